@@ -1,0 +1,203 @@
+package snowfence
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// The fixed-width forms of an [ID]: texts of one length whose byte order is the
+// order of the numbers, for keys, file names and URLs.
+//
+//	form     width  alphabet in order of value
+//	decimal  19     0-9
+//	hex      16     0-9 a-f
+//	base 32  13     0-9 A-Z without I L O U (Crockford)
+//	base 62  11     0-9 A-Z a-z (ASCII order)
+//
+// Hex, base 32 and base 62 hold all 64 bits. Decimal holds 63: a negative ID
+// takes 20 digits, which sort wrongly and which [ParseDecimal] refuses.
+const (
+	decimalWidth = 19
+	hexWidth     = 16
+	base32Width  = 13
+	base62Width  = 11
+
+	hexDigits    = "0123456789abcdef"
+	base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// Decimal writes the id in 19 decimal digits, with leading zeros. A negative ID
+// is written as its unsigned number, in 20 digits or 19.
+func (id ID) Decimal() string { return string(id.AppendDecimal(make([]byte, 0, decimalWidth+1))) }
+
+// Hex writes the id in 16 lower-case hexadecimal digits.
+func (id ID) Hex() string { return string(id.AppendHex(make([]byte, 0, hexWidth))) }
+
+// Base32 writes the id in 13 digits of Crockford's base 32, upper-case
+// (https://www.crockford.com/base32.html).
+func (id ID) Base32() string { return string(id.AppendBase32(make([]byte, 0, base32Width))) }
+
+// Base62 writes the id in 11 digits of base 62 in ASCII order: 0-9, A-Z, a-z.
+func (id ID) Base62() string { return string(id.AppendBase62(make([]byte, 0, base62Width))) }
+
+// AppendDecimal appends what [ID.Decimal] writes.
+func (id ID) AppendDecimal(dst []byte) []byte {
+	const zeros = "0000000000000000000"
+	var buf [decimalWidth + 1]byte
+	digits := strconv.AppendUint(buf[:0], uint64(id), 10)
+	if len(digits) < decimalWidth {
+		dst = append(dst, zeros[len(digits):]...)
+	}
+	return append(dst, digits...)
+}
+
+// AppendHex appends what [ID.Hex] writes.
+func (id ID) AppendHex(dst []byte) []byte {
+	var buf [hexWidth]byte
+	n := uint64(id)
+	for i := hexWidth - 1; i >= 0; i-- {
+		buf[i] = hexDigits[n&15]
+		n >>= 4
+	}
+	return append(dst, buf[:]...)
+}
+
+// AppendBase32 appends what [ID.Base32] writes.
+func (id ID) AppendBase32(dst []byte) []byte {
+	var buf [base32Width]byte
+	n := uint64(id)
+	for i := base32Width - 1; i >= 0; i-- {
+		buf[i] = base32Digits[n&31]
+		n >>= 5
+	}
+	return append(dst, buf[:]...)
+}
+
+// AppendBase62 appends what [ID.Base62] writes.
+func (id ID) AppendBase62(dst []byte) []byte {
+	var buf [base62Width]byte
+	n := uint64(id)
+	for i := base62Width - 1; i >= 0; i-- {
+		buf[i] = base62Digits[n%62]
+		n /= 62
+	}
+	return append(dst, buf[:]...)
+}
+
+// ParseDecimal reads what [ID.Decimal] writes: exactly 19 digits, at most
+// 9223372036854775807. An *[IDError] is returned for anything else.
+func ParseDecimal(s string) (ID, error) {
+	return fixedForm{"fixed-width decimal", decimalWidth, 10, math.MaxInt64, decimalValue}.parse(s)
+}
+
+// ParseHex reads what [ID.Hex] writes, exactly 16 digits, in either case. An
+// *[IDError] is returned for anything else.
+func ParseHex(s string) (ID, error) {
+	return fixedForm{"hex", hexWidth, 16, math.MaxUint64, hexValue}.parse(s)
+}
+
+// ParseBase32 reads what [ID.Base32] writes, exactly 13 digits. As Crockford's
+// specification says, case does not matter, and I and L are read as 1, O as 0;
+// hyphens and check symbols have no place in a fixed width. An *[IDError] is
+// returned for anything else and for a number of more than 64 bits.
+func ParseBase32(s string) (ID, error) {
+	return fixedForm{"base32", base32Width, 32, math.MaxUint64, base32Value}.parse(s)
+}
+
+// ParseBase62 reads what [ID.Base62] writes, exactly 11 digits; case matters.
+// An *[IDError] is returned for anything else and for a number of more than 64
+// bits.
+func ParseBase62(s string) (ID, error) {
+	return fixedForm{"base62", base62Width, 62, math.MaxUint64, base62Value}.parse(s)
+}
+
+// fixedForm is how a text of fixed width is read.
+type fixedForm struct {
+	name  string
+	width int
+	base  uint64
+	limit uint64             // the largest number
+	value func(c byte) uint8 // a digit's value, or noDigit
+}
+
+// noDigit is what a form's value func answers for a byte outside its alphabet.
+const noDigit = math.MaxUint8
+
+func (f fixedForm) parse(s string) (ID, error) {
+	if len(s) != f.width {
+		return 0, newIDError(f.name, s, -1, fmt.Sprintf("has %d bytes, not %d", len(s), f.width))
+	}
+	var n uint64
+	for i := range len(s) {
+		digit := f.value(s[i])
+		if digit == noDigit {
+			return 0, badByte(f.name, s, i, f.name+" digit")
+		}
+		high, low := bits.Mul64(n, f.base)
+		low, carry := bits.Add64(low, uint64(digit), 0)
+		if high+carry != 0 || low > f.limit {
+			return 0, newIDError(f.name, s, -1, fmt.Sprintf("is above %d", f.limit))
+		}
+		n = low
+	}
+	return ID(n), nil
+}
+
+func decimalValue(c byte) uint8 {
+	if '0' <= c && c <= '9' {
+		return c - '0'
+	}
+	return noDigit
+}
+
+func hexValue(c byte) uint8 {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10
+	}
+	return noDigit
+}
+
+func base32Value(c byte) uint8 {
+	if 'a' <= c && c <= 'z' {
+		c -= 'a' - 'A'
+	}
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'A' <= c && c <= 'H':
+		return c - 'A' + 10
+	case c == 'I' || c == 'L':
+		return 1
+	case c == 'J' || c == 'K':
+		return c - 'J' + 18
+	case c == 'M' || c == 'N':
+		return c - 'M' + 20
+	case c == 'O':
+		return 0
+	case 'P' <= c && c <= 'T':
+		return c - 'P' + 22
+	case 'V' <= c && c <= 'Z':
+		return c - 'V' + 27
+	}
+	return noDigit
+}
+
+func base62Value(c byte) uint8 {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'A' <= c && c <= 'Z':
+		return c - 'A' + 10
+	case 'a' <= c && c <= 'z':
+		return c - 'a' + 36
+	}
+	return noDigit
+}

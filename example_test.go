@@ -1,0 +1,178 @@
+package snowfence_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+func Example() {
+	preset, err := snowfence.PresetByName("twitter")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	id, err := snowfence.Parse("1541815603606036480")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	parts, err := preset.Layout.Decompose(id)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(preset.Layout.TimeOf(parts.Tick))
+	fmt.Println("datacenter", parts.Datacenter, "worker", parts.Worker, "sequence", parts.Sequence)
+	// Output:
+	// 2022-06-28 16:07:40.105 +0000 UTC
+	// datacenter 11 worker 26 sequence 0
+}
+
+func ExampleParse() {
+	id, err := snowfence.Parse("9007199254740993")
+	fmt.Println(id, err)
+
+	_, err = snowfence.Parse("0123")
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, snowfence.ErrInvalidID))
+	// Output:
+	// 9007199254740993 <nil>
+	// snowfence: invalid id "0123": decimal: position 0: has a leading zero
+	// true
+}
+
+func ExampleID() {
+	id := snowfence.ID(1541815603606036480)
+	fmt.Println(id.Decimal())
+	fmt.Println(id.Hex())
+	fmt.Println(id.Base32())
+	fmt.Println(id.Base62())
+	// Output:
+	// 1541815603606036480
+	// 1565a11f6217a000
+	// 1ASD13XH1F800
+	// 1ptWyK4WgZU
+}
+
+func ExampleID_json() {
+	var order struct {
+		ID snowfence.ID `json:"id"`
+	}
+	// A number is read exactly, even beyond what a float holds.
+	if err := json.Unmarshal([]byte(`{"id":9007199254740993}`), &order); err != nil {
+		fmt.Println(err)
+		return
+	}
+	data, err := json.Marshal(order)
+	fmt.Println(string(data), err)
+	// Output: {"id":"9007199254740993"} <nil>
+}
+
+func ExampleParseBase32() {
+	// O is read as 0, and l as 1, in either case.
+	id, err := snowfence.ParseBase32("lasdi3xhlf8oO")
+	fmt.Println(id, err)
+	// Output: 1541815603606036480 <nil>
+}
+
+func ExampleParseLayout() {
+	for _, s := range []string{
+		"10 ms 39 · seq 8 · machine 16",
+		"baidu@2026-01-01",
+		"ms 41 · wroker 10 · seq 12",
+		"ms 37 · worker 20 · seq 16",
+	} {
+		layout, err := snowfence.ParseLayout(s)
+		var syntax *snowfence.LayoutSyntaxError
+		switch {
+		case errors.As(err, &syntax):
+			fmt.Println(syntax.Token, "at", syntax.Offset)
+		case err != nil:
+			fmt.Println(err)
+		default:
+			fmt.Println(layout)
+		}
+	}
+	// Output:
+	// 10ms39-seq8-worker16@2026-01-01T00:00:00Z
+	// s28-worker22-seq13@2026-01-01T00:00:00Z
+	// wroker at 9
+	// snowfence: invalid layout: total is 73 bits, must be at most 63 bits: the 64th bit is the sign
+}
+
+func ExampleLayout_Compose() {
+	layout := snowfence.DefaultLayout()
+	id, err := layout.Compose(snowfence.Parts{
+		Tick:     layout.TickAt(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)),
+		Worker:   39,
+		Sequence: 7,
+	})
+	fmt.Println(id, err)
+
+	_, err = layout.Compose(snowfence.Parts{Worker: 1024})
+	fmt.Println(err)
+	// Output:
+	// 21562078003359751 <nil>
+	// snowfence: worker is 1024, must be from 0 to 1023
+}
+
+func ExampleLayout_Bounds() {
+	layout := snowfence.DefaultLayout()
+	day := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
+	from, _, err := layout.Bounds(day)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, to, err := layout.Bounds(day.AddDate(0, 0, 1).Add(-time.Millisecond))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("SELECT * FROM orders WHERE id BETWEEN %d AND %d\n", from, to)
+	// Output: SELECT * FROM orders WHERE id BETWEEN 21380884070400000 AND 21743271935999999
+}
+
+func ExampleLayout_Horizon() {
+	layout := snowfence.DefaultLayout()
+	fmt.Println(layout.Horizon())
+	fmt.Println(layout.Workers(), "workers,", layout.RatePerWorker(), "ids a second each")
+	// Output:
+	// 2095-09-07 15:47:35.552 +0000 UTC
+	// 1024 workers, 4.096e+06 ids a second each
+}
+
+func ExampleLayout_Spans() {
+	preset, err := snowfence.PresetByName("discord")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	parts, err := preset.Layout.Decompose(175928847299117063)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, span := range preset.Layout.Spans() {
+		fmt.Printf("%2d..%-2d %-9s %d\n", span.High, span.Low, span.Field.Word(), parts.Value(span.Field.Kind))
+	}
+	// Output:
+	// 63..22 time      41944705796
+	// 21..17 worker    1
+	// 16..12 process   0
+	// 11..0  increment 7
+}
+
+func ExamplePresets() {
+	for _, preset := range snowfence.Presets()[:3] {
+		fmt.Println(preset.Name, preset.Layout)
+	}
+	// Output:
+	// default ms41-worker10-seq12@2026-01-01T00:00:00Z
+	// twitter ms41-datacenter5-worker5-seq12@2010-11-04T01:42:54.657Z
+	// leaf ms41-worker10-seq12@2010-11-04T01:42:54.657Z
+}

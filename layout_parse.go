@@ -1,0 +1,266 @@
+package snowfence
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// LayoutSyntaxError says where the text of a [Layout] can't be read. It wraps
+// [ErrInvalidLayout].
+type LayoutSyntaxError struct {
+	// Text is what was read, cut to its first 64 bytes.
+	Text string
+	// Offset is where in the text the token at fault begins, in bytes.
+	Offset int
+	// Token is the token at fault, cut likewise; empty at the end of the text.
+	Token string
+	// Reason says what is wrong with it.
+	Reason string
+}
+
+// Error names the text, the token, where it stands and what is wrong.
+func (e *LayoutSyntaxError) Error() string {
+	token := "the end"
+	if e.Token != "" {
+		token = strconv.Quote(e.Token)
+	}
+	return fmt.Sprintf("%v %q: %s at offset %d: %s", ErrInvalidLayout, e.Text, token, e.Offset, e.Reason)
+}
+
+// Unwrap returns [ErrInvalidLayout].
+func (e *LayoutSyntaxError) Unwrap() error { return ErrInvalidLayout }
+
+// ParseLayout reads a layout as people, configuration files, command lines and
+// URLs give it: the name of a preset, or the fields from the highest bits to
+// the lowest; then, if the epoch is to be another than the preset's or the
+// default one, an @ and the epoch.
+//
+//	twitter
+//	baidu@2026-01-01
+//	ms41-worker10-seq12@2026-01-01T00:00:00Z
+//	ms 41 · worker 10 · seq 12 @ 1767225600000
+//	10 ms 39, seq 8, machine 16
+//	unsigned ms 42 + node 10 + counter 12
+//
+// A field is a word and its bits. For the time the word is the unit, one of us,
+// ms, s, min and h, after a count if it is not one. The other words are
+// datacenter (dc, region), worker (host, instance, machine, node, process,
+// server, shard) and sequence (seq, counter, increment, random, step). Blanks
+// may stand anywhere between words and numbers, and one of - , + · | between
+// fields; case does not matter. The word unsigned, in a field's place, marks a
+// layout of 64 bits. An epoch is a date, an RFC 3339 instant, or Unix
+// milliseconds.
+//
+// A *[LayoutSyntaxError] is returned when the text can't be read. A
+// *[LayoutError] is returned when what it says is not valid, and with it the
+// layout as it was read, for a program that can say more about it.
+func ParseLayout(s string) (Layout, error) {
+	fields, epoch, hasEpoch := strings.Cut(s, "@")
+	l, err := parsePresetOrFields(s, fields)
+	if err != nil {
+		return Layout{}, err
+	}
+	if hasEpoch {
+		if l.Epoch, err = parseEpoch(s, epoch); err != nil {
+			return Layout{}, err
+		}
+	}
+	return l, l.Validate()
+}
+
+func parsePresetOrFields(text, fields string) (Layout, error) {
+	if preset, ok := presetNamed(strings.ToLower(strings.TrimSpace(fields))); ok {
+		return preset.Layout, nil
+	}
+	p := layoutParser{text: text, rest: fields}
+	return p.parse()
+}
+
+// parseEpoch reads what follows the @ of a layout's text, of which it is the
+// tail.
+func parseEpoch(text, epoch string) (time.Time, error) {
+	token := strings.TrimSpace(epoch)
+	if ms, err := strconv.ParseInt(token, 10, 64); err == nil {
+		return time.UnixMilli(ms).UTC(), nil
+	}
+	for _, format := range [...]string{time.RFC3339Nano, time.DateOnly} {
+		if t, err := time.Parse(format, token); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	offset := len(text) - len(strings.TrimLeftFunc(epoch, unicode.IsSpace))
+	return time.Time{}, newLayoutSyntaxError(text, offset, token, "is no epoch: neither a date, nor an RFC 3339 instant, nor Unix milliseconds")
+}
+
+func newLayoutSyntaxError(text string, offset int, token, reason string) error {
+	return &LayoutSyntaxError{text[:min(len(text), maxErrorText)], offset, token[:min(len(token), maxErrorText)], reason}
+}
+
+// tokenKind tells the tokens of a layout's text apart.
+type tokenKind uint8
+
+const (
+	endToken tokenKind = iota
+	wordToken
+	numberToken
+	separatorToken
+	otherToken
+)
+
+// layoutToken is a token and where it begins.
+type layoutToken struct {
+	kind   tokenKind
+	text   string
+	offset int
+}
+
+// layoutParser reads the fields of a layout, one token ahead.
+type layoutParser struct {
+	text  string // the whole text, for errors
+	rest  string // what of the fields is still to be read
+	at    int    // where in text rest begins
+	token layoutToken
+}
+
+// advance steps to the next token; blanks are skipped.
+func (p *layoutParser) advance() {
+	trimmed := strings.TrimLeftFunc(p.rest, unicode.IsSpace)
+	p.at += len(p.rest) - len(trimmed)
+	first, size := utf8.DecodeRuneInString(trimmed)
+	var kind tokenKind
+	switch {
+	case size == 0:
+		kind = endToken
+	case unicode.IsLetter(first):
+		kind, size = wordToken, runLength(trimmed, unicode.IsLetter)
+	case isDigit(first):
+		kind, size = numberToken, runLength(trimmed, isDigit)
+	case strings.ContainsRune("-,+·|", first):
+		kind = separatorToken
+	default:
+		kind = otherToken
+	}
+	p.token = layoutToken{kind, trimmed[:size], p.at}
+	p.rest, p.at = trimmed[size:], p.at+size
+}
+
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// runLength returns how many bytes of s, from its start, are in a class.
+func runLength(s string, in func(rune) bool) int {
+	if n := strings.IndexFunc(s, func(r rune) bool { return !in(r) }); n >= 0 {
+		return n
+	}
+	return len(s)
+}
+
+// fail names a token as the one at fault.
+func (p *layoutParser) fail(at layoutToken, reason string) error {
+	return newLayoutSyntaxError(p.text, at.offset, at.text, reason)
+}
+
+// parse reads fields up to the end.
+func (p *layoutParser) parse() (Layout, error) {
+	l := newLayout(0, defaultEpoch)
+	p.advance()
+	for {
+		if err := p.parseField(&l); err != nil {
+			return Layout{}, err
+		}
+		if p.token.kind == endToken {
+			return l, nil
+		}
+		if p.token.kind == separatorToken {
+			p.advance()
+		}
+	}
+}
+
+// parseField reads [count] word bits, or unsigned, into l.
+func (p *layoutParser) parseField(l *Layout) (err error) {
+	start, count := p.token, 1
+	counted := start.kind == numberToken
+	if counted {
+		if count, err = p.parseNumber(); err != nil {
+			return err
+		}
+	}
+	if p.token.kind != wordToken {
+		return p.fail(p.token, "a field or a preset is expected")
+	}
+	word := strings.ToLower(p.token.text)
+	if word == unsignedWord && !counted {
+		l.Unsigned = true
+		p.advance()
+		return nil
+	}
+	field, unit, ok := fieldNamed(word)
+	switch {
+	case !ok:
+		return p.fail(p.token, "is neither a field ("+fieldWords+") nor a preset ("+strings.Join(presetNames(), ", ")+")")
+	case field.Kind == Time:
+		most := int64(maxUnit / unit)
+		if count < 1 || int64(count) > most {
+			return p.fail(start, fmt.Sprintf("the unit must be at most 1h, that is from 1 to %d%s", most, word))
+		}
+		l.Unit = time.Duration(count) * unit
+	case counted:
+		return p.fail(start, "a count can stand only before a unit of time; bits follow their field")
+	}
+	p.advance()
+	if p.token.kind != numberToken {
+		return p.fail(p.token, "the bits of "+word+" are expected")
+	}
+	if field.Bits, err = p.parseNumber(); err != nil {
+		return err
+	}
+	l.Fields = append(l.Fields, field)
+	return nil
+}
+
+// parseNumber reads the current token as a number and steps on.
+func (p *layoutParser) parseNumber() (int, error) {
+	n, err := strconv.ParseInt(p.token.text, 10, 32)
+	if err != nil {
+		return 0, p.fail(p.token, "is too large a number")
+	}
+	p.advance()
+	return int(n), nil
+}
+
+// fieldWords are the words that an error suggests.
+const fieldWords = "us, ms, s, min, h, datacenter, worker, seq, unsigned"
+
+// fieldNamed returns the field that a lower-case word stands for, without its
+// bits, and for a time the unit. A word that is another system's own is kept as
+// the field's name.
+func fieldNamed(word string) (f Field, unit time.Duration, ok bool) {
+	switch word {
+	case "µs", "μs": // micro sign, Greek mu
+		word = "us"
+	}
+	for _, u := range timeUnits() {
+		if word == u.word {
+			return Field{Kind: Time}, u.unit, true
+		}
+	}
+	switch word {
+	case "datacenter", "dc":
+		return Field{Kind: Datacenter}, 0, true
+	case "region":
+		return Field{Kind: Datacenter, Name: word}, 0, true
+	case "worker":
+		return Field{Kind: Worker}, 0, true
+	case "host", "instance", "machine", "node", "process", "server", "shard":
+		return Field{Kind: Worker, Name: word}, 0, true
+	case "sequence", "seq":
+		return Field{Kind: Sequence}, 0, true
+	case "counter", "increment", "random", "step":
+		return Field{Kind: Sequence, Name: word}, 0, true
+	}
+	return Field{}, 0, false
+}

@@ -1,0 +1,92 @@
+package snowfence
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// unsignedWord marks the text form of an Unsigned layout.
+const unsignedWord = "unsigned"
+
+// timeUnit is a unit of the text form.
+type timeUnit struct {
+	word string
+	unit time.Duration
+}
+
+// timeUnits returns the units of the text form, the longest first.
+func timeUnits() [5]timeUnit {
+	return [...]timeUnit{
+		{"h", time.Hour},
+		{"min", time.Minute},
+		{"s", time.Second},
+		{"ms", time.Millisecond},
+		{"us", time.Microsecond},
+	}
+}
+
+// String writes the layout in its canonical text form, which [ParseLayout]
+// reads and which needs no quoting in shells, URLs and YAML:
+//
+//	ms41-worker10-seq12@2026-01-01T00:00:00Z
+//	10ms39-seq8-worker16@2014-09-01T00:00:00Z
+//	unsigned-ms42-datacenter5-worker5-seq12@2015-01-01T00:00:00Z
+//
+// Equal layouts have equal text forms, and layouts with equal text forms are
+// equal: it serves as a fingerprint.
+func (l Layout) String() string {
+	var b strings.Builder
+	if l.Unsigned {
+		b.WriteString(unsignedWord + "-")
+	}
+	for i, f := range l.Fields {
+		if i > 0 {
+			b.WriteByte('-')
+		}
+		switch f.Kind {
+		case Time:
+			b.WriteString(unitText(l.Unit))
+		case Sequence:
+			b.WriteString("seq")
+		default:
+			b.WriteString(f.Kind.String())
+		}
+		b.WriteString(strconv.Itoa(f.Bits))
+	}
+	b.WriteByte('@')
+	b.WriteString(l.Epoch.UTC().Format(time.RFC3339Nano))
+	return b.String()
+}
+
+// unitText writes a unit as a count of the longest unit that divides it.
+func unitText(d time.Duration) string {
+	for _, u := range timeUnits() {
+		switch {
+		case d == u.unit:
+			return u.word
+		case d > 0 && d%u.unit == 0:
+			return strconv.FormatInt(int64(d/u.unit), 10) + u.word
+		}
+	}
+	return d.String()
+}
+
+// MarshalText returns what [Layout.String] writes. A *[LayoutError] is returned
+// for a layout that is not valid.
+func (l Layout) MarshalText() ([]byte, error) {
+	if err := l.Validate(); err != nil {
+		return nil, err
+	}
+	return []byte(l.String()), nil
+}
+
+// UnmarshalText reads what [ParseLayout] reads, with its errors.
+func (l *Layout) UnmarshalText(text []byte) error {
+	parsed, err := ParseLayout(string(text))
+	if err != nil {
+		return err
+	}
+	*l = parsed
+	return nil
+}

@@ -1,0 +1,85 @@
+package snowfence
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// Times are reckoned in 128 bits of nanoseconds: the 48 or 51 bits of
+// milliseconds of some presets reach far beyond the 292 years that 64 bits of
+// nanoseconds hold.
+
+const nanosPerSecond = uint64(time.Second)
+
+// maxReach is how far from its epoch a layout may reach, in seconds: 146 billion
+// years, which a [time.Time] still holds.
+const maxReach = 1 << 62
+
+// unit is the length of a tick in nanoseconds, at least 1 so that dividing by
+// the unit of a layout that is not valid can't panic.
+func (l Layout) unit() uint64 { return uint64(max(l.Unit, 1)) }
+
+// TickAt returns the tick of an instant: whole units since the epoch, rounded
+// down, so negative before the epoch. Where no Tick can hold it, the nearest
+// one is returned; instants are told apart up to 2^62 seconds from 1970.
+func (l Layout) TickAt(t time.Time) Tick {
+	seconds := min(max(t.Unix(), -maxReach), maxReach) - l.Epoch.Unix()
+	nanos := int64(t.Nanosecond() - l.Epoch.Nanosecond())
+	if nanos < 0 {
+		seconds--
+		nanos += int64(time.Second)
+	}
+	if seconds >= 0 {
+		high, low := bits.Mul64(uint64(seconds), nanosPerSecond)
+		low, carry := bits.Add64(low, uint64(nanos), 0)
+		return Tick(min(divide(high+carry, low, l.unit()), math.MaxInt64))
+	}
+	// Rounding a negative number down rounds its magnitude up.
+	high, low := bits.Mul64(uint64(-seconds), nanosPerSecond)
+	low, borrow := bits.Sub64(low, uint64(nanos), 0)
+	low, carry := bits.Add64(low, l.unit()-1, 0)
+	return -Tick(min(divide(high-borrow+carry, low, l.unit()), math.MaxInt64))
+}
+
+// TimeOf returns the instant at which a tick begins, in UTC. A tick more than
+// 2^62 seconds from the epoch, which no valid layout has, is taken to be that
+// far away.
+func (l Layout) TimeOf(tick Tick) time.Time {
+	magnitude, sign := uint64(tick), int64(1)
+	if tick < 0 {
+		magnitude, sign = -magnitude, -1
+	}
+	high, low := bits.Mul64(magnitude, l.unit())
+	seconds := divide(high, low, nanosPerSecond)
+	nanos := int64(low - seconds*nanosPerSecond) // the remainder, modulo 2^64
+	if seconds > maxReach {
+		seconds, nanos = maxReach, 0
+	}
+	return time.Unix(l.Epoch.Unix()+sign*int64(seconds), int64(l.Epoch.Nanosecond())+sign*nanos).UTC()
+}
+
+// divide returns the quotient of a 128-bit number, or the largest one when it
+// takes more than 64 bits.
+func divide(high, low, by uint64) uint64 {
+	if high >= by {
+		return math.MaxUint64
+	}
+	quotient, _ := bits.Div64(high, low, by)
+	return quotient
+}
+
+// HorizonTick returns the first tick that can't be stamped: 2 to the power of
+// the time's bits, or half of that for an Unsigned layout, whose 64th bit that
+// tick would set.
+func (l Layout) HorizonTick() Tick {
+	width := l.Bits(Time)
+	if l.Unsigned {
+		width--
+	}
+	return Tick(count(width))
+}
+
+// Horizon returns the instant at which [Layout.HorizonTick] begins, in UTC: from
+// then on no id can be minted.
+func (l Layout) Horizon() time.Time { return l.TimeOf(l.HorizonTick()) }

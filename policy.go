@@ -1,0 +1,156 @@
+package snowfence
+
+import (
+	"fmt"
+	"time"
+)
+
+// Defaults of a [Policy]'s three durations.
+const (
+	DefaultMaxRollback = 5 * time.Second
+	DefaultMaxBurst    = 10 * time.Millisecond
+	DefaultMaxWait     = time.Second
+)
+
+// Policy says what a [Generator] does when time and demand do not agree: when
+// the wall clock steps back, and when more ids are wanted than a tick holds.
+// Three durations stand for what other generators have modes for. The zero
+// value is the default policy.
+type Policy struct {
+	// MaxRollback is how far behind the generator's now the wall clock may
+	// fall while ids are still issued; beyond it the generator stands still.
+	// Zero means [DefaultMaxRollback], negative means that no step back is
+	// tolerated.
+	MaxRollback time.Duration
+
+	// MaxBurst is how far ahead of the generator's now a burst may stamp when
+	// it uses ticks up, rounded down to whole ticks. Zero means
+	// [DefaultMaxBurst], negative means that no id is stamped ahead.
+	MaxBurst time.Duration
+
+	// MaxWait is how long a call may block, whether for the next tick or for a
+	// clock that stepped back. Zero means [DefaultMaxWait] or two ticks,
+	// whichever is longer; anything else must be at least two ticks.
+	MaxWait time.Duration
+
+	// WallEveryCall reads the wall clock at every call and takes it for the
+	// generator's now, as the generators do that know no anchored clock. A
+	// call that finds it behind the last tick stamped waits until it is there
+	// again if that is at most MaxRollback away, and is refused otherwise.
+	// False means a monotonic clock that is anchored to the wall clock and
+	// compared with it at least every 100 ms of activity.
+	WallEveryCall bool
+
+	// Start is where the sequence of a tick begins. Zero means [StartQuarter].
+	Start SequenceStart
+}
+
+// SequenceStart is where the sequence begins in a tick that is entered anew.
+type SequenceStart struct {
+	Rule StartRule
+	// Max is the rule's bound; see each rule. It must fit the sequence.
+	Max int64
+}
+
+// StartRule names a way to begin the sequence of a tick.
+type StartRule uint8
+
+const (
+	// StartQuarter begins a tick that starts idle at a random point of the
+	// sequence's lowest quarter, and one that starts because the last
+	// overflowed at 0: no skew at rest, full capacity under load. Max is not
+	// used. It is the default.
+	StartQuarter StartRule = iota
+
+	// StartZero begins every tick at 0, as Twitter's Snowflake does. Max is
+	// not used.
+	StartZero
+
+	// StartRandom begins every tick, after an overflow too, at a random point
+	// in 0..Max, as Leaf and JSnowflake do with Max 99.
+	StartRandom
+
+	// StartVibration begins each tick that starts idle one further in the
+	// cycle 0..Max than the last, and one after an overflow at 0, as
+	// ShardingSphere does. Its documents advise a Max of 2^n - 1.
+	StartVibration
+
+	// StartCarry goes on from the last tick's sequence, and from 0 when that
+	// went past Max, as CosId does with Max 2047.
+	StartCarry
+)
+
+// String returns the rule's word: quarter, zero, random, vibration or carry.
+func (r StartRule) String() string {
+	switch r {
+	case StartQuarter:
+		return "quarter"
+	case StartZero:
+		return "zero"
+	case StartRandom:
+		return "random"
+	case StartVibration:
+		return "vibration"
+	case StartCarry:
+		return "carry"
+	}
+	return fmt.Sprintf("StartRule(%d)", uint8(r))
+}
+
+// PolicyError is returned when a [Policy] can't be used with a layout. It
+// names the field at fault, its value and the limit that it breaks.
+type PolicyError struct {
+	Field string
+	Value string
+	Limit string
+}
+
+func (e *PolicyError) Error() string {
+	return fmt.Sprintf("snowfence: policy: %s is %s: %s", e.Field, e.Value, e.Limit)
+}
+
+// Validate reports whether the policy can be used with a layout that is valid
+// itself. A *[PolicyError] is returned when a wait is shorter than two ticks
+// or a sequence start does not fit the layout's sequence.
+func (p Policy) Validate(l Layout) error {
+	if p.MaxWait != 0 && p.MaxWait < 2*l.Unit {
+		return &PolicyError{"max-wait", p.MaxWait.String(), fmt.Sprintf("must be at least two ticks, %s", 2*l.Unit)}
+	}
+	switch p.Start.Rule {
+	case StartQuarter, StartZero:
+		if p.Start.Max != 0 {
+			return &PolicyError{"sequence-start", fmt.Sprintf("%s with %d", p.Start.Rule, p.Start.Max), "takes no bound"}
+		}
+	case StartRandom, StartVibration, StartCarry:
+		if largest := l.Sequences() - 1; p.Start.Max < 0 || p.Start.Max > largest {
+			return &PolicyError{"sequence-start", fmt.Sprintf("%s with %d", p.Start.Rule, p.Start.Max), fmt.Sprintf("must be from 0 to %d", largest)}
+		}
+	default:
+		return &PolicyError{"sequence-start", p.Start.Rule.String(), "is no rule"}
+	}
+	return nil
+}
+
+// WithDefaults returns the policy with every zero duration replaced by its
+// default for the layout, negative ones by zero, and the burst rounded down to
+// whole ticks: the figures that a generator really uses.
+func (p Policy) WithDefaults(l Layout) Policy {
+	p.MaxRollback = pick(p.MaxRollback, DefaultMaxRollback)
+	p.MaxBurst = pick(p.MaxBurst, DefaultMaxBurst)
+	p.MaxBurst -= p.MaxBurst % l.Unit
+	if p.MaxWait == 0 {
+		p.MaxWait = max(DefaultMaxWait, 2*l.Unit)
+	}
+	return p
+}
+
+// pick reads a duration in which zero means the default and negative none.
+func pick(d, fallback time.Duration) time.Duration {
+	switch {
+	case d == 0:
+		return fallback
+	case d < 0:
+		return 0
+	}
+	return d
+}

@@ -1,0 +1,152 @@
+package snowfence
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPresetsReadAndMakeTheIDsOfTheirSystems holds each preset against ids of
+// its own system where some are known, and else against one put together by
+// hand: the shifts are written out, in the system's own order.
+func TestPresetsReadAndMakeTheIDsOfTheirSystems(t *testing.T) {
+	for _, test := range []struct {
+		layout string
+		id     uint64
+		parts  Parts
+		time   string
+	}{
+		// Known ids.
+		{"twitter", 1541815603606036480, Parts{367597485448, 11, 26, 0}, "2022-06-28T16:07:40.105Z"},
+		{"discord", 175928847299117063, Parts{41944705796, 1, 0, 7}, "2016-04-30T11:18:25.796Z"},
+		{"simple", 3125927076831231, Parts{745279092, 1, 1, 4095}, "2020-08-09T07:01:19.092Z"},
+		{"simple-class@-28800000", 6698247966366502912, Parts{1596986762611, 1, 1, 0}, "2020-08-09T07:26:02.611Z"},
+		{"leaf", 1169786042799259000, Parts{1567733700834 - 1288834974657, 0, 39, 3448}, "2019-09-06T01:35:00.834Z"},
+
+		// Put together by hand.
+		{"default", 5<<22 | 1023<<12 | 4095, Parts{5, 0, 1023, 4095}, "2026-01-01T00:00:00.005Z"},
+		{"twitter", (1<<41-1)<<22 | 3<<17 | 2<<12 | 1, Parts{1<<41 - 1, 3, 2, 1}, "2080-07-10T17:30:30.208Z"},
+		{"shardingsphere", 1000<<22 | 5<<12 | 1, Parts{1000, 0, 5, 1}, "2016-11-01T00:00:01Z"},
+		{"shardingsphere-shanghai", 1000<<22 | 5<<12 | 1, Parts{1000, 0, 5, 1}, "2016-10-31T16:00:01Z"},
+		{"jsnowflake", 1<<22 | 3<<17 | 4<<12 | 99, Parts{1, 3, 4, 99}, "2019-12-31T16:00:00.001Z"},
+		{"beyondfeng", 1<<22 | 3<<17 | 4<<12 | 5, Parts{1, 3, 4, 5}, "2016-11-26T13:21:05.632Z"},
+		{"simple", 1<<22 | 3<<17 | 4<<12 | 5, Parts{Tick: 1, Worker: 3, Datacenter: 4, Sequence: 5}, "2020-07-31T16:00:00.001Z"},
+		{"simple-class", 1<<22 | 3<<17 | 4<<12 | 5, Parts{Tick: 1, Datacenter: 3, Worker: 4, Sequence: 5}, "2020-07-31T16:00:00.001Z"},
+		{"simple-addition", 1<<22 + 3<<17 + 4<<12 + 5, Parts{Tick: 1, Datacenter: 3, Worker: 4, Sequence: 5}, "2020-07-31T16:00:00.001Z"},
+		{"sonyflake-v1", 100<<24 | 255<<16 | 65535, Parts{100, 0, 65535, 255}, "2014-09-01T00:00:01Z"},
+		{"sonyflake-v2", 100<<24 | 7<<16 | 513, Parts{100, 0, 513, 7}, "2025-01-01T00:00:01Z"},
+		{"baidu", (1<<28-1)<<35 | (1<<22-1)<<13 | 8191, Parts{1<<28 - 1, 0, 1<<22 - 1, 8191}, "2024-11-20T13:24:15Z"},
+		{"instagram", 1387263000<<23 | 1341<<10 | 5001%1024, Parts{1387263000, 0, 1341, 905}, "2011-09-09T22:28:04.721Z"},
+		{"mastodon", 1480166465631<<16 | 51966, Parts{1480166465631, 0, 0, 51966}, "2016-11-26T13:21:05.631Z"},
+		{"cosid", 1<<22 | 3<<12 | 2047, Parts{1, 0, 3, 2047}, "2019-12-24T16:00:00.001Z"},
+		{"seata", 1023<<53 | 5<<12 | 4095, Parts{5, 0, 1023, 4095}, "2020-05-02T16:00:00.005Z"},
+		{"yitter", 1000<<12 | 63<<6 | 5, Parts{1000, 0, 63, 5}, "2020-02-19T18:20:03Z"},
+		{"tsid", 1000<<22 | 1023<<12 | 4095, Parts{1000, 0, 1023, 4095}, "2020-01-01T00:00:01Z"},
+		{"javascript-safe-ms", 1<<53 - 1, Parts{1<<41 - 1, 0, 7, 511}, "2095-09-07T15:47:35.551Z"},
+		{"javascript-safe-s", 1<<53 - 1, Parts{1<<31 - 1, 0, 7, 1<<19 - 1}, "2094-01-19T03:14:07Z"},
+
+		// The 64th bit is read but never made.
+		{"discord", 1<<63 | 31<<17 | 30<<12 | 1, Parts{1 << 41, 31, 30, 1}, "2084-09-06T15:47:35.552Z"},
+		{"instagram", 1<<63 | 8191<<10 | 1, Parts{1 << 40, 0, 8191, 1}, "2046-06-27T17:00:49.497Z"},
+		{"mastodon", 1<<64 - 1, Parts{1<<48 - 1, 0, 0, 65535}, "10889-08-02T05:31:50.655Z"},
+		{"tsid", 1<<63 | 1, Parts{1 << 41, 0, 0, 1}, "2089-09-06T15:47:35.552Z"},
+	} {
+		l, err := ParseLayout(test.layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := ID(test.id)
+		got, err := l.Decompose(id)
+		if err != nil || got != test.parts {
+			t.Errorf("%s: %v is %+v, %v, want %+v", test.layout, id, got, err, test.parts)
+		}
+		if at := l.TimeOf(got.Tick).Format(time.RFC3339Nano); at != test.time {
+			t.Errorf("%s: %v is of %s, want %s", test.layout, id, at, test.time)
+		}
+		made, err := l.Compose(test.parts)
+		if id < 0 {
+			if err == nil {
+				t.Errorf("%s: %+v compose to %v", test.layout, test.parts, made)
+			}
+		} else if err != nil || made != id {
+			t.Errorf("%s: %+v compose to %v, %v, want %v", test.layout, test.parts, made, err, id)
+		}
+	}
+}
+
+func TestEveryPresetIsSound(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	seen := map[string]bool{}
+	for _, p := range Presets() {
+		if !name.MatchString(p.Name) || seen[p.Name] {
+			t.Errorf("%q is no name, or was given before", p.Name)
+		}
+		seen[p.Name] = true
+		if err := p.Layout.Validate(); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+		if err := p.Policy.Validate(p.Layout); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+		if !strings.HasSuffix(p.About, ".") {
+			t.Errorf("%s: about is %q", p.Name, p.About)
+		}
+		byName, err := PresetByName(p.Name)
+		if err != nil || !byName.Layout.Equal(p.Layout) || byName.Policy != p.Policy {
+			t.Errorf("%s is found as %+v, %v", p.Name, byName, err)
+		}
+		if l, err := ParseLayout(p.Name); err != nil || !l.Equal(p.Layout) {
+			t.Errorf("%s is read as %v, %v", p.Name, l, err)
+		}
+	}
+	if first := Presets()[0]; first.Name != "default" || !first.Layout.Equal(DefaultLayout()) || first.Policy != (Policy{}) {
+		t.Errorf("the first preset is %+v", first)
+	}
+}
+
+func TestPresetsHaveTheirSystemsRules(t *testing.T) {
+	reject := Policy{MaxRollback: -1, MaxBurst: -1, WallEveryCall: true, Start: SequenceStart{Rule: StartZero}}
+	rejectRandom := reject
+	rejectRandom.Start = SequenceStart{StartRandom, 99}
+	rejectCarry := reject
+	rejectCarry.Start = SequenceStart{StartCarry, 2047}
+	for name, want := range map[string]Policy{
+		"twitter":                 reject,
+		"leaf":                    {MaxRollback: 5 * time.Millisecond, MaxBurst: -1, MaxWait: 10 * time.Millisecond, WallEveryCall: true, Start: SequenceStart{StartRandom, 99}},
+		"shardingsphere":          {MaxRollback: 10 * time.Millisecond, MaxBurst: -1, MaxWait: 10 * time.Millisecond, WallEveryCall: true, Start: SequenceStart{StartVibration, 1}},
+		"shardingsphere-shanghai": {MaxRollback: 10 * time.Millisecond, MaxBurst: -1, MaxWait: 10 * time.Millisecond, WallEveryCall: true, Start: SequenceStart{StartVibration, 1}},
+		"jsnowflake":              rejectRandom,
+		"beyondfeng":              reject,
+		"simple":                  reject,
+		"simple-class":            reject,
+		"simple-addition":         reject,
+		"baidu":                   reject,
+		"cosid":                   rejectCarry,
+	} {
+		p, err := PresetByName(name)
+		if err != nil || p.Policy != want {
+			t.Errorf("policy of %s is %+v, %v, want %+v", name, p.Policy, err, want)
+		}
+	}
+}
+
+func TestPresetsAreTheCallersToChange(t *testing.T) {
+	changed := Presets()
+	for i := range changed {
+		changed[i].Name = ""
+		changed[i].Layout.Fields[0] = Field{}
+	}
+	for _, p := range Presets() {
+		if p.Name == "" || p.Layout.Validate() != nil {
+			t.Errorf("%+v was changed", p)
+		}
+	}
+}
+
+func TestUnknownPresetIsAnsweredWithTheNames(t *testing.T) {
+	_, err := PresetByName("Twitter")
+	if err == nil || !strings.Contains(err.Error(), `"Twitter"`) || !strings.Contains(err.Error(), "default, twitter, leaf") {
+		t.Errorf("error is %v", err)
+	}
+}
