@@ -1,0 +1,212 @@
+package snowfence
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// tickAfter returns the first id's tick after d, in milliseconds since start.
+func msAfter(t *testing.T, g *Generator, start Tick) int64 {
+	t.Helper()
+	return int64(mustNext(t, g).Tick - start)
+}
+
+func TestSmallStepBackHalvesThePaceUntilTheWallHasCaughtUp(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := DefaultLayout()
+		start := l.TickAt(testStart)
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
+		clock.pass(time.Second)
+		if got := msAfter(t, g, start); got != 1000 {
+			t.Fatalf("tick %d after 1 s, want 1000", got)
+		}
+		clock.step(-2 * time.Second)
+		g.CheckClock()
+		// Ahead by 2 s: after 4 s at half pace, now is at 3 s and so is the wall.
+		for _, want := range []struct{ pass, tick, behind int64 }{
+			{0, 1000, 2000}, {1000, 1500, 1500}, {1000, 2000, 1000}, {1000, 2500, 500}, {1000, 3000, 0}, {1000, 4000, 0},
+		} {
+			clock.pass(time.Duration(want.pass) * time.Millisecond)
+			got, s := msAfter(t, g, start), g.Status()
+			if got != want.tick || s.Behind.Milliseconds() != want.behind || s.ClockLost {
+				t.Errorf("tick %d, behind %s, lost %t; want %d, %d ms", got, s.Behind, s.ClockLost, want.tick, want.behind)
+			}
+		}
+	})
+}
+
+func TestLargeStepBackStandsStillUntilTheClockReturns(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := smallLayout()
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
+		before := mustNext(t, g).Tick
+		clock.step(-time.Minute)
+		clock.pass(compareEvery)
+		var wait *WaitError
+		var err error
+		n := 0
+		for ; err == nil; n++ {
+			_, err = g.Next(t.Context())
+		}
+		// What is left: the present tick, 100 ms on, and the burst.
+		if n < 16 || n > 12*16 {
+			t.Errorf("%d calls before the first was refused", n)
+		}
+		if !errors.As(err, &wait) || !errors.Is(err, ErrClockBehind) {
+			t.Fatalf("refused with %v", err)
+		}
+		// A minute behind, of which 5 s are tolerated.
+		if wait.Need < 54*time.Second || wait.Need > 56*time.Second || wait.Limit != time.Second {
+			t.Errorf("needs %s of %s, want about 55 s of 1 s", wait.Need, wait.Limit)
+		}
+		select {
+		case <-g.ClockLost():
+		default:
+			t.Error("the loss of the clock is not announced")
+		}
+		if s := g.Status(); !s.ClockLost || s.Revoked != nil {
+			t.Errorf("status %+v: want the clock lost, the generator not revoked", s)
+		}
+		clock.step(time.Minute)
+		clock.pass(compareEvery)
+		if p := mustNext(t, g); p.Tick <= before || g.Status().ClockLost {
+			t.Errorf("after the clock's return: tick %d (before: %d), status %+v", p.Tick, before, g.Status())
+		}
+	})
+}
+
+func TestNowNeverGoesBack(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Clock: clock, Policy: Policy{MaxRollback: time.Second}})
+		steps := []time.Duration{0, -time.Millisecond, 3 * time.Second, -time.Second, -999 * time.Millisecond, -10 * time.Second, time.Minute, -20 * time.Microsecond, -time.Hour, time.Hour}
+		var last Tick
+		for round := range 200 {
+			clock.step(steps[round%len(steps)])
+			clock.pass(time.Duration(round%7) * 40 * time.Millisecond)
+			if now := g.Status().Now; now < last {
+				t.Fatalf("round %d: now %d after %d", round, now, last)
+			} else {
+				last = now
+			}
+		}
+	})
+}
+
+func TestStepForwardMovesNow(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := DefaultLayout()
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
+		clock.step(9 * time.Minute)
+		clock.pass(compareEvery)
+		if got, want := mustNext(t, g).Tick, l.TickAt(clock.Wall()); got != want {
+			t.Errorf("tick %d, want the wall's %d", got, want)
+		}
+	})
+}
+
+func TestStepForwardOfMoreThanTenMinutesEndsTheTerm(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Clock: clock})
+		mustNext(t, g)
+		clock.step(10*time.Minute + time.Second)
+		clock.pass(compareEvery)
+		_, err := g.Next(t.Context())
+		if !errors.Is(err, ErrClockStepped) || !errors.Is(err, ErrRevoked) {
+			t.Errorf("error %v", err)
+		}
+		select {
+		case <-g.ClockLost():
+		default:
+			t.Error("the loss of the clock is not announced")
+		}
+	})
+}
+
+func TestIdleTimeIsNoStep(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := DefaultLayout()
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
+		clock.pass(3 * 24 * time.Hour)
+		if got, want := mustNext(t, g).Tick, l.TickAt(clock.Wall()); got != want {
+			t.Errorf("tick %d, want %d", got, want)
+		}
+	})
+}
+
+// A monotonic clock that was suspended makes the wall seem to step forward.
+func TestSuspendedMachineEndsTheTermOnlyAfterTenMinutes(t *testing.T) {
+	for suspended, ends := range map[time.Duration]bool{9 * time.Minute: false, 11 * time.Minute: true} {
+		bubble(t, testStart, func(t *testing.T, clock *testClock) {
+			g := newTestGenerator(t, GeneratorConfig{Clock: clock})
+			clock.step(suspended)
+			clock.pass(compareEvery)
+			if _, err := g.Next(t.Context()); errors.Is(err, ErrClockStepped) != ends {
+				t.Errorf("suspended for %s: %v", suspended, err)
+			}
+		})
+	}
+}
+
+func TestFloorAheadOfTheClockIsWhereNowBegins(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := DefaultLayout()
+		floor := l.TickAt(testStart) + 3000
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Floor: floor, Clock: clock})
+		if got := mustNext(t, g).Tick; got != floor {
+			t.Errorf("tick %d, want the floor %d", got, floor)
+		}
+		clock.pass(6 * time.Second)
+		if got, want := mustNext(t, g).Tick, l.TickAt(clock.Wall()); got != want {
+			t.Errorf("tick %d after 6 s at half pace, want the wall's %d", got, want)
+		}
+	})
+}
+
+func TestDivisionByTheUnitIsExact(t *testing.T) {
+	units := []time.Duration{time.Microsecond, 7 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, 3999999 * time.Microsecond, 4 * time.Second, 5 * time.Second, time.Hour}
+	for _, unit := range units {
+		g := &Generator{unit: uint64(unit), inverse: inverse(uint64(unit))}
+		top := uint64(unit + compareEvery)
+		for _, n := range []uint64{0, 1, uint64(unit) - 1, uint64(unit), uint64(unit) + 1, top / 2, top - 1, top/uint64(unit)*uint64(unit) - 1, top / uint64(unit) * uint64(unit)} {
+			if got, want := g.divide(n), n/uint64(unit); got != want {
+				t.Errorf("%d / %s = %d, want %d", n, unit, got, want)
+			}
+		}
+	}
+}
+
+func FuzzDivisionByTheUnit(f *testing.F) {
+	f.Add(uint64(1000), uint64(999_999))
+	f.Fuzz(func(t *testing.T, microseconds, n uint64) {
+		unit := (microseconds%3_600_000_000 + 1) * 1000
+		g := &Generator{unit: unit, inverse: inverse(unit)}
+		n %= unit + uint64(compareEvery)
+		if got := g.divide(n); got != n/unit {
+			t.Errorf("%d / %d = %d", n, unit, got)
+		}
+	})
+}
+
+func TestCallsWaitForAClockThatIsALittleBehind(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxBurst: -1, MaxRollback: 50 * time.Millisecond}})
+		mustNext(t, g)
+		clock.step(-100 * time.Millisecond)
+		g.CheckClock() // 50 ms too far back: stands still for those
+		if err := g.Fill(t.Context(), make([]ID, 12)); err != nil {
+			t.Fatalf("the rest of the present tick: %v", err)
+		}
+		started := clock.Monotonic()
+		done := make(chan error, 1)
+		go func() { done <- g.Fill(t.Context(), make([]ID, 16)) }()
+		synctest.Wait()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if waited := clock.Monotonic() - started; waited < 50*time.Millisecond || waited > 60*time.Millisecond {
+			t.Errorf("waited %s, want 50 ms and a few ticks at half pace", waited)
+		}
+	})
+}

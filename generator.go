@@ -1,0 +1,453 @@
+package snowfence
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// sealed is the top bit of a generator's state word. A word that carries it
+// lies above every bound, so nothing can be reserved from it.
+const sealed = 1 << 63
+
+// addBits is how many bits of sequence it takes for slots to be taken by adding.
+const addBits = 8
+
+// GeneratorConfig says what a [Generator] may issue.
+type GeneratorConfig struct {
+	// Layout is the layout of the ids. The zero value means [DefaultLayout].
+	Layout Layout
+
+	// Worker is the worker number that every id carries: the datacenter id
+	// times 2 to the number of worker bits, plus the worker id, whatever the
+	// order of the fields. Zero is a number like any other. Two generators
+	// that share a worker number, and ticks, issue the same ids: package fence
+	// hands out numbers and ticks so that they never do.
+	Worker int64
+
+	// Floor is the first tick that may be stamped. Zero means the epoch.
+	Floor Tick
+
+	// Until is the exclusive upper bound of the ticks that may be stamped; see
+	// [Generator.Extend]. Zero means the layout's horizon.
+	Until Tick
+
+	// Policy is what to do when time and demand do not agree. The zero value
+	// is the default policy.
+	Policy Policy
+
+	// Clock is where the time comes from. Nil means [SystemClock].
+	Clock Clock
+
+	// CachedClock, when it is running, spares busy callers the reading of the
+	// clock. Nil means that every call reads it, as does a policy that says
+	// WallEveryCall. See [CachedClock] for what it trades.
+	CachedClock *CachedClock
+
+	// Rand returns uniform random bits for the start of a sequence; it must be
+	// safe for concurrent use. Nil means math/rand/v2's Uint64: unpredictable
+	// enough to spread ids over shards, not a secret.
+	Rand func() uint64
+}
+
+// Generator issues the ids of one worker number in one window of ticks. Every
+// id it returns is greater than all that it returned before, and its tick lies
+// in [Floor, Until). It is safe for concurrent use by any number of
+// goroutines: a call that need not wait takes no lock and allocates nothing.
+//
+// Use [Generator.Next] for one id and [Generator.Fill] for many: a batch
+// reserves its ids in bulk and reads the clock once.
+//
+// # The state word
+//
+// All that is reserved stands in one word: the next free slot, a slot being a
+// tick and a sequence side by side.
+//
+//	 63   62 ......................... s   s-1 ........... 0
+//	+---+---------------------------------+----------------+
+//	| x |              tick               |    sequence    |
+//	+---+---------------------------------+----------------+
+//	  sealed                               s = sequence bits
+//
+// The word only grows. A caller moves it from one value to a greater one by a
+// single atomic operation, and the slots in between are its own: so no slot is
+// handed out twice, and slots come in increasing order. A sequence that
+// overflows carries into the tick by itself. Nothing may be taken at or beyond
+// a bound, the smaller of two: the gate, which closes the window, and the
+// first slot that lies further than MaxBurst ahead of now. Both only ever
+// grow, so a bound that was read before the operation is still true after it.
+type Generator struct {
+	clock     Clock
+	layout    Layout
+	rand      func() uint64
+	prefix    ID     // worker and datacenter, in place
+	unit      uint64 // nanoseconds a tick
+	inverse   uint64 // 2^64/unit rounded up, or 0 where that is not exact
+	burst     uint64 // whole ticks
+	mask      uint64 // of the sequence in a slot
+	quarter   uint64 // mask of the sequence's lowest quarter
+	rollback  time.Duration
+	maxWait   time.Duration
+	horizon   Tick
+	floor     Tick
+	origin    uint64 // state word before anything was reserved
+	start     SequenceStart
+	seqBits   uint8
+	seqShift  uint8
+	timeShift uint8
+	everyCall bool
+	adds      bool // whether one may add
+	cache     *CachedClock
+
+	// What every call reads and few change stands on a line of its own, so that
+	// the word which every call changes does not take it along.
+	anchor  atomic.Pointer[anchor]
+	gate    atomic.Uint64 // first slot beyond the window; 0 while callers must queue
+	express atomic.Uint64 // bound for calls that do not read the clock; 0 for none
+
+	_     [64]byte
+	state atomic.Uint64 // the next free slot
+	_     [64]byte
+
+	vibrate atomic.Uint64 // ticks begun under StartVibration
+	beaten  struct {      // the last beat's monotonic time and slot
+		at   atomic.Int64
+		slot atomic.Uint64
+	}
+
+	mu       sync.Mutex // guards what follows, and every write to anchor, gate and express
+	until    Tick
+	queue    queue
+	waits    uint64
+	anchors  uint64
+	revoked  error // nil while ids may be issued
+	reserved Tick  // what Revoke returned first
+	lost     chan struct{}
+	lostNow  bool
+	pulsed   uint64 // state word at the last pulse
+	quiet    int    // pulses in a row that found few ids taken
+}
+
+// NewGenerator returns a generator anchored at the later of the wall clock and
+// the floor. An error is returned when the layout or the policy is not valid,
+// when the worker number does not fit the layout, and when the window is empty
+// or reaches beyond the horizon.
+func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
+	if cfg.Layout.Fields == nil {
+		cfg.Layout = DefaultLayout()
+	}
+	l := cfg.Layout
+	if err := l.Validate(); err != nil {
+		return nil, err
+	}
+	if err := cfg.Policy.Validate(l); err != nil {
+		return nil, err
+	}
+	if cfg.Until == 0 {
+		cfg.Until = l.HorizonTick()
+	}
+	switch {
+	case cfg.Floor < 0:
+		return nil, fmt.Errorf("snowfence: generator: floor is %d: must not be before the epoch", cfg.Floor)
+	case cfg.Until > l.HorizonTick():
+		return nil, fmt.Errorf("snowfence: generator: until is %d: must be at most the horizon, %d", cfg.Until, l.HorizonTick())
+	case cfg.Until <= cfg.Floor:
+		return nil, fmt.Errorf("snowfence: generator: until is %d: must be above the floor, %d", cfg.Until, cfg.Floor)
+	}
+	datacenter, worker, err := l.SplitWorker(cfg.Worker)
+	if err != nil {
+		return nil, err
+	}
+	prefix, err := l.Compose(Parts{Datacenter: datacenter, Worker: worker})
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = SystemClock()
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Uint64
+	}
+	policy := cfg.Policy.WithDefaults(l)
+	sequenceBits := l.Bits(Sequence)
+	adds := sequenceBits >= addBits && policy.Start.Rule != StartRandom
+	if policy.WallEveryCall || !adds {
+		cfg.CachedClock = nil
+	}
+	g := &Generator{
+		clock:     cfg.Clock,
+		layout:    l,
+		rand:      cfg.Rand,
+		prefix:    prefix,
+		unit:      uint64(l.Unit),
+		inverse:   inverse(uint64(l.Unit)),
+		burst:     min(uint64(policy.MaxBurst/l.Unit), uint64(l.HorizonTick())/2),
+		mask:      1<<sequenceBits - 1,
+		quarter:   1<<max(sequenceBits-2, 0) - 1,
+		rollback:  policy.MaxRollback,
+		maxWait:   policy.MaxWait,
+		horizon:   l.HorizonTick(),
+		floor:     cfg.Floor,
+		start:     policy.Start,
+		seqBits:   uint8(sequenceBits),
+		seqShift:  uint8(l.Shift(Sequence)),
+		timeShift: uint8(l.Shift(Time)),
+		everyCall: policy.WallEveryCall,
+		adds:      adds,
+		cache:     cfg.CachedClock,
+		until:     cfg.Until,
+		lost:      make(chan struct{}),
+	}
+	g.origin = uint64(cfg.Floor) << sequenceBits
+	if policy.Start.Rule == StartQuarter {
+		g.origin |= g.rand() & g.quarter
+	}
+	g.state.Store(g.origin)
+	g.mu.Lock()
+	g.drop()
+	g.reopen()
+	g.mu.Unlock()
+	return g, nil
+}
+
+// Next returns the next id. It returns at once while the layout can number
+// what is wanted; otherwise it waits for a tick or for the clock, for at most
+// MaxWait. A context that is done is noticed only by a call that has to wait.
+//
+// A *[WaitError] is returned at once when the wait would be longer;
+// [ErrWindowEnded], [ErrPastHorizon] and [ErrBeforeEpoch] when the time is
+// outside what may be stamped; an error that is [ErrRevoked] and the cause
+// after [Generator.Revoke]; the context's error when it ended the wait. A call
+// that ends in an error has used nothing up.
+func (g *Generator) Next(ctx context.Context) (ID, error) {
+	if bound := g.express.Load(); bound != 0 {
+		if slot := g.state.Add(1) - 1; slot < bound {
+			return g.compose(slot), nil
+		}
+	} else if now, ok := g.now(); ok {
+		if slot, ok := g.one(now); ok {
+			return g.compose(slot), nil
+		}
+	}
+	var one [1]ID
+	err := g.acquire(ctx, one[:])
+	return one[0], err
+}
+
+// one takes one slot at the tick now, if there is one.
+//
+// Within a tick it adds, which is cheaper than to compare and swap and never
+// fails for want of luck. Callers that race past the bound so take a slot
+// that may not be used yet; it is given up. Those are never more than the
+// goroutines that race, since the next call finds the word at the bound; that
+// is why it is done only where a tick holds many more.
+func (g *Generator) one(now uint64) (uint64, bool) {
+	bound := g.bound(now)
+	old := g.state.Load()
+	if old >= now<<(g.seqBits&63) && old < bound && g.adds {
+		slot := g.state.Add(1) - 1
+		if slot&beatMask == 0 && g.cache != nil {
+			g.beat(slot)
+		}
+		return slot, slot < bound
+	}
+	for {
+		slot := g.enter(old, now)
+		if slot >= bound {
+			return 0, false
+		}
+		if g.state.CompareAndSwap(old, slot+1) {
+			return slot, true
+		}
+		old = g.state.Load()
+	}
+}
+
+// Fill fills ids, in increasing order, and does so in bulk: it reserves what
+// fits, repeatedly, and waits in between, for at most MaxWait in all. It
+// returns the same errors as [Generator.Next]. When it fails, no id of the
+// batch may be used: those already reserved are never issued again. A batch
+// that can't be had within MaxWait is refused before anything is reserved.
+func (g *Generator) Fill(ctx context.Context, ids []ID) error {
+	n := uint64(len(ids))
+	if n == 0 {
+		return nil
+	}
+	if now, ok := g.now(); ok {
+		for {
+			old := g.state.Load()
+			slot := g.enter(old, now)
+			if bound := g.bound(now); slot >= bound || bound-slot < n || n > g.run(slot) {
+				break
+			}
+			if g.state.CompareAndSwap(old, slot+n) {
+				g.write(ids, slot)
+				return nil
+			}
+		}
+	}
+	return g.acquire(ctx, ids)
+}
+
+// Extend moves the end of the window to until. It is for the holder of a
+// lease, to be called only after the store has acknowledged that bound. An
+// error is returned, and nothing changed, when until lies before the present
+// end or beyond the horizon; an error that is [ErrRevoked] after
+// [Generator.Revoke].
+func (g *Generator) Extend(until Tick) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.revoked != nil:
+		return g.revoked
+	case until < g.until:
+		return fmt.Errorf("snowfence: extend: until is %d: must be at least the present %d", until, g.until)
+	case until > g.horizon:
+		return fmt.Errorf("snowfence: extend: until is %d: must be at most the horizon, %d", until, g.horizon)
+	}
+	g.until = until
+	g.serve()
+	return nil
+}
+
+// Revoke ends the generator for good: every later call, and every call that
+// waits, fails with an error that is [ErrRevoked] and cause. It returns the
+// first tick above all that the generator ever reserved, or the floor if it
+// reserved none: no id that it returned, or ever will return, has that tick or
+// a later one. Only the first call takes effect; later ones return the same.
+func (g *Generator) Revoke(cause error) Tick {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.seal(cause)
+	g.serve()
+	return g.reserved
+}
+
+// seal needs g.mu, and serve after it. It is one atomic step on the word that
+// reservations are made on, so each of them comes either before it, and is
+// counted in what was reserved, or after it, and fails.
+func (g *Generator) seal(cause error) {
+	if g.revoked != nil {
+		return
+	}
+	if cause == nil {
+		g.revoked = ErrRevoked
+	} else {
+		g.revoked = fmt.Errorf("%w: %w", ErrRevoked, cause)
+	}
+	next := g.state.Or(sealed)
+	g.reserved = g.above(next)
+}
+
+// GeneratorStatus is how a [Generator] stands at one moment.
+type GeneratorStatus struct {
+	// Now is the generator's present tick.
+	Now Tick
+	// Reserved is the first tick above all that were reserved; the floor if
+	// none was.
+	Reserved Tick
+	// Floor and Until are the window: ticks in [Floor, Until).
+	Floor, Until Tick
+	// Behind is how far the wall clock was found behind the generator's now.
+	Behind time.Duration
+	// Drift is how far the last tick stamped is ahead of now; zero when it is
+	// not.
+	Drift time.Duration
+	// Waits counts the calls that had to wait.
+	Waits uint64
+	// Anchors counts the comparisons with the wall clock.
+	Anchors uint64
+	// ClockLost is true while the clock makes the term unusable: it is behind
+	// by more than MaxRollback, or stepped forward by more than ten minutes.
+	ClockLost bool
+	// Revoked is what calls fail with after [Generator.Revoke]; nil before.
+	Revoked error
+}
+
+// Status returns how the generator stands. It compares the clocks if that is
+// due.
+func (g *Generator) Status() GeneratorStatus {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v := g.look()
+	g.serve()
+	next := g.state.Load()
+	s := GeneratorStatus{
+		Now: v.now, Reserved: g.above(next), Floor: g.floor, Until: g.until,
+		Behind: v.behind, Waits: g.waits, Anchors: g.anchors,
+		ClockLost: g.lostNow, Revoked: g.revoked,
+	}
+	if g.revoked != nil {
+		s.Reserved = g.reserved
+	}
+	if last := s.Reserved - 1; last > v.now {
+		s.Drift = g.span(last - v.now)
+	}
+	return s
+}
+
+// ClockLost returns a channel that is closed once the clock made this term
+// unusable: when it was found behind by more than MaxRollback, or stepped
+// forward by more than ten minutes (which also revokes the generator). The
+// clock is looked at by calls for ids and by [Generator.CheckClock].
+func (g *Generator) ClockLost() <-chan struct{} { return g.lost }
+
+// CheckClock compares the monotonic clock with the wall clock now. Calls for
+// ids do so by themselves every 100 ms; it is for the owner of a generator
+// that may be idle.
+func (g *Generator) CheckClock() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.drop()
+	g.serve()
+}
+
+// above returns the first tick above all that were reserved when the word was
+// next: the floor if nothing was. Slots that were given up at the bound may
+// lie beyond the window; none of them became an id. It needs g.mu.
+func (g *Generator) above(next uint64) Tick {
+	if next == g.origin {
+		return g.floor
+	}
+	return min(Tick((next-1)>>g.seqBits)+1, g.until)
+}
+
+// bound returns the first slot that must not be taken at the tick now.
+func (g *Generator) bound(now uint64) uint64 {
+	return min(g.gate.Load(), (now+g.burst+1)<<(g.seqBits&63))
+}
+
+// compose makes the id of a slot. No part needs a mask: a slot below the bound
+// holds a tick below the horizon. (The shifts are below 64 anyway; saying so
+// spares the processor the check.)
+func (g *Generator) compose(slot uint64) ID {
+	return ID(slot>>(g.seqBits&63)<<(g.timeShift&63)|(slot&g.mask)<<(g.seqShift&63)) | g.prefix
+}
+
+// write makes the ids of the slots from slot on. Within a tick ids differ by
+// the sequence alone, so each is the last plus one step.
+func (g *Generator) write(ids []ID, slot uint64) {
+	step := ID(1) << g.seqShift
+	for len(ids) > 0 {
+		n := min(uint64(len(ids)), g.mask+1-slot&g.mask)
+		id := g.compose(slot)
+		for i := range ids[:n] {
+			ids[i] = id
+			id += step
+		}
+		ids, slot = ids[n:], slot+n
+	}
+}
+
+// span returns the length of ticks, or the longest duration if it is longer.
+func (g *Generator) span(ticks Tick) time.Duration {
+	high, low := bits.Mul64(uint64(ticks), g.unit)
+	if high != 0 || low > 1<<63-1 {
+		return 1<<63 - 1
+	}
+	return time.Duration(low)
+}

@@ -1,0 +1,425 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// smallLayout holds 16 ids a tick, so that bursts are easy to make.
+func smallLayout() Layout {
+	l := DefaultLayout()
+	l.Fields = []Field{{Kind: Time, Bits: 41}, {Kind: Worker, Bits: 10}, {Kind: Sequence, Bits: 4}}
+	return l
+}
+
+// newTestGenerator returns a generator with seeded randomness.
+func newTestGenerator(t *testing.T, cfg GeneratorConfig) *Generator {
+	t.Helper()
+	if cfg.Rand == nil {
+		var mu sync.Mutex
+		seeded := rand.New(rand.NewPCG(1, 2))
+		cfg.Rand = func() uint64 {
+			mu.Lock()
+			defer mu.Unlock()
+			return seeded.Uint64()
+		}
+	}
+	g, err := NewGenerator(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func mustNext(t *testing.T, g *Generator) Parts {
+	t.Helper()
+	id, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parts(t, g, id)
+}
+
+func parts(t *testing.T, g *Generator, id ID) Parts {
+	t.Helper()
+	p, err := g.layout.Decompose(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestIDsCarryTheTickAndTheWorker(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		for _, preset := range Presets() {
+			l := preset.Layout
+			last := l.Workers() - 1
+			if testStart.After(l.Horizon()) {
+				continue
+			}
+			g := newTestGenerator(t, GeneratorConfig{Layout: l, Worker: last, Clock: clock})
+			p := mustNext(t, g)
+			datacenter, worker, err := l.SplitWorker(last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Tick != l.TickAt(testStart) || p.Datacenter != datacenter || p.Worker != worker {
+				t.Errorf("%s: %+v, want tick %d, datacenter %d, worker %d", preset.Name, p, l.TickAt(testStart), datacenter, worker)
+			}
+		}
+	})
+}
+
+func TestConcurrentCallersNeverShareAnID(t *testing.T) {
+	for name, cached := range map[string]bool{"clock read every call": false, "cached clock": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var cache *CachedClock
+			var running sync.WaitGroup
+			if cached {
+				cache = NewCachedClock(nil)
+				running.Go(func() { cache.Run(ctx) })
+			}
+			g := newTestGenerator(t, GeneratorConfig{CachedClock: cache, Rand: rand.Uint64})
+			const callers, calls = 8, 20_000
+			lists := make([][]ID, callers)
+			var group sync.WaitGroup
+			for i := range callers {
+				group.Go(func() {
+					batch := make([]ID, 1+i*7)
+					for len(lists[i]) < calls {
+						if i%2 == 0 {
+							id, err := g.Next(ctx)
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							lists[i] = append(lists[i], id)
+							continue
+						}
+						if err := g.Fill(ctx, batch); err != nil {
+							t.Error(err)
+							return
+						}
+						lists[i] = append(lists[i], batch...)
+					}
+				})
+			}
+			group.Wait()
+			cancel()
+			running.Wait()
+			for i, ids := range lists {
+				if !slices.IsSortedFunc(ids, func(a, b ID) int {
+					if a < b {
+						return -1
+					}
+					return 1
+				}) {
+					t.Errorf("caller %d: ids do not strictly increase", i)
+				}
+			}
+			all := slices.Sorted(slices.Values(slices.Concat(lists...)))
+			if n := len(slices.Compact(all)); n < callers*calls || n != len(slices.Concat(lists...)) {
+				t.Errorf("%d different ids among %d", n, len(slices.Concat(lists...)))
+			}
+		})
+	}
+}
+
+func TestNoTickIsStampedOutsideTheWindow(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := smallLayout()
+		floor := l.TickAt(testStart) + 100
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Floor: floor, Until: floor + 50, Clock: clock})
+		if p := mustNext(t, g); p.Tick != floor {
+			t.Errorf("first tick %d, want the floor %d", p.Tick, floor)
+		}
+		// The clock is 100 ms behind the floor: the ticks of the window may be
+		// used as now comes to them, at half pace.
+		var last Tick
+		for {
+			id, err := g.Next(t.Context())
+			if err != nil {
+				if !errors.Is(err, ErrWindowEnded) {
+					t.Errorf("error at the end of the window: %v", err)
+				}
+				break
+			}
+			last = parts(t, g, id).Tick
+		}
+		if last != floor+49 {
+			t.Errorf("last tick %d, want %d", last, floor+49)
+		}
+		if err := g.Extend(floor + 60); err != nil {
+			t.Fatal(err)
+		}
+		clock.pass(200 * time.Millisecond)
+		if _, err := g.Next(t.Context()); !errors.Is(err, ErrWindowEnded) {
+			t.Errorf("after a window that went by unused: %v", err)
+		}
+		if err := g.Extend(floor + 1000); err != nil {
+			t.Fatal(err)
+		}
+		if p := mustNext(t, g); p.Tick != l.TickAt(clock.Wall()) {
+			t.Errorf("tick %d, want now, %d", p.Tick, l.TickAt(clock.Wall()))
+		}
+	})
+}
+
+func TestWindowNeverShrinksNorPassesTheHorizon(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := smallLayout()
+		now := l.TickAt(testStart)
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Until: now + 50, Clock: clock})
+		for _, until := range []Tick{now + 49, 0, l.HorizonTick() + 1} {
+			if err := g.Extend(until); err == nil {
+				t.Errorf("extended to %d", until)
+			}
+		}
+		if err := g.Extend(now + 50); err != nil {
+			t.Errorf("an equal bound is refused: %v", err)
+		}
+		if got := g.Status().Until; got != now+50 {
+			t.Errorf("until %d, want %d", got, now+50)
+		}
+	})
+}
+
+func TestExtensionReleasesCallsThatWaitForTheWindow(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := smallLayout()
+		now := l.TickAt(testStart)
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Until: now + 2, Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
+		ids := make([]ID, 64) // four ticks; the window has two
+		done := make(chan error, 1)
+		go func() { done <- g.Fill(t.Context(), ids) }()
+		synctest.Wait()
+		if err := g.Extend(now + 10); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if p := parts(t, g, ids[63]); p.Tick != now+3 || p.Sequence != 15 {
+			t.Errorf("last id %+v, want tick %d, sequence 15", p, now+3)
+		}
+	})
+}
+
+func TestRevokedGeneratorIssuesNothing(t *testing.T) {
+	cause := errors.New("lease lost")
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
+		last := mustNext(t, g)
+		waiting := make(chan error, 2)
+		go func() { waiting <- g.Fill(t.Context(), make([]ID, 1000)) }()
+		synctest.Wait()
+		go func() { _, err := g.Next(t.Context()); waiting <- err }()
+		synctest.Wait()
+		reserved := g.Revoke(cause)
+		if reserved <= last.Tick {
+			t.Errorf("reserved up to %d, but tick %d was issued", reserved, last.Tick)
+		}
+		for range 2 {
+			if err := <-waiting; !errors.Is(err, ErrRevoked) || !errors.Is(err, cause) {
+				t.Errorf("call that waited: %v", err)
+			}
+		}
+		for range 3 {
+			clock.pass(time.Second)
+			if _, err := g.Next(t.Context()); !errors.Is(err, ErrRevoked) || !errors.Is(err, cause) {
+				t.Errorf("later call: %v", err)
+			}
+		}
+		if err := g.Extend(g.Status().Until); !errors.Is(err, ErrRevoked) {
+			t.Errorf("extension: %v", err)
+		}
+		if again := g.Revoke(errors.New("other")); again != reserved {
+			t.Errorf("second revocation returns %d, the first %d", again, reserved)
+		}
+		if err := g.Status().Revoked; !errors.Is(err, cause) {
+			t.Errorf("the first cause does not stand: %v", err)
+		}
+	})
+}
+
+func TestRevocationOfAnUnusedGeneratorReturnsTheFloor(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		for _, floor := range []Tick{0, 1, smallLayout().TickAt(testStart)} {
+			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Floor: floor, Clock: clock})
+			if got := g.Revoke(nil); got != floor {
+				t.Errorf("floor %d: %d", floor, got)
+			}
+		}
+	})
+}
+
+// Every id lies below what Revoke returned, however the calls race with it.
+func TestRevocationCountsEveryIDThatIsReturned(t *testing.T) {
+	for round := range 50 {
+		g := newTestGenerator(t, GeneratorConfig{Rand: rand.Uint64})
+		highest := make([]ID, 4)
+		var started, group sync.WaitGroup
+		for i := range highest {
+			started.Add(1)
+			group.Go(func() {
+				batch := make([]ID, 1+100*(i%2))
+				for n := 0; ; n++ {
+					if n == 10 {
+						started.Done()
+					}
+					if err := g.Fill(t.Context(), batch); err != nil {
+						if n < 10 {
+							started.Done()
+							t.Error(err)
+						}
+						return
+					}
+					highest[i] = batch[len(batch)-1]
+				}
+			})
+		}
+		started.Wait()
+		reserved := g.Revoke(nil)
+		group.Wait()
+		for i, id := range highest {
+			if tick := parts(t, g, id).Tick; tick >= reserved {
+				t.Fatalf("round %d, caller %d: tick %d is not below %d", round, i, tick, reserved)
+			}
+		}
+	}
+}
+
+func TestTimeOutsideTheLayoutIsRefused(t *testing.T) {
+	l := smallLayout()
+	cases := []struct {
+		name string
+		wall time.Time
+		want error
+	}{
+		{"before the epoch", l.Epoch.Add(-time.Millisecond), ErrBeforeEpoch},
+		{"long before the epoch", l.Epoch.AddDate(-300, 0, 0), ErrBeforeEpoch},
+		{"at the epoch", l.Epoch, nil},
+		{"in the last tick", l.Horizon().Add(-time.Millisecond), nil},
+		{"at the horizon", l.Horizon(), ErrPastHorizon},
+		{"long past the horizon", l.Horizon().AddDate(200, 0, 0), ErrPastHorizon},
+	}
+	for _, policy := range []Policy{{}, {WallEveryCall: true}} {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				bubble(t, c.wall, func(t *testing.T, clock *testClock) {
+					g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock, Policy: policy})
+					if _, err := g.Next(t.Context()); !errors.Is(err, c.want) {
+						t.Errorf("got %v, want %v", err, c.want)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestLayoutRunsOutWithoutWrappingAround(t *testing.T) {
+	l := smallLayout()
+	bubble(t, l.Horizon().Add(-20*time.Millisecond), func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Worker: 1023, Clock: clock})
+		var last ID
+		for {
+			id, err := g.Next(t.Context())
+			if err != nil {
+				if !errors.Is(err, ErrPastHorizon) {
+					t.Errorf("at the end: %v", err)
+				}
+				break
+			}
+			if id <= last {
+				t.Fatalf("id %d after %d", id, last)
+			}
+			last = id
+		}
+		if p := parts(t, g, last); p.Tick != l.HorizonTick()-1 || p.Sequence != 15 {
+			t.Errorf("last id %+v, want the last of all", p)
+		}
+	})
+}
+
+func TestConfigAtFaultIsNamed(t *testing.T) {
+	l := smallLayout()
+	cases := map[string]GeneratorConfig{
+		"worker":         {Layout: l, Worker: 1024},
+		"floor":          {Layout: l, Floor: -1},
+		"until":          {Layout: l, Floor: 10, Until: 10},
+		"horizon":        {Layout: l, Until: l.HorizonTick() + 1},
+		"max-wait":       {Layout: l, Policy: Policy{MaxWait: time.Millisecond}},
+		"sequence-start": {Layout: l, Policy: Policy{Start: SequenceStart{Rule: StartRandom, Max: 16}}},
+	}
+	for word, cfg := range cases {
+		if _, err := NewGenerator(cfg); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: error is %v", word, err)
+		}
+	}
+}
+
+func TestCallsDoNotAllocate(t *testing.T) {
+	g := newTestGenerator(t, GeneratorConfig{Rand: rand.Uint64})
+	batch := make([]ID, 64)
+	if n := testing.AllocsPerRun(1000, func() { _, _ = g.Next(t.Context()) }); n != 0 {
+		t.Errorf("Next allocates %v times", n)
+	}
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(1000, func() { _ = g.Fill(ctx, batch) }); n != 0 {
+		t.Errorf("Fill allocates %v times", n)
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	l := DefaultLayout()
+	l.Fields = []Field{{Kind: Time, Bits: 41}, {Kind: Worker, Bits: 1}, {Kind: Sequence, Bits: 21}}
+	ctx := b.Context()
+	b.Run("serial", func(b *testing.B) {
+		g, err := NewGenerator(GeneratorConfig{Layout: l})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, err := g.Next(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("parallel", func(b *testing.B) {
+		g, err := NewGenerator(GeneratorConfig{Layout: l})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, err := g.Next(ctx); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+}
+
+func BenchmarkFill(b *testing.B) {
+	l := DefaultLayout()
+	l.Fields = []Field{{Kind: Time, Bits: 40}, {Kind: Worker, Bits: 1}, {Kind: Sequence, Bits: 22}}
+	g, err := NewGenerator(GeneratorConfig{Layout: l})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ids := make([]ID, 1000)
+	for b.Loop() {
+		if err := g.Fill(b.Context(), ids); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package snowfence
+
+import (
+	"container/list"
+	"context"
+	"time"
+)
+
+// queue holds the calls that wait, first come first served.
+//
+// While anyone waits the gate is closed, so that later calls queue behind
+// instead of taking what the waiters wait for. The call at the front leads: it
+// alone sleeps on a timer, and when it wakes it reserves for all that wait, in
+// their order, whatever has come free, and wakes those that are done. So there
+// is one timer and no herd, however many wait; and nothing is reserved that is
+// not issued at once, so a call that gives up has used nothing up.
+type queue struct {
+	calls list.List // of *call
+	ids   uint64    // wanted by all of them together
+}
+
+// call is one call that waits.
+type call struct {
+	ids      []ID          // still to be filled
+	deadline time.Duration // on the monotonic clock
+	wake     chan struct{} // signalled when it is done and when it comes to lead
+	leads    bool
+	done     bool
+	err      error
+	place    *list.Element
+}
+
+// signal never blocks: one signal that was not read yet is enough.
+func (c *call) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// acquire fills ids, and waits if it must. It is the way of every call that
+// does not find what it wants at once.
+func (g *Generator) acquire(ctx context.Context, ids []ID) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c, err := g.admit(ctx, ids)
+	if c == nil {
+		return err
+	}
+	for !c.done {
+		var expired <-chan time.Time
+		stop := func() bool { return true }
+		if c.leads {
+			expired, stop = g.clock.After(g.pause(c))
+		}
+		g.mu.Unlock()
+		var ended error
+		select {
+		case <-c.wake:
+		case <-expired:
+		case <-ctx.Done():
+			ended = context.Cause(ctx)
+		}
+		stop()
+		g.mu.Lock()
+		if ended != nil && !c.done {
+			g.finish(c, ended)
+		}
+		if c.leads {
+			g.serve()
+		}
+	}
+	return c.err
+}
+
+// admit gives a call what it wants if that can be had now, refuses it if it
+// can't be had in time, and otherwise lets it join the queue. It needs g.mu.
+func (g *Generator) admit(ctx context.Context, ids []ID) (*call, error) {
+	v := g.look()
+	if v.err != nil {
+		g.serve() // whoever waits is to hear the same
+		return nil, v.err
+	}
+	next := max(g.state.Load(), uint64(v.now)<<g.seqBits)
+	last := Tick((next + g.queue.ids + uint64(len(ids)) - 1) >> g.seqBits)
+	if last >= g.horizon {
+		return nil, ErrPastHorizon
+	}
+	need := g.due(v, last)
+	if need == 0 && g.queue.ids == 0 {
+		if ids = ids[g.take(v, ids):]; len(ids) == 0 {
+			return nil, nil
+		}
+	}
+	if err := g.refuse(v, last, need); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	c := &call{ids: ids, deadline: g.clock.Monotonic() + g.maxWait, wake: make(chan struct{}, 1)}
+	c.place = g.queue.calls.PushBack(c)
+	c.leads = g.queue.calls.Front() == c.place
+	g.queue.ids += uint64(len(ids))
+	g.waits++
+	g.serve() // the gate closes; what fits is reserved if it is the first
+	return c, nil
+}
+
+// refuse returns the error of a call that would wait for longer than it may,
+// or nil.
+func (g *Generator) refuse(v view, last Tick, need time.Duration) error {
+	behind := v.still || v.half || v.behind > 0
+	switch {
+	case g.everyCall && v.still:
+		return &WaitError{Reason: ErrClockBehind, Need: v.behind, Limit: g.rollback}
+	case need <= g.maxWait:
+		return nil
+	case behind && g.due(view{now: v.now, rest: v.rest}, last) <= g.maxWait:
+		return &WaitError{Reason: ErrClockBehind, Need: need, Limit: g.maxWait}
+	}
+	return &WaitError{Reason: ErrSaturated, Need: need, Limit: g.maxWait}
+}
+
+// serve reserves what has come free for those that wait, in their order, and
+// ends the calls that are complete, too late, or can't be served any more. It
+// opens the gate when none is left and closes it otherwise. It needs g.mu.
+func (g *Generator) serve() {
+	if g.queue.calls.Len() > 0 {
+		v, monotonic := g.look(), g.clock.Monotonic()
+		for place := g.queue.calls.Front(); place != nil; place = g.queue.calls.Front() {
+			c := place.Value.(*call)
+			if v.err != nil {
+				g.finish(c, v.err)
+				continue
+			}
+			n := g.take(v, c.ids)
+			c.ids, g.queue.ids = c.ids[n:], g.queue.ids-uint64(n)
+			if len(c.ids) == 0 {
+				g.finish(c, nil)
+				continue
+			}
+			if monotonic < c.deadline {
+				if !c.leads {
+					c.leads = true
+					c.signal()
+				}
+				break
+			}
+			g.finish(c, g.late(v, c))
+		}
+	}
+	g.reopen()
+}
+
+// late returns the error of a call whose wait has not been enough.
+func (g *Generator) late(v view, c *call) error {
+	reason := ErrSaturated
+	if v.behind > 0 {
+		reason = ErrClockBehind
+	}
+	last := Tick((g.state.Load() + uint64(len(c.ids)) - 1) >> g.seqBits)
+	return &WaitError{Reason: reason, Need: g.maxWait + g.due(v, last), Limit: g.maxWait}
+}
+
+// finish takes a call out of the queue. It needs g.mu, and serve after it.
+func (g *Generator) finish(c *call, err error) {
+	g.queue.calls.Remove(c.place)
+	g.queue.ids -= uint64(len(c.ids))
+	c.done, c.err = true, err
+	c.signal()
+}
+
+// reopen sets the gate to what it has to be. It needs g.mu.
+func (g *Generator) reopen() {
+	if g.revoked != nil || g.queue.calls.Len() > 0 {
+		g.gate.Store(0)
+		g.express.Store(0)
+		return
+	}
+	g.gate.Store(uint64(g.until) << g.seqBits)
+}
+
+// take reserves as many ids as may be stamped now, at most len(ids), fills
+// them in, and returns how many. Calls that read the gate before it closed may
+// still be taking slots at the same time. It needs g.mu.
+func (g *Generator) take(v view, ids []ID) int {
+	now, taken := uint64(v.now), 0
+	bound := min(uint64(g.until), now+g.burst+1) << g.seqBits
+	for taken < len(ids) {
+		old := g.state.Load()
+		slot := g.enter(old, now)
+		if slot >= bound {
+			break
+		}
+		n := min(uint64(len(ids)-taken), bound-slot, g.run(slot))
+		if g.state.CompareAndSwap(old, slot+n) {
+			g.write(ids[taken:taken+int(n)], slot)
+			taken += int(n)
+		}
+	}
+	return taken
+}
+
+// pause returns how long the leader sleeps: until all that it wants may be
+// stamped, but no longer than half a burst, so that the ticks which the burst
+// allows are never all gone by, and no longer than an anchor lasts, so that a
+// clock that was set right is noticed. It needs g.mu.
+func (g *Generator) pause(c *call) time.Duration {
+	v, next := g.look(), g.state.Load()
+	if v.err != nil {
+		return 0
+	}
+	last := min((next+uint64(len(c.ids))-1)>>g.seqBits, next>>g.seqBits+g.burst/2)
+	d := g.due(v, Tick(last))
+	if Tick(next>>g.seqBits) >= g.until {
+		// Nothing but an extension helps, until now reaches the window's end.
+		d = g.span(g.until-v.now) - v.rest
+	}
+	return max(0, min(d, compareEvery, c.deadline-g.clock.Monotonic()))
+}
+
+// due returns how long it takes until the tick may be stamped, which is when
+// it lies no more than a burst ahead of now; zero if it may be already.
+func (g *Generator) due(v view, tick Tick) time.Duration {
+	tick -= Tick(g.burst)
+	if tick <= v.now {
+		return 0
+	}
+	gap := g.span(tick-v.now) - v.rest
+	switch {
+	case g.everyCall:
+		return gap
+	case v.still:
+		// First the clock comes within MaxRollback, then now goes on at half
+		// pace until the clock has caught up.
+		return add(v.behind-g.rollback, gap, min(gap, g.rollback))
+	case v.half:
+		return add(gap, min(gap, v.behind))
+	}
+	return gap
+}
+
+// add returns the sum of durations that are not negative, or the longest
+// duration if it is longer.
+func add(ds ...time.Duration) time.Duration {
+	var sum time.Duration
+	for _, d := range ds {
+		if sum += d; sum < 0 {
+			return 1<<63 - 1
+		}
+	}
+	return sum
+}

@@ -1,0 +1,206 @@
+package snowfence
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestBurstRunsAheadOfNowByMaxBurstAndNoFurther(t *testing.T) {
+	for burst, ticks := range map[time.Duration]Tick{-1: 0, 0: 10, 1900 * time.Microsecond: 1, 5 * time.Millisecond: 5} {
+		bubble(t, testStart, func(t *testing.T, clock *testClock) {
+			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxBurst: burst, Start: SequenceStart{Rule: StartZero}}})
+			started := clock.Monotonic()
+			ids := make([]ID, 16*(ticks+1))
+			if err := g.Fill(t.Context(), ids); err != nil {
+				t.Fatal(err)
+			}
+			if waited := clock.Monotonic() - started; waited != 0 {
+				t.Errorf("burst %s: %d ids waited for %s", burst, len(ids), waited)
+			}
+			s := g.Status()
+			if s.Drift != time.Duration(ticks)*time.Millisecond {
+				t.Errorf("burst %s: drift %s", burst, s.Drift)
+			}
+			mustNext(t, g)
+			if waited := clock.Monotonic() - started; waited != time.Millisecond {
+				t.Errorf("burst %s: one id more waited for %s, want one tick", burst, waited)
+			}
+		})
+	}
+}
+
+func TestBatchThatCannotBeHadInTimeIsRefusedBeforeAnythingIsUsed(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
+		before, started := g.Status(), clock.Monotonic()
+		var wait *WaitError
+		// 1.5 s of ticks, and the burst.
+		err := g.Fill(t.Context(), make([]ID, 16*(1500+11)))
+		if !errors.As(err, &wait) || !errors.Is(err, ErrSaturated) || wait.Need != 1500*time.Millisecond || wait.Limit != time.Second {
+			t.Fatalf("refused with %v, want 1.5 s of 1 s", err)
+		}
+		if after := g.Status(); after.Reserved != before.Reserved || clock.Monotonic() != started {
+			t.Errorf("used up to %d of %d, in %s", after.Reserved, before.Reserved, clock.Monotonic()-started)
+		}
+		if err := g.Fill(t.Context(), make([]ID, 16*(1000+11))); err != nil {
+			t.Errorf("a batch that takes exactly max-wait: %v", err)
+		}
+	})
+}
+
+func TestRefusalCountsThoseThatWaitAlready(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
+		first := make(chan error, 1)
+		go func() { first <- g.Fill(t.Context(), make([]ID, 16*(800+11))) }()
+		synctest.Wait()
+		var wait *WaitError
+		if err := g.Fill(t.Context(), make([]ID, 16*300)); !errors.As(err, &wait) || wait.Need != 1100*time.Millisecond {
+			t.Errorf("300 ticks behind 800: %v", err)
+		}
+		if err := g.Fill(t.Context(), make([]ID, 16*100)); err != nil {
+			t.Errorf("100 ticks behind 800: %v", err)
+		}
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCancelledCallUsesNothingUp(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
+		if err := g.Fill(t.Context(), make([]ID, 16*11)); err != nil {
+			t.Fatal(err)
+		}
+		cause := errors.New("changed my mind")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		done := make(chan error, 3)
+		for range 3 {
+			go func() { _, err := g.Next(ctx); done <- err }()
+		}
+		synctest.Wait()
+		state := g.state.Load()
+		cancel(cause)
+		for range 3 {
+			if err := <-done; !errors.Is(err, cause) {
+				t.Errorf("cancelled call: %v", err)
+			}
+		}
+		if got := g.state.Load(); got != state {
+			t.Errorf("%d slots used up", got-state)
+		}
+		if _, err := g.Next(ctx); !errors.Is(err, cause) {
+			t.Errorf("call that would wait with a context already done: %v", err)
+		}
+		clock.pass(time.Millisecond)
+		if _, err := g.Next(ctx); err != nil {
+			t.Errorf("call that need not wait: %v", err)
+		}
+	})
+}
+
+func TestWaitingCallsAreServedInTheirOrder(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
+		if err := g.Fill(t.Context(), make([]ID, 16*9)); err != nil {
+			t.Fatal(err)
+		}
+		const callers = 40
+		ids := make([]ID, callers)
+		var errs [callers]error
+		for i := range callers {
+			go func() { ids[i], errs[i] = g.Next(t.Context()) }()
+			synctest.Wait()
+		}
+		clock.pass(50 * time.Millisecond)
+		if !slices.IsSorted(ids) || ids[0] == 0 || errors.Join(errs[:]...) != nil {
+			t.Errorf("ids %v, errors %v", ids, errors.Join(errs[:]...))
+		}
+	})
+}
+
+func TestWaitersDoNotHerd(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
+		if err := g.Fill(t.Context(), make([]ID, 16*9)); err != nil {
+			t.Fatal(err)
+		}
+		const callers = 1600 // 100 ticks
+		done := make(chan error, callers)
+		for range callers {
+			go func() { _, err := g.Next(t.Context()); done <- err }()
+		}
+		for range callers {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := clock.timers.Load(); n > 150 {
+			t.Errorf("%d timers for 100 ticks, want about one a tick whatever the number of waiters", n)
+		}
+	})
+}
+
+func TestWaitEndsAtMaxWait(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxWait: 50 * time.Millisecond}})
+		started := clock.Monotonic()
+		done := make(chan error, 1)
+		go func() { done <- g.Fill(t.Context(), make([]ID, 16*40)) }()
+		synctest.Wait()
+		clock.step(-time.Hour) // now what it waits for is far away
+		g.CheckClock()
+		err := <-done
+		if waited := clock.Monotonic() - started; !errors.Is(err, ErrClockBehind) || waited != 50*time.Millisecond {
+			t.Errorf("after %s: %v", waited, err)
+		}
+	})
+}
+
+func TestLeaderThatGivesUpIsSucceeded(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
+		if err := g.Fill(t.Context(), make([]ID, 16*9)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		leader, second := make(chan error, 1), make(chan error, 1)
+		go func() { leader <- g.Fill(ctx, make([]ID, 16*20)) }()
+		synctest.Wait()
+		go func() { _, err := g.Next(t.Context()); second <- err }()
+		synctest.Wait()
+		cancel()
+		if err := <-leader; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if err := <-second; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestFullRateLosesNoTickOnASleepyTimer(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: sleepyClock{clock}})
+		const ticks = 1000
+		started := clock.Monotonic()
+		for range 16 * ticks {
+			mustNext(t, g)
+		}
+		if took := clock.Monotonic() - started; took > ticks*time.Millisecond*101/100 {
+			t.Errorf("%d ticks took %s", ticks, took)
+		}
+	})
+}
+
+// sleepyClock is a clock whose timers are late by more than a tick.
+type sleepyClock struct{ *testClock }
+
+func (c sleepyClock) After(d time.Duration) (<-chan time.Time, func() bool) {
+	return c.testClock.After(d + 1300*time.Microsecond)
+}

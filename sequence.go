@@ -1,0 +1,50 @@
+package snowfence
+
+import "math/bits"
+
+// enter returns the slot that a caller at the tick now would take: the next
+// free one, or, in a tick that starts idle, the one that the start rule says.
+// The slot is never below old: a tick that starts idle lies above old's tick.
+func (g *Generator) enter(old, now uint64) uint64 {
+	if first := now << (g.seqBits & 63); old < first {
+		return g.begin(old, first)
+	}
+	if old&g.mask == 0 && g.start.Rule == StartRandom {
+		return old | g.random()
+	}
+	return old
+}
+
+// begin returns where the tick whose slots begin at first starts after having
+// been idle until now, when old was the next free slot.
+func (g *Generator) begin(old, first uint64) uint64 {
+	switch g.start.Rule {
+	case StartQuarter:
+		return first | g.rand()&g.quarter
+	case StartRandom:
+		return first | g.random()
+	case StartVibration:
+		return first | (g.vibrate.Add(1)-1)%uint64(g.start.Max+1)
+	case StartCarry:
+		if sequence := old & g.mask; sequence <= uint64(g.start.Max) {
+			return first | sequence
+		}
+	}
+	return first
+}
+
+// random returns a uniform point in 0..Max.
+func (g *Generator) random() uint64 {
+	point, _ := bits.Mul64(g.rand(), uint64(g.start.Max)+1)
+	return point
+}
+
+// run returns how many slots from slot on may be taken in one step: under
+// StartRandom a tick that an overflow begins does not begin at 0, so a step
+// ends with its tick.
+func (g *Generator) run(slot uint64) uint64 {
+	if g.start.Rule == StartRandom {
+		return g.mask + 1 - slot&g.mask
+	}
+	return 1<<64 - 1
+}
