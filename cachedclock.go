@@ -132,7 +132,9 @@ func (g *Generator) pulse() bool {
 		next = g.enter(old, uint64(v.now))
 	}
 	g.pulsed = next
-	g.express.Store(g.bound(uint64(v.now)))
+	if bound := g.bound(uint64(v.now)); next < bound {
+		g.express.Store(bound)
+	}
 	return true
 }
 

@@ -14,7 +14,7 @@ import (
 // lies above every bound, so nothing can be reserved from it.
 const sealed = 1 << 63
 
-// addBits is how many bits of sequence it takes for slots to be taken by adding.
+// addBits is how many bits of sequence a layout needs for the lane; see there.
 const addBits = 8
 
 // GeneratorConfig says what a [Generator] may issue.
@@ -80,6 +80,15 @@ type GeneratorConfig struct {
 // a bound, the smaller of two: the gate, which closes the window, and the
 // first slot that lies further than MaxBurst ahead of now. Both only ever
 // grow, so a bound that was read before the operation is still true after it.
+//
+// # The lane
+//
+// To look at the word and then to change it moves it between processors twice.
+// While the lane is open a call for one id just adds one and looks at what it
+// got. Slots that it can't use are given up: one of a tick that has passed
+// costs nothing, and one at the bound closes the lane, so that those are never
+// more than the callers that raced for it. Where a tick has few slots, or a
+// start rule minds each of them, the lane stays closed.
 type Generator struct {
 	clock     Clock
 	layout    Layout
@@ -88,6 +97,7 @@ type Generator struct {
 	unit      uint64 // nanoseconds a tick
 	inverse   uint64 // 2^64/unit rounded up, or 0 where that is not exact
 	burst     uint64 // whole ticks
+	ahead     uint64 // slots from a tick's first to the first beyond the burst
 	mask      uint64 // of the sequence in a slot
 	quarter   uint64 // mask of the sequence's lowest quarter
 	rollback  time.Duration
@@ -100,7 +110,7 @@ type Generator struct {
 	seqShift  uint8
 	timeShift uint8
 	everyCall bool
-	adds      bool // whether one may add
+	adds      bool // whether the lane may be opened
 	cache     *CachedClock
 
 	// What every call reads and few change stands on a line of its own, so that
@@ -108,6 +118,7 @@ type Generator struct {
 	anchor  atomic.Pointer[anchor]
 	gate    atomic.Uint64 // first slot beyond the window; 0 while callers must queue
 	express atomic.Uint64 // bound for calls that do not read the clock; 0 for none
+	lane    atomic.Bool   // whether slots are taken without looking first
 
 	_     [64]byte
 	state atomic.Uint64 // the next free slot
@@ -174,8 +185,10 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	}
 	policy := cfg.Policy.WithDefaults(l)
 	sequenceBits := l.Bits(Sequence)
-	adds := sequenceBits >= addBits && policy.Start.Rule != StartRandom
-	if policy.WallEveryCall || !adds {
+	burst := min(uint64(policy.MaxBurst/l.Unit), uint64(l.HorizonTick())/2)
+	rule := policy.Start.Rule
+	adds := sequenceBits >= addBits && rule != StartRandom && rule != StartCarry && !policy.WallEveryCall && inverse(uint64(l.Unit)) != 0
+	if !adds {
 		cfg.CachedClock = nil
 	}
 	g := &Generator{
@@ -185,7 +198,8 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		prefix:    prefix,
 		unit:      uint64(l.Unit),
 		inverse:   inverse(uint64(l.Unit)),
-		burst:     min(uint64(policy.MaxBurst/l.Unit), uint64(l.HorizonTick())/2),
+		burst:     burst,
+		ahead:     (burst + 1) << sequenceBits,
 		mask:      1<<sequenceBits - 1,
 		quarter:   1<<max(sequenceBits-2, 0) - 1,
 		rollback:  policy.MaxRollback,
@@ -222,49 +236,62 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 // [ErrWindowEnded], [ErrPastHorizon] and [ErrBeforeEpoch] when the time is
 // outside what may be stamped; an error that is [ErrRevoked] and the cause
 // after [Generator.Revoke]; the context's error when it ended the wait. A call
-// that ends in an error has used nothing up.
+// that ends in an error has used no tick up.
 func (g *Generator) Next(ctx context.Context) (ID, error) {
 	if bound := g.express.Load(); bound != 0 {
 		if slot := g.state.Add(1) - 1; slot < bound {
 			return g.compose(slot), nil
 		}
-	} else if now, ok := g.now(); ok {
-		if slot, ok := g.one(now); ok {
-			return g.compose(slot), nil
+		g.express.CompareAndSwap(bound, 0)
+		return g.nextSlowly(ctx)
+	}
+	if !g.lane.Load() {
+		return g.nextSlowly(ctx)
+	}
+	// What now and bound do, written out: the calls would cost as much as all
+	// the rest but for the reading of the clock.
+	a := g.anchor.Load()
+	elapsed := g.clock.Monotonic() - a.monotonic
+	if uint64(elapsed) >= uint64(a.lasts) {
+		return g.nextSlowly(ctx)
+	}
+	ticks, _ := bits.Mul64(uint64(a.rest+elapsed>>(a.pace&63)), g.inverse)
+	first := (a.tick + ticks) << (g.seqBits & 63)
+	bound := min(g.gate.Load(), first+g.ahead)
+	slot := g.state.Add(1) - 1
+	if slot >= first && slot < bound {
+		if slot&beatMask == 0 && g.cache != nil {
+			g.beat(slot)
+		}
+		return g.compose(slot), nil
+	}
+	if slot >= bound {
+		g.lane.Store(false)
+	}
+	return g.nextSlowly(ctx)
+}
+
+// nextSlowly returns the next id in every case. A call that finds one so opens
+// the lane again.
+func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
+	if now, ok := g.now(); ok {
+		for {
+			old := g.state.Load()
+			slot := g.enter(old, now)
+			if slot >= g.bound(now) {
+				break
+			}
+			if g.state.CompareAndSwap(old, slot+1) {
+				if g.adds && !g.lane.Load() {
+					g.lane.Store(true)
+				}
+				return g.compose(slot), nil
+			}
 		}
 	}
 	var one [1]ID
 	err := g.acquire(ctx, one[:])
 	return one[0], err
-}
-
-// one takes one slot at the tick now, if there is one.
-//
-// Within a tick it adds, which is cheaper than to compare and swap and never
-// fails for want of luck. Callers that race past the bound so take a slot
-// that may not be used yet; it is given up. Those are never more than the
-// goroutines that race, since the next call finds the word at the bound; that
-// is why it is done only where a tick holds many more.
-func (g *Generator) one(now uint64) (uint64, bool) {
-	bound := g.bound(now)
-	old := g.state.Load()
-	if old >= now<<(g.seqBits&63) && old < bound && g.adds {
-		slot := g.state.Add(1) - 1
-		if slot&beatMask == 0 && g.cache != nil {
-			g.beat(slot)
-		}
-		return slot, slot < bound
-	}
-	for {
-		slot := g.enter(old, now)
-		if slot >= bound {
-			return 0, false
-		}
-		if g.state.CompareAndSwap(old, slot+1) {
-			return slot, true
-		}
-		old = g.state.Load()
-	}
 }
 
 // Fill fills ids, in increasing order, and does so in bulk: it reserves what
@@ -418,7 +445,7 @@ func (g *Generator) above(next uint64) Tick {
 
 // bound returns the first slot that must not be taken at the tick now.
 func (g *Generator) bound(now uint64) uint64 {
-	return min(g.gate.Load(), (now+g.burst+1)<<(g.seqBits&63))
+	return min(g.gate.Load(), now<<(g.seqBits&63)+g.ahead)
 }
 
 // compose makes the id of a slot. No part needs a mask: a slot below the bound

@@ -13,7 +13,7 @@ import (
 // which every rule must hold at once: ids strictly increase; every tick lies
 // in the window that was acknowledged when its call returned, and at most a
 // burst ahead of now; a call that ends in an error has used nothing up, but
-// for a batch that failed half way.
+// for one slot that it may have given up, and for a batch that failed half way.
 func TestEveryRuleHoldsInRandomRuns(t *testing.T) {
 	for seed := range uint64(1000) {
 		bubble(t, testStart, func(t *testing.T, clock *testClock) { randomRun(t, clock, seed) })
@@ -64,7 +64,7 @@ func randomRun(t *testing.T, clock *testClock, seed uint64) {
 			id, err := g.Next(t.Context())
 			if err == nil {
 				check([]ID{id})
-			} else if g.state.Load() != before {
+			} else if g.state.Load()-before > 1 {
 				t.Errorf("failed with %v and used %d slots", err, g.state.Load()-before)
 			}
 		case 3:
@@ -101,7 +101,7 @@ func randomRun(t *testing.T, clock *testClock, seed uint64) {
 			cancel()
 			if err := <-done; err == nil {
 				check([]ID{id})
-			} else if g.state.Load() != before {
+			} else if g.state.Load()-before > 1 {
 				t.Errorf("cancelled (%v) and used %d slots", err, g.state.Load()-before)
 			}
 		}

@@ -186,7 +186,7 @@ func (g *Generator) reopen() {
 // still be taking slots at the same time. It needs g.mu.
 func (g *Generator) take(v view, ids []ID) int {
 	now, taken := uint64(v.now), 0
-	bound := min(uint64(g.until), now+g.burst+1) << g.seqBits
+	bound := min(uint64(g.until)<<g.seqBits, now<<g.seqBits+g.ahead)
 	for taken < len(ids) {
 		old := g.state.Load()
 		slot := g.enter(old, now)

@@ -104,6 +104,34 @@ func TestCancelledCallUsesNothingUp(t *testing.T) {
 	})
 }
 
+// Refusals that drove the word on would keep ids away long after their reason
+// is gone.
+func TestRefusedCallsUseNoTickUp(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: DefaultLayout(), Clock: clock})
+		mustNext(t, g)
+		clock.step(-time.Minute)
+		g.CheckClock()
+		for {
+			if _, err := g.Next(t.Context()); err != nil {
+				break
+			}
+		}
+		before := g.state.Load()
+		for range 10_000 {
+			if _, err := g.Next(t.Context()); !errors.Is(err, ErrClockBehind) {
+				t.Fatal(err)
+			}
+		}
+		if used := g.state.Load() - before; used > 0 {
+			t.Errorf("10,000 refused calls used %d slots up", used)
+		}
+		clock.step(time.Minute)
+		g.CheckClock()
+		mustNext(t, g)
+	})
+}
+
 func TestWaitingCallsAreServedInTheirOrder(t *testing.T) {
 	bubble(t, testStart, func(t *testing.T, clock *testClock) {
 		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
