@@ -1,0 +1,28 @@
+// Package store is the one thing that Snowfence asks of a database: a set of
+// registers with compare-and-swap. Worker leases, the layout of a namespace,
+// segments and daily sequences all stand on it, on every engine.
+//
+// A [Store] promises five things, and everything above is built on these alone:
+//
+//   - Swap is linearizable: of the swaps that name one [Version] of one key at
+//     most one takes effect, and it takes effect at once, whole or not at all.
+//   - An acknowledged Swap is durable, or the engine says in its [Traits] how
+//     much it can lose.
+//   - A [Version] never repeats for a key, not even after the store was rolled
+//     back to an earlier state. So a guard that was read before a rollback can
+//     never match what is written after it.
+//   - [ErrConflict] is final: that swap did not and never will take effect.
+//     Every other error leaves the outcome unknown.
+//   - Nothing is ever deleted. A register that was seen is there for good, and
+//     an engine refuses a server that is set up to drop some: to evict, to
+//     expire, to keep the newest only.
+//
+// Get and List may be stale, because no decision rests on them: whoever reads
+// and then swaps under the version that was read is told of a stale read by
+// ErrConflict.
+//
+// Engines live in packages of their own: store/memstore is the reference, and
+// store/filestore the embedded default. store/storetest holds the rules that
+// an engine must pass, one by one, and store/faultstore makes any store fail
+// on purpose.
+package store

@@ -1,0 +1,15 @@
+// Package memstore is the reference store: a map under a lock, with every rule
+// of package store kept in the plainest way. It lives and dies with its
+// process, so it is for tests, for simulation and for trying things out.
+//
+// A [Memory] is the store, and [Memory.Client] opens a client of it, as
+// independent of the other clients as two connections to one server are:
+//
+//	memory := memstore.New()
+//	a, b := memory.Client(), memory.Client()
+//
+// It can also fail as real engines do, on command and no further than it
+// declares: [Memory.Failover] takes away the youngest acknowledged writes of a
+// lossy memory, and [Memory.Restore] rolls the whole store back, which no
+// engine declares and every one can suffer at the hands of its operator.
+package memstore

@@ -1,0 +1,20 @@
+// Package storetest holds the rules that every engine of package store must
+// keep, as a table: a name, the rule in words, and a check. An engine's test
+// hands it a [Harness]:
+//
+//	func TestConformance(t *testing.T) {
+//		storetest.Run(t, storetest.Harness{
+//			Open: func(context.Context) (store.Store, error) { return filestore.Open(dir) },
+//		})
+//	}
+//
+// The checks see a store as its users do, through independent clients. They
+// allow everything that the contract allows, stale reads above all: what a
+// read must show they await, and what it must not show they look for more than
+// once. No engine may skip a rule. Three rules need more than clients: to lose
+// a reply, to roll the store back, to restart it; an engine that can provides
+// the hooks.
+//
+// [Check] returns the violations instead of failing a test. The suite's own
+// tests use it to show that it finds what it is there to find.
+package storetest

@@ -1,0 +1,147 @@
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/store"
+)
+
+// A Harness is how the suite reaches an engine.
+type Harness struct {
+	// Open opens another client of the one store under test, as independent of
+	// the others as a client in another process. The suite closes it. Required.
+	Open func(context.Context) (store.Store, error)
+
+	// Restart stops the store and starts it again, as far as there is a store
+	// apart from its clients: a server. It is called while no client is open.
+	// Nil means that closing all clients is all there is to it.
+	Restart func(context.Context) error
+
+	// Snapshot takes a backup of the store, and returns what restores it under
+	// its clients' feet. Nil means that the engine can't.
+	Snapshot func(context.Context) (restore func(context.Context) error, err error)
+
+	// OpenLossy opens a client as Open does, and returns with it what makes the
+	// reply of the client's next swap get lost between the engine and the
+	// client, when the swap has already been carried out. A proxy in front of
+	// a server does that. Nil means that the engine has no such place.
+	OpenLossy func(context.Context) (client store.Store, loseNext func(), err error)
+
+	// Flaky says that calls may fail now and then without cause, as behind a
+	// fault decorator or a bad network. The suite then reads again, and
+	// resolves unknown outcomes as a careful user does. Otherwise an
+	// unexpected error is a violation.
+	Flaky bool
+
+	// Prefix begins every key but a few of one byte. Empty means a random one.
+	// Registers are never deleted, so a prefix serves for one run.
+	Prefix string
+
+	// Staleness is how long a read may lag behind. Zero means half of Timeout.
+	Staleness time.Duration
+
+	// Timeout is how long the check of one rule may take, and how long a call
+	// may take to return after its context has ended. Zero means 30 seconds.
+	Timeout time.Duration
+}
+
+// A Rule is one thing that a store must do.
+type Rule struct {
+	Name        string
+	Explanation string // the rule, in words
+	check       func(context.Context, *probe) error
+}
+
+// A Violation is a rule that a store broke.
+type Violation struct {
+	Rule        string
+	Explanation string
+	Err         error // what the store did
+}
+
+// Error states the rule and what the store did.
+func (v Violation) Error() string {
+	return fmt.Sprintf("%s: %v\n\tthe rule: %s", v.Rule, v.Err, v.Explanation)
+}
+
+// Unwrap returns what the store did.
+func (v Violation) Unwrap() error { return v.Err }
+
+// Run checks every rule in a subtest of its name.
+func Run(t *testing.T, h Harness) {
+	t.Helper()
+	h = h.withDefaults()
+	for _, rule := range Rules() {
+		t.Run(rule.Name, func(t *testing.T) {
+			if err := h.try(t.Context(), rule); err != nil {
+				t.Errorf("%v\n\tthe rule: %s", err, rule.Explanation)
+			}
+		})
+	}
+}
+
+// Check checks every rule and returns those that the store broke, in the
+// order of [Rules].
+func Check(ctx context.Context, h Harness) []Violation {
+	h = h.withDefaults()
+	var violations []Violation
+	for _, rule := range Rules() {
+		if err := h.try(ctx, rule); err != nil {
+			violations = append(violations, Violation{Rule: rule.Name, Explanation: rule.Explanation, Err: err})
+		}
+	}
+	return violations
+}
+
+func (h Harness) withDefaults() Harness {
+	if h.Timeout <= 0 {
+		h.Timeout = 30 * time.Second
+	}
+	if h.Staleness <= 0 {
+		h.Staleness = h.Timeout / 2
+	}
+	if h.Prefix == "" {
+		h.Prefix = "storetest-" + strings.ToLower(rand.Text()) + "/"
+	}
+	return h
+}
+
+// try checks one rule with two clients of its own and keys of its own.
+func (h Harness) try(ctx context.Context, rule Rule) error {
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	p := &probe{harness: h, prefix: h.Prefix + rule.Name + "/"}
+	return h.bounded(ctx, func() error {
+		err := p.open(ctx)
+		if err == nil {
+			err = rule.check(ctx, p)
+		}
+		return errors.Join(err, p.close())
+	})
+}
+
+// bounded runs f and returns its error, or gives up when f has not returned
+// long after its context ended: some call of f ignores it.
+func (h Harness) bounded(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.Timeout)
+	defer cancel()
+	select {
+	case err := <-done:
+		return err
+	case <-late.Done():
+		return fmt.Errorf("a call had not returned %v after its context ended", h.Timeout)
+	}
+}
