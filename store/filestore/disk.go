@@ -1,0 +1,107 @@
+package filestore
+
+import "errors"
+
+// errTooLong is returned by readFile.
+var errTooLong = errors.New("longer than expected")
+
+// disk is what the store asks of an operating system: one open folder. Paths
+// are relative to it, with forward slashes; "." is the folder itself. It is
+// the seam at which tests make a machine fail.
+//
+// Its errors satisfy errors.Is with fs.ErrNotExist and fs.ErrExist as those of
+// package os do.
+type disk interface {
+	// readFile returns a file's content, and errTooLong if it is longer than
+	// limit bytes.
+	readFile(path string, limit int) ([]byte, error)
+
+	// create makes a new, empty file and opens it for writing. It fails with
+	// fs.ErrExist if there is one.
+	create(path string) (file, error)
+
+	// openFolder opens a folder for fsync.
+	openFolder(path string) (file, error)
+
+	// rename moves a file, replacing what is at its new path. Readers see the
+	// old or the new file at every moment.
+	rename(from, to string) error
+
+	remove(path string) error
+	mkdir(path string) error
+
+	// names returns the names in a folder, in any order.
+	names(path string) ([]string, error)
+
+	// openLock opens the lock file, and creates it if need be.
+	openLock() (lock, error)
+
+	// same returns ErrReplaced, in a *FileError, if the folder is no longer to
+	// be found where it was opened.
+	same() error
+
+	// syncAncestors fsyncs the folders that the folder was made in.
+	syncAncestors() error
+
+	close() error
+}
+
+// file is an open file or folder.
+type file interface {
+	Write(b []byte) (int, error)
+	Sync() error
+	Close() error
+}
+
+// lock is the open lock file. It is locked for this opening alone: another
+// opening, even in the same process, is another contender.
+type lock interface {
+	// tryLock takes the lock if it is free, without waiting.
+	tryLock() (bool, error)
+
+	// unlock frees the lock, and so does the end of the process.
+	unlock() error
+
+	// readMark and writeMark access the first bytes of the lock file. They
+	// need no lock, and what one process wrote every other one reads.
+	readMark() (mark, error)
+	writeMark(mark) error
+
+	// same returns ErrReplaced, in a *FileError, if the lock file is no longer
+	// the one in the folder: others would lock another file then.
+	same() error
+
+	close() error
+}
+
+// A mark is what a writer leaves in the lock file while it writes: the shard
+// that it writes to, or unmarked.
+//
+// Marks change by one write of two bytes. A read may meet it half-way, and a
+// power failure may leave anything. But a mark is only ever set where it was
+// unmarked and the other way round, so a half-way read holds a '-' beside a
+// digit: it is no shard, and not unmarked either, and its reader takes the
+// careful way.
+type mark string
+
+// unmarked is the mark while nobody writes.
+const unmarked mark = "--"
+
+// shard returns the shard that m names, and whether it names one.
+func (m mark) shard() (shard, bool) {
+	if len(m) != len(unmarked) {
+		return "", false
+	}
+	for _, c := range m {
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
+			return "", false
+		}
+	}
+	return shard(m), true
+}
+
+// clears reports whether m shows that nobody writes to s.
+func (m mark) clears(s shard) bool {
+	other, ok := m.shard()
+	return m == unmarked || ok && other != s
+}

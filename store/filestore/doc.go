@@ -1,0 +1,67 @@
+// Package filestore is the embedded store: registers in a folder, for one host
+// and any number of processes on it. A swap is on the disk before it is
+// acknowledged, through a crash of the process or of the machine.
+//
+// # What is in the folder
+//
+//	snowfence.store      says what the folder is and in which format
+//	snowfence.lock       what writers lock; never renamed, never removed
+//	registers/00 … ff    256 folders, a register's picked by a hash of its key
+//	registers/ab/KEY.reg one register: its key, version, value and a checksum
+//	registers/ab/+new    a swap under way, or what a crash left of one
+//
+// One file for each register is the simplest thing that is right. A swap
+// writes one small file, however many registers there are; a read opens one
+// file and takes no lock; nothing has to be replayed at start, compacted, or
+// kept in memory. A million registers are some four thousand files a folder. A
+// log would save one of the two fsyncs of a swap and pay for it with all three
+// of those.
+//
+// # How a swap is made
+//
+// The writer locks snowfence.lock with flock, which the kernel frees when its
+// holder dies, by whatever cause; so the lock needs no age and nobody ever
+// breaks it. A writer that is stopped while it holds the lock holds up the
+// other writers until it goes on or is killed; their contexts end their waits.
+// Under the lock the writer compares the version, writes the new register to a
+// file beside the old one, fsyncs it, renames it over the old one and fsyncs
+// the folder. Only then does it acknowledge.
+//
+// Between the rename and the last fsync others could read what a power failure
+// would still take back. Therefore the writer first leaves a mark in the lock
+// file that names the folder, and removes it last. Whoever reads a register of
+// a marked folder waits for the writer; whoever gets the lock and finds a mark
+// knows that its writer died half-way, fsyncs the folder itself and removes
+// the mark. The mark needs no fsync of its own: a killed process leaves it, and
+// after a power failure there is nothing left that it could speak of.
+//
+// A failed fsync ends the use of the [Store]: the kernel reports a failure once
+// and may then drop what it could not write, so no later success proves
+// anything. All later calls fail with [ErrFailed]. Open the store again once the
+// disk is well. The mark is still there, so whoever comes next, in whichever
+// process, must fsync the folder with success before anything in it counts.
+//
+// A file that is torn, foreign or of a newer format is an error that names it.
+// Nothing is ever taken for absent because it cannot be read.
+//
+// # What to mind
+//
+// Two folders are two stores, and two stores are two spaces of ids. Never point
+// two hosts at copies of one folder.
+//
+// Network file systems are refused (NFS, SMB, 9p, cluster file systems, and
+// FUSE but for local block devices): their locks and caches do not keep the
+// promises above. A folder that several machines see through one block device
+// is the same thing in disguise, and can't be recognised.
+//
+// A restored backup is an old state. Every id that was issued since the backup
+// lies ahead of what the registers then say, and it is the clock alone that
+// keeps new ids above old ones: a store restored or emptied *and* a clock set
+// back repeats ids. So restore with no process running, and check the clock
+// first. To copy a folder, stop its processes, or take a snapshot that is
+// atomic. A memory file system forgets everything at a reboot, which is the
+// same as emptying the store; [Store.Volatile] tells.
+//
+// The disk must mean what it says: one that acknowledges a flush and loses it
+// at a power failure takes durability away from everything above it.
+package filestore

@@ -1,0 +1,57 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What can be wrong with a folder or a file in it. They come wrapped, with the
+// path.
+var (
+	// ErrForeign is returned when a folder or a file is not of this store: by
+	// Open for a folder that holds other things, by the verbs for a file where
+	// a register should be.
+	ErrForeign = errors.New("not of a snowfence file store")
+
+	// ErrDamaged is returned when a file or a folder of the store is torn, cut
+	// short, altered or missing.
+	ErrDamaged = errors.New("damaged")
+
+	// ErrNewer is returned when a file was written in a format that this
+	// version does not know.
+	ErrNewer = errors.New("of a newer format than this version knows")
+
+	// ErrNetwork is returned by Open when the folder is on a network file
+	// system, or on one that might be.
+	ErrNetwork = errors.New("on a network file system")
+
+	// ErrReplaced is returned when the folder or its lock file is no longer
+	// the one that was opened. Nothing is written then.
+	ErrReplaced = errors.New("moved, removed or replaced while in use")
+
+	// ErrFailed is returned by every call after an fsync, or the unlocking of
+	// the lock file, has failed. It comes together with the failure.
+	ErrFailed = errors.New("filestore: failed, and must be opened anew")
+
+	// ErrUnsupported is returned by Open where the operating system lacks what
+	// the store needs.
+	ErrUnsupported = errors.New("filestore: not supported on this operating system")
+)
+
+// A FileError says what is wrong with a file or a folder.
+type FileError struct {
+	Path   string // of the file or folder
+	Err    error  // one of this package's errors
+	Detail string // what was found, and what was expected
+}
+
+// Error names the path first.
+func (e *FileError) Error() string {
+	if e.Detail == "" {
+		return fmt.Sprintf("filestore: %s: %v", e.Path, e.Err)
+	}
+	return fmt.Sprintf("filestore: %s: %v: %s", e.Path, e.Err, e.Detail)
+}
+
+// Unwrap returns Err.
+func (e *FileError) Unwrap() error { return e.Err }

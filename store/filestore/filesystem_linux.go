@@ -1,0 +1,132 @@
+package filestore
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// fuse is the number of every FUSE file system, local or not.
+const fuse = 0x65735546
+
+// networkSystem returns the name of a file system whose files other machines
+// can change, by the number that statfs(2) and the kernel's linux/magic.h give
+// it, and for those outside the kernel the one that coreutils' stat knows. It
+// returns "" for any other.
+func networkSystem(number uint32) string {
+	switch number {
+	case 0x00006969:
+		return "NFS"
+	case 0x0000517b:
+		return "SMB"
+	case 0x0000564c:
+		return "NCP"
+	case 0x00c36400:
+		return "Ceph"
+	case 0x01021997:
+		return "9p"
+	case 0x01161970:
+		return "GFS2"
+	case 0x013111a8:
+		return "IBRIX"
+	case 0x0bd00bd0:
+		return "Lustre"
+	case 0x19830326:
+		return "BeeGFS"
+	case 0x20030528:
+		return "OrangeFS"
+	case 0x47504653:
+		return "GPFS"
+	case 0x5346414f:
+		return "AFS"
+	case 0x61636673:
+		return "ACFS"
+	case 0x6b414653:
+		return "kAFS"
+	case 0x73757245:
+		return "Coda"
+	case 0x7461636f:
+		return "OCFS2"
+	case 0x786f4256:
+		return "VirtualBox shared folder"
+	case 0x7c7c6673:
+		return "Parallels shared folder"
+	case 0xa501fcf5:
+		return "VxFS"
+	case 0xaad7aaea:
+		return "PanFS"
+	case 0xbacbacbc:
+		return "VMware shared folder"
+	case 0xbeefdead:
+		return "StorNext"
+	case 0xfe534d42:
+		return "SMB2"
+	case 0xff534d42:
+		return "CIFS"
+	}
+	return ""
+}
+
+// memorySystem returns the name of a file system that forgets everything at a
+// reboot, and "" for any other.
+func memorySystem(number uint32) string {
+	switch number {
+	case 0x01021994:
+		return "tmpfs"
+	case 0x858458f6:
+		return "ramfs"
+	}
+	return ""
+}
+
+// fileSystemAt tells what kind of file system the folder at path is on.
+func fileSystemAt(path string) (fileSystem, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		return fileSystem{}, os.NewSyscallError("statfs", err)
+	}
+	// The number is a signed one of 32 or 64 bits, as the machine has it; its
+	// low 32 bits tell.
+	number := uint32(s.Type)
+	if number != fuse {
+		return classify(number, ""), nil
+	}
+	var stat syscall.Stat_t
+	if err := syscall.Stat(path, &stat); err != nil {
+		return fileSystem{}, os.NewSyscallError("stat", err)
+	}
+	// Without the table of mounts it stays an unknown kind of FUSE.
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		mounts = nil
+	}
+	return classify(number, mountType(mounts, device(uint64(stat.Dev)))), nil //nolint:unconvert // it has 32 bits on some machines
+}
+
+// device returns a device number as the table of mounts spells it. The bits
+// are those of gnu_dev_major and gnu_dev_minor in the C library.
+func device(d uint64) string {
+	major := d>>8&0xfff | d>>32&0xfffff000
+	minor := d&0xff | d>>12&0xffffff00
+	return fmt.Sprintf("%d:%d", major, minor)
+}
+
+// classify tells a kind of file system by its number and, for FUSE, its type
+// in the table of mounts. Of FUSE only fuseblk is local for certain: a local
+// block device with a file system in user space. Behind any other one a
+// program decides what a lock, a rename and an fsync mean.
+func classify(number uint32, mounted string) fileSystem {
+	if number == fuse {
+		if mounted == "" {
+			mounted = "FUSE"
+		}
+		return fileSystem{name: mounted, network: mounted != "fuseblk"}
+	}
+	if name := networkSystem(number); name != "" {
+		return fileSystem{name: name, network: true}
+	}
+	if name := memorySystem(number); name != "" {
+		return fileSystem{name: name, memory: true}
+	}
+	return fileSystem{name: fmt.Sprintf("file system %#x", number)}
+}

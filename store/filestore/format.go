@@ -1,0 +1,135 @@
+package filestore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"snowfence.example/snowfence/store"
+)
+
+// A register's file, numbers big-endian:
+//
+//	 0  7  "SNOWREG"
+//	 7  1  format, 1
+//	 8 16  version, random
+//	24  1  length of the key, k
+//	25  2  length of the value, v
+//	27  k  key
+//	 …  v  value
+//	 … 32  SHA-256 of all bytes before
+//
+// A later format keeps the first eight bytes, so that this version can tell it
+// from damage.
+const (
+	magic      = "SNOWREG"
+	format     = 1
+	headerSize = 27
+	sumSize    = sha256.Size
+
+	// maxFile is the size of the largest register's file.
+	maxFile = headerSize + store.MaxKey + store.MaxValue + sumSize
+)
+
+// token is a register's version as it stands in its file.
+type token [16]byte
+
+// version returns the token as the store's clients see it: 32 hex digits, so
+// never zero.
+func (t token) version() store.Version { return store.Version(hex.EncodeToString(t[:])) }
+
+// encodeRegister returns the file of a register. Key and value must be valid.
+func encodeRegister(key string, version token, value []byte) []byte {
+	b := make([]byte, 0, headerSize+len(key)+len(value)+sumSize)
+	b = append(b, magic...)
+	b = append(b, format)
+	b = append(b, version[:]...)
+	b = append(b, byte(len(key)))
+	b = binary.BigEndian.AppendUint16(b, uint16(len(value)))
+	b = append(b, key...)
+	b = append(b, value...)
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...)
+}
+
+// decodeRegister reads the file of a register. Its error is a *FileError
+// without a path. The value is a part of b.
+func decodeRegister(b []byte) (store.Entry, error) {
+	if !bytes.HasPrefix(b, []byte(magic)) {
+		if strings.HasPrefix(magic, string(b)) {
+			return store.Entry{}, damaged("%d bytes, a register has at least %d", len(b), headerSize+1+sumSize)
+		}
+		return store.Entry{}, &FileError{Err: ErrForeign, Detail: "it does not begin as a register does"}
+	}
+	if len(b) < headerSize {
+		return store.Entry{}, damaged("%d bytes, a register has at least %d", len(b), headerSize+1+sumSize)
+	}
+	switch f := b[len(magic)]; {
+	case f > format:
+		return store.Entry{}, &FileError{Err: ErrNewer, Detail: fmt.Sprintf("format %d, the newest known is %d", f, format)}
+	case f < format:
+		return store.Entry{}, damaged("format %d, the first is %d", f, format)
+	}
+	var version token
+	copy(version[:], b[len(magic)+1:])
+	keySize := int(b[24])
+	valueSize := int(binary.BigEndian.Uint16(b[25:]))
+	if size := headerSize + keySize + valueSize + sumSize; len(b) != size {
+		return store.Entry{}, damaged("%d bytes, its header says %d", len(b), size)
+	}
+	content, sum := b[:len(b)-sumSize], b[len(b)-sumSize:]
+	if want := sha256.Sum256(content); !bytes.Equal(sum, want[:]) {
+		return store.Entry{}, damaged("its checksum does not match")
+	}
+	e := store.Entry{
+		Key:     string(content[headerSize : headerSize+keySize]),
+		Value:   content[headerSize+keySize:],
+		Version: version.version(),
+	}
+	if err := store.ValidateKey(e.Key); err != nil {
+		return store.Entry{}, damaged("%v", err)
+	}
+	if err := store.ValidateValue(e.Value); err != nil {
+		return store.Entry{}, damaged("%v", err)
+	}
+	return e, nil
+}
+
+func damaged(detail string, args ...any) *FileError {
+	return &FileError{Err: ErrDamaged, Detail: fmt.Sprintf(detail, args...)}
+}
+
+// The marker file makes a folder a store. It is written last when a store is
+// created, so that where it stands everything else stands too. Its first line
+// is for programs, the rest for whoever finds it.
+const (
+	markerHead = "snowfence file store, format "
+	marker     = markerHead + "1\n" +
+		"\n" +
+		"Snowfence keeps here what it must not forget. Do not edit, copy or sync this\n" +
+		"folder while it is in use, and do not restore an old copy of it lightly: ids\n" +
+		"that were issued since could be issued again.\n"
+)
+
+// checkMarker returns a *FileError without a path unless b is this version's
+// marker. The marker is constant, so it needs no checksum.
+func checkMarker(b []byte) error {
+	if string(b) == marker {
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(string(b), markerHead); ok {
+		number, _, _ := strings.Cut(rest, "\n")
+		if n, err := strconv.Atoi(number); err == nil && n > format {
+			return &FileError{Err: ErrNewer, Detail: fmt.Sprintf("format %d, the newest known is %d", n, format)}
+		}
+		return damaged("it is not as it was written")
+	}
+	if strings.HasPrefix(marker, string(b)) {
+		return damaged("%d bytes, it has %d", len(b), len(marker))
+	}
+	return &FileError{Err: ErrForeign, Detail: "it does not begin as a store's does"}
+}

@@ -1,0 +1,79 @@
+package filestore
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"snowfence.example/snowfence/store"
+)
+
+// FuzzDecodeRegister holds that nothing is taken for a register but what the
+// encoder writes, bit by bit, and that everything else gets an error of a kind.
+func FuzzDecodeRegister(f *testing.F) {
+	f.Add([]byte(nil))
+	f.Add([]byte(magic))
+	f.Add(encodeRegister("k", token{}, nil))
+	f.Add(encodeRegister("default/0001", token{1, 2, 3}, []byte("value")))
+	f.Add(encodeRegister("default/0001", token{1, 2, 3}, make([]byte, store.MaxValue)))
+	f.Add(encodeRegister("KEY", token{}, nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		before := bytes.Clone(b)
+		e, err := decodeRegister(b)
+		if !bytes.Equal(b, before) {
+			t.Fatal("decoding changes the file's bytes")
+		}
+		if err != nil {
+			var fileError *FileError
+			if !errors.As(err, &fileError) || e.Key != "" || e.Value != nil || e.Version != "" {
+				t.Fatalf("entry %+v, error %v", e, err)
+			}
+			return
+		}
+		if store.ValidateKey(e.Key) != nil || store.ValidateValue(e.Value) != nil {
+			t.Fatalf("invalid entry %+v", e)
+		}
+		var version token
+		copy(version[:], b[len(magic)+1:])
+		if again := encodeRegister(e.Key, version, e.Value); !bytes.Equal(again, b) || e.Version != version.version() {
+			t.Fatalf("%x decodes to %+v, which encodes to %x", b, e, again)
+		}
+	})
+}
+
+func FuzzCheckMarker(f *testing.F) {
+	f.Add([]byte(marker))
+	f.Add([]byte(markerHead + "2\n"))
+	f.Add([]byte(markerHead))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var fileError *FileError
+		if err := checkMarker(b); (err == nil) != (string(b) == marker) || err != nil && !errors.As(err, &fileError) {
+			t.Errorf("checkMarker(%q) = %v", b, err)
+		}
+	})
+}
+
+func FuzzMountType(f *testing.F) {
+	f.Add([]byte("36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw\n"), "98:0")
+	f.Add([]byte(" - "), "")
+	f.Fuzz(func(t *testing.T, mounts []byte, device string) {
+		if name := mountType(mounts, device); name != "" && !bytes.Contains(mounts, []byte(name)) {
+			t.Errorf("%q is not in the table", name)
+		}
+	})
+}
+
+func TestMountTypeIsFoundByDevice(t *testing.T) {
+	table := []byte(`22 27 0:21 / /proc rw,nosuid - proc proc rw
+36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue
+41 27 0:55 / /home/a/re\040mote rw - fuse.sshfs host:/ rw
+42 27 8:1 / /usb rw - fuseblk /dev/sda1 rw
+`)
+	tests := map[string]string{"98:0": "ext3", "0:55": "fuse.sshfs", "8:1": "fuseblk", "0:5": "", "": ""}
+	for device, want := range tests {
+		if got := mountType(table, device); got != want {
+			t.Errorf("device %s: %q, want %q", device, got, want)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package filestore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"snowfence.example/snowfence"
+)
+
+// Config says which folder to open and how.
+type Config struct {
+	// Dir is the store's folder. It must be on a local file system.
+	Dir string
+
+	// Existing refuses to create a store: Dir must hold one already. Set it
+	// where an empty folder can only mean that the right one is not mounted.
+	Existing bool
+
+	// Clock passes the waits for the lock. Nil means the system's.
+	Clock snowfence.Clock
+
+	// Rand gives the random bytes of versions, 16 for each. Nil means
+	// crypto/rand. It must never repeat itself, in this process or another, or
+	// versions do.
+	Rand io.Reader
+}
+
+// Open opens the store in the folder dir. A folder that is missing or empty
+// becomes a new store. A folder that holds anything else is refused with
+// ErrForeign, one on a network file system with ErrNetwork, and one that is
+// damaged or too new with ErrDamaged or ErrNewer; these name the path.
+//
+// Any number of processes may open one folder, and a process may open it more
+// than once.
+func Open(dir string) (*Store, error) {
+	return OpenWith(context.Background(), Config{Dir: dir})
+}
+
+// OpenWith opens a store as Open does, the way that c says. ctx ends the wait
+// for another process that is creating the same store.
+func OpenWith(ctx context.Context, c Config) (*Store, error) {
+	path, err := filepath.Abs(c.Dir)
+	if err != nil || c.Dir == "" {
+		return nil, fmt.Errorf("filestore: folder %q: must be a path: %w", c.Dir, errors.Join(err, fs.ErrInvalid))
+	}
+	system, err := fileSystemAt(nearest(path))
+	if err != nil {
+		return nil, fmt.Errorf("filestore: %s: find file system: %w", path, err)
+	}
+	if err := system.check(path); err != nil {
+		return nil, err
+	}
+	d, err := openDisk(path, !c.Existing)
+	if err != nil {
+		return nil, fmt.Errorf("filestore: open %s: %w", path, err)
+	}
+	s, err := openOn(ctx, d, path, c)
+	if err != nil {
+		return nil, err
+	}
+	s.volatile = system.memory
+	return s, nil
+}
+
+// nearest returns the path itself if there is something at it, or else the
+// nearest folder above it that exists.
+func nearest(path string) string {
+	for {
+		parent := filepath.Dir(path)
+		if _, err := os.Stat(path); err == nil || parent == path {
+			return path
+		}
+		path = parent
+	}
+}
+
+// openOn opens the store on d, and creates it if it must and may. It closes d
+// if it fails.
+func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) {
+	s := &Store{
+		disk:    d,
+		path:    path,
+		clock:   c.Clock,
+		random:  c.Rand,
+		turn:    make(chan struct{}, 1),
+		closing: make(chan struct{}),
+	}
+	if s.clock == nil {
+		s.clock = snowfence.SystemClock()
+	}
+	if s.random == nil {
+		s.random = rand.Reader
+	}
+	found, err := s.look(c.Existing)
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	if s.lock, err = d.openLock(); err != nil {
+		return nil, errors.Join(s.wrap(err), d.close())
+	}
+	if !found {
+		_, err = exclusive(ctx, s, s.create)
+	}
+	if err == nil {
+		// The marker may have been put there by a process that was killed
+		// before it could make that durable.
+		err = s.syncFolder(".")
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// look reports whether the folder is a store, and returns an error if it is
+// not and may not become one. It writes nothing: not even a lock belongs into
+// somebody else's folder.
+func (s *Store) look(existing bool) (found bool, err error) {
+	if found, err = s.findMarker(); found || err != nil {
+		return found, err
+	}
+	if existing {
+		return false, &FileError{Path: s.path, Err: fs.ErrNotExist, Detail: "there is no store in it, and none may be created"}
+	}
+	foreign := s.checkForeign()
+	if foreign == nil {
+		return false, nil
+	}
+	// Without the lock this may have met a store that another process was just
+	// creating; its marker tells.
+	if found, err = s.findMarker(); found || err != nil {
+		return found, err
+	}
+	return false, foreign
+}
+
+// findMarker reports whether the folder is a store of this format. A marker of
+// any other kind is an error.
+func (s *Store) findMarker() (bool, error) {
+	// A newer marker may be longer; its head tells.
+	content, err := s.disk.readFile(markerName, 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, s.wrap(err)
+	}
+	return true, s.name(checkMarker(content), markerName)
+}
+
+// create makes an empty folder a store, or carries on where another process
+// was killed while it did. It is called under the lock.
+//
+// The order is what makes it safe: the marker comes last, when all folders are
+// durable. So a store with a marker is whole, and without one it holds no
+// register yet.
+func (s *Store) create() (struct{}, error) {
+	none := struct{}{}
+	found, err := s.findMarker()
+	if found || err != nil {
+		return none, err // another process was faster
+	}
+	if err := s.checkForeign(); err != nil {
+		return none, err
+	}
+	if err := s.makeFolder(registersName); err != nil {
+		return none, err
+	}
+	for i := range shards {
+		if err := s.makeFolder(shardAt(i).folder()); err != nil {
+			return none, err
+		}
+	}
+	for _, folder := range []string{registersName, "."} {
+		if err := s.syncFolder(folder); err != nil {
+			return none, err
+		}
+	}
+	if err := s.disk.syncAncestors(); err != nil {
+		return none, s.wrap(fmt.Errorf("sync the folders above: %w", err))
+	}
+	return none, s.replace(markerNewName, markerName, []byte(marker))
+}
+
+func (s *Store) makeFolder(path string) error {
+	if err := s.disk.mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return s.wrap(err)
+	}
+	return nil
+}
+
+// checkForeign returns a *FileError if a folder without a marker holds
+// anything that the creation of a store does not leave behind when it is cut
+// short. Registers without a marker are the remains of a store, and no place
+// for a fresh one.
+func (s *Store) checkForeign() error {
+	names, err := s.disk.names(".")
+	if err != nil {
+		return s.wrap(err)
+	}
+	begun := false
+	for _, name := range names {
+		switch name {
+		case registersName:
+			begun = true
+		case lockName, markerNewName, ignoredName:
+		default:
+			return &FileError{Path: s.path, Err: ErrForeign, Detail: fmt.Sprintf("it is not empty, it holds %q", name)}
+		}
+	}
+	if !begun {
+		return nil
+	}
+	folders, err := s.disk.names(registersName)
+	if err != nil {
+		return s.wrap(err)
+	}
+	for _, folder := range folders {
+		folder = registersName + "/" + folder
+		inside, err := s.disk.names(folder)
+		if err != nil {
+			return s.wrap(err)
+		}
+		for _, name := range inside {
+			if strings.HasSuffix(name, suffix) {
+				return &FileError{Path: s.at(markerName), Err: ErrDamaged,
+					Detail: fmt.Sprintf("it is missing, yet there are registers: %s", s.at(folder+"/"+name))}
+			}
+		}
+	}
+	return nil
+}

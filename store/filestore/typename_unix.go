@@ -1,0 +1,15 @@
+//go:build darwin || freebsd || dragonfly || openbsd
+
+package filestore
+
+// typeName returns a name that ends at its first zero byte.
+func typeName(c []int8) string {
+	var name []byte
+	for _, b := range c {
+		if b == 0 {
+			break
+		}
+		name = append(name, byte(b))
+	}
+	return string(name)
+}
