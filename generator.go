@@ -181,7 +181,7 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		cfg.Clock = SystemClock()
 	}
 	if cfg.Rand == nil {
-		cfg.Rand = rand.Uint64
+		cfg.Rand = rand.Uint64 //nolint:forbidigo // what nil means
 	}
 	policy := cfg.Policy.WithDefaults(l)
 	sequenceBits := l.Bits(Sequence)
