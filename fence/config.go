@@ -1,0 +1,163 @@
+package fence
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+)
+
+// Process says which process holds a worker id. It is for people, but for one
+// thing: a second holder that is pinned to a worker id of the same host, pid
+// and start is told so at once.
+type Process = lease.Process
+
+// Config says what a [Holder] holds. Only Store must be given.
+type Config struct {
+	// Store is where the namespace lives. The holder does not close it.
+	Store store.Store
+
+	// Namespace names the space of unique ids: 1 to 64 of [a-z0-9._-]. Empty
+	// means "default".
+	Namespace string
+
+	// Layout is the layout of the ids. It must be the one that the namespace has
+	// already, if it exists. The zero value means [snowfence.DefaultLayout].
+	Layout snowfence.Layout
+
+	// Policy is what to do when time and demand do not agree. The zero value is
+	// the default policy. Its MaxWait also bounds how long a call waits for a
+	// new term.
+	Policy snowfence.Policy
+
+	// Datacenters are the datacenters that this store may issue, where several
+	// stores share a namespace. It is recorded when the namespace is new, and
+	// must equal the record when it is not. Empty means what the record says.
+	Datacenters []int64
+
+	// Datacenter restricts the holder to the worker ids of one datacenter. Nil
+	// means all that the store may issue.
+	Datacenter *int64
+
+	// Worker pins the holder to one worker number: datacenter times 2 to the
+	// number of worker bits, plus worker id. Nil means any that is free.
+	Worker *int64
+
+	// Window is how far ahead of the clock ticks are taken, up to 31 days. A
+	// longer one lets the holder do without its store for longer, and rests the
+	// worker id for longer after a crash. It is rounded up to whole ticks, at
+	// least four. Zero means 60 s, or 5 s with a pinned worker.
+	Window time.Duration
+
+	// ClaimWait is how long a claim waits for a worker id to come free. Zero
+	// means the window plus the policy's max-rollback.
+	ClaimWait time.Duration
+
+	// RequestTimeout bounds each request to the store. Zero means a sixth of the
+	// window, but at least 250 ms and at most 10 s.
+	RequestTimeout time.Duration
+
+	// Process is written into the register. A zero Started means now.
+	Process Process
+
+	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
+	Clock snowfence.Clock
+
+	// CachedClock is handed to every generator; its owner runs it. Nil means
+	// none.
+	CachedClock *snowfence.CachedClock
+
+	// Rand is where nonces come from: unpredictable, and never the same twice.
+	// Nil means crypto/rand.
+	Rand io.Reader
+
+	// Logger is told of claims, losses and what is wrong. Nil means that nothing
+	// is logged.
+	Logger *slog.Logger
+
+	// Observer is told of every request to the store. Nil means nobody.
+	Observer Observer
+
+	// OnLoss is called when a term ends against the holder's will, after its
+	// generator was revoked: from then on no id of that term is issued. It runs
+	// in a goroutine of its own, without any lock, so it may call the holder,
+	// Close included. Nil means nobody.
+	OnLoss func(Loss)
+}
+
+// Observer is told of requests to the store, for metrics. Its method is called
+// from several goroutines, one call for each request, and must not block.
+type Observer interface {
+	// StoreCall says that a request ("get", "swap", "list" or "clock") was
+	// answered after that long. Err is what the store returned: nil for a
+	// missing key and for a conflict, which are answers like any other.
+	StoreCall(request string, took time.Duration, err error)
+}
+
+// Loss is a term that ended against its holder's will.
+type Loss struct {
+	Namespace string
+	Worker    int64
+	Term      int64
+	// Reason is [ErrLost], or what was wrong with the clock.
+	Reason error
+}
+
+// prepare fills defaults in, and returns the state that the lease begins in.
+func (c *Config) prepare(traits store.Traits) (lease.State, error) {
+	if c.Layout.Fields == nil {
+		c.Layout = snowfence.DefaultLayout()
+	}
+	if err := c.Layout.Validate(); err != nil {
+		return lease.State{}, err
+	}
+	if err := c.Policy.Validate(c.Layout); err != nil {
+		return lease.State{}, err
+	}
+	if err := traits.Validate(); err != nil {
+		return lease.State{}, err
+	}
+	if c.Clock == nil {
+		c.Clock = snowfence.SystemClock()
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Process.Started.IsZero() {
+		c.Process.Started = c.Clock.Wall()
+	}
+	_, hasClock := store.ClockOf(c.Store)
+	state, err := lease.New(lease.Config{
+		Namespace:   c.Namespace,
+		Layout:      c.Layout,
+		Datacenters: c.Datacenters,
+		Datacenter:  c.Datacenter,
+		Worker:      c.Worker,
+		Window:      c.Window,
+		ClaimWait:   c.ClaimWait,
+		MaxRollback: c.Policy.WithDefaults(c.Layout).MaxRollback,
+		Loss:        traits.Loss,
+		EngineClock: hasClock,
+		Process:     c.Process,
+	})
+	if err != nil {
+		return state, err
+	}
+	filled := state.Config()
+	c.Namespace, c.Window = filled.Namespace, filled.Window
+	if c.RequestTimeout < 0 {
+		return state, fmt.Errorf("snowfence: fence: request timeout is %s: must not be negative", c.RequestTimeout)
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = min(max(c.Window/6, 250*time.Millisecond), 10*time.Second)
+	}
+	return state, nil
+}

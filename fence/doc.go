@@ -1,0 +1,249 @@
+// Package fence holds a worker id for as long as a program runs, so that no two
+// ids of a namespace are ever equal, whatever the clocks do.
+//
+//	holder, err := fence.Open(ctx, fence.Config{Store: s})
+//	id, err := holder.Next(ctx)
+//	err = holder.Close(ctx)
+//
+// The rest of this comment is the argument that this is so. It is written for
+// somebody who wants to find the hole in it. The protocol itself is a function
+// in package fence/lease, which neither reads a clock nor does I/O; this
+// package is the goroutine around it.
+//
+// # The idea
+//
+// An id is a tick (whole units of time since an epoch), a worker id and a
+// sequence. Two ids of one worker id differ if their ticks do. So ids stay
+// unique if each tick of a worker id is stamped by one holder only, and that
+// can be arranged beforehand: a store says which ticks a holder may stamp, and
+// the holder stamps no other. The tick in the id is its own fencing token. A
+// process that was paused for an hour and still believes that it holds the
+// worker id can do no harm: the ticks that it was given lie in the past, and
+// nobody else was given them.
+//
+// Other designs give the worker id itself away, until a session or a TTL ends,
+// and rely on the old holder to notice in time. That needs clocks that agree
+// and processes that never stop. This needs neither.
+//
+// # Words
+//
+// A namespace is one space of unique ids in one store: one layout, one epoch,
+// one set of worker ids. Its record holds the layout's text and a random
+// number, its incarnation, and never changes.
+//
+// A register is what the store keeps for one worker id. It is never deleted:
+//
+//	term      counts the claims of this worker id; it only grows
+//	floor     the first tick that the present term may stamp
+//	until     above every tick that anyone may have stamped with this worker id
+//	holder    a random nonce of this claim; empty when released
+//	write     a random mark of this very write
+//	clock, window, quarantined, host, pid, version, started
+//	          the writer's clock and window, an operator's mark, and for people
+//	layout, incarnation
+//	          the namespace's, repeated
+//
+// A term is one claim of a worker id. It has one generator, which stamps ticks
+// in [floor, until) and none outside, and which is never revived. The window
+// is how far until lies ahead of the clock.
+//
+// # The rules
+//
+// Every write is a compare-and-swap that is guarded by the exact version of
+// the register that it was computed from. The store promises that of the swaps
+// that name one version at most one takes effect, that an acknowledged one is
+// not lost, and that no version is ever used again.
+//
+// Claim. A register may be claimed when it has a holder and now ≥ until, or has
+// none and until is at most max-rollback ahead of now; never when it is
+// quarantined, of another incarnation or layout, or can't be decoded. The claim
+// writes term+1, a new nonce, floor = max(until of the guarded version, now)
+// and until = floor + window. Then the namespace's record is read again; only if it
+// is still the same a generator starts.
+//
+// Extend. At a third of the window, until becomes max(until, now + window). The
+// generator gets the new bound after the store acknowledged it, not before. If
+// the store stays silent the generator ends with the bound that it has, by
+// itself.
+//
+// Unknown outcome. A swap that was not acknowledged may have taken effect, may
+// not have, or may still. So may one that met a conflict, if something on the
+// way repeated it. The register is read again, and decides:
+//
+//	it shows the very bytes that were sent   it took effect: adopt what is
+//	                                         stored, with the version read
+//	it has the version that guarded them     undecided: send the same bytes
+//	                                         under the same guard again
+//	it shows an older write of this term     the read was late: read again
+//	anything else                            the term is lost
+//
+// Until that is decided nothing else is written. Sending the same bytes again
+// is harmless: the first copy that takes effect makes the guard of all others
+// stale.
+//
+// Lose. The generator is revoked, which seals it in one atomic step: what was
+// reserved before is issued, everything after fails. Then a claim begins. The
+// register is left alone.
+//
+// Release. The generator is sealed first, which also tells the highest tick it
+// reserved. Then the holder is cleared and until comes down to min(until,
+// max(floor, highest reserved + 1)), so that a pinned worker id can be claimed
+// again at once. This is the only write that lowers until. Once a release was
+// asked for, no outcome of anything leads to an id.
+//
+// # The theorem
+//
+// For one worker id, the intervals [floor, final until) of different terms are
+// disjoint; every id's tick lies in its term's interval; within a term, ids
+// strictly increase. So no two ids of a namespace are equal.
+//
+// The versions of a register form one chain, because each swap is guarded by
+// the version before it. Walk along it. A term begins with its claim; all the
+// writes up to the next claim are extensions by its holder, a release by its
+// holder, or an operator's mark, because every other writer's guard is stale.
+//
+// Until never shrinks in an extension. So while a term lasts, its interval only
+// grows at the upper end, and every bound that its generator was ever given is
+// an until that stood in the chain: it was acknowledged, or was read there.
+//
+// A release lowers until, but not below what was stamped, since the generator
+// was sealed before and says so itself; and not below the term's floor, so that
+// it never reaches into an earlier term. It is guarded by the term's last
+// version, so it can't come after somebody else's claim.
+//
+// A claim's floor is at or above the until that its guard had, which is the
+// final until of the term before: after the claim took effect no write of that
+// term can, since their guards are gone. Hence the intervals are disjoint, for
+// neighbours and, as until never falls below a floor, for all.
+//
+// A generator stamps ticks in [floor, bound) by construction: the state word of
+// a generator holds the next free slot, only grows, and is never taken beyond
+// the bound. Within a term each slot, a tick and a sequence, is taken once.
+//
+// No clock occurs in this. Clocks decide when a claim is made and where an
+// interval begins, and so how long somebody waits and how well ids are ordered,
+// but not whether intervals are disjoint. The floor makes sure of it when a
+// clock is behind, and a clock that is ahead only takes ticks that lie further
+// up. The rule that a held register is not claimed before its until keeps
+// living holders from being robbed; breaking it would cost availability, not
+// uniqueness.
+//
+// It needs two things: a store that keeps its promises, and that no live clone
+// of a process's memory exists.
+//
+// # Failure by failure
+//
+// The holder crashes. Its register keeps its until. Nobody claims it until that
+// tick has come, at most a window later, and then from there on. Ids that the
+// crashed process had issued lie below. Its successor takes another worker id
+// from the pool at once, or waits, if it is pinned.
+//
+// The holder is paused (SIGSTOP, a long collection, a suspended machine), in
+// the middle of anything. Its generator's bound does not move meanwhile, so
+// whatever it still returns has a tick below the acknowledged until. When it
+// goes on, its first look at the clock ends the window; the overdue extension
+// tells whether the worker id is still its own. If it is, the same term goes
+// on. If not, the generator is revoked and another claim is made. Callers see
+// errors or a short wait, never an old tick that somebody else has stamped.
+//
+// A reply is lost. See unknown outcome. The generator lives on what was
+// acknowledged before.
+//
+// A write arrives late, after its sender gave it up. Its guard is stale if
+// anything was written since, and then it does nothing. If nothing was, it
+// takes effect: a late extension makes the register rest longer, a late claim
+// makes a term that nobody issues under, because its claimant has turned away
+// and no later claim of it has that nonce. A late release finds its generator
+// sealed.
+//
+// The clock steps back. Within a term the generator does not follow: up to
+// max-rollback it runs at half speed until the clock has caught up, beyond that
+// it stands still. A holder from a pool then ends its term and claims another
+// worker id, where now is the lower time; order is promised per term only. A
+// pinned one refuses until the clock is back. A process that restarts with its
+// clock an hour back finds its old register held or its ticks far ahead, and
+// takes another worker id; a pinned one is refused at once, with the offset,
+// and nothing is written.
+//
+// The clock steps forward, by more than ten minutes. The term ends, before the
+// next extension could write a bound far ahead into the register, where it
+// would keep everybody away until that time has come. The next claim is judged:
+// by the store's clock where it has one; else by watching for a third of the
+// window which registers change, since every living holder's does, and
+// comparing what their clocks showed. A clock that is off by more than ten
+// minutes, to either side, is refused loudly and nothing is written. When
+// nobody is there to compare with, the clock is accepted, and that is logged.
+// A machine that was suspended looks the same, and passes.
+// Other claims are judged by the store's clock too; where there is none they
+// are not kept waiting for a third of a window, but a claim that has to wait
+// compares clocks with the holders that it sees extend. A register that a bad
+// clock did push ahead is simply busy until then, or quarantined by an operator.
+// It is never repaired downwards.
+//
+// The store is down. Ids are issued to the end of the window: at least two
+// thirds of it, 40 s by default for a pool. [Status] says how long that is.
+// Then calls wait for max-wait, and later ones fail at once, saying why. When
+// the store is back the same term goes on, unless somebody claimed it.
+//
+// The store is lossy: it can lose acknowledged writes that are younger than a
+// time that it declares, its loss. A bound is used there only when a later swap
+// that was guarded by it has been acknowledged and had been sent at least loss
+// after the bound was. When that swap took effect, the bound still stood, and
+// was too old to be lost. (It is the sending that counts. An acknowledgement
+// that comes loss later may be of a swap that took effect at once, and was
+// lost with the bound.) So the first ids come after loss and a round trip; a
+// window must be longer than three losses. Versions are random, so a guard
+// that was read before a failover matches nothing that is written after it. A
+// replaced primary that still acknowledges is outside this.
+//
+// The store is rolled back further than it declares, emptied, or exchanged.
+// What it knew of ticks is gone. A claimant then starts at its own now, and if
+// an earlier holder of that worker id still issues, or has issued ahead of that
+// clock, ids repeat: for a third of a window and a round trip, after which the
+// earlier holder finds its register changed; for the rest of its window if it
+// can't reach the store. A holder that finds another incarnation of the
+// namespace stops for good.
+//
+// The process is cloned: a snapshot of a virtual machine is started beside it.
+// Both have the generator, and repeat each other's ids, until one of them has
+// written and the other one reads what it did not write itself: a third of a
+// window and a round trip, or the rest of the window without the store. It is
+// for this that an outcome is decided by the bytes of the write, with their
+// random mark, and not by the nonce: the clone has the nonce too, and would
+// take its twin's extensions for its own, for ever.
+//
+// An operator quarantines a worker id: sets the mark in its register. Nobody
+// claims it while it is set. Its holder, if there is one, finds the register
+// changed at its next extension, ends the term and leaves the register exactly
+// as the operator wrote it. So the mark works as a switch, within a third of a
+// window.
+//
+// Two holders of one program are pinned to one worker id. The second is told
+// so at once if the program gives both the same [Process] with its start;
+// otherwise it waits and fails like any other. There is no registry of holders
+// in this package: the register is one.
+//
+// # What it costs to wait
+//
+// A longer window lets a holder do without its store for longer; it rests a
+// crashed holder's worker id for longer, and makes a clone repeat for longer.
+//
+// # What is not promised
+//
+// Ids of different worker ids, and so of different terms, are ordered only as
+// well as clocks agree. A live clone, a store that forgets more than it
+// declares, and a replaced primary that still acknowledges are limits, as said
+// above. Two stores are two spaces: with a store of one host, as the file store
+// is, a namespace is unique on that host. Where several stores share a
+// namespace, the record of each lists the datacenters that it may issue, and
+// keeping those lists disjoint is up to the operator.
+//
+// # How it is tested
+//
+// TestMutantsAreCaught puts the step function, with real generators and a real
+// store, through schedules of lost, late and reordered messages, crashes,
+// pauses, clock steps, releases and failovers, and then does the same to ten
+// wrong variants of it, each of which must be caught. TestMutants11 and
+// TestMutants12 show the last two limits and that they last no longer than is
+// said here.
+package fence

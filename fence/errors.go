@@ -1,0 +1,69 @@
+package fence
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence/fence/lease"
+)
+
+var (
+	// ErrClosed is returned by calls after [Holder.Close].
+	ErrClosed = errors.New("snowfence: the holder is closed")
+
+	// ErrUnavailable is wrapped by every [*UnavailableError].
+	ErrUnavailable = errors.New("snowfence: no ids can be issued")
+
+	// ErrLost is the reason of a [Loss] by which another holder, an operator or
+	// a copy of this process took the worker id over.
+	ErrLost = lease.ErrLost
+
+	// ErrNoWorker is wrapped by [*ExhaustedError] and [*HeldError].
+	ErrNoWorker = lease.ErrNoWorker
+
+	// ErrPinnedTwice is wrapped by a [*HeldError] when this program holds the
+	// pinned worker id already.
+	ErrPinnedTwice = lease.ErrPinnedTwice
+
+	// ErrNamespaceReplaced ends a holder for good when its namespace was emptied
+	// or exchanged in the store.
+	ErrNamespaceReplaced = lease.ErrNamespaceReplaced
+)
+
+type (
+	// LayoutMismatchError is returned by [Open] when the namespace has another
+	// layout than the configured one. It shows both.
+	LayoutMismatchError = lease.LayoutMismatchError
+
+	// ClockError is returned when a claim is refused because this machine's
+	// clock is off. It says by how much, and nothing was written.
+	ClockError = lease.ClockError
+
+	// HeldError is returned when a pinned worker id can't be had. It says who
+	// holds it and until when.
+	HeldError = lease.HeldError
+
+	// ExhaustedError is returned when no worker id of the pool can be had. It
+	// says how many are held, by whom and until when.
+	ExhaustedError = lease.ExhaustedError
+)
+
+// UnavailableError is returned by calls for ids while the holder has no term
+// that can issue, at once when that has lasted for longer than a call may
+// wait.
+type UnavailableError struct {
+	// For is how long it had lasted when the call gave up.
+	For time.Duration
+	// Reason is why: what the last claim ended with, why the term was lost, or
+	// what the store answers.
+	Reason error
+}
+
+// Error says for how long there have been no ids, and why.
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("%v for %s: %v", ErrUnavailable, e.For.Round(time.Millisecond), e.Reason)
+}
+
+// Unwrap returns [ErrUnavailable] and the reason.
+func (e *UnavailableError) Unwrap() []error { return []error{ErrUnavailable, e.Reason} }

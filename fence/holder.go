@@ -1,0 +1,148 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Holder gives a running program the ids of a namespace, across terms. It is
+// safe for concurrent use.
+//
+// Within a term its ids strictly increase. Over terms they are unique, and
+// ordered as well as the clocks of the worker ids agree.
+type Holder struct {
+	// current is the generator of the present term, or of the last one, which
+	// is revoked then. It is all that a call for an id reads as long as there
+	// is a term. Only the loop writes it, and it is never nil once Open has
+	// returned.
+	current atomic.Pointer[snowfence.Generator]
+
+	config  Config
+	maxWait time.Duration
+
+	nudges  chan struct{} // a call found the term unusable; room for one
+	closing chan struct{} // closed by Close
+	abandon chan struct{} // closed when Close may wait no longer
+	done    chan struct{} // closed when the loop has ended
+	close   sync.Once
+	give    sync.Once
+
+	mu sync.Mutex // guards what follows
+	// changed is closed, and replaced, whenever a call that failed may now
+	// succeed or now fails for good.
+	changed chan struct{}
+	failing bool          // no ids can be issued
+	since   time.Duration // since when, on the monotonic clock
+	reason  error         // why, as far as the loop knows
+	broken  bool          // and nothing will mend it
+	status  Status        // as the loop last saw it
+	refused error         // what the store answered last, if that was an error
+	cause   error         // why Close waits no longer
+	end     error         // what Close returns
+}
+
+// Open makes the namespace if it is new, claims a worker id and returns a
+// holder that issues with it. It keeps one goroutine until [Holder.Close].
+//
+// It returns within the claim-wait and a little more, or when ctx is done. A
+// *[LayoutMismatchError], *[HeldError], *[ExhaustedError] or *[ClockError] is
+// returned where those say, the store's own error when it can't be reached,
+// and the errors of a config that can't be used.
+func Open(ctx context.Context, config Config) (*Holder, error) {
+	if config.Store == nil {
+		return nil, errors.New("snowfence: fence: store is nil: must be given")
+	}
+	traits, err := config.Store.Traits(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the store's traits: %w", err)
+	}
+	state, err := config.prepare(traits)
+	if err != nil {
+		return nil, err
+	}
+	h := &Holder{
+		config:  config,
+		maxWait: config.Policy.WithDefaults(config.Layout).MaxWait,
+		nudges:  make(chan struct{}, 1),
+		closing: make(chan struct{}),
+		abandon: make(chan struct{}),
+		done:    make(chan struct{}),
+		changed: make(chan struct{}),
+		status:  Status{Namespace: config.Namespace, Layout: config.Layout, Window: config.Window, Traits: traits},
+	}
+	opened := make(chan error, 1)
+	go newLoop(h, state, opened).run()
+	select {
+	case err = <-opened:
+	case <-ctx.Done():
+		err = fmt.Errorf("claim a worker id: %w", context.Cause(ctx))
+	}
+	if err == nil {
+		return h, nil
+	}
+	h.leave(err)
+	<-h.done
+	return nil, err
+}
+
+// Next returns the next id: while there is a term, it is [snowfence.Generator]'s
+// Next and costs no more. When the term ends it waits for the next one, at most
+// for the policy's max-wait, and not at all when there has been none for that
+// long already.
+//
+// A *[UnavailableError] is returned when there is no term that can issue,
+// [ErrClosed] after Close, and the errors of the generator otherwise.
+func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
+	id, err := h.current.Load().Next(ctx)
+	if err != nil {
+		err = h.again(ctx, err, func(g *snowfence.Generator) error {
+			id, err = g.Next(ctx)
+			return err
+		})
+	}
+	return id, err
+}
+
+// Fill fills ids, in increasing order, and all from one term. It waits and
+// fails as [Holder.Next] does; when it fails, no id of the batch may be used.
+func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
+	err := h.current.Load().Fill(ctx, ids)
+	if err != nil {
+		// Beginning anew keeps the batch within one term, and so in order.
+		err = h.again(ctx, err, func(g *snowfence.Generator) error { return g.Fill(ctx, ids) })
+	}
+	return err
+}
+
+// Close ends the holder: nothing is issued from here on, the worker id is given
+// back, and the goroutine ends. It waits for that until ctx is done, and then
+// returns its error and leaves the worker id to rest until its ticks are over.
+// Closing again waits for the same, and returns the same.
+func (h *Holder) Close(ctx context.Context) error {
+	h.close.Do(func() { close(h.closing) })
+	select {
+	case <-h.done:
+	case <-ctx.Done():
+		h.leave(context.Cause(ctx))
+		<-h.done
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.end
+}
+
+// leave makes the loop end at once.
+func (h *Holder) leave(cause error) {
+	h.give.Do(func() {
+		h.mu.Lock()
+		h.cause = cause
+		h.mu.Unlock()
+		close(h.abandon)
+	})
+}

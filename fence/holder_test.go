@@ -1,0 +1,334 @@
+package fence_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// bubbleLayout has an epoch before the time at which a synctest bubble begins,
+// and two workers.
+func bubbleLayout() snowfence.Layout {
+	l := snowfence.DefaultLayout()
+	l.Epoch = time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC)
+	l.Fields = []snowfence.Field{
+		{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 1}, {Kind: snowfence.Sequence, Bits: 12},
+	}
+	return l
+}
+
+// open opens a holder that is closed with the test.
+func open(t *testing.T, s store.Store, changes ...func(*fence.Config)) *fence.Holder {
+	t.Helper()
+	h, err := tryOpen(t, s, changes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := h.Close(ctx); err != nil {
+			t.Logf("close: %v", err)
+		}
+	})
+	return h
+}
+
+func tryOpen(t *testing.T, s store.Store, changes ...func(*fence.Config)) (*fence.Holder, error) {
+	t.Helper()
+	c := fence.Config{Store: s, Layout: bubbleLayout(), Process: fence.Process{Host: "host-a", PID: 1}}
+	for _, change := range changes {
+		change(&c)
+	}
+	return fence.Open(t.Context(), c)
+}
+
+func pinned(c *fence.Config) { c.Worker = new(int64) }
+
+// pass lets time pass in a synctest bubble, where a sleep takes no time and
+// ends when every other goroutine waits.
+func pass(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // the bubble's clock moves by sleeping and in no other way
+}
+
+func next(t *testing.T, h *fence.Holder) snowfence.ID {
+	t.Helper()
+	id, err := h.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestHolderIssuesAndExtendsForAsLongAsItsStoreAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, memstore.New().Client())
+		last := snowfence.ID(0)
+		for range 100 {
+			id := next(t, h)
+			if id <= last {
+				t.Fatalf("%d came after %d", id, last)
+			}
+			last = id
+			pass(7 * time.Second)
+		}
+		s := h.Status()
+		if !s.Ready || s.Term != 1 || s.Extensions < 30 || s.Losses != 0 || s.Left < 39*time.Second || s.Phase != lease.Holding {
+			t.Errorf("the status is %+v", s)
+		}
+	})
+}
+
+func TestHolderOutlivesItsStoreByItsWindowAndThenFailsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, faulty)
+		pass(19 * time.Second)
+		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		begun := time.Now()
+		lived := h.Status().Left
+		if lived < 40*time.Second {
+			t.Errorf("it says that it can live for %s", lived)
+		}
+		for h.Status().Left > time.Millisecond {
+			next(t, h)
+			pass(time.Millisecond)
+		}
+		if got := time.Since(begun); got < lived-2*time.Millisecond || got > lived+2*time.Millisecond {
+			t.Errorf("it lived for %s, and had said %s", got, lived)
+		}
+		pass(2 * time.Millisecond)
+		// The first call waits for max-wait; the outage is older for the second.
+		for _, wait := range []time.Duration{time.Second, 0} {
+			before := time.Now()
+			_, err := h.Next(t.Context())
+			if !errors.Is(err, fence.ErrUnavailable) || !errors.Is(err, snowfence.ErrWindowEnded) || !errors.Is(err, faultstore.ErrInjected) {
+				t.Fatalf("the error is %v", err)
+			}
+			if waited := time.Since(before); waited != wait {
+				t.Errorf("the call waited for %s, not %s", waited, wait)
+			}
+		}
+		if s := h.Status(); s.Ready || s.Store.Errors == 0 || s.Store.LastError == nil {
+			t.Errorf("the status is %+v", s)
+		}
+		// The same term goes on when the store is back: nobody took it.
+		faulty.Follow(nil)
+		pass(2 * time.Second)
+		next(t, h)
+		if s := h.Status(); !s.Ready || s.Term != 1 || s.Losses != 0 {
+			t.Errorf("the status is %+v", s)
+		}
+	})
+}
+
+func TestCloseReleasesSoThatAPinnedWorkerStartsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		begun := time.Now()
+		last := snowfence.ID(0)
+		for range 10 {
+			h := open(t, memory.Client(), pinned)
+			id := next(t, h)
+			if id <= last {
+				t.Errorf("%d came after %d", id, last)
+			}
+			last = id
+			for range 2 {
+				if err := h.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := h.Next(t.Context()); !errors.Is(err, fence.ErrClosed) {
+				t.Errorf("the error is %v", err)
+			}
+			if err := h.Fill(t.Context(), make([]snowfence.ID, 3)); !errors.Is(err, fence.ErrClosed) {
+				t.Errorf("the error is %v", err)
+			}
+		}
+		if took := time.Since(begun); took > 100*time.Millisecond {
+			t.Errorf("ten restarts took %s", took)
+		}
+	})
+}
+
+func TestCloseIsBoundedByItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, faulty, pinned)
+		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		begun := time.Now()
+		err := h.Close(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 3*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		if again := h.Close(t.Context()); again == nil || again.Error() != err.Error() {
+			t.Errorf("closing again: %v", again)
+		}
+		if _, err := h.Next(t.Context()); !errors.Is(err, fence.ErrClosed) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+// deaf is a store whose swaps heed no context until it is told to go on.
+type deaf struct {
+	store.Store
+	goOn chan struct{}
+}
+
+func (d deaf) Swap(_ context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	<-d.goOn
+	return d.Store.Swap(context.Background(), key, prev, value)
+}
+
+func TestCloseIsBoundedEvenIfTheStoreHeedsNoContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := deaf{memstore.New().Client(), make(chan struct{}, 3)}
+		s.goOn <- struct{}{} // the namespace's record
+		s.goOn <- struct{}{} // the claim
+		h := open(t, s)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		begun := time.Now()
+		if err := h.Close(ctx); err == nil || time.Since(begun) != 30*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		close(s.goOn)
+	})
+}
+
+func TestCallsThatWaitEndWithClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, faulty, pinned)
+		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		pass(6 * time.Second)
+		ended := make(chan error)
+		go func() {
+			_, err := h.Next(t.Context())
+			ended <- err
+		}()
+		synctest.Wait()
+		faulty.Follow(nil)
+		if err := h.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, fence.ErrClosed) && !errors.Is(err, snowfence.ErrRevoked) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+func TestOpenSaysWhyItCanNotClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		open(t, memory.Client(), pinned)
+		_, err := tryOpen(t, memory.Client(), pinned, func(c *fence.Config) { c.Process.PID = 2 })
+		var held *fence.HeldError
+		if !errors.As(err, &held) || held.Process.PID != 1 || held.Worker != 0 {
+			t.Errorf("a held worker: %v", err)
+		}
+		_, err = tryOpen(t, memory.Client(), func(c *fence.Config) { c.Layout = snowfence.DefaultLayout() })
+		var mismatch *fence.LayoutMismatchError
+		if !errors.As(err, &mismatch) {
+			t.Errorf("another layout: %v", err)
+		}
+		open(t, memory.Client())
+		begun := time.Now()
+		_, err = tryOpen(t, memory.Client())
+		var exhausted *fence.ExhaustedError
+		if !errors.As(err, &exhausted) || exhausted.Held != 2 {
+			t.Errorf("an exhausted pool: %v", err)
+		}
+		if waited := time.Since(begun); waited < 65*time.Second || waited > 70*time.Second {
+			t.Errorf("it waited for %s", waited)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := fence.Open(ctx, fence.Config{Store: memory.Client(), Layout: bubbleLayout()}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a context that ends: %v", err)
+		}
+		if _, err := fence.Open(t.Context(), fence.Config{}); err == nil {
+			t.Error("a config without a store is taken")
+		}
+	})
+}
+
+func TestTwoHoldersOfOneProgramMayNotPinOneWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		program := func(c *fence.Config) { c.Process.Started = time.Now().Truncate(time.Hour) }
+		open(t, memory.Client(), pinned, program)
+		begun := time.Now()
+		if _, err := tryOpen(t, memory.Client(), pinned, program); !errors.Is(err, fence.ErrPinnedTwice) || time.Since(begun) != 0 {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+	})
+}
+
+func TestSecondPinnedHolderTakesOverWhenTheFirstCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		first := open(t, memory.Client(), pinned)
+		last := next(t, first)
+		go func() {
+			pass(4 * time.Second)
+			if err := first.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}()
+		begun := time.Now()
+		second := open(t, memory.Client(), pinned, func(c *fence.Config) { c.Process.PID = 2 })
+		if waited := time.Since(begun); waited < 4*time.Second || waited > 5*time.Second {
+			t.Errorf("it waited for %s", waited)
+		}
+		if id := next(t, second); id <= last {
+			t.Errorf("%d came after %d", id, last)
+		}
+	})
+}
+
+func TestHorizonIsAnnouncedAYearBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near := func(c *fence.Config) {
+			c.Layout.Epoch = time.Now().Add(-time.Duration(1<<41)*time.Millisecond).AddDate(0, 11, 0)
+		}
+		if s := open(t, memstore.New().Client(), near).Status(); !s.HorizonNear {
+			t.Errorf("it lasts for %s, and nothing is said", s.HorizonIn)
+		}
+		if s := open(t, memstore.New().Client()).Status(); s.HorizonNear {
+			t.Errorf("it lasts for %s, and it is said to be near", s.HorizonIn)
+		}
+	})
+}
+
+func TestNextAllocatesNothing(t *testing.T) {
+	h := open(t, memstore.New().Client(), func(c *fence.Config) { c.Layout = snowfence.DefaultLayout() })
+	ids := make([]snowfence.ID, 64)
+	ctx := t.Context()
+	for name, call := range map[string]func() error{
+		"Next": func() error { _, err := h.Next(ctx); return err },
+		"Fill": func() error { return h.Fill(ctx, ids) },
+	} {
+		failed := error(nil)
+		if n := testing.AllocsPerRun(200, func() {
+			if err := call(); err != nil {
+				failed = err
+			}
+		}); n != 0 || failed != nil {
+			t.Errorf("%s allocates %v times, %v", name, n, failed)
+		}
+	}
+}

@@ -1,0 +1,356 @@
+package lease
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
+)
+
+func TestNewNamespaceIsCreatedAndReadBack(t *testing.T) {
+	s := newScript(t, func(c *Config) { c.Datacenters = []int64{1, 0} })
+	s.do(Started{})
+	if get := request[Get](s); get.Key != NamespaceKey("default") {
+		t.Errorf("the key is %q", get.Key)
+	}
+	s.absent()
+	swap := request[Swap](s)
+	n, err := DecodeNamespace(swap.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if swap.Prev != "" || n.Layout != testLayout().String() || !slices.Equal(n.Datacenters, []int64{0, 1}) {
+		t.Errorf("it is created under %q as %+v", swap.Prev, n)
+	}
+	s.swapped("n1")
+	request[Get](s)
+	s.in(Opening)
+	s.found("n1", n)
+	s.in(Probing)
+}
+
+func TestRacingCreatorTakesTheRecordThatIsThere(t *testing.T) {
+	for _, outcome := range []Reply{{Outcome: Conflict}, {Err: errNoAnswer}} {
+		s := newScript(t)
+		s.do(Started{})
+		s.absent()
+		s.reply(outcome)
+		s.wake()
+		s.found("n1", testNamespace())
+		s.in(Probing)
+		if s.state.namespace.Incarnation != testIncarnation {
+			t.Errorf("the incarnation is %s", s.state.namespace.Incarnation)
+		}
+	}
+}
+
+func TestAnotherLayoutIsRefusedWithBothShown(t *testing.T) {
+	s := newScript(t)
+	s.do(Started{})
+	n := testNamespace()
+	n.Layout = snowfence.DefaultLayout().String()
+	s.found("n1", n)
+	s.in(Failed)
+	var mismatch *LayoutMismatchError
+	if err := request[Report](s).Err; !errors.As(err, &mismatch) || mismatch.Stored != n.Layout || mismatch.Configured != testLayout().String() {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestDatacentersOfAnotherStoreAreRefused(t *testing.T) {
+	one := int64(1)
+	for name, change := range map[string]func(*Config){
+		"another list":     func(c *Config) { c.Datacenters = []int64{1} },
+		"not in the list":  func(c *Config) { c.Datacenter = &one },
+		"pinned elsewhere": pinned,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, change)
+			s.do(Started{})
+			n := testNamespace()
+			n.Datacenters = []int64{0}
+			s.found("n1", n)
+			s.in(Failed)
+		})
+	}
+}
+
+func TestWhoMayBeClaimed(t *testing.T) {
+	foreign, other, marked := released(0), released(0), released(0)
+	foreign.Incarnation = "ff112233445566778899aabbccddeeff"
+	other.Layout = snowfence.DefaultLayout().String()
+	marked.Quarantined = true
+	tests := []struct {
+		name     string
+		register Register
+		want     Standing
+	}{
+		{"held, now one tick before until", held(1), Held},
+		{"held, now at until", held(0), Free},
+		{"held, now after until", held(-1), Free},
+		{"released, until max-rollback ahead", released(100), Free},
+		{"released, until a tick further ahead", released(101), Ahead},
+		{"released, until behind", released(-5000), Free},
+		{"quarantined", marked, Quarantined},
+		{"of another incarnation", foreign, Foreign},
+		{"of another layout", other, Foreign},
+		{"released at the horizon", released(testLayout().HorizonTick() - testStart), UsedUp},
+		{"held to the horizon", held(testLayout().HorizonTick() - testStart), UsedUp},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := testNamespace().Judge(test.register, testLayout(), testWall(), 100*time.Millisecond); got != test.want {
+				t.Errorf("it is %s, not %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFloorIsTheGreaterOfNowAndTheGuardedUntil(t *testing.T) {
+	tests := []struct {
+		name         string
+		register     Register
+		floor, until snowfence.Tick
+		term         int64
+	}{
+		{"expired", held(-3), testStart, testStart + 900, 5},
+		{"expired now", held(0), testStart, testStart + 900, 5},
+		{"released ahead of this clock", released(100), testStart + 100, testStart + 1000, 5},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScript(t)
+			s.open()
+			s.found("v0", test.register)
+			swap, r := s.written()
+			if swap.Prev != "v0" || r.Floor != test.floor || r.Until != test.until || r.Term != test.term {
+				t.Errorf("guarded by %q: %+v", swap.Prev, r)
+			}
+			if r.Holder == test.register.Holder || len(r.Holder) != 32 || r.Incarnation != testIncarnation || r.Layout != testLayout().String() {
+				t.Errorf("the register is %+v", r)
+			}
+			s.swapped("v1")
+			s.found("n1", testNamespace())
+			if start := request[Start](s); start.Floor != test.floor || start.Until != test.until {
+				t.Errorf("the generator gets %+v", start)
+			}
+		})
+	}
+}
+
+func TestUntilNeverPassesTheHorizon(t *testing.T) {
+	s := newScript(t)
+	horizon := testLayout().HorizonTick()
+	s.now.Wall = testLayout().TimeOf(horizon - 10)
+	s.open()
+	s.absent()
+	if _, r := s.written(); r.Until != horizon {
+		t.Errorf("until is %d, the horizon %d", r.Until, horizon)
+	}
+	s.swapped("v1")
+	s.found("n1", testNamespace())
+	s.pass(20 * time.Millisecond)
+	if r := s.extend(); r.Until != horizon {
+		t.Errorf("until is %d, the horizon %d", r.Until, horizon)
+	}
+}
+
+func TestNothingIsClaimedOutsideTheLayoutsTime(t *testing.T) {
+	for want, wall := range map[error]time.Time{
+		snowfence.ErrBeforeEpoch: testLayout().Epoch.Add(-1),
+		snowfence.ErrPastHorizon: testLayout().Horizon(),
+	} {
+		s := newScript(t)
+		s.now.Wall = wall
+		s.open()
+		s.in(Resting)
+		if err := request[Report](s).Err; !errors.Is(err, want) {
+			t.Errorf("the error is %v, not %v", err, want)
+		}
+	}
+}
+
+func TestNothingIsIssuedBeforeTheNamespaceWasReadAgain(t *testing.T) {
+	s := newScript(t)
+	s.open()
+	s.absent()
+	s.swapped("v1")
+	none[Start](s)
+	s.in(Verifying)
+	s.absent() // a store that answers late
+	none[Start](s)
+	s.wake()
+	other := testNamespace()
+	other.Incarnation = "ff112233445566778899aabbccddeeff"
+	s.found("n2", other)
+	none[Start](s)
+	s.in(Failed)
+	if err := request[Report](s).Err; !errors.Is(err, ErrNamespaceReplaced) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestBusyWorkerIDMakesWayForAnother(t *testing.T) {
+	unreadable := []byte(`{"format":1,"until":null}`)
+	s := newScript(t)
+	s.open()
+	for i := range 3 {
+		if get := request[Get](s); get.Key[:18] != RegisterPrefix("default") {
+			t.Fatalf("probe %d reads %q", i, get.Key)
+		}
+		s.found("v0", held(5000))
+	}
+	s.foundBytes("v0", unreadable)
+	// Four were tried in a pool of four: time for a list, which shows a hole.
+	list := request[List](s)
+	entries := []store.Entry{entry(t, 0, held(5000)), entry(t, 1, held(5000)), entry(t, 3, released(5000))}
+	s.reply(Reply{Outcome: Listed, Entries: entries})
+	if get := request[Get](s); get.Key != RegisterKey("default", testLayout(), 2) {
+		t.Errorf("after listing %q it reads %q", list.Prefix, get.Key)
+	}
+	s.absent()
+	s.written()
+}
+
+func entry(t *testing.T, worker int64, r Register) store.Entry {
+	t.Helper()
+	value, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store.Entry{Key: RegisterKey("default", testLayout(), worker), Value: value, Version: "v0"}
+}
+
+func TestExhaustedPoolSaysWhoHoldsItUntilWhen(t *testing.T) {
+	s := newScript(t)
+	s.open()
+	for range 4 {
+		s.found("v0", held(5000))
+	}
+	marked := released(0)
+	marked.Quarantined = true
+	entries := []store.Entry{entry(t, 0, held(8000)), entry(t, 1, held(5000)), entry(t, 2, released(9000)), entry(t, 3, marked)}
+	rounds := 0
+	for s.state.phase == Probing {
+		s.reply(Reply{Outcome: Listed, Entries: entries})
+		if s.state.phase == Probing {
+			s.wake()
+			rounds++
+		}
+	}
+	if waited := s.now.Monotonic - time.Hour; waited < time.Second || waited > time.Second+100*time.Millisecond {
+		t.Errorf("it gave up after %s, and the claim-wait is a second", waited)
+	}
+	if rounds < 5 {
+		t.Errorf("it looked %d times", rounds)
+	}
+	var exhausted *ExhaustedError
+	err := request[Report](s).Err
+	if !errors.As(err, &exhausted) || !errors.Is(err, ErrNoWorker) {
+		t.Fatalf("the error is %v", err)
+	}
+	if exhausted.Workers != 4 || exhausted.Held != 2 || exhausted.Ahead != 1 || exhausted.Quarantined != 1 || exhausted.First[0].Worker != 1 ||
+		exhausted.First[0].Process.Host != "host-b" || !exhausted.First[0].Until.Equal(testWall().Add(5*time.Second)) {
+		t.Errorf("the error is %+v", exhausted)
+	}
+	// A running program tries again.
+	s.wake()
+	s.in(Probing)
+}
+
+func TestExpiringWorkerIDIsClaimedWhenItsTimeComes(t *testing.T) {
+	s := newScript(t)
+	s.open()
+	for range 4 {
+		s.found("v0", held(50))
+	}
+	s.reply(Reply{Outcome: Listed, Entries: []store.Entry{entry(t, 0, held(5000)), entry(t, 1, held(50)), entry(t, 2, held(5000)), entry(t, 3, held(5000))}})
+	s.wake()
+	s.reply(Reply{Outcome: Listed, Entries: []store.Entry{entry(t, 0, held(5000)), entry(t, 1, held(50)), entry(t, 2, held(5000)), entry(t, 3, held(5000))}})
+	s.found("v0", held(50))
+	if swap, r := s.written(); swap.Key != RegisterKey("default", testLayout(), 1) || r.Floor != testStart+50 {
+		t.Errorf("%s is claimed from %d", swap.Key, r.Floor)
+	}
+}
+
+func TestPoolOfAMillionIsNotReadAsAWhole(t *testing.T) {
+	layout := testLayout()
+	layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 20}, {Kind: snowfence.Sequence, Bits: 2}}
+	s := newScript(t, func(c *Config) { c.Layout = layout })
+	s.do(Started{})
+	n := testNamespace()
+	n.Layout = layout.String()
+	s.found("n1", n)
+	busy := held(5000)
+	busy.Layout = layout.String()
+	value, err := busy.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for range luck {
+		seen[request[Get](s).Key] = true
+		s.foundBytes("v0", value)
+	}
+	if len(seen) < luck-1 {
+		t.Errorf("%d probes saw %d worker ids", luck, len(seen))
+	}
+	list := request[List](s)
+	if digits := len(list.Prefix) - len(RegisterPrefix("default")); digits != 4 {
+		t.Errorf("it lists %q, which is not a thousand", list.Prefix)
+	}
+	s.reply(Reply{Outcome: Listed})
+	request[Get](s)
+	s.absent()
+	request[Swap](s)
+}
+
+func TestPoolsBlocksCoverItOnce(t *testing.T) {
+	layout := testLayout()
+	layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Datacenter, Bits: 5}, {Kind: snowfence.Worker, Bits: 7}, {Kind: snowfence.Sequence, Bits: 5}}
+	for _, datacenters := range [][]int64{nil, {0}, {7}, {0, 1, 2}, {3, 7, 8, 9, 31}, {7, 9}} {
+		p, err := newPool("default", layout, datacenters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, start := range []int64{0, p.size / 2, p.size - 1} {
+			seen := map[int64]bool{}
+			for cursor := p.at(start); int64(len(seen)) < p.size; {
+				b := p.block(cursor)
+				workers := p.workers(b)
+				if len(workers) == 0 || seen[workers[0]] {
+					t.Fatalf("%v: block %+v repeats or is empty", datacenters, b)
+				}
+				for _, w := range workers {
+					seen[w] = true
+				}
+				cursor = b.next
+			}
+			for i := range p.size {
+				if !seen[p.at(i)] {
+					t.Fatalf("%v: worker %d is in no block", datacenters, p.at(i))
+				}
+			}
+		}
+	}
+}
+
+func TestStoreThatDoesNotAnswerEndsAClaimWithTheClaimWait(t *testing.T) {
+	s := newScript(t)
+	s.do(Started{})
+	for s.state.phase == Opening {
+		s.unknown()
+		if s.state.phase == Opening {
+			s.wake()
+		}
+	}
+	if waited := s.now.Monotonic - time.Hour; waited < time.Second || waited > 1200*time.Millisecond {
+		t.Errorf("it gave up after %s", waited)
+	}
+	if err := request[Report](s).Err; !errors.Is(err, errNoAnswer) {
+		t.Errorf("the error is %v", err)
+	}
+}

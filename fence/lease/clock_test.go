@@ -1,0 +1,181 @@
+package lease
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/store"
+)
+
+func engine(c *Config) { c.EngineClock = true }
+
+func TestClaimIsJudgedByTheEnginesClockBeforeAnythingIsWritten(t *testing.T) {
+	tests := []struct {
+		offset time.Duration
+		ok     bool
+	}{
+		{0, true},
+		{10 * time.Minute, true},
+		{-10 * time.Minute, true},
+		{10*time.Minute + time.Millisecond, false},
+		{-10*time.Minute - time.Millisecond, false},
+	}
+	for _, test := range tests {
+		t.Run(test.offset.String(), func(t *testing.T) {
+			s := newScript(t, engine)
+			s.open()
+			request[Ask](s)
+			s.reply(Reply{Outcome: Told, Time: s.now.Wall.Add(-test.offset)})
+			if test.ok {
+				s.in(Probing)
+				return
+			}
+			s.in(Resting)
+			none[Swap](s)
+			var off *ClockError
+			if err := request[Report](s).Err; !errors.As(err, &off) || off.Offset != test.offset {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestEachClaimIsJudgedAnew(t *testing.T) {
+	s := newScript(t, engine)
+	s.open()
+	s.reply(Reply{Outcome: Told, Time: s.now.Wall})
+	s.absent()
+	s.swapped("v1")
+	s.found("n1", testNamespace())
+	s.do(ClockLost{})
+	request[Revoke](s)
+	request[Ask](s)
+	s.in(Judging)
+}
+
+func TestForwardStepEndsTheTermAndNothingIsWrittenUnderIt(t *testing.T) {
+	s := newScript(t)
+	s.claim()
+	s.now.Wall = s.now.Wall.Add(10*time.Minute + time.Millisecond)
+	s.wake()
+	if report := request[Report](s); report.What != Lost {
+		t.Errorf("reported as %+v", report)
+	}
+	request[Revoke](s)
+	none[Swap](s)
+	s.in(Judging)
+}
+
+func TestSmallStepForwardIsNoEvent(t *testing.T) {
+	s := newScript(t)
+	s.claim()
+	s.now.Wall = s.now.Wall.Add(10 * time.Minute)
+	s.wake()
+	none[Revoke](s)
+	s.written()
+}
+
+func TestForwardStepDuringAClaimBeginsItAnew(t *testing.T) {
+	s := newScript(t)
+	s.open()
+	s.absent()
+	s.in(Claiming)
+	s.now.Wall = s.now.Wall.Add(time.Hour)
+	s.swapped("v1")
+	none[Start](s)
+	s.in(Judging)
+}
+
+// TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive shows the claimant the
+// registers twice, a third of the window apart.
+func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
+	tests := []struct {
+		name    string
+		offsets []time.Duration // of the claimant's clock to each that is alive
+		want    Phase
+	}{
+		{"nobody is alive: accepted, and noted", nil, Probing},
+		{"they agree", []time.Duration{0, 5 * time.Minute, -5 * time.Minute}, Probing},
+		{"one is an hour behind this clock", []time.Duration{time.Hour}, Resting},
+		{"one is an hour ahead of this clock", []time.Duration{-time.Hour}, Resting},
+		{"most agree", []time.Duration{0, 0, time.Hour}, Probing},
+		{"most do not", []time.Duration{0, time.Hour, time.Hour}, Resting},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScript(t)
+			s.claim()
+			s.do(ClockLost{Stepped: true})
+			list := func(version store.Version) {
+				request[List](s)
+				dead := held(2000)
+				entries := []store.Entry{entry(t, 3, dead)}
+				for i, offset := range test.offsets {
+					r := held(900)
+					r.Clock = s.now.Wall.Add(-offset - 10*time.Millisecond)
+					e := entry(t, int64(i), r)
+					e.Version = version
+					entries = append(entries, e)
+				}
+				s.reply(Reply{Outcome: Listed, Entries: entries})
+			}
+			list("v1")
+			s.in(Judging)
+			s.wake()
+			list("v2")
+			s.in(test.want)
+			none[Swap](s)
+			var off *ClockError
+			if report, _ := find[Report](s.out); test.want == Resting && !errors.As(report.Err, &off) {
+				t.Errorf("reported as %+v", report)
+			}
+		})
+	}
+}
+
+func TestHolderThatIsAloneDoesNotWatchAfterAForwardStep(t *testing.T) {
+	s := newScript(t)
+	mine := s.claim()
+	s.do(ClockLost{Stepped: true})
+	s.reply(Reply{Outcome: Listed, Entries: []store.Entry{entry(t, 0, mine), entry(t, 1, released(5))}})
+	s.in(Probing)
+	s.absent()
+	s.swapped("v1")
+	s.found("n1", testNamespace())
+	if request[Start](s).Compared {
+		t.Error("it says that its clock was compared")
+	}
+}
+
+func TestPinnedClaimantIsJudgedByTheHolderThatKeepsItWaiting(t *testing.T) {
+	s := newScript(t, pinned, func(c *Config) { c.ClaimWait = time.Hour })
+	s.open()
+	r := held(900)
+	r.Clock = s.now.Wall.Add(11 * time.Minute)
+	s.found("v0", r)
+	s.in(Probing)
+	s.wake()
+	r.Clock = s.now.Wall.Add(11 * time.Minute)
+	s.found("v1", r)
+	s.in(Resting)
+	var off *ClockError
+	if err := request[Report](s).Err; !errors.As(err, &off) || off.Offset != -11*time.Minute {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestClockBehindMakesAPoolChangeItsWorkerAndAPinnedHolderWait(t *testing.T) {
+	s := newScript(t)
+	s.claim()
+	s.do(ClockLost{})
+	request[Revoke](s)
+	s.in(Probing)
+
+	s = newScript(t, pinned)
+	s.claim()
+	s.do(ClockLost{})
+	none[Revoke](s)
+	s.in(Holding)
+	s.extend()
+}

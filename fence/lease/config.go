@@ -1,0 +1,180 @@
+package lease
+
+import (
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"snowfence.example/snowfence"
+)
+
+const (
+	// DefaultWindow is the window of a holder that takes any worker id.
+	DefaultWindow = 60 * time.Second
+
+	// DefaultPinnedWindow is the window of a holder that is pinned to one: what
+	// a crash of it costs.
+	DefaultPinnedWindow = 5 * time.Second
+
+	// maxWindow keeps a slip of the pen from resting a worker id for years.
+	maxWindow = 31 * 24 * time.Hour
+
+	// minTicks is the least window in ticks, so that a third of it is one.
+	minTicks = 4
+
+	// clockTolerance is how far a clock may be from its reference, and how far
+	// it may step forward within a term.
+	clockTolerance = 10 * time.Minute
+
+	// luck is how many worker ids are tried at random before the registers are
+	// listed. While half of the pool is free it fails once in 256 claims.
+	luck = 8
+
+	// occupantsShown is how many occupants an error names.
+	occupantsShown = 8
+)
+
+// Config is what one holder claims, and how. Its durations are measured on the
+// monotonic clock except where ticks are reckoned.
+type Config struct {
+	// Namespace names the space of ids. Empty means [DefaultNamespace].
+	Namespace string
+
+	// Layout is the layout that the namespace has, or gets when it is new.
+	Layout snowfence.Layout
+
+	// Datacenters are the datacenters that the store may issue, recorded in the
+	// namespace when it is new and compared with its record when it is not.
+	// Empty means whatever the record says; all, when it is new.
+	Datacenters []int64
+
+	// Datacenter restricts the claim to the worker ids of one datacenter. Nil
+	// means all that the store may issue.
+	Datacenter *int64
+
+	// Worker pins the claim to one worker number. Nil means any.
+	Worker *int64
+
+	// Window is how far ahead of the clock ticks are taken, rounded up to whole
+	// ticks and to at least four, at most 31 days. Zero means [DefaultWindow],
+	// or [DefaultPinnedWindow] with a pinned worker.
+	Window time.Duration
+
+	// ClaimWait is how long a claim waits for a worker id. Zero means the
+	// window and MaxRollback together.
+	ClaimWait time.Duration
+
+	// MaxRollback is how far ahead of this clock the used ticks of a released
+	// worker id may reach for it to be claimed. Zero means none.
+	MaxRollback time.Duration
+
+	// Loss is how much a lossy store can lose, see store.Traits: less than a
+	// third of the window. Zero means that the store is durable.
+	Loss time.Duration
+
+	// EngineClock says that the store has a clock to judge this one by.
+	EngineClock bool
+
+	// Process is written into the register, for people.
+	Process Process
+
+	ticks snowfence.Tick // the window
+}
+
+// prepare returns the config with every zero value replaced by its default, or
+// a *[ConfigError].
+func (c Config) prepare() (Config, error) {
+	if c.Namespace == "" {
+		c.Namespace = DefaultNamespace
+	}
+	if err := CheckNamespace(c.Namespace); err != nil {
+		return c, err
+	}
+	if err := c.Layout.Validate(); err != nil {
+		return c, err
+	}
+	if c.Window == 0 {
+		c.Window = DefaultWindow
+		if c.Worker != nil {
+			c.Window = DefaultPinnedWindow
+		}
+	}
+	switch {
+	case c.Window < 0 || c.Window > maxWindow:
+		return c, &ConfigError{"window", c.Window.String(), "must be from 0 to " + maxWindow.String()}
+	case c.ClaimWait < 0:
+		return c, &ConfigError{"claim-wait", c.ClaimWait.String(), "must not be negative"}
+	case c.MaxRollback < 0:
+		return c, &ConfigError{"max-rollback", c.MaxRollback.String(), "must not be negative"}
+	case c.Worker != nil && (*c.Worker < 0 || *c.Worker >= c.Layout.Workers()):
+		return c, &ConfigError{"worker", fmt.Sprint(*c.Worker), fmt.Sprintf("must be from 0 to %d", c.Layout.Workers()-1)}
+	case len(c.Process.Host) > 255 || !utf8.ValidString(c.Process.Host):
+		return c, &ConfigError{"host", fmt.Sprintf("%.64q", c.Process.Host), "must be UTF-8 of at most 255 bytes"}
+	case len(c.Process.Version) > 128 || !utf8.ValidString(c.Process.Version):
+		return c, &ConfigError{"version", fmt.Sprintf("%.64q", c.Process.Version), "must be UTF-8 of at most 128 bytes"}
+	}
+	unit := c.Layout.Unit
+	c.ticks = max(minTicks, snowfence.Tick((c.Window-1)/unit+1))
+	c.Window = time.Duration(c.ticks) * unit
+	if c.Loss < 0 || c.Loss >= c.Window/3 {
+		return c, &ConfigError{"window", c.Window.String(),
+			fmt.Sprintf("must be more than three times what the store can lose, %s", c.Loss)}
+	}
+	if c.ClaimWait == 0 {
+		c.ClaimWait = c.Window + c.MaxRollback
+	}
+	c.Datacenters = slices.Compact(slices.Sorted(slices.Values(c.Datacenters)))
+	// A datacenter out of range is found here, not when the record was read.
+	if _, err := newPool(c.Namespace, c.Layout, c.Datacenters); err != nil {
+		return c, err
+	}
+	if c.Datacenter != nil {
+		if _, err := newPool(c.Namespace, c.Layout, []int64{*c.Datacenter}); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// third is when an extension is due, counted from the sending of the last.
+func (c *Config) third() time.Duration { return c.Window / 3 }
+
+// watch is how long registers are watched for one that changes: a third of the
+// window, in which every holder with such a window extends, and a little for
+// its being late. The changes of longer windows are too rare to wait for.
+func (c *Config) watch() time.Duration { return min(c.third(), time.Minute) + c.poll() }
+
+// poll is how often a claim that waits looks again, and the longest pause
+// between two tries of anything.
+func (c *Config) poll() time.Duration {
+	return min(max(c.Window/12, 10*time.Millisecond), time.Second)
+}
+
+// pause is the wait before the next try after that many failures in a row. It
+// doubles up to poll.
+func (c *Config) pause(failures int) time.Duration {
+	first := c.poll() / 16
+	return min(first<<min(failures, 8), c.poll())
+}
+
+// claims returns the worker numbers that this holder may claim from a
+// namespace.
+func (c *Config) claims(n Namespace) (pool, error) {
+	allowed := n.Datacenters
+	if c.Datacenter != nil {
+		if len(allowed) > 0 && !slices.Contains(allowed, *c.Datacenter) {
+			return pool{}, &ConfigError{"datacenter", fmt.Sprint(*c.Datacenter), fmt.Sprintf("must be one of those that this store may issue, %v", allowed)}
+		}
+		allowed = []int64{*c.Datacenter}
+	}
+	p, err := newPool(c.Namespace, c.Layout, allowed)
+	if err != nil || c.Worker == nil {
+		return p, err
+	}
+	only, ok := p.only(*c.Worker)
+	if !ok {
+		return pool{}, &ConfigError{"worker", fmt.Sprint(*c.Worker), "is in no datacenter that may be used here"}
+	}
+	return only, nil
+}

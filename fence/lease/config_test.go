@@ -1,0 +1,65 @@
+package lease
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+func TestConfigNamesTheFieldAtFault(t *testing.T) {
+	four, minus := int64(4), int64(-1)
+	tests := []struct {
+		field  string
+		change func(*Config)
+	}{
+		{"namespace", func(c *Config) { c.Namespace = "A" }},
+		{"window", func(c *Config) { c.Window = -1 }},
+		{"window", func(c *Config) { c.Window = 31*24*time.Hour + 1 }},
+		{"claim-wait", func(c *Config) { c.ClaimWait = -1 }},
+		{"max-rollback", func(c *Config) { c.MaxRollback = -1 }},
+		{"worker", func(c *Config) { c.Worker = &four }},
+		{"worker", func(c *Config) { c.Worker = &minus }},
+		{"host", func(c *Config) { c.Process.Host = strings.Repeat("h", 256) }},
+		{"host", func(c *Config) { c.Process.Host = "\xff" }},
+		{"version", func(c *Config) { c.Process.Version = strings.Repeat("v", 129) }},
+	}
+	for _, test := range tests {
+		c := Config{Layout: testLayout()}
+		test.change(&c)
+		_, err := New(c)
+		var fault *ConfigError
+		if !errors.As(err, &fault) || fault.Field != test.field {
+			t.Errorf("%s: the error is %v", test.field, err)
+		}
+	}
+}
+
+func TestConfigRefusesDatacentersBeyondTheLayout(t *testing.T) {
+	two := int64(2)
+	for _, c := range []Config{{Datacenters: []int64{2}}, {Datacenter: &two}} {
+		c.Layout = testLayout()
+		_, err := New(c)
+		var fault *snowfence.RangeError
+		if !errors.As(err, &fault) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	if _, err := New(Config{}); err == nil {
+		t.Error("a config without a layout is taken")
+	}
+}
+
+func TestDatacenterRestrictsTheClaim(t *testing.T) {
+	one := int64(1)
+	for range 20 {
+		s := newScript(t, func(c *Config) { c.Datacenter = &one })
+		s.open()
+		key := request[Get](s).Key
+		if w, ok := WorkerOf("default", testLayout(), key); !ok || w < 2 {
+			t.Errorf("it probes %q", key)
+		}
+	}
+}

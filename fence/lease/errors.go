@@ -1,0 +1,158 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+var (
+	// ErrLost is the cause of a term's end when its register was taken over,
+	// quarantined or changed by anybody else.
+	ErrLost = errors.New("snowfence: the worker id was lost to another holder")
+
+	// ErrReleased is the cause of a term's end when its holder gave it back.
+	ErrReleased = errors.New("snowfence: the worker id was released")
+
+	// ErrNoWorker is wrapped by the errors that a claim ends with when every
+	// worker id it may use is taken: [*ExhaustedError] and [*HeldError].
+	ErrNoWorker = errors.New("snowfence: no worker id is free")
+
+	// ErrPinnedTwice is wrapped by a [*HeldError] when the holder is this very
+	// program: two of its generators are pinned to one worker id.
+	ErrPinnedTwice = errors.New("snowfence: this program holds the pinned worker id already")
+
+	// ErrNamespaceReplaced is returned when the namespace's record is no longer
+	// the one that the holder began with: the store was emptied, restored or
+	// exchanged. What it knew of the ticks in use is gone with it.
+	ErrNamespaceReplaced = errors.New("snowfence: the namespace was replaced in the store")
+
+	// ErrRecord is wrapped by every error about a record that can't be used: it
+	// is no JSON of the expected shape, or written by a newer program.
+	ErrRecord = errors.New("snowfence: unusable record")
+)
+
+// ConfigError is returned for a [Config] that can't be used. It names the
+// field at fault, its value and the limit that it breaks.
+type ConfigError struct {
+	Field string
+	Value string
+	Limit string
+}
+
+// Error names the field, the value and the limit.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("snowfence: lease: %s is %s: %s", e.Field, e.Value, e.Limit)
+}
+
+// LayoutMismatchError is returned when a namespace exists with another layout
+// than the configured one. It is refused because equal integers would mean
+// different things.
+type LayoutMismatchError struct {
+	Namespace  string
+	Stored     string // the layout's text form as the namespace was created
+	Configured string
+}
+
+// Error shows both layouts.
+func (e *LayoutMismatchError) Error() string {
+	return fmt.Sprintf("snowfence: namespace %q has the layout %s, but %s is configured: a namespace's layout never changes; use another namespace",
+		e.Namespace, e.Stored, e.Configured)
+}
+
+// ClockError is returned when a claim is refused because of this machine's
+// clock, before anything was written.
+type ClockError struct {
+	// Offset is how far this clock is ahead of the reference; negative when it
+	// is behind.
+	Offset time.Duration
+	// Reference says what the clock was compared with.
+	Reference string
+}
+
+// Error says by how much the clock is off, and from what.
+func (e *ClockError) Error() string {
+	word, by := "ahead of", e.Offset
+	if by < 0 {
+		word, by = "behind", -by
+	}
+	return fmt.Sprintf("snowfence: this machine's clock is %s %s %s: set it right", by.Round(time.Millisecond), word, e.Reference)
+}
+
+// Occupant says who keeps a worker id from being claimed, and until when.
+type Occupant struct {
+	Worker   int64
+	Standing Standing
+	// Until is when the worker id is free again if nobody extends its term, by
+	// the clock of this machine.
+	Until   time.Time
+	Process Process
+}
+
+// String reads "worker 5: held by host a, pid 7, until 2026-01-01T00:00:00Z".
+func (o Occupant) String() string {
+	switch o.Standing {
+	case Held:
+		return fmt.Sprintf("worker %d: held by %s until %s", o.Worker, o.Process, o.Until.Format(time.RFC3339Nano))
+	case Ahead:
+		return fmt.Sprintf("worker %d: released by %s, with its ticks used up to %s", o.Worker, o.Process, o.Until.Format(time.RFC3339Nano))
+	default:
+		return fmt.Sprintf("worker %d: %s", o.Worker, o.Standing)
+	}
+}
+
+// HeldError is returned when a pinned worker id could not be claimed within
+// the claim-wait, or never can be.
+type HeldError struct {
+	Occupant
+	// Reason is more to say about it, or nil: [ErrPinnedTwice], or why its
+	// register can't be read.
+	Reason error
+}
+
+// Error says who holds what until when.
+func (e *HeldError) Error() string {
+	if e.Reason != nil {
+		return fmt.Sprintf("%v: %v: %v", ErrNoWorker, e.Occupant, e.Reason)
+	}
+	return fmt.Sprintf("%v: %v", ErrNoWorker, e.Occupant)
+}
+
+// Unwrap returns [ErrNoWorker] and the reason.
+func (e *HeldError) Unwrap() []error {
+	if e.Reason == nil {
+		return []error{ErrNoWorker}
+	}
+	return []error{ErrNoWorker, e.Reason}
+}
+
+// ExhaustedError is returned when no worker id of the pool could be claimed
+// within the claim-wait.
+type ExhaustedError struct {
+	Workers int64 // how many the pool has
+	// How many of them stood how when the pool was last read through. Together
+	// they may be fewer than Workers, where others were claimed meanwhile.
+	Held, Ahead, Quarantined, Unusable int64
+	// First are the occupants that come free first, at most [occupantsShown].
+	First []Occupant
+}
+
+// Error says how many are held, by whom, until when.
+func (e *ExhaustedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v: of %d, %d are held, %d were released with ticks ahead of this clock, %d are quarantined, %d can't be used",
+		ErrNoWorker, e.Workers, e.Held, e.Ahead, e.Quarantined, e.Unusable)
+	for i, o := range e.First {
+		if i == 0 {
+			b.WriteString("; the first to come free: ")
+		} else {
+			b.WriteString("; ")
+		}
+		b.WriteString(o.String())
+	}
+	return b.String()
+}
+
+// Unwrap returns [ErrNoWorker].
+func (e *ExhaustedError) Unwrap() error { return ErrNoWorker }

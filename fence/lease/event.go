@@ -1,0 +1,164 @@
+package lease
+
+import (
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
+)
+
+// Moment is all that a step knows of the world besides its event.
+type Moment struct {
+	// Wall is the wall clock. Ticks are reckoned from it, never safety.
+	Wall time.Time
+	// Monotonic is the monotonic clock. Waits are measured on it.
+	Monotonic time.Duration
+	// Random is fresh and unpredictable, from crypto/rand in production. It must
+	// never repeat: nonces are made of it. That is why a State has no random
+	// source of its own, which a cloned process would share with its twin.
+	Random [32]byte
+}
+
+// Event is what happens to a holder. It is one of the types below.
+type Event interface{ event() }
+
+type (
+	// Started is the first event.
+	Started struct{}
+
+	// Reply answers a request to the store. A reply to a request that the state
+	// no longer waits for changes nothing.
+	Reply struct {
+		ID      uint64 // the request's
+		Outcome Outcome
+		Entry   store.Entry   // with Found
+		Version store.Version // with Swapped
+		Entries []store.Entry // with Listed
+		Time    time.Time     // with Told
+		Err     error         // with Unknown
+	}
+
+	// Woken says that the time which [State.Wake] names has come.
+	Woken struct{}
+
+	// WindowEnded says that the generator refused a call because its window is
+	// over. It hastens the extension that is due anyway.
+	WindowEnded struct{}
+
+	// ClockLost says that the generator found the clock unusable: Stepped when
+	// it stepped forward by more than ten minutes, or else behind by more than
+	// max-rollback.
+	ClockLost struct{ Stepped bool }
+
+	// ReleaseAsked says that the holder is to end. From here on nothing is
+	// issued, whatever happens.
+	ReleaseAsked struct{}
+
+	// Drained answers [Drain]: the generator is sealed, and no id that it ever
+	// issued has the tick Reserved or a later one.
+	Drained struct{ Reserved snowfence.Tick }
+)
+
+func (Started) event()      {}
+func (Reply) event()        {}
+func (Woken) event()        {}
+func (WindowEnded) event()  {}
+func (ClockLost) event()    {}
+func (ReleaseAsked) event() {}
+func (Drained) event()      {}
+
+// Outcome is what became of a request to the store.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Unknown  Outcome = iota // an error, or no answer in time: it may have taken effect, or still may
+	Found                   // Get: the register is Entry
+	Absent                  // Get: no such key
+	Swapped                 // Swap: acknowledged, as Version
+	Conflict                // Swap: it did not and never will take effect
+	Listed                  // List: all of Entries
+	Told                    // Ask: the engine's clock shows Time
+)
+
+// Request is what a step wants done, in the order in which they are returned.
+// It is one of the types below. Those with an ID go to the store and are
+// answered by a [Reply]; at most one of them is awaited at any time. The others
+// are carried out at once.
+type Request interface{ request() }
+
+type (
+	// Get reads a register.
+	Get struct {
+		ID  uint64
+		Key string
+	}
+
+	// Swap writes one, guarded by the version Prev.
+	Swap struct {
+		ID    uint64
+		Key   string
+		Prev  store.Version
+		Value []byte
+	}
+
+	// List reads the registers whose keys begin with Prefix.
+	List struct {
+		ID     uint64
+		Prefix string
+	}
+
+	// Ask asks for the engine's clock.
+	Ask struct{ ID uint64 }
+
+	// Start makes the term's one generator, which may stamp ticks in
+	// [Floor, Until).
+	Start struct {
+		Worker       int64
+		Term         int64
+		Floor, Until snowfence.Tick
+		// Compared says that the clock was compared with another before the
+		// claim. False means that there was none to compare it with.
+		Compared bool
+	}
+
+	// Extend lets the generator stamp ticks below Until.
+	Extend struct{ Until snowfence.Tick }
+
+	// Revoke ends the generator for good: the term is lost.
+	Revoke struct{ Cause error }
+
+	// Drain ends the generator for good: the term is to be released. It is
+	// answered by [Drained].
+	Drain struct{}
+
+	// Report tells people.
+	Report struct {
+		What   Happening
+		Err    error // with GaveUp, Lost, Broken and Noted
+		Worker int64 // with Lost, whose term it was
+		Term   int64
+	}
+)
+
+func (Get) request()    {}
+func (Swap) request()   {}
+func (List) request()   {}
+func (Ask) request()    {}
+func (Start) request()  {}
+func (Extend) request() {}
+func (Revoke) request() {}
+func (Drain) request()  {}
+func (Report) request() {}
+
+// Happening is what a [Report] tells.
+type Happening uint8
+
+// The happenings.
+const (
+	GaveUp Happening = iota + 1 // a claim failed; another is made after a pause
+	Lost                        // the term ended against the holder's will; another claim is under way
+	Broken                      // nothing will ever be issued again, and why
+	Ended                       // after ReleaseAsked: all is done
+	Noted                       // worth a line in the log
+)

@@ -1,0 +1,204 @@
+package lease
+
+import (
+	"slices"
+	"time"
+)
+
+// verifyEvery is how many extensions lie between two readings of the
+// namespace's record: it is read once a window.
+const verifyEvery = 3
+
+// claim swaps the register to a new term.
+//
+// The floor lies at or above the until of the very version that guards the
+// swap. So when the swap takes effect, no tick of any earlier term lies at or
+// above the floor, and none ever will: an earlier holder's extension is
+// guarded by a version that is gone.
+func (r *run) claim(l look) {
+	if err := r.past(); err != nil {
+		r.giveUp(err)
+		return
+	}
+	floor := max(l.register.Until, r.tick())
+	r.enter(Claiming)
+	r.claimed = true
+	r.send(claiming, l.worker, l.version, Register{
+		Layout:      r.namespace.Layout,
+		Incarnation: r.namespace.Incarnation,
+		Term:        l.register.Term + 1,
+		Floor:       floor,
+		Until:       min(r.config.Layout.HorizonTick(), floor+r.config.ticks),
+		Holder:      r.nonce(),
+		Window:      r.config.Window,
+		Process:     r.config.Process,
+	})
+}
+
+// ready begins to issue, or, on a lossy store, waits until the claim is old
+// enough for another swap to confirm it.
+func (r *run) ready() {
+	if r.term.usable > 0 {
+		r.begin()
+		r.schedule()
+		return
+	}
+	r.enter(Confirming)
+	r.wakeAt(r.confirmable())
+}
+
+// begin makes the generator of this term.
+func (r *run) begin() {
+	r.enter(Holding)
+	r.term.started = true
+	r.out = append(r.out, Start{
+		Worker: r.term.worker, Term: r.term.register.Term,
+		Floor: r.term.register.Floor, Until: r.term.usable, Compared: r.term.compared,
+	})
+}
+
+// extend asks for ticks up to a window from now.
+func (r *run) extend() {
+	now := r.tick()
+	if r.config.Layout.TimeOf(now).Before(r.now.Wall) {
+		now++ // rounded up
+	}
+	register := r.term.register
+	register.Until = min(r.config.Layout.HorizonTick(), max(register.Until, now+r.config.ticks))
+	register.Window, register.Process = r.config.Window, r.config.Process
+	r.send(extending, r.term.worker, r.term.version, register)
+}
+
+// acknowledge takes note of a bound that the store acknowledged, and of those
+// that this confirms.
+//
+// On a durable store an acknowledged bound is usable. On a lossy one a failure
+// may take the write away while it is younger than loss. It can't any more,
+// and has not, once a later swap guarded on it took effect at an age of loss or
+// more. When a swap took effect is not known; it was not before it was sent.
+// So a bound is usable once it was acknowledged at least loss before a later
+// swap was sent that was acknowledged too.
+func (r *run) acknowledge(w write) {
+	t := &r.term
+	if r.config.Loss == 0 {
+		t.usable = max(t.usable, w.register.Until)
+		return
+	}
+	var pending []bound
+	for _, b := range t.pending {
+		if b.acked+r.config.Loss <= w.sent {
+			t.usable = max(t.usable, b.until)
+		} else {
+			pending = append(pending, b)
+		}
+	}
+	// An equal bound was acknowledged before, and better so.
+	known := t.usable >= w.register.Until || slices.ContainsFunc(pending, func(b bound) bool { return b.until >= w.register.Until })
+	if !known {
+		pending = append(pending, bound{until: w.register.Until, acked: r.now.Monotonic})
+	}
+	t.pending = pending
+}
+
+// confirmable is when the oldest bound that is not usable yet may be confirmed.
+func (r *run) confirmable() time.Duration { return r.term.pending[0].acked + r.config.Loss }
+
+// extended hands the generator what is usable now, and sets the next date.
+func (r *run) extended() {
+	switch {
+	case r.term.usable == 0:
+		r.ready()
+		return
+	case !r.term.started:
+		r.begin()
+	default:
+		r.out = append(r.out, Extend{Until: r.term.usable})
+	}
+	r.schedule()
+	if r.term.extensions%verifyEvery == 0 {
+		due := r.wake
+		r.readNamespace()
+		r.wakeAt(due)
+	}
+}
+
+// schedule sets the next extension at a third of the window after the last was
+// sent, but not before it can confirm something; at once, or as soon as it
+// can, when the usable ticks are over.
+func (r *run) schedule() {
+	due := r.term.sent + r.config.third()
+	if len(r.term.pending) > 0 {
+		if due = max(due, r.confirmable()); r.tick() >= r.term.usable {
+			due = r.confirmable()
+		}
+	}
+	r.wakeAt(max(due, r.now.Monotonic))
+}
+
+// windowEnded extends now, unless an extension is on its way, was just made, or
+// could confirm nothing yet.
+func (r *run) windowEnded() {
+	if r.phase != Holding || r.write != nil || len(r.term.pending) > 0 {
+		return
+	}
+	if r.now.Monotonic-r.term.sent >= r.config.pause(0) {
+		r.extend()
+	}
+}
+
+// endTerm ends a term against the holder's will and begins to claim again. The
+// register is left alone: its holder's ticks end by themselves.
+func (r *run) endTerm(cause error, stepped bool) {
+	if r.term.started {
+		r.out = append(r.out, Revoke{Cause: cause})
+	}
+	r.out = append(r.out, Report{What: Lost, Err: cause, Worker: r.term.worker, Term: r.term.register.Term})
+	r.attempt.stepped = stepped
+	r.term, r.write = term{}, nil
+	r.open()
+}
+
+// releaseAsked seals the generator, and gives the worker id back once the
+// outcome of what was sent before is known.
+func (r *run) releaseAsked() {
+	if r.releasing {
+		return
+	}
+	r.releasing = true
+	if r.write == nil && r.term.register.Holder == "" {
+		r.stop() // there is nothing to give back
+		return
+	}
+	// The answer to a write is still awaited; nothing else matters any more.
+	awaited, waking := r.awaited, r.write != nil && r.waking
+	r.enter(Releasing)
+	if r.write != nil {
+		r.awaited, r.waking = awaited, waking
+	}
+	if r.term.started {
+		r.out = append(r.out, Drain{})
+		return
+	}
+	r.drained = true
+	r.release()
+}
+
+// release clears the holder. Here alone until may come down, to what lies above
+// every tick that was stamped: nothing is stamped any more, and nobody can
+// have claimed since, because the swap is guarded by the exact version.
+func (r *run) release() {
+	if !r.drained || r.write != nil || r.phase != Releasing {
+		return
+	}
+	register := r.term.register
+	register.Holder = ""
+	register.Until = min(register.Until, max(register.Floor, r.reserved))
+	r.send(releasing, r.term.worker, r.term.version, register)
+}
+
+// stop is the end that was asked for.
+func (r *run) stop() {
+	r.term, r.write = term{}, nil
+	r.enter(Stopped)
+	r.report(Ended, nil)
+}

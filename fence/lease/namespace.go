@@ -1,0 +1,101 @@
+package lease
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// DefaultNamespace is the namespace of those who name none.
+const DefaultNamespace = "default"
+
+// maxNamespace is the greatest length of a namespace's name in bytes.
+const maxNamespace = 64
+
+// Namespace is the record of one space of unique ids in one store. It is
+// written once, when the namespace is first used, and never changed by this
+// program.
+type Namespace struct {
+	// Layout is the fingerprint: the canonical text form of the layout, which
+	// holds its unit, epoch, order and widths.
+	Layout string
+
+	// Incarnation is a random 128-bit number in hexadecimal, drawn when the
+	// record was created. Every register repeats it, so registers that were
+	// left behind by another life of the namespace are told apart.
+	Incarnation string
+
+	// Datacenters are the datacenters that this store may issue, for a
+	// namespace that several stores share; empty when it may issue all.
+	Datacenters []int64
+
+	// Created is when the record was written, by the clock of its writer.
+	Created time.Time
+}
+
+// namespaceJSON is the record as it is stored.
+type namespaceJSON struct {
+	Format      int       `json:"format"`
+	Layout      string    `json:"layout"`
+	Incarnation string    `json:"incarnation"`
+	Datacenters []int64   `json:"datacenters"`
+	Created     time.Time `json:"created"`
+}
+
+// Encode writes the record as it is stored.
+func (n Namespace) Encode() ([]byte, error) {
+	return encodeRecord(&namespaceJSON{
+		Format:      format,
+		Layout:      n.Layout,
+		Incarnation: n.Incarnation,
+		Datacenters: append([]int64{}, n.Datacenters...),
+		Created:     n.Created.UTC(),
+	})
+}
+
+// DecodeNamespace reads a namespace's record. An error that is [ErrRecord] is
+// returned for anything that this program would not have written.
+func DecodeNamespace(value []byte) (Namespace, error) {
+	var j namespaceJSON
+	if err := decodeRecord(value, &j); err != nil {
+		return Namespace{}, err
+	}
+	if err := checkHex("incarnation", j.Incarnation, 16); err != nil {
+		return Namespace{}, err
+	}
+	if j.Layout == "" {
+		return Namespace{}, fmt.Errorf("%w: field \"layout\" is empty", ErrRecord)
+	}
+	for i, d := range j.Datacenters {
+		if d < 0 || i > 0 && d <= j.Datacenters[i-1] {
+			return Namespace{}, fmt.Errorf("%w: field \"datacenters\" is %v: must increase from 0 or more", ErrRecord, j.Datacenters)
+		}
+	}
+	n := Namespace{Layout: j.Layout, Incarnation: j.Incarnation, Datacenters: slices.Clip(j.Datacenters), Created: j.Created}
+	if err := checkText(value, n); err != nil {
+		return Namespace{}, err
+	}
+	return n, nil
+}
+
+// CheckNamespace returns a *[ConfigError] unless name can name a namespace: 1
+// to 64 bytes of [a-z0-9._-].
+func CheckNamespace(name string) error {
+	fault := &ConfigError{Field: "namespace", Value: fmt.Sprintf("%q", name), Limit: "must be 1 to 64 of [a-z0-9._-]"}
+	if name == "" || len(name) > maxNamespace {
+		return fault
+	}
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return fault
+		}
+	}
+	return nil
+}
+
+// NamespaceKey is where a namespace's record is stored.
+func NamespaceKey(namespace string) string { return "ns/" + namespace + "/namespace" }
+
+// RegisterPrefix begins the keys of a namespace's registers. What follows is
+// the worker number in decimal, as wide for all of them as for the greatest.
+func RegisterPrefix(namespace string) string { return "ns/" + namespace + "/worker/" }

@@ -1,0 +1,189 @@
+package lease
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Process says which process writes a register. It is for people: no decision
+// about safety reads it.
+type Process struct {
+	// Host is the machine's name, at most 255 bytes.
+	Host string
+	// PID is the process id on that machine.
+	PID int
+	// Version is the program's version, at most 128 bytes.
+	Version string
+	// Started is when the process started. Two holders with equal host, pid and
+	// start are one program.
+	Started time.Time
+}
+
+// String reads "pid 7 on host a".
+func (p Process) String() string {
+	if p.Host == "" {
+		return fmt.Sprintf("pid %d", p.PID)
+	}
+	return fmt.Sprintf("pid %d on host %s", p.PID, p.Host)
+}
+
+func (p Process) same(other Process) bool {
+	return p.Host == other.Host && p.PID == other.PID && p.Started.Equal(other.Started)
+}
+
+// Register is what the store keeps for one worker id. It is never deleted.
+type Register struct {
+	// Namespace and incarnation, repeated from the namespace's record.
+	Layout, Incarnation string
+
+	// Term counts the claims of this worker id, from 1. It only grows.
+	Term int64
+
+	// Floor is the first tick that the present term may stamp.
+	Floor snowfence.Tick
+
+	// Until is the exclusive upper bound of the ticks that anyone may have
+	// stamped with this worker id. It never shrinks but in a release, and then
+	// to no less than all that was stamped.
+	Until snowfence.Tick
+
+	// Holder is the nonce of the claim, 128 random bits in hexadecimal; empty
+	// when released.
+	Holder string
+
+	// Write is a random mark of this very write, 64 bits in hexadecimal. By it a
+	// holder that lost a reply tells its own write from one made by a copy of
+	// itself.
+	Write string
+
+	// Clock is the writer's wall clock at this write.
+	Clock time.Time
+
+	// Window is how far ahead of its clock the holder takes ticks.
+	Window time.Duration
+
+	// Quarantined takes the worker id out of use until it is cleared again. Only
+	// an operator writes it. See [Quarantined].
+	Quarantined bool
+
+	// Process is the last holder's.
+	Process Process
+}
+
+// registerJSON is the record as it is stored.
+type registerJSON struct {
+	Format      int            `json:"format"`
+	Layout      string         `json:"layout"`
+	Incarnation string         `json:"incarnation"`
+	Term        int64          `json:"term"`
+	Floor       snowfence.Tick `json:"floor"`
+	Until       snowfence.Tick `json:"until"`
+	Holder      string         `json:"holder"`
+	Write       string         `json:"write"`
+	Clock       time.Time      `json:"clock"`
+	Window      string         `json:"window"`
+	Quarantined bool           `json:"quarantined"`
+	Host        string         `json:"host"`
+	PID         int            `json:"pid"`
+	Version     string         `json:"version"`
+	Started     time.Time      `json:"started"`
+}
+
+// Encode writes the register as it is stored.
+func (r Register) Encode() ([]byte, error) {
+	return encodeRecord(&registerJSON{
+		Format:      format,
+		Layout:      r.Layout,
+		Incarnation: r.Incarnation,
+		Term:        r.Term,
+		Floor:       r.Floor,
+		Until:       r.Until,
+		Holder:      r.Holder,
+		Write:       r.Write,
+		Clock:       r.Clock.UTC(),
+		Window:      r.Window.String(),
+		Quarantined: r.Quarantined,
+		Host:        r.Process.Host,
+		PID:         r.Process.PID,
+		Version:     r.Process.Version,
+		Started:     r.Process.Started.UTC(),
+	})
+}
+
+// DecodeRegister reads a register. An error that is [ErrRecord] is returned
+// for anything that this program would not have written; such a register is
+// never claimed.
+func DecodeRegister(value []byte) (Register, error) {
+	var j registerJSON
+	if err := decodeRecord(value, &j); err != nil {
+		return Register{}, err
+	}
+	if err := checkHex("incarnation", j.Incarnation, 16); err != nil {
+		return Register{}, err
+	}
+	if err := checkHex("write", j.Write, 8); err != nil {
+		return Register{}, err
+	}
+	if j.Holder != "" {
+		if err := checkHex("holder", j.Holder, 16); err != nil {
+			return Register{}, err
+		}
+	}
+	window, err := time.ParseDuration(j.Window)
+	if err != nil {
+		return Register{}, fmt.Errorf("%w: field \"window\": %w", ErrRecord, err)
+	}
+	switch {
+	case j.Term < 1:
+		return Register{}, fmt.Errorf("%w: field \"term\" is %d: must be at least 1", ErrRecord, j.Term)
+	case j.Floor < 0:
+		return Register{}, fmt.Errorf("%w: field \"floor\" is %d: must be at least 0", ErrRecord, j.Floor)
+	case j.Until < j.Floor:
+		return Register{}, fmt.Errorf("%w: field \"until\" is %d: must be at least the floor, %d", ErrRecord, j.Until, j.Floor)
+	case window < 0:
+		return Register{}, fmt.Errorf("%w: field \"window\" is %s: must not be negative", ErrRecord, window)
+	}
+	r := Register{
+		Layout:      j.Layout,
+		Incarnation: j.Incarnation,
+		Term:        j.Term,
+		Floor:       j.Floor,
+		Until:       j.Until,
+		Holder:      j.Holder,
+		Write:       j.Write,
+		Clock:       j.Clock,
+		Window:      window,
+		Quarantined: j.Quarantined,
+		Process:     Process{Host: j.Host, PID: j.PID, Version: j.Version, Started: j.Started},
+	}
+	if err := checkText(value, r); err != nil {
+		return Register{}, err
+	}
+	return r, nil
+}
+
+// RegisterKey is where the register of a worker number is stored.
+func RegisterKey(namespace string, layout snowfence.Layout, worker int64) string {
+	return RegisterPrefix(namespace) + workerDigits(layout, worker)
+}
+
+// workerDigits is a worker number in decimal, as wide as the layout's greatest.
+func workerDigits(layout snowfence.Layout, worker int64) string {
+	return fmt.Sprintf("%0*d", len(strconv.FormatInt(layout.Workers()-1, 10)), worker)
+}
+
+// WorkerOf is the reverse of [RegisterKey]. It reports false for a key that
+// RegisterKey does not make.
+func WorkerOf(namespace string, layout snowfence.Layout, key string) (worker int64, ok bool) {
+	digits, ok := strings.CutPrefix(key, RegisterPrefix(namespace))
+	if !ok {
+		return 0, false
+	}
+	worker, err := strconv.ParseInt(digits, 10, 64)
+	ok = err == nil && worker >= 0 && worker < layout.Workers() && workerDigits(layout, worker) == digits
+	return worker, ok
+}

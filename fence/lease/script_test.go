@@ -1,0 +1,234 @@
+package lease
+
+import (
+	"encoding/binary"
+	"reflect"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
+)
+
+// script drives a state by hand, as a shell would, and looks at what it asks.
+type script struct {
+	t     *testing.T
+	state State
+	now   Moment
+	out   []Request // of the last step
+}
+
+// testLayout counts ms from testEpoch and has 4 workers.
+func testLayout() snowfence.Layout {
+	l := snowfence.DefaultLayout()
+	l.Fields = []snowfence.Field{
+		{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Datacenter, Bits: 1}, {Kind: snowfence.Worker, Bits: 1}, {Kind: snowfence.Sequence, Bits: 12},
+	}
+	return l
+}
+
+// testWall is tick 1,000,000 of the layout.
+func testWall() time.Time { return testLayout().TimeOf(1_000_000) }
+
+const testStart = 1_000_000
+
+func testProcess() Process {
+	return Process{Host: "host-a", PID: 7, Version: "v1", Started: testWall().Add(-time.Hour)}
+}
+
+func otherProcess() Process {
+	return Process{Host: "host-b", PID: 8, Version: "v1", Started: testWall().Add(-time.Hour)}
+}
+
+// pinned pins a config to worker 2.
+func pinned(c *Config) { c.Worker = new(int64); *c.Worker = 2 }
+
+// lossy makes the store lose up to 100 ms.
+func lossy(c *Config) { c.Loss = 100 * time.Millisecond }
+
+// newScript begins with a window of 900 ms, and max-rollback of 100 ms.
+func newScript(t *testing.T, changes ...func(*Config)) *script {
+	t.Helper()
+	c := Config{Layout: testLayout(), Window: 900 * time.Millisecond, MaxRollback: 100 * time.Millisecond, Process: testProcess()}
+	for _, change := range changes {
+		change(&c)
+	}
+	state, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &script{t: t, state: state, now: Moment{Wall: testWall(), Monotonic: time.Hour}}
+}
+
+// pass lets time pass.
+func (s *script) pass(d time.Duration) {
+	s.now.Wall = s.now.Wall.Add(d)
+	s.now.Monotonic += d
+}
+
+// do takes a step.
+func (s *script) do(e Event) {
+	s.t.Helper()
+	seed := binary.LittleEndian.Uint64(s.now.Random[:]) + 1
+	for i := 0; i < len(s.now.Random); i += 8 {
+		binary.LittleEndian.PutUint64(s.now.Random[i:], seed)
+	}
+	before := s.state
+	s.state, s.out = before.Step(e, s.now)
+	// The step is a function: the same again gives the same.
+	state, out := before.Step(e, s.now)
+	//nolint:govet // the same step must make errors that are equal in depth too
+	if !reflect.DeepEqual(state, s.state) || !reflect.DeepEqual(out, s.out) {
+		s.t.Fatalf("two steps from one state differ:\n%+v\n%+v", out, s.out)
+	}
+}
+
+// wake lets the time pass until the timer, and rings it.
+func (s *script) wake() {
+	s.t.Helper()
+	at, ok := s.state.Wake()
+	if !ok {
+		s.t.Fatalf("no timer is set in phase %s", s.state.phase)
+	}
+	s.pass(max(0, at-s.now.Monotonic))
+	s.do(Woken{})
+}
+
+// reply answers the request that is awaited.
+func (s *script) reply(r Reply) {
+	s.t.Helper()
+	if s.state.awaited == 0 {
+		s.t.Fatalf("no answer is awaited in phase %s", s.state.phase)
+	}
+	r.ID = s.state.awaited
+	s.do(r)
+}
+
+func (s *script) absent()  { s.t.Helper(); s.reply(Reply{Outcome: Absent}) }
+func (s *script) unknown() { s.t.Helper(); s.reply(Reply{Err: errNoAnswer}) }
+func (s *script) conflict() {
+	s.t.Helper()
+	s.reply(Reply{Outcome: Conflict})
+}
+
+func (s *script) found(version store.Version, record interface{ Encode() ([]byte, error) }) {
+	s.t.Helper()
+	value, err := record.Encode()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.foundBytes(version, value)
+}
+
+func (s *script) foundBytes(version store.Version, value []byte) {
+	s.t.Helper()
+	s.reply(Reply{Outcome: Found, Entry: store.Entry{Key: "", Value: value, Version: version}})
+}
+
+func (s *script) swapped(version store.Version) {
+	s.t.Helper()
+	s.reply(Reply{Outcome: Swapped, Version: version})
+}
+
+// request returns the last step's request of a type, which must be there.
+func request[R Request](s *script) R {
+	s.t.Helper()
+	r, ok := find[R](s.out)
+	if !ok {
+		s.t.Fatalf("no %T is asked for in phase %s: %+v", r, s.state.phase, s.out)
+	}
+	return r
+}
+
+func find[R Request](out []Request) (R, bool) {
+	for _, r := range out {
+		if r, ok := r.(R); ok {
+			return r, true
+		}
+	}
+	var none R
+	return none, false
+}
+
+// none checks that the last step asked for nothing of a type.
+func none[R Request](s *script) {
+	s.t.Helper()
+	if r, ok := find[R](s.out); ok {
+		s.t.Fatalf("%T is asked for in phase %s: %+v", r, s.state.phase, r)
+	}
+}
+
+// written returns the register that the last step wants written.
+func (s *script) written() (Swap, Register) {
+	s.t.Helper()
+	swap := request[Swap](s)
+	r, err := DecodeRegister(swap.Value)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return swap, r
+}
+
+// in checks the phase.
+func (s *script) in(p Phase) {
+	s.t.Helper()
+	if s.state.phase != p {
+		s.t.Fatalf("the phase is %s, not %s: %+v", s.state.phase, p, s.out)
+	}
+}
+
+const testIncarnation = "00112233445566778899aabbccddeeff"
+
+func testNamespace() Namespace {
+	return Namespace{Layout: testLayout().String(), Incarnation: testIncarnation, Created: testWall()}
+}
+
+// open brings the script to where it looks at its first register.
+func (s *script) open() {
+	s.t.Helper()
+	s.do(Started{})
+	s.found("n1", testNamespace())
+}
+
+// held is a register of another process with an until that many ms from the
+// script's start.
+func held(until snowfence.Tick) Register {
+	return Register{
+		Layout: testLayout().String(), Incarnation: testIncarnation, Term: 4, Floor: testStart - 500, Until: testStart + until,
+		Holder: "ffeeddccbbaa99887766554433221100", Write: "0123456789abcdef",
+		Clock: testWall(), Window: 900 * time.Millisecond, Process: otherProcess(),
+	}
+}
+
+// released is the same one without its holder.
+func released(until snowfence.Tick) Register {
+	r := held(until)
+	r.Holder = ""
+	return r
+}
+
+// claim brings the script to where its generator issues, and returns the
+// register as it claimed it, which has version "v1".
+func (s *script) claim() Register {
+	s.t.Helper()
+	s.open()
+	s.absent()
+	_, r := s.written()
+	s.swapped("v1")
+	s.found("n1", testNamespace())
+	return r
+}
+
+// extend brings the script from there to an extension that is under way.
+func (s *script) extend() Register {
+	s.t.Helper()
+	s.wake()
+	_, r := s.written()
+	return r
+}
+
+type testError string
+
+func (e testError) Error() string { return string(e) }
+
+const errNoAnswer = testError("no answer")

@@ -1,0 +1,119 @@
+package lease
+
+import (
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
+)
+
+// Standing is how a worker id stands to one who would claim it.
+type Standing uint8
+
+const (
+	// Free may be claimed: it never was, or its holder's ticks are over, or it
+	// was released and its used ticks end no further than max-rollback ahead.
+	Free Standing = iota + 1
+
+	// Held has a holder that may stamp ticks which are still to come.
+	Held
+
+	// Ahead was released, but its used ticks reach further ahead of this clock
+	// than max-rollback: one of the two clocks was wrong, or still is. It comes
+	// free as time passes, and is never repaired downwards.
+	Ahead
+
+	// Quarantined was taken out of use by an operator. It is not claimed; its
+	// holder, if it has one, notices at its next extension, gives the term up
+	// and leaves the register as the operator wrote it.
+	Quarantined
+
+	// Foreign is of another incarnation or another layout of the namespace.
+	Foreign
+
+	// Unreadable can't be decoded, or a newer program wrote it.
+	Unreadable
+
+	// UsedUp has no tick left before the layout's horizon.
+	UsedUp
+)
+
+// String returns what the standing is called in messages.
+func (s Standing) String() string {
+	switch s {
+	case Free:
+		return "free"
+	case Held:
+		return "held"
+	case Ahead:
+		return "released with ticks ahead of this clock"
+	case Quarantined:
+		return "quarantined by its operator"
+	case Foreign:
+		return "of another incarnation of the namespace"
+	case Unreadable:
+		return "unreadable to this program"
+	case UsedUp:
+		return "used up to the layout's horizon"
+	default:
+		return "unknown"
+	}
+}
+
+// Judge says how a register stands to a claimant of the namespace whose clock
+// shows wall. It is the whole rule of who may claim. A store that answers late
+// or wrongly can't turn it into a duplicate, because the claim is a swap
+// guarded by the version that was judged, and its floor lies at or above that
+// version's until.
+func (n Namespace) Judge(r Register, layout snowfence.Layout, wall time.Time, maxRollback time.Duration) Standing {
+	switch {
+	case r.Incarnation != n.Incarnation || r.Layout != n.Layout:
+		return Foreign
+	case r.Quarantined:
+		return Quarantined
+	case r.Until >= layout.HorizonTick():
+		return UsedUp
+	case r.Holder != "" && layout.TickAt(wall) < r.Until:
+		return Held
+	case r.Holder == "" && layout.TimeOf(r.Until).Sub(wall) > maxRollback:
+		return Ahead
+	}
+	return Free
+}
+
+// look is a register as it was read, and how it stands.
+type look struct {
+	worker   int64
+	version  store.Version // zero when there is no register yet
+	register Register
+	standing Standing
+	err      error         // why it is Unreadable
+	wait     time.Duration // until it is Free by this clock, if nobody extends it
+}
+
+func (r *run) look(worker int64, e store.Entry) look {
+	l := look{worker: worker, version: e.Version, standing: Free}
+	if e.Version == "" {
+		return l
+	}
+	l.register, l.err = DecodeRegister(e.Value)
+	if l.err != nil {
+		l.standing = Unreadable
+		return l
+	}
+	l.standing = r.namespace.Judge(l.register, r.config.Layout, r.now.Wall, r.config.MaxRollback)
+	l.wait = r.config.Layout.TimeOf(l.register.Until).Sub(r.now.Wall)
+	if l.standing == Ahead {
+		l.wait -= r.config.MaxRollback
+	}
+	return l
+}
+
+func (r *run) occupant(l look) Occupant {
+	return Occupant{
+		Worker:   l.worker,
+		Standing: l.standing,
+		Until:    r.config.Layout.TimeOf(l.register.Until),
+		Process:  l.register.Process,
+	}
+}

@@ -1,0 +1,266 @@
+package lease
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Phase is what a holder is doing.
+type Phase uint8
+
+// The phases. The package's comment draws how they follow each other.
+const (
+	Idle       Phase = iota // before Started
+	Opening                 // reading the namespace's record, or creating it
+	Judging                 // comparing the clock with a reference
+	Probing                 // looking for a worker id that may be claimed
+	Claiming                // the swap of the claim is sent; its outcome is awaited
+	Verifying               // claimed; reading the namespace's record again
+	Confirming              // claimed on a lossy store; waiting to know that the claim is safe
+	Holding                 // a generator is issuing
+	Resting                 // a claim failed; pausing before the next
+	Releasing               // giving the worker id back; nothing is issued any more
+	Stopped                 // the end after ReleaseAsked
+	Failed                  // the end after an error that no retry mends
+)
+
+// String returns the phase's word.
+func (p Phase) String() string {
+	return [...]string{
+		"idle", "opening", "judging", "probing", "claiming", "verifying",
+		"confirming", "holding", "resting", "releasing", "stopped", "failed",
+	}[min(p, Failed)]
+}
+
+// State is all that one holder knows. It is a value: [State.Step] returns the
+// next one and leaves the old one as it was, so a state can be kept, compared
+// with what came of it, and forked.
+type State struct {
+	config *Config // never written to
+
+	phase    Phase
+	last     Moment // of the last step
+	wake     time.Duration
+	waking   bool
+	requests uint64 // to the store so far; the last one's id
+	awaited  uint64 // the id of the request that an answer is awaited to; 0 for none
+	failures int    // tries in a row that failed
+
+	namespace Namespace // zero until it was read
+	pool      pool      // what may be claimed from it
+
+	claimed bool // a claim was sent, at some time
+	attempt attempt
+	write   *write // the register's swap whose outcome is not known; never written to once set
+	term    term
+
+	releasing bool           // ReleaseAsked came
+	drained   bool           // and the generator, if there was one, is sealed
+	reserved  snowfence.Tick // below which all lie that it issued
+}
+
+// term is one claim of one worker id that the store acknowledged. The zero
+// term is none.
+type term struct {
+	look                      // the register as it was last acknowledged; its worker is the term's
+	compared   bool           // the clock was compared with another before the claim
+	started    bool           // a generator was made
+	usable     snowfence.Tick // the bound that the generator may use
+	pending    []bound        // acknowledged but not usable yet; never appended to in place
+	sent       time.Duration  // when the last extension was first sent
+	extensions uint64
+}
+
+// bound is an acknowledged until.
+type bound struct {
+	until snowfence.Tick
+	acked time.Duration // when the acknowledgement came, on the monotonic clock
+}
+
+// New returns the state before [Started]. A *[ConfigError] or a layout's own
+// error is returned for a config that can't be used.
+func New(c Config) (State, error) {
+	c, err := c.prepare()
+	if err != nil {
+		return State{}, err
+	}
+	return State{config: &c}, nil
+}
+
+// Step returns the state after an event and what it asks to be done.
+func (s State) Step(e Event, now Moment) (State, []Request) {
+	r := run{State: s, now: now}
+	if s.phase != Idle && r.steppedForward() {
+		r.clockLost(ClockLost{Stepped: true})
+		if _, told := e.(ClockLost); told {
+			e = nil // it is the same step, seen by the generator too
+		}
+	}
+	r.last = now
+	r.handle(e)
+	return r.State, r.out
+}
+
+// Wake returns the monotonic instant at which [Woken] is due, if it is. Each
+// step may change it.
+func (s State) Wake() (at time.Duration, ok bool) { return s.wake, s.waking }
+
+// Config returns the config, with every default filled in.
+func (s State) Config() Config { return *s.config }
+
+// View is how a holder stands.
+type View struct {
+	Phase Phase
+	// Namespace is the record; zero until it was read.
+	Namespace Namespace
+	// Register is the term's, as it was last acknowledged; zero without a term.
+	Register Register
+	// Worker is the term's worker number.
+	Worker int64
+	// Usable is the bound that the generator was given; zero without one.
+	Usable snowfence.Tick
+	// Extensions counts those of this term that were acknowledged.
+	Extensions uint64
+}
+
+// View returns how the holder stands.
+func (s State) View() View {
+	return View{
+		Phase: s.phase, Namespace: s.namespace, Register: s.term.register,
+		Worker: s.term.worker, Usable: s.term.usable, Extensions: s.term.extensions,
+	}
+}
+
+// run is one step under way. Its methods change its own copy of the state.
+type run struct {
+	State
+	now    Moment
+	out    []Request
+	copied bool // the attempt's sightings are this step's own copy
+}
+
+// handle takes an event to what it means in this phase.
+func (r *run) handle(e Event) {
+	switch e := e.(type) {
+	case Started:
+		if r.phase == Idle {
+			r.open()
+		}
+	case Reply:
+		if e.ID == r.awaited && r.awaited != 0 {
+			r.awaited = 0
+			r.reply(e)
+		}
+	case Woken:
+		if r.waking && r.now.Monotonic >= r.wake {
+			r.waking = false
+			r.woken()
+		}
+	case WindowEnded:
+		r.windowEnded()
+	case ClockLost:
+		r.clockLost(e)
+	case ReleaseAsked:
+		r.releaseAsked()
+	case Drained:
+		if r.releasing && !r.drained {
+			r.drained, r.reserved = true, e.Reserved
+			r.release()
+		}
+	}
+}
+
+// reply takes an answer of the store to who waits for it. A write whose
+// outcome is open goes before everything else.
+func (r *run) reply(e Reply) {
+	if r.write != nil {
+		r.settle(e)
+		return
+	}
+	switch r.phase {
+	case Opening:
+		r.opened(e)
+	case Judging:
+		r.judged(e)
+	case Probing:
+		r.probed(e)
+	case Verifying:
+		r.verified(e)
+	case Holding:
+		r.reread(e)
+	default:
+	}
+}
+
+// woken goes on where the phase set its timer.
+func (r *run) woken() {
+	if r.write != nil {
+		r.read()
+		return
+	}
+	switch r.phase {
+	case Opening:
+		r.readNamespace()
+	case Judging:
+		r.judge()
+	case Probing:
+		r.probe()
+	case Verifying:
+		r.readNamespace()
+	case Confirming, Holding:
+		r.extend()
+	case Resting:
+		r.open()
+	default:
+	}
+}
+
+// enter begins a phase. Nothing that an earlier one waited for matters in it.
+func (r *run) enter(p Phase) {
+	r.phase, r.waking, r.awaited = p, false, 0
+}
+
+// ask sends a request to the store, in place of one that is still awaited.
+func (r *run) ask(request func(id uint64) Request) {
+	r.requests++
+	r.awaited, r.waking = r.requests, false
+	r.out = append(r.out, request(r.requests))
+}
+
+func (r *run) get(key string) {
+	r.ask(func(id uint64) Request { return Get{ID: id, Key: key} })
+}
+
+// wakeAt sets the one timer.
+func (r *run) wakeAt(at time.Duration) { r.wake, r.waking = at, true }
+
+// backOff counts a failure and waits longer after each in a row, up to a half
+// more or less by chance, so that many who failed together don't return
+// together.
+func (r *run) backOff() {
+	pause := r.config.pause(r.failures)
+	r.failures++
+	r.wakeAt(r.now.Monotonic + pause/2 + time.Duration(r.choice().Int64N(int64(pause)+1)))
+}
+
+func (r *run) report(what Happening, err error) {
+	r.out = append(r.out, Report{What: what, Err: err})
+}
+
+// nonce is what a claim is known by.
+func (r *run) nonce() string { return hex.EncodeToString(r.now.Random[:16]) }
+
+// mark is what a write is known by.
+func (r *run) mark() string { return hex.EncodeToString(r.now.Random[16:24]) }
+
+// choice returns a source for what may be guessed.
+func (r *run) choice() *rand.Rand {
+	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(r.now.Random[24:]), r.requests))
+}
+
+// tick is the present tick by the wall clock.
+func (r *run) tick() snowfence.Tick { return r.config.Layout.TickAt(r.now.Wall) }

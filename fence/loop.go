@@ -1,0 +1,298 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+)
+
+// loop is the holder's one goroutine. It owns the lease's state: it takes
+// events to it and carries out what it asks for. It decides nothing.
+type loop struct {
+	*Holder
+	state  lease.State
+	opened chan<- error // takes the first claim's result; nil afterwards
+
+	generator *snowfence.Generator // the present term's; nil without one
+	lost      <-chan struct{}      // its ClockLost, until that was heard
+	told      lease.ClockLost      // what was told of its clock last
+	telling   bool                 // and whether anything was
+
+	wake     <-chan time.Time // the state's one timer
+	stopWake func() bool
+
+	// The one request to the store that is under way. Its answer counts only
+	// while answers is the channel that it was made with.
+	answers     chan lease.Reply
+	awaited     uint64
+	expired     <-chan time.Time
+	stopExpired func() bool
+	cancel      context.CancelCauseFunc
+	calls       sync.WaitGroup
+
+	horizonWarned bool
+	logged        string // the last claim's error that was logged
+}
+
+func newLoop(h *Holder, state lease.State, opened chan<- error) *loop {
+	none := func() bool { return false }
+	return &loop{Holder: h, state: state, opened: opened, stopWake: none, stopExpired: none, cancel: func(error) {}}
+}
+
+var (
+	// errTimeout is the unknown outcome of a request that was not answered in
+	// time.
+	errTimeout = errors.New("the store did not answer in time")
+
+	// errDropped ends a request whose answer nobody awaits any more.
+	errDropped = errors.New("the answer is not awaited any more")
+)
+
+func (l *loop) run() {
+	defer close(l.done)
+	l.step(lease.Started{})
+	closing := l.closing
+	for l.state.View().Phase != lease.Stopped {
+		select {
+		case reply := <-l.answers:
+			l.settleCalls()
+			l.step(reply)
+		case <-l.expired:
+			l.expired = nil
+			l.cancel(errTimeout)
+			l.step(lease.Reply{ID: l.awaited, Err: errTimeout})
+		case <-l.wake:
+			l.watchClock()
+			l.step(lease.Woken{})
+		case <-l.lost:
+			l.lost = nil
+			l.watchClock()
+		case <-l.nudges:
+			l.watchClock()
+			l.step(lease.WindowEnded{})
+		case <-closing:
+			closing = nil
+			l.step(lease.ReleaseAsked{})
+		case <-l.abandon:
+			l.leaveBehind()
+			return
+		}
+	}
+	l.settleCalls()
+	l.stopWake()
+	ended := make(chan struct{})
+	go func() {
+		l.calls.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-l.abandon: // a store that does not heed its contexts is not waited for
+	}
+}
+
+// leaveBehind ends without a release: the worker id rests until its ticks are
+// over.
+func (l *loop) leaveBehind() {
+	l.settleCalls()
+	l.stopWake()
+	l.seal(ErrClosed)
+	if v := l.state.View(); v.Register.Term > 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.end = fmt.Errorf("release worker %d, which rests until %s: %w",
+			v.Worker, l.config.Layout.TimeOf(v.Register.Until).Format(time.RFC3339Nano), l.cause)
+	}
+}
+
+// settleCalls ends the request that is under way, if any.
+func (l *loop) settleCalls() {
+	l.cancel(errDropped)
+	l.stopExpired()
+	l.expired, l.answers = nil, nil
+}
+
+// step takes an event, and whatever follows from it at once, to the state.
+func (l *loop) step(e lease.Event) {
+	l.stopWake()
+	for events := []lease.Event{e}; len(events) > 0; events = events[1:] {
+		now, err := l.moment()
+		if err != nil {
+			// Without random bits there is no nonce, and so no step. The term
+			// lasts as long as its window.
+			l.config.Logger.Error("draw random bits", "error", err)
+			l.suffers(err, false, false)
+			l.wake, l.stopWake = l.config.Clock.After(time.Second)
+			return
+		}
+		var requests []lease.Request
+		l.state, requests = l.state.Step(events[0], now)
+		for _, request := range requests {
+			if reserved, drained := l.perform(request); drained {
+				events = append(events, lease.Drained{Reserved: reserved})
+			}
+		}
+	}
+	l.wake = nil
+	if at, ok := l.state.Wake(); ok {
+		l.wake, l.stopWake = l.config.Clock.After(max(0, at-l.config.Clock.Monotonic()))
+	}
+	l.publish()
+}
+
+func (l *loop) moment() (lease.Moment, error) {
+	now := lease.Moment{Wall: l.config.Clock.Wall(), Monotonic: l.config.Clock.Monotonic()}
+	_, err := io.ReadFull(l.config.Rand, now.Random[:])
+	return now, err
+}
+
+// perform carries out a request.
+func (l *loop) perform(request lease.Request) (reserved snowfence.Tick, drained bool) {
+	switch r := request.(type) {
+	case lease.Get:
+		l.call(r.ID, "get", func(ctx context.Context) lease.Reply { return get(ctx, l.config.Store, r) })
+	case lease.Swap:
+		l.call(r.ID, "swap", func(ctx context.Context) lease.Reply { return swap(ctx, l.config.Store, r) })
+	case lease.List:
+		l.call(r.ID, "list", func(ctx context.Context) lease.Reply { return list(ctx, l.config.Store, r) })
+	case lease.Ask:
+		l.call(r.ID, "clock", func(ctx context.Context) lease.Reply { return ask(ctx, l.config.Store, r) })
+	case lease.Start:
+		l.start(r)
+	case lease.Extend:
+		l.extend(r)
+	case lease.Revoke:
+		l.seal(r.Cause)
+		l.suffers(r.Cause, true, false)
+	case lease.Drain:
+		return l.seal(ErrClosed), true
+	case lease.Report:
+		l.report(r)
+	}
+	return 0, false
+}
+
+// seal ends the generator, and returns the tick below which all lie that it
+// issued.
+func (l *loop) seal(cause error) (reserved snowfence.Tick) {
+	if l.generator != nil {
+		reserved = l.generator.Revoke(cause)
+	}
+	l.generator, l.lost = nil, nil
+	return reserved
+}
+
+// start makes the generator of a new term and lets calls have it.
+func (l *loop) start(r lease.Start) {
+	g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
+		Layout: l.config.Layout, Worker: r.Worker, Floor: r.Floor, Until: r.Until,
+		Policy: l.config.Policy, Clock: l.config.Clock, CachedClock: l.config.CachedClock,
+	})
+	if err != nil {
+		// The lease asks for nothing that a generator refuses.
+		l.report(lease.Report{What: lease.Broken, Err: err})
+		return
+	}
+	l.generator, l.lost, l.telling, l.logged = g, g.ClockLost(), false, ""
+	l.current.Store(g)
+	l.recovered()
+	l.config.Logger.Info("claimed a worker id", "namespace", l.config.Namespace, "worker", r.Worker, "term", r.Term,
+		"until", l.config.Layout.TimeOf(r.Until), "clock-compared", r.Compared)
+	l.answerOpen(nil)
+}
+
+// extend moves the end of the window. A generator that revoked itself because
+// of its clock refuses; that is heard of by ClockLost.
+func (l *loop) extend(r lease.Extend) {
+	if l.generator == nil {
+		return
+	}
+	if err := l.generator.Extend(r.Until); err != nil {
+		l.config.Logger.Debug("extend the generator's window", "error", err)
+		return
+	}
+	l.recovered()
+}
+
+// watchClock looks at the clock on behalf of a generator that may be idle, and
+// tells the state what the generator finds, once.
+func (l *loop) watchClock() {
+	if l.generator == nil {
+		return
+	}
+	l.generator.CheckClock()
+	status := l.generator.Status()
+	finding := lease.ClockLost{Stepped: errors.Is(status.Revoked, snowfence.ErrClockStepped)}
+	if !status.ClockLost {
+		l.telling = false
+		if status.Revoked == nil && status.Now < status.Until {
+			l.recovered()
+		}
+	} else if !l.telling || l.told != finding {
+		l.telling, l.told = true, finding
+		l.step(finding)
+	}
+}
+
+// report tells the log, the calls that wait and the owner.
+func (l *loop) report(r lease.Report) {
+	log := l.config.Logger.With("namespace", l.config.Namespace)
+	switch r.What {
+	case lease.Noted:
+		log.Warn("lease", "note", r.Err)
+	case lease.GaveUp:
+		if text := r.Err.Error(); text != l.logged { // it is tried again and again
+			l.logged = text
+			log.Error("claim a worker id", "error", r.Err)
+		}
+		l.suffers(r.Err, true, false)
+		l.answerOpen(r.Err)
+	case lease.Broken:
+		log.Error("the holder can issue no more ids", "error", r.Err)
+		l.suffers(r.Err, true, true)
+		l.answerOpen(r.Err)
+	case lease.Lost:
+		log.Error("lost a worker id", "worker", r.Worker, "term", r.Term, "error", r.Err)
+		l.mu.Lock()
+		l.status.Losses++
+		l.mu.Unlock()
+		if l.config.OnLoss != nil {
+			go l.config.OnLoss(Loss{Namespace: l.config.Namespace, Worker: r.Worker, Term: r.Term, Reason: r.Err})
+		}
+	case lease.Ended:
+		log.Info("closed")
+	}
+}
+
+// answerOpen lets Open return, the first time.
+func (l *loop) answerOpen(err error) {
+	if l.opened != nil {
+		l.opened <- err
+		l.opened = nil
+	}
+}
+
+// call makes a request to the store, in place of one whose answer is not
+// awaited any more.
+func (l *loop) call(id uint64, name string, request func(context.Context) lease.Reply) {
+	l.settleCalls()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	answers := make(chan lease.Reply, 1) // room for an answer that nobody awaits
+	l.cancel, l.answers, l.awaited = cancel, answers, id
+	l.expired, l.stopExpired = l.config.Clock.After(l.config.RequestTimeout)
+	l.calls.Go(func() {
+		begun := l.config.Clock.Monotonic()
+		reply := request(ctx)
+		reply.ID = id
+		if !errors.Is(context.Cause(ctx), errDropped) {
+			l.observe(name, l.config.Clock.Monotonic()-begun, reply)
+		}
+		answers <- reply
+	})
+}

@@ -1,0 +1,104 @@
+package fence_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/store/filestore"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// TestTwoHoldersOnOneFolderHaveDifferentWorkers opens the folder twice, as two
+// processes do.
+func TestTwoHoldersOnOneFolderHaveDifferentWorkers(t *testing.T) {
+	dir := t.TempDir()
+	workers, seen := map[int64]bool{}, map[snowfence.ID]bool{}
+	for range 2 {
+		s, err := filestore.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		h := open(t, s, func(c *fence.Config) { c.Layout = snowfence.DefaultLayout() })
+		workers[h.Status().Worker] = true
+		ids := make([]snowfence.ID, 10_000)
+		if err := h.Fill(t.Context(), ids); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			if seen[id] {
+				t.Fatalf("%d was issued twice", id)
+			}
+			seen[id] = true
+		}
+	}
+	if len(workers) != 2 {
+		t.Errorf("they have %d worker ids between them", len(workers))
+	}
+}
+
+func TestPinnedHolderOnAFolderIsRefusedWhileItIsHeldAndStartsAtOnceAfterwards(t *testing.T) {
+	s, err := filestore.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin := func(c *fence.Config) {
+		pinned(c)
+		c.Layout, c.ClaimWait = snowfence.DefaultLayout(), 50*time.Millisecond
+	}
+	first := open(t, s, pin)
+	last := next(t, first)
+	_, err = tryOpen(t, s, pin)
+	var held *fence.HeldError
+	if !errors.As(err, &held) || held.Process.Host != "host-a" || time.Until(held.Until) > 6*time.Second {
+		t.Fatalf("the error is %v", err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if id := next(t, open(t, s, pin)); id <= last {
+		t.Errorf("%d came after %d", id, last)
+	}
+}
+
+// BenchmarkNext measures what the holder adds to its generator: a pointer.
+func BenchmarkNext(b *testing.B) {
+	ctx := context.Background()
+	layout := snowfence.DefaultLayout()
+	layout.Fields = []snowfence.Field{
+		{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 1}, {Kind: snowfence.Sequence, Bits: 21},
+	}
+	b.Run("holder", func(b *testing.B) {
+		h, err := fence.Open(ctx, fence.Config{Store: memstore.New().Client(), Layout: layout})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, err := h.Next(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := h.Close(ctx); err != nil {
+			b.Fatal(err)
+		}
+	})
+	b.Run("generator", func(b *testing.B) {
+		g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: layout})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, err := g.Next(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package fence
+
+import (
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+)
+
+// horizonNotice is how long before its layout's horizon a holder warns.
+const horizonNotice = 365 * 24 * time.Hour
+
+// Status is how a [Holder] stands at one moment.
+type Status struct {
+	Namespace string
+	Layout    snowfence.Layout
+	Window    time.Duration // as it is rounded
+	Traits    store.Traits
+
+	// Phase is what the lease is doing.
+	Phase lease.Phase
+
+	// Ready is true while ids can be issued.
+	Ready bool
+
+	// Worker and Datacenter are the present term's worker number and its upper
+	// bits; Term counts the claims of that worker id, and is 0 without a term.
+	Worker, Datacenter int64
+	Term               int64
+
+	// Floor and Until bound the ticks that may be stamped now, [Floor, Until).
+	Floor, Until snowfence.Tick
+
+	// Left is how long ids can be issued if the store does not answer any more.
+	Left time.Duration
+
+	// Generator is how the present term's generator stands; zero without one.
+	Generator snowfence.GeneratorStatus
+
+	// ClockOffset is how far this clock was ahead of the store's when a claim
+	// last compared them; negative when behind. ClockCompared is false if none
+	// did.
+	ClockOffset   time.Duration
+	ClockCompared bool
+
+	// Extensions counts those of this term; Losses counts the terms lost.
+	Extensions, Losses uint64
+
+	// LastError is why no ids are issued, or what ended the last term; nil when
+	// ids are issued.
+	LastError error
+
+	// Store counts the requests to the store.
+	Store StoreStatus
+
+	// HorizonIn is how long the layout lasts. HorizonNear is true from a year
+	// before its end.
+	HorizonIn   time.Duration
+	HorizonNear bool
+}
+
+// StoreStatus counts a holder's requests to its store.
+type StoreStatus struct {
+	Requests, Errors uint64
+	Latency          time.Duration // of the last request
+	LastError        error
+}
+
+// Status returns how the holder stands.
+func (h *Holder) Status() Status {
+	wall := h.config.Clock.Wall()
+	h.mu.Lock()
+	s := h.status
+	s.LastError = h.reason
+	h.mu.Unlock()
+	s.HorizonIn = h.config.Layout.Horizon().Sub(wall)
+	s.HorizonNear = s.HorizonIn < horizonNotice
+	if s.Phase != lease.Holding {
+		return s
+	}
+	s.Generator = h.current.Load().Status()
+	layout := h.config.Layout
+	s.Left = max(0, layout.TimeOf(s.Generator.Until).Sub(layout.TimeOf(s.Generator.Now)))
+	s.Until = s.Generator.Until
+	s.Ready = s.Left > 0 && !s.Generator.ClockLost && s.Generator.Revoked == nil
+	return s
+}
+
+// publish notes how the state stands, for Status.
+func (l *loop) publish() {
+	v := l.state.View()
+	var datacenter int64
+	if v.Register.Term > 0 {
+		// A worker number that was claimed fits its layout.
+		datacenter = v.Worker >> l.config.Layout.Bits(snowfence.Worker)
+	}
+	near := l.config.Layout.Horizon().Sub(l.config.Clock.Wall()) < horizonNotice
+	if near && !l.horizonWarned {
+		l.horizonWarned = true
+		l.config.Logger.Warn("the layout's time bits run out within a year: plan another namespace",
+			"namespace", l.config.Namespace, "layout", l.config.Layout.String(), "horizon", l.config.Layout.Horizon())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &l.status
+	s.Phase, s.Worker, s.Datacenter = v.Phase, v.Worker, datacenter
+	s.Term, s.Floor, s.Until = v.Register.Term, v.Register.Floor, v.Usable
+	s.Extensions = v.Extensions
+}

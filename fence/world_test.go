@@ -1,0 +1,359 @@
+package fence_test
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// world is a miniature of everything around the step function: a few
+// processes with clocks of their own, one store, and a network between them
+// that loses, delays and reorders. It runs in one goroutine on virtual time,
+// and its seed decides everything, so what it finds it finds again.
+//
+// The steps are the real ones, and so are the generators and the store. What
+// is checked is what the package promises:
+//
+//	unique   no two ids are equal
+//	fenced   a tick of a worker id is stamped under one term only
+//	bounded  a stamped tick lies in its term's interval as the store has it
+type world struct {
+	plan   plan
+	mutant mutant
+	rng    *rand.Rand
+	now    time.Duration
+	agenda agenda
+	memory *memstore.Memory
+	client store.Store
+	tokens *tokens
+	nodes  []*node
+	born   int
+
+	ids    map[snowfence.ID]bool
+	stamps map[stamp]*issuer
+	bounds map[string]snowfence.Tick // the greatest until stored, by nonce
+	terms  map[store.Version]int64   // the term that a register had at each version
+	found  []finding
+
+	tally tally
+}
+
+// plan is what a schedule is about.
+type plan struct {
+	seed   uint64
+	nodes  int
+	pinned bool
+	loss   time.Duration
+	engine bool // the store has a clock
+	length time.Duration
+	quiet  bool // no crashes, pauses, steps, releases or faults
+}
+
+// finding is a rule that was broken.
+type finding struct {
+	at   time.Duration
+	rule string
+	what string
+}
+
+// tally shows that a schedule was not empty.
+type tally struct {
+	ids, terms, extensions, lost, released, unknown, conflicts, crashes, pauses, steps, failovers int
+}
+
+func (t *tally) add(o tally) {
+	t.ids += o.ids
+	t.terms += o.terms
+	t.extensions += o.extensions
+	t.lost += o.lost
+	t.released += o.released
+	t.unknown += o.unknown
+	t.conflicts += o.conflicts
+	t.crashes += o.crashes
+	t.pauses += o.pauses
+	t.steps += o.steps
+	t.failovers += o.failovers
+}
+
+// empty returns an error if nothing of some kind happened at all.
+func (t *tally) empty() error {
+	if slices.Contains([]int{t.ids, t.terms, t.extensions, t.lost, t.released, t.unknown, t.conflicts, t.crashes, t.pauses, t.steps}, 0) {
+		return fmt.Errorf("the schedules are empty: %+v", *t)
+	}
+	return nil
+}
+
+type stamp struct {
+	worker int64
+	tick   snowfence.Tick
+}
+
+// issuer is one generator, and so one term.
+type issuer struct {
+	name   string
+	nonce  string
+	worker int64
+	floor  snowfence.Tick
+	gen    *snowfence.Generator
+}
+
+const (
+	worldWindow   = 300 * time.Millisecond
+	worldRollback = 100 * time.Millisecond
+	worldTimeout  = 40 * time.Millisecond
+)
+
+// worldLayout has two workers and four ids a tick, so that what can collide
+// does.
+func worldLayout() snowfence.Layout {
+	l := snowfence.DefaultLayout()
+	l.Fields = []snowfence.Field{
+		{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 1}, {Kind: snowfence.Sequence, Bits: 2},
+	}
+	return l
+}
+
+func newWorld(p plan, m mutant) *world {
+	w := &world{
+		plan: p, mutant: m,
+		rng:    rand.New(rand.NewPCG(p.seed, 7)),
+		ids:    make(map[snowfence.ID]bool),
+		stamps: make(map[stamp]*issuer),
+		bounds: make(map[string]snowfence.Tick),
+		terms:  make(map[store.Version]int64),
+	}
+	w.tokens = &tokens{rng: w.rng}
+	config := memstore.Config{Rand: w.tokens, Loss: p.loss, Clock: worldClock{w: w}}
+	if p.engine {
+		config.Now = func() time.Time { return worldClock{w: w}.Wall() }
+	}
+	w.memory = memstore.NewWith(config)
+	w.client = w.memory.Client()
+	return w
+}
+
+// run lives the schedule and returns what it broke.
+func (w *world) run() []finding {
+	for i := range w.plan.nodes {
+		n := &node{w: w, host: fmt.Sprintf("host-%d", i)}
+		if !w.plan.quiet {
+			n.offset = w.spread(30 * time.Millisecond)
+		}
+		w.nodes = append(w.nodes, n)
+		w.after(w.upTo(20*time.Millisecond), n.boot)
+		if !w.plan.quiet {
+			w.after(w.upTo(400*time.Millisecond), n.trouble)
+		}
+	}
+	if w.plan.loss > 0 && !w.plan.quiet {
+		w.after(w.upTo(300*time.Millisecond), w.failover)
+	}
+	for w.now < w.plan.length && len(w.agenda) > 0 {
+		next, _ := heap.Pop(&w.agenda).(appointment)
+		w.now = max(w.now, next.at)
+		next.do()
+	}
+	return w.found
+}
+
+// failover takes away acknowledged writes, as far as the store declares.
+func (w *world) failover() {
+	if n, err := w.memory.Failover(w.upTo(w.plan.loss)); err != nil {
+		w.breaks("world", "%v", err)
+	} else if n > 0 {
+		w.tally.failovers++
+	}
+	w.after(w.upTo(300*time.Millisecond), w.failover)
+}
+
+func (w *world) breaks(rule, format string, args ...any) {
+	w.found = append(w.found, finding{at: w.now, rule: rule, what: fmt.Sprintf(format, args...)})
+}
+
+// issued checks an id against the rules.
+func (w *world) issued(id snowfence.ID, by *issuer) {
+	w.tally.ids++
+	if w.ids[id] {
+		w.breaks("unique", "%s issued %d, which was issued before", by.name, id)
+	}
+	w.ids[id] = true
+	parts, err := worldLayout().Decompose(id)
+	if err != nil {
+		w.breaks("world", "%v", err)
+	}
+	at := stamp{parts.Worker, parts.Tick}
+	if other := w.stamps[at]; other != nil && other != by {
+		w.breaks("fenced", "tick %d of worker %d was stamped by %s and by %s", at.tick, at.worker, other.name, by.name)
+	}
+	w.stamps[at] = by
+	if until := w.bounds[by.nonce]; parts.Tick < by.floor || parts.Tick >= until {
+		w.breaks("bounded", "%s stamped tick %d, and the store has [%d, %d) for it", by.name, at.tick, by.floor, until)
+	}
+}
+
+// version is the one that a key has now; zero if it has none.
+func (w *world) version(key string) store.Version {
+	entry, err := w.client.Get(context.Background(), key)
+	if err != nil {
+		return ""
+	}
+	return entry.Version
+}
+
+func isRegister(key string) bool {
+	return strings.HasPrefix(key, lease.RegisterPrefix(lease.DefaultNamespace))
+}
+
+// stored notes the bounds that reach the store.
+func (w *world) stored(s lease.Swap, version store.Version) {
+	if !isRegister(s.Key) {
+		return
+	}
+	r, err := lease.DecodeRegister(s.Value)
+	if err != nil {
+		w.breaks("world", "%v", err)
+		return
+	}
+	w.terms[version] = r.Term
+	if r.Holder != "" {
+		w.bounds[r.Holder] = max(w.bounds[r.Holder], r.Until)
+	}
+}
+
+// swap is the store's Swap as the world's store does it.
+func (w *world) swap(s lease.Swap, blind bool) lease.Reply {
+	prev := s.Prev
+	current := w.version(s.Key)
+	if isRegister(s.Key) && (blind || w.mutant.guard != nil && w.mutant.guard(w, current, s)) {
+		prev = current
+	}
+	if w.mutant.versions != nil {
+		w.tokens.next = w.mutant.versions(current)
+	}
+	version, err := w.client.Swap(context.Background(), s.Key, prev, s.Value)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		w.tally.conflicts++
+		return lease.Reply{ID: s.ID, Outcome: lease.Conflict}
+	case err != nil:
+		return lease.Reply{ID: s.ID, Err: err}
+	}
+	w.stored(s, version)
+	return lease.Reply{ID: s.ID, Outcome: lease.Swapped, Version: version}
+}
+
+// answer carries out a request at the store.
+func (w *world) answer(request lease.Request, blind bool) lease.Reply {
+	ctx := context.Background()
+	switch r := request.(type) {
+	case lease.Swap:
+		return w.swap(r, blind)
+	case lease.Get:
+		entry, err := w.client.Get(ctx, r.Key)
+		if err != nil {
+			return lease.Reply{ID: r.ID, Outcome: lease.Absent}
+		}
+		return lease.Reply{ID: r.ID, Outcome: lease.Found, Entry: entry}
+	case lease.List:
+		reply := lease.Reply{ID: r.ID, Outcome: lease.Listed}
+		for entry, err := range w.client.List(ctx, r.Prefix) {
+			if err != nil {
+				return lease.Reply{ID: r.ID, Err: err}
+			}
+			reply.Entries = append(reply.Entries, entry)
+		}
+		slices.SortFunc(reply.Entries, func(a, b store.Entry) int { return cmp.Compare(a.Key, b.Key) })
+		return reply
+	case lease.Ask:
+		clock, _ := store.ClockOf(w.client)
+		now, err := clock.Now(ctx)
+		return lease.Reply{ID: r.ID, Outcome: lease.Told, Time: now, Err: err}
+	}
+	return lease.Reply{}
+}
+
+func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.rng.Int64N(int64(d) + 1)) }
+
+func (w *world) spread(d time.Duration) time.Duration { return w.upTo(2*d) - d }
+
+func (w *world) chance(percent int) bool { return w.rng.IntN(100) < percent }
+
+// agenda is what is still to happen, soonest first; what is due at the same
+// time happens in the order in which it was planned.
+type agenda []appointment
+
+type appointment struct {
+	at    time.Duration
+	order int
+	do    func()
+}
+
+func (w *world) after(d time.Duration, do func()) {
+	w.born++
+	heap.Push(&w.agenda, appointment{at: w.now + d, order: w.born, do: do})
+}
+
+func (a agenda) Len() int { return len(a) }
+func (a agenda) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(a[i].at, a[j].at), cmp.Compare(a[i].order, a[j].order)) < 0
+}
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *agenda) Push(x any)   { *a = append(*a, x.(appointment)) }
+func (a *agenda) Pop() any {
+	last := (*a)[len(*a)-1]
+	*a = (*a)[:len(*a)-1]
+	return last
+}
+
+// worldClock is the clock of one node, or of the store when n is nil. A call
+// that waits lets the time pass for everybody.
+type worldClock struct {
+	w *world
+	n *node
+}
+
+func (c worldClock) Wall() time.Time {
+	wall := worldLayout().Epoch.Add(24*time.Hour + c.w.now)
+	if c.n != nil {
+		wall = wall.Add(c.n.offset)
+	}
+	return wall
+}
+
+func (c worldClock) Monotonic() time.Duration { return c.w.now }
+
+func (c worldClock) After(d time.Duration) (<-chan time.Time, func() bool) {
+	c.w.now += d
+	expired := make(chan time.Time, 1)
+	expired <- c.Wall()
+	return expired, func() bool { return false }
+}
+
+// tokens is where the store's versions come from.
+type tokens struct {
+	rng  *rand.Rand
+	next []byte // the next version, if a mutant wants to choose it
+}
+
+func (t *tokens) Read(b []byte) (int, error) {
+	if t.next != nil {
+		copy(b, t.next)
+		return len(b), nil
+	}
+	for i := 0; i < len(b); i += 8 {
+		binary.LittleEndian.PutUint64(b[i:], t.rng.Uint64())
+	}
+	return len(b), nil
+}
