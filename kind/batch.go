@@ -1,0 +1,220 @@
+package kind
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"snowfence.example/snowfence"
+)
+
+// Form is what the ids of a batch are made of.
+type Form uint8
+
+const (
+	// Number is a 63-bit number. Its text is the canonical decimal, as that of
+	// snowfence.ID.String.
+	Number Form = iota + 1
+
+	// Wide is 128 bits, the first byte the highest. Its text is that of a UUID
+	// (RFC 9562): 32 hexadecimal digits with hyphens. A 128-bit id that is
+	// spelt in another way is a Text.
+	Wide
+
+	// Text is whatever its minter writes: 1 to MaxText bytes of visible ASCII
+	// without a quote or a backslash.
+	Text
+)
+
+// String returns the form's word: number, wide or text.
+func (f Form) String() string {
+	switch f {
+	case Number:
+		return "number"
+	case Wide:
+		return "wide"
+	case Text:
+		return "text"
+	}
+	return fmt.Sprintf("Form(%d)", uint8(f))
+}
+
+// MaxText is the greatest length of a text id in bytes. The least is 1.
+const MaxText = 255
+
+// Errors of a [Batch].
+var (
+	// ErrForm is returned when ids of two forms would meet in one batch.
+	ErrForm = errors.New("kind: a batch holds ids of one form only")
+
+	// ErrText is returned when a text id is empty, too long, or has a byte
+	// that is not visible ASCII, a quote or a backslash.
+	ErrText = errors.New(`kind: a text id must have 1 to 255 bytes of visible ASCII without " and \`)
+)
+
+// Batch holds ids of one form. Its owner resets it and uses it again; it keeps
+// the memory that it has grown to, so a batch in use allocates nothing. The
+// zero value is empty and takes the form of the first ids that are added.
+//
+// A batch is not safe for concurrent use.
+type Batch struct {
+	form    Form // zero while nothing has been added since Reset
+	numbers []snowfence.ID
+	wides   [][16]byte
+	text    []byte // the text ids, end to end
+	ends    []int  // where each of them ends in text
+}
+
+// Reset empties the batch and keeps its memory.
+func (b *Batch) Reset() {
+	b.form = 0
+	b.numbers = b.numbers[:0]
+	b.wides = b.wides[:0]
+	b.text = b.text[:0]
+	b.ends = b.ends[:0]
+}
+
+// Form returns the form of the ids in the batch, or zero when it has none.
+func (b *Batch) Form() Form { return b.form }
+
+// Len returns how many ids the batch holds.
+func (b *Batch) Len() int {
+	// Two of the three are always empty.
+	return len(b.numbers) + len(b.wides) + len(b.ends)
+}
+
+// GrowNumbers adds room for n ids and returns it for the caller to fill at
+// once. Until it is filled it may hold anything; a caller that fails to fill
+// it takes it back with [Batch.Truncate]. ErrForm is returned when the batch
+// holds ids of another form.
+func (b *Batch) GrowNumbers(n int) ([]snowfence.ID, error) {
+	if err := b.become(Number); err != nil {
+		return nil, err
+	}
+	had := len(b.numbers)
+	b.numbers = slices.Grow(b.numbers, n)[:had+n]
+	return b.numbers[had:], nil
+}
+
+// GrowWides is [Batch.GrowNumbers] for 128-bit ids.
+func (b *Batch) GrowWides(n int) ([][16]byte, error) {
+	if err := b.become(Wide); err != nil {
+		return nil, err
+	}
+	had := len(b.wides)
+	b.wides = slices.Grow(b.wides, n)[:had+n]
+	return b.wides[had:], nil
+}
+
+// AppendText adds one text id, of which it keeps a copy. ErrForm is returned
+// when the batch holds ids of another form, ErrText when it is no valid text.
+func (b *Batch) AppendText(text []byte) error {
+	if err := b.become(Text); err != nil {
+		return err
+	}
+	if !validText(text) {
+		return fmt.Errorf("%w: %q", ErrText, text[:min(len(text), MaxText)])
+	}
+	b.text = append(b.text, text...)
+	b.ends = append(b.ends, len(b.text))
+	return nil
+}
+
+// become makes form the batch's form, if the batch is still free to choose.
+func (b *Batch) become(form Form) error {
+	if b.form != form && b.Len() > 0 {
+		return fmt.Errorf("%w: %s ids were added to a batch of %s ids", ErrForm, form, b.form)
+	}
+	b.form = form
+	return nil
+}
+
+func validText(text []byte) bool {
+	if len(text) == 0 || len(text) > MaxText {
+		return false
+	}
+	for _, c := range text {
+		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// Truncate drops every id from the n-th on, counted from 0. A batch of fewer
+// ids stays as it is.
+func (b *Batch) Truncate(n int) {
+	n = max(n, 0)
+	if n >= b.Len() {
+		return
+	}
+	switch b.form {
+	case Number:
+		b.numbers = b.numbers[:n]
+	case Wide:
+		b.wides = b.wides[:n]
+	case Text:
+		b.ends = b.ends[:n]
+		b.text = b.text[:b.textStart(n)]
+	}
+}
+
+// textStart returns where the i-th text id begins.
+func (b *Batch) textStart(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return b.ends[i-1]
+}
+
+// AppendID appends the text of the i-th id, counted from 0, to dst. It
+// appends nothing when there is no such id.
+func (b *Batch) AppendID(dst []byte, i int) []byte {
+	if i < 0 || i >= b.Len() {
+		return dst
+	}
+	switch b.form {
+	case Number:
+		return strconv.AppendUint(dst, uint64(b.numbers[i]), 10)
+	case Wide:
+		return appendUUID(dst, b.wides[i])
+	default:
+		return append(dst, b.text[b.textStart(i):b.ends[i]]...)
+	}
+}
+
+// appendUUID appends the text form of RFC 9562, section 4.
+func appendUUID(dst []byte, id [16]byte) []byte {
+	dst = hex.AppendEncode(dst, id[:4])
+	for at := 4; at < 10; at += 2 {
+		dst = append(dst, '-')
+		dst = hex.AppendEncode(dst, id[at:at+2])
+	}
+	dst = append(dst, '-')
+	return hex.AppendEncode(dst, id[10:])
+}
+
+// Numbers returns the batch's own slice of 63-bit ids, empty in another form.
+// It is valid until the batch is changed. Fronts that send numbers as such use
+// it to spare the way through text.
+func (b *Batch) Numbers() []snowfence.ID { return b.numbers }
+
+// Wides returns the batch's own slice of 128-bit ids, empty in another form.
+// It is valid until the batch is changed.
+func (b *Batch) Wides() [][16]byte { return b.wides }
+
+// Texts yields the text of each id in order, whatever the form. What it yields
+// is valid until the next step only.
+func (b *Batch) Texts() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var scratch [MaxText]byte
+		for i := range b.Len() {
+			if !yield(b.AppendID(scratch[:0], i)) {
+				return
+			}
+		}
+	}
+}

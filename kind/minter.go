@@ -1,0 +1,76 @@
+package kind
+
+import (
+	"context"
+	"errors"
+
+	"snowfence.example/snowfence/store"
+)
+
+// Minter mints the ids of one generator.
+type Minter interface {
+	// Form is the form of every id that this minter mints. It never changes.
+	Form() Form
+
+	// Mint appends exactly n new ids, n being at least 1, to the batch. When
+	// it returns an error it has appended nothing, and no id that it may have
+	// used up is ever given to anybody. It must not look at what the batch
+	// holds already, nor keep the batch.
+	//
+	// Mint is safe for concurrent use with different batches. It honours the
+	// context while it waits. An error that a later call may not meet should
+	// wrap [ErrUnavailable].
+	Mint(ctx context.Context, n int, into *Batch) error
+}
+
+// Readier is implemented by minters that can foresee that they will not be
+// able to mint: a lease about to end, a server out of reach.
+type Readier interface {
+	// Ready returns nil while ids can be minted and will be for some time yet,
+	// and else the reason. It does not block.
+	Ready() error
+}
+
+// Closer is implemented by minters that hold something which others can use
+// once it is given back.
+type Closer interface {
+	// Close gives back what the minter holds. A call to Mint that is under way
+	// ends first or fails, and later ones fail. Close stops early, with an
+	// error, when the context ends.
+	Close(ctx context.Context) error
+}
+
+// ErrUnavailable is wrapped by errors of a [Minter] that time alone may mend.
+// Fronts then ask the client to come back instead of reporting a fault.
+var ErrUnavailable = errors.New("kind: no ids can be minted at present")
+
+// Kind is a kind of id that a daemon can serve. It is safe for concurrent use.
+type Kind interface {
+	// Name is what the configuration calls the kind: lower-case letters,
+	// digits and hyphens, beginning with a letter.
+	Name() string
+
+	// Open returns the minter of one generator. It is called once for each
+	// generator of this kind that the configuration names. It may wait for what
+	// it needs, while the daemon runs and says that it is not ready; an error
+	// ends the daemon.
+	Open(ctx context.Context, spec Spec) (Minter, error)
+}
+
+// Spec is what a [Kind] is told about the generator that it opens.
+type Spec struct {
+	// Generator is the generator's name.
+	Generator string
+
+	// Store is the daemon's store. It stays open until the minter was closed.
+	Store store.Store
+
+	// Namespace is the namespace that the configuration gives the generator.
+	// A kind that keeps registers in the store must keep them apart from other
+	// kinds' by a prefix of its own, followed by the namespace.
+	Namespace string
+
+	// Settings are the generator's settings that are the kind's own. A kind
+	// must refuse a setting that it does not know.
+	Settings map[string]string
+}
