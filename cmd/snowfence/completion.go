@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// shells are those that completion writes a script for.
+func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
+
+func (p program) completion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Write a completion script for a shell",
+		Long: `Completion writes a script that teaches a shell to complete snowfence's verbs,
+flags and presets. SHELL is bash, zsh, fish or powershell.`,
+		Example: `  source <(snowfence completion bash)
+  snowfence completion zsh > "${fpath[1]}/_snowfence"
+  snowfence completion fish > ~/.config/fish/completions/snowfence.fish
+  snowfence completion powershell | Out-String | Invoke-Expression`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(shells(), args[0]) {
+				return usage(cmd, fmt.Errorf("needs one shell of %s", strings.Join(shells(), ", ")))
+			}
+			return nil
+		},
+		ValidArgs: shells(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(p.stdout, true)
+			case "zsh":
+				return root.GenZshCompletion(p.stdout)
+			case "fish":
+				return root.GenFishCompletion(p.stdout, true)
+			default:
+				return root.GenPowerShellCompletionWithDesc(p.stdout)
+			}
+		},
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+func (p program) config() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check or print the configuration",
+		Long: `Settings come from flags, SNOWFENCE_ variables, one YAML file and defaults, the
+first of these winning. Nothing is ignored: an unknown key is an error.`,
+		Example: `  snowfence config check --config snowfence.yaml
+  snowfence config print > snowfence.yaml`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage(cmd, errors.New("needs a verb: check or print"))
+		},
+	}
+	cmd.AddCommand(p.configCheck(), p.configPrint())
+	return cmd
+}
+
+// fault is one thing that is wrong with a configuration, in JSON.
+type fault struct {
+	Key    string `json:"key,omitempty"`
+	Value  string `json:"value,omitempty"`
+	From   string `json:"from"`
+	Reason string `json:"reason"`
+}
+
+func (p program) configCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Say whether the configuration is valid",
+		Long: `Check reads the configuration as serve would, and names everything that is
+wrong with it, with line and column. It opens neither store nor ports. The exit
+code of an invalid configuration is 2. -o json prints
+{"valid":…,"generators":["…"],"faults":[{"key","value","from","reason"}]}.`,
+		Example: `  snowfence config check
+  snowfence config check --config snowfence.yaml -o json`,
+		Args: noArguments,
+	}
+	f := outputFlag(cmd)
+	s := settingFlags(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		c, err := s.load(p)
+		var wrong *config.Error
+		if err != nil && !errors.As(err, &wrong) {
+			return err
+		}
+		if printErr := p.printCheck(*f, c, err); printErr != nil {
+			return printErr
+		}
+		return err
+	}
+	return cmd
+}
+
+// printCheck prints the verdict; the faults as text are left to standard error.
+func (p program) printCheck(f form, c config.Config, err error) error {
+	faults := faultsOf(err)
+	switch {
+	case f == jsonForm:
+		names := c.Names()
+		if names == nil {
+			names = []string{}
+		}
+		return p.printJSON(struct {
+			Valid      bool     `json:"valid"`
+			Generators []string `json:"generators"`
+			Faults     []fault  `json:"faults"`
+		}{err == nil, names, faults})
+	case f == tableForm && err != nil:
+		rows := make([][]string, len(faults))
+		for i, x := range faults {
+			rows[i] = []string{orDash(x.Key), orDash(x.Value), x.From, x.Reason}
+		}
+		return p.print(table([]column{{"key", false}, {"value", false}, {"from", false}, {"reason", false}}, rows))
+	case err == nil:
+		return p.print("valid; generators: " + strings.Join(c.Names(), ", ") + "\n")
+	}
+	return nil
+}
+
+// faultsOf takes joined errors apart.
+func faultsOf(err error) []fault {
+	faults := []fault{}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			faults = append(faults, faultsOf(e)...)
+		}
+		return faults
+	}
+	var e *config.Error
+	if errors.As(err, &e) {
+		faults = append(faults, fault{e.Key, e.Value, e.Origin.String(), e.Reason})
+	}
+	return faults
+}
+
+func (p program) configPrint() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "print",
+		Short: "Print every setting in effect and where it came from",
+		Long: `Print writes the whole configuration: as text it is a YAML file that can be used
+as such, with a comment beside each setting that is not at its default, saying
+where it came from. Passwords are left out.
+-o json prints {"settings":[{"key","value","from"}]}.`,
+		Example: `  snowfence config print
+  snowfence config print --config snowfence.yaml -o table
+  SNOWFENCE_HTTP=127.0.0.1:8080 snowfence config print -o json`,
+		Args: noArguments,
+	}
+	f := outputFlag(cmd)
+	s := settingFlags(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		c, err := s.load(p)
+		if err != nil {
+			return err
+		}
+		return p.printValues(*f, c.Values())
+	}
+	return cmd
+}
+
+func (p program) printValues(f form, values []config.Value) error {
+	switch f {
+	case jsonForm:
+		type setting struct {
+			Key   string `json:"key"`
+			Value string `json:"value"`
+			From  string `json:"from"`
+		}
+		settings := make([]setting, len(values))
+		for i, v := range values {
+			settings[i] = setting{v.Key, v.Text, v.Origin.String()}
+		}
+		return p.printJSON(struct {
+			Settings []setting `json:"settings"`
+		}{settings})
+	case tableForm:
+		rows := make([][]string, len(values))
+		for i, v := range values {
+			rows[i] = []string{v.Key, orDash(v.Text), v.Origin.String()}
+		}
+		return p.print(table([]column{{"key", false}, {"value", false}, {"from", false}}, rows))
+	default:
+		text, err := yamlText(values)
+		if err != nil {
+			return err
+		}
+		return p.print(text)
+	}
+}
+
+// yamlText nests the settings by their keys, with the source of each beside it
+// unless that is the default.
+func yamlText(values []config.Value) (string, error) {
+	root := &yaml.Node{Kind: yaml.MappingNode}
+	sections := map[string]*yaml.Node{"": root}
+	for _, v := range values {
+		parent, path := root, ""
+		names := strings.Split(v.Key, ".")
+		for _, name := range names[:len(names)-1] {
+			path += name + "."
+			if sections[path] == nil {
+				sections[path] = &yaml.Node{Kind: yaml.MappingNode}
+				parent.Content = append(parent.Content, scalar(name), sections[path])
+			}
+			parent = sections[path]
+		}
+		value := scalar(v.Text)
+		if v.Origin.Source != config.FromDefault {
+			value.LineComment = v.Origin.String()
+		}
+		parent.Content = append(parent.Content, scalar(names[len(names)-1]), value)
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(root); err != nil {
+		return "", fmt.Errorf("write YAML: %w", err)
+	}
+	return b.String(), nil
+}
+
+// scalar is a text without a type: quoted only where YAML needs it.
+func scalar(text string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
+	if text == "" {
+		n.Style = yaml.DoubleQuotedStyle // else it would be null
+	}
+	return n
+}

@@ -1,0 +1,269 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
+	"snowfence.example/snowfence/kind"
+	"snowfence.example/snowfence/store"
+)
+
+// Settings are what a configuration file can say. A program that embeds the
+// daemon begins with [DefaultSettings], or with [Load].
+type Settings = config.Config
+
+// Generator is what the settings say of one source of ids.
+type Generator = config.Generator
+
+// Sources are what [Load] reads settings from.
+type Sources = config.Sources
+
+// DefaultSettings returns the settings of a daemon that was told nothing. They
+// need a Data directory or a Store yet.
+func DefaultSettings() Settings { return config.Default() }
+
+// Load reads settings from a file, the environment and flags.
+func Load(sources Sources) (Settings, error) { return config.Load(sources) }
+
+// Config says what a daemon serves and what it goes by.
+type Config struct {
+	// Settings are what the daemon serves.
+	Settings Settings
+
+	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
+	Clock snowfence.Clock
+
+	// Logger is told what happens. Nil means that nothing is logged.
+	Logger *slog.Logger
+
+	// Version is the program's version, for metrics and registers.
+	Version string
+
+	// Listening is called once with the address that the HTTP front accepts
+	// connections on, before worker ids are claimed. Nil means nobody.
+	Listening func(http net.Addr)
+
+	// Serving is called once, when every generator can mint. Nil means nobody.
+	Serving func()
+}
+
+// OpenError is returned by [Run] when the store or a generator can't be opened.
+type OpenError struct {
+	What string // "store", or "generator" and its name
+	Err  error
+}
+
+func (e *OpenError) Error() string { return fmt.Sprintf("open %s: %v", e.What, e.Err) }
+
+// Unwrap returns the reason.
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// Run serves until the context ends, and then returns nil once what was under
+// way has ended and the worker ids are given back. The kinds are served beside
+// the daemon's own, to the generators whose settings name them.
+//
+// An error is returned when the settings can't be used or the address can't be
+// listened on; an [*OpenError] when the store or a generator can't be opened,
+// which for fenced ids wraps what fence.Open returns; and an error when
+// something is left behind at the end.
+func Run(ctx context.Context, cfg Config, kinds ...kind.Kind) error {
+	d, err := newDaemon(ctx, cfg, kinds)
+	if err != nil {
+		return err
+	}
+	failed := d.front.serve()
+	claimed := make(chan error, 1)
+	claiming, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	go func() { claimed <- d.claim(claiming) }()
+
+	for waiting := true; waiting; {
+		select {
+		case <-ctx.Done():
+			waiting = false
+		case err = <-failed:
+			waiting = false
+		case err = <-claimed:
+			claimed = nil
+			if waiting = err == nil; waiting {
+				d.announce()
+			}
+		}
+	}
+	giveUp()
+	if claimed != nil {
+		// It was given up, or failed after the daemon did.
+		err = cmp.Or(err, <-claimed)
+	}
+	if ctx.Err() != nil {
+		err = nil // whatever ended did so because it was told to
+	}
+	return errors.Join(err, d.end(context.WithoutCancel(ctx)))
+}
+
+// daemon is what [Run] has opened.
+type daemon struct {
+	config   Config
+	settings config.Config // complete
+	kinds    map[string]kind.Kind
+	log      *slog.Logger
+	clock    snowfence.Clock
+	started  time.Time
+	store    store.Store
+	traits   store.Traits
+	service  *service.Service
+	front    *front
+	minters  map[string]kind.Minter // by generator; claim's until it has ended
+}
+
+// newDaemon opens all but the generators.
+func newDaemon(ctx context.Context, cfg Config, kinds []kind.Kind) (*daemon, error) {
+	d := &daemon{
+		config:  cfg,
+		log:     cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+		clock:   cfg.Clock,
+		kinds:   map[string]kind.Kind{},
+		minters: map[string]kind.Minter{},
+	}
+	if d.clock == nil {
+		d.clock = snowfence.SystemClock()
+	}
+	d.started = d.clock.Wall()
+	var names []string
+	for _, k := range append([]kind.Kind{snowflakeKind{d}}, kinds...) {
+		if _, twice := d.kinds[k.Name()]; twice {
+			return nil, fmt.Errorf("run: two kinds are named %q", k.Name())
+		}
+		d.kinds[k.Name()] = k
+		names = append(names, k.Name())
+	}
+	var err error
+	if d.settings, err = cfg.Settings.Complete(names[1:]...); err != nil {
+		return nil, err
+	}
+	token := ""
+	if d.settings.TokenFile != "" {
+		if token, err = listen.Token(d.settings.TokenFile); err != nil {
+			return nil, err
+		}
+	}
+	d.service = service.New(service.Config{Settings: d.settings, Token: token, Logger: d.log})
+	registry, err := metrics.NewRegistry(cfg.Version)
+	if err != nil {
+		return nil, err
+	}
+	if err := registry.Register(metrics.NewCollector(d.service)); err != nil {
+		return nil, err
+	}
+	opened, err := engine.Open(ctx, d.settings.Store)
+	if err != nil {
+		return nil, &OpenError{"store", err}
+	}
+	if d.store, err = metrics.NewTimed(opened, d.clock.Monotonic, registry); err == nil {
+		d.traits, err = opened.Traits(ctx)
+	}
+	if err == nil {
+		d.front, err = newFront(ctx, d, metrics.Handler(registry))
+	}
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return d, nil
+}
+
+// claim opens every generator, all at a time, since each may have to wait for
+// a worker id. The first that fails ends the others.
+func (d *daemon) claim(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		name   string
+		minter kind.Minter
+		err    error
+	}
+	results := make(chan result)
+	for name, g := range d.settings.Generators {
+		go func() {
+			minter, err := d.kinds[g.Kind].Open(ctx, kind.Spec{Generator: name, Store: d.store, Namespace: g.Namespace, Settings: g.Settings})
+			results <- result{name, minter, err}
+		}()
+	}
+	var failed error
+	for range d.settings.Generators {
+		r := <-results
+		err := r.err
+		if err == nil {
+			d.minters[r.name] = r.minter
+			err = d.service.Serve(r.name, r.minter)
+		}
+		if err != nil && failed == nil { // those after the first were cut short
+			failed = &OpenError{"generator " + r.name, err}
+			cancel()
+		}
+	}
+	return failed
+}
+
+// announce says that the daemon serves, and by which right.
+func (d *daemon) announce() {
+	if d.traits.OneHost {
+		d.log.Info("the store is of one host: ids are unique among the processes that share it, not beyond", "store", engine.Redact(d.settings.Store))
+	}
+	for _, status := range d.service.Statuses() {
+		attributes := []any{"generator", status.Name, "http", d.front.address(), "namespace", status.Namespace}
+		if l := status.Lease; l != nil {
+			attributes = append(attributes, "worker", l.Worker, "term", l.Term, "until", l.Layout.TimeOf(l.Until).UTC())
+		}
+		d.log.Info("serving", attributes...)
+	}
+	if d.config.Serving != nil {
+		d.config.Serving()
+	}
+}
+
+// releaseTime is how long worker ids may take to be given back. One that could
+// not be is free again when its window is over.
+const releaseTime = 5 * time.Second
+
+// end finishes what is under way, gives the worker ids back and closes the
+// store, in this order: a worker id is given back when nobody asks for its ids
+// any more, and by way of the store.
+func (d *daemon) end(ctx context.Context) error {
+	d.log.Info("ending", "drain", d.settings.Limits.Drain)
+	drained := d.front.drain(ctx, d.settings.Limits.Drain)
+	d.service.Stop()
+	ctx, cancel := context.WithTimeout(ctx, releaseTime)
+	defer cancel()
+	closed := make(chan error)
+	for name, minter := range d.minters {
+		go func() {
+			if c, ok := minter.(kind.Closer); ok {
+				if err := c.Close(ctx); err != nil {
+					closed <- fmt.Errorf("close generator %s: %w", name, err)
+					return
+				}
+			}
+			closed <- nil
+		}()
+	}
+	faults := []error{drained}
+	for range d.minters {
+		faults = append(faults, <-closed)
+	}
+	err := errors.Join(append(faults, d.store.Close())...)
+	if err == nil {
+		d.log.Info("ended, and gave its worker ids back")
+	}
+	return err
+}

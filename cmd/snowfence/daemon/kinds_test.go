@@ -1,0 +1,136 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/kind"
+)
+
+// gated is a kind of text ids whose mint calls wait at a gate.
+type gated struct {
+	entered chan struct{} // takes one for each call
+	gate    chan struct{} // closed to let them go
+	closed  atomic.Bool
+	spec    kind.Spec
+}
+
+func newGated() *gated {
+	return &gated{entered: make(chan struct{}, 1), gate: make(chan struct{})}
+}
+
+func (g *gated) Name() string { return "gated" }
+
+func (g *gated) Open(_ context.Context, spec kind.Spec) (kind.Minter, error) {
+	if _, ok := spec.Settings["fail"]; ok {
+		return nil, errors.New("told to")
+	}
+	g.spec = spec
+	return g, nil
+}
+
+func (g *gated) Form() kind.Form { return kind.Text }
+
+func (g *gated) Mint(_ context.Context, n int, into *kind.Batch) error {
+	g.entered <- struct{}{}
+	<-g.gate
+	for i := range n {
+		if err := into.AppendText(fmt.Appendf(nil, "G-%d", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *gated) Close(context.Context) error {
+	g.closed.Store(true)
+	return nil
+}
+
+func gatedSettings(t *testing.T, more map[string]string) Settings {
+	return settings(t.TempDir(), map[string]Generator{"tickets": {Kind: "gated", Namespace: "box", Settings: more}})
+}
+
+func TestProgramsServeKindsOfTheirOwn(t *testing.T) {
+	g := newGated()
+	close(g.gate)
+	d := start(t, gatedSettings(t, map[string]string{"step": "3"}), g).ready()
+	if status, body := d.get("/v1/generators/tickets/ids?count=2"); status != http.StatusOK || body != `{"ids":["G-0","G-1"]}`+"\n" {
+		t.Errorf("%d %s", status, body)
+	}
+	if g.spec.Generator != "tickets" || g.spec.Namespace != "box" || g.spec.Settings["step"] != "3" || g.spec.Store == nil {
+		t.Errorf("the kind was told %+v", g.spec)
+	}
+	d.stop()
+	if err := d.end(); err != nil || !g.closed.Load() {
+		t.Errorf("end: %v, closed %v", err, g.closed.Load())
+	}
+}
+
+func TestKindThatFailsToOpenEndsTheDaemon(t *testing.T) {
+	err := start(t, gatedSettings(t, map[string]string{"fail": ""}), newGated()).end()
+	var opened *OpenError
+	if !errors.As(err, &opened) || opened.What != "generator tickets" {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
+	if err := Run(t.Context(), Config{Settings: gatedSettings(t, nil)}, newGated(), newGated()); err == nil {
+		t.Error("two kinds of one name were accepted")
+	}
+}
+
+func TestRequestsUnderWayAreFinishedAndNewOnesRefused(t *testing.T) {
+	g := newGated()
+	d := start(t, gatedSettings(t, nil), g).ready()
+	answered := make(chan int)
+	go func() {
+		status, _ := d.get("/v1/generators/tickets/ids")
+		answered <- status
+	}()
+	<-g.entered
+	d.stop()
+	// Once the listener is closed, no connection is accepted any more.
+	for {
+		if _, _, err := d.try("/livez"); err != nil {
+			break
+		}
+	}
+	if g.closed.Load() {
+		t.Error("the minter was closed under a request")
+	}
+	close(g.gate)
+	if status := <-answered; status != http.StatusOK {
+		t.Errorf("the request under way got %d, want 200", status)
+	}
+	if err := d.end(); err != nil || !g.closed.Load() {
+		t.Errorf("end: %v, closed %v", err, g.closed.Load())
+	}
+}
+
+func TestDrainDoesNotWaitForever(t *testing.T) {
+	g := newGated()
+	s := gatedSettings(t, nil)
+	s.Limits.Drain = 10 * time.Millisecond
+	d := start(t, s, g).ready()
+	cut := make(chan error)
+	go func() {
+		_, _, err := d.try("/v1/generators/tickets/ids")
+		cut <- err
+	}()
+	<-g.entered
+	d.stop()
+	if err := <-cut; err == nil {
+		t.Error("the request was answered though it was cut off")
+	}
+	if err := d.end(); err == nil || !g.closed.Load() {
+		t.Errorf("end: %v, closed %v; want an error and closed", err, g.closed.Load())
+	}
+	close(g.gate)
+}

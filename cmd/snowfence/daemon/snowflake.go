@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/kind"
+)
+
+// snowflake is the minter of fenced 64-bit ids: a holder, seen as package kind
+// sees it. The adapter stands here and not in package kind, which need know
+// nothing of fences, nor in package fence, whose users need no batches.
+type snowflake struct{ *fence.Holder }
+
+// Form is [kind.Number].
+func (s snowflake) Form() kind.Form { return kind.Number }
+
+// Mint has the holder fill the batch's own memory.
+func (s snowflake) Mint(ctx context.Context, n int, into *kind.Batch) error {
+	had := into.Len()
+	ids, err := into.GrowNumbers(n)
+	if err != nil {
+		return err
+	}
+	if err := s.Fill(ctx, ids); err != nil {
+		into.Truncate(had)
+		return err
+	}
+	return nil
+}
+
+// margin is how long before its end a lease no longer counts as ready.
+func margin(window time.Duration) time.Duration { return min(window/6, 10*time.Second) }
+
+// Ready returns nil while the lease would outlast its store by the margin.
+func (s snowflake) Ready() error {
+	status := s.Status()
+	switch {
+	case !status.Ready && status.LastError != nil:
+		return fmt.Errorf("%w: %w", kind.ErrUnavailable, status.LastError)
+	case !status.Ready:
+		return fmt.Errorf("%w: there is no lease", kind.ErrUnavailable)
+	case status.Left < margin(status.Window):
+		return fmt.Errorf("%w: the lease ends in %s", kind.ErrUnavailable, status.Left)
+	}
+	return nil
+}
+
+// snowflakeKind opens holders by the generators' settings.
+type snowflakeKind struct{ *daemon }
+
+// Name is what the configuration calls fenced ids.
+func (snowflakeKind) Name() string { return config.KindSnowflake }
+
+// Open claims a worker id.
+func (k snowflakeKind) Open(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // it is for people only
+	}
+	c := k.settings.Generators[spec.Generator].Fence()
+	c.Store = spec.Store
+	c.Process = fence.Process{Host: host, PID: os.Getpid(), Version: k.config.Version, Started: k.started}
+	c.Clock = k.clock
+	c.Logger = k.log.With("generator", spec.Generator)
+	holder, err := fence.Open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return snowflake{holder}, nil
+}

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+)
+
+// maxListed is how many other candidates the text of a guess lists.
+const maxListed = 6
+
+// decodeVerb is one run of decode.
+type decodeVerb struct {
+	program
+	form     form
+	encoding decode.Encoding   // empty: any
+	layout   *snowfence.Layout // nil: guess
+	preset   string            // the name that --layout gave, if it is a preset's
+	now      time.Time
+
+	printed int        // ids so far
+	rows    [][]string // of the table
+	failed  bool       // some id was none
+}
+
+// decoded is an id with what is known of it. The JSON form is this and nothing
+// else.
+type decoded struct {
+	decode.Document
+	// Input is the text as given, ReadAs the encoding that it was taken for.
+	Input  string          `json:"input"`
+	ReadAs decode.Encoding `json:"read_as"`
+	// OtherReadings are the numbers that the text is in other encodings whose
+	// form it has.
+	OtherReadings []decode.Reading `json:"other_readings,omitempty"`
+
+	result     decode.Result
+	candidates []decode.Candidate // of a guess, the one taken first
+}
+
+func (p program) decode() *cobra.Command {
+	var layout layoutFlag
+	var encoding decode.Encoding
+	cmd := &cobra.Command{
+		Use:   "decode ID...",
+		Short: "Show what ids say: bits, fields, time, encodings",
+		Long: `Decode takes ids apart and shows their bits, every field, the time in UTC, here
+and relative to now, and every encoding.
+
+An id is read in any encoding: decimal, hex with or without 0x, base32 (13
+digits) or base62 (11 digits). Where a text has the form of several, decode says
+which one it took; --encoding settles it. With - ids are read from standard
+input, separated by blanks or lines.
+
+Without --layout decode guesses among the presets, says so, and lists the others
+that give a plausible time; in a table, ? marks a guess.
+
+Texts that are no ids are named on standard error; the others are decoded all
+the same, and the exit code is 4. -o json prints one object a line:
+id, preset, layout, time, tick, datacenter, worker, sequence, fields, encodings,
+guessed, candidates, input, read_as, other_readings.`,
+		Example: `  snowfence decode 1541815603606036480
+  snowfence decode --layout twitter 1541815603606036480 -o json
+  snowfence decode --layout ms41-worker10-seq12@2026-01-01 0x01B2E8C5D2400000
+  snowfence next -n 3 | snowfence decode --layout default -o table -`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(cmd, fmt.Errorf("needs an id, or - to read ids from standard input"))
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f := outputFlag(cmd)
+	layout.add(cmd, "layout of the ids: a preset's name or a text form (default: guess)")
+	cmd.Flags().Var(choiceOf(&encoding, decode.EncodingNames()...), "encoding", "encoding of the ids: "+join(decode.EncodingNames(), ", ")+" (default: any)")
+	completeFlag(cmd, "encoding", strings.Split(join(decode.EncodingNames(), " "), " ")...)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		v := decodeVerb{program: p, form: *f, encoding: encoding, now: p.clock.Wall()}
+		if layout.text != "" {
+			v.layout, v.preset = &layout.layout, layout.preset()
+		}
+		return v.run(args)
+	}
+	return cmd
+}
+
+// run decodes every argument; - stands for the ids of standard input.
+func (v *decodeVerb) run(args []string) error {
+	for _, arg := range args {
+		if arg != "-" {
+			if err := v.one(arg); err != nil {
+				return err
+			}
+			continue
+		}
+		words := bufio.NewScanner(v.stdin)
+		words.Split(bufio.ScanWords)
+		for words.Scan() {
+			if err := v.one(words.Text()); err != nil {
+				return err
+			}
+		}
+		if err := words.Err(); err != nil {
+			return fmt.Errorf("read standard input: %w", err)
+		}
+	}
+	if v.form == tableForm && len(v.rows) > 0 {
+		if err := v.print(table(decodeColumns(), v.rows)); err != nil {
+			return err
+		}
+	}
+	if v.failed {
+		return reported(exitInvalidID)
+	}
+	return nil
+}
+
+// one decodes and prints one text. What is no id is told at once and is no
+// reason to stop; the error returned is one of printing.
+func (v *decodeVerb) one(text string) error {
+	d, err := v.read(text)
+	if err != nil {
+		v.say(message(err))
+		v.failed = true
+		return nil
+	}
+	v.printed++
+	switch v.form {
+	case jsonForm:
+		return v.printJSON(d)
+	case tableForm:
+		v.rows = append(v.rows, d.row())
+		return nil
+	default:
+		separator := ""
+		if v.printed > 1 {
+			separator = "\n"
+		}
+		return v.print(separator + v.text(d))
+	}
+}
+
+// read finds out what the likeliest reading of a text says. The error wraps
+// [snowfence.ErrInvalidID].
+func (v *decodeVerb) read(text string) (decoded, error) {
+	readings, err := v.readings(text)
+	if err != nil {
+		return decoded{}, err
+	}
+	d, err := v.under(readings[0].ID)
+	d.Input, d.ReadAs, d.OtherReadings = text, readings[0].Encoding, readings[1:]
+	return d, err
+}
+
+// under decodes an id under the layout that was named, or guesses one.
+func (v *decodeVerb) under(id snowfence.ID) (decoded, error) {
+	if v.layout == nil {
+		candidates := decode.Guess(id, v.now)
+		if len(candidates) == 0 {
+			return decoded{}, &snowfence.IDError{Form: "any preset", Text: id.String(), Position: -1, Reason: "has no place in any of their layouts"}
+		}
+		return decoded{Document: decode.GuessedDocument(candidates), result: candidates[0].Result, candidates: candidates}, nil
+	}
+	r, err := decode.Decode(id, *v.layout)
+	if err != nil {
+		return decoded{}, err
+	}
+	r.Preset = cmp.Or(v.preset, r.Preset)
+	return decoded{Document: r.Document(), result: r}, nil
+}
+
+func (v *decodeVerb) readings(text string) ([]decode.Reading, error) {
+	if v.encoding == "" {
+		return decode.Read(text)
+	}
+	r, err := decode.ReadAs(text, v.encoding)
+	return []decode.Reading{r}, err
+}
+
+// decodeColumns are the columns of the table, and row one line of it.
+func decodeColumns() []column {
+	return []column{{"id", true}, {"layout", false}, {"time", false}, {"datacenter", true}, {"worker", true}, {"sequence", true}}
+}
+
+func (d decoded) row() []string {
+	name := d.Preset
+	if name == "" {
+		name = "custom"
+	}
+	if d.Guessed {
+		name += "?"
+	}
+	number := func(n *int64) string {
+		if n == nil {
+			return "-"
+		}
+		return strconv.FormatInt(*n, 10)
+	}
+	return []string{d.ID, name, d.Time, number(d.Datacenter), number(d.Worker), number(d.Sequence)}
+}
+
+// text is the picture and all that follows from it.
+func (v *decodeVerb) text(d decoded) string {
+	var b strings.Builder
+	v.heading(&b, d)
+	b.WriteString("\n")
+	paint := func(field int, text string) string { return v.paint(d.Fields[field].Kind, text) }
+	for _, line := range d.result.Picture(paint) {
+		b.WriteString(line + "\n")
+	}
+	b.WriteString("\n")
+	line := func(kind, label, value string) {
+		b.WriteString(v.paint(kind, fmt.Sprintf("%-14s", label)) + value + "\n")
+	}
+	for _, f := range d.Fields {
+		switch f.Kind {
+		case "unused":
+		case "time":
+			unit := d.result.Layout.Unit
+			at := d.result.Time
+			line(f.Kind, "time", decode.FormatTime(at, unit))
+			line(f.Kind, "  local", decode.FormatTime(at.In(v.zone), unit))
+			line(f.Kind, "  relative", decode.Relative(at, v.now))
+			line(f.Kind, "  tick", strconv.FormatInt(d.Tick, 10))
+		default:
+			line(f.Kind, f.Name, strconv.FormatUint(f.Value, 10))
+		}
+	}
+	b.WriteString("\n")
+	line("", "decimal", d.Encodings.Decimal)
+	if d.Encodings.FixedDecimal != d.Encodings.Decimal {
+		line("", "  19 digits", d.Encodings.FixedDecimal)
+	}
+	line("", "hex", d.Encodings.Hex)
+	line("", "base32", d.Encodings.Base32)
+	line("", "base62", d.Encodings.Base62)
+	v.others(&b, d)
+	return b.String()
+}
+
+// heading says what the id was read as, under which layout, and whether that
+// is a guess.
+func (v *decodeVerb) heading(b *strings.Builder, d decoded) {
+	b.WriteString(d.Input)
+	if d.ReadAs != decode.Decimal || len(d.OtherReadings) > 0 {
+		fmt.Fprintf(b, ", read as %s", d.ReadAs)
+	}
+	b.WriteString("\n")
+	for _, other := range d.OtherReadings {
+		fmt.Fprintf(b, "  as %s it would be %s\n", other.Encoding, other.Text)
+	}
+	name := d.Preset
+	if name == "" {
+		name = "layout"
+	}
+	if d.Guessed {
+		name += " (guessed)"
+	}
+	fmt.Fprintf(b, "%s  %s\n", name, d.Layout)
+	if d.Guessed && !d.candidates[0].Plausible {
+		b.WriteString("  no preset gives a plausible time; this one comes nearest\n")
+	}
+}
+
+// others lists the candidates that were not taken.
+func (v *decodeVerb) others(b *strings.Builder, d decoded) {
+	if !d.Guessed {
+		return
+	}
+	var rows [][]string
+	for _, c := range d.candidates[1:] {
+		if c.Plausible && len(rows) < maxListed {
+			at := c.Result.Time
+			rows = append(rows, []string{c.Preset, decode.FormatTime(at, c.Result.Layout.Unit), decode.Relative(at, v.now)})
+		}
+	}
+	if len(rows) == 0 {
+		b.WriteString("\nguessed: no other preset gives a plausible time\n")
+		return
+	}
+	b.WriteString("\nguessed; other presets give plausible times too (--layout NAME settles it):\n")
+	b.WriteString(indent(table([]column{{"preset", false}, {"time", false}, {"", false}}, rows), "  "))
+	if more := len(d.Candidates) - len(rows); more > 0 {
+		fmt.Fprintf(b, "  and %d more (-o json lists them all)\n", more)
+	}
+}

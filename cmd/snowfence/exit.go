@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/fence"
+)
+
+// The exit codes. Scripts rely on them.
+const (
+	exitOK          = 0
+	exitFailure     = 1 // anything not below
+	exitUsage       = 2 // the command line or the configuration is wrong
+	exitUnavailable = 3 // the store, the address or a worker id; trying again may help
+	exitInvalidID   = 4 // a text is no id, or not one of the layout
+	exitUnsafe      = 5 // the clock or the lease: ids could not be vouched for
+)
+
+// usageError is a mistake in the command line of a verb.
+type usageError struct {
+	verb string // the command's full name
+	err  error
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// usage marks an error as a mistake in the command line.
+func usage(cmd *cobra.Command, err error) error { return &usageError{cmd.CommandPath(), err} }
+
+// unavailableError is whatever kept ids from being served and is of no kind of
+// its own: a store that cannot be opened, an address in use.
+type unavailableError struct{ err error }
+
+func (e *unavailableError) Error() string { return e.err.Error() }
+func (e *unavailableError) Unwrap() error { return e.err }
+
+// unavailable marks an error as one that trying again may help. A mark of
+// another kind that the error has already goes before it.
+func unavailable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unavailableError{err}
+}
+
+// reported is an error of which the user has been told already: only the exit
+// code is left to say.
+type reported int
+
+func (r reported) Error() string { return fmt.Sprintf("exit code %d", int(r)) }
+
+// exitCode is the one place that says which error ends in which code.
+func exitCode(err error) int {
+	var code reported
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	for _, x := range []struct {
+		code int
+		is   func(error) bool
+	}{
+		{exitOK, func(err error) bool { return err == nil }},
+		{exitUsage, as[*usageError]},
+		{exitUsage, as[*config.Error]},
+		{exitUsage, is(snowfence.ErrInvalidLayout)},
+		{exitUsage, as[*fence.LayoutMismatchError]},
+		{exitInvalidID, is(snowfence.ErrInvalidID)},
+		{exitUnsafe, is(snowfence.ErrBeforeEpoch, snowfence.ErrPastHorizon, snowfence.ErrWindowEnded,
+			snowfence.ErrRevoked, snowfence.ErrClockBehind, snowfence.ErrClockStepped, fence.ErrLost, fence.ErrNamespaceReplaced)},
+		{exitUnsafe, as[*fence.ClockError]},
+		{exitUnavailable, is(snowfence.ErrSaturated, fence.ErrNoWorker, fence.ErrUnavailable)},
+		{exitFailure, is(context.Canceled)},
+		{exitUnavailable, as[*unavailableError]},
+	} {
+		if x.is(err) {
+			return x.code
+		}
+	}
+	return exitFailure
+}
+
+// is makes a test for any of some errors.
+func is(targets ...error) func(error) bool {
+	return func(err error) bool {
+		for _, target := range targets {
+			if errors.Is(err, target) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// as tests for an error of a type.
+func as[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+// finish tells the user of an error and returns the exit code. A reader of the
+// output that went away and an interrupt need no words.
+func (p program) finish(err error) int {
+	code := exitCode(err)
+	switch {
+	case err == nil, as[reported](err), errors.Is(err, syscall.EPIPE):
+		return code
+	case errors.Is(err, context.Canceled) && code == exitFailure:
+		p.note("interrupted")
+		return code
+	}
+	p.say(message(err))
+	var wrong *usageError
+	if errors.As(err, &wrong) {
+		p.note("see '%s --help'", wrong.verb)
+	}
+	return code
+}
+
+// message is an error's text without the prefix that every line gets anyway.
+func message(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(line, "snowfence: ")
+	}
+	return strings.Join(lines, "\n")
+}

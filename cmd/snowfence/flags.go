@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+// choice is a flag with a few words to choose from.
+type choice[T ~string] struct {
+	value *T
+	words []T
+}
+
+// choiceOf makes a flag of a variable that holds its default.
+func choiceOf[T ~string](value *T, words ...T) pflag.Value { return choice[T]{value, words} }
+
+func (c choice[T]) String() string { return string(*c.value) }
+func (c choice[T]) Type() string   { return "WORD" }
+
+func (c choice[T]) Set(s string) error {
+	if !slices.Contains(c.words, T(s)) {
+		return fmt.Errorf("must be one of %s", join(c.words, ", "))
+	}
+	*c.value = T(s)
+	return nil
+}
+
+func join[T ~string](words []T, separator string) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	return strings.Join(texts, separator)
+}
+
+// parsed is a flag that a function reads.
+type parsed[T any] struct {
+	value *T
+	text  string
+	word  string // what the help calls a value
+	parse func(string) (T, error)
+}
+
+func (f *parsed[T]) String() string { return f.text }
+func (f *parsed[T]) Type() string   { return f.word }
+
+func (f *parsed[T]) Set(s string) error {
+	v, err := f.parse(s)
+	if err != nil {
+		return errors.New(message(err))
+	}
+	*f.value, f.text = v, s
+	return nil
+}
+
+// textFlag is a flag whose value is taken as it is.
+func textFlag(value *string, word string) *parsed[string] {
+	return &parsed[string]{value: value, word: word, parse: func(s string) (string, error) { return s, nil }}
+}
+
+// noArguments refuses arguments where a verb takes none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasAvailableSubCommands():
+		cmd.SuggestionsMinimumDistance = 2 // letters amiss
+		err := fmt.Errorf("unknown command %q", args[0])
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+		}
+		return usage(cmd, err)
+	default:
+		return usage(cmd, fmt.Errorf("takes no argument, but got %q", args[0]))
+	}
+}
+
+// settings collects the flags that stand for keys of the configuration.
+type settings struct {
+	cmd  *cobra.Command
+	file string
+	keys map[string]string // key by flag
+}
+
+// settingFlags adds --config and the flags of the keys that are named, all
+// that have a flag when none is. Their texts are those of the configuration's
+// own table.
+func settingFlags(cmd *cobra.Command, only ...string) *settings {
+	s := &settings{cmd: cmd, keys: map[string]string{}}
+	cmd.Flags().Var(textFlag(&s.file, "FILE"), "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
+	for _, key := range config.Keys() {
+		if key.Flag == "" || len(only) > 0 && !slices.Contains(only, key.Path) {
+			continue
+		}
+		s.keys[key.Flag] = key.Path
+		if word := argumentWord(key.Flag); word != "" {
+			cmd.Flags().Var(textFlag(new(string), word), key.Flag, key.About)
+		} else {
+			cmd.Flags().Bool(key.Flag, false, key.About)
+		}
+		if key.Flag == "layout" {
+			completeFlag(cmd, key.Flag, presetNames()...)
+		}
+	}
+	return s
+}
+
+// argumentWord is what the help calls a flag's value; a switch has none.
+func argumentWord(flag string) string {
+	switch flag {
+	case "insecure":
+		return ""
+	case "store":
+		return "URL"
+	case "namespace":
+		return "NAME"
+	case "layout":
+		return "SPEC"
+	case "data":
+		return "DIR"
+	case "http":
+		return "ADDR"
+	default:
+		return "WORD"
+	}
+}
+
+// load reads the configuration that file, environment and flags make, and
+// passes its warnings on.
+func (s *settings) load(p program) (config.Config, error) {
+	given := map[string]string{}
+	s.cmd.Flags().Visit(func(f *pflag.Flag) {
+		if path, ok := s.keys[f.Name]; ok {
+			given[path] = f.Value.String()
+		}
+	})
+	c, err := config.Load(config.Sources{File: s.file, Environ: p.environ, Flags: given})
+	if err != nil {
+		return config.Config{}, err
+	}
+	for _, w := range c.Warnings() {
+		p.note("warning: %s", w)
+	}
+	return c, nil
+}
+
+// completeFlag lets shells complete a flag with words.
+func completeFlag(cmd *cobra.Command, flag string, words ...string) {
+	// The only error is that there is no such flag, or that it is completed
+	// already: both are mistakes that the tests of completion would show.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// presetNames are the names of all presets.
+func presetNames() []string {
+	var names []string
+	for _, preset := range snowfence.Presets() {
+		names = append(names, preset.Name)
+	}
+	return names
+}

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Config is the whole configuration. [Load] returns one that is complete and
+// valid; programs that write one by hand start from [Default] and call
+// [Config.Complete].
+type Config struct {
+	// Store is the URL of the store. Empty means the file store in the
+	// directory "store" below Data.
+	Store string
+
+	// Namespace and Layout are used by every generator that names none of its
+	// own. Empty and zero mean "default" and [snowfence.DefaultLayout].
+	Namespace string
+	Layout    snowfence.Layout
+
+	// Data is the directory that the program may write to. It must not be
+	// empty unless Store is set.
+	Data string
+
+	// HTTP is the address that the HTTP front listens on, as host:port. Empty
+	// means none.
+	HTTP string
+
+	// Hosts are further host names by which browsers may reach a loopback
+	// address without a token, such as that of a proxy on the same host.
+	Hosts []string
+
+	// Insecure allows addresses beyond loopback without TLS and a token.
+	Insecure bool
+
+	// TLS makes the listeners speak TLS. Zero means that they do not.
+	TLS TLS
+
+	// TokenFile is the file with the token that clients must show. Empty means
+	// that none is asked for.
+	TokenFile string
+
+	Log    Log
+	Limits Limits
+
+	// Generators are the named sources of ids. None means one, named
+	// "default", with every setting at its default.
+	Generators map[string]Generator
+
+	origins  map[string]Origin // of the keys that were set, by path
+	warnings []string
+}
+
+// TLS names the files of a certificate chain and its private key, both PEM.
+type TLS struct {
+	Certificate string
+	Key         string
+}
+
+// Log says what is logged and how.
+type Log struct {
+	// Level is the least level that is logged. Zero is info.
+	Level slog.Level
+	// Format is "text" or "json". Empty means text.
+	Format string
+}
+
+// Limits bound what one client can make the program do. Zero means the default
+// that stands beside each.
+type Limits struct {
+	Batch        int           // most ids of one request; 10,000, at most 1,000,000
+	Body         int           // most bytes of a request's body; 64 KiB
+	Header       int           // most bytes of a request's header; 16 KiB
+	ReadTimeout  time.Duration // to read a request; 10 s
+	WriteTimeout time.Duration // to mint and write an answer; 30 s
+	IdleTimeout  time.Duration // between two requests of a connection; 2 min
+	Drain        time.Duration // for requests under way when the program ends; 10 s
+}
+
+// KindSnowflake is the kind of generator that is meant when none is named:
+// fenced 64-bit ids.
+const KindSnowflake = "snowflake"
+
+// Generator is one named source of ids.
+type Generator struct {
+	// Kind is the kind of its ids. Empty means [KindSnowflake]. Another kind
+	// takes Namespace and Settings; the fields below those two are not for it,
+	// and are not looked at.
+	Kind string
+
+	// Namespace is the space in which the ids are unique. Empty means the
+	// configuration's. Generators may share one: their ids differ all the same.
+	Namespace string
+
+	// Settings are what a kind other than snowflake is told.
+	Settings map[string]string
+
+	// Layout is the layout of the ids. Zero means the configuration's.
+	Layout snowfence.Layout
+
+	// Preset is the name of the preset that Layout and Policy began as, for
+	// display. Setting it by hand changes nothing.
+	Preset string
+
+	// Policy is what to do when time and demand do not agree.
+	Policy snowfence.Policy
+
+	// Window is how far ahead of its use a lease is taken. Zero means 60 s for
+	// a worker id from the pool and 5 s for a pinned one.
+	Window time.Duration
+
+	// ClaimWait is how long to wait for a free worker id. Zero means the window
+	// and the policy's MaxRollback together.
+	ClaimWait time.Duration
+
+	// Worker pins the worker id. With Datacenter it is the worker's number
+	// within that datacenter, and else the whole number that the datacenter
+	// and worker bits make. Nil means any free one.
+	Worker *int64
+
+	// Datacenter restricts the worker ids to those of one datacenter. Nil
+	// means no restriction.
+	Datacenter *int64
+
+	// Datacenters are those that the store may issue, where several stores
+	// share the namespace. None means what the store's record says.
+	Datacenters []int64
+}
+
+// DefaultGenerator is the name of the generator that exists when none is
+// configured.
+const DefaultGenerator = "default"
+
+// Default returns the configuration of a program that was told nothing. It has
+// no Data directory yet: [Load] finds one.
+func Default() Config {
+	return Config{
+		Namespace: "default",
+		Layout:    snowfence.DefaultLayout(),
+		HTTP:      "127.0.0.1:7600",
+		Log:       Log{Level: slog.LevelInfo, Format: "text"},
+		Limits:    DefaultLimits(),
+	}
+}
+
+// DefaultLimits returns the limits that hold where none are set.
+func DefaultLimits() Limits {
+	return Limits{
+		Batch:        10_000,
+		Body:         64 << 10,
+		Header:       16 << 10,
+		ReadTimeout:  10 * time.Second,
+		WriteTimeout: 30 * time.Second,
+		IdleTimeout:  2 * time.Minute,
+		Drain:        10 * time.Second,
+	}
+}

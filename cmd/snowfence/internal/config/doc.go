@@ -1,0 +1,25 @@
+// Package config is the program's configuration: what can be set, where each
+// value came from, and whether the whole makes sense.
+//
+// A setting is a key and a text, from one of four places. Each place overrides
+// the ones after it: a flag of serve, an environment variable, the YAML file,
+// the default. One table ([Keys]) lists every key once, and everything else
+// follows from it mechanically:
+//
+//	generators.orders.claim-wait             the key, nested in the YAML file
+//	SNOWFENCE_GENERATORS_ORDERS_CLAIM_WAIT   its environment variable
+//	--http                                   the flag, for keys that have one
+//
+// The name of a variable is the key in capitals, with each dot and hyphen an
+// underscore, after SNOWFENCE_. Names of generators have no underscores, so
+// the way back is unambiguous.
+//
+// The package promises that nothing is ignored: an unknown key, a key that
+// stands twice, a value out of its range or two settings that contradict each
+// other is an [Error] that names the key, the value, the limit and the place,
+// with line and column for the file. Passwords in a store's URL appear neither
+// in errors nor in what [Config.Values] returns.
+//
+// The package reads the file that it is told to read and nothing else: the
+// environment is handed in.
+package config

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Variables that the program reads and that are no settings.
+const (
+	// EnvironmentFile names the configuration file.
+	EnvironmentFile = EnvironmentPrefix + "CONFIG"
+
+	// EnvironmentClockOffset names the file that programs built for fault
+	// tests read their clock's offset from.
+	EnvironmentClockOffset = EnvironmentPrefix + "CLOCK_OFFSET_FILE"
+)
+
+// readEnvironment takes the settings of the variables that begin with
+// SNOWFENCE_. One that is no key is only warned of: orchestrators put
+// variables of such names into every container once there is a service named
+// snowfence, so refusing them would keep the program from starting.
+func (s *settings) readEnvironment(environ []string) {
+	keys := map[string]string{} // path of a configuration's key, by variable
+	for _, e := range configKeys() {
+		keys[e.Environment()] = e.Path
+	}
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, EnvironmentPrefix) || foreign(name) {
+			continue
+		}
+		origin := Origin{Source: FromEnvironment, Name: name}
+		path, known := keys[name]
+		if !known {
+			path, known = generatorPath(name)
+		}
+		if !known {
+			names := slices.Sorted(maps.Keys(keys))
+			s.warnings = append(s.warnings, "variable "+name+" is no setting"+didYouMean(name, names))
+			continue
+		}
+		if generator, _, ok := splitGenerator(path); ok {
+			if wrong := checkName(generator); wrong != "" {
+				s.fault(origin, path, generator, "%s", wrong)
+				continue
+			}
+		}
+		s.put(setting{path, value, origin})
+	}
+}
+
+// foreign tells variables that have another reader or writer than settings
+// do: the two named above, and those by which Kubernetes and Docker tell a
+// container of a service or a link named snowfence.
+func foreign(name string) bool {
+	rest := strings.TrimPrefix(name, EnvironmentPrefix)
+	return name == EnvironmentFile || name == EnvironmentClockOffset ||
+		rest == "NAME" || rest == "PORT" || strings.HasPrefix(rest, "PORT_") ||
+		strings.HasPrefix(rest, "SERVICE_") || strings.HasPrefix(rest, "ENV_")
+}
+
+// generatorPath finds the way back from a variable to a generator's key. No
+// key's name, with underscores, ends in another's after an underscore, and no
+// generator's name ends in "-settings": so at most one way fits.
+func generatorPath(variable string) (path string, ok bool) {
+	rest, ok := strings.CutPrefix(variable, environmentName(generatorSection)+"_")
+	if !ok || strings.ToUpper(rest) != rest {
+		return "", false
+	}
+	if name, key, ok := strings.Cut(rest, "_"+strings.ToUpper(settingSection)+"_"); ok && name != "" && key != "" {
+		return join(generatorSection, pathName(name), settingSection, pathName(key)), true
+	}
+	for _, e := range generatorKeys() {
+		suffix := strings.TrimPrefix(e.Environment(), EnvironmentPrefix)
+		if name, ok := strings.CutSuffix(rest, "_"+suffix); ok && name != "" {
+			return join(generatorSection, pathName(name), e.Path), true
+		}
+	}
+	return "", false
+}
+
+// pathName undoes environmentName for a name without dots and underscores.
+func pathName(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
+
+// lookup returns a variable's value, or nothing.
+func lookup(environ []string, name string) string {
+	for _, pair := range slices.Backward(environ) { // the last one counts
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

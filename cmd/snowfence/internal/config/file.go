@@ -1,0 +1,197 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFile is the greatest size of a configuration file.
+const maxFile = 1 << 20
+
+// readFile takes the settings of a YAML file.
+func (s *settings) readFile(path string) {
+	origin := Origin{Source: FromFile, Name: path}
+	file, err := os.Open(path)
+	if err != nil {
+		s.fault(origin, "", "", "open: %v", errors.Unwrap(err))
+		return
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err != nil {
+		s.fault(origin, "", "", "read: %v", err)
+		return
+	}
+	if len(content) > maxFile {
+		s.fault(origin, "", "", "has more than %d bytes", maxFile)
+		return
+	}
+	s.readYAML(path, content)
+}
+
+// readYAML takes the settings of a file's content. Only its structure is read
+// from YAML: every value is a text, which the key's own parser reads, so that
+// a file, a variable and a flag mean the same by the same characters.
+func (s *settings) readYAML(path string, content []byte) {
+	w := yamlWalk{settings: s, path: path}
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	var document, second yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		if !errors.Is(err, io.EOF) { // an empty file sets nothing
+			w.syntax(err)
+		}
+		return
+	}
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		w.fault(&second, "", "", "a second document begins here: there must be one")
+	case !errors.Is(err, io.EOF):
+		w.syntax(err)
+	}
+	if len(document.Content) == 1 {
+		w.section(document.Content[0], "", knownKeys())
+	}
+}
+
+// yamlWalk goes through one document.
+type yamlWalk struct {
+	*settings
+	path string
+}
+
+func (w yamlWalk) origin(node *yaml.Node) Origin {
+	return Origin{Source: FromFile, Name: w.path, Line: node.Line, Column: node.Column}
+}
+
+func (w yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any) {
+	w.settings.fault(w.origin(node), key, value, reason, args...)
+}
+
+// syntaxLine finds the line in the YAML library's messages, which name no
+// column.
+var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+func (w yamlWalk) syntax(err error) {
+	message := err.Error()
+	found := syntaxLine.FindStringSubmatchIndex(message)
+	origin := Origin{Source: FromFile, Name: w.path}
+	if found != nil {
+		if found[2] >= 0 {
+			// The expression admits digits only; too many make no line.
+			origin.Line, _ = strconv.Atoi(message[found[2]:found[3]])
+		}
+		message = message[found[1]:]
+	}
+	w.settings.fault(origin, "", "", "not YAML: %s", message)
+}
+
+// section walks a mapping whose keys are known, but for a generator's
+// settings: those only its kind knows.
+func (w yamlWalk) section(node *yaml.Node, path string, known schema) {
+	for key, value := range w.pairs(node, path) {
+		at := key.Value
+		if path != "" {
+			at = join(path, key.Value)
+		}
+		below, ok := known[key.Value]
+		switch {
+		case !ok:
+			w.fault(key, at, "", "unknown key%s", didYouMean(key.Value, known.names()))
+		case at == generatorSection:
+			w.generators(value, below)
+		case key.Value == settingSection:
+			for name, text := range w.pairs(value, at) {
+				w.value(name, text, join(at, name.Value))
+			}
+		case len(below) > 0:
+			w.section(value, at, below)
+		default:
+			w.value(key, value, at)
+		}
+	}
+}
+
+// generators walks the mapping from names to generators.
+func (w yamlWalk) generators(node *yaml.Node, known schema) {
+	for key, value := range w.pairs(node, generatorSection) {
+		at := join(generatorSection, key.Value)
+		if wrong := checkName(key.Value); wrong != "" {
+			w.fault(key, at, key.Value, "%s", wrong)
+			continue
+		}
+		w.name(key.Value, w.origin(key))
+		w.section(value, at, known)
+	}
+}
+
+// value takes the text of a scalar.
+func (w yamlWalk) value(key, node *yaml.Node, path string) {
+	node = resolve(node)
+	switch {
+	case node.Kind != yaml.ScalarNode:
+		w.fault(node, path, "", "must be a single value, is %s", describe(node))
+	case node.Tag == "!!null":
+		w.fault(key, path, "", "has no value: give one or leave the key out")
+	default:
+		w.put(setting{path, node.Value, w.origin(node)})
+	}
+}
+
+// pairs yields the keys and values of a mapping; one that is null has none.
+// Whatever else the node is, and a key that stands twice, is a fault.
+func (w yamlWalk) pairs(node *yaml.Node, path string) func(func(key, value *yaml.Node) bool) {
+	return func(yield func(key, value *yaml.Node) bool) {
+		node := resolve(node)
+		if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
+			return
+		}
+		if node.Kind != yaml.MappingNode {
+			w.fault(node, path, "", "must be a mapping of keys to values, is %s", describe(node))
+			return
+		}
+		lines := map[string]int{}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key := resolve(node.Content[i])
+			if key.Kind != yaml.ScalarNode {
+				w.fault(key, path, "", "a key must be a single word, is %s", describe(key))
+				continue
+			}
+			if line, twice := lines[key.Value]; twice {
+				w.fault(key, path, key.Value, "stands here again, first in line %d", line)
+				continue
+			}
+			lines[key.Value] = key.Line
+			if !yield(key, node.Content[i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// resolve follows an alias to what it stands for. The walk goes only as deep
+// as the known keys do, so that aliases can't make it grow without bound.
+func resolve(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
+func describe(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.ScalarNode:
+		return fmt.Sprintf("%q", node.Value)
+	}
+	return "something else"
+}

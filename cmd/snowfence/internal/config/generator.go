@@ -1,0 +1,109 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+)
+
+// generator completes one generator and holds it to the rules that concern it
+// alone.
+func (v *completion) generator(name string, g Generator) Generator {
+	path := join(generatorSection, name)
+	if wrong := checkName(name); wrong != "" {
+		v.fault(path, name, "%s", wrong)
+	}
+	g.Kind = cmp.Or(g.Kind, KindSnowflake)
+	g.Namespace = cmp.Or(g.Namespace, v.Namespace)
+	if err := lease.CheckNamespace(g.Namespace); err != nil {
+		v.leaseFault(path, err)
+		return g
+	}
+	if g.Kind != KindSnowflake {
+		v.foreignKind(path, g)
+		return g
+	}
+	for key, value := range g.Settings {
+		v.fault(join(path, settingSection, key), value, "kind %s has no settings", KindSnowflake)
+	}
+	if g.Layout.Fields == nil {
+		g.Layout = v.Layout
+	}
+	if err := g.Layout.Validate(); err != nil {
+		v.fault(join(path, keyLayout), "", "%s", reason(err))
+		return g // the rest is measured by the layout
+	}
+	if v.policy(path, g) && v.workers(path, g) {
+		v.lease(path, &g)
+	}
+	return g
+}
+
+// foreignKind holds a generator of a kind other than snowflake to what such a
+// kind can have.
+func (v *completion) foreignKind(path string, g Generator) {
+	if !slices.Contains(v.kinds, g.Kind) {
+		known := append([]string{KindSnowflake}, v.kinds...)
+		v.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(known, ", "))
+	}
+	for _, e := range generatorKeys() {
+		if e.Path == keyKind || e.Path == keyNamespace {
+			continue
+		}
+		if key := join(path, e.Path); v.origins[key] != (Origin{}) {
+			v.fault(key, "", "is not for kind %s", g.Kind)
+		}
+	}
+}
+
+// policy holds the policy to the layout.
+func (v *completion) policy(path string, g Generator) bool {
+	err := g.Policy.Validate(g.Layout)
+	var bad *snowfence.PolicyError
+	switch {
+	case errors.As(err, &bad):
+		v.fault(join(path, policySection, bad.Field), bad.Value, "%s", bad.Limit)
+	case err != nil:
+		v.fault(join(path, policySection), "", "%s", reason(err))
+	}
+	return err == nil
+}
+
+func show(n int64) string { return fmt.Sprint(n) }
+
+// together holds the generators to the rules that concern several: ids of a
+// namespace have one layout, and no worker id of it can be pinned twice, as
+// its ids would be held up until one of the two is gone.
+func (v *completion) together() {
+	layouts := map[string]string{} // name of the first generator, by namespace
+	type place struct {
+		namespace string
+		worker    int64
+	}
+	pinned := map[place]string{} // name of the first generator
+	for _, name := range v.Names() {
+		g := v.Generators[name]
+		if g.Kind != KindSnowflake {
+			continue
+		}
+		path := join(generatorSection, name)
+		if first, ok := layouts[g.Namespace]; !ok {
+			layouts[g.Namespace] = name
+		} else if other := v.Generators[first].Layout; !other.Equal(g.Layout) {
+			v.fault(join(path, keyLayout), g.Layout.String(), "generator %s has layout %s in the same namespace, %s: a namespace has one layout", first, other, g.Namespace)
+		}
+		if number, ok := g.pinnedWorker(); ok {
+			at := place{g.Namespace, number}
+			if first, taken := pinned[at]; taken {
+				v.fault(join(path, keyWorker), show(*g.Worker), "generator %s pins the same worker id of the same namespace, %s", first, g.Namespace)
+				continue
+			}
+			pinned[at] = name
+		}
+	}
+}

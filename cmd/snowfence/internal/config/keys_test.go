@@ -1,0 +1,178 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// everything sets every key to something that is not its default.
+const everything = `
+store: mem://
+namespace: shop
+layout: ms 41 + worker 9 + seq 13 @ 2025-01-01
+data: /data
+http: 0.0.0.0:7000
+hosts: ids.example, ids
+insecure: true
+token-file: /etc/token
+tls: {certificate: /etc/c.pem, key: /etc/k.pem}
+log: {level: debug, format: json}
+limits: {batch: 7, body: 2KiB, header: 5000, read-timeout: 1s, write-timeout: 2s, idle-timeout: 3s, drain: 4s}
+generators:
+  orders:
+    kind: snowflake
+    namespace: orders
+    preset: twitter
+    layout: twitter@2026-01-01
+    window: 20s
+    worker: 3
+    datacenter: 1
+    datacenters: 0, 1
+    claim-wait: 1m1s
+    policy: {max-rollback: 0s, max-burst: 3ms, max-wait: 2s, wall-every-call: true, sequence-start: "vibration:4095"}
+  tickets:
+    kind: ticket
+    settings: {start: 100, zone: Europe/Paris}
+`
+
+// keyOf returns a value's key as the table has it.
+func keyOf(v Value) string {
+	name, key, ok := splitGenerator(v.Key)
+	if !ok {
+		return v.Key
+	}
+	if strings.HasPrefix(key, settingSection+".") {
+		key = join(settingSection, "KEY")
+	}
+	return strings.Replace(v.Key, join(generatorSection, name), join(generatorSection, "NAME"), 1)[:len(generatorSection)+len(".NAME.")] + key
+}
+
+func TestEveryKeyCanBeSetAndIsShown(t *testing.T) {
+	set := map[string]bool{}
+	for _, v := range load(t, Sources{File: write(t, everything), Kinds: []string{"ticket"}}).Values() {
+		set[keyOf(v)] = set[keyOf(v)] || v.Origin.Source == FromFile
+	}
+	for _, key := range Keys() {
+		if !set[key.Path] {
+			t.Errorf("%s: was not set by the file that sets everything", key.Path)
+		}
+		if key.About == "" {
+			t.Errorf("%s: has no help", key.Path)
+		}
+	}
+}
+
+func TestEveryKeyMeansTheSameFromAFileAndAVariable(t *testing.T) {
+	fromFile := load(t, Sources{File: write(t, everything), Kinds: []string{"ticket"}})
+	var environ []string
+	for _, v := range fromFile.Values() {
+		if v.Origin.Source == FromFile {
+			environ = append(environ, environmentName(v.Key)+"="+v.Text)
+		}
+	}
+	fromEnvironment := load(t, Sources{Environ: environ, Kinds: []string{"ticket"}})
+	if len(fromEnvironment.Warnings()) > 0 {
+		t.Errorf("warnings: %q", fromEnvironment.Warnings())
+	}
+	text := func(c Config) []string {
+		var all []string
+		for _, v := range c.Values() {
+			all = append(all, v.Key+"="+v.Text)
+		}
+		return all
+	}
+	if got, want := text(fromEnvironment), text(fromFile); !slices.Equal(got, want) {
+		t.Errorf("from variables\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestVariablesLeadBackToOneKey is the rule that generatorPath rests on.
+func TestVariablesLeadBackToOneKey(t *testing.T) {
+	suffix := func(e entry[Generator]) string { return "_" + strings.TrimPrefix(e.Environment(), EnvironmentPrefix) }
+	for _, a := range generatorKeys() {
+		for _, b := range generatorKeys() {
+			if a.Path != b.Path && strings.HasSuffix(suffix(a), suffix(b)) {
+				t.Errorf("the variable of %s could be that of %s", a.Path, b.Path)
+			}
+		}
+	}
+	for _, name := range []string{"a", "orders", "eu-orders", "a-policy", "settings", "settings-a", "a1-b2"} {
+		if wrong := checkName(name); wrong != "" {
+			t.Errorf("%s: %s", name, wrong)
+		}
+		for _, e := range generatorKeys() {
+			want := join(generatorSection, name, e.Path)
+			if got, ok := generatorPath(environmentName(want)); !ok || got != want {
+				t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
+			}
+		}
+		want := join(generatorSection, name, settingSection, "window")
+		if got, ok := generatorPath(environmentName(want)); !ok || got != want {
+			t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
+		}
+	}
+}
+
+func TestFlagsAreUnique(t *testing.T) {
+	seen := map[string]string{}
+	for _, key := range Keys() {
+		if key.Flag == "" {
+			continue
+		}
+		if other, twice := seen[key.Flag]; twice {
+			t.Errorf("--%s stands for %s and %s", key.Flag, other, key.Path)
+		}
+		seen[key.Flag] = key.Path
+	}
+}
+
+func TestUnknownVariablesAreWarnedOfUnlessTheyAreAnothers(t *testing.T) {
+	c := load(t, Sources{Environ: []string{
+		"SNOWFENCE_HTPP=x",                  // a slip
+		"SNOWFENCE_GENERATORS_A_COLOUR=red", // no key of a generator
+		"SNOWFENCE_generators_a_window=1s",  // variables are capitals
+		"SNOWFENCE_SERVICE_HOST=10.0.0.1",   // Kubernetes, of a service named snowfence
+		"SNOWFENCE_PORT_7600_TCP_ADDR=10.0.0.1",
+		"SNOWFENCE_CLOCK_OFFSET_FILE=/x",
+		"OTHER=1",
+	}})
+	want := []string{
+		`variable SNOWFENCE_HTPP is no setting; did you mean "SNOWFENCE_HTTP"?`,
+		`variable SNOWFENCE_GENERATORS_A_COLOUR is no setting`,
+		`variable SNOWFENCE_generators_a_window is no setting`,
+	}
+	if got := c.Warnings(); !slices.Equal(got, want) {
+		t.Errorf("warnings are %q, want %q", got, want)
+	}
+}
+
+// FuzzFile holds that no file makes the parser panic, and that a file which is
+// accepted can be written anew from what is shown of it.
+func FuzzFile(f *testing.F) {
+	for _, seed := range []string{everything, "", "a", "- a", "a: {b: [c]}", "&a {b: *a}", "<<: {http: x}", "---\n...\n---", "generators: {a: &x {}, b: *x}", "\x00", "? {a: b}\n: c", "http: !!binary aGk="} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		s := settings{byPath: map[string]setting{}, generators: map[string]Origin{}}
+		s.readYAML("fuzz.yaml", content)
+		c, err := s.config().Complete("ticket")
+		if err != nil || len(s.faults) > 0 {
+			return
+		}
+		again := settings{byPath: map[string]setting{}, generators: map[string]Origin{}}
+		for _, v := range c.Values() {
+			if v.Key != keyStore { // shown without passwords
+				again.put(setting{path: v.Key, text: v.Text})
+			}
+		}
+		again.put(setting{path: keyStore, text: c.Store})
+		back := again.config()
+		if len(again.faults) > 0 {
+			t.Fatalf("what is shown is not accepted: %v", again.faults)
+		}
+		if _, err := back.Complete("ticket"); err != nil {
+			t.Fatalf("what is shown is not accepted: %v", err)
+		}
+	})
+}

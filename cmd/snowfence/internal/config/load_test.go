@@ -1,0 +1,362 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// write puts a configuration file into a folder of the test's own.
+func write(t testing.TB, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "snowfence.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// load loads sources that must be in order.
+func load(t testing.TB, s Sources) Config {
+	t.Helper()
+	s.Environ = append([]string{"HOME=/home/someone"}, s.Environ...)
+	c, err := Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// value returns a setting in effect.
+func value(t testing.TB, c Config, key string) Value {
+	t.Helper()
+	for _, v := range c.Values() {
+		if v.Key == key {
+			return v
+		}
+	}
+	t.Fatalf("no value is shown for %s", key)
+	return Value{}
+}
+
+func TestNothingSetIsADaemonOnLoopbackWithOneGenerator(t *testing.T) {
+	c := load(t, Sources{})
+	if c.HTTP != "127.0.0.1:7600" || c.Store != "file:/home/someone/.local/state/snowfence/store" {
+		t.Errorf("HTTP is %q, store %q", c.HTTP, c.Store)
+	}
+	if names := c.Names(); !slices.Equal(names, []string{"default"}) {
+		t.Fatalf("generators are %q, want default alone", names)
+	}
+	g := c.Generators["default"]
+	if g.Namespace != "default" || !g.Layout.Equal(snowfence.DefaultLayout()) || g.Kind != KindSnowflake {
+		t.Errorf("the generator is %+v", g)
+	}
+	if g.Window != time.Minute || g.ClaimWait != 65*time.Second {
+		t.Errorf("window is %s, claim-wait %s, want 1m and 1m5s", g.Window, g.ClaimWait)
+	}
+}
+
+func TestFlagBeatsVariableBeatsFileBeatsDefault(t *testing.T) {
+	file := write(t, "namespace: from-file\n")
+	for _, c := range []struct {
+		name    string
+		sources Sources
+		want    string
+		origin  string
+	}{
+		{"default", Sources{}, "default", "default"},
+		{"file", Sources{File: file}, "from-file", file + ":1:12"},
+		{"variable", Sources{File: file, Environ: []string{"SNOWFENCE_NAMESPACE=from-variable"}}, "from-variable", "$SNOWFENCE_NAMESPACE"},
+		{"flag", Sources{File: file, Environ: []string{"SNOWFENCE_NAMESPACE=from-variable"}, Flags: map[string]string{"namespace": "from-flag"}}, "from-flag", "--namespace"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := load(t, c.sources)
+			if v := value(t, got, "namespace"); v.Text != c.want || v.Origin.String() != c.origin {
+				t.Errorf("namespace is %q from %s, want %q from %s", v.Text, v.Origin, c.want, c.origin)
+			}
+			// A generator that sets none of its own follows.
+			if v := value(t, got, "generators.default.namespace"); v.Text != c.want || v.Origin.String() != c.origin {
+				t.Errorf("the generator's is %q from %s, want %q from %s", v.Text, v.Origin, c.want, c.origin)
+			}
+		})
+	}
+}
+
+func TestVariableNamesTheFile(t *testing.T) {
+	file := write(t, "namespace: here\n")
+	c := load(t, Sources{Environ: []string{"SNOWFENCE_CONFIG=" + file}})
+	if c.Namespace != "here" {
+		t.Errorf("namespace is %q, want here", c.Namespace)
+	}
+}
+
+func TestPresetBringsLayoutAndPolicyAndYieldsToWhatIsSet(t *testing.T) {
+	file := write(t, `
+generators:
+  plain: {preset: twitter, namespace: a}
+  mixed: {preset: twitter, namespace: b, layout: twitter@2026-01-01, policy: {max-burst: 20ms}}
+`)
+	c := load(t, Sources{File: file})
+	preset, err := snowfence.PresetByName("twitter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := c.Generators["plain"]; !g.Layout.Equal(preset.Layout) || g.Policy != preset.Policy {
+		t.Errorf("plain has layout %s and policy %+v", g.Layout, g.Policy)
+	}
+	mixed := c.Generators["mixed"]
+	want := preset.Policy
+	want.MaxBurst = 20 * time.Millisecond
+	if mixed.Layout.Equal(preset.Layout) || mixed.Policy != want {
+		t.Errorf("mixed has layout %s and policy %+v, want %+v", mixed.Layout, mixed.Policy, want)
+	}
+	if v := value(t, c, "generators.plain.policy.max-rollback"); v.Text != "0s" || v.Origin.Line != 3 {
+		t.Errorf("max-rollback is %s from %s, want 0s from where the preset is named", v.Text, v.Origin)
+	}
+}
+
+func TestGeneratorIsNamedByItsMerePresence(t *testing.T) {
+	c := load(t, Sources{
+		File:    write(t, "generators: {orders: , invoices: {}}"),
+		Environ: []string{"SNOWFENCE_GENERATORS_EU_ORDERS_WINDOW=10s"},
+	})
+	if got := c.Names(); !slices.Equal(got, []string{"eu-orders", "invoices", "orders"}) {
+		t.Errorf("generators are %q", got)
+	}
+}
+
+func TestStateDirectoryIsWhatTheEnvironmentSays(t *testing.T) {
+	for _, c := range []struct {
+		environ []string
+		want    string
+	}{
+		{[]string{"STATE_DIRECTORY=/var/lib/snowfence:/var/lib/other", "XDG_STATE_HOME=/x", "HOME=/h"}, "/var/lib/snowfence"},
+		{[]string{"XDG_STATE_HOME=/x", "HOME=/h"}, "/x/snowfence"},
+		{[]string{"XDG_STATE_HOME=relative", "HOME=/h"}, "/h/.local/state/snowfence"},
+		{[]string{"HOME=/other", "HOME=/h"}, "/h/.local/state/snowfence"},
+		{nil, ""},
+	} {
+		if got := stateDirectory(c.environ); got != c.want {
+			t.Errorf("%q: %q, want %q", c.environ, got, c.want)
+		}
+	}
+}
+
+func TestNoDirectoryIsNeededWithAStore(t *testing.T) {
+	if _, err := Load(Sources{}); err == nil || !strings.Contains(err.Error(), "set data or store") {
+		t.Errorf("without a directory: %v", err)
+	}
+	if _, err := Load(Sources{Environ: []string{"SNOWFENCE_STORE=mem:"}}); err != nil {
+		t.Errorf("with a store: %v", err)
+	}
+}
+
+// faults returns the text of each error.
+func faults(err error) []string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []string
+		for _, err := range joined.Unwrap() {
+			all = append(all, faults(err)...)
+		}
+		return all
+	}
+	if err == nil {
+		return nil
+	}
+	return []string{err.Error()}
+}
+
+// TestWhatIsWrongIsNamedWithItsPlace holds the messages that people see. A %
+// stands for the file's path.
+func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		file    string
+		environ []string
+		flags   map[string]string
+		want    []string
+	}{
+		{"unknown key", "http: 127.0.0.1:1\nhtp: x\n", nil, nil,
+			[]string{`%:2:1: htp: unknown key; did you mean "http"?`}},
+		{"unknown key, nothing like it", "colour: red\n", nil, nil,
+			[]string{`%:1:1: colour: unknown key`}},
+		{"unknown key of a section", "log:\n  lewel: info\n", nil, nil,
+			[]string{`%:2:3: log.lewel: unknown key; did you mean "level"?`}},
+		{"unknown key of a generator", "generators:\n  orders:\n    windw: 1s\n", nil, nil,
+			[]string{`%:3:5: generators.orders.windw: unknown key; did you mean "window"?`}},
+		{"unknown key of a policy", "generators: {a: {policy: {burst: 1s}}}", nil, nil,
+			[]string{`%:1:27: generators.a.policy.burst: unknown key`}},
+		{"merge key", "<<: {http: x}", nil, nil,
+			[]string{`%:1:1: <<: unknown key`}},
+		{"key twice", "http: 127.0.0.1:1\nhttp: 127.0.0.1:2\n", nil, nil,
+			[]string{`%:2:1: "http": stands here again, first in line 1`}},
+		{"generator twice", "generators:\n  a: {}\n  a: {}\n", nil, nil,
+			[]string{`%:3:3: generators: "a": stands here again, first in line 2`}},
+		{"no value", "http:\n", nil, nil,
+			[]string{`%:1:1: http: has no value: give one or leave the key out`}},
+		{"mapping for a value", "http: {a: b}\n", nil, nil,
+			[]string{`%:1:7: http: must be a single value, is a mapping`}},
+		{"list for a value", "hosts: [a, b]\n", nil, nil,
+			[]string{`%:1:8: hosts: must be a single value, is a list`}},
+		{"value for a section", "log: info\n", nil, nil,
+			[]string{`%:1:6: log: must be a mapping of keys to values, is "info"`}},
+		{"list for the whole", "- a\n", nil, nil,
+			[]string{`%:1:1: must be a mapping of keys to values, is a list`}},
+		{"second document", "http: 127.0.0.1:1\n---\nhttp: 127.0.0.1:2\n", nil, nil,
+			[]string{`%:2:1: a second document begins here: there must be one`}},
+		{"generator's name", "generators: {My_Orders: {}}", nil, nil,
+			[]string{`%:1:14: generators.My_Orders: "My_Orders": must be at most 63 lower-case letters, digits and single hyphens between them, beginning with a letter`}},
+		{"generator's name that reads as a setting", "generators: {a-settings: {}}", nil, nil,
+			[]string{`%:1:14: generators.a-settings: "a-settings": must not have the word "settings" after the first`}},
+		{"not a duration", "limits: {drain: soon}", nil, nil,
+			[]string{`%:1:17: limits.drain: "soon": must be a duration above 0 such as 500ms, 10s or 1h30m`}},
+		{"octal", "generators: {a: {worker: 010}}", nil, nil,
+			[]string{`%:1:26: generators.a.worker: "010": must be a whole number, 0 or more, without leading zeros`}},
+		{"yes is no boolean", "insecure: yes", nil, nil,
+			[]string{`%:1:11: insecure: "yes": must be true or false`}},
+		{"out of range", "limits: {batch: 1000001, header: 1KiB}", nil, nil,
+			[]string{`%:1:17: limits.batch: "1000001": must be from 1 to 1000000`, `%:1:34: limits.header: "1KiB": must be from 4KiB to 1MiB`}},
+		{"variable", "", []string{"SNOWFENCE_LOG_FORMAT=xml"}, nil,
+			[]string{`$SNOWFENCE_LOG_FORMAT: log.format: "xml": must be text or json`}},
+		{"flag", "", nil, map[string]string{"log.level": "loud"},
+			[]string{`--log-level: log.level: "loud": must be debug, info, warn or error`}},
+		{"key without a flag", "", nil, map[string]string{"limits.batch": "3"},
+			[]string{`--limits.batch: limits.batch: no flag stands for this key`}},
+		{"layout that is too wide", "layout: ms 37 · worker 20 · seq 16", nil, nil,
+			[]string{`%:1:9: layout: "ms 37 · worker 20 · seq 16": invalid layout: total is 73 bits, must be at most 63 bits: the 64th bit is the sign`}},
+		{"namespace", "namespace: My Orders", nil, nil,
+			[]string{`%:1:12: generators.default.namespace: "My Orders": must be 1 to 64 of [a-z0-9._-]`}},
+		{"wait below two ticks", "generators: {a: {policy: {max-wait: 1ms}}}", nil, nil,
+			[]string{`%:1:37: generators.a.policy.max-wait: "1ms": must be at least two ticks, 2ms`}},
+		{"worker beyond the layout", "generators: {a: {worker: 1024}}", nil, nil,
+			[]string{`%:1:26: generators.a.worker: "1024": must be from 0 to 1023`}},
+		{"worker beyond its datacenter", "generators: {a: {preset: twitter, datacenter: 1, worker: 32}}", nil, nil,
+			[]string{`%:1:58: generators.a.worker: "32": must be from 0 to 31, the workers of one datacenter with layout ms41-datacenter5-worker5-seq12@2010-11-04T01:42:54.657Z`}},
+		{"datacenter of a layout without", "generators: {a: {datacenter: 1}}", nil, nil,
+			[]string{`%:1:30: generators.a.datacenter: "1": layout ms41-worker10-seq12@2026-01-01T00:00:00Z has no datacenter`}},
+		{"one worker id pinned twice", "generators:\n  a: {preset: twitter, worker: 33}\n  b: {preset: twitter, datacenter: 1, worker: 1}\n", nil, nil,
+			[]string{`%:3:47: generators.b.worker: "1": generator a pins the same worker id of the same namespace, default`}},
+		{"two layouts in one namespace", "generators:\n  a: {}\n  b: {preset: leaf}\n", nil, nil,
+			[]string{`%:3:15: generators.b.layout: "ms41-worker10-seq12@2010-11-04T01:42:54.657Z": generator a has layout ms41-worker10-seq12@2026-01-01T00:00:00Z in the same namespace, default: a namespace has one layout`}},
+		{"unknown kind", "generators: {a: {kind: uuid, window: 3s}}", nil, nil,
+			[]string{`%:1:24: generators.a.kind: "uuid": unknown kind; known are snowflake, ticket`, `%:1:38: generators.a.window: is not for kind uuid`}},
+		{"setting of a kind that has none", "generators: {a: {settings: {step: 3}}}", nil, nil,
+			[]string{`%:1:35: generators.a.settings.step: "3": kind snowflake has no settings`}},
+		{"unknown engine, password hidden", "store: redis://me:hunter2@host/0?password=hunter2", nil, nil,
+			[]string{`%:1:8: store: "redis://me:xxxxx@host/0?password=xxxxx": unknown scheme; supported are file:DIRECTORY, mem:`}},
+		{"certificate without its key", "tls: {certificate: a.pem}", nil, nil,
+			[]string{`%:1:20: tls.certificate: "a.pem": needs tls.key as well`}},
+		{"everything at a time", "htp: x\nlog: {level: loud}\nlimits: {batch: 0}\n", []string{"SNOWFENCE_HTTP=here"}, nil,
+			[]string{`%:1:1: htp: unknown key; did you mean "http"?`, `%:2:14: log.level: "loud": must be debug, info, warn or error`,
+				`%:3:17: limits.batch: "0": must be a whole number above 0`, `$SNOWFENCE_HTTP: http: "here": must be host:port, such as 127.0.0.1:7600`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := write(t, c.file)
+			_, err := Load(Sources{File: path, Environ: append(c.environ, "HOME=/h"), Flags: c.flags, Kinds: []string{"ticket"}})
+			var want []string
+			for _, w := range c.want {
+				want = append(want, "config: "+strings.Replace(w, "%", path, 1))
+			}
+			got := faults(err)
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+func TestSyntaxErrorNamesItsLine(t *testing.T) {
+	path := write(t, "http: x\n  log: {\n")
+	_, err := Load(Sources{File: path, Environ: []string{"HOME=/h"}})
+	var fault *Error
+	if !errors.As(err, &fault) || fault.Origin.Line == 0 || !strings.Contains(fault.Reason, "not YAML") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestFileMustExistAndBeOfReasonableSize(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none.yaml")
+	if _, err := Load(Sources{File: missing, Environ: []string{"HOME=/h"}}); err == nil || err.Error() != "config: "+missing+": open: no such file or directory" {
+		t.Errorf("missing: %v", err)
+	}
+	large := write(t, strings.Repeat("#", maxFile+1))
+	if _, err := Load(Sources{File: large, Environ: []string{"HOME=/h"}}); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("large: %v", err)
+	}
+}
+
+func TestAddressBeyondLoopbackNeedsTLSAndATokenOrInsecure(t *testing.T) {
+	tls := TLS{Certificate: "c.pem", Key: "k.pem"}
+	for _, c := range []struct {
+		http string
+		set  func(*Config)
+		ok   bool
+	}{
+		{"127.0.0.1:7600", nil, true},
+		{"127.3.2.1:0", nil, true},
+		{"[::1]:7600", nil, true},
+		{"localhost:7600", nil, true},
+		{"", nil, true},
+		{":7600", nil, false},
+		{"0.0.0.0:7600", nil, false},
+		{"[::]:7600", nil, false},
+		{"10.0.0.1:7600", nil, false},
+		{"ids.example:7600", nil, false},
+		{":7600", func(c *Config) { c.TLS = tls }, false},
+		{":7600", func(c *Config) { c.TokenFile = "token" }, false},
+		{":7600", func(c *Config) { c.TLS, c.TokenFile = tls, "token" }, true},
+		{":7600", func(c *Config) { c.Insecure = true }, true},
+		{"127.0.0.1:http", nil, false},
+		{"127.0.0.1:65536", nil, false},
+		{"7600", nil, false},
+	} {
+		config := Default()
+		config.Store, config.HTTP = "mem:", c.http
+		if c.set != nil {
+			c.set(&config)
+		}
+		if _, err := config.Complete(); (err == nil) != c.ok {
+			t.Errorf("%q with TLS %v, token %q, insecure %v: error is %v", c.http, config.TLS, config.TokenFile, config.Insecure, err)
+		}
+	}
+}
+
+func TestWorkerIDIsPinnedInTheFencesNumbering(t *testing.T) {
+	c := load(t, Sources{File: write(t, "generators: {a: {preset: twitter, datacenter: 3, worker: 7}}")})
+	f := c.Generators["a"].Fence()
+	if f.Worker == nil || *f.Worker != 3<<5|7 || f.Datacenter != nil {
+		t.Errorf("worker is %v, datacenter %v, want worker %d alone", f.Worker, f.Datacenter, 3<<5|7)
+	}
+	if f.Window != 5*time.Second {
+		t.Errorf("window is %s, want 5s for a pinned worker", f.Window)
+	}
+}
+
+func TestPasswordIsNeverShown(t *testing.T) {
+	c := Default()
+	c.Store = "redis://me:hunter2@host/0"
+	for _, v := range c.Values() {
+		if strings.Contains(v.Text, "hunter2") {
+			t.Errorf("%s shows the password: %s", v.Key, v.Text)
+		}
+	}
+}
+
+func TestCompleteTwiceIsCompleteOnce(t *testing.T) {
+	once := load(t, Sources{File: write(t, everything), Kinds: []string{"ticket"}})
+	twice, err := once.Complete("ticket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := twice.Values(), once.Values(); !slices.Equal(got, want) {
+		t.Errorf("values are\n%v\nwant\n%v", got, want)
+	}
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Source is a place that a setting can come from.
+type Source uint8
+
+// The sources, the weakest first: a setting from a later one takes the place
+// of the same from an earlier one.
+const (
+	FromDefault Source = iota
+	FromFile
+	FromEnvironment
+	FromFlag
+)
+
+// Origin is where a setting came from. The zero Origin is the default.
+type Origin struct {
+	Source Source
+	// Name is the file's path, the variable's name or the flag's name.
+	Name string
+	// Line and Column count from 1. They are zero except for a file.
+	Line, Column int
+}
+
+// String returns the origin as people read it: "snowfence.yaml:3:7",
+// "$SNOWFENCE_HTTP", "--http" or "default".
+func (o Origin) String() string {
+	switch o.Source {
+	case FromFile:
+		place := o.Name
+		if o.Line > 0 {
+			place = fmt.Sprintf("%s:%d", place, o.Line)
+		}
+		if o.Column > 0 {
+			place = fmt.Sprintf("%s:%d", place, o.Column)
+		}
+		return place
+	case FromEnvironment:
+		return "$" + o.Name
+	case FromFlag:
+		return "--" + o.Name
+	}
+	return "default"
+}
+
+// Error is one thing that is wrong with a configuration. [Load] and
+// [Config.Complete] return as many as they find, joined as by errors.Join.
+type Error struct {
+	// Origin is where the setting came from.
+	Origin Origin
+	// Key is the path of the setting. It is empty when the file as a whole is
+	// at fault.
+	Key string
+	// Value is the setting's text, without passwords. It is empty when the
+	// key itself is at fault.
+	Value string
+	// Reason says what is wrong, and the limit.
+	Reason string
+}
+
+// Error returns "origin: key: "value": reason", without what is empty.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("config: ")
+	if e.Origin.Source != FromDefault {
+		b.WriteString(e.Origin.String() + ": ")
+	}
+	if e.Key != "" {
+		b.WriteString(e.Key + ": ")
+	}
+	if e.Value != "" {
+		fmt.Fprintf(&b, "%q: ", e.Value)
+	}
+	b.WriteString(e.Reason)
+	return b.String()
+}
+
+// setting is a key and a text from one place.
+type setting struct {
+	path   string
+	text   string
+	origin Origin
+}

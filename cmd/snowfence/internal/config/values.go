@@ -1,0 +1,92 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+)
+
+// Value is one setting in effect.
+type Value struct {
+	// Key is the setting's path.
+	Key string
+	// Text is the value as a file, a variable or a flag would say it, without
+	// passwords.
+	Text string
+	// Origin is where it came from.
+	Origin Origin
+	// About is one line of help. It is empty for a setting of a kind.
+	About string
+}
+
+// Values returns every setting in effect, in the order of [Keys], the
+// generators by name. Of a complete configuration nothing is left open: what
+// was not set shows the default that holds.
+func (c Config) Values() []Value {
+	values := valuesOf(c, c, configKeys(), "")
+	for _, name := range c.Names() {
+		g := c.Generators[name]
+		path := join(generatorSection, name)
+		keys := generatorKeys()
+		if g.Kind != KindSnowflake {
+			keys = slices.DeleteFunc(keys, func(e entry[Generator]) bool { return e.Path != keyKind && e.Path != keyNamespace })
+		}
+		for _, v := range valuesOf(c, g, keys, path+".") {
+			if v.Text == "" && v.Origin.Source == FromDefault {
+				continue // a worker that is not pinned has no value to show
+			}
+			values = append(values, v)
+		}
+		for _, key := range slices.Sorted(maps.Keys(g.Settings)) {
+			at := join(path, settingSection, key)
+			values = append(values, Value{Key: at, Text: g.Settings[key], Origin: c.origins[at]})
+		}
+	}
+	return values
+}
+
+func valuesOf[T any](c Config, t T, keys []entry[T], prefix string) []Value {
+	var values []Value
+	for _, e := range keys {
+		path := prefix + e.Path
+		values = append(values, Value{Key: path, Text: display(path, e.show(t)), Origin: c.originOf(path), About: e.About})
+	}
+	return values
+}
+
+// originOf returns where the value of a key came from. What a generator did
+// not set itself it has from its preset or from the configuration's key of the
+// same name.
+func (c Config) originOf(path string) Origin {
+	if origin, set := c.origins[path]; set {
+		return origin
+	}
+	name, key, ok := splitGenerator(path)
+	if !ok {
+		return Origin{}
+	}
+	preset := join(generatorSection, name, keyPreset)
+	switch section, _, _ := strings.Cut(key, "."); section {
+	case keyLayout, policySection:
+		if origin, set := c.origins[preset]; set {
+			return origin
+		}
+		if section == keyLayout {
+			return c.origins[keyLayout]
+		}
+	case keyNamespace:
+		return c.origins[keyNamespace]
+	}
+	return Origin{}
+}
+
+// display returns a setting's text for people's eyes. Only a store's URL can
+// hold a secret: tokens and keys are files.
+func display(path, text string) string {
+	if path == keyStore {
+		return engine.Redact(text)
+	}
+	return text
+}

@@ -1,0 +1,86 @@
+package decode
+
+import (
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Result is what an id says under one layout.
+type Result struct {
+	// ID is the id; negative when its 64th bit is set, which only layouts with
+	// Unsigned allow.
+	ID     snowfence.ID
+	Layout snowfence.Layout
+	// Preset is the first preset that has exactly this layout, or empty.
+	Preset string
+	// Parts are the layout's numbers. A part of which the layout has no field
+	// is zero.
+	Parts snowfence.Parts
+	// Time is when the tick began, in UTC.
+	Time time.Time
+	// Fields are all 64 bits, high to low; bits above the layout are a field
+	// of their own, called "unused".
+	Fields []Field
+}
+
+// Field is a run of bits within an id.
+type Field struct {
+	// Name is the word of the layout's own system: "machine", "shard".
+	Name string `json:"name"`
+	// Kind is "time", "datacenter", "worker", "sequence" or "unused".
+	Kind string `json:"kind"`
+	// Bits is the width, Shift how many bits stand below.
+	Bits  int `json:"bits"`
+	Shift int `json:"shift"`
+	// Value is what the bits say as a number.
+	Value uint64 `json:"value"`
+}
+
+// unused is the name and kind of the bits above a layout.
+const unused = "unused"
+
+// Decode takes an id apart. A [*snowfence.IDError] is returned when the id
+// cannot be one of this layout: a bit above the layout's fields is set.
+func Decode(id snowfence.ID, l snowfence.Layout) (Result, error) {
+	parts, err := l.Decompose(id)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{
+		ID:     id,
+		Layout: l,
+		Preset: presetOf(l),
+		Parts:  parts,
+		Time:   l.TimeOf(parts.Tick).UTC(),
+		Fields: fieldsOf(uint64(id), l),
+	}, nil
+}
+
+// presetOf names the first preset with this layout.
+func presetOf(l snowfence.Layout) string {
+	for _, p := range snowfence.Presets() {
+		if p.Layout.Equal(l) {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// fieldsOf cuts 64 bits at the layout's borders.
+func fieldsOf(word uint64, l snowfence.Layout) []Field {
+	var fields []Field
+	if total := l.TotalBits(); total < 64 {
+		fields = append(fields, Field{Name: unused, Kind: unused, Bits: 64 - total, Shift: total, Value: word >> total})
+	}
+	for _, s := range l.Spans() {
+		fields = append(fields, Field{
+			Name:  s.Field.Word(),
+			Kind:  s.Field.Kind.String(),
+			Bits:  s.Field.Bits,
+			Shift: s.Low,
+			Value: word >> s.Low & (1<<s.Field.Bits - 1),
+		})
+	}
+	return fields
+}

@@ -1,0 +1,95 @@
+package decode
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Candidate is a preset that an id may belong to.
+type Candidate struct {
+	// Preset is the preset's name.
+	Preset string
+	Result Result
+	// Plausible reports that the time lies between the start of the preset's
+	// system and a day from now.
+	Plausible bool
+
+	age     int           // class of its age: see ageClass
+	bits    int           // how many bits the worker and the sequence take
+	outside time.Duration // how far the time lies outside what is plausible
+}
+
+// startOf is the instant from which on ids of a preset can exist: its epoch, or
+// where that is far too early, the year before the system was first published,
+// to be on the safe side.
+func startOf(p snowfence.Preset) time.Time {
+	january := func(year int) time.Time { return time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC) }
+	switch p.Name {
+	case "leaf": // published in 2017, with Twitter's epoch of 2010
+		return january(2016)
+	case "mastodon": // published in 2016, with the Unix epoch
+		return january(2015)
+	default:
+		return p.Layout.Epoch
+	}
+}
+
+// Guess ranks the presets by how plausible the id is under each, best first.
+// Presets under which it cannot be an id at all are left out, so the result
+// may be empty.
+//
+// An id carries no mark of its layout, so this is a matter of odds, by rules
+// in this order: a plausible time before an implausible one, and of the latter
+// the nearest to plausible; a time within an hour of now, then within a day,
+// because people look at fresh ids; few bits in datacenter, worker and sequence, because small
+// numbers are commoner than large ones; the order of [snowfence.Presets].
+func Guess(id snowfence.ID, now time.Time) []Candidate {
+	var candidates []Candidate
+	for _, p := range snowfence.Presets() {
+		// Of presets with one layout only the first is a candidate.
+		if r, err := Decode(id, p.Layout); err == nil && r.Preset == p.Name {
+			candidates = append(candidates, weigh(p, r, now))
+		}
+	}
+	slices.SortStableFunc(candidates, func(a, b Candidate) int {
+		return cmp.Or(
+			cmp.Compare(a.outside, b.outside), // zero when plausible
+			cmp.Compare(a.age, b.age),
+			cmp.Compare(a.bits, b.bits),
+		)
+	})
+	return candidates
+}
+
+// weigh judges one reading of an id.
+func weigh(p snowfence.Preset, r Result, now time.Time) Candidate {
+	outside := max(0, startOf(p).Sub(r.Time), r.Time.Sub(now.Add(day)))
+	return Candidate{
+		Preset:    p.Name,
+		Result:    r,
+		Plausible: outside == 0,
+		age:       ageClass(r.Time.Sub(now).Abs()),
+		bits:      width(r.Parts.Datacenter) + width(r.Parts.Worker) + width(r.Parts.Sequence),
+		outside:   outside,
+	}
+}
+
+// width is how many bits a part takes.
+func width(part int64) int { return bits.Len64(uint64(part)) }
+
+// ageClass is 0 within an hour of now, 1 within a day and 2 beyond. Epochs of
+// one date in different zones are hours apart, so an hour tells them apart.
+func ageClass(distance time.Duration) int {
+	switch {
+	case distance <= time.Hour:
+		return 0
+	case distance <= day:
+		return 1
+	default:
+		return 2
+	}
+}

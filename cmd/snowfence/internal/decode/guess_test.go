@@ -1,0 +1,119 @@
+package decode
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// names are the presets of the plausible candidates, best first.
+func names(candidates []Candidate) []string {
+	var all []string
+	for _, c := range candidates {
+		if c.Plausible {
+			all = append(all, c.Preset)
+		}
+	}
+	return all
+}
+
+func TestGuessRanksByPlausibility(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		id   snowfence.ID
+		want string // the first of the plausible ones
+	}{
+		{"a tweet of 2022", 1541815603606036480, "twitter leaf discord"},
+		{"a discord id of 2016 is as well one of twitter's of 2012", 175928847299117063, "twitter jsnowflake beyondfeng"},
+		{"the epoch itself", 0, "default twitter"},
+	} {
+		if got := strings.Join(names(Guess(x.id, now)), " "); !strings.HasPrefix(got, x.want) {
+			t.Errorf("%s: %s, want %s …", x.name, got, x.want)
+		}
+	}
+}
+
+func TestGuessFindsFreshIDsOfEveryPreset(t *testing.T) {
+	seen := map[string]bool{} // presets may share a layout
+	for _, p := range snowfence.Presets() {
+		if seen[p.Layout.String()] || !p.Layout.Horizon().After(now) {
+			continue
+		}
+		seen[p.Layout.String()] = true
+		parts := snowfence.Parts{Tick: p.Layout.TickAt(now.Add(-time.Hour)), Sequence: 3}
+		if p.Layout.Bits(snowfence.Worker) > 0 {
+			parts.Worker = 5
+		}
+		id, err := p.Layout.Compose(parts)
+		if err != nil {
+			t.Fatalf("%s: %v", p.Name, err)
+		}
+		candidates := Guess(id, now)
+		if candidates[0].age != 0 {
+			t.Errorf("%s: %s of an hour ago is taken for %s of %v", p.Name, id, candidates[0].Preset, candidates[0].Result.Time)
+		}
+		at := slices.IndexFunc(candidates, func(c Candidate) bool { return c.Preset == p.Name })
+		// Twitter's and Leaf's ids have the same time.
+		if at < 0 || !candidates[at].Result.Time.Equal(candidates[0].Result.Time) {
+			t.Errorf("%s: %s is taken for %s", p.Name, id, candidates[0].Preset)
+		}
+	}
+}
+
+func TestIDsFromBeforeTheirSystemAreImplausible(t *testing.T) {
+	// Leaf has Twitter's epoch, but is years younger.
+	l := layout(t, "leaf")
+	for day, want := range map[string]bool{"2012-03-03": false, "2019-09-06": true, "2026-11-21": true, "2026-11-22": false} {
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(at), Worker: 39})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(names(Guess(id, now)), "leaf"); got != want {
+			t.Errorf("%s: plausible %v, want %v", day, got, want)
+		}
+	}
+}
+
+func TestSystemsOnOldEpochsStartLater(t *testing.T) {
+	later := map[string]int{"leaf": 2016, "mastodon": 2015}
+	for _, p := range snowfence.Presets() {
+		start, isLater := startOf(p), later[p.Name] != 0
+		if isLater && (start.Year() != later[p.Name] || !start.After(p.Layout.Epoch)) || !isLater && !start.Equal(p.Layout.Epoch) {
+			t.Errorf("%s starts at %v, with the epoch %v", p.Name, start, p.Layout.Epoch)
+		}
+		delete(later, p.Name)
+	}
+	if len(later) > 0 {
+		t.Errorf("no presets are named so: %v", later)
+	}
+}
+
+func TestGuessOffersPresetsOfOneLayoutOnce(t *testing.T) {
+	var layouts []string
+	for _, c := range Guess(1541815603606036480, now) {
+		layouts = append(layouts, c.Result.Layout.String())
+	}
+	slices.Sort(layouts)
+	if n := len(layouts); len(slices.Compact(layouts)) != n {
+		t.Errorf("layouts repeat: %v", layouts)
+	}
+}
+
+func TestGuessedDocumentSaysSo(t *testing.T) {
+	d := GuessedDocument(Guess(1541815603606036480, now))
+	if !d.Guessed || d.Preset != "twitter" || len(d.Candidates) == 0 || d.Candidates[0].Preset != "leaf" {
+		t.Errorf("got %+v", d)
+	}
+	if text, err := json.Marshal(d.Candidates[1]); err != nil ||
+		string(text) != `{"preset":"discord","layout":"unsigned-ms42-datacenter5-worker5-seq12@2015-01-01T00:00:00Z","time":"2026-08-25T14:24:45.448Z"}` {
+		t.Errorf("got %s, %v", text, err)
+	}
+}

@@ -1,0 +1,66 @@
+package decode
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// pictureWidth is the widest that a picture gets: 64 bits, a blank between
+// fields, and a label of the last field.
+const pictureWidth = 80
+
+// Picture draws the 64 bits with a label under each field, at most 80 columns
+// wide:
+//
+//	0 00110101111010110111001010011111010101010 01011 11010 000000000000
+//	│ │                                         │     │     └ sequence 12
+//	│ │                                         │     └ worker 5
+//	│ │                                         └ datacenter 5
+//	│ └ time 41
+//	└ unused 1
+//
+// paint, if not nil, is given the number of a field and a piece of text that
+// belongs to it, and returns the text with colour; it must not change what is
+// seen of it.
+func (r Result) Picture(paint func(field int, text string) string) []string {
+	if paint == nil {
+		paint = func(_ int, text string) string { return text }
+	}
+	var line strings.Builder
+	columns := make([]int, len(r.Fields)) // where each field starts
+	column := 0
+	for i, f := range r.Fields {
+		if i > 0 {
+			line.WriteByte(' ')
+			column++
+		}
+		columns[i] = column
+		line.WriteString(paint(i, fmt.Sprintf("%0*b", f.Bits, f.Value)))
+		column += f.Bits
+	}
+	picture := []string{line.String()}
+	for last := len(r.Fields) - 1; last >= 0; last-- {
+		line.Reset()
+		column := 0
+		for i := range last {
+			line.WriteString(strings.Repeat(" ", columns[i]-column))
+			line.WriteString(paint(i, "│"))
+			column = columns[i] + 1
+		}
+		line.WriteString(strings.Repeat(" ", columns[last]-column))
+		f := r.Fields[last]
+		label := clip(fmt.Sprintf("└ %s %d", f.Name, f.Bits), pictureWidth-columns[last])
+		line.WriteString(paint(last, label))
+		picture = append(picture, line.String())
+	}
+	return picture
+}
+
+// clip cuts a text to a number of characters.
+func clip(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	return string([]rune(s)[:width])
+}

@@ -1,0 +1,63 @@
+package decode
+
+import (
+	"fmt"
+	"time"
+)
+
+// day and year are the lengths that [Relative] counts in; a year is the mean
+// Gregorian one.
+const (
+	day  = 24 * time.Hour
+	year = 31_556_952 * time.Second
+)
+
+// Relative says how far an instant lies from now, in its two largest units:
+// "4 years 145 days ago", "in 3 h 20 min", "now" within a second.
+func Relative(t, now time.Time) string {
+	// Not time.Time.Sub, which stops at 292 years.
+	seconds := t.Unix() - now.Unix()
+	if d := t.Sub(now); -time.Second < d && d < time.Second {
+		return "now"
+	}
+	if seconds < 0 {
+		return span(-seconds) + " ago"
+	}
+	return "in " + span(seconds)
+}
+
+// span writes a number of seconds in its two largest units.
+func span(seconds int64) string {
+	units := []struct {
+		length time.Duration
+		one    string
+		many   string
+	}{
+		{year, "year", "years"}, {day, "day", "days"}, {time.Hour, "h", "h"},
+		{time.Minute, "min", "min"}, {time.Second, "s", "s"},
+	}
+	for i, u := range units {
+		length := int64(u.length / time.Second)
+		n := seconds / length
+		if n == 0 && u.length > time.Second {
+			continue
+		}
+		text := amount(n, u.one, u.many)
+		if i+1 < len(units) {
+			next := units[i+1]
+			if m := seconds % length / int64(next.length/time.Second); m > 0 {
+				text += " " + amount(m, next.one, next.many)
+			}
+		}
+		return text
+	}
+	return ""
+}
+
+// amount writes a number with its unit.
+func amount(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

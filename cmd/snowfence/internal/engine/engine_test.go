@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/store"
+)
+
+func TestEverySchemeOpensItsEngine(t *testing.T) {
+	directory := t.TempDir()
+	for url, want := range map[string]string{
+		"mem:":                                  "memory",
+		"mem://":                                "memory",
+		"file:" + filepath.Join(directory, "a"): "file",
+		"file://" + filepath.Join(directory, "b"):           "file",
+		"file://localhost" + filepath.Join(directory, "b%"): "file",
+		"FILE:" + filepath.Join(directory, "c"):             "file",
+	} {
+		s, err := Open(t.Context(), url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		traits, err := s.Traits(t.Context())
+		if err != nil || traits.Engine != want {
+			t.Errorf("%s: engine is %q (%v), want %q", url, traits.Engine, err, want)
+		}
+		if _, err := s.Get(t.Context(), "a"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: a new store has a register: %v", url, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: close: %v", url, err)
+		}
+	}
+}
+
+func TestURLThatNamesNoStoreIsRefusedWithWhatIsSupported(t *testing.T) {
+	for url, want := range map[string]string{
+		"":                     "must begin with a scheme; supported are file:DIRECTORY, mem:",
+		"/var/lib/snowfence":   "must begin with a scheme; supported are file:DIRECTORY, mem:",
+		"zookeeper://a:1/b":    "unknown scheme; supported are file:DIRECTORY, mem:",
+		"file:":                "must name a directory",
+		"file:///":             "must name a directory",
+		"file://host/var/lib":  "must name no host",
+		"mem:here":             "nothing may stand after mem:",
+		"redis://me:pw@host/0": "unknown scheme",
+	} {
+		_, err := Open(t.Context(), url)
+		var refused *URLError
+		if !errors.As(err, &refused) || !strings.Contains(refused.Reason, want) {
+			t.Errorf("%q: %v, want %q", url, err, want)
+		}
+		if check := Check(url); check == nil || check.Error() != err.Error() {
+			t.Errorf("%q: Check says %v, Open %v", url, check, err)
+		}
+		if strings.Contains(err.Error(), "pw") {
+			t.Errorf("%q: the error shows the password: %v", url, err)
+		}
+	}
+}
+
+func TestRedactHidesWhatMayBeASecret(t *testing.T) {
+	for url, want := range map[string]string{
+		"file:/var/lib/snowfence":             "file:/var/lib/snowfence",
+		"mem:":                                "mem:",
+		"redis://host:6379/0":                 "redis://host:6379/0",
+		"redis://me@host":                     "redis://me@host",
+		"redis://me:pw@host/0":                "redis://me:xxxxx@host/0",
+		"redis://:pw@host/0":                  "redis://:xxxxx@host/0",
+		"mysql:me:pw@tcp(host)/db":            "mysql:xxxxx@tcp(host)/db",
+		"postgres://host/db?password=pw&a=pw": "postgres://host/db?a=xxxxx&password=xxxxx",
+		"redis://me:p%zzw@host":               "redis:xxxxx",
+		"me:pw@host":                          "me:xxxxx@host",
+		"plain":                               "plain",
+	} {
+		if got := Redact(url); got != want {
+			t.Errorf("%s: %s, want %s", url, got, want)
+		}
+		if strings.Contains(Redact(url), "pw") {
+			t.Errorf("%s: still shows the password", url)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Year is the mean Gregorian year, 365.2425 days, in which lives are counted.
+const Year = 31_556_952 * time.Second
+
+// MaxBits is the width of an id: 64 bits without the sign. MinBits leaves a bit
+// each for the time, the worker and the sequence.
+const (
+	MinBits = 3
+	MaxBits = 63
+)
+
+// Requirements are what an id must provide, or what is claimed that a layout
+// provides. A zero field asks nothing.
+type Requirements struct {
+	// Years is the life from the epoch to the horizon.
+	Years float64 `json:"years,omitempty"`
+	// Workers is how many worker ids there are, datacenters included.
+	Workers int64 `json:"workers,omitempty"`
+	// Rate is ids a second of all workers together, the load spread evenly.
+	Rate float64 `json:"rate,omitempty"`
+	// WorkerRate is ids a second of any one worker.
+	WorkerRate float64 `json:"worker_rate,omitempty"`
+	// Burst is how many ids one worker must be able to mint within one tick:
+	// at once, and without running ahead of the clock.
+	Burst int64 `json:"burst,omitempty"`
+	// Bits is the most that an id may have: 53 for ids that stay exact as
+	// JavaScript numbers. Zero is 63.
+	Bits int `json:"bits,omitempty"`
+}
+
+// Validate reports the first field that no layout could be held against:
+// negative or not a number, or a width outside [MinBits] to [MaxBits].
+func (r Requirements) Validate() error {
+	for _, x := range []struct {
+		field string
+		value float64
+		limit float64
+	}{
+		{"years", r.Years, 1e6},
+		{"workers", float64(r.Workers), 1 << 62},
+		{"rate", r.Rate, 1 << 62},
+		{"rate of one worker", r.WorkerRate, 1 << 62},
+		{"burst", float64(r.Burst), 1 << 62},
+	} {
+		if !(x.value >= 0 && x.value <= x.limit) {
+			return fmt.Errorf("%s: %v is outside 0 to %s", x.field, x.value, Quantity(x.limit))
+		}
+	}
+	if r.Bits != 0 && (r.Bits < MinBits || r.Bits > MaxBits) {
+		return fmt.Errorf("bits: %d is outside %d to %d", r.Bits, MinBits, MaxBits)
+	}
+	return nil
+}
+
+// limit is the width that an id may have.
+func (r Requirements) limit() int {
+	if r.Bits == 0 {
+		return MaxBits
+	}
+	return r.Bits
+}
+
+// perWorker is the rate that one worker must sustain: its own requirement, or
+// its even share of all workers' when that is more.
+func (r Requirements) perWorker(workers int64) float64 {
+	return max(r.WorkerRate, r.Rate/float64(max(workers, 1)))
+}
+
+// Capacity is what the widths of a layout amount to.
+type Capacity struct {
+	// Bits is the width of all fields together.
+	Bits int `json:"bits"`
+	// Years is the life from the epoch to the horizon.
+	Years float64 `json:"years"`
+	// Horizon is the first instant that has no tick; zero past the year 9999.
+	Horizon time.Time `json:"horizon,omitzero"`
+	// Workers is how many worker ids there are, datacenters included.
+	Workers int64 `json:"workers"`
+	// PerTick is how many ids one worker can mint in one tick.
+	PerTick int64 `json:"ids_per_tick"`
+	// WorkerRate is ids a second of one worker.
+	WorkerRate float64 `json:"worker_rate"`
+	// Rate is ids a second of all workers together.
+	Rate float64 `json:"rate"`
+}
+
+// CapacityOf measures a layout. It does not have to be a valid one, because a
+// claim may be made for a layout that cannot exist; what its horizon would be
+// then follows from its time bits alone.
+func CapacityOf(l snowfence.Layout) Capacity {
+	workerBits := fieldBits(l, snowfence.Datacenter) + fieldBits(l, snowfence.Worker)
+	sequenceBits := fieldBits(l, snowfence.Sequence)
+	years, horizon := life(l)
+	rate := math.Ldexp(1/l.Unit.Seconds(), sequenceBits)
+	return Capacity{
+		Bits:       fieldBits(l, snowfence.Time) + workerBits + sequenceBits,
+		Years:      years,
+		Horizon:    horizon,
+		Workers:    powerOfTwo(workerBits),
+		PerTick:    powerOfTwo(sequenceBits),
+		WorkerRate: rate,
+		Rate:       math.Ldexp(rate, workerBits),
+	}
+}
+
+// life returns how long a layout lasts, and until when. Of a layout that is
+// not valid only the unit, the epoch and the time bits are looked at.
+func life(l snowfence.Layout) (years float64, horizon time.Time) {
+	bits := fieldBits(l, snowfence.Time)
+	if l.Validate() != nil {
+		l = layoutOf(l.Unit, l.Epoch, bits, 1, 1)
+	}
+	if l.Validate() != nil {
+		return math.Ldexp(l.Unit.Seconds()/Year.Seconds(), bits), time.Time{}
+	}
+	years = float64(l.HorizonTick()) * l.Unit.Seconds() / Year.Seconds()
+	if horizon = l.Horizon().UTC(); horizon.Year() > 9999 {
+		horizon = time.Time{}
+	}
+	return years, horizon
+}
+
+// fieldBits adds up the fields of one kind, of which a draft may have several.
+func fieldBits(l snowfence.Layout, kind snowfence.FieldKind) int {
+	n := 0
+	for _, f := range l.Fields {
+		if f.Kind == kind {
+			n += f.Bits
+		}
+	}
+	return n
+}
+
+// layoutOf composes a layout in the customary order, leaving out the worker
+// where it has no bits.
+func layoutOf(unit time.Duration, epoch time.Time, timeBits, workerBits, sequenceBits int) snowfence.Layout {
+	fields := []snowfence.Field{{Kind: snowfence.Time, Bits: timeBits}}
+	if workerBits > 0 {
+		fields = append(fields, snowfence.Field{Kind: snowfence.Worker, Bits: workerBits})
+	}
+	fields = append(fields, snowfence.Field{Kind: snowfence.Sequence, Bits: sequenceBits})
+	return snowfence.Layout{Unit: unit, Epoch: epoch, Fields: fields}
+}
+
+// powerOfTwo is 2^bits, but at most 2^62, which is the most that a requirement
+// can ask and far beyond what any valid layout holds.
+func powerOfTwo(bits int) int64 { return 1 << min(bits, 62) }
+
+// Widths writes the fields of a layout for people, in the peer's own words:
+// "ms 41 · worker 10 · seq 12". Unlike the layout's text form it leaves the
+// epoch out, and works for a layout that is not valid.
+func Widths(l snowfence.Layout) string {
+	var b strings.Builder
+	for i, f := range l.Fields {
+		if i > 0 {
+			b.WriteString(" · ")
+		}
+		fmt.Fprintf(&b, "%s %d", fieldWord(l, f), f.Bits)
+	}
+	return b.String()
+}
+
+// fieldWord is what a field is called: the peer's word, or the unit for the
+// time.
+func fieldWord(l snowfence.Layout, f snowfence.Field) string {
+	switch {
+	case f.Kind == snowfence.Time:
+		return UnitWord(l.Unit)
+	case f.Name != "":
+		return f.Name
+	case f.Kind == snowfence.Datacenter:
+		return "datacenter"
+	case f.Kind == snowfence.Worker:
+		return "worker"
+	default:
+		return "seq"
+	}
+}
+
+// UnitWord writes a layout's unit: "ms", "10 ms", "s".
+func UnitWord(unit time.Duration) string {
+	for _, x := range []struct {
+		unit time.Duration
+		word string
+	}{{time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "µs"}, {time.Nanosecond, "ns"}} {
+		if unit == x.unit {
+			return x.word
+		}
+		if unit > x.unit && unit%x.unit == 0 {
+			return fmt.Sprintf("%d %s", unit/x.unit, x.word)
+		}
+	}
+	return unit.String()
+}

@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+func TestDraftsOfLayoutsThatCannotExistAreRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"ms 37 + server 20 + sequence 16":     "ms 37 · server 20 · seq 16",
+		"ms 37 · worker 20 · seq 16":          "ms 37 · worker 20 · seq 16",
+		"10 ms 48, seq 20, machine 16":        "10 ms 48 · seq 20 · machine 16",
+		"ms37-server20-seq16@2020-01-01":      "ms 37 · server 20 · seq 16",
+		"ms 0 · worker 10 · seq 12":           "ms 0 · worker 10 · seq 12",
+		"ms 999 · dc 5 · worker 5 · seq 12":   "ms 999 · datacenter 5 · worker 5 · seq 12",
+		"ms 41 · worker 10 · seq 12":          "ms 41 · worker 10 · seq 12",
+		"discord":                             "ms 42 · worker 5 · process 5 · increment 12",
+		"S 60 | Node 22 | COUNTER 13 @ 86400": "s 60 · node 22 · counter 13",
+	} {
+		l, err := ParseDraft(text)
+		if err != nil {
+			t.Errorf("ParseDraft(%q): %v", text, err)
+		} else if got := Widths(l); got != want {
+			t.Errorf("ParseDraft(%q) = %q, want %q", text, got, want)
+		}
+	}
+	l, err := ParseDraft("ms37-server20-seq16@2020-01-01")
+	if want := time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC); err != nil || !l.Epoch.Equal(want) {
+		t.Errorf("epoch %v, %v; want %v", l.Epoch, err, want)
+	}
+}
+
+func TestTextsThatAreNoLayoutAreRefused(t *testing.T) {
+	for text, word := range map[string]string{
+		"":                                 "",
+		"twittr":                           "twittr",
+		"ms 41 · wroker 10 · seq 12":       "wroker",
+		"ms 41 · worker 10":                "sequence",
+		"ms 41 · worker":                   "worker",
+		"ms 1000 · worker 10 · seq 12":     "999",
+		"ms 99999999999999999999 · seq 12": "",
+		"ms 70 · seq 12 @ yesterday":       "",
+	} {
+		l, err := ParseDraft(text)
+		if err == nil {
+			t.Errorf("ParseDraft(%q) = %s, want an error", text, Widths(l))
+		} else if !strings.Contains(err.Error(), word) {
+			t.Errorf("ParseDraft(%q): %q does not name %q", text, err, word)
+		}
+	}
+}
+
+func FuzzParseDraft(f *testing.F) {
+	for _, p := range snowfence.Presets() {
+		f.Add(p.Name)
+		f.Add(p.Layout.String())
+	}
+	f.Add("s 1 · worker 70 · seq 2")
+	f.Add("ms 37 + server 20 + sequence 16 @ 2020-01-01")
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := ParseDraft(s)
+		if err != nil {
+			return
+		}
+		// Whatever can be read can be measured and answered.
+		if _, err := Check(l, Requirements{Years: 69}, now); err != nil {
+			t.Errorf("Check(%q): %v", s, err)
+		}
+	})
+}

@@ -1,0 +1,365 @@
+package plan
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+var (
+	epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	now   = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+)
+
+// draft reads a layout that the test knows to be readable.
+func draft(t *testing.T, s string) snowfence.Layout {
+	t.Helper()
+	l, err := ParseDraft(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestCapacityIsThatOfTheWidths(t *testing.T) {
+	for _, x := range []struct {
+		layout  string
+		bits    int
+		years   string
+		workers int64
+		perTick int64
+		rate    string // of one worker
+	}{
+		// 41 bits of milliseconds last 69.7 years; 12 bits of sequence are 4,096.
+		{"twitter", 63, "69.7", 1024, 4096, "4,096,000"},
+		{"default", 63, "69.7", 1024, 4096, "4,096,000"},
+		// 37 bits of milliseconds last 4.36 years, and the whole is 73 bits.
+		{"ms 37 + server 20 + sequence 16", 73, "4.36", 1 << 20, 1 << 16, "65.5M"},
+		// What fits for 2^20 servers.
+		{"ms 41 · worker 20 · seq 2", 63, "69.7", 1 << 20, 4, "4,000"},
+		{"10 ms 38 · worker 20 · seq 5", 63, "87.1", 1 << 20, 32, "3,200"},
+		{"s 31 · worker 20 · seq 12", 63, "68.1", 1 << 20, 4096, "4,096"},
+		{"sonyflake-v1", 63, "174.2", 1 << 16, 256, "25,600"},
+		{"baidu", 63, "8.51", 1 << 22, 8192, "8,192"},
+		// With the 64th bit in the layout, ids are minted for half the time.
+		{"discord", 64, "69.7", 1024, 4096, "4,096,000"},
+		{"instagram", 64, "34.8", 8192, 1024, "1,024,000"},
+		{"mastodon", 64, "4,460", 1, 1 << 16, "65.5M"},
+		{"javascript-safe-ms", 53, "69.7", 8, 512, "512,000"},
+		{"javascript-safe-s", 53, "68.1", 8, 1 << 19, "524,288"},
+	} {
+		c := CapacityOf(draft(t, x.layout))
+		if c.Bits != x.bits || Years(c.Years) != x.years ||
+			c.Workers != x.workers || c.PerTick != x.perTick || Quantity(c.WorkerRate) != x.rate {
+			t.Errorf("%s: %+v, want %+v", x.layout, c, x)
+		}
+	}
+}
+
+func TestCapacityAgreesWithTheLayout(t *testing.T) {
+	for _, p := range snowfence.Presets() {
+		c, l := CapacityOf(p.Layout), p.Layout
+		if c.Bits != l.TotalBits() || c.Workers != l.Workers() || c.PerTick != l.Sequences() ||
+			math.Abs(c.WorkerRate/l.RatePerWorker()-1) > 1e-12 || math.Abs(c.Rate/l.Rate()-1) > 1e-12 {
+			t.Errorf("%s: capacity %+v differs from the layout's own", p.Name, c)
+		}
+		if year := l.Horizon().Year(); year <= 9999 && !c.Horizon.Equal(l.Horizon()) || year > 9999 && !c.Horizon.IsZero() {
+			t.Errorf("%s: horizon %v, the layout's is %v", p.Name, c.Horizon, l.Horizon())
+		}
+	}
+}
+
+func TestBaiduRanOutOnItsDay(t *testing.T) {
+	a, err := Check(draft(t, "baidu"), Requirements{}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Holds() || a.Problem != "ran out on 2024-11-20" || a.Offer == nil {
+		t.Errorf("got %+v", a)
+	}
+	for _, o := range a.Offer.Options {
+		if !o.Horizon.After(now) {
+			t.Errorf("%s is offered, but ran out on %v", o.Layout, o.Horizon)
+		}
+	}
+	before := time.Date(2024, time.November, 1, 0, 0, 0, 0, time.UTC)
+	if a, err := Check(draft(t, "baidu"), Requirements{}, before); err != nil || !a.Holds() || a.Offer != nil {
+		t.Errorf("before its end: %+v, %v", a, err)
+	}
+}
+
+func TestWrongClaimsAreAnsweredWithTheRealNumber(t *testing.T) {
+	for _, x := range []struct {
+		name, layout string
+		claimed      Requirements
+		problem      string
+		answers      []string // "true: …" or "false: …"
+	}{
+		{
+			name: "a game server's 73 bits lasting 93 years", layout: "ms 37 + server 20 + sequence 16",
+			claimed: Requirements{Years: 93, Workers: 1 << 20},
+			problem: "73 bits, 10 more than the 63 of an id",
+			answers: []string{
+				"false: 37 bits of ms last 4.36 years (until 2030-05-10), not 93",
+				"true: 20 bits are 1,048,576 workers",
+			},
+		},
+		{
+			name: "12 bits being 1,024", layout: "ms 41 · worker 10 · seq 12",
+			claimed: Requirements{Burst: 1024},
+			answers: []string{"true: 12 bits of sequence are 4,096 ids per tick and worker, not just 1,024"},
+		},
+		{
+			name: "41 bits lasting 69 years", layout: "default",
+			claimed: Requirements{Years: 69},
+			answers: []string{"true: 41 bits of ms last 69.7 years (until 2095-09-07)"},
+		},
+		{
+			name: "41 bits lasting 70 years", layout: "default",
+			claimed: Requirements{Years: 70},
+			answers: []string{"false: 41 bits of ms last 69.7 years (until 2095-09-07), not 70"},
+		},
+		{
+			name: "31 bits of seconds lasting 69 years", layout: "s 31 · worker 20 · seq 12",
+			claimed: Requirements{Years: 69},
+			answers: []string{"false: 31 bits of s last 68.1 years (until 2094-01-19), not 69"},
+		},
+		{
+			name: "rates in all and of one worker", layout: "sonyflake-v2",
+			claimed: Requirements{Workers: 100, Rate: 4e6, WorkerRate: 25_600},
+			answers: []string{
+				"true: 16 bits are 65,536 workers, not just 100",
+				"false: 100 workers of 25,600 ids/s each are 2,560,000 ids/s in all, not 4,000,000",
+				"true: 256 ids in 10 ms are 25,600 ids/s of one worker",
+			},
+		},
+		{
+			name: "fitting a JavaScript number", layout: "default",
+			claimed: Requirements{Bits: 53},
+			answers: []string{"false: 63 bits in all, 10 more than 53"},
+		},
+		{
+			name: "fitting a JavaScript number, truly", layout: "javascript-safe-s",
+			claimed: Requirements{Bits: 53},
+			answers: []string{"true: 53 bits in all"},
+		},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			a, err := Check(draft(t, x.layout), x.claimed, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Problem != x.problem {
+				t.Errorf("problem %q, want %q", a.Problem, x.problem)
+			}
+			var answers []string
+			for _, c := range a.Claims {
+				verdict := "false: "
+				if c.Holds {
+					verdict = "true: "
+				}
+				answers = append(answers, verdict+c.Answer)
+			}
+			if got, want := strings.Join(answers, "\n"), strings.Join(x.answers, "\n"); got != want {
+				t.Errorf("answers\n%s\nwant\n%s", got, want)
+			}
+			if (a.Offer == nil) != a.Holds() {
+				t.Errorf("holds %v, but offer %+v", a.Holds(), a.Offer)
+			}
+		})
+	}
+}
+
+func TestWhatFitsInsteadOfTheGameServersLayout(t *testing.T) {
+	a, err := Check(draft(t, "ms 37 · worker 20 · seq 16"), Requirements{}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offered := map[string]bool{}
+	for _, o := range a.Offer.Options {
+		offered[o.Widths] = true
+	}
+	for _, want := range []string{"ms 41 · worker 20 · seq 2", "10 ms 38 · worker 20 · seq 5", "s 32 · worker 20 · seq 11"} {
+		if !offered[want] {
+			t.Errorf("%s is not offered among %v", want, offered)
+		}
+	}
+	// 31 bits of seconds are 68.05 years: close, and said to be only that.
+	if len(a.Offer.Near) != 1 || a.Offer.Near[0].Widths != "s 31 · worker 20 · seq 12" || a.Offer.Near[0].Why != "lasts 68.05 years, 0.95 short of 69" {
+		t.Errorf("near misses: %+v", a.Offer.Near)
+	}
+}
+
+func TestOffersAreRanked(t *testing.T) {
+	for _, x := range []struct {
+		need Requirements
+		want []string
+	}{
+		{Requirements{Years: 69, Workers: 1024, Rate: 4e6}, []string{
+			"ms 41 · worker 10 · seq 12", "10 ms 38 · worker 10 · seq 15", "s 32 · worker 10 · seq 21",
+			"ms 42 · worker 10 · seq 11", "ms 41 · worker 15 · seq 7",
+		}},
+		{Requirements{Years: 69, Workers: 1024, WorkerRate: 4e6}, []string{"ms 41 · worker 10 · seq 12"}},
+		{Requirements{Workers: 8, Bits: 53}, []string{
+			"ms 41 · worker 3 · seq 9", "10 ms 38 · worker 3 · seq 12", "s 32 · worker 3 · seq 18",
+			"ms 42 · worker 3 · seq 8", "ms 41 · worker 7 · seq 5",
+		}},
+		// Four ids in a millisecond rank behind units whose ticks hold more.
+		{Requirements{Workers: 1 << 20}, []string{
+			"10 ms 38 · worker 20 · seq 5", "s 32 · worker 20 · seq 11", "ms 41 · worker 20 · seq 2",
+		}},
+		// One worker needs no worker bits.
+		{Requirements{Workers: 1, Years: 69, Bits: 42}, []string{"s 32 · seq 10", "10 ms 38 · seq 4", "ms 41 · seq 1", "s 33 · seq 9", "s 32 · worker 4 · seq 6"}},
+	} {
+		offer, err := For(x.need, epoch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range offer.Options {
+			got = append(got, o.Widths)
+		}
+		if strings.Join(got, "\n") != strings.Join(x.want, "\n") {
+			t.Errorf("%+v:\n%s\nwant\n%s", x.need, strings.Join(got, "\n"), strings.Join(x.want, "\n"))
+		}
+	}
+}
+
+func TestWhatCannotFitSaysWhatToRelax(t *testing.T) {
+	offer, err := For(Requirements{Years: 100, Workers: 1 << 20, WorkerRate: 10_000, Bits: 60}, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "66 bits at the least (ms 42 · worker 20 · seq 4), 6 more than the 60 there are"; offer.Problem != want {
+		t.Errorf("problem %q, want %q", offer.Problem, want)
+	}
+	var got []string
+	for _, r := range offer.Relax {
+		got = append(got, r.Text)
+	}
+	want := []string{
+		"256 ids/s of one worker instead of 10,000",
+		"16,384 workers instead of 1,048,576",
+		"2.722 years instead of 100",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("relax\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestMeaninglessRequirementsAreRefused(t *testing.T) {
+	for _, r := range []Requirements{
+		{Years: -1}, {Years: math.NaN()}, {Years: math.Inf(1)}, {Workers: -1}, {Rate: -4}, {WorkerRate: math.NaN()},
+		{Burst: -1}, {Bits: -1}, {Bits: 2}, {Bits: 64}, {Years: 2e6}, {Workers: math.MaxInt64},
+	} {
+		if _, err := For(r, epoch); err == nil {
+			t.Errorf("For(%+v) gave no error", r)
+		}
+		if _, err := Check(snowfence.DefaultLayout(), r, now); err == nil {
+			t.Errorf("Check(%+v) gave no error", r)
+		}
+	}
+}
+
+// random draws requirements over many orders of magnitude.
+func random(r *rand.Rand) Requirements {
+	scale := func(bits float64) float64 { return math.Ceil(math.Exp2(r.Float64() * bits)) }
+	maybe := func(v float64) float64 { return v * float64(r.IntN(2)) }
+	return Requirements{
+		Years:      math.Exp2(r.Float64()*12) / 8,
+		Workers:    int64(scale(30)),
+		Rate:       maybe(scale(36)),
+		WorkerRate: maybe(scale(24) / 3),
+		Burst:      int64(maybe(scale(14))),
+		Bits:       []int{0, 53, 3 + r.IntN(61)}[r.IntN(3)],
+	}
+}
+
+// lacks reports what of the requirements a layout lacks.
+func lacks(l snowfence.Layout, r Requirements) string {
+	years := float64(l.HorizonTick()) * l.Unit.Seconds() / Year.Seconds()
+	share := r.Rate / float64(r.Workers)
+	const rounding = 1 + 1e-9
+	switch {
+	case l.Validate() != nil:
+		return l.Validate().Error()
+	case l.TotalBits() > r.limit():
+		return "bits"
+	case years*rounding < r.Years:
+		return "years"
+	case l.Workers() < r.Workers:
+		return "workers"
+	case l.RatePerWorker()*rounding < share:
+		return "rate"
+	case l.RatePerWorker()*rounding < r.WorkerRate:
+		return "worker rate"
+	case l.Sequences() < r.Burst:
+		return "burst"
+	}
+	return ""
+}
+
+func TestEveryOfferMeetsWhatWasAskedAndEveryRelaxationIsEnough(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 7600))
+	offered, relaxed := 0, 0
+	for range 3000 {
+		need := random(r)
+		offer, err := For(need, epoch)
+		if err != nil {
+			t.Fatalf("%+v: %v", need, err)
+		}
+		for _, o := range offer.Options {
+			offered++
+			if what := lacks(o.Layout, need); what != "" {
+				t.Fatalf("%+v: %s is offered, but lacks %s", need, o.Layout, what)
+			}
+		}
+		for _, o := range offer.Near {
+			less := need
+			less.Years *= narrowMiss
+			if what := lacks(o.Layout, less); what != "" || o.Years >= need.Years {
+				t.Fatalf("%+v: %s is called a near miss, but lacks %q", need, o.Layout, what)
+			}
+		}
+		if (len(offer.Options) == 0) != (offer.Problem != "") {
+			t.Fatalf("%+v: %d options and the problem %q", need, len(offer.Options), offer.Problem)
+		}
+		for _, x := range offer.Relax {
+			relaxed++
+			less := relaxedTo(need, x)
+			again, err := For(less, epoch)
+			if err != nil || len(again.Options) == 0 {
+				t.Fatalf("%+v: relaxed to %+v nothing fits: %v, %s", need, x, err, again.Problem)
+			}
+			if x.Requirement != "bits" && x.To >= x.From {
+				t.Fatalf("%+v: %+v relaxes nothing", need, x)
+			}
+		}
+	}
+	if offered < 1000 || relaxed < 1000 {
+		t.Errorf("only %d offers and %d relaxations were looked at", offered, relaxed)
+	}
+}
+
+// relaxedTo applies one relaxation.
+func relaxedTo(r Requirements, x Relaxation) Requirements {
+	switch x.Requirement {
+	case "years":
+		r.Years = x.To
+	case "workers":
+		r.Workers = int64(x.To)
+	case "rate":
+		r.Rate = x.To
+	case "worker_rate":
+		r.WorkerRate = x.To
+	case "burst":
+		r.Burst = int64(x.To)
+	case "bits":
+		r.Bits = int(x.To)
+	}
+	return r
+}

@@ -1,0 +1,44 @@
+package service
+
+import (
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+)
+
+// Decode says what an id, in any encoding, means under a layout: a preset's
+// name or a text form. Without one it is the layout that all generators share.
+// Nothing is guessed: an answer that a program reads must not be a guess.
+func (s *Service) Decode(id, layoutText string) (decode.Document, error) {
+	layout, err := s.decodeLayout(layoutText)
+	if err != nil {
+		return decode.Document{}, err
+	}
+	readings, err := decode.Read(id)
+	if err != nil {
+		return decode.Document{}, invalid(InvalidID, "id", id, err.Error())
+	}
+	// A text may be a number in several encodings; the likeliest that the
+	// layout allows is taken.
+	for _, reading := range readings {
+		var result decode.Result
+		if result, err = decode.Decode(reading.ID, layout); err == nil {
+			return result.Document(), nil
+		}
+	}
+	return decode.Document{}, invalid(InvalidID, "id", id, err.Error())
+}
+
+func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
+	if text == "" {
+		layout, ok := s.layout()
+		if !ok {
+			return layout, invalid(InvalidLayout, "layout", text, "must be given, as the generators have none in common")
+		}
+		return layout, nil
+	}
+	layout, err := snowfence.ParseLayout(text)
+	if err != nil {
+		return layout, invalid(InvalidLayout, "layout", text, err.Error())
+	}
+	return layout, nil
+}

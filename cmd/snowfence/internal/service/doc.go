@@ -1,0 +1,12 @@
+// Package service is what the daemon does, whatever protocol it is asked in.
+// Every decision is made here once; the fronts only translate.
+//
+// A [Service] has named generators. [Service.Mint] is the one call that mints:
+// it takes a batch of the caller's and costs no allocation an id. Whatever goes
+// wrong is a [Problem] with a stable [Type], which a front turns into its
+// protocol's status. [Service.Readiness] says which generators can mint and
+// will be able to for a while yet.
+//
+// Counting is one addition a request, on a cache line of the generator's own,
+// so that it costs as much for a thousand ids as for one.
+package service

@@ -1,0 +1,126 @@
+package service
+
+import (
+	"fmt"
+	"time"
+)
+
+// Class is what a problem means to whoever asked.
+type Class uint8
+
+// The classes.
+const (
+	Invalid      Class = iota // the request can't be right, now or later
+	Unauthorized              // the token is missing or wrong
+	NotFound                  // what was asked for does not exist
+	Unavailable               // the same request may succeed later
+	Cancelled                 // whoever asked does not wait for the answer
+	Broken                    // time will not mend it; an operator must
+)
+
+// Type is the stable identity of a problem. Clients may rely on it.
+type Type uint8
+
+// The types.
+const (
+	UnknownGenerator Type = iota
+	CountOutOfRange
+	InvalidID
+	InvalidLayout
+	InvalidToken
+	Starting
+	Stopped
+	LeaseUnavailable
+	ClockUnsafe
+	Saturated
+	RequestCancelled
+	HorizonPassed
+	Internal
+
+	typeCount = iota
+)
+
+// description says of a type what it is called, what it means and, in one line
+// for people, what it is.
+type description struct {
+	name  string
+	class Class
+	title string
+}
+
+// describe returns a type's description; that of none is empty.
+func (t Type) describe() description {
+	types := [typeCount]description{
+		UnknownGenerator: {"unknown-generator", NotFound, "No generator has this name"},
+		CountOutOfRange:  {"count-out-of-range", Invalid, "The number of ids is out of range"},
+		InvalidID:        {"invalid-id", Invalid, "The id can not be read"},
+		InvalidLayout:    {"invalid-layout", Invalid, "The layout can not be used"},
+		InvalidToken:     {"invalid-token", Unauthorized, "A valid token is required"},
+		Starting:         {"starting", Unavailable, "The generator has no worker id yet"},
+		Stopped:          {"stopped", Unavailable, "The server has stopped minting"},
+		LeaseUnavailable: {"lease-unavailable", Unavailable, "The generator has no valid lease"},
+		ClockUnsafe:      {"clock-unsafe", Unavailable, "The clock does not allow ids to be minted"},
+		Saturated:        {"saturated", Unavailable, "More ids are asked for than can be minted"},
+		RequestCancelled: {"request-cancelled", Cancelled, "The request ended before its ids were minted"},
+		HorizonPassed:    {"horizon-passed", Broken, "The layout has run out of time"},
+		Internal:         {"internal", Broken, "The server failed"},
+	}
+	if int(t) < len(types) {
+		return types[t]
+	}
+	return description{}
+}
+
+// Types returns every type.
+func Types() []Type {
+	all := make([]Type, typeCount)
+	for i := range all {
+		all[i] = Type(i)
+	}
+	return all
+}
+
+// String returns the type's name, such as "count-out-of-range".
+func (t Type) String() string { return t.describe().name }
+
+// Class returns what problems of this type mean to whoever asked.
+func (t Type) Class() Class { return t.describe().class }
+
+// Title returns one line for people. It is the same for every problem of the
+// type.
+func (t Type) Title() string { return t.describe().title }
+
+// Problem is the error of every call to a [Service].
+type Problem struct {
+	Type Type
+	// Detail is what happened this time, for whoever asked. It tells nothing
+	// of other clients, hosts or files.
+	Detail string
+	// Field, Value and Limit say which part of the request is wrong, what it
+	// was and what it must be. They are empty where no part is.
+	Field, Value, Limit string
+	// RetryAfter is when the same request may succeed. Zero means that there
+	// is no telling.
+	RetryAfter time.Duration
+	// cause is what happened, for the log.
+	cause error
+}
+
+func (p *Problem) Error() string {
+	if p.cause != nil {
+		return fmt.Sprintf("%s: %s: %v", p.Type, p.Detail, p.cause)
+	}
+	return fmt.Sprintf("%s: %s", p.Type, p.Detail)
+}
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.cause }
+
+// invalid is a problem with one part of the request.
+func invalid(t Type, field, value, limit string) *Problem {
+	const shown = 128 // of a value that may be as long as a request
+	if len(value) > shown {
+		value = value[:shown] + "…"
+	}
+	return &Problem{Type: t, Field: field, Value: value, Limit: limit, Detail: fmt.Sprintf("%s is %q: %s", field, value, limit)}
+}

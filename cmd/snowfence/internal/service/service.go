@@ -1,0 +1,205 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/kind"
+)
+
+// Config says what a service is made of.
+type Config struct {
+	// Settings are complete.
+	Settings config.Config
+	// Token is what clients must show. Empty means that none is asked for.
+	Token string
+	// Logger is told of faults. Nil means that nothing is logged.
+	Logger *slog.Logger
+}
+
+// Service mints ids for fronts. It is safe for concurrent use.
+type Service struct {
+	settings   config.Config
+	generators map[string]*generator // never changes
+	guarded    bool
+	token      [sha256.Size]byte
+	log        *slog.Logger
+}
+
+// generator is one named source of ids. It is starting until it has a minter,
+// and stopped once that has been taken away again.
+type generator struct {
+	name     string
+	settings config.Generator
+	minter   atomic.Pointer[served]
+	stopped  atomic.Bool
+
+	// The counters have cache lines of their own: whoever reads the fields
+	// above must not wait for those who count.
+	_        [64]byte
+	ids      atomic.Uint64
+	requests atomic.Uint64
+	_        [64]byte
+	problems [typeCount]atomic.Uint64
+}
+
+// served boxes a minter, since an atomic pointer can't point to an interface.
+type served struct{ kind.Minter }
+
+// New returns a service whose generators are all starting.
+func New(cfg Config) *Service {
+	s := &Service{
+		settings:   cfg.Settings,
+		generators: make(map[string]*generator, len(cfg.Settings.Generators)),
+		guarded:    cfg.Token != "",
+		token:      sha256.Sum256([]byte(cfg.Token)),
+		log:        cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+	}
+	for name, g := range cfg.Settings.Generators {
+		s.generators[name] = &generator{name: name, settings: g}
+	}
+	return s
+}
+
+// Limits returns what one request may ask for.
+func (s *Service) Limits() config.Limits { return s.settings.Limits }
+
+// Serve gives a generator its minter. From here on it mints.
+func (s *Service) Serve(name string, minter kind.Minter) error {
+	g, ok := s.generators[name]
+	if !ok {
+		return fmt.Errorf("serve: no generator is named %q", name)
+	}
+	g.minter.Store(&served{minter})
+	return nil
+}
+
+// Stop ends minting: every later call is a problem of type [Stopped]. It does
+// not close the minters.
+func (s *Service) Stop() {
+	for _, g := range s.generators {
+		g.stopped.Store(true)
+	}
+}
+
+// Mint appends n new ids of the named generator to the batch, and on a
+// [*Problem] nothing.
+func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch) error {
+	g, minter, err := s.ready(name, n)
+	if err != nil {
+		return err
+	}
+	had := into.Len()
+	err = minter.Mint(ctx, n, into)
+	if err == nil && into.Len() != had+n {
+		err = fmt.Errorf("kind %s minted %d ids instead of %d", g.settings.Kind, into.Len()-had, n)
+	}
+	if err != nil {
+		into.Truncate(had)
+		return s.problem(g, classify(err))
+	}
+	g.ids.Add(uint64(n))
+	g.requests.Add(1)
+	return nil
+}
+
+// Check returns the [*Problem] that Mint would meet before it asks for an id,
+// or nil. It uses nothing up.
+func (s *Service) Check(name string, n int) error {
+	_, _, err := s.ready(name, n)
+	return err
+}
+
+// ready finds what Mint needs. Its error is a *Problem.
+func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
+	g, ok := s.generators[name]
+	if !ok {
+		return nil, nil, invalid(UnknownGenerator, "generator", name, "no generator has this name")
+	}
+	if most := s.settings.Limits.Batch; n < 1 || n > most {
+		return nil, nil, s.problem(g, CountProblem(strconv.Itoa(n), most))
+	}
+	minter, problem := g.serving()
+	if problem != nil {
+		return nil, nil, s.problem(g, problem)
+	}
+	return g, minter, nil
+}
+
+// CountProblem is the problem with a number of ids that is none or out of
+// range. Fronts use it for texts that are no number.
+func CountProblem(value string, most int) *Problem {
+	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", most))
+}
+
+// serving returns the minter, or why there is none.
+func (g *generator) serving() (kind.Minter, *Problem) {
+	if g.stopped.Load() {
+		return nil, &Problem{Type: Stopped, Detail: "the server is ending", RetryAfter: retrySoon}
+	}
+	if m := g.minter.Load(); m != nil {
+		return m.Minter, nil
+	}
+	return nil, &Problem{Type: Starting, Detail: "the server is still claiming a worker id", RetryAfter: retrySoon}
+}
+
+// problem counts a problem, and logs it if somebody should look at it. The
+// others are told to the client, counted, and no news to an operator.
+func (s *Service) problem(g *generator, p *Problem) error {
+	g.problems[p.Type].Add(1)
+	if p.Type == Internal {
+		s.log.Error("minting failed", "generator", g.name, "error", p.cause)
+	}
+	return p
+}
+
+// Authorize returns a [*Problem] unless the token is the one that clients must
+// show, or none is asked for. It takes the same time for every wrong token.
+func (s *Service) Authorize(token string) error {
+	if !s.guarded {
+		return nil
+	}
+	shown := sha256.Sum256([]byte(token)) // one length, whatever was sent
+	if subtle.ConstantTimeCompare(shown[:], s.token[:]) != 1 {
+		return &Problem{Type: InvalidToken, Detail: "the request shows no token, or a wrong one"}
+	}
+	return nil
+}
+
+// Guarded reports whether clients must show a token.
+func (s *Service) Guarded() bool { return s.guarded }
+
+// ordered returns the generators by name.
+func (s *Service) ordered() []*generator {
+	all := make([]*generator, 0, len(s.generators))
+	for _, g := range s.generators {
+		all = append(all, g)
+	}
+	slices.SortFunc(all, func(a, b *generator) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// layout returns the layout that ids are decoded with when none is named: the
+// one that all generators share.
+func (s *Service) layout() (snowfence.Layout, bool) {
+	var shared snowfence.Layout
+	for _, g := range s.ordered() {
+		switch l := g.settings.Layout; {
+		case l.Fields == nil: // a kind without layouts
+		case shared.Fields == nil:
+			shared = l
+		case !shared.Equal(l):
+			return snowfence.Layout{}, false
+		}
+	}
+	return shared, shared.Fields != nil
+}

@@ -1,0 +1,339 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/kind"
+)
+
+// counting is a minter that counts, and fails where a test says so.
+type counting struct {
+	next  atomic.Int64
+	err   error // what Mint fails with, after it has appended one id too few
+	short bool  // whether Mint appends one id too few without saying so
+	ready error // what Ready says
+}
+
+func (m *counting) Form() kind.Form { return kind.Number }
+
+func (m *counting) Ready() error { return m.ready }
+
+func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
+	if m.short || m.err != nil {
+		n--
+	}
+	ids, err := into.GrowNumbers(n)
+	if err != nil {
+		return err
+	}
+	first := m.next.Add(int64(n)) - int64(n)
+	for i := range ids {
+		ids[i] = snowfence.ID(first + int64(i))
+	}
+	return m.err
+}
+
+// settings are complete settings of generators with these names.
+func settings(t testing.TB, names ...string) config.Config {
+	t.Helper()
+	c := config.Default()
+	c.Store = "mem:"
+	c.Generators = map[string]config.Generator{}
+	for _, name := range names {
+		c.Generators[name] = config.Generator{}
+	}
+	c, err := c.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// serving returns a service whose one generator "a" has this minter.
+func serving(t testing.TB, m kind.Minter) *Service {
+	t.Helper()
+	s := New(Config{Settings: settings(t, "a")})
+	if err := s.Serve("a", m); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// problemOf returns the problem that an error must be.
+func problemOf(t *testing.T, err error) *Problem {
+	t.Helper()
+	var p *Problem
+	if !errors.As(err, &p) {
+		t.Fatalf("error %v is no problem", err)
+	}
+	return p
+}
+
+func TestMintAppendsExactlyWhatWasAskedForAndCountsIt(t *testing.T) {
+	s := serving(t, new(counting))
+	var b kind.Batch
+	for _, n := range []int{1, 3, 10_000} {
+		had := b.Len()
+		if err := s.Mint(t.Context(), "a", n, &b); err != nil {
+			t.Fatal(err)
+		}
+		if b.Len() != had+n {
+			t.Errorf("asked for %d, got %d", n, b.Len()-had)
+		}
+	}
+	if status := s.Statuses()[0]; status.IDs != 10_004 || status.Requests != 3 {
+		t.Errorf("counted %d ids in %d requests, want 10004 in 3", status.IDs, status.Requests)
+	}
+}
+
+func TestMintAllocatesNothing(t *testing.T) {
+	s := serving(t, new(counting))
+	var b kind.Batch
+	for _, n := range []int{1, 1000} {
+		mint := func() {
+			b.Reset()
+			if err := s.Mint(context.Background(), "a", n, &b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mint()
+		if allocations := testing.AllocsPerRun(100, mint); allocations != 0 {
+			t.Errorf("%d ids: %v allocations, want none", n, allocations)
+		}
+	}
+}
+
+func TestRequestThatCanNotBeRightNamesFieldValueAndLimit(t *testing.T) {
+	s := serving(t, new(counting))
+	for _, c := range []struct {
+		generator string
+		n         int
+		want      Problem
+	}{
+		{"b", 1, Problem{Type: UnknownGenerator, Field: "generator", Value: "b"}},
+		{strings.Repeat("b", 1000), 1, Problem{Type: UnknownGenerator, Field: "generator", Value: strings.Repeat("b", 128) + "…"}},
+		{"a", 0, Problem{Type: CountOutOfRange, Field: "count", Value: "0"}},
+		{"a", -1, Problem{Type: CountOutOfRange, Field: "count", Value: "-1"}},
+		{"a", 10_001, Problem{Type: CountOutOfRange, Field: "count", Value: "10001"}},
+	} {
+		var b kind.Batch
+		got := problemOf(t, s.Mint(t.Context(), c.generator, c.n, &b))
+		if got.Type != c.want.Type || got.Field != c.want.Field || got.Value != c.want.Value || got.Limit == "" {
+			t.Errorf("%.10s, %d: %+v, want %+v", c.generator, c.n, got, c.want)
+		}
+		if check := problemOf(t, s.Check(c.generator, c.n)); check.Type != got.Type {
+			t.Errorf("%.10s, %d: Check says %s, Mint %s", c.generator, c.n, check.Type, got.Type)
+		}
+		if b.Len() != 0 {
+			t.Errorf("%.10s, %d: %d ids were minted", c.generator, c.n, b.Len())
+		}
+	}
+}
+
+func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
+	s := New(Config{Settings: settings(t, "a")})
+	var b kind.Batch
+	if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != Starting || p.RetryAfter == 0 {
+		t.Errorf("before it has a minter: %+v", p)
+	}
+	if Ready(s.Statuses()) {
+		t.Error("ready before it has a minter")
+	}
+	if err := s.Serve("a", new(counting)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Mint(t.Context(), "a", 1, &b); err != nil || !Ready(s.Statuses()) {
+		t.Errorf("with a minter: %v, ready %v", err, Ready(s.Statuses()))
+	}
+	s.Stop()
+	if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != Stopped || Ready(s.Statuses()) {
+		t.Errorf("after Stop: %+v, ready %v", p, Ready(s.Statuses()))
+	}
+	if err := s.Serve("b", new(counting)); err == nil {
+		t.Error("a generator that was not configured was given a minter")
+	}
+}
+
+func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
+	s := New(Config{Settings: settings(t, "a", "b")})
+	b := &counting{ready: fmt.Errorf("%w: the lease ends in 3s", kind.ErrUnavailable)}
+	for name, m := range map[string]kind.Minter{"a": new(counting), "b": b} {
+		if err := s.Serve(name, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	statuses := s.Statuses()
+	if Ready(statuses) || statuses[0].Problem != nil || statuses[1].Problem == nil || statuses[1].Problem.Type != LeaseUnavailable {
+		t.Errorf("with one that is not: %v, %v", statuses[0].Problem, statuses[1].Problem)
+	}
+	// It still mints: readiness looks ahead.
+	var batch kind.Batch
+	if err := s.Mint(t.Context(), "b", 1, &batch); err != nil {
+		t.Error(err)
+	}
+	b.ready = nil
+	if !Ready(s.Statuses()) {
+		t.Error("not ready though both are")
+	}
+}
+
+func TestMintersErrorsBecomeProblems(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		want  Type
+		retry time.Duration
+	}{
+		{&snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: 1500 * time.Millisecond, Limit: time.Second}, Saturated, 1500 * time.Millisecond},
+		{&snowfence.WaitError{Reason: snowfence.ErrClockBehind, Need: time.Millisecond, Limit: time.Second}, ClockUnsafe, time.Second},
+		{snowfence.ErrBeforeEpoch, ClockUnsafe, time.Second},
+		{snowfence.ErrPastHorizon, HorizonPassed, 0},
+		{snowfence.ErrWindowEnded, LeaseUnavailable, time.Second},
+		{fmt.Errorf("mint: %w", snowfence.ErrRevoked), LeaseUnavailable, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, LeaseUnavailable, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: &fence.ClockError{Offset: time.Hour}}, ClockUnsafe, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrClockStepped}, ClockUnsafe, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: fence.ErrNamespaceReplaced}, LeaseUnavailable, 0},
+		{fence.ErrClosed, Stopped, time.Second},
+		{fmt.Errorf("tickets: %w", kind.ErrUnavailable), LeaseUnavailable, time.Second},
+		{context.Canceled, RequestCancelled, 0},
+		{context.DeadlineExceeded, RequestCancelled, time.Second},
+		{errors.New("disk on fire"), Internal, 0},
+	} {
+		s := serving(t, &counting{err: c.err})
+		var b kind.Batch
+		p := problemOf(t, s.Mint(t.Context(), "a", 3, &b))
+		if p.Type != c.want || p.RetryAfter != c.retry {
+			t.Errorf("%v: %s, retry after %s; want %s, %s", c.err, p.Type, p.RetryAfter, c.want, c.retry)
+		}
+		if !errors.Is(p, c.err) || p.Detail == "" {
+			t.Errorf("%v: the problem wraps %v, detail %q", c.err, p.cause, p.Detail)
+		}
+		if b.Len() != 0 {
+			t.Errorf("%v: %d ids are left in the batch", c.err, b.Len())
+		}
+		if status := s.Statuses()[0]; status.Problems[c.want] != 1 || status.IDs != 0 {
+			t.Errorf("%v: counted %v and %d ids", c.err, status.Problems, status.IDs)
+		}
+	}
+}
+
+func TestMinterThatMintsTooFewIsAFault(t *testing.T) {
+	var log bytes.Buffer
+	s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := s.Serve("a", &counting{short: true}); err != nil {
+		t.Fatal(err)
+	}
+	var b kind.Batch
+	if p := problemOf(t, s.Mint(t.Context(), "a", 3, &b)); p.Type != Internal || b.Len() != 0 {
+		t.Errorf("problem is %v, with %d ids in the batch", p, b.Len())
+	}
+	if !strings.Contains(log.String(), "minted 2 ids instead of 3") {
+		t.Errorf("the log says %q", log.String())
+	}
+}
+
+func TestDetailOfAFaultShowsNothingOfIt(t *testing.T) {
+	s := serving(t, &counting{err: errors.New("open /secret/path: denied")})
+	var b kind.Batch
+	if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); strings.Contains(p.Detail+p.Value+p.Limit, "secret") {
+		t.Errorf("the problem shows %q", p.Detail)
+	}
+}
+
+func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
+	open := New(Config{Settings: settings(t, "a")})
+	if err := open.Authorize(""); err != nil || open.Guarded() {
+		t.Errorf("without a token: %v, guarded %v", err, open.Guarded())
+	}
+	guarded := New(Config{Settings: settings(t, "a"), Token: "correct horse battery"})
+	if err := guarded.Authorize("correct horse battery"); err != nil || !guarded.Guarded() {
+		t.Errorf("right token: %v, guarded %v", err, guarded.Guarded())
+	}
+	for _, token := range []string{"", "wrong", "correct horse batter", "correct horse battery "} {
+		if p := problemOf(t, guarded.Authorize(token)); p.Type != InvalidToken || p.Type.Class() != Unauthorized {
+			t.Errorf("%q: %v", token, p)
+		}
+	}
+}
+
+func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
+	s := New(Config{Settings: settings(t, "a", "b")})
+	d, err := s.Decode("1541815603606036480", "twitter")
+	if err != nil || d.Time != "2022-06-28T16:07:40.105Z" || *d.Worker != 26 || *d.Datacenter != 11 || d.Guessed {
+		t.Errorf("twitter: %+v, %v", d, err)
+	}
+	d, err = s.Decode("0000000000000000001", "")
+	if err != nil || d.Layout != snowfence.DefaultLayout().String() || d.ID != "1" {
+		t.Errorf("layout in common: %+v, %v", d, err)
+	}
+	for _, c := range []struct {
+		id, layout string
+		want       Type
+	}{
+		{"no id", "", InvalidID},
+		{"9223372036854775808", "twitter", InvalidID}, // the 64th bit
+		{"1", "no layout", InvalidLayout},
+	} {
+		if _, err := s.Decode(c.id, c.layout); problemOf(t, err).Type != c.want {
+			t.Errorf("%s, %s: %v, want %s", c.id, c.layout, err, c.want)
+		}
+	}
+
+	mixed := settings(t, "a", "b")
+	b := mixed.Generators["b"]
+	preset, err := snowfence.PresetByName("twitter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Layout = preset.Layout
+	mixed.Generators["b"] = b
+	if _, err := New(Config{Settings: mixed}).Decode("1", ""); problemOf(t, err).Type != InvalidLayout {
+		t.Errorf("two layouts and none named: %v", err)
+	}
+}
+
+func TestTypesAreStable(t *testing.T) {
+	var names []string
+	for _, problem := range Types() {
+		names = append(names, problem.String())
+		if problem.Title() == "" {
+			t.Errorf("%s has no title", problem)
+		}
+	}
+	// A name that clients rely on is never changed and never dropped.
+	want := []string{
+		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token", "starting", "stopped",
+		"lease-unavailable", "clock-unsafe", "saturated", "request-cancelled", "horizon-passed", "internal",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("types are %q, want %q", names, want)
+	}
+}
+
+func BenchmarkMint(b *testing.B) {
+	s := serving(b, new(counting))
+	for _, n := range []int{1, 100, 10_000} {
+		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
+			var batch kind.Batch
+			for b.Loop() {
+				batch.Reset()
+				if err := s.Mint(context.Background(), "a", n, &batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/id")
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package service
+
+import (
+	"slices"
+
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/kind"
+)
+
+// Status is one generator as it stands.
+type Status struct {
+	Name      string
+	Kind      string
+	Namespace string
+	// Form is zero while the generator is starting.
+	Form kind.Form
+	// Problem is what a request would meet now or before long, or nil while
+	// the generator is ready.
+	Problem *Problem
+	// Lease is the generator's lease, or nil when it has none: it is starting,
+	// or its kind needs none.
+	Lease *fence.Status
+	// IDs and Requests count what was minted, Problems what was not.
+	IDs      uint64
+	Requests uint64
+	Problems map[Type]uint64
+}
+
+// leased is a minter that lives by a lease.
+type leased interface{ Status() fence.Status }
+
+// Statuses returns how each generator stands, by name.
+func (s *Service) Statuses() []Status {
+	all := s.ordered()
+	statuses := make([]Status, len(all))
+	for i, g := range all {
+		statuses[i] = g.status()
+	}
+	return statuses
+}
+
+func (g *generator) status() Status {
+	status := Status{
+		Name:      g.name,
+		Kind:      g.settings.Kind,
+		Namespace: g.settings.Namespace,
+		IDs:       g.ids.Load(),
+		Requests:  g.requests.Load(),
+		Problems:  make(map[Type]uint64, typeCount),
+	}
+	for t := range g.problems {
+		status.Problems[Type(t)] = g.problems[t].Load()
+	}
+	minter, problem := g.serving()
+	if problem != nil {
+		status.Problem = problem
+		return status
+	}
+	status.Form = minter.Form()
+	if l, ok := minter.(leased); ok {
+		lease := l.Status()
+		status.Lease = &lease
+	}
+	if r, ok := minter.(kind.Readier); ok {
+		if err := r.Ready(); err != nil {
+			status.Problem = classify(err)
+		}
+	}
+	return status
+}
+
+// Ready reports whether every one of the generators can mint, and will be able
+// to for a while yet.
+func Ready(statuses []Status) bool {
+	return !slices.ContainsFunc(statuses, func(s Status) bool { return s.Problem != nil })
+}

@@ -1,0 +1,211 @@
+package http
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/kind"
+)
+
+// mint answers with new ids.
+func (h *Handler) mint(w http.ResponseWriter, r *http.Request, segments []string) error {
+	query, err := parameters(r, "count")
+	if err != nil {
+		return err
+	}
+	n := 1
+	if query.Has("count") {
+		count := query.Get("count")
+		if n, err = strconv.Atoi(count); err != nil || strconv.Itoa(n) != count {
+			return service.CountProblem(count, h.service.Limits().Batch)
+		}
+	}
+	form, err := negotiate(r, typeJSON, typePlain)
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodHead {
+		if err := h.service.Check(segments[0], n); err != nil {
+			return err
+		}
+		setContentType(w, form)
+		return nil
+	}
+	b, _ := h.buffers.Get().(*buffer) // it holds nothing else
+	defer h.release(b)
+	if err := h.service.Mint(r.Context(), segments[0], n, &b.batch); err != nil {
+		return err
+	}
+	setContentType(w, form)
+	if form == typeJSON {
+		b.writeJSON(w)
+	} else {
+		b.writeLines(w)
+	}
+	return nil
+}
+
+// buffer is what one answer with ids needs, kept for the next.
+type buffer struct {
+	batch kind.Batch
+	text  []byte
+}
+
+// chunk is how much text is gathered before it is written: an answer of any
+// length takes this much memory and no more.
+const chunk = 32 << 10
+
+func newBuffer() any { return &buffer{text: make([]byte, 0, chunk)} }
+
+func (h *Handler) release(b *buffer) {
+	b.batch.Reset()
+	b.text = b.text[:0]
+	h.buffers.Put(b)
+}
+
+// writeJSON writes {"ids":["…","…"]}. The text of an id never needs escaping;
+// package kind sees to it.
+func (b *buffer) writeJSON(w http.ResponseWriter) {
+	b.text = append(b.text, `{"ids":[`...)
+	for i := range b.batch.Len() {
+		if i > 0 {
+			b.text = append(b.text, ',')
+		}
+		b.text = append(b.text, '"')
+		b.text = b.batch.AppendID(b.text, i)
+		b.text = append(b.text, '"')
+		if !b.flushWhenFull(w) {
+			return
+		}
+	}
+	b.text = append(b.text, "]}\n"...)
+	b.flush(w)
+}
+
+// writeLines writes one id a line.
+func (b *buffer) writeLines(w http.ResponseWriter) {
+	for i := range b.batch.Len() {
+		b.text = append(b.batch.AppendID(b.text, i), '\n')
+		if !b.flushWhenFull(w) {
+			return
+		}
+	}
+	b.flush(w)
+}
+
+func (b *buffer) flushWhenFull(w http.ResponseWriter) bool {
+	if cap(b.text)-len(b.text) > kind.MaxText+len(`,""]}`)+1 {
+		return true
+	}
+	return b.flush(w)
+}
+
+// flush writes the text and empties it. It fails when the client is gone, and
+// then nobody is left to be told: the ids are lost, as they may be.
+func (b *buffer) flush(w http.ResponseWriter) bool {
+	_, err := w.Write(b.text)
+	b.text = b.text[:0]
+	return err == nil
+}
+
+// generatorJSON is one generator in an answer.
+type generatorJSON struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Form      string `json:"form,omitempty"`
+	Ready     bool   `json:"ready"`
+	Problem   string `json:"problem,omitempty"`
+}
+
+// generatorsJSON is the answer that lists the generators.
+type generatorsJSON struct {
+	Generators []generatorJSON `json:"generators"`
+}
+
+// generators answers with the generators and how they stand.
+func (h *Handler) generators(w http.ResponseWriter, r *http.Request, _ []string) error {
+	if _, err := parameters(r); err != nil {
+		return err
+	}
+	if _, err := negotiate(r, typeJSON); err != nil {
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(h.service.Statuses())})
+}
+
+// ready answers 200 while every generator can mint, and will be able to for a
+// while yet, and else a problem; either way with how they stand.
+func (h *Handler) ready(w http.ResponseWriter, r *http.Request, _ []string) error {
+	statuses := h.service.Statuses()
+	if service.Ready(statuses) {
+		return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
+	}
+	return &problem{
+		status: http.StatusServiceUnavailable, name: typeNotReady, title: "Not every generator is ready",
+		detail: "a generator can not mint, or soon may not be able to", retryAfter: time.Second, generators: describe(statuses),
+	}
+}
+
+func describe(statuses []service.Status) []generatorJSON {
+	list := make([]generatorJSON, len(statuses))
+	for i, s := range statuses {
+		list[i] = generatorJSON{Name: s.Name, Kind: s.Kind, Namespace: s.Namespace, Ready: s.Problem == nil}
+		if s.Form != 0 {
+			list[i].Form = s.Form.String()
+		}
+		if s.Problem != nil {
+			list[i].Problem = typePrefix + s.Problem.Type.String()
+		}
+	}
+	return list
+}
+
+// decode answers with what an id says.
+func (h *Handler) decode(w http.ResponseWriter, r *http.Request, segments []string) error {
+	query, err := parameters(r, "layout")
+	if err != nil {
+		return err
+	}
+	if _, err := negotiate(r, typeJSON); err != nil {
+		return err
+	}
+	document, err := h.service.Decode(segments[0], query.Get("layout"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, typeJSON, document)
+}
+
+func writeJSON(w http.ResponseWriter, r *http.Request, status int, contentType string, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return writeBody(w, r, status, contentType, append(body, '\n'))
+}
+
+func writeText(w http.ResponseWriter, r *http.Request, status int, text string) error {
+	return writeBody(w, r, status, typePlain, []byte(text))
+}
+
+// writeBody writes a whole answer, but for a HEAD its header alone.
+func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) error {
+	setContentType(w, contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // when the client is gone, nobody is left to be told
+	}
+	return nil
+}
+
+func setContentType(w http.ResponseWriter, contentType string) {
+	if contentType == typePlain {
+		contentType += "; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", contentType)
+}

@@ -1,0 +1,27 @@
+// Package http is the HTTP front of the service. It translates requests into
+// calls of package service and what comes back into answers; it decides
+// nothing.
+//
+//	POST, GET /v1/generators/{name}/ids?count=n   mint n ids, 1 if count is left out
+//	GET       /v1/generators                      the generators and how they stand
+//	GET       /v1/decode/{id}?layout=             what an id says
+//	GET       /livez, /readyz                     is it running; can it mint
+//	GET       /metrics                            Prometheus
+//	GET       /openapi.yaml                       this surface, in full
+//
+// Ids are strings. HEAD answers as GET does, without a body and without
+// minting. Everything that goes wrong is a problem of RFC 9457 with a stable
+// type; only what the Go server itself refuses to read, such as a header
+// beyond its limit, is answered in plain text. No answer may be stored.
+//
+// # Browsers
+//
+// A GET mints ids, and so any web page could have a browser on this host use
+// them up, or read them by rebinding a name of its own to a loopback address.
+// Both are refused. A request that a browser marks as coming from elsewhere
+// (Sec-Fetch-Site other than same-origin and none, or else an Origin that is
+// not this server's) is a problem of type cross-site. And a server on a
+// loopback address that asks for no token answers to loopback names only, and
+// to the hosts that the configuration adds. Programs send neither header, and
+// are not concerned.
+package http

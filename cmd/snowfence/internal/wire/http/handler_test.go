@@ -1,0 +1,306 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/kind"
+)
+
+// counting is a minter that counts from 1,000,000,000,000,000,000.
+type counting struct {
+	minted atomic.Int64
+	err    error
+	ready  error
+}
+
+func (m *counting) Form() kind.Form { return kind.Number }
+func (m *counting) Ready() error    { return m.ready }
+
+func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
+	if m.err != nil {
+		return m.err
+	}
+	ids, err := into.GrowNumbers(n)
+	if err != nil {
+		return err
+	}
+	first := m.minted.Add(int64(n)) - int64(n)
+	for i := range ids {
+		ids[i] = snowfence.ID(1_000_000_000_000_000_000 + first + int64(i))
+	}
+	return nil
+}
+
+// fixture is a front with one generator, "default".
+type fixture struct {
+	*Handler
+	minter *counting
+}
+
+// settings returns complete settings, changed by a test.
+func settings(t testing.TB, change ...func(*config.Config)) config.Config {
+	t.Helper()
+	c := config.Default()
+	c.Store = "mem:"
+	for _, f := range change {
+		f(&c)
+	}
+	c, err := c.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// newFixture returns a front whose generator serves already. A test may change
+// the settings before.
+func newFixture(t testing.TB, token string, change ...func(*config.Config)) fixture {
+	t.Helper()
+	c := settings(t, change...)
+	s := service.New(service.Config{Settings: c, Token: token})
+	f := fixture{minter: new(counting)}
+	if err := s.Serve("default", f.minter); err != nil {
+		t.Fatal(err)
+	}
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = io.WriteString(w, "snowfence_ids_total 0\n")
+	})
+	f.Handler = New(Config{Service: s, Metrics: metrics, AnyHost: token != "", Hosts: c.Hosts})
+	return f
+}
+
+// request makes a request to a loopback address, with headers "Name: value".
+func request(method, target string, headers ...string) *http.Request {
+	r := httptest.NewRequest(method, target, http.NoBody)
+	r.Host = "127.0.0.1:7600"
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Add(name, value)
+	}
+	return r
+}
+
+// do answers a request.
+func (f fixture) do(r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	return w
+}
+
+// wantProblem checks that an answer is a problem of a type, in form too.
+func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int, name string) problemJSON {
+	t.Helper()
+	var p problemJSON
+	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("content type is %q, want that of a problem", got)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		t.Fatalf("body %q: %v", w.Body, err)
+	}
+	if w.Code != status || p.Status != status || p.Type != typePrefix+name {
+		t.Errorf("answer is %d, problem %d %s; want %d %s", w.Code, p.Status, p.Type, status, typePrefix+name)
+	}
+	if p.Title == "" {
+		t.Error("the problem has no title")
+	}
+	if got := w.Header().Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control is %q, want no-store", got)
+	}
+	return p
+}
+
+func TestIDsAreStringsInJSON(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		w := newFixture(t, "").do(request(method, "/v1/generators/default/ids?count=3"))
+		want := `{"ids":["1000000000000000000","1000000000000000001","1000000000000000002"]}` + "\n"
+		if w.Code != http.StatusOK || w.Body.String() != want || w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s %q, want %q", method, w.Code, w.Header().Get("Content-Type"), w.Body, want)
+		}
+		if got := w.Header().Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s: Cache-Control is %q, want no-store", method, got)
+		}
+	}
+}
+
+func TestPlainTextIsOneIDALine(t *testing.T) {
+	w := newFixture(t, "").do(request("POST", "/v1/generators/default/ids?count=2", "Accept: text/plain"))
+	if want := "1000000000000000000\n1000000000000000001\n"; w.Body.String() != want || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("%s %q, want %q", w.Header().Get("Content-Type"), w.Body, want)
+	}
+}
+
+func TestCountIsOneWhenItIsLeftOut(t *testing.T) {
+	w := newFixture(t, "").do(request("GET", "/v1/generators/default/ids"))
+	if want := `{"ids":["1000000000000000000"]}` + "\n"; w.Body.String() != want {
+		t.Errorf("%q, want %q", w.Body, want)
+	}
+}
+
+func TestLongAnswerIsWhole(t *testing.T) {
+	f := newFixture(t, "")
+	for _, form := range []string{typeJSON, typePlain} {
+		w := f.do(request("POST", "/v1/generators/default/ids?count=10000", "Accept: "+form))
+		var answer struct{ IDs []string }
+		if form == typeJSON {
+			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			answer.IDs = strings.Fields(w.Body.String())
+		}
+		if len(answer.IDs) != 10_000 || !slices.IsSorted(answer.IDs) || len(slices.Compact(answer.IDs)) != 10_000 {
+			t.Errorf("%s: %d ids, sorted %v", form, len(answer.IDs), slices.IsSorted(answer.IDs))
+		}
+	}
+}
+
+func TestHeadMintsNothing(t *testing.T) {
+	f := newFixture(t, "")
+	w := f.do(request("HEAD", "/v1/generators/default/ids?count=3"))
+	if w.Code != http.StatusOK || w.Body.Len() != 0 || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("%d %q with %d bytes", w.Code, w.Header().Get("Content-Type"), w.Body.Len())
+	}
+	if w := f.do(request("HEAD", "/v1/generators/default/ids?count=0")); w.Code != http.StatusBadRequest || w.Body.Len() != 0 {
+		t.Errorf("count 0: %d with %d bytes, want 400 with none", w.Code, w.Body.Len())
+	}
+	if n := f.minter.minted.Load(); n != 0 {
+		t.Errorf("%d ids were minted", n)
+	}
+	for _, path := range []string{"/v1/generators", "/v1/decode/1", "/livez", "/readyz", "/openapi.yaml"} {
+		get, head := f.do(request("GET", path)), f.do(request("HEAD", path))
+		if head.Code != get.Code || head.Body.Len() != 0 || head.Header().Get("Content-Length") != strconv.Itoa(get.Body.Len()) {
+			t.Errorf("%s: %d with %d bytes and Content-Length %s; GET has %d with %d bytes", path, head.Code, head.Body.Len(), head.Header().Get("Content-Length"), get.Code, get.Body.Len())
+		}
+	}
+}
+
+func TestAddressesAreExact(t *testing.T) {
+	f := newFixture(t, "")
+	for _, path := range []string{
+		"/", "/v1", "/v1/", "/v1/generators/", "/v1/generators/default", "/v1/generators/default/ids/", "/v1/generators//ids",
+		"//v1/generators", "/v1/../v1/generators", "/V1/generators", "/v1/generators/a%2Fb/ids/x", "/v1/decode/", "/favicon.ico",
+	} {
+		wantProblem(t, f.do(request("GET", path)), http.StatusNotFound, "not-found")
+	}
+	// A slash that is escaped belongs to the name.
+	p := wantProblem(t, f.do(request("GET", "/v1/generators/a%2Fb/ids")), http.StatusNotFound, "unknown-generator")
+	if p.Value != "a/b" {
+		t.Errorf("the name is %q, want a/b", p.Value)
+	}
+}
+
+func TestOtherMethodsAreToldWhatIsAllowed(t *testing.T) {
+	f := newFixture(t, "")
+	for _, c := range []struct{ method, path, allow string }{
+		{"PUT", "/v1/generators/default/ids", "GET, HEAD, POST"},
+		{"OPTIONS", "/v1/generators/default/ids", "GET, HEAD, POST"},
+		{"POST", "/v1/generators", "GET, HEAD"},
+		{"DELETE", "/v1/decode/1", "GET, HEAD"},
+		{"POST", "/readyz", "GET, HEAD"},
+		{"BREW", "/metrics", "GET, HEAD"},
+	} {
+		w := f.do(request(c.method, c.path))
+		wantProblem(t, w, http.StatusMethodNotAllowed, "method-not-allowed")
+		if got := w.Header().Get("Allow"); got != c.allow {
+			t.Errorf("%s %s: Allow is %q, want %q", c.method, c.path, got, c.allow)
+		}
+	}
+}
+
+func TestWhatTimeMayMendSaysWhenToComeBack(t *testing.T) {
+	f := newFixture(t, "")
+	for _, c := range []struct {
+		err    error
+		status int
+		name   string
+		retry  string
+	}{
+		{&snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: 2100 * time.Millisecond, Limit: time.Second}, 503, "saturated", "3"},
+		{snowfence.ErrRevoked, 503, "lease-unavailable", "1"},
+		{snowfence.ErrBeforeEpoch, 503, "clock-unsafe", "1"},
+		{snowfence.ErrPastHorizon, 500, "horizon-passed", ""},
+		{errors.New("disk on fire"), 500, "internal", ""},
+	} {
+		f.minter.err = c.err
+		w := f.do(request("POST", "/v1/generators/default/ids"))
+		wantProblem(t, w, c.status, c.name)
+		if got := w.Header().Get("Retry-After"); got != c.retry {
+			t.Errorf("%v: Retry-After is %q, want %q", c.err, got, c.retry)
+		}
+	}
+}
+
+func TestReadinessShowsWhichGeneratorIsNot(t *testing.T) {
+	f := newFixture(t, "")
+	if w := f.do(request("GET", "/readyz")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"ready":true`) {
+		t.Errorf("ready: %d %s", w.Code, w.Body)
+	}
+	f.minter.ready = fmt.Errorf("%w: soon over", kind.ErrUnavailable)
+	w := f.do(request("GET", "/readyz"))
+	p := wantProblem(t, w, http.StatusServiceUnavailable, "not-ready")
+	if len(p.Generators) != 1 || p.Generators[0].Ready || p.Generators[0].Problem != typePrefix+"lease-unavailable" {
+		t.Errorf("not ready: %+v", p)
+	}
+	if w.Header().Get("Retry-After") != "1" {
+		t.Errorf("Retry-After is %q, want 1", w.Header().Get("Retry-After"))
+	}
+	if w := f.do(request("GET", "/livez")); w.Code != http.StatusOK {
+		t.Errorf("live: %d, want 200", w.Code)
+	}
+}
+
+func TestAnswerWithIDsAllocatesNothingAnID(t *testing.T) {
+	f := newFixture(t, "")
+	allocations := func(n int) float64 {
+		r := request("POST", "/v1/generators/default/ids?count="+strconv.Itoa(n))
+		w := &discard{header: http.Header{}}
+		return testing.AllocsPerRun(50, func() { f.ServeHTTP(w, r) })
+	}
+	if one, many := allocations(1), allocations(1000); many > one+1 {
+		t.Errorf("%v allocations for 1000 ids, %v for one", many, one)
+	}
+}
+
+// discard is an answer that nobody reads.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d *discard) WriteHeader(int)             {}
+
+func BenchmarkHandler(b *testing.B) {
+	f := newFixture(b, "")
+	for _, form := range []string{typeJSON, typePlain} {
+		for _, n := range []int{1, 100, 10_000} {
+			b.Run(fmt.Sprintf("%s/%d", form, n), func(b *testing.B) {
+				r := request("POST", "/v1/generators/default/ids?count="+strconv.Itoa(n), "Accept: "+form)
+				w := &discard{header: http.Header{}}
+				b.ReportAllocs()
+				for b.Loop() {
+					f.ServeHTTP(w, r)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/id")
+			})
+		}
+	}
+}

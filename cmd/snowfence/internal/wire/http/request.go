@@ -1,0 +1,135 @@
+package http
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+)
+
+// admit returns a problem unless the request may be answered: it was not made
+// by a web page of another site, and it shows the token.
+func (h *Handler) admit(r *http.Request) error {
+	if !h.anyHost && !h.knownHost(r.Host) {
+		return &problem{
+			status: http.StatusMisdirectedRequest, name: typeUnknownHost, title: "The server does not answer to this host name",
+			detail: "without a token, a loopback address answers to loopback names and the configured hosts only", field: "Host", value: r.Host,
+		}
+	}
+	if !sameSite(r) {
+		return &problem{
+			status: http.StatusForbidden, name: typeCrossSite, title: "Web pages of other sites may not use this server",
+			detail: "the browser says that the request comes from another site", field: "Origin", value: r.Header.Get("Origin"),
+		}
+	}
+	token, _ := bearer(r.Header.Get("Authorization"))
+	return h.service.Authorize(token)
+}
+
+// knownHost reports whether the Host header names a loopback address or a
+// configured host, with or without a port.
+func (h *Handler) knownHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	return host == "" || config.Loopback(host) || slices.ContainsFunc(h.hosts, func(known string) bool {
+		return strings.EqualFold(known, host)
+	})
+}
+
+// sameSite reports whether the request was made by a program, by this server's
+// own pages or by a person at the address bar. Current browsers say so in
+// Sec-Fetch-Site, which pages can't set; older ones send an Origin with the
+// requests that matter.
+func sameSite(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return true
+	case "":
+	default:
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && u.Host == r.Host
+}
+
+// bearer returns the token of an Authorization header (RFC 6750).
+func bearer(header string) (token string, ok bool) {
+	scheme, token, ok := strings.Cut(header, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return strings.TrimSpace(token), true
+}
+
+// checkBody refuses a body that says anything. Nothing here takes one: a
+// client that puts its count there would be given one id, and not know why.
+func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	most := int64(h.service.Limits().Body)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return &problem{
+			status: http.StatusRequestEntityTooLarge, name: typeBodyTooLarge, title: "The request's body is too large",
+			detail: "no request needs a body", field: "body", limit: "at most " + strconv.FormatInt(most, 10) + " bytes",
+		}
+	case err != nil:
+		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
+	}
+	// Many HTTP clients send an empty JSON object when they are told to POST.
+	if body = bytes.TrimSpace(body); len(body) > 0 && string(body) != "{}" {
+		return &problem{
+			status: http.StatusBadRequest, name: typeUnexpectedBody, title: "The request has a body",
+			detail: "no request takes a body: parameters stand in the query", field: "body",
+		}
+	}
+	return nil
+}
+
+// parameters reads the query. Only the known names may stand there, each at
+// most once: a misspelt count must not mint one id.
+func parameters(r *http.Request, known ...string) (url.Values, error) {
+	refuse := func(name, limit string) error {
+		return &problem{
+			status: http.StatusBadRequest, name: typeInvalidQuery, title: "The query can not be used",
+			detail: "parameter " + strconv.Quote(name) + " " + limit, field: name, limit: limit,
+		}
+	}
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, refuse("", "is not encoded as a query must be")
+	}
+	for name, values := range query {
+		switch {
+		case !slices.Contains(known, name):
+			limit := "is unknown here: no parameter is taken"
+			if len(known) > 0 {
+				limit = "is unknown here: known are " + strings.Join(known, ", ")
+			}
+			return nil, refuse(name, limit)
+		case len(values) > 1:
+			return nil, refuse(name, "must stand once")
+		}
+	}
+	return query, nil
+}

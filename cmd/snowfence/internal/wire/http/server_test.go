@@ -1,0 +1,85 @@
+package http
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+// dial starts a server with limits and connects to it.
+func dial(t *testing.T, limits config.Limits) net.Conn {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := NewServer(newFixture(t, ""), limits, slog.New(slog.DiscardHandler))
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = server.Close()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestHeaderBeyondItsLimitIsRefused(t *testing.T) {
+	limits := config.DefaultLimits()
+	c := dial(t, limits)
+	// The server of the standard library allows 4 KiB on top.
+	if _, err := fmt.Fprintf(c, "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("x", limits.Header+4096)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Body.Close()
+	if r.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("%d, want 431", r.StatusCode)
+	}
+}
+
+func TestClientThatNeverEndsItsRequestIsCutOff(t *testing.T) {
+	limits := config.DefaultLimits()
+	limits.ReadTimeout = 20 * time.Millisecond
+	c := dial(t, limits)
+	if _, err := io.WriteString(c, "GET /livez HTTP/1.1\r\nHost:"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(c); err != nil {
+		t.Errorf("the connection was not closed: %v", err)
+	}
+}
+
+func TestConnectionThatIsIdleIsClosed(t *testing.T) {
+	limits := config.DefaultLimits()
+	limits.IdleTimeout = 20 * time.Millisecond
+	c := dial(t, limits)
+	if _, err := io.WriteString(c, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(c)
+	if err != nil || !strings.HasSuffix(string(answer), "\r\n\r\nlive\n") {
+		t.Errorf("%q, %v", answer, err)
+	}
+}

@@ -1,0 +1,173 @@
+package listen
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+// certify writes a certificate for 127.0.0.1 in the name of someone, and its
+// key, and returns a pool that trusts it.
+func certify(t *testing.T, files config.TLS, name string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePEM(t, files.Certificate, "CERTIFICATE", certificate)
+	writePEM(t, files.Key, "PRIVATE KEY", private)
+	pool := x509.NewCertPool()
+	parsed, err := x509.ParseCertificate(certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.AddCert(parsed)
+	return pool
+}
+
+func writePEM(t *testing.T, path, block string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: block, Bytes: content}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// handshake connects and returns the name in the certificate that is shown.
+func handshake(t *testing.T, l net.Listener, trusted *x509.CertPool) string {
+	t.Helper()
+	served := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			err = c.(*tls.Conn).HandshakeContext(t.Context())
+		}
+		served <- err
+	}()
+	c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{RootCAs: trusted, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-served; err != nil {
+		t.Fatal(err)
+	}
+	state := c.ConnectionState()
+	if state.NegotiatedProtocol != "h2" {
+		t.Errorf("protocol is %q, want h2", state.NegotiatedProtocol)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return state.PeerCertificates[0].Subject.CommonName
+}
+
+func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
+	folder := t.TempDir()
+	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
+	trusted := certify(t, files, "first")
+	l, err := Address(t.Context(), "127.0.0.1:0", files, "h2", "http/1.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	if name := handshake(t, l, trusted); name != "first" {
+		t.Errorf("certificate is of %q, want first", name)
+	}
+
+	// While the two files don't fit each other, the one before is shown.
+	key, err := os.ReadFile(files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renewed := certify(t, files, "second, renewed") // another length, whatever the file system's clock does
+	fitting, err := os.ReadFile(files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files.Key, append(key, '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if name := handshake(t, l, trusted); name != "first" {
+		t.Errorf("half renewed: certificate is of %q, want first", name)
+	}
+	if err := os.WriteFile(files.Key, fitting, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if name := handshake(t, l, renewed); name != "second, renewed" {
+		t.Errorf("renewed: certificate is of %q", name)
+	}
+}
+
+func TestCertificateMustBeThereAtStart(t *testing.T) {
+	files := config.TLS{Certificate: "/nowhere/c.pem", Key: "/nowhere/k.pem"}
+	if l, err := Address(t.Context(), "127.0.0.1:0", files); err == nil {
+		t.Errorf("listens on %s without a certificate", l.Addr())
+	}
+}
+
+func TestAddressInUseIsAnErrorThatNamesIt(t *testing.T) {
+	l, err := Address(t.Context(), "127.0.0.1:0", config.TLS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	if _, err := Address(t.Context(), l.Addr().String(), config.TLS{}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
+		t.Errorf("error is %v, must name %s", err, l.Addr())
+	}
+}
+
+func TestTokenIsReadFromItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	for content, want := range map[string]string{
+		"correct-horse-battery\n":        "correct-horse-battery",
+		"  correct-horse-battery \r\n":   "correct-horse-battery",
+		strings.Repeat("x", maxToken):    strings.Repeat("x", maxToken),
+		"too short":                      "",
+		"":                               "",
+		strings.Repeat("x", maxToken+1):  "",
+		"correct horse battery staple":   "",
+		"correct-horse-battery-\x00-bla": "",
+		"correct-hörse-battery":          "",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Token(path)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%.30q: %.30q, %v; want %.30q", content, got, err, want)
+		}
+		if trimmed := strings.TrimSpace(content); err != nil && trimmed != "" && strings.Contains(err.Error(), trimmed) {
+			t.Errorf("%.30q: the error shows the token: %v", content, err)
+		}
+	}
+	if _, err := Token("/nowhere/token"); err == nil {
+		t.Error("a missing file was accepted")
+	}
+}

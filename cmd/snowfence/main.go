@@ -1,0 +1,133 @@
+// Command snowfence hands out unique 64-bit ids that no clock can make repeat,
+// reads ids back, and plans how to divide their bits. Run it without
+// arguments to see its verbs.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/clock"
+)
+
+// program is what the verbs get of the world. Nothing else in this package
+// reads the environment, the clock or the terminal, or ends the process.
+type program struct {
+	environ []string // as os.Environ
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
+	colour  bool // whether stdout shows colours
+	clock   snowfence.Clock
+	zone    *time.Location // for local times
+}
+
+func main() {
+	clk, err := clock.Process(os.Getenv)
+	p := program{
+		environ: os.Environ(),
+		stdin:   os.Stdin,
+		stdout:  os.Stdout,
+		stderr:  os.Stderr,
+		colour:  os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(os.Stdout),
+		clock:   clk,
+		zone:    time.Local,
+	}
+	if err != nil {
+		os.Exit(p.finish(err))
+	}
+	os.Exit(p.main(os.Args[1:]))
+}
+
+// main runs one command line and returns its exit code.
+func (p program) main(args []string) int {
+	// A reader that goes away (| head) is an error of the write, not the end
+	// of the process: what was claimed is still to be released.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := interruptible()
+	defer stop()
+	root := p.commands()
+	root.SetArgs(args)
+	return p.finish(root.ExecuteContext(ctx))
+}
+
+// interruptible returns a context that the first interrupt ends, so that a
+// verb can leave in good order. The second ends the process, also where
+// interrupts were ignored when it began, as in the background of a script.
+func interruptible() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for _, act := range []func(){cancel, func() { os.Exit(exitFailure) }} {
+			select {
+			case <-signals:
+				act()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+// commands is the tree of verbs.
+func (p program) commands() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "snowfence",
+		Short: "Unique 64-bit ids that no clock can make repeat",
+		Long: `Snowfence hands out unique 64-bit ids. A store says which ticks a process may
+stamp, so no two ids are equal, whatever the clocks do.
+
+Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
+5 clock or lease unsafe.`,
+		Example: `  snowfence next                              one id, no daemon needed
+  snowfence serve                             ids over HTTP
+  snowfence decode 1541815603606036480        what an id says
+  snowfence plan --years 69 --workers 1024    which bits to give to what`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cmd.SetOut(p.stderr) // it was not asked for
+			if err := cmd.Help(); err != nil {
+				return err
+			}
+			return reported(exitUsage)
+		},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
+	root.AddCommand(
+		p.serve(),
+		p.next(),
+		p.decode(),
+		p.plan(),
+		p.config(),
+		p.version(),
+		p.completion(),
+	)
+	return root
+}
+
+// isTerminal reports whether a file is a character device, which a pipe and a
+// regular file are not.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

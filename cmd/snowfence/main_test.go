@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"snowfence.example/snowfence"
+)
+
+// The scripts run the program as a process of its own: this test binary under
+// the name snowfence. It differs from the real one in what main reads of the
+// world: the clock stands still at $FROZEN, if that is set, local times are
+// eight hours ahead of UTC, and $COLOUR stands for a terminal.
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"snowfence": func() { os.Exit(scripted().main(os.Args[1:])) },
+	})
+}
+
+func scripted() program {
+	p := program{
+		environ: os.Environ(),
+		stdin:   os.Stdin,
+		stdout:  os.Stdout,
+		stderr:  os.Stderr,
+		colour:  os.Getenv("COLOUR") != "",
+		clock:   snowfence.SystemClock(),
+		zone:    time.FixedZone("", 8*60*60),
+	}
+	if at, err := time.Parse(time.RFC3339, os.Getenv("FROZEN")); err == nil {
+		p.clock = frozen{p.clock, at}
+	}
+	return p
+}
+
+// frozen is a clock whose wall stands still.
+type frozen struct {
+	snowfence.Clock
+	at time.Time
+}
+
+func (f frozen) Wall() time.Time { return f.at }
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
+			running := daemons{}
+			env.Values[daemonsKey{}] = running
+			env.Defer(running.kill)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   exits,
+			"fetch":   fetch,
+			"start":   start,
+			"halt":    halt,
+			"workers": workers,
+		},
+		RequireUniqueNames: true,
+	})
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/fence"
+)
+
+// maxNext is the most ids of one run: they are all in memory before the first
+// is printed.
+const maxNext = 10_000_000
+
+func (p program) next() *cobra.Command {
+	n := 1
+	encoding := decode.Decimal
+	var generator string
+	cmd := &cobra.Command{
+		Use:   "next",
+		Short: "Print new ids, no daemon needed",
+		Long: `Next claims a worker id in the store, mints ids, gives the worker id back and
+prints the ids, in increasing order. It needs no daemon and no configuration,
+and disturbs no daemon on the same store: each has a worker id of its own.
+
+Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
+		Example: `  snowfence next
+  snowfence next -n 10 -o json
+  snowfence next --encoding base62
+  snowfence next --namespace orders --layout twitter`,
+		Args: noArguments,
+	}
+	f := outputFlag(cmd)
+	count := &parsed[int]{value: &n, text: "1", word: "N", parse: func(s string) (int, error) {
+		v, err := strconv.Atoi(s)
+		if err != nil || v < 1 || v > maxNext {
+			return 0, fmt.Errorf("must be a number from 1 to %d", maxNext)
+		}
+		return v, nil
+	}}
+	cmd.Flags().VarP(count, "count", "n", "how many ids")
+	cmd.Flags().Var(choiceOf(&encoding, decode.EncodingNames()...), "encoding", "encoding of the ids: "+join(decode.EncodingNames(), ", "))
+	completeFlag(cmd, "encoding", strings.Split(join(decode.EncodingNames(), " "), " ")...)
+	cmd.Flags().Var(textFlag(&generator, "NAME"), "generator", "generator of the configuration (default: the one named default, or the only one)")
+	s := settingFlags(cmd, "store", "namespace", "layout", "data")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := s.load(p)
+		if err != nil {
+			return err
+		}
+		g, err := chooseGenerator(c, generator)
+		if err != nil {
+			return usage(cmd, err)
+		}
+		ids, err := p.mint(cmd.Context(), c, g, n)
+		if err != nil {
+			return err
+		}
+		return p.printIDs(*f, encoding, g.Layout, ids)
+	}
+	return cmd
+}
+
+// chooseGenerator finds a generator by name; without a name, the default one
+// or the only one there is.
+func chooseGenerator(c config.Config, name string) (config.Generator, error) {
+	names := c.Names()
+	switch {
+	case name != "":
+	case len(names) == 1:
+		name = names[0]
+	default:
+		name = config.DefaultGenerator
+	}
+	g, ok := c.Generators[name]
+	switch {
+	case !ok:
+		return g, fmt.Errorf("generator %q is not configured; there are %s", name, strings.Join(names, ", "))
+	case g.Kind != config.KindSnowflake:
+		return g, fmt.Errorf("generator %q is of the kind %s, which needs its daemon", name, g.Kind)
+	}
+	return g, nil
+}
+
+// mint claims a worker id, mints n ids and gives the worker id back. The ids
+// are good even if giving back fails, which is only noted: the worker id then
+// rests until its window ends.
+func (p program) mint(ctx context.Context, c config.Config, g config.Generator, n int) ([]snowfence.ID, error) {
+	s, err := engine.Open(ctx, c.Store)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	defer func() {
+		if closeErr := s.Close(); closeErr != nil {
+			p.note("warning: close store: %s", message(closeErr))
+		}
+	}()
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // it is for people only
+	}
+	f := g.Fence()
+	f.Store = s
+	f.Process = fence.Process{Host: host, PID: os.Getpid(), Version: thisBuild().Version, Started: p.clock.Wall()}
+	f.Clock = p.clock
+	holder, err := fence.Open(ctx, f)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	defer func() {
+		// Also after an interrupt: giving back is worth a moment.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if closeErr := holder.Close(ctx); closeErr != nil {
+			p.note("warning: %s", message(closeErr))
+		}
+	}()
+	ids := make([]snowfence.ID, n)
+	for chunk := range slices.Chunk(ids, chunkSize(g)) {
+		if err := holder.Fill(ctx, chunk); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// chunkSize is how many ids are asked for at a time: what a worker can mint in
+// a quarter of the time that a call may wait.
+func chunkSize(g config.Generator) int {
+	wait := g.Policy.WithDefaults(g.Layout).MaxWait.Seconds()
+	return int(min(max(g.Layout.RatePerWorker()*wait/4, 1), 1<<16))
+}
+
+// printIDs prints ids, in a table with what they say.
+func (p program) printIDs(f form, e decode.Encoding, l snowfence.Layout, ids []snowfence.ID) error {
+	switch f {
+	case jsonForm:
+		texts := make([]string, len(ids))
+		for i, id := range ids {
+			texts[i] = e.Text(id)
+		}
+		return p.printJSON(struct {
+			IDs []string `json:"ids"`
+		}{texts})
+	case tableForm:
+		rows := make([][]string, len(ids))
+		for i, id := range ids {
+			r, err := decode.Decode(id, l)
+			if err != nil {
+				return err
+			}
+			rows[i] = decoded{Document: r.Document()}.row()
+			rows[i][0] = e.Text(id)
+		}
+		return p.print(table(decodeColumns(), rows))
+	default:
+		var b strings.Builder
+		for _, id := range ids {
+			b.WriteString(e.Text(id) + "\n")
+		}
+		return p.print(b.String())
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+// This file is how the program talks. The rules are:
+//
+//   - What was asked for is data and goes to standard output, in the form that
+//     -o names: text for people, json for programs, table for both.
+//   - Everything else goes to standard error, with "snowfence: " in front, no
+//     capital at its start and no full stop at its end. A hint follows on a
+//     line of its own.
+//   - A verb that fails prints no data, except that decode prints the ids that
+//     it could decode, and plan its answer when the answer is no.
+//   - JSON is one value a line. Ids in it are strings. Its keys are stable.
+//   - Text and tables fit 80 columns and may change; only text has colour, and
+//     only on a terminal without NO_COLOR.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// form is how data is printed.
+type form string
+
+const (
+	textForm  form = "text"
+	jsonForm  form = "json"
+	tableForm form = "table"
+)
+
+// outputFlag adds -o to a verb.
+func outputFlag(cmd *cobra.Command) *form {
+	f := textForm
+	cmd.Flags().VarP(choiceOf(&f, textForm, jsonForm, tableForm), "output", "o", "form of the output: text, json or table")
+	completeFlag(cmd, "output", string(textForm), string(jsonForm), string(tableForm))
+	return &f
+}
+
+// print writes data.
+func (p program) print(text string) error {
+	_, err := io.WriteString(p.stdout, text)
+	return err
+}
+
+// printJSON writes one value on one line.
+func (p program) printJSON(v any) error {
+	encoder := json.NewEncoder(p.stdout)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+// note tells people something that is not data.
+func (p program) note(format string, args ...any) {
+	p.say(fmt.Sprintf(format, args...))
+}
+
+// say writes lines to standard error. That it could not be written is nothing
+// that could be told.
+func (p program) say(text string) {
+	for line := range strings.Lines(text) {
+		_, _ = fmt.Fprintf(p.stderr, "snowfence: %s\n", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// column is a column of a table.
+type column struct {
+	name   string
+	number bool // aligned at its right
+}
+
+// table lays out rows under a header.
+func table(columns []column, rows [][]string) string {
+	header := make([]string, len(columns))
+	widths := make([]int, len(columns))
+	for i, c := range columns {
+		header[i] = strings.ToUpper(c.name)
+	}
+	rows = slices.Insert(slices.Clone(rows), 0, header)
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if columns[i].number {
+				line.WriteString(padding + cell + "  ")
+			} else {
+				line.WriteString(cell + padding + "  ")
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// indent sets every line of a text in from the left.
+func indent(text, by string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(by + line)
+	}
+	return b.String()
+}
+
+// paint colours a text as the kind of field of an id that it belongs to.
+func (p program) paint(kind, text string) string {
+	code := ""
+	switch kind {
+	case "unused":
+		code = "90" // bright black
+	case "time":
+		code = "36" // cyan
+	case "datacenter":
+		code = "33" // yellow
+	case "worker":
+		code = "35" // magenta
+	case "sequence":
+		code = "32" // green
+	}
+	if !p.colour || code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
+)
+
+// defaultWorkers is how many workers a plan is made for that names none.
+const defaultWorkers = 1024
+
+func (p program) plan() *cobra.Command {
+	var asked plan.Requirements
+	var layout snowfence.Layout
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Divide an id's bits, or check what is claimed of a layout",
+		Long: `Plan offers the layouts that meet requirements, best first, with how long they
+last and how much they hold. What cannot fit is refused, with the requirements
+of which lowering one alone is enough, and to what.
+
+With --layout the requirements are claims: each is answered with the real
+number, even for a layout that cannot exist, and if one is false, plan offers
+what fits. Exit code 1 means that the answer is no.
+
+Rates: --rate is what all workers mint together, the load spread evenly;
+--worker-rate is what any one of them must manage; --burst is how many ids one
+worker must be able to mint within one tick.`,
+		Example: `  snowfence plan --years 69 --workers 1024 --rate 4M
+  snowfence plan --workers 8 --bits 53               exact as JavaScript numbers
+  snowfence plan --layout baidu
+  snowfence plan --layout 'ms 37 + server 20 + sequence 16' --years 93
+  snowfence plan --layout twitter --burst 1024 --years 69`,
+		Args: noArguments,
+	}
+	f := outputFlag(cmd)
+	flags := cmd.Flags()
+	number := func(name, help string, value *float64, text string) {
+		flags.Var(&parsed[float64]{value: value, text: text, word: "N", parse: plan.ParseQuantity}, name, help)
+	}
+	whole := func(name, help string, value *int64, text string) {
+		flags.Var(&parsed[int64]{value: value, text: text, word: "N", parse: plan.ParseCount}, name, help)
+	}
+	flags.SortFlags = false
+	number("years", "life from the epoch on, in years", &asked.Years, strconv.Itoa(plan.CustomaryYears))
+	whole("workers", "how many worker ids", &asked.Workers, strconv.Itoa(defaultWorkers))
+	number("rate", "ids a second of all workers together", &asked.Rate, "")
+	number("worker-rate", "ids a second of any one worker", &asked.WorkerRate, "")
+	whole("burst", "ids of one worker within one tick", &asked.Burst, "")
+	flags.Var(&parsed[int]{value: &asked.Bits, text: strconv.Itoa(plan.MaxBits), word: "N", parse: parseBits}, "bits", "most bits of an id; 53 for JavaScript numbers")
+	given := &parsed[snowfence.Layout]{value: &layout, word: "SPEC", parse: plan.ParseDraft}
+	flags.Var(given, "layout", "layout to check: a preset's name or a text form, also of one that does not fit")
+	completeFlag(cmd, "layout", presetNames()...)
+
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := asked.Validate(); err != nil {
+			return usage(cmd, err)
+		}
+		if given.text != "" {
+			return p.planCheck(*f, layout, asked)
+		}
+		if asked.Years == 0 {
+			asked.Years = plan.CustomaryYears
+		}
+		if asked.Workers == 0 {
+			asked.Workers = defaultWorkers
+		}
+		return p.planOffer(*f, asked)
+	}
+	return cmd
+}
+
+// parseBits reads the width of an id.
+func parseBits(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < plan.MinBits || n > plan.MaxBits {
+		return 0, fmt.Errorf("must be a number from %d to %d", plan.MinBits, plan.MaxBits)
+	}
+	return n, nil
+}
+
+// planOffer answers requirements.
+func (p program) planOffer(f form, asked plan.Requirements) error {
+	offer, err := plan.For(asked, snowfence.DefaultLayout().Epoch)
+	if err != nil {
+		return err
+	}
+	switch f {
+	case jsonForm:
+		err = p.printJSON(struct {
+			Asked plan.Requirements `json:"asked"`
+			plan.Offer
+		}{asked, offer})
+	case tableForm:
+		err = p.print(offerTable(offer))
+	default:
+		err = p.print("asked: " + askedText(asked) + "\n\n" + offerText(asked, offer))
+	}
+	if err == nil && len(offer.Options) == 0 {
+		p.note("no layout fits: %s", offer.Problem)
+		return reported(exitFailure)
+	}
+	return err
+}
+
+// planCheck answers claims.
+func (p program) planCheck(f form, l snowfence.Layout, claimed plan.Requirements) error {
+	a, err := plan.Check(l, claimed, p.clock.Wall())
+	if err != nil {
+		return err
+	}
+	switch f {
+	case jsonForm:
+		err = p.printJSON(struct {
+			Asked plan.Requirements `json:"asked"`
+			plan.Assessment
+		}{claimed, a})
+	case tableForm:
+		err = p.print(claimTable(a))
+	default:
+		err = p.print(checkText(l, claimed, a))
+	}
+	if err == nil && !a.Holds() {
+		p.note("%s: %s", a.Widths, refusal(a))
+		return reported(exitFailure)
+	}
+	return err
+}
+
+// refusal is why a layout does not hold, in a line.
+func refusal(a plan.Assessment) string {
+	if a.Problem != "" {
+		return a.Problem
+	}
+	wrong := 0
+	for _, c := range a.Claims {
+		if !c.Holds {
+			wrong++
+		}
+	}
+	return fmt.Sprintf("%d of %d claims are false", wrong, len(a.Claims))
+}
+
+// askedText lists requirements.
+func askedText(r plan.Requirements) string {
+	parts := []string{plan.Years(r.Years) + " years", plan.Count(r.Workers) + " workers"}
+	if r.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("%s ids/s in all (%s each)", plan.Quantity(r.Rate), plan.Quantity(r.Rate/float64(r.Workers))))
+	}
+	if r.WorkerRate > 0 {
+		parts = append(parts, plan.Quantity(r.WorkerRate)+" ids/s of any worker")
+	}
+	if r.Burst > 0 {
+		parts = append(parts, plan.Count(r.Burst)+" ids in a tick")
+	}
+	if r.Bits > 0 {
+		parts = append(parts, strconv.Itoa(r.Bits)+" bits")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// offerText is what fits, what nearly does, or what would have to give.
+func offerText(asked plan.Requirements, o plan.Offer) string {
+	var b strings.Builder
+	if len(o.Options) == 0 {
+		fmt.Fprintf(&b, "nothing fits: %s\n", o.Problem)
+		if len(o.Relax) == 0 {
+			b.WriteString("\nlowering one requirement alone is not enough\n")
+		} else {
+			b.WriteString("\nany one of these is enough:\n")
+		}
+		for _, r := range o.Relax {
+			fmt.Fprintf(&b, "  %s\n", r.Text)
+		}
+	} else {
+		b.WriteString(optionTable(o.Options) + "\n" + reasons(o.Options))
+	}
+	if len(o.Near) > 0 {
+		fmt.Fprintf(&b, "\nclose, if a little less than %s years will do:\n\n", plan.Years(asked.Years))
+		b.WriteString(optionTable(o.Near) + "\n" + reasons(o.Near))
+	}
+	return b.String()
+}
+
+// reasons says why each option stands where it does, and how to use it.
+func reasons(options []plan.Option) string {
+	var b strings.Builder
+	for i, o := range options {
+		fmt.Fprintf(&b, "%d  %s\n   --layout %s\n", i+1, o.Why, o.Layout)
+	}
+	return b.String()
+}
+
+// optionTable is a line for each option, numbered.
+func optionTable(options []plan.Option) string {
+	columns := []column{
+		{"", true}, {"layout", false}, {"years", true}, {"workers", true},
+		{"ids/tick", true}, {"ids/s each", true}, {"in all", true},
+	}
+	rows := make([][]string, len(options))
+	for i, o := range options {
+		rows[i] = []string{
+			strconv.Itoa(i + 1), o.Widths, plan.Years(o.Years), plan.Count(o.Workers),
+			plan.Count(o.PerTick), plan.Quantity(o.WorkerRate), plan.Quantity(o.Rate),
+		}
+	}
+	return table(columns, rows)
+}
+
+// offerTable is the bare table: options, or else relaxations.
+func offerTable(o plan.Offer) string {
+	if len(o.Options) > 0 {
+		return optionTable(o.Options)
+	}
+	rows := make([][]string, len(o.Relax))
+	for i, r := range o.Relax {
+		rows[i] = []string{r.Requirement, plan.Quantity(r.From), r.Text}
+	}
+	return table([]column{{"relax", false}, {"asked", true}, {"to", false}}, rows)
+}
+
+// claimTable is the layout itself and a line for each claim.
+func claimTable(a plan.Assessment) string {
+	rows := [][]string{{"layout", strconv.FormatBool(a.Problem == ""), a.Widths + refusalAfter(a)}}
+	for _, c := range a.Claims {
+		rows = append(rows, []string{c.Requirement, strconv.FormatBool(c.Holds), c.Answer})
+	}
+	return table([]column{{"claim", false}, {"true", false}, {"answer", false}}, rows)
+}
+
+// refusalAfter is what follows a layout that cannot be used.
+func refusalAfter(a plan.Assessment) string {
+	if a.Problem == "" {
+		return ""
+	}
+	return ": " + a.Problem
+}
+
+// checkText is the measure of a layout, the answers, and what fits instead.
+func checkText(l snowfence.Layout, claimed plan.Requirements, a plan.Assessment) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, epoch %s\n", a.Widths, l.Epoch.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
+	if a.Problem != "" {
+		fmt.Fprintf(&b, "refused: %s\n", a.Problem)
+	}
+	life := plan.Years(a.Years) + " years"
+	if !a.Horizon.IsZero() {
+		life += ", until " + a.Horizon.Format("2006-01-02")
+	}
+	fmt.Fprintf(&b, "\n  bits       %d\n  lasts      %s\n  workers    %s\n  ids/tick   %s of a worker; a tick is %s\n  ids/s      %s of a worker, %s in all\n",
+		a.Bits, life, plan.Count(a.Workers), plan.Count(a.PerTick), l.Unit, plan.Quantity(a.WorkerRate), plan.Quantity(a.Rate))
+	if len(a.Claims) > 0 {
+		b.WriteString("\n")
+	}
+	for _, c := range a.Claims {
+		fmt.Fprintf(&b, "%-5v  %s\n", c.Holds, c.Answer)
+	}
+	if a.Offer == nil {
+		return b.String()
+	}
+	need := claimed
+	if need.Workers == 0 {
+		need.Workers = a.Workers
+	}
+	if need.Years == 0 {
+		need.Years = plan.CustomaryYears
+	}
+	fmt.Fprintf(&b, "\nwhat fits for %s:\n\n%s", askedText(need), offerText(need, *a.Offer))
+	return b.String()
+}

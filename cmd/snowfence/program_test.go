@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/fence"
+)
+
+// inTest is a program of a test's own: its store is in a folder of the test,
+// and what it prints is kept.
+func inTest(t *testing.T) (p program, stdout, stderr *strings.Builder) {
+	t.Helper()
+	stdout, stderr = &strings.Builder{}, &strings.Builder{}
+	return program{
+		environ: []string{"XDG_STATE_HOME=" + t.TempDir()},
+		stdin:   strings.NewReader(""),
+		stdout:  stdout,
+		stderr:  stderr,
+		clock:   snowfence.SystemClock(),
+		zone:    time.UTC,
+	}, stdout, stderr
+}
+
+// run is one command line within this process.
+func (p program) run(ctx context.Context, args ...string) int {
+	root := p.commands()
+	root.SetArgs(args)
+	return p.finish(root.ExecuteContext(ctx))
+}
+
+func TestErrorsEndInTheirExitCode(t *testing.T) {
+	wrap := func(err error) error { return fmt.Errorf("some verb: %w", err) }
+	for _, x := range []struct {
+		err  error
+		want int
+	}{
+		{nil, exitOK},
+		{errors.New("anything"), exitFailure},
+		{io.ErrShortWrite, exitFailure},
+		{context.Canceled, exitFailure},
+		{&unavailableError{context.Canceled}, exitFailure},
+		{reported(exitInvalidID), exitInvalidID},
+		{&usageError{"snowfence next", errors.New("unknown flag")}, exitUsage},
+		{errors.Join(&config.Error{Key: "htpp"}, &config.Error{Key: "http"}), exitUsage},
+		{snowfence.ErrInvalidLayout, exitUsage},
+		{&fence.LayoutMismatchError{}, exitUsage},
+		{snowfence.ErrInvalidID, exitInvalidID},
+		{&unavailableError{errors.New("permission denied")}, exitUnavailable},
+		{fence.ErrNoWorker, exitUnavailable},
+		{&fence.HeldError{}, exitUnavailable},
+		{&fence.ExhaustedError{}, exitUnavailable},
+		{&fence.UnavailableError{Reason: errors.New("no answer")}, exitUnavailable},
+		{&snowfence.WaitError{Reason: snowfence.ErrSaturated}, exitUnavailable},
+		{&snowfence.WaitError{Reason: snowfence.ErrClockBehind}, exitUnsafe},
+		{snowfence.ErrBeforeEpoch, exitUnsafe},
+		{snowfence.ErrPastHorizon, exitUnsafe},
+		{snowfence.ErrWindowEnded, exitUnsafe},
+		{snowfence.ErrRevoked, exitUnsafe},
+		{snowfence.ErrClockStepped, exitUnsafe},
+		{&fence.ClockError{Offset: time.Hour}, exitUnsafe},
+		{fence.ErrLost, exitUnsafe},
+		{fence.ErrNamespaceReplaced, exitUnsafe},
+		// What is unsafe stays so, whoever reports it.
+		{&unavailableError{&fence.ClockError{}}, exitUnsafe},
+		{&fence.UnavailableError{Reason: &fence.ClockError{}}, exitUnsafe},
+	} {
+		if x.err != nil {
+			x.err = wrap(x.err)
+		}
+		if got := exitCode(x.err); got != x.want {
+			t.Errorf("%T %v: exit code %d, want %d", errors.Unwrap(x.err), x.err, got, x.want)
+		}
+	}
+}
+
+// walk visits every command that users see.
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			walk(sub, visit)
+		}
+	}
+}
+
+func TestEveryVerbExplainsItself(t *testing.T) {
+	p, _, _ := inTest(t)
+	seen := map[string]bool{}
+	walk(p.commands(), func(cmd *cobra.Command) {
+		seen[cmd.CommandPath()] = true
+		if cmd.Short == "" || cmd.Example == "" || cmd.Args == nil {
+			t.Errorf("%s lacks a short text, examples or a rule for its arguments", cmd.CommandPath())
+		}
+		for line := range strings.Lines(cmd.Long + "\n" + cmd.Example) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), n, line)
+			}
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" || f.Value.Type() == "" {
+				t.Errorf("%s --%s lacks a text or the word of its value", cmd.CommandPath(), f.Name)
+			}
+		})
+	})
+	for _, verb := range []string{"serve", "next", "decode", "plan", "config check", "config print", "version", "completion"} {
+		if !seen["snowfence "+verb] {
+			t.Errorf("there is no verb %s", verb)
+		}
+	}
+}
+
+func TestServeHasAFlagForEveryKeyThatNamesOne(t *testing.T) {
+	p, _, _ := inTest(t)
+	serve, _, err := p.commands().Find([]string{"serve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range config.Keys() {
+		if key.Flag == "" {
+			continue
+		}
+		f := serve.Flags().Lookup(key.Flag)
+		if f == nil {
+			t.Errorf("--%s is missing", key.Flag)
+		} else if isSwitch := f.Value.Type() == "bool"; isSwitch != (key.Flag == "insecure") {
+			t.Errorf("--%s: a switch: %v", key.Flag, isSwitch)
+		}
+	}
+}
+
+func TestFirstInterruptEndsTheContext(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		ctx, stop := interruptible()
+		if err := syscall.Kill(syscall.Getpid(), s); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		stop()
+	}
+}
+
+func TestInterruptedNextPrintsNothingAndGivesItsWorkerIDBack(t *testing.T) {
+	p, stdout, stderr := inTest(t)
+	// The only worker id of this layout is claimed, or about to be, when the
+	// interrupt comes: at the first wait.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	system := p.clock
+	p.clock = waiting{system, cancel}
+	args := []string{"next", "--layout", "ms41-seq1", "-n", "1000000"}
+	if code := p.run(ctx, args...); code != exitFailure {
+		t.Errorf("exit code %d, want %d", code, exitFailure)
+	}
+	if stdout.String() != "" || stderr.String() != "snowfence: interrupted\n" {
+		t.Errorf("printed %q and said %q", stdout, stderr)
+	}
+	p.clock = system
+	if code := p.run(context.Background(), "next", "--layout", "ms41-seq1"); code != exitOK {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// waiting is a clock that tells of the first wait.
+type waiting struct {
+	snowfence.Clock
+	waits func()
+}
+
+func (w waiting) After(d time.Duration) (<-chan time.Time, func() bool) {
+	w.waits()
+	return w.Clock.After(d)
+}
+
+func TestNextMintsMoreThanOneCallMay(t *testing.T) {
+	leaf := filepath.Join(t.TempDir(), "leaf.yaml")
+	if err := os.WriteFile(leaf, []byte("generators: {default: {preset: leaf}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		n    int
+		args []string
+	}{
+		{30_000, []string{"--layout", "sonyflake-v2"}}, // 25,600 ids a second, and calls wait for one
+		{100_000, []string{"--config", leaf}},          // 4,096,000 ids a second, and calls wait for 10 ms
+	} {
+		p, stdout, stderr := inTest(t)
+		if code := p.run(context.Background(), append([]string{"next", "-n", fmt.Sprint(x.n)}, x.args...)...); code != exitOK {
+			t.Errorf("%v: exit code %d: %s", x.args, code, stderr)
+			continue
+		}
+		last, count := snowfence.ID(-1), 0
+		for line := range strings.Lines(stdout.String()) {
+			id, err := snowfence.Parse(strings.TrimSuffix(line, "\n"))
+			if err != nil || id <= last {
+				t.Fatalf("%v: id %s after %s: %v", x.args, id, last, err)
+			}
+			last, count = id, count+1
+		}
+		if count != x.n {
+			t.Errorf("%v: %d ids, want %d", x.args, count, x.n)
+		}
+	}
+}
+
+// broken is a standard output that fails.
+type broken struct{ err error }
+
+func (b broken) Write([]byte) (int, error) { return 0, b.err }
+
+func TestOutputThatFailsIsAFailure(t *testing.T) {
+	for _, x := range []struct {
+		err  error
+		says string
+	}{
+		{syscall.EPIPE, ""}, // the reader had enough
+		{syscall.ENOSPC, "snowfence: no space left on device\n"},
+	} {
+		for _, args := range [][]string{
+			{"version"}, {"version", "-o", "json"}, {"decode", "7"}, {"decode", "7", "-o", "table"}, {"plan"},
+			{"plan", "--layout", "baidu"}, {"config", "check"}, {"config", "print"}, {"next"}, {"completion", "bash"},
+		} {
+			p, _, stderr := inTest(t)
+			p.stdout = broken{x.err}
+			if code := p.run(context.Background(), args...); code != exitFailure || stderr.String() != x.says {
+				t.Errorf("%v to %v: exit code %d, said %q, want %q", args, x.err, code, stderr, x.says)
+			}
+		}
+	}
+}
+
+func TestLogForProgramsHasNothingElseBesideIt(t *testing.T) {
+	p, _, stderr := inTest(t)
+	c := config.Default()
+	c.Log.Format = jsonLog
+	d := p.daemon(c)
+	d.Listening(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7600})
+	var entry struct{ Msg, URL string }
+	if err := json.Unmarshal([]byte(stderr.String()), &entry); err != nil || entry.Msg != "listening" || entry.URL != "http://127.0.0.1:7600" {
+		t.Errorf("said %q: %+v, %v", stderr, entry, err)
+	}
+	if d.Serving != nil {
+		t.Error("would be told in words that it serves")
+	}
+}
+
+func TestVersionIsWhatTheToolchainStored(t *testing.T) {
+	stored := &debug.BuildInfo{
+		Main: debug.Module{Version: "v1.2.3"},
+		Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: "0123abcd"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"},
+		},
+	}
+	b := buildOf(stored)
+	if b.Version != "v1.2.3" || b.Revision != "0123abcd" || b.Time != "2026-01-02T03:04:05Z" || !b.Modified {
+		t.Errorf("got %+v", b)
+	}
+	if !strings.HasPrefix(b.String(), "snowfence v1.2.3 0123abcd modified go1.") {
+		t.Errorf("got %q", b)
+	}
+	for _, info := range []*debug.BuildInfo{nil, {}, {Main: debug.Module{Version: "(devel)"}}} {
+		if b := buildOf(info); b.Version != "devel" || b.Revision != "" || b.Go == "" || b.Platform == "" {
+			t.Errorf("got %+v", b)
+		}
+	}
+}
+
+func TestTablesAlign(t *testing.T) {
+	got := table([]column{{"id", true}, {"what", false}, {"n", true}}, [][]string{{"7", "µs", "1,000"}, {"1000", "milliseconds", "1"}})
+	want := "  ID  WHAT              N\n   7  µs            1,000\n1000  milliseconds      1\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"snowfence.example/snowfence"
+)
+
+// This file has the commands that the scripts of testdata/script use beside
+// those of testscript.
+
+// exits runs a command and compares its exit code: exits 2 snowfence bogus.
+func exits(ts *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE command [argument...]")
+	}
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) {
+			ts.Fatalf("run: %v", err)
+		}
+		code = ended.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// fetch is a small curl: fetch METHOD URL.
+func fetch(ts *testscript.TestScript, negated bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: fetch METHOD URL")
+	}
+	request, err := http.NewRequest(args[0], args[1], nil)
+	ts.Check(err)
+	response, err := http.DefaultClient.Do(request)
+	ts.Check(err)
+	_, err = io.Copy(ts.Stdout(), response.Body)
+	ts.Check(err)
+	ts.Check(response.Body.Close())
+	if (response.StatusCode == http.StatusOK) == negated {
+		ts.Fatalf("status %s", response.Status)
+	}
+}
+
+// daemons are the running ones of a script, by name.
+type daemons map[string]*running
+
+type running struct {
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when standard error was read to its end
+	lines *strings.Builder
+}
+
+// daemonsKey is where a script keeps its daemons.
+type daemonsKey struct{}
+
+func daemonsOf(ts *testscript.TestScript) daemons { return ts.Value(daemonsKey{}).(daemons) }
+
+// kill ends what is still running when a script ends.
+func (d daemons) kill() {
+	for _, r := range d {
+		_ = r.cmd.Process.Kill()
+		<-r.ended
+		_ = r.cmd.Wait()
+	}
+}
+
+// command is the program with the environment that daemons need.
+func command(ts *testscript.TestScript, args ...string) *exec.Cmd {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GOCOVERDIR"} {
+		if value := ts.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	bin, _, _ := strings.Cut(ts.Getenv("PATH"), string(filepath.ListSeparator))
+	cmd := exec.Command(filepath.Join(bin, "snowfence"), args...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), env
+	return cmd
+}
+
+// start runs a daemon until it says that it is ready: start NAME arguments of
+// serve. Its URL is then in the variable NAME, the address in NAME_address.
+func start(ts *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) == 0 {
+		ts.Fatalf("usage: start NAME [argument of serve...]")
+	}
+	cmd := command(ts, append([]string{"serve"}, args[1:]...)...)
+	stderr, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	r := &running{cmd: cmd, ended: make(chan struct{}), lines: &strings.Builder{}}
+	daemonsOf(ts)[args[0]] = r
+	ready := make(chan string, 1)
+	go r.watch(stderr, ready)
+	select {
+	case url := <-ready:
+		ts.Setenv(args[0], url)
+		ts.Setenv(args[0]+"_address", strings.TrimPrefix(url, "http://"))
+	case <-r.ended:
+		_ = cmd.Wait()
+		ts.Fatalf("the daemon ended: %s", r.lines)
+	}
+}
+
+// watch reads what the daemon says.
+func (r *running) watch(stderr io.Reader, ready chan<- string) {
+	defer close(r.ended)
+	url := ""
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		line := lines.Text()
+		r.lines.WriteString(line + "\n")
+		if _, after, ok := strings.Cut(line, "snowfence: listening on "); ok {
+			url = after
+		}
+		if line == "snowfence: ready" {
+			ready <- url
+		}
+	}
+}
+
+// halt ends a daemon by a signal and checks that it leaves in good order. What
+// it said is in the file NAME.log.
+func halt(ts *testscript.TestScript, negated bool, args []string) {
+	signals := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt, "KILL": os.Kill}
+	if negated || len(args) != 2 || signals[args[1]] == nil {
+		ts.Fatalf("usage: halt NAME TERM|INT|KILL")
+	}
+	r := daemonsOf(ts)[args[0]]
+	if r == nil {
+		ts.Fatalf("%s is not running", args[0])
+	}
+	delete(daemonsOf(ts), args[0])
+	ts.Check(r.cmd.Process.Signal(signals[args[1]]))
+	<-r.ended
+	err := r.cmd.Wait()
+	ts.Logf("%s", r.lines)
+	if err != nil && args[1] != "KILL" {
+		ts.Fatalf("after SIG%s: %v", args[1], err)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".log"), []byte(r.lines.String()), 0o600))
+}
+
+// workers checks that the first ids of two files have different worker ids, or
+// with ! the same: workers LAYOUT FILE FILE.
+func workers(ts *testscript.TestScript, negated bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: workers LAYOUT FILE FILE")
+	}
+	l, err := snowfence.ParseLayout(args[0])
+	ts.Check(err)
+	var found []int64
+	for _, file := range args[1:] {
+		first, _, _ := strings.Cut(ts.ReadFile(file), "\n")
+		id, err := snowfence.Parse(first)
+		ts.Check(err)
+		parts, err := l.Decompose(id)
+		ts.Check(err)
+		found = append(found, parts.Worker)
+	}
+	if (found[0] == found[1]) != negated {
+		ts.Fatalf("worker ids %d", found)
+	}
+}

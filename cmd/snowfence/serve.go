@@ -1,0 +1,79 @@
+package main
+
+import (
+	"log/slog"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/cmd/snowfence/daemon"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+func (p program) serve() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Hand out ids over HTTP",
+		Long: `Serve runs the daemon. It needs no configuration: ids come from one generator
+named "default", fenced by a store in the state directory, at 127.0.0.1:7600.
+
+An interrupt or SIGTERM lets requests under way end and gives the worker ids
+back; a second one ends the process at once, which is as safe, but lets the
+worker ids rest until their windows end.
+
+Every setting can also stand in a configuration file or in a variable:
+'snowfence config print' lists them all, with where each came from.`,
+		Example: `  snowfence serve
+  curl -X POST 'http://127.0.0.1:7600/v1/generators/default/ids?count=3'
+  snowfence serve --http 127.0.0.1:8080 --data /var/lib/snowfence
+  snowfence serve --config /etc/snowfence.yaml --log-format json`,
+		Args: noArguments,
+	}
+	s := settingFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := s.load(p)
+		if err != nil {
+			return err
+		}
+		err = daemon.Run(cmd.Context(), p.daemon(c))
+		if cmd.Context().Err() != nil {
+			return err // of an end that was asked for
+		}
+		return unavailable(err)
+	}
+	return cmd
+}
+
+// daemon is the configuration of a daemon that says where it listens and when
+// it is ready: in words, unless the log is for programs.
+func (p program) daemon(c config.Config) daemon.Config {
+	scheme := "http"
+	if c.TLS.Certificate != "" {
+		scheme = "https"
+	}
+	d := daemon.Config{
+		Settings:  c,
+		Clock:     p.clock,
+		Logger:    p.logger(c.Log),
+		Version:   thisBuild().Version,
+		Listening: func(http net.Addr) { p.note("listening on %s://%s", scheme, http) },
+		Serving:   func() { p.note("ready") },
+	}
+	if c.Log.Format == jsonLog {
+		d.Listening = func(http net.Addr) { d.Logger.Info("listening", "url", scheme+"://"+http.String()) }
+		d.Serving = nil // the daemon logs that itself
+	}
+	return d
+}
+
+// jsonLog is the format of a log for programs.
+const jsonLog = "json"
+
+// logger writes to standard error in the form that is configured.
+func (p program) logger(c config.Log) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.Level}
+	if c.Format == jsonLog {
+		return slog.New(slog.NewJSONHandler(p.stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(p.stderr, options))
+}
