@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/snowflake"
+
+	"snowfence.example/snowfence"
+)
+
+// contender is one way to make ids, by one goroutine or two.
+type contender struct {
+	name    string
+	workers int
+	batch   int     // ids a call
+	peer    int     // index of the contender that the ratio refers to
+	goal    float64 // the ratio aimed at; 0 for a peer
+	make    func() (run func(n int) error, stop func(), err error)
+}
+
+// speed measures what an id costs when nothing has to be waited for.
+func speed(rounds int, each time.Duration) error {
+	contenders := []contender{
+		{name: "bwmarrin, one goroutine", workers: 1, batch: 1, peer: 0, make: bwmarrin},
+		{name: "bwmarrin, two goroutines", workers: 2, batch: 1, peer: 1, make: bwmarrin},
+		{name: "Next, one goroutine", workers: 1, batch: 1, peer: 0, goal: 1.0, make: next(false)},
+		{name: "Next, two goroutines", workers: 2, batch: 1, peer: 1, goal: 0.55, make: next(false)},
+		{name: "Fill of 64", workers: 1, batch: 64, peer: 0, goal: 0.03, make: fill(64)},
+		{name: "Fill of 1,000", workers: 1, batch: 1000, peer: 0, goal: 0.015, make: fill(1000)},
+		{name: "Next, cached clock, one", workers: 1, batch: 1, peer: 0, goal: 0.25, make: next(true)},
+		{name: "Next, cached clock, two", workers: 2, batch: 1, peer: 1, goal: 0.3, make: next(true)},
+	}
+	fmt.Printf("\n# Cost of an id, ns (%d interleaved rounds of %s)\n\n", rounds, each)
+	runs := make([][]float64, len(contenders))
+	for range rounds {
+		for i, c := range contenders {
+			ns, err := c.measure(each)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			runs[i] = append(runs[i], ns)
+		}
+	}
+	for i, c := range contenders {
+		fmt.Printf("%-26s", c.name)
+		for _, ns := range runs[i] {
+			fmt.Printf(" %7.2f", ns)
+		}
+		fmt.Println()
+	}
+	fmt.Printf("\n%-26s %9s %9s %9s\n", "median", "ns an id", "ratio", "at most")
+	for i, c := range contenders {
+		ns := median(runs[i])
+		if c.goal == 0 {
+			fmt.Printf("%-26s %9.2f %9s %9s\n", c.name, ns, "1", "")
+			continue
+		}
+		ratio := ns / median(runs[c.peer])
+		fmt.Printf("%-26s %9.2f %9.3f %9.3f%s\n", c.name, ns, ratio, c.goal, verdict(ratio <= c.goal))
+	}
+	return nil
+}
+
+// measure returns the nanoseconds an id costs: of wall time, all workers
+// together.
+func (c contender) measure(each time.Duration) (float64, error) {
+	run, stop, err := c.make()
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	const warm = 20_000
+	if err := run(warm/c.batch + 1); err != nil {
+		return 0, err
+	}
+	// As many calls as fill the time, found by doubling.
+	n := 1000
+	for {
+		took, err := c.timed(run, n)
+		if err != nil {
+			return 0, err
+		}
+		if took >= each/2 {
+			return float64(took.Nanoseconds()) / float64(n*c.workers*c.batch), nil
+		}
+		n = int(float64(n) * min(100, max(1.5, 0.8*float64(each)/float64(took+1))))
+	}
+}
+
+func (c contender) timed(run func(n int) error, n int) (time.Duration, error) {
+	errs := make([]error, c.workers)
+	var group sync.WaitGroup
+	start := time.Now()
+	for w := range c.workers {
+		group.Go(func() { errs[w] = run(n) })
+	}
+	group.Wait()
+	took := time.Since(start)
+	for _, err := range errs {
+		if err != nil {
+			return 0, err
+		}
+	}
+	return took, nil
+}
+
+// Every contender loops in its own code, so that what is measured is the call
+// as a user writes it.
+
+func bwmarrin() (func(int) error, func(), error) {
+	snowflake.NodeBits, snowflake.StepBits = 1, 21
+	snowflake.Epoch = time.Now().UnixMilli() - 1000
+	node, err := snowflake.NewNode(1)
+	run := func(n int) error {
+		for range n {
+			node.Generate()
+		}
+		return nil
+	}
+	return run, func() {}, err
+}
+
+// layout has as many bits of sequence as the peer, and one more for batches,
+// which would otherwise use a millisecond's up.
+func layout(sequenceBits int) snowfence.Layout {
+	l := snowfence.DefaultLayout()
+	l.Fields = []snowfence.Field{
+		{Kind: snowfence.Time, Bits: 62 - sequenceBits},
+		{Kind: snowfence.Worker, Bits: 1},
+		{Kind: snowfence.Sequence, Bits: sequenceBits},
+	}
+	return l
+}
+
+func next(cached bool) func() (func(int) error, func(), error) {
+	return func() (func(int) error, func(), error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		var cache *snowfence.CachedClock
+		var running sync.WaitGroup
+		if cached {
+			cache = snowfence.NewCachedClock(nil)
+			running.Go(func() { cache.Run(ctx) })
+		}
+		g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: layout(21), Worker: 1, CachedClock: cache})
+		stop := func() { cancel(); running.Wait() }
+		run := func(n int) error {
+			for range n {
+				if _, err := g.Next(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		return run, stop, err
+	}
+}
+
+func fill(n int) func() (func(int) error, func(), error) {
+	return func() (func(int) error, func(), error) {
+		g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: layout(22), Worker: 1})
+		ids := make([]snowfence.ID, n)
+		ctx := context.Background()
+		run := func(n int) error {
+			for range n {
+				if err := g.Fill(ctx, ids); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		return run, func() {}, err
+	}
+}
+
+func median(xs []float64) float64 {
+	xs = slices.Sorted(slices.Values(xs))
+	if n := len(xs); n%2 == 0 {
+		return (xs[n/2-1] + xs[n/2]) / 2
+	}
+	return xs[len(xs)/2]
+}
+
+func verdict(ok bool) string {
+	if ok {
+		return ""
+	}
+	return "  missed"
+}
