@@ -1,0 +1,94 @@
+# Everything that is done to this tree. "make help" lists it.
+#
+# The modules: the root (the library), cmd/snowfence (the program), bench (the
+# measurements), tools (the linter and the checks of the house). The first two
+# stand in go.work; the others are built on their own.
+
+GO = go
+
+# How long each fuzz target runs under "make fuzz".
+FUZZTIME = 20s
+
+# Programs that the tests need besides Go, and the Debian packages they are in.
+# The race detector needs a C compiler.
+NEEDED = gcc=gcc,libc6-dev
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## build the program into .bin/snowfence
+	@$(GO) build -o .bin/snowfence ./cmd/snowfence
+
+# Everything runs once as it is, and once under the race detector but for the
+# two tests that would take too long there and gain nothing: the mutants use one
+# goroutine, and the crash test watches other processes.
+.PHONY: test
+test: ## every test of every module, real processes included; under ten minutes
+	@tools/need.sh $(NEEDED)
+	@$(GO) test ./...
+	@$(GO) test -race -skip '^TestMutants' ./...
+	@cd cmd/snowfence && $(GO) test ./...
+	@cd cmd/snowfence && $(GO) test -tags faultclock ./internal/clock
+	@cd cmd/snowfence && $(GO) test -race -skip '^TestCrashes' ./...
+	@cd bench && GOWORK=off $(GO) test ./...
+
+.PHONY: lint
+lint: tools cross ## the linters over every module, and the checks of the house
+	@.bin/golangci-lint run ./...
+	@cd cmd/snowfence && ../../.bin/golangci-lint run ./...
+	@cd cmd/snowfence && ../../.bin/golangci-lint run --build-tags faultclock ./...
+	@cd bench && GOWORK=off ../.bin/golangci-lint run ./...
+	@cd tools && GOWORK=off ../.bin/golangci-lint run ./...
+	@GOWORK=off $(GO) mod tidy -diff
+	@cd cmd/snowfence && GOWORK=off $(GO) mod tidy -diff
+	@cd bench && GOWORK=off $(GO) mod tidy -diff
+	@cd tools && GOWORK=off $(GO) test -count=1 ./...
+
+.PHONY: cross
+cross: ## vet the code that differs between operating systems on each of them
+	@GOOS=darwin $(GO) vet ./store/... ./fence/...
+	@GOOS=windows $(GO) vet ./store/... ./fence/...
+	@GOOS=freebsd $(GO) vet ./store/... ./fence/...
+	@GOOS=openbsd $(GO) vet ./store/... ./fence/...
+
+.PHONY: mutants
+mutants: ## show that each deliberate bug in the lease protocol is caught
+	@$(GO) test ./fence -run Mutants -count=1 -v
+
+.PHONY: crash
+crash: ## four processes on one file store, killed and restarted, one with its clock set back
+	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -v .
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME (20s)
+	@tools/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: ## measure this generator beside its peers; takes some minutes
+	@cd bench && GOWORK=off $(GO) run .
+
+.PHONY: soak
+soak: ## the long runs: tests repeated, many crashes, long fuzzing; an hour or two
+	@$(GO) test -race -skip '^TestMutants' -count=10 -timeout 60m ./...
+	@cd cmd/snowfence && $(GO) test -race -skip '^TestCrashes' -count=5 -timeout 60m ./...
+	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
+	@tools/fuzz.sh 2m
+
+.PHONY: cover
+cover: ## statement coverage by package, and cover.html
+	@$(GO) test -coverprofile=cover.out ./...
+	@$(GO) tool cover -html=cover.out -o cover.html
+
+.PHONY: tools
+tools: .bin/golangci-lint ## build the pinned linter into .bin, once; takes some minutes
+
+.bin/golangci-lint: tools/go.mod tools/go.sum
+	@echo "building golangci-lint, once"
+	@cd tools && GOWORK=off $(GO) build -o ../.bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch .bin/golangci-lint
+
+.PHONY: clean
+clean: ## remove what the other targets made
+	@rm -rf .bin cover.out cover.html

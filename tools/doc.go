@@ -1,0 +1,14 @@
+// Package tools holds what keeps the house in order and is no part of the
+// product: go.mod pins the linter, and the tests here hold the linter's
+// configuration and the documents to what they claim.
+//
+//   - Every tier of the architecture is planted with imports that it must not
+//     have, every coding rule with a line that breaks it, and the linter must
+//     find exactly those.
+//   - Every package of the tree belongs to a tier.
+//   - Every test that docs/guarantees.md names exists, every direct dependency
+//     has its line in docs/dependencies.md, and links between documents lead
+//     somewhere.
+//
+// They need the linter that "make lint" builds.
+package tools

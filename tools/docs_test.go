@@ -1,0 +1,171 @@
+package tools
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestGuaranteesNameTestsThatExist looks for `folder: TestName` in the page of
+// guarantees; the root package is called snowfence there.
+func TestGuaranteesNameTestsThatExist(t *testing.T) {
+	declared := make(map[string]bool)
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+	walk(t, func(file string) {
+		if !isTest(file) {
+			return
+		}
+		for _, m := range function.FindAllStringSubmatch(read(t, file), -1) {
+			declared[path.Dir(file)+": "+m[1]] = true
+		}
+	})
+
+	page := read(t, "docs/guarantees.md")
+	named := regexp.MustCompile("`([a-z/]+): ((?:Test|Fuzz|Example)\\w*)`").FindAllStringSubmatch(page, -1)
+	for _, m := range named {
+		folder := m[1]
+		if folder == "snowfence" {
+			folder = "."
+		}
+		if !declared[folder+": "+m[2]] {
+			t.Errorf("docs/guarantees.md names %s: %s, which does not exist", m[1], m[2])
+		}
+	}
+
+	// A promise without a test is a hope.
+	for _, section := range strings.Split(page, "\n## ")[1:] {
+		title, text, _ := strings.Cut(section, "\n")
+		if strings.Contains(text, "**Promise.**") && !regexp.MustCompile("`[a-z/]+: Test").MatchString(text) {
+			t.Errorf("docs/guarantees.md: %q names no test", title)
+		}
+	}
+	// Names in another form would go unchecked.
+	loose := regexp.MustCompile("(?:^|[^ ])(?: |`)((?:Test|Fuzz)[A-Z]\\w*)").FindAllStringSubmatch(page, -1)
+	for _, m := range loose {
+		if !slices.ContainsFunc(named, func(n []string) bool { return n[2] == m[1] }) {
+			t.Errorf("docs/guarantees.md: %s: write it as `folder: %s`", m[1], m[1])
+		}
+	}
+}
+
+// TestEveryDirectDependencyIsExplained compares the direct requirements of
+// every go.mod with the lines "- `module`: why" below the heading of its
+// folder.
+func TestEveryDirectDependencyIsExplained(t *testing.T) {
+	explained := make(map[string][]string)
+	folder := ""
+	line := regexp.MustCompile("^- `([^`]+)`: \\S")
+	heading := regexp.MustCompile("^## `([^`]+)`")
+	for text := range strings.SplitSeq(read(t, "docs/dependencies.md"), "\n") {
+		if m := heading.FindStringSubmatch(text); m != nil {
+			folder = m[1]
+			explained[folder] = nil
+		} else if m := line.FindStringSubmatch(text); m != nil {
+			explained[folder] = append(explained[folder], m[1])
+		}
+	}
+
+	walk(t, func(file string) {
+		if path.Base(file) != "go.mod" {
+			return
+		}
+		folder := path.Dir(file)
+		if folder == "." {
+			folder = "snowfence"
+		}
+		lines, ok := explained[folder]
+		if !ok {
+			t.Errorf("docs/dependencies.md has no heading `%s`", folder)
+		}
+		delete(explained, folder)
+		required := requirements(t, file)
+		for _, name := range required {
+			if !slices.Contains(lines, name) {
+				t.Errorf("docs/dependencies.md: `%s` does not say why it requires %s", folder, name)
+			}
+		}
+		for _, name := range lines {
+			if !slices.Contains(required, name) {
+				t.Errorf("docs/dependencies.md: `%s` explains %s, which it does not require", folder, name)
+			}
+		}
+	})
+	for folder := range explained {
+		t.Errorf("docs/dependencies.md: `%s` is no module", folder)
+	}
+}
+
+// requirements returns the modules that a go.mod names for its own sake, this
+// project's left out: the direct ones, and those of its tools.
+func requirements(t *testing.T, file string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json", filepath.Join(house, filepath.FromSlash(file))).Output()
+	if err != nil {
+		t.Fatalf("read %s: %v", file, err)
+	}
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+		Tool []struct{ Path string }
+	}
+	if err := json.Unmarshal(out, &mod); err != nil {
+		t.Fatalf("read %s: %v", file, err)
+	}
+	var names []string
+	for _, r := range mod.Require {
+		isTool := slices.ContainsFunc(mod.Tool, func(tool struct{ Path string }) bool {
+			return strings.HasPrefix(tool.Path, r.Path+"/")
+		})
+		if (isTool || !r.Indirect) && r.Path != ours && !strings.HasPrefix(r.Path, ours+"/") {
+			names = append(names, r.Path)
+		}
+	}
+	return names
+}
+
+// TestLinksBetweenDocumentsLeadSomewhere follows the relative links of every
+// Markdown file.
+func TestLinksBetweenDocumentsLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	walk(t, func(file string) {
+		if path.Ext(file) != ".md" {
+			return
+		}
+		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
+			target, _, _ := strings.Cut(m[1], "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(house, filepath.FromSlash(path.Join(path.Dir(file), target)))); err != nil {
+				t.Errorf("%s links to %s: %v", file, m[1], err)
+			}
+		}
+	})
+}
+
+// TestEveryDecisionIsListed holds the table of decisions complete.
+func TestEveryDecisionIsListed(t *testing.T) {
+	index := read(t, "docs/decisions/README.md")
+	walk(t, func(file string) {
+		name := path.Base(file)
+		if path.Dir(file) == "docs/decisions" && name != "README.md" && !strings.Contains(index, "("+name+")") {
+			t.Errorf("docs/decisions/README.md does not list %s", name)
+		}
+	})
+}
+
+// TestRootModuleRequiresNothing holds what makes the library light to depend
+// on.
+func TestRootModuleRequiresNothing(t *testing.T) {
+	if names := requirements(t, "go.mod"); len(names) > 0 {
+		t.Errorf("go.mod requires %v", names)
+	}
+}

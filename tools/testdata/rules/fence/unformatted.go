@@ -1,0 +1,3 @@
+package fence
+
+func  Format() {} // want "gofmt: " "goimports: " "revive: exported: "

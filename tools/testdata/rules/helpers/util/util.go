@@ -1,0 +1,1 @@
+package util // want "revive: package-naming: " "revive: package-comments: "
