@@ -40,6 +40,7 @@ type anchor struct {
 	rest      time.Duration // and the part of a tick beyond
 	pace      uint8
 	behind    time.Duration // how far the wall clock was behind now
+	lag       time.Duration // by how much a slower pace has held now back since it last met the wall
 	err       error         // why nothing may be issued, if so
 }
 
@@ -134,6 +135,8 @@ func (g *Generator) drop() *anchor {
 		}
 	} else {
 		a.tick, a.rest = g.after(last, monotonic)
+		elapsed := monotonic - last.monotonic
+		a.lag = last.lag + elapsed - elapsed>>last.pace
 	}
 	g.anchors++
 
@@ -145,7 +148,8 @@ func (g *Generator) drop() *anchor {
 	switch {
 	case wallTick < 0:
 		a.err, a.lasts, a.pace = ErrBeforeEpoch, 0, stillPace
-	case -ahead > maxStep && last != nil && last.err == nil && !g.everyCall:
+		a.behind, lost = max(ahead, 0), ahead > max(g.rollback, slew)
+	case -ahead > maxStep+a.lag && last != nil && last.err == nil && !g.everyCall:
 		lost = true
 		// Ids stamped with a time this far ahead would leave a register that
 		// nobody can claim before that time has come.
@@ -153,7 +157,7 @@ func (g *Generator) drop() *anchor {
 		fallthrough
 	case ahead <= 0 || g.everyCall:
 		a.tick, a.rest = uint64(max(wallTick, 0)), wallRest
-		a.behind = max(ahead, 0)
+		a.behind, a.lag = max(ahead, 0), 0
 		lost = lost || a.behind > g.rollback
 	case ahead <= max(g.rollback, slew):
 		a.pace, a.behind = halfPace, ahead
@@ -183,11 +187,12 @@ func (g *Generator) after(a *anchor, monotonic time.Duration) (tick uint64, rest
 	return a.tick + total/g.unit, time.Duration(total % g.unit)
 }
 
-// lead returns how far the last tick stamped is ahead of the wall clock, for
-// the policy that knows no other now. Ticks below the floor may have been
-// stamped by others, so the floor counts as stamped from the start.
+// lead returns how far the last tick stamped is ahead of the wall clock, less
+// what a burst may be, for the policy that knows no other now. Ticks below the
+// floor may have been stamped by others, so the floor counts as stamped from
+// the start.
 func (g *Generator) lead(wallTick Tick, wallRest time.Duration) time.Duration {
-	last := max(Tick(max(g.state.Load()&^sealed, 1)-1)>>g.seqBits, g.floor)
+	last := max(Tick(max(g.state.Load()&^sealed, 1)-1)>>g.seqBits, g.floor) - Tick(g.burst)
 	if last <= wallTick {
 		return g.distance(last, 0, wallTick, 0)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// tickAfter returns the first id's tick after d, in milliseconds since start.
+// msAfter returns the tick of the next id, in milliseconds since start.
 func msAfter(t *testing.T, g *Generator, start Tick) int64 {
 	t.Helper()
 	return int64(mustNext(t, g).Tick - start)
@@ -131,6 +131,73 @@ func TestIdleTimeIsNoStep(t *testing.T) {
 		clock.pass(3 * 24 * time.Hour)
 		if got, want := mustNext(t, g).Tick, l.TickAt(clock.Wall()); got != want {
 			t.Errorf("tick %d, want %d", got, want)
+		}
+	})
+}
+
+// However small the step back was, idle time at a slower pace is no step forward.
+func TestIdleTimeAfterAStepBackIsNoStepForward(t *testing.T) {
+	for _, back := range []time.Duration{1, time.Millisecond, 3 * time.Second, time.Minute} {
+		bubble(t, testStart, func(t *testing.T, clock *testClock) {
+			l := DefaultLayout()
+			g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
+			mustNext(t, g)
+			clock.step(-back)
+			g.CheckClock()
+			clock.pass(45 * time.Minute)
+			if got, want := mustNext(t, g).Tick, l.TickAt(clock.Wall()); got != want {
+				t.Errorf("%s back, then idle: tick %d, want %d", back, got, want)
+			}
+		})
+	}
+}
+
+func TestClockThatReturnsAfterAnyTimeIsNoStepForward(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := DefaultLayout()
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
+		mustNext(t, g)
+		clock.step(-time.Hour)
+		for range 15 * 60 {
+			clock.pass(time.Second)
+			g.CheckClock()
+		}
+		clock.step(time.Hour)
+		clock.pass(compareEvery)
+		if got, want := mustNext(t, g).Tick, l.TickAt(clock.Wall()); got != want {
+			t.Errorf("tick %d after the clock's return, want %d", got, want)
+		}
+		clock.step(11 * time.Minute)
+		clock.pass(compareEvery)
+		if _, err := g.Next(t.Context()); !errors.Is(err, ErrClockStepped) {
+			t.Errorf("a real step forward later: %v", err)
+		}
+	})
+}
+
+func TestClockBeforeTheEpochIsLost(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Clock: clock})
+		mustNext(t, g)
+		clock.set(time.Unix(0, 0))
+		clock.pass(compareEvery)
+		if _, err := g.Next(t.Context()); !errors.Is(err, ErrBeforeEpoch) {
+			t.Errorf("error %v", err)
+		}
+		if s := g.Status(); !s.ClockLost || s.Behind == 0 {
+			t.Errorf("status %+v: want the clock lost", s)
+		}
+	})
+}
+
+func TestOwnBurstIsNoClockThatIsBehind(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{WallEveryCall: true, MaxRollback: -1}})
+		for range 1000 {
+			mustNext(t, g)
+		}
+		if s := g.Status(); s.ClockLost {
+			t.Errorf("status %+v", s)
 		}
 	})
 }

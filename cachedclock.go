@@ -36,7 +36,8 @@ const (
 // order within a generator are untouched: every such tick lies in the window.
 //
 // A generator uses it through [GeneratorConfig.CachedClock]; one cached clock
-// may serve many. It does nothing until its owner calls [CachedClock.Run].
+// may serve many. It does nothing until its owner calls [CachedClock.Run], and
+// calls for batches never need it: they read the clock once for all their ids.
 type CachedClock struct {
 	clock Clock
 	busy  chan *Generator
@@ -65,10 +66,10 @@ func (c *CachedClock) Run(ctx context.Context) {
 			g.park()
 		}
 	}()
+	var expired <-chan time.Time // nil while nothing is to pulse
+	stop := func() bool { return true }
 	for {
-		var expired <-chan time.Time
-		stop := func() bool { return true }
-		if len(active) > 0 {
+		if expired == nil && len(active) > 0 {
 			expired, stop = c.clock.After(period)
 		}
 		select {
@@ -76,11 +77,11 @@ func (c *CachedClock) Run(ctx context.Context) {
 			stop()
 			return
 		case g := <-c.busy:
-			stop()
 			if !active[g] { // it may have reported more than once
 				pulse(g)
 			}
 		case <-expired:
+			expired = nil
 			for g := range active {
 				pulse(g)
 			}
@@ -112,22 +113,25 @@ func (g *Generator) beat(slot uint64) {
 func (g *Generator) pulse() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	v := g.look()
-	if v.err != nil || g.queue.calls.Len() > 0 {
-		g.serve()
-		g.express.Store(0)
-		return v.err == nil
-	}
-	old := g.state.Load()
+	v, old := g.look(), g.state.Load()
 	if old-g.pulsed >= quietIDs {
 		g.quiet = 0
-	} else if g.quiet++; g.quiet >= quietPulses {
+	} else {
+		g.quiet++
+	}
+	if v.err != nil || g.quiet >= quietPulses {
 		g.quiet = 0
+		g.serve()
 		g.express.Store(0)
 		return false
 	}
+	if g.queue.calls.Len() > 0 {
+		g.express.Store(0)
+		g.pulsed = old
+		return true
+	}
 	next := g.enter(old, uint64(v.now))
-	for !g.state.CompareAndSwap(old, next) {
+	for !g.move(old, next, uint64(v.now)) {
 		old = g.state.Load()
 		next = g.enter(old, uint64(v.now))
 	}

@@ -125,6 +125,36 @@ func TestCachedClockNeverStampsPastTheWindow(t *testing.T) {
 	})
 }
 
+// A generator that reports all the time must not keep the clock from pulsing
+// the others.
+func TestBusyGeneratorDoesNotStarveTheOthersOfACachedClock(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cache := NewCachedClock(clock)
+		other := newTestGenerator(t, GeneratorConfig{Layout: wideLayout(), Clock: clock, CachedClock: cache})
+		stopped := make(chan struct{})
+		go func() { cache.Run(ctx); close(stopped) }()
+		synctest.Wait()
+		makeBusy(t, clock, other)
+		hot := newTestGenerator(t, GeneratorConfig{Layout: wideLayout(), Clock: clock, CachedClock: cache})
+		for range 200 {
+			select {
+			case cache.busy <- hot: // as a beat does
+			default:
+			}
+			clock.pass(period / 5)
+			for range 200 {
+				mustNext(t, other)
+			}
+		}
+		if lag := other.layout.TickAt(clock.Wall()) - mustNext(t, other).Tick; lag > 1 {
+			t.Errorf("tick lags %d behind the clock", lag)
+		}
+		cancel()
+		<-stopped
+	})
+}
+
 func TestRevocationEndsTheCachedClocksService(t *testing.T) {
 	bubble(t, testStart, func(t *testing.T, clock *testClock) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -33,18 +33,22 @@ var (
 	ErrSaturated = errors.New("snowfence: more ids are wanted than ticks can number")
 
 	// ErrClockStepped is the cause with which a generator revokes itself when
-	// the wall clock stepped forward by more than ten minutes.
+	// the wall clock stepped forward by more than ten minutes. Under
+	// WallEveryCall it never does.
 	ErrClockStepped = errors.New("snowfence: the clock stepped forward by more than ten minutes")
 )
 
-// WaitError is returned at once by a call that would have to wait longer than
-// its policy's MaxWait or its context's deadline allow. Nothing was used up.
+// WaitError is returned by a call that would have to wait longer than its
+// policy's MaxWait: at once, with nothing used up, where that is known
+// beforehand, and at the end of MaxWait where it was hoped in vain. A context
+// that ends sooner ends the wait with its own error.
 type WaitError struct {
 	// Reason is [ErrClockBehind] or [ErrSaturated].
 	Reason error
 	// Need is how long the call would have had to wait, as far as is known.
 	Need time.Duration
-	// Limit is how long it may.
+	// Limit is how long it may: the policy's MaxWait, or its MaxRollback under
+	// WallEveryCall, where a longer step back is not waited for at all.
 	Limit time.Duration
 }
 

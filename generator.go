@@ -43,9 +43,11 @@ type GeneratorConfig struct {
 	// Clock is where the time comes from. Nil means [SystemClock].
 	Clock Clock
 
-	// CachedClock, when it is running, spares busy callers the reading of the
-	// clock. Nil means that every call reads it, as does a policy that says
-	// WallEveryCall. See [CachedClock] for what it trades.
+	// CachedClock, when it is running, spares busy callers of Next the reading
+	// of the clock; see there for what it trades. Nil means that every call
+	// reads it. It is left aside where it could not keep the rules: with fewer
+	// than 8 bits of sequence, a unit above 4 s, WallEveryCall, [StartRandom] or
+	// [StartCarry].
 	CachedClock *CachedClock
 
 	// Rand returns uniform random bits for the start of a sequence; it must be
@@ -78,8 +80,9 @@ type GeneratorConfig struct {
 // handed out twice, and slots come in increasing order. A sequence that
 // overflows carries into the tick by itself. Nothing may be taken at or beyond
 // a bound, the smaller of two: the gate, which closes the window, and the
-// first slot that lies further than MaxBurst ahead of now. Both only ever
-// grow, so a bound that was read before the operation is still true after it.
+// first slot that lies further than MaxBurst ahead of now. The window only
+// grows, so a gate that was read before the operation, if it was open, was no
+// later than what the store has acknowledged, and still is after it.
 //
 // # The lane
 //
@@ -130,7 +133,7 @@ type Generator struct {
 		slot atomic.Uint64
 	}
 
-	mu       sync.Mutex // guards what follows, and every write to anchor, gate and express
+	mu       sync.Mutex // guards what follows, and every write to anchor and gate
 	until    Tick
 	queue    queue
 	waits    uint64
@@ -281,7 +284,7 @@ func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
 			if slot >= g.bound(now) {
 				break
 			}
-			if g.state.CompareAndSwap(old, slot+1) {
+			if g.move(old, slot+1, now) {
 				if g.adds && !g.lane.Load() {
 					g.lane.Store(true)
 				}
@@ -298,7 +301,11 @@ func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
 // fits, repeatedly, and waits in between, for at most MaxWait in all. It
 // returns the same errors as [Generator.Next]. When it fails, no id of the
 // batch may be used: those already reserved are never issued again. A batch
-// that can't be had within MaxWait is refused before anything is reserved.
+// that can't be had within MaxWait is refused before anything is reserved, as
+// far as that can be reckoned: it can't where an extension of the window is
+// waited for, nor under [StartRandom], whose ticks hold fewer ids than their
+// sequence has room for. Calls are served in their order, so a batch that
+// takes long holds up those behind it.
 func (g *Generator) Fill(ctx context.Context, ids []ID) error {
 	n := uint64(len(ids))
 	if n == 0 {
@@ -311,7 +318,7 @@ func (g *Generator) Fill(ctx context.Context, ids []ID) error {
 			if bound := g.bound(now); slot >= bound || bound-slot < n || n > g.run(slot) {
 				break
 			}
-			if g.state.CompareAndSwap(old, slot+n) {
+			if g.move(old, slot+n, now) {
 				g.write(ids, slot)
 				return nil
 			}
@@ -425,7 +432,8 @@ func (g *Generator) ClockLost() <-chan struct{} { return g.lost }
 
 // CheckClock compares the monotonic clock with the wall clock now. Calls for
 // ids do so by themselves every 100 ms; it is for the owner of a generator
-// that may be idle.
+// that may be idle. Under WallEveryCall a step forward is not noticed: that
+// policy takes the wall clock at its word.
 func (g *Generator) CheckClock() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -20,7 +20,8 @@ type Policy struct {
 	// MaxRollback is how far behind the generator's now the wall clock may
 	// fall while ids are still issued; beyond it the generator stands still.
 	// Zero means [DefaultMaxRollback], negative means that no step back is
-	// tolerated.
+	// tolerated: none at all under WallEveryCall, none beyond the millisecond
+	// by which two clocks drift apart in 100 ms otherwise.
 	MaxRollback time.Duration
 
 	// MaxBurst is how far ahead of the generator's now a burst may stamp when
@@ -36,7 +37,8 @@ type Policy struct {
 	// WallEveryCall reads the wall clock at every call and takes it for the
 	// generator's now, as the generators do that know no anchored clock. A
 	// call that finds it behind the last tick stamped waits until it is there
-	// again if that is at most MaxRollback away, and is refused otherwise.
+	// again if that is at most MaxRollback away, and is refused otherwise; a
+	// step forward it does not notice.
 	// False means a monotonic clock that is anchored to the wall clock and
 	// compared with it at least every 100 ms of activity.
 	WallEveryCall bool

@@ -87,7 +87,7 @@ func (g *Generator) admit(ctx context.Context, ids []ID) (*call, error) {
 		return nil, ErrPastHorizon
 	}
 	need := g.due(v, last)
-	if need == 0 && g.queue.ids == 0 {
+	if need == 0 && last < g.until && g.queue.ids == 0 {
 		if ids = ids[g.take(v, ids):]; len(ids) == 0 {
 			return nil, nil
 		}
@@ -98,7 +98,7 @@ func (g *Generator) admit(ctx context.Context, ids []ID) (*call, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	c := &call{ids: ids, deadline: g.clock.Monotonic() + g.maxWait, wake: make(chan struct{}, 1)}
+	c := &call{ids: ids, deadline: add(g.clock.Monotonic(), g.maxWait), wake: make(chan struct{}, 1)}
 	c.place = g.queue.calls.PushBack(c)
 	c.leads = g.queue.calls.Front() == c.place
 	g.queue.ids += uint64(len(ids))
@@ -110,13 +110,23 @@ func (g *Generator) admit(ctx context.Context, ids []ID) (*call, error) {
 // refuse returns the error of a call that would wait for longer than it may,
 // or nil.
 func (g *Generator) refuse(v view, last Tick, need time.Duration) error {
-	behind := v.still || v.half || v.behind > 0
+	excess := v.behind - g.rollback
 	switch {
 	case g.everyCall && v.still:
 		return &WaitError{Reason: ErrClockBehind, Need: v.behind, Limit: g.rollback}
+	case v.still && last >= g.until && excess > g.maxWait:
+		// Not even an extension helps before the clock is back.
+		return &WaitError{Reason: ErrClockBehind, Need: max(need, excess), Limit: g.maxWait}
 	case need <= g.maxWait:
 		return nil
-	case behind && g.due(view{now: v.now, rest: v.rest}, last) <= g.maxWait:
+	}
+	// Whether it is the clock or the demand: would it be too much if the clock
+	// were right?
+	ideal := g.due(view{now: v.now, rest: v.rest}, last)
+	if g.everyCall {
+		ideal = need - v.behind
+	}
+	if v.behind > 0 && ideal <= g.maxWait {
 		return &WaitError{Reason: ErrClockBehind, Need: need, Limit: g.maxWait}
 	}
 	return &WaitError{Reason: ErrSaturated, Need: need, Limit: g.maxWait}
@@ -160,10 +170,11 @@ func (g *Generator) late(v view, c *call) error {
 		reason = ErrClockBehind
 	}
 	last := Tick((g.state.Load() + uint64(len(c.ids)) - 1) >> g.seqBits)
-	return &WaitError{Reason: reason, Need: g.maxWait + g.due(v, last), Limit: g.maxWait}
+	return &WaitError{Reason: reason, Need: add(g.maxWait, g.due(v, last)), Limit: g.maxWait}
 }
 
-// finish takes a call out of the queue. It needs g.mu, and serve after it.
+// finish takes a call out of the queue. It needs g.mu, and, if the call leads,
+// serve after it: otherwise a leader goes on in front of it.
 func (g *Generator) finish(c *call, err error) {
 	g.queue.calls.Remove(c.place)
 	g.queue.ids -= uint64(len(c.ids))
@@ -194,7 +205,7 @@ func (g *Generator) take(v view, ids []ID) int {
 			break
 		}
 		n := min(uint64(len(ids)-taken), bound-slot, g.run(slot))
-		if g.state.CompareAndSwap(old, slot+n) {
+		if g.move(old, slot+n, now) {
 			g.write(ids[taken:taken+int(n)], slot)
 			taken += int(n)
 		}
@@ -215,7 +226,7 @@ func (g *Generator) pause(c *call) time.Duration {
 	d := g.due(v, Tick(last))
 	if Tick(next>>g.seqBits) >= g.until {
 		// Nothing but an extension helps, until now reaches the window's end.
-		d = g.span(g.until-v.now) - v.rest
+		d = g.due(v, g.until+Tick(g.burst))
 	}
 	return max(0, min(d, compareEvery, c.deadline-g.clock.Monotonic()))
 }

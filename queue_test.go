@@ -3,6 +3,7 @@ package snowfence
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -130,6 +131,69 @@ func TestRefusedCallsUseNoTickUp(t *testing.T) {
 		g.CheckClock()
 		mustNext(t, g)
 	})
+}
+
+func TestWaitWithoutLimitIsAWait(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxWait: math.MaxInt64}})
+		if err := g.Fill(t.Context(), make([]ID, 16*5000)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestReasonOfARefusalIsTheClockWhenItIs(t *testing.T) {
+	cases := []struct {
+		name   string
+		policy Policy
+		back   time.Duration
+		ids    int
+		want   error
+	}{
+		{"read every call, behind", Policy{WallEveryCall: true, MaxBurst: -1}, 3 * time.Second, 1, ErrClockBehind},
+		{"read every call, too many", Policy{WallEveryCall: true, MaxBurst: -1}, 0, 16 * 2000, ErrSaturated},
+		{"half pace, behind", Policy{}, 3 * time.Second, 16 * 800, ErrClockBehind},
+		{"half pace, too many", Policy{}, 3 * time.Second, 16 * 8000, ErrSaturated},
+		{"standing still", Policy{}, time.Minute, 16 * 20, ErrClockBehind},
+	}
+	for _, c := range cases {
+		bubble(t, testStart, func(t *testing.T, clock *testClock) {
+			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: c.policy})
+			mustNext(t, g)
+			clock.step(-c.back)
+			g.CheckClock()
+			started := clock.Monotonic()
+			var wait *WaitError
+			if err := g.Fill(t.Context(), make([]ID, c.ids)); !errors.Is(err, c.want) || !errors.As(err, &wait) || wait.Need <= wait.Limit || clock.Monotonic() != started {
+				t.Errorf("%s: %v after %s, want %v at once", c.name, err, clock.Monotonic()-started, c.want)
+			}
+		})
+	}
+}
+
+func TestStandingStillAtTheWindowsEndSleepsSoundlyOrIsRefusedAtOnce(t *testing.T) {
+	for back, want := range map[time.Duration]error{200 * time.Millisecond: ErrWindowEnded, time.Hour: ErrClockBehind} {
+		bubble(t, testStart, func(t *testing.T, clock *testClock) {
+			l := smallLayout()
+			g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock, Until: l.TickAt(testStart) + 3, Policy: Policy{MaxRollback: 50 * time.Millisecond}})
+			mustNext(t, g)
+			clock.step(-back)
+			g.CheckClock()
+			for g.state.Load() < g.gate.Load() {
+				mustNext(t, g)
+			}
+			timers, started := clock.timers.Load(), clock.Monotonic()
+			if _, err := g.Next(t.Context()); !errors.Is(err, want) {
+				t.Errorf("%s back: %v, want %v", back, err, want)
+			}
+			if n := clock.timers.Load() - timers; n > 20 {
+				t.Errorf("%s back: %d timers in one wait", back, n)
+			}
+			if waited := clock.Monotonic() - started; want == ErrClockBehind && waited != 0 {
+				t.Errorf("%s back: refused after %s, want at once", back, waited)
+			}
+		})
+	}
 }
 
 func TestWaitingCallsAreServedInTheirOrder(t *testing.T) {

@@ -24,13 +24,26 @@ func (g *Generator) begin(old, first uint64) uint64 {
 	case StartRandom:
 		return first | g.random()
 	case StartVibration:
-		return first | (g.vibrate.Add(1)-1)%uint64(g.start.Max+1)
+		return first | g.vibrate.Load()%uint64(g.start.Max+1)
 	case StartCarry:
 		if sequence := old & g.mask; sequence <= uint64(g.start.Max) {
 			return first | sequence
 		}
 	}
 	return first
+}
+
+// move moves the word from old to next for a caller at the tick now, and
+// reports whether it did. Only a caller that did begin an idle tick moves the
+// vibration on, so that it goes by ones however many try.
+func (g *Generator) move(old, next, now uint64) bool {
+	if !g.state.CompareAndSwap(old, next) {
+		return false
+	}
+	if g.start.Rule == StartVibration && old < now<<g.seqBits {
+		g.vibrate.Add(1)
+	}
+	return true
 }
 
 // random returns a uniform point in 0..Max.

@@ -153,3 +153,29 @@ func TestRandomStartIsSpreadOverItsBound(t *testing.T) {
 		}
 	})
 }
+
+func TestVibrationGoesByOnesHoweverManyTry(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartVibration, Max: 3}}})
+		last := int64(-1)
+		for range 500 {
+			ids := make(chan ID, 4)
+			for range 4 {
+				go func() {
+					id, err := g.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+					}
+					ids <- id
+				}()
+			}
+			first := min(<-ids, <-ids, <-ids, <-ids)
+			if got := parts(t, g, first).Sequence; got != (last+1)%4 {
+				t.Fatalf("a tick begins at %d after one at %d", got, last)
+			} else {
+				last = got
+			}
+			clock.pass(time.Millisecond)
+		}
+	})
+}
