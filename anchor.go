@@ -163,8 +163,9 @@ func (g *Generator) drop() *anchor {
 		a.pace, a.behind = halfPace, ahead
 		a.lasts = min(a.lasts, 2*ahead)
 	default:
-		a.pace, a.behind, lost = stillPace, ahead, true
-		a.lasts = min(a.lasts, ahead-g.rollback)
+		// Nothing is issued, so every call looks at the clocks anew.
+		g.express.Store(0)
+		a.pace, a.behind, a.lasts, lost = stillPace, ahead, 0, true
 	}
 
 	// An anchor ends at the horizon, so that now never runs past it and a slot

@@ -119,7 +119,7 @@ func (g *Generator) pulse() bool {
 	} else {
 		g.quiet++
 	}
-	if v.err != nil || g.quiet >= quietPulses {
+	if v.err != nil || v.still || g.quiet >= quietPulses {
 		g.quiet = 0
 		g.serve()
 		g.express.Store(0)

@@ -18,7 +18,8 @@ const (
 // value is the default policy.
 type Policy struct {
 	// MaxRollback is how far behind the generator's now the wall clock may
-	// fall while ids are still issued; beyond it the generator stands still.
+	// fall while ids are still issued; beyond it the generator stands still
+	// and issues nothing until the clock is back.
 	// Zero means [DefaultMaxRollback], negative means that no step back is
 	// tolerated: none at all under WallEveryCall, none beyond the millisecond
 	// by which two clocks drift apart in 100 ms otherwise.

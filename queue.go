@@ -110,13 +110,9 @@ func (g *Generator) admit(ctx context.Context, ids []ID) (*call, error) {
 // refuse returns the error of a call that would wait for longer than it may,
 // or nil.
 func (g *Generator) refuse(v view, last Tick, need time.Duration) error {
-	excess := v.behind - g.rollback
 	switch {
 	case g.everyCall && v.still:
 		return &WaitError{Reason: ErrClockBehind, Need: v.behind, Limit: g.rollback}
-	case v.still && last >= g.until && excess > g.maxWait:
-		// Not even an extension helps before the clock is back.
-		return &WaitError{Reason: ErrClockBehind, Need: max(need, excess), Limit: g.maxWait}
 	case need <= g.maxWait:
 		return nil
 	}
@@ -194,8 +190,12 @@ func (g *Generator) reopen() {
 
 // take reserves as many ids as may be stamped now, at most len(ids), fills
 // them in, and returns how many. Calls that read the gate before it closed may
-// still be taking slots at the same time. It needs g.mu.
+// still be taking slots at the same time. A generator that stands still issues
+// nothing. It needs g.mu.
 func (g *Generator) take(v view, ids []ID) int {
+	if v.still && !g.everyCall {
+		return 0
+	}
 	now, taken := uint64(v.now), 0
 	bound := min(uint64(g.until)<<g.seqBits, now<<g.seqBits+g.ahead)
 	for taken < len(ids) {
@@ -234,11 +234,10 @@ func (g *Generator) pause(c *call) time.Duration {
 // due returns how long it takes until the tick may be stamped, which is when
 // it lies no more than a burst ahead of now; zero if it may be already.
 func (g *Generator) due(v view, tick Tick) time.Duration {
-	tick -= Tick(g.burst)
-	if tick <= v.now {
-		return 0
+	gap := time.Duration(0)
+	if tick -= Tick(g.burst); tick > v.now {
+		gap = g.span(tick-v.now) - v.rest
 	}
-	gap := g.span(tick-v.now) - v.rest
 	switch {
 	case g.everyCall:
 		return gap

@@ -171,26 +171,42 @@ func TestReasonOfARefusalIsTheClockWhenItIs(t *testing.T) {
 	}
 }
 
-func TestStandingStillAtTheWindowsEndSleepsSoundlyOrIsRefusedAtOnce(t *testing.T) {
-	for back, want := range map[time.Duration]error{200 * time.Millisecond: ErrWindowEnded, time.Hour: ErrClockBehind} {
+func TestWaitForTheWindowsEndSleepsSoundly(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		l := smallLayout()
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock, Until: l.TickAt(testStart) + 3, Policy: Policy{MaxRollback: 500 * time.Millisecond}})
+		for g.state.Load() < g.gate.Load() {
+			mustNext(t, g)
+		}
+		clock.step(-200 * time.Millisecond)
+		g.CheckClock() // half pace: the end is 6 ms away
+		timers, started := clock.timers.Load(), clock.Monotonic()
+		if _, err := g.Next(t.Context()); !errors.Is(err, ErrWindowEnded) {
+			t.Error(err)
+		}
+		if n, waited := clock.timers.Load()-timers, clock.Monotonic()-started; n > 3 || waited != 6*time.Millisecond {
+			t.Errorf("%d timers in a wait of %s, want one or two in 6 ms", n, waited)
+		}
+	})
+}
+
+// A generator that stands still refuses at once, wherever its window ends, and
+// one that will be right again soon makes its callers wait.
+func TestStandingStillIssuesNothing(t *testing.T) {
+	for back, want := range map[time.Duration]error{500 * time.Millisecond: nil, time.Hour: ErrClockBehind} {
 		bubble(t, testStart, func(t *testing.T, clock *testClock) {
-			l := smallLayout()
-			g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock, Until: l.TickAt(testStart) + 3, Policy: Policy{MaxRollback: 50 * time.Millisecond}})
+			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxRollback: 50 * time.Millisecond}})
 			mustNext(t, g)
 			clock.step(-back)
 			g.CheckClock()
-			for g.state.Load() < g.gate.Load() {
-				mustNext(t, g)
-			}
-			timers, started := clock.timers.Load(), clock.Monotonic()
-			if _, err := g.Next(t.Context()); !errors.Is(err, want) {
+			started := clock.Monotonic()
+			_, err := g.Next(t.Context())
+			if !errors.Is(err, want) {
 				t.Errorf("%s back: %v, want %v", back, err, want)
 			}
-			if n := clock.timers.Load() - timers; n > 20 {
-				t.Errorf("%s back: %d timers in one wait", back, n)
-			}
-			if waited := clock.Monotonic() - started; errors.Is(want, ErrClockBehind) && waited != 0 {
-				t.Errorf("%s back: refused after %s, want at once", back, waited)
+			waited := clock.Monotonic() - started
+			if least := back - 50*time.Millisecond; err == nil && waited < least || err != nil && waited != 0 {
+				t.Errorf("%s back: %v after %s", back, err, waited)
 			}
 		})
 	}
