@@ -61,4 +61,3 @@ func (g *Generator) above(next uint64) Tick {
 	}
 	return min(Tick((next-1)>>g.seqBits)+1, g.until)
 }
-
