@@ -531,30 +531,30 @@ func conflictsOnEndedContexts(s store.Store) store.Store {
 func forgets() func(store.Store) store.Store {
 	var mu sync.Mutex
 	open := 0
-	known := make(map[string]bool)
+	written, forgotten := make(map[string]bool), make(map[string]bool)
 	return func(s store.Store) store.Store {
 		mu.Lock()
 		defer mu.Unlock()
 		if open++; open == 1 {
-			clear(known)
+			maps.Copy(forgotten, written)
 		}
-		knows := func(key string) bool {
+		forgot := func(key string) bool {
 			mu.Lock()
 			defer mu.Unlock()
-			return known[key] || store.ValidateKey(key) != nil
+			return forgotten[key]
 		}
 		var once sync.Once
 		return &broken{
 			Store: s,
 			get: func(ctx context.Context, key string) (store.Entry, error) {
 				e, err := s.Get(ctx, key)
-				if err == nil && !knows(key) {
+				if err == nil && forgot(key) {
 					return store.Entry{}, store.ErrNotFound
 				}
 				return e, err
 			},
 			swap: func(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-				if prev == "" && !knows(key) {
+				if prev == "" && forgot(key) {
 					if e, err := s.Get(ctx, key); err == nil {
 						prev = e.Version
 					}
@@ -562,7 +562,8 @@ func forgets() func(store.Store) store.Store {
 				version, err := s.Swap(ctx, key, prev, value)
 				if err == nil || errors.Is(err, faultstore.ErrInjected) {
 					mu.Lock()
-					known[key] = true
+					written[key] = true
+					delete(forgotten, key)
 					mu.Unlock()
 				}
 				return version, err
