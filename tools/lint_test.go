@@ -61,7 +61,7 @@ var tiers = []tier{
 	{dir: "api", library: true},
 	{dir: "client", allowed: []string{".", "api"}, library: true},
 
-	{dir: program, allowed: []string{".", "fence", program + "/daemon", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/plan", program + "/internal/service"}, library: true, refused: []string{"net/http"}},
+	{dir: program, allowed: []string{".", "fence", program + "/daemon", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/daemon", allowed: []string{
 		".", "store", "fence", "fence/lease", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
 		program, program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/metrics", program + "/internal/plan", program + "/internal/service",
@@ -76,7 +76,7 @@ var tiers = []tier{
 		"store/etcdstore", "store/zkstore", "store/redisstore", "store/natsstore",
 	}, library: true},
 	{dir: program + "/internal/clock", allowed: []string{".", program + "/internal/config"}, library: true},
-	{dir: program + "/internal/metrics", allowed: []string{".", "store", program + "/internal/config", program + "/internal/service"}, library: true},
+	{dir: program + "/internal/metrics", allowed: []string{".", "store", "fence", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/decode", allowed: []string{"."}, refused: io},
 	{dir: program + "/internal/plan", allowed: []string{"."}, refused: io},
 
