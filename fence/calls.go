@@ -5,9 +5,47 @@ import (
 	"errors"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence/lease"
 	"snowfence.example/snowfence/store"
 )
+
+// traits reads the store's traits, and waits for them no longer than a claim
+// may wait.
+func (c *Config) traits(ctx context.Context) (store.Traits, error) {
+	clock := c.Clock
+	if clock == nil {
+		clock = snowfence.SystemClock()
+	}
+	limit := mostTimeout
+	for _, given := range []time.Duration{c.ClaimWait, c.RequestTimeout} {
+		if given > 0 {
+			limit = min(limit, given)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	expired, stop := clock.After(limit)
+	defer stop()
+	type answer struct {
+		traits store.Traits
+		err    error
+	}
+	answers := make(chan answer, 1) // room for an answer that nobody awaits
+	go func() {
+		traits, err := c.Store.Traits(ctx)
+		answers <- answer{traits, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.traits, a.err
+	case <-expired:
+		cancel(errTimeout)
+		return store.Traits{}, errTimeout
+	case <-ctx.Done():
+		return store.Traits{}, context.Cause(ctx)
+	}
+}
 
 // The four requests to the store, each with its answer as the lease reads it.
 
@@ -37,7 +75,7 @@ func list(ctx context.Context, s store.Store, r lease.List) lease.Reply {
 	reply := lease.Reply{Outcome: lease.Listed}
 	for entry, err := range s.List(ctx, r.Prefix) {
 		if err != nil {
-			return lease.Reply{Err: err}
+			return lease.Reply{Err: err, Entries: reply.Entries}
 		}
 		reply.Entries = append(reply.Entries, entry)
 	}

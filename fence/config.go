@@ -12,9 +12,16 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
+// leastTimeout and mostTimeout bound the request timeout of those who give
+// none. Below the least a request is not cut short either when a claim ends.
+const (
+	leastTimeout = 250 * time.Millisecond
+	mostTimeout  = 10 * time.Second
+)
+
 // Process says which process holds a worker id. It is for people, but for one
 // thing: a second holder that is pinned to a worker id of the same host, pid
-// and start is told so at once.
+// and start is told so as soon as the first is seen to live.
 type Process = lease.Process
 
 // Config says what a [Holder] holds. Only Store must be given.
@@ -59,10 +66,12 @@ type Config struct {
 	ClaimWait time.Duration
 
 	// RequestTimeout bounds each request to the store. Zero means a sixth of the
-	// window, but at least 250 ms and at most 10 s.
+	// window, but at least 250 ms and at most 10 s. A request that belongs to a
+	// claim is given up with the claim-wait, if that comes first.
 	RequestTimeout time.Duration
 
-	// Process is written into the register. A zero Started means now.
+	// Process is written into the register. A zero Started means now. Without
+	// host and pid others read of "a process that gave no name".
 	Process Process
 
 	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
@@ -76,17 +85,18 @@ type Config struct {
 	// Nil means crypto/rand.
 	Rand io.Reader
 
-	// Logger is told of claims, losses and what is wrong. Nil means that nothing
-	// is logged.
+	// Logger is told of claims, losses, what is waited for, what is wrong, and
+	// when ids stop and go on: "issues no ids" and "issues ids again", once each.
+	// Nil means that nothing is logged.
 	Logger *slog.Logger
 
 	// Observer is told of every request to the store. Nil means nobody.
 	Observer Observer
 
-	// OnLoss is called when a term ends against the holder's will, after its
-	// generator was revoked: from then on no id of that term is issued. It runs
-	// in a goroutine of its own, without any lock, so it may call the holder,
-	// Close included. Nil means nobody.
+	// OnLoss is called when a term that could issue ends against the holder's
+	// will, for whatever reason, after its generator was revoked: from then on no
+	// id of that term is issued. It runs in a goroutine of its own, without any
+	// lock, so it may call the holder, Close included. Nil means nobody.
 	OnLoss func(Loss)
 }
 
@@ -104,7 +114,8 @@ type Loss struct {
 	Namespace string
 	Worker    int64
 	Term      int64
-	// Reason is [ErrLost], or what was wrong with the clock.
+	// Reason is [ErrLost], [ErrNamespaceReplaced], or what was wrong with the
+	// clock.
 	Reason error
 }
 
@@ -157,7 +168,7 @@ func (c *Config) prepare(traits store.Traits) (lease.State, error) {
 		return state, fmt.Errorf("snowfence: fence: request timeout is %s: must not be negative", c.RequestTimeout)
 	}
 	if c.RequestTimeout == 0 {
-		c.RequestTimeout = min(max(c.Window/6, 250*time.Millisecond), 10*time.Second)
+		c.RequestTimeout = min(max(c.Window/6, leastTimeout), mostTimeout)
 	}
 	return state, nil
 }

@@ -158,19 +158,21 @@
 //
 // The clock steps back. Within a term the generator does not follow: up to
 // max-rollback it runs at half speed until the clock has caught up, beyond that
-// it stands still. A holder from a pool then ends its term and claims another
-// worker id, where now is the lower time; order is promised per term only. A
-// pinned one refuses until the clock is back. A process that restarts with its
-// clock an hour back finds its old register held or its ticks far ahead, and
-// takes another worker id; a pinned one is refused at once, with the offset,
-// and nothing is written.
+// it stands still and refuses. A holder from a pool then ends its term and
+// claims another worker id, where now is the lower time; order is promised per
+// term only. A pinned one refuses until the clock is back. A process that
+// restarts with its clock an hour back finds its old register held or its ticks
+// far ahead, and takes another worker id; a pinned one is refused at once, with
+// the offset, and nothing is written, unless it may wait for that long: with a
+// claim-wait of an hour it waits.
 //
 // The clock steps forward, by more than ten minutes. The term ends, before the
 // next extension could write a bound far ahead into the register, where it
 // would keep everybody away until that time has come. The next claim is judged:
 // by the store's clock where it has one; else by watching for a third of the
 // window which registers change, since every living holder's does, and
-// comparing what their clocks showed. A clock that is off by more than ten
+// comparing what their clocks showed. That third is the claimant's own, and a
+// minute at most: holders with longer windows may not show in it. A clock that is off by more than ten
 // minutes, to either side, is refused loudly and nothing is written. When
 // nobody is there to compare with, the clock is accepted, and that is logged.
 // A machine that was suspended looks the same, and passes.
@@ -183,7 +185,22 @@
 // The store is down. Ids are issued to the end of the window: at least two
 // thirds of it, 40 s by default for a pool. [Status] says how long that is.
 // Then calls wait for max-wait, and later ones fail at once, saying why. When
-// the store is back the same term goes on, unless somebody claimed it.
+// the store is back the same term goes on, unless somebody claimed it. The log
+// says once that no ids are issued, when calls begin to be refused, and once
+// that they are again, whether or not anybody asks for one; the same goes for a
+// clock that stepped back, and for a claim that does not succeed.
+//
+// The store is damaged: it says by [store.ErrDamaged] that what it keeps can't
+// be read and that no retry mends it. A claim fails at once if that is the
+// namespace's record or the register of a pinned worker id. In a pool it goes
+// on to other worker ids, and waits for none if none is left. A term is not
+// ended by it: ids are issued to the end of the window.
+//
+// The store is deaf: its calls return neither in time nor when their context
+// ends, which breaks its contract. Each such call keeps a goroutine and the
+// register that it was to write until it returns, and another is made at each
+// request timeout. Ids and [Holder.Close] are as bounded as with a store that is
+// down.
 //
 // The store is lossy: it can lose acknowledged writes that are younger than a
 // time that it declares, its loss. A bound is used there only when a later swap
@@ -192,7 +209,11 @@
 // was too old to be lost. (It is the sending that counts. An acknowledgement
 // that comes loss later may be of a swap that took effect at once, and was
 // lost with the bound.) So the first ids come after loss and a round trip; a
-// window must be longer than three losses. Versions are random, so a guard
+// window must be longer than three losses. The namespace's record could be lost
+// as well, and leave registers of an incarnation that is no more. One that is
+// young, by its writer's clock and with ten minutes for what that may be off, is
+// therefore read again at the age of loss before anything is claimed, which
+// makes the first ids of a new namespace come after two losses. Versions are random, so a guard
 // that was read before a failover matches nothing that is written after it. A
 // replaced primary that still acknowledges is outside this.
 //
@@ -202,7 +223,10 @@
 // clock, ids repeat: for a third of a window and a round trip, after which the
 // earlier holder finds its register changed; for the rest of its window if it
 // can't reach the store. A holder that finds another incarnation of the
-// namespace stops for good.
+// namespace, or other datacenters, stops for good. One that finds no record
+// where there was one claims nothing until it is back, and makes none: each
+// attempt to claim begins with the record, so that no register is ever written
+// under an incarnation that is gone.
 //
 // The process is cloned: a snapshot of a virtual machine is started beside it.
 // Both have the generator, and repeat each other's ids, until one of them has
@@ -218,10 +242,12 @@
 // as the operator wrote it. So the mark works as a switch, within a third of a
 // window.
 //
-// Two holders of one program are pinned to one worker id. The second is told
-// so at once if the program gives both the same [Process] with its start;
-// otherwise it waits and fails like any other. There is no registry of holders
-// in this package: the register is one.
+// Two holders of one program are pinned to one worker id. If the program gives
+// both the same [Process] with its start, the second is told so as soon as it
+// sees the register change, within a third of the first one's window; until then
+// the first might be one that could not release, whose ticks end. Otherwise it
+// waits and fails like any other. There is no registry of holders in this
+// package: the register is one.
 //
 // # What it costs to wait
 //

@@ -40,6 +40,10 @@ type (
 	// clock is off. It says by how much, and nothing was written.
 	ClockError = lease.ClockError
 
+	// TimeError is returned when the layout has no tick for what this machine's
+	// clock shows. It names the layout, its bound and the time.
+	TimeError = lease.TimeError
+
 	// HeldError is returned when a pinned worker id can't be had. It says who
 	// holds it and until when.
 	HeldError = lease.HeldError
@@ -53,7 +57,8 @@ type (
 // that can issue, at once when that has lasted for longer than a call may
 // wait.
 type UnavailableError struct {
-	// For is how long it had lasted when the call gave up.
+	// For is how long it had lasted, or how long the call had waited if that is
+	// longer, when the call gave up.
 	For time.Duration
 	// Reason is why: what the last claim ended with, why the term was lost, or
 	// what the store answers.

@@ -26,6 +26,7 @@ type Holder struct {
 	config  Config
 	maxWait time.Duration
 
+	down    atomic.Bool   // no ids are issued, and the loop knows it
 	nudges  chan struct{} // a call found the term unusable; room for one
 	closing chan struct{} // closed by Close
 	abandon chan struct{} // closed when Close may wait no longer
@@ -52,13 +53,14 @@ type Holder struct {
 //
 // It returns within the claim-wait and a little more, or when ctx is done. A
 // *[LayoutMismatchError], *[HeldError], *[ExhaustedError] or *[ClockError] is
-// returned where those say, the store's own error when it can't be reached,
-// and the errors of a config that can't be used.
+// returned where those say, a *[TimeError] when the layout has no tick for the
+// present time, the store's own error when it can't be reached, at once if that
+// is [store.ErrDamaged], and the errors of a config that can't be used.
 func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
 	}
-	traits, err := config.Store.Traits(ctx)
+	traits, err := config.traits(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the store's traits: %w", err)
 	}
@@ -81,7 +83,11 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	select {
 	case err = <-opened:
 	case <-ctx.Done():
-		err = fmt.Errorf("claim a worker id: %w", context.Cause(ctx))
+		select {
+		case err = <-opened: // what the claim came to says more
+		default:
+			err = fmt.Errorf("claim a worker id: %w", context.Cause(ctx))
+		}
 	}
 	if err == nil {
 		return h, nil
@@ -99,9 +105,10 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 // A *[UnavailableError] is returned when there is no term that can issue,
 // [ErrClosed] after Close, and the errors of the generator otherwise.
 func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
-	id, err := h.current.Load().Next(ctx)
+	g := h.current.Load()
+	id, err := g.Next(ctx)
 	if err != nil {
-		err = h.again(ctx, err, func(g *snowfence.Generator) error {
+		err = h.again(ctx, g, err, func(g *snowfence.Generator) error {
 			id, err = g.Next(ctx)
 			return err
 		})
@@ -112,10 +119,11 @@ func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 // Fill fills ids, in increasing order, and all from one term. It waits and
 // fails as [Holder.Next] does; when it fails, no id of the batch may be used.
 func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
-	err := h.current.Load().Fill(ctx, ids)
+	g := h.current.Load()
+	err := g.Fill(ctx, ids)
 	if err != nil {
 		// Beginning anew keeps the batch within one term, and so in order.
-		err = h.again(ctx, err, func(g *snowfence.Generator) error { return g.Fill(ctx, ids) })
+		err = h.again(ctx, g, err, func(g *snowfence.Generator) error { return g.Fill(ctx, ids) })
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 type loop struct {
 	*Holder
 	state  lease.State
-	opened chan<- error // takes the first claim's result; nil afterwards
+	events []lease.Event // what happened and was not taken to the state yet
+	opened chan<- error  // takes the first claim's result; nil afterwards
 
 	generator *snowfence.Generator // the present term's; nil without one
 	lost      <-chan struct{}      // its ClockLost, until that was heard
@@ -36,13 +38,14 @@ type loop struct {
 	cancel      context.CancelCauseFunc
 	calls       sync.WaitGroup
 
+	outage        outage
 	horizonWarned bool
 	logged        string // the last claim's error that was logged
 }
 
 func newLoop(h *Holder, state lease.State, opened chan<- error) *loop {
 	none := func() bool { return false }
-	return &loop{Holder: h, state: state, opened: opened, stopWake: none, stopExpired: none, cancel: func(error) {}}
+	return &loop{Holder: h, state: state, opened: opened, stopWake: none, stopExpired: none, cancel: func(error) {}, outage: outage{stopLook: none}}
 }
 
 var (
@@ -73,6 +76,8 @@ func (l *loop) run() {
 		case <-l.lost:
 			l.lost = nil
 			l.watchClock()
+		case <-l.outage.look:
+			l.watchClock()
 		case <-l.nudges:
 			l.watchClock()
 			l.step(lease.WindowEnded{})
@@ -83,6 +88,7 @@ func (l *loop) run() {
 			l.leaveBehind()
 			return
 		}
+		l.assess()
 	}
 	l.settleCalls()
 	l.stopWake()
@@ -102,6 +108,7 @@ func (l *loop) run() {
 func (l *loop) leaveBehind() {
 	l.settleCalls()
 	l.stopWake()
+	l.outage.stopLook()
 	l.seal(ErrClosed)
 	if v := l.state.View(); v.Register.Term > 0 {
 		l.mu.Lock()
@@ -121,21 +128,26 @@ func (l *loop) settleCalls() {
 // step takes an event, and whatever follows from it at once, to the state.
 func (l *loop) step(e lease.Event) {
 	l.stopWake()
-	for events := []lease.Event{e}; len(events) > 0; events = events[1:] {
+	if len(l.events) == 0 || !passing(e) {
+		l.events = append(l.events, e)
+	}
+	for len(l.events) > 0 {
 		now, err := l.moment()
 		if err != nil {
 			// Without random bits there is no nonce, and so no step. The term
-			// lasts as long as its window.
+			// lasts as long as its window. The events are kept: an answer comes
+			// once, and so does the wish to end.
 			l.config.Logger.Error("draw random bits", "error", err)
 			l.suffers(err, false, false)
 			l.wake, l.stopWake = l.config.Clock.After(time.Second)
 			return
 		}
 		var requests []lease.Request
-		l.state, requests = l.state.Step(events[0], now)
+		e, l.events = l.events[0], l.events[1:]
+		l.state, requests = l.state.Step(e, now)
 		for _, request := range requests {
 			if reserved, drained := l.perform(request); drained {
-				events = append(events, lease.Drained{Reserved: reserved})
+				l.events = append(l.events, lease.Drained{Reserved: reserved})
 			}
 		}
 	}
@@ -144,6 +156,17 @@ func (l *loop) step(e lease.Event) {
 		l.wake, l.stopWake = l.config.Clock.After(max(0, at-l.config.Clock.Monotonic()))
 	}
 	l.publish()
+}
+
+// passing reports whether an event only says what time it is, so that it need
+// not be kept behind others.
+func passing(e lease.Event) bool {
+	switch e.(type) {
+	case lease.Woken, lease.WindowEnded:
+		return true
+	default:
+		return false
+	}
 }
 
 func (l *loop) moment() (lease.Moment, error) {
@@ -200,8 +223,9 @@ func (l *loop) start(r lease.Start) {
 		return
 	}
 	l.generator, l.lost, l.telling, l.logged = g, g.ClockLost(), false, ""
+	l.outage.began = true
 	l.current.Store(g)
-	l.recovered()
+	l.mayRecover()
 	l.config.Logger.Info("claimed a worker id", "namespace", l.config.Namespace, "worker", r.Worker, "term", r.Term,
 		"until", l.config.Layout.TimeOf(r.Until), "clock-compared", r.Compared)
 	l.answerOpen(nil)
@@ -217,7 +241,16 @@ func (l *loop) extend(r lease.Extend) {
 		l.config.Logger.Debug("extend the generator's window", "error", err)
 		return
 	}
-	l.recovered()
+	l.mayRecover()
+}
+
+// mayRecover lets calls go on if the generator issues. What took effect late
+// may have brought it a bound that has passed already: then the outage lasts.
+func (l *loop) mayRecover() {
+	l.generator.CheckClock()
+	if refusal(l.config.Layout, l.generator.Status(), l.config.Clock.Wall()) == nil {
+		l.recovered()
+	}
 }
 
 // watchClock looks at the clock on behalf of a generator that may be idle, and
@@ -246,8 +279,14 @@ func (l *loop) report(r lease.Report) {
 	switch r.What {
 	case lease.Noted:
 		log.Warn("lease", "note", r.Err)
+	case lease.Waiting:
+		l.waits(log, r.Err)
 	case lease.GaveUp:
-		if text := r.Err.Error(); text != l.logged { // it is tried again and again
+		text := r.Err.Error()
+		if outside := new(lease.TimeError); errors.As(r.Err, &outside) {
+			text = outside.Reason.Error() // without the time, which is another each time
+		}
+		if text != l.logged { // it is tried again and again
 			l.logged = text
 			log.Error("claim a worker id", "error", r.Err)
 		}
@@ -270,6 +309,23 @@ func (l *loop) report(r lease.Report) {
 	}
 }
 
+// waits says what a claim waits for.
+func (l *loop) waits(log *slog.Logger, what error) {
+	var held *lease.HeldError
+	var full *lease.ExhaustedError
+	switch limit := l.state.Config().ClaimWait; {
+	case errors.As(what, &held):
+		log.Info("waiting for "+held.Occupant.String(), "claim-wait", limit)
+	case errors.As(what, &full):
+		next := "unknown"
+		if len(full.First) > 0 {
+			next = full.First[0].String()
+		}
+		log.Info("waiting for a worker id", "workers", full.Workers, "held", full.Held, "ahead", full.Ahead,
+			"quarantined", full.Quarantined, "unusable", full.Unusable, "next", next, "claim-wait", limit)
+	}
+}
+
 // answerOpen lets Open return, the first time.
 func (l *loop) answerOpen(err error) {
 	if l.opened != nil {
@@ -278,14 +334,25 @@ func (l *loop) answerOpen(err error) {
 	}
 }
 
+// requestTimeout is how long the next request may take: no longer than what is
+// left of the claim that it is for, but long enough for one last look.
+func (l *loop) requestTimeout() time.Duration {
+	limit := l.config.RequestTimeout
+	if deadline, ok := l.state.Deadline(); ok {
+		limit = min(limit, max(deadline-l.config.Clock.Monotonic(), leastTimeout))
+	}
+	return limit
+}
+
 // call makes a request to the store, in place of one whose answer is not
-// awaited any more.
+// awaited any more. The goroutines of a store that heeds no context add up, one
+// for each request; to wait for them instead would be to hold still with it.
 func (l *loop) call(id uint64, name string, request func(context.Context) lease.Reply) {
 	l.settleCalls()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	answers := make(chan lease.Reply, 1) // room for an answer that nobody awaits
 	l.cancel, l.answers, l.awaited = cancel, answers, id
-	l.expired, l.stopExpired = l.config.Clock.After(l.config.RequestTimeout)
+	l.expired, l.stopExpired = l.config.Clock.After(l.requestTimeout())
 	l.calls.Go(func() {
 		begun := l.config.Clock.Monotonic()
 		reply := request(ctx)

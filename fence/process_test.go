@@ -3,11 +3,15 @@ package fence_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/filestore"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -67,6 +71,66 @@ func TestPinnedHolderOnAFolderIsRefusedWhileItIsHeldAndStartsAtOnceAfterwards(t 
 	if id := next(t, open(t, s, pin)); id <= last {
 		t.Errorf("%d came after %d", id, last)
 	}
+}
+
+func TestDamagedFolderIsReportedAtOnce(t *testing.T) {
+	for name, damage := range map[string]func(root string) error{
+		"namespace record cut short": func(root string) error { return damageFiles(root, "*namespace.reg", nil) },
+		"namespace record altered": func(root string) error {
+			return damageFiles(root, "*namespace.reg", func(b []byte) []byte { b[40] ^= 1; return b })
+		},
+		"pinned register cut short": func(root string) error { return damageFiles(root, "*worker*.reg", nil) },
+		"registers removed":         func(root string) error { return os.RemoveAll(filepath.Join(root, "registers")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			s, err := filestore.Open(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			pin := func(c *fence.Config) {
+				pinned(c)
+				c.Layout, c.ClaimWait = snowfence.DefaultLayout(), time.Hour
+			}
+			if err := open(t, s, pin).Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(root); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tryOpen(t, s, pin); !errors.Is(err, store.ErrDamaged) || !errors.Is(err, filestore.ErrDamaged) || !strings.Contains(err.Error(), root) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+// damageFiles changes the registers whose file names match; nil cuts them short.
+func damageFiles(root, pattern string, change func([]byte) []byte) error {
+	paths, err := filepath.Glob(filepath.Join(root, "registers", "*", pattern))
+	if err != nil || len(paths) == 0 {
+		return errors.Join(err, errors.New("there is nothing to damage"))
+	}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if change == nil {
+			b = b[:len(b)/2]
+		} else {
+			b = change(b)
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // BenchmarkNext measures what the holder adds to its generator: a pointer.

@@ -47,6 +47,11 @@ type Status struct {
 	// Extensions counts those of this term; Losses counts the terms lost.
 	Extensions, Losses uint64
 
+	// Outages counts the times at which ids stopped for longer than a call
+	// waits. WindowsEnded counts those at which a window ended before the store
+	// had acknowledged the next, however short; the term goes on after most.
+	Outages, WindowsEnded uint64
+
 	// LastError is why no ids are issued, or what ended the last term; nil when
 	// ids are issued.
 	LastError error
@@ -80,10 +85,12 @@ func (h *Holder) Status() Status {
 		return s
 	}
 	s.Generator = h.current.Load().Status()
-	layout := h.config.Layout
-	s.Left = max(0, layout.TimeOf(s.Generator.Until).Sub(layout.TimeOf(s.Generator.Now)))
+	s.Left = h.left(s.Generator)
+	if s.Left == 0 {
+		h.nudge() // nobody may be calling: the extension must not wait for its date
+	}
 	s.Until = s.Generator.Until
-	s.Ready = s.Left > 0 && !s.Generator.ClockLost && s.Generator.Revoked == nil
+	s.Ready = refusal(h.config.Layout, s.Generator, wall) == nil
 	return s
 }
 

@@ -9,22 +9,30 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// again is the way of a call that failed: it tries once more whenever
-// something changed, for as long as the cause may pass and the outage is
-// younger than max-wait.
-func (h *Holder) again(ctx context.Context, err error, try func(*snowfence.Generator) error) error {
-	if !h.passes(h.current.Load(), err) {
+// again is the way of a call that failed with g: it tries once more whenever
+// something changed, for as long as the cause may pass and both the outage and
+// its own wait are younger than max-wait. Outages alone would not bound it:
+// where each is short, a batch that is too large for what lies between two of
+// them begins anew for ever.
+func (h *Holder) again(ctx context.Context, g *snowfence.Generator, err error, try func(*snowfence.Generator) error) error {
+	if !h.passes(g, err) {
+		h.heed(g)
 		return err
 	}
+	begun := h.config.Clock.Monotonic()
 	for {
 		// The channel is taken before the try: a change after it wakes the call,
 		// a change before it is seen by the try.
 		changed := h.changes()
-		g := h.current.Load()
-		if err = try(g); err == nil || !h.passes(g, err) {
+		g = h.current.Load()
+		if err = try(g); err == nil {
+			return nil
+		}
+		if !h.passes(g, err) {
+			h.heed(g)
 			return err
 		}
-		left, ended := h.outage(err)
+		left, ended := h.outage(begun, err)
 		if ended != nil {
 			return ended
 		}
@@ -56,9 +64,18 @@ func (h *Holder) passes(g *snowfence.Generator, err error) bool {
 	return false
 }
 
-// outage returns how long a call that failed with err may still wait, or the
-// error that it is to return. The outage begins with the first call or the loop that notices it.
-func (h *Holder) outage(err error) (left time.Duration, ended error) {
+// heed lets the loop know of a clock that makes a generator refuse, unless it
+// knows already.
+func (h *Holder) heed(g *snowfence.Generator) {
+	if !h.down.Load() && g.Status().ClockLost {
+		h.nudge()
+	}
+}
+
+// outage returns how long a call that has waited since begun, and failed with
+// err, may still wait, or the error that it is to return. The outage begins with
+// the first call or the loop that notices it.
+func (h *Holder) outage(begun time.Duration, err error) (left time.Duration, ended error) {
 	now := h.config.Clock.Monotonic()
 	select {
 	case <-h.closing:
@@ -76,11 +93,11 @@ func (h *Holder) outage(err error) (left time.Duration, ended error) {
 	case h.refused != nil:
 		err = fmt.Errorf("%w: %w", err, h.refused)
 	}
-	age := now - h.since
-	if h.broken || age >= h.maxWait {
-		return 0, &UnavailableError{For: age, Reason: err}
+	lasted := now - min(h.since, begun)
+	if h.broken || lasted >= h.maxWait {
+		return 0, &UnavailableError{For: lasted, Reason: err}
 	}
-	return h.maxWait - age, nil
+	return h.maxWait - lasted, nil
 }
 
 // nudge tells the loop that a call found the term unusable. It never blocks:

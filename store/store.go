@@ -42,7 +42,9 @@ type Store interface {
 	// The entry's value is the caller's own: the store must not keep it.
 	//
 	// It returns ErrNotFound if the key does not exist, a *KeyError if the key
-	// is not a valid one, and ErrClosed after Close.
+	// is not a valid one, an error that is ErrDamaged if there is something at
+	// the key, or was, that can't be read, and ErrClosed after Close. What
+	// can't be read is never taken for absent.
 	Get(ctx context.Context, key string) (Entry, error)
 
 	// Swap sets the register at key to value if its version is still prev, and
@@ -71,7 +73,8 @@ type Store interface {
 	// for hints. A register that existed before the call, and that nobody
 	// swapped during it, is yielded exactly once.
 	//
-	// An error is yielded with a zero Entry and ends the sequence. List must
+	// An error is yielded with a zero Entry and ends the sequence: one that is
+	// ErrDamaged at the latest where a register can't be read. List must
 	// not gather all entries before it yields the first: a million registers
 	// must fit. The sequence may be ranged over more than once; each time
 	// lists anew. The range's body may call the store.
@@ -124,4 +127,11 @@ var (
 	// way when the store was closed has an unknown outcome, as with any error
 	// but ErrConflict.
 	ErrClosed = errors.New("store: closed")
+
+	// ErrDamaged is wrapped by the errors about what is stored and can't be
+	// read: torn, altered, removed, of another program or of a newer version of
+	// this one. Trying again does not help; somebody must mend it. A swap that
+	// returns it has an unknown outcome, as with any error but ErrConflict. An
+	// engine that can't tell damage from an outage does not return it.
+	ErrDamaged = errors.New("store: what is stored can't be read")
 )

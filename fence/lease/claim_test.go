@@ -258,6 +258,7 @@ func TestExhaustedPoolSaysWhoHoldsItUntilWhen(t *testing.T) {
 	}
 	// A running program tries again.
 	s.wake()
+	s.reopen()
 	s.in(Probing)
 }
 

@@ -50,6 +50,7 @@ func TestEachClaimIsJudgedAnew(t *testing.T) {
 	s.found("n1", testNamespace())
 	s.do(ClockLost{})
 	request[Revoke](s)
+	s.reopen()
 	request[Ask](s)
 	s.in(Judging)
 }
@@ -63,6 +64,8 @@ func TestForwardStepEndsTheTermAndNothingIsWrittenUnderIt(t *testing.T) {
 		t.Errorf("reported as %+v", report)
 	}
 	request[Revoke](s)
+	none[Swap](s)
+	s.reopen()
 	none[Swap](s)
 	s.in(Judging)
 }
@@ -84,6 +87,7 @@ func TestForwardStepDuringAClaimBeginsItAnew(t *testing.T) {
 	s.now.Wall = s.now.Wall.Add(time.Hour)
 	s.swapped("v1")
 	none[Start](s)
+	s.reopen()
 	s.in(Judging)
 }
 
@@ -107,6 +111,7 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 			s := newScript(t)
 			s.claim()
 			s.do(ClockLost{Stepped: true})
+			s.reopen()
 			list := func(version store.Version) {
 				request[List](s)
 				dead := held(2000)
@@ -138,6 +143,7 @@ func TestHolderThatIsAloneDoesNotWatchAfterAForwardStep(t *testing.T) {
 	s := newScript(t)
 	mine := s.claim()
 	s.do(ClockLost{Stepped: true})
+	s.reopen()
 	s.reply(Reply{Outcome: Listed, Entries: []store.Entry{entry(t, 0, mine), entry(t, 1, released(5))}})
 	s.in(Probing)
 	s.absent()
@@ -170,6 +176,7 @@ func TestClockBehindMakesAPoolChangeItsWorkerAndAPinnedHolderWait(t *testing.T) 
 	s.claim()
 	s.do(ClockLost{})
 	request[Revoke](s)
+	s.reopen()
 	s.in(Probing)
 
 	s = newScript(t, pinned)

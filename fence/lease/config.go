@@ -31,6 +31,9 @@ const (
 	// listed. While half of the pool is free it fails once in 256 claims.
 	luck = 8
 
+	// maxNotes is how many distinct troubles are noted before a write lands.
+	maxNotes = 8
+
 	// occupantsShown is how many occupants an error names.
 	occupantsShown = 8
 )

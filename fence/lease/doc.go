@@ -17,11 +17,11 @@
 //	            Started
 //	               │
 //	           ┌───▼────┐ another layout, another incarnation
-//	           │Opening ├───────────────────────────────────────► Failed
-//	           └───┬────┘ (also from Verifying and Holding)
-//	   record read │
-//	           ┌───▼────┐ the clock is off
-//	      ┌───►│Judging ├───────────────────────────────────────┐
+//	      ┌───►│Opening ├───────────────────────────────────────► Failed
+//	      │    └───┬────┘ (also from Verifying and Holding)
+//	      │        │ record read
+//	      │    ┌───▼────┐ the clock is off
+//	      │    │Judging ├───────────────────────────────────────┐
 //	      │    └───┬────┘                                       │
 //	      │        │ the clock will do        none is free      │
 //	      │    ┌───▼────┐ before the claim-wait is over    ┌────▼───┐

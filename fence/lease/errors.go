@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"snowfence.example/snowfence"
 )
 
 var (
@@ -80,6 +82,28 @@ func (e *ClockError) Error() string {
 	return fmt.Sprintf("snowfence: this machine's clock is %s %s %s: set it right", by.Round(time.Millisecond), word, e.Reference)
 }
 
+// TimeError is returned when the layout has no tick for what this machine's
+// clock shows.
+type TimeError struct {
+	// Reason is [snowfence.ErrBeforeEpoch] or [snowfence.ErrPastHorizon].
+	Reason error
+	Layout snowfence.Layout
+	Now    time.Time // by this machine's clock
+}
+
+// Error names the layout, its bound and the present time.
+func (e *TimeError) Error() string {
+	bound, at := "epoch", e.Layout.Epoch
+	if errors.Is(e.Reason, snowfence.ErrPastHorizon) {
+		bound, at = "horizon", e.Layout.Horizon()
+	}
+	return fmt.Sprintf("%v: layout %s has its %s at %s, and it is %s now", e.Reason, e.Layout, bound,
+		at.UTC().Format(time.RFC3339Nano), e.Now.UTC().Format(time.RFC3339Nano))
+}
+
+// Unwrap returns the reason.
+func (e *TimeError) Unwrap() error { return e.Reason }
+
 // Occupant says who keeps a worker id from being claimed, and until when.
 type Occupant struct {
 	Worker   int64
@@ -136,6 +160,9 @@ type ExhaustedError struct {
 	Held, Ahead, Quarantined, Unusable int64
 	// First are the occupants that come free first, at most [occupantsShown].
 	First []Occupant
+	// Damage is why one of those that can't be used can't be read from the
+	// store; nil if there is none.
+	Damage error
 }
 
 // Error says how many are held, by whom, until when.
@@ -151,8 +178,16 @@ func (e *ExhaustedError) Error() string {
 		}
 		b.WriteString(o.String())
 	}
+	if e.Damage != nil {
+		fmt.Fprintf(&b, "; one that can't be read: %v", e.Damage)
+	}
 	return b.String()
 }
 
-// Unwrap returns [ErrNoWorker].
-func (e *ExhaustedError) Unwrap() error { return ErrNoWorker }
+// Unwrap returns [ErrNoWorker] and the damage.
+func (e *ExhaustedError) Unwrap() []error {
+	if e.Damage == nil {
+		return []error{ErrNoWorker}
+	}
+	return []error{ErrNoWorker, e.Damage}
+}

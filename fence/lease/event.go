@@ -33,7 +33,7 @@ type (
 		Outcome Outcome
 		Entry   store.Entry   // with Found
 		Version store.Version // with Swapped
-		Entries []store.Entry // with Listed
+		Entries []store.Entry // with Listed; with Unknown, those that came before the error
 		Time    time.Time     // with Told
 		Err     error         // with Unknown
 	}
@@ -135,7 +135,7 @@ type (
 	// Report tells people.
 	Report struct {
 		What   Happening
-		Err    error // with GaveUp, Lost, Broken and Noted
+		Err    error // with GaveUp, Lost, Broken, Noted and Waiting
 		Worker int64 // with Lost, whose term it was
 		Term   int64
 	}
@@ -157,8 +157,12 @@ type Happening uint8
 // The happenings.
 const (
 	GaveUp Happening = iota + 1 // a claim failed; another is made after a pause
-	Lost                        // the term ended against the holder's will; another claim is under way
+	Lost                        // a term that had a generator ended against the holder's will
 	Broken                      // nothing will ever be issued again, and why
 	Ended                       // after ReleaseAsked: all is done
 	Noted                       // worth a line in the log
+
+	// Waiting tells, once in an attempt, what a claim waits for: a *[HeldError]
+	// or an *[ExhaustedError].
+	Waiting
 )

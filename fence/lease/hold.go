@@ -123,14 +123,15 @@ func (r *run) extended() {
 }
 
 // schedule sets the next extension at a third of the window after the last was
-// sent, but not before it can confirm something; at once, or as soon as it
-// can, when the usable ticks are over.
+// sent, or at once when the usable ticks are over, as they are when that one took
+// effect very late; but not before it can confirm something.
 func (r *run) schedule() {
 	due := r.term.sent + r.config.third()
+	if r.tick() >= r.term.usable && r.past() == nil {
+		due = r.term.sent + r.config.pause(0)
+	}
 	if len(r.term.pending) > 0 {
-		if due = max(due, r.confirmable()); r.tick() >= r.term.usable {
-			due = r.confirmable()
-		}
+		due = max(due, r.confirmable())
 	}
 	r.wakeAt(max(due, r.now.Monotonic))
 }
@@ -138,7 +139,7 @@ func (r *run) schedule() {
 // windowEnded extends now, unless an extension is on its way, was just made, or
 // could confirm nothing yet.
 func (r *run) windowEnded() {
-	if r.phase != Holding || r.write != nil || len(r.term.pending) > 0 {
+	if r.phase != Holding || r.write != nil || len(r.term.pending) > 0 && r.now.Monotonic < r.confirmable() {
 		return
 	}
 	if r.now.Monotonic-r.term.sent >= r.config.pause(0) {
@@ -149,13 +150,22 @@ func (r *run) windowEnded() {
 // endTerm ends a term against the holder's will and begins to claim again. The
 // register is left alone: its holder's ticks end by themselves.
 func (r *run) endTerm(cause error, stepped bool) {
-	if r.term.started {
-		r.out = append(r.out, Revoke{Cause: cause})
+	if !r.revoke(cause) {
+		r.report(Noted, cause)
 	}
-	r.out = append(r.out, Report{What: Lost, Err: cause, Worker: r.term.worker, Term: r.term.register.Term})
 	r.attempt.stepped = stepped
-	r.term, r.write = term{}, nil
 	r.open()
+}
+
+// revoke ends the term, if there is one, and reports its loss if it ever had a
+// generator: then, and only then, there are ids that its owner must hear of.
+func (r *run) revoke(cause error) (started bool) {
+	if started = r.term.started; started {
+		r.out = append(r.out, Revoke{Cause: cause},
+			Report{What: Lost, Err: cause, Worker: r.term.worker, Term: r.term.register.Term})
+	}
+	r.term, r.write = term{}, nil
+	return started
 }
 
 // releaseAsked seals the generator, and gives the worker id back once the

@@ -14,17 +14,21 @@ import (
 type attempt struct {
 	deadline time.Duration // on the monotonic clock
 	stepped  bool          // it follows a forward step: judge the clock with care
+	waiting  bool          // it was told that it waits for a worker id
 
 	watched   *block     // the registers that are watched for a reference
+	watching  bool       // they were read, somebody seemed to be alive, and the time to watch was taken
 	sightings []sighting // registers read in this attempt
 	agree     int        // how many of those that changed under its eyes have a clock like this one
 	disagree  int
 	offset    time.Duration // of the one that disagreed the most
 
-	worker     int64   // the one being examined
-	tries      int     // worker ids picked at random
-	candidates []int64 // worker ids that a list showed as free
-	round      round   // one reading through of all registers
+	worker     int64         // the one being examined
+	pinned     store.Version // of the pinned one's register when it was read last
+	listing    bool          // a block is being listed instead
+	tries      int           // worker ids picked at random
+	candidates []int64       // worker ids that a list showed as free
+	round      round         // one reading through of all registers
 }
 
 // sighting is when a register was at which version.
@@ -34,8 +38,10 @@ type sighting struct {
 	at      time.Duration
 }
 
-// maxSightings bounds what an attempt remembers of a large pool.
-const maxSightings = 64
+// maxSightings bounds what an attempt remembers of a large pool. It is a whole
+// block, so that of those that are watched none is forgotten: the living may
+// come last, behind any number of registers that nobody writes any more.
+const maxSightings = blockSize
 
 // newAttempt forgets the last attempt and begins the claim-wait anew.
 func (r *run) newAttempt(stepped bool) {
@@ -82,6 +88,11 @@ func (r *run) judge() {
 
 // judged takes the answers while judging.
 func (r *run) judged(e Reply) {
+	if damaged(e.Err) && r.attempt.watched != nil {
+		// One register that can't be read keeps nobody from looking at the others.
+		r.note(fmt.Errorf("judge the clock: %w", e.Err), "the registers before it are looked at")
+		e.Outcome = Listed
+	}
 	switch e.Outcome {
 	case Told:
 		if offset := r.now.Wall.Sub(e.Time); offset.Abs() > clockTolerance {
@@ -89,7 +100,7 @@ func (r *run) judged(e Reply) {
 			return
 		}
 	case Listed:
-		first, living := len(r.attempt.sightings) == 0, false
+		living := false
 		for _, entry := range e.Entries {
 			if w, ok := WorkerOf(r.config.Namespace, r.config.Layout, entry.Key); ok {
 				l := r.look(w, entry)
@@ -97,7 +108,10 @@ func (r *run) judged(e Reply) {
 				r.see(l)
 			}
 		}
-		if first && living {
+		// They are watched once. Who seemed alive and wrote nothing meanwhile is
+		// not, or is none of this namespace's.
+		if living && !r.attempt.watching {
+			r.attempt.watching = true
 			r.wakeAt(r.now.Monotonic + r.config.watch())
 			return
 		}
@@ -166,33 +180,36 @@ func (r *run) clockRefused() bool {
 	return true
 }
 
-// retry tries again after a pause what failed, until the claim-wait is over.
+// retry tries again after a pause what failed, until the claim-wait is over;
+// what is damaged is not tried again.
 func (r *run) retry(err error) {
-	if r.late() {
+	if r.late() || damaged(err) {
 		r.giveUp(err)
 		return
 	}
+	r.note(err, "trying again")
 	r.backOff()
 }
+
+// damaged reports whether an error of the store is one that no retry mends.
+func damaged(err error) bool { return errors.Is(err, store.ErrDamaged) }
 
 // giveUp ends the attempt. Another one follows after a pause, which the owner
 // of the state may not wait for.
 func (r *run) giveUp(err error) {
-	if r.term.started {
-		r.out = append(r.out, Revoke{Cause: err})
+	if r.releasing {
+		r.stop() // a release that can't be written down is no reason to claim again
+		return
 	}
+	r.revoke(err)
 	r.report(GaveUp, err)
-	r.term, r.write = term{}, nil
 	r.enter(Resting)
 	r.wakeAt(r.now.Monotonic + r.config.poll())
 }
 
 // fail ends everything: what is wrong stays wrong until somebody mends it.
 func (r *run) fail(err error) {
-	if r.term.started {
-		r.out = append(r.out, Revoke{Cause: err})
-	}
-	r.term, r.write = term{}, nil
+	r.revoke(err)
 	r.enter(Failed)
 	r.report(Broken, err)
 }
@@ -200,7 +217,7 @@ func (r *run) fail(err error) {
 // clockLost ends the term, unless it is pinned and the clock fell behind: then
 // its generator refuses until the clock is back, and no other worker id would
 // do. A forward step also begins a claim that is under way anew, because the
-// clock was judged before it.
+// clock was judged before it, or would be judged without the care that is due.
 func (r *run) clockLost(e ClockLost) {
 	switch r.phase {
 	case Holding, Confirming, Verifying:
@@ -212,7 +229,7 @@ func (r *run) clockLost(e ClockLost) {
 		default:
 			r.report(Noted, fmt.Errorf("the clock is behind by more than %s: nothing is issued until it is back", r.config.MaxRollback))
 		}
-	case Judging, Probing, Claiming, Resting:
+	case Opening, Judging, Probing, Claiming, Resting:
 		if e.Stepped {
 			r.write, r.attempt.stepped = nil, true
 			r.open()

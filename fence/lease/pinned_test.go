@@ -74,14 +74,17 @@ func TestPinnedClaimantDoesNotWaitForWhatNeverComes(t *testing.T) {
 	}
 }
 
-func TestTwoHoldersOfOneProgramPinnedToOneWorkerAreToldAtOnce(t *testing.T) {
+func TestTwoHoldersOfOneProgramPinnedToOneWorkerAreToldWhenOneIsSeenToLive(t *testing.T) {
 	mine := held(900)
 	mine.Process = testProcess()
 	s := newScript(t, pinned)
 	s.open()
 	s.found("v0", mine)
+	s.in(Probing)
+	s.wake()
+	s.found("v1", mine)
 	s.in(Resting)
-	if err := request[Report](s).Err; !errors.Is(err, ErrPinnedTwice) {
+	if err := request[Report](s).Err; !errors.Is(err, ErrPinnedTwice) || !errors.Is(err, ErrNoWorker) {
 		t.Errorf("the error is %v", err)
 	}
 	// A restarted process may have the same host and pid, but not the same start.
@@ -96,6 +99,7 @@ func TestPinnedHolderWaitsForItsOwnLostTermToEnd(t *testing.T) {
 	s := newScript(t, pinned)
 	mine := s.claim()
 	s.do(ClockLost{Stepped: true})
+	s.reopen()
 	s.reply(Reply{Outcome: Listed})
 	s.found("v1", mine)
 	s.in(Probing)

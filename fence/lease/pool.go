@@ -6,9 +6,15 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// blockDigits is how many digits of a key are left open when registers are
-// listed: at most a thousand of them come at once.
-const blockDigits = 3
+const (
+	// blockDigits is how many digits of a key are left open when registers are
+	// listed.
+	blockDigits = 3
+
+	// blockSize is how many registers come at once, at most: 10 to the power of
+	// blockDigits.
+	blockSize = 1000
+)
 
 // pool is the set of worker numbers that a claim may use: disjoint spans in
 // ascending order. It is never written to once it is made.

@@ -46,11 +46,12 @@ func (r *run) probe() {
 
 // examine reads the register of a worker; see probed.
 func (r *run) examine(worker int64) {
-	r.attempt.worker = worker
+	r.attempt.worker, r.attempt.listing = worker, false
 	r.get(RegisterKey(r.config.Namespace, r.config.Layout, worker))
 }
 
 func (r *run) listBlock() {
+	r.attempt.listing = true
 	prefix := r.pool.block(r.attempt.round.cursor).prefix
 	r.ask(func(id uint64) Request { return List{ID: id, Prefix: prefix} })
 }
@@ -65,7 +66,46 @@ func (r *run) probed(e Reply) {
 		r.failures = 0
 		r.listed(e.Entries)
 	default:
+		if damaged(e.Err) && r.config.Worker == nil {
+			r.unread(e.Err)
+			return
+		}
 		r.retry(fmt.Errorf("read registers: %w", e.Err))
+	}
+}
+
+// unread goes on where registers of a pool can't be read: past one of them, or,
+// when it was a list that ended at it, by looking at each of the block.
+func (r *run) unread(err error) {
+	a := &r.attempt
+	if r.late() {
+		r.giveUp(fmt.Errorf("read registers: %w", err))
+		return
+	}
+	r.failures = 0
+	if !a.listing {
+		r.skip(err)
+		r.probe()
+		return
+	}
+	r.note(fmt.Errorf("list registers: %w", err), "they are read one by one")
+	b := r.pool.block(a.round.cursor)
+	a.candidates = r.pool.workers(b)
+	r.choice().Shuffle(len(a.candidates), func(i, j int) {
+		a.candidates[i], a.candidates[j] = a.candidates[j], a.candidates[i]
+	})
+	a.round.covered += int64(len(a.candidates))
+	a.round.cursor = b.next
+	r.probe()
+}
+
+// skip notes that the register of the worker being examined can't be read.
+func (r *run) skip(err error) {
+	a := &r.attempt
+	r.note(fmt.Errorf("read the register of worker %d: %w", a.worker, err), "another worker id is looked for")
+	if a.round.begun {
+		a.round.census.Unusable++
+		a.round.census.Damage = err
 	}
 }
 
@@ -79,6 +119,9 @@ func (r *run) considered(l look) {
 	case r.config.Worker != nil:
 		r.await(l)
 	default:
+		if r.attempt.round.begun {
+			r.count(l)
+		}
 		r.probe()
 	}
 }
@@ -88,12 +131,18 @@ func (r *run) await(l look) {
 	left := r.attempt.deadline - r.now.Monotonic
 	behind := l.register.Clock.Sub(r.now.Wall)
 	held := &HeldError{Occupant: r.occupant(l), Reason: l.err}
+	changed := r.attempt.pinned != "" && r.attempt.pinned != l.version
+	r.attempt.pinned = l.version
 	switch l.standing {
 	case Held:
-		switch {
-		case !r.claimed && l.register.Process.same(r.config.Process):
-			// Not this holder's own, which has claimed nothing yet.
+		// It is not this holder's own, which has claimed nothing yet. But another
+		// one of this program may have left it behind, and then its ticks end.
+		twin := !r.claimed && l.register.Process.same(r.config.Process)
+		if twin {
 			held.Reason = ErrPinnedTwice
+		}
+		switch {
+		case twin && changed: // that one lives
 			r.giveUp(held)
 		case behind > r.config.ClaimWait+r.config.MaxRollback:
 			// Its holder wrote at a time that this clock will not reach while it
@@ -103,6 +152,7 @@ func (r *run) await(l look) {
 			r.giveUp(held)
 		default:
 			// It may be released at any moment.
+			r.tellWaiting(held)
 			r.wakeAt(r.now.Monotonic + max(time.Millisecond, min(l.wait, left, r.config.poll())))
 		}
 	case Ahead:
@@ -110,6 +160,7 @@ func (r *run) await(l look) {
 			r.giveUp(&ClockError{Offset: -l.wait - r.config.MaxRollback, Reference: fmt.Sprintf("the ticks that worker %d has used, under %s", l.worker, l.register.Process)})
 			return
 		}
+		r.tellWaiting(held)
 		r.wakeAt(r.now.Monotonic + max(time.Millisecond, min(l.wait, r.config.poll())))
 	default:
 		r.giveUp(held)
@@ -178,14 +229,15 @@ func (r *run) count(l look) {
 }
 
 // exhausted waits for a worker id to come free, or ends the attempt when the
-// claim-wait is over.
+// claim-wait is over, or when waiting for one is in vain.
 func (r *run) exhausted() {
 	a := &r.attempt
-	if r.late() {
-		census := a.round.census
+	census := a.round.census
+	if r.late() || census.Quarantined+census.Unusable >= census.Workers {
 		r.giveUp(&census)
 		return
 	}
+	r.tellWaiting(&census)
 	wait := r.config.poll()
 	if a.round.next > 0 {
 		wait = min(wait, a.round.next)

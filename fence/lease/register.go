@@ -23,10 +23,15 @@ type Process struct {
 	Started time.Time
 }
 
-// String reads "pid 7 on host a".
+// String reads "pid 7 on host a", as far as these are given.
 func (p Process) String() string {
-	if p.Host == "" {
+	switch {
+	case p.Host == "" && p.PID == 0:
+		return "a process that gave no name"
+	case p.Host == "":
 		return fmt.Sprintf("pid %d", p.PID)
+	case p.PID == 0:
+		return "a process on host " + p.Host
 	}
 	return fmt.Sprintf("pid %d on host %s", p.PID, p.Host)
 }

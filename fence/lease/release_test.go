@@ -174,6 +174,7 @@ func TestLossyClaimThatIsTakenAwayIssuesNothing(t *testing.T) {
 	s.found("v7", held(800))
 	none[Start](s)
 	none[Revoke](s)
+	s.reopen()
 	s.in(Probing)
 }
 

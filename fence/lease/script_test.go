@@ -180,13 +180,20 @@ func (s *script) in(p Phase) {
 const testIncarnation = "00112233445566778899aabbccddeeff"
 
 func testNamespace() Namespace {
-	return Namespace{Layout: testLayout().String(), Incarnation: testIncarnation, Created: testWall()}
+	return Namespace{Layout: testLayout().String(), Incarnation: testIncarnation, Created: testWall().Add(-time.Hour)}
 }
 
 // open brings the script to where it looks at its first register.
 func (s *script) open() {
 	s.t.Helper()
 	s.do(Started{})
+	s.found("n1", testNamespace())
+}
+
+// reopen brings the script through the beginning of another attempt.
+func (s *script) reopen() {
+	s.t.Helper()
+	s.in(Opening)
 	s.found("n1", testNamespace())
 }
 

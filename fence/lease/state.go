@@ -3,7 +3,9 @@ package lease
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -46,11 +48,13 @@ type State struct {
 	last     Moment // of the last step
 	wake     time.Duration
 	waking   bool
-	requests uint64 // to the store so far; the last one's id
-	awaited  uint64 // the id of the request that an answer is awaited to; 0 for none
-	failures int    // tries in a row that failed
+	requests uint64   // to the store so far; the last one's id
+	awaited  uint64   // the id of the request that an answer is awaited to; 0 for none
+	failures int      // tries in a row that failed
+	noted    []string // what was noted since a write landed last; never written to in place
 
 	namespace Namespace // zero until it was read
+	glimpsed  string    // the incarnation of a record that was fleeting when it was first read
 	pool      pool      // what may be claimed from it
 
 	claimed bool // a claim was sent, at some time
@@ -108,6 +112,18 @@ func (s State) Step(e Event, now Moment) (State, []Request) {
 // Wake returns the monotonic instant at which [Woken] is due, if it is. Each
 // step may change it.
 func (s State) Wake() (at time.Duration, ok bool) { return s.wake, s.waking }
+
+// Deadline returns the monotonic instant at which the claim that is under way
+// ends, if one is: nothing that is asked of the store for it need be awaited
+// for longer.
+func (s State) Deadline() (at time.Duration, ok bool) {
+	switch s.phase {
+	case Opening, Judging, Probing, Claiming, Verifying:
+		return s.attempt.deadline, true
+	default:
+		return 0, false
+	}
+}
 
 // Config returns the config, with every default filled in.
 func (s State) Config() Config { return *s.config }
@@ -249,6 +265,26 @@ func (r *run) backOff() {
 
 func (r *run) report(what Happening, err error) {
 	r.out = append(r.out, Report{What: what, Err: err})
+}
+
+// note reports what goes wrong and is tried again, with the given word about
+// what happens now: each distinct text once, and only so many of them, until a
+// write lands.
+func (r *run) note(err error, now string) {
+	text := err.Error()
+	if len(r.noted) >= maxNotes || slices.Contains(r.noted, text) {
+		return
+	}
+	r.noted = append(slices.Clone(r.noted), text)
+	r.report(Noted, fmt.Errorf("%w: %s", err, now))
+}
+
+// tellWaiting reports, once in an attempt, what it waits for.
+func (r *run) tellWaiting(err error) {
+	if !r.attempt.waiting {
+		r.attempt.waiting = true
+		r.report(Waiting, err)
+	}
 }
 
 // nonce is what a claim is known by.

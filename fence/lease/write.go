@@ -113,7 +113,14 @@ func (r *run) settle(e Reply) {
 // takes, except before the term's first id: then it is abandoned with the
 // claim-wait.
 func (r *run) doubt(e Reply) {
-	if !r.term.started && !r.releasing && r.late() {
+	if damaged(e.Err) && r.write.purpose == claiming && !r.releasing && r.config.Worker == nil {
+		// Its outcome stays open, and nothing is ever issued under it.
+		r.attempt.worker, r.write = r.write.worker, nil
+		r.skip(e.Err)
+		r.probe()
+		return
+	}
+	if !r.term.started && !r.releasing && (r.late() || damaged(e.Err)) {
 		err := e.Err
 		if err == nil {
 			err = store.ErrConflict
@@ -121,10 +128,10 @@ func (r *run) doubt(e Reply) {
 		r.giveUp(fmt.Errorf("claim worker %d: %w", r.write.worker, err))
 		return
 	}
+	if e.Err != nil {
+		r.note(fmt.Errorf("write the register of worker %d: %w", r.write.worker, e.Err), "trying again")
+	}
 	if r.failures == 0 {
-		if e.Err != nil {
-			r.report(Noted, fmt.Errorf("write the register of worker %d: %w", r.write.worker, e.Err))
-		}
 		r.failures++
 		r.read()
 		return
@@ -137,6 +144,12 @@ func (r *run) doubt(e Reply) {
 // shrink within a term, so a register can't really be there unless the store
 // was rolled back; a read that is late can show it. Once the acknowledged
 // ticks are over there is nothing left to keep, and it counts as lost.
+//
+// Three reads that are late look like a loss and end the term: of an older
+// write with the same bound, which a copy of this process may have written; of
+// an earlier term; and of a key that does not exist yet. Each costs a term and
+// no id, and takes a store that is late by a third of a window at least, just
+// when it failed to acknowledge a write.
 func (r *run) outdated(value []byte) bool {
 	register, err := DecodeRegister(value)
 	return err == nil && register.Holder == r.term.register.Holder && register.Holder != "" &&
@@ -145,11 +158,13 @@ func (r *run) outdated(value []byte) bool {
 
 // landed goes on after a write that took effect as the given version.
 func (r *run) landed(w write, version store.Version) {
-	r.failures = 0
+	r.failures, r.noted = 0, nil
 	switch w.purpose {
 	case claiming:
 		r.term = term{compared: r.config.EngineClock || r.attempt.agree > 0}
-		r.newAttempt(false) // what is left of it: the wait for the namespace's record
+		// What is left of it is the wait for the namespace's record, and for the
+		// claim to be safe.
+		r.attempt = attempt{deadline: r.attempt.deadline + r.config.Loss}
 	case extending:
 		r.term.extensions++
 	case releasing:
@@ -185,7 +200,7 @@ func (r *run) missed(w write, found look) {
 	case found.register.Holder == r.term.register.Holder && !found.register.Quarantined:
 		r.endTerm(fmt.Errorf("%w: somebody extends term %d of worker %d beside this process: a copy of it", ErrLost, found.register.Term, w.worker), false)
 	case found.standing == Held || found.standing == Free:
-		r.endTerm(fmt.Errorf("%w: worker %d is at term %d, %s", ErrLost, w.worker, found.register.Term, found.register.Process), false)
+		r.endTerm(fmt.Errorf("%w: worker %d is at term %d, of %s", ErrLost, w.worker, found.register.Term, found.register.Process), false)
 	default:
 		r.endTerm(fmt.Errorf("%w: worker %d is %s", ErrLost, w.worker, found.standing), false)
 	}

@@ -3,10 +3,13 @@ package filestore
 import (
 	"errors"
 	"fmt"
+
+	"snowfence.example/snowfence/store"
 )
 
 // What can be wrong with a folder or a file in it. They come wrapped, with the
-// path.
+// path. Those that no retry mends, which are ErrForeign, ErrDamaged, ErrNewer
+// and ErrReplaced, come as [store.ErrDamaged] too.
 var (
 	// ErrForeign is returned when a folder or a file is not of this store: by
 	// Open for a folder that holds other things, by the verbs for a file where
@@ -53,5 +56,12 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("filestore: %s: %v: %s", e.Path, e.Err, e.Detail)
 }
 
-// Unwrap returns Err.
-func (e *FileError) Unwrap() error { return e.Err }
+// Unwrap returns Err, and [store.ErrDamaged] where no retry mends it.
+func (e *FileError) Unwrap() []error {
+	for _, lasting := range []error{ErrForeign, ErrDamaged, ErrNewer, ErrReplaced} {
+		if errors.Is(e.Err, lasting) {
+			return []error{e.Err, store.ErrDamaged}
+		}
+	}
+	return []error{e.Err}
+}

@@ -1,0 +1,305 @@
+package fence_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// journal is a log that tests read.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+// lines returns the lines that contain all of the parts.
+func (j *journal) lines(parts ...string) (found []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+next:
+	for line := range strings.Lines(j.text.String()) {
+		for _, part := range parts {
+			if !strings.Contains(line, part) {
+				continue next
+			}
+		}
+		found = append(found, line)
+	}
+	return found
+}
+
+func (j *journal) keep(c *fence.Config) { c.Logger = slog.New(slog.NewTextHandler(j, nil)) }
+
+// once checks that exactly one line contains all of the parts.
+func (j *journal) once(t *testing.T, parts ...string) {
+	t.Helper()
+	if found := j.lines(parts...); len(found) != 1 {
+		t.Errorf("%d lines have %q: %q", len(found), parts, j.lines(""))
+	}
+}
+
+func TestOutageOfTheStoreIsLoggedWhenItBeginsAndWhenItEndsEvenOfAnIdleHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, faulty, pinned, log.keep)
+		for outages := uint64(1); outages <= 2; outages++ {
+			faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+			pass(4 * time.Second) // the window lasts for two thirds at least, and then calls wait
+			if n := len(log.lines("issues no ids")); n != int(outages)-1 {
+				t.Errorf("it was logged %d times before calls are refused", n)
+			}
+			pass(55 * time.Second)
+			if n := len(log.lines("level=ERROR", "issues no ids", "the window of ticks has ended", "injected")); n != int(outages) {
+				t.Errorf("its beginning is logged %d times: %q", n, log.lines(""))
+			}
+			if s := h.Status(); s.Ready || s.Outages != outages || s.WindowsEnded != outages || s.Losses != 0 {
+				t.Errorf("the status is %+v", s)
+			}
+			faulty.Follow(nil)
+			pass(10 * time.Second)
+			if n := len(log.lines("level=INFO", "issues ids again", "after=5")); n != int(outages) {
+				t.Errorf("its end is logged %d times: %q", n, log.lines(""))
+			}
+		}
+	})
+}
+
+func TestClockThatStepsBackAndReturnsIsLoggedOnceEachTime(t *testing.T) {
+	for name, idle := range map[string]bool{"idle": true, "called": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log journal
+				clock := &jumping{Clock: snowfence.SystemClock()}
+				h := open(t, memstore.New().Client(), pinned, log.keep, func(c *fence.Config) { c.Clock = clock })
+				for times := 1; times <= 2; times++ {
+					clock.stepped.Store(int64(-time.Minute))
+					pass(200 * time.Millisecond)
+					if idle {
+						pass(3 * time.Second)
+					} else if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrClockBehind) {
+						t.Errorf("the error is %v", err)
+					}
+					synctest.Wait()
+					if n := len(log.lines("level=ERROR", "issues no ids", "the clock is behind")); n != times {
+						t.Errorf("its beginning is logged %d times: %q", n, log.lines(""))
+					}
+					if h.Status().Ready {
+						t.Error("it says that it is ready")
+					}
+					pass(10 * time.Second)
+					clock.stepped.Store(0)
+					pass(2 * time.Second)
+					if n := len(log.lines("level=INFO", "issues ids again")); n != times {
+						t.Errorf("its end is logged %d times: %q", n, log.lines(""))
+					}
+					next(t, h)
+				}
+			})
+		})
+	}
+}
+
+func TestTermThatIsReplacedWithinMaxWaitIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		clock := &jumping{Clock: snowfence.SystemClock()}
+		h := open(t, memstore.New().Client(), log.keep, func(c *fence.Config) { c.Clock = clock })
+		clock.stepped.Store(int64(-time.Minute))
+		pass(200 * time.Millisecond)
+		next(t, h)
+		pass(time.Minute)
+		if found := log.lines("ids"); len(found) != 0 {
+			t.Errorf("it is logged as one: %q", found)
+		}
+		if s := h.Status(); s.Losses != 1 || s.Outages != 0 || s.WindowsEnded != 0 {
+			t.Errorf("the status is %+v", s)
+		}
+	})
+}
+
+func TestHolderIsNotReadyWhileTheClockIsBeforeTheEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &jumping{Clock: snowfence.SystemClock()}
+		h := open(t, memstore.New().Client(), pinned, func(c *fence.Config) {
+			c.Clock = clock
+			c.Layout.Epoch = time.Now().Add(-time.Second)
+		})
+		clock.stepped.Store(int64(-2 * time.Second)) // within max-rollback
+		pass(200 * time.Millisecond)
+		if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrBeforeEpoch) {
+			t.Errorf("the error is %v", err)
+		}
+		if h.Status().Ready {
+			t.Error("it says that it is ready")
+		}
+		clock.stepped.Store(0)
+		pass(2 * time.Second)
+		if !h.Status().Ready {
+			t.Error("it says that it is not ready")
+		}
+	})
+}
+
+func TestOpenOutsideTheLayoutsTimeNamesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := tryOpen(t, memstore.New().Client(), func(c *fence.Config) { c.Layout.Epoch = time.Now().Add(time.Hour) })
+		var outside *fence.TimeError
+		if !errors.As(err, &outside) || !errors.Is(err, snowfence.ErrBeforeEpoch) || !outside.Now.Equal(time.Now()) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+func TestWaitForAWorkerIDIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		open(t, memory.Client(), pinned, func(c *fence.Config) { c.Process = fence.Process{} })
+		var log journal
+		if _, err := tryOpen(t, memory.Client(), pinned, log.keep); !errors.Is(err, fence.ErrNoWorker) {
+			t.Errorf("the error is %v", err)
+		}
+		log.once(t, "level=INFO", "waiting for worker 0: held by a process that gave no name until ")
+
+		open(t, memory.Client())
+		if _, err := tryOpen(t, memory.Client(), log.keep); !errors.Is(err, fence.ErrNoWorker) {
+			t.Errorf("the error is %v", err)
+		}
+		log.once(t, "level=INFO", "waiting for a worker id", "held=2", "next=\"worker ")
+	})
+}
+
+// mute is a store that does not answer from some call on, until its context
+// ends.
+type mute struct {
+	store.Store
+	answers map[string]bool // the verbs that it still answers
+}
+
+func (m mute) silence(ctx context.Context, verb string) error {
+	if m.answers[verb] {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (m mute) Traits(ctx context.Context) (store.Traits, error) {
+	if err := m.silence(ctx, "traits"); err != nil {
+		return store.Traits{}, err
+	}
+	return m.Store.Traits(ctx)
+}
+
+func (m mute) Get(ctx context.Context, key string) (store.Entry, error) {
+	if err := m.silence(ctx, "get"); err != nil {
+		return store.Entry{}, err
+	}
+	return m.Store.Get(ctx, key)
+}
+
+func (m mute) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if err := m.silence(ctx, "swap"); err != nil {
+		return "", err
+	}
+	return m.Store.Swap(ctx, key, prev, value)
+}
+
+func (m mute) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+	return m.Store.List(ctx, prefix)
+}
+
+func TestClaimWaitBoundsAStoreThatDoesNotAnswer(t *testing.T) {
+	for name, answers := range map[string]map[string]bool{
+		"at all":    nil,
+		"after all": {"traits": true},
+		"a swap":    {"traits": true, "get": true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				_, err := tryOpen(t, mute{memstore.New().Client(), answers}, func(c *fence.Config) { c.ClaimWait = 2 * time.Second })
+				if took := time.Since(begun); err == nil || took < 2*time.Second || took > 2300*time.Millisecond {
+					t.Errorf("after %s: %v", took, err)
+				}
+			})
+		})
+	}
+}
+
+func TestRetriesOfAClaimAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		faulty := faultstore.New(memstore.New().Client(), faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}),
+			func(c faultstore.Call) bool { return c.Verb == faultstore.Get }), nil)
+		begun := time.Now()
+		if _, err := tryOpen(t, faulty, log.keep); !errors.Is(err, faultstore.ErrInjected) || time.Since(begun) < time.Minute {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		log.once(t, "level=WARN", "open namespace", "trying again")
+	})
+}
+
+// torn is a store some of whose registers are damaged while on is true.
+type torn struct {
+	store.Store
+	on  *atomic.Bool
+	key string
+}
+
+func (d torn) Get(ctx context.Context, key string) (store.Entry, error) {
+	if d.on.Load() && strings.HasPrefix(key, d.key) {
+		return store.Entry{}, store.ErrDamaged
+	}
+	return d.Store.Get(ctx, key)
+}
+
+func (d torn) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if d.on.Load() && strings.HasPrefix(key, d.key) {
+		return "", store.ErrDamaged
+	}
+	return d.Store.Swap(ctx, key, prev, value)
+}
+
+func TestDamageOfAHeldRegisterLeavesTheRestOfTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		var damaged atomic.Bool
+		h := open(t, torn{memstore.New().Client(), &damaged, lease.RegisterPrefix("default")}, log.keep)
+		damaged.Store(true)
+		for range 59 {
+			next(t, h)
+			pass(time.Second)
+		}
+		log.once(t, "level=WARN", "can't be read")
+		pass(3 * time.Second)
+		log.once(t, "level=ERROR", "issues no ids", "can't be read")
+		if s := h.Status(); s.Losses != 0 || s.Term != 1 {
+			t.Errorf("the status is %+v", s)
+		}
+		damaged.Store(false)
+		pass(2 * time.Second)
+		next(t, h)
+	})
+}
