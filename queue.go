@@ -214,15 +214,18 @@ func (g *Generator) take(v view, ids []ID) int {
 }
 
 // pause returns how long the leader sleeps: until all that it wants may be
-// stamped, but no longer than half a burst, so that the ticks which the burst
-// allows are never all gone by, and no longer than an anchor lasts, so that a
-// clock that was set right is noticed. It needs g.mu.
+// stamped, and at least an eighth of a burst longer than the next tick, so that
+// at full rate there are fewer wake-ups and more to share out at each. But no
+// longer than half a burst, so that the ticks which the burst allows are never
+// all gone by, and no longer than an anchor lasts, so that a clock that was set
+// right is noticed. It needs g.mu.
 func (g *Generator) pause(c *call) time.Duration {
 	v, next := g.look(), g.state.Load()
 	if v.err != nil {
 		return 0
 	}
-	last := min((next+uint64(len(c.ids))-1)>>g.seqBits, next>>g.seqBits+g.burst/2)
+	first := next >> g.seqBits
+	last := min(max((next+uint64(len(c.ids))-1)>>g.seqBits, first+g.burst/8), first+g.burst/2)
 	d := g.due(v, Tick(last))
 	if Tick(next>>g.seqBits) >= g.until {
 		// Nothing but an extension helps, until now reaches the window's end.
