@@ -57,57 +57,27 @@ func fullRate(lasts time.Duration) error {
 	return keepUp("sonyflake", 16, lasts, func() error { _, err := sony.NextID(); return err })
 }
 
+// keepUp runs callers that take ids as fast as they can: first without looking
+// at the clock, for the rate and what it costs, and then once more, half as
+// long, with every call timed, for the longest.
 func keepUp(name string, callers int, lasts time.Duration, call func() error) error {
-	type tally struct {
-		ids     int64
-		longest time.Duration
-		err     error
-	}
-	tallies := make([]tally, callers)
 	before, err := processorTime()
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	var group sync.WaitGroup
-	for i := range tallies {
-		group.Go(func() {
-			t := &tally{}
-			defer func() { tallies[i] = *t }()
-			// The clock is read once in 64 calls, so that reading it is not
-			// what is measured; a stall is as long in whichever call it falls.
-			last := time.Now()
-			for {
-				for range 64 {
-					if t.err = call(); t.err != nil {
-						return
-					}
-				}
-				t.ids += 64
-				now := time.Now()
-				t.longest = max(t.longest, now.Sub(last))
-				if last = now; now.Sub(start) >= lasts {
-					return
-				}
-			}
-		})
+	rate, _, err := run(callers, lasts, 64, call)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	group.Wait()
-	took := time.Since(start)
 	after, err := processorTime()
 	if err != nil {
 		return err
 	}
-	var ids int64
-	var longest time.Duration
-	for _, t := range tallies {
-		if t.err != nil {
-			return fmt.Errorf("%s: %w", name, t.err)
-		}
-		ids, longest = ids+t.ids, max(longest, t.longest)
+	cores := (after - before).Seconds() / lasts.Seconds()
+	_, longest, err := run(callers, lasts/2, 1, call)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	rate := float64(ids) / took.Seconds()
-	cores := (after - before).Seconds() / took.Seconds()
 	line := fmt.Sprintf("%-34s %12.0f %7.1f%% %8.2f %12s", fmt.Sprintf("%s, %d goroutines", name, callers),
 		rate, 100*rate/(perMillisecond*1000), cores, longest.Round(10*time.Microsecond))
 	if name == "snowfence" {
@@ -115,6 +85,46 @@ func keepUp(name string, callers int, lasts time.Duration, call func() error) er
 	}
 	fmt.Println(line)
 	return nil
+}
+
+// run returns the ids a second that the callers made in all, and the longest
+// time between two looks at the clock, which they take every so many calls.
+func run(callers int, lasts time.Duration, every int, call func() error) (rate float64, longest time.Duration, err error) {
+	type tally struct {
+		ids     int
+		longest time.Duration
+		err     error
+	}
+	tallies := make([]tally, callers)
+	start := time.Now()
+	var group sync.WaitGroup
+	for i := range tallies {
+		group.Go(func() {
+			t := &tally{}
+			defer func() { tallies[i] = *t }()
+			for last := start; last.Sub(start) < lasts; {
+				for range every {
+					if t.err = call(); t.err != nil {
+						return
+					}
+				}
+				t.ids += every
+				now := time.Now()
+				t.longest = max(t.longest, now.Sub(last))
+				last = now
+			}
+		})
+	}
+	group.Wait()
+	took := time.Since(start)
+	ids := 0
+	for _, t := range tallies {
+		if t.err != nil {
+			return 0, 0, t.err
+		}
+		ids, longest = ids+t.ids, max(longest, t.longest)
+	}
+	return float64(ids) / took.Seconds(), longest, nil
 }
 
 // processorTime returns the time that this process has used, of all cores.
