@@ -16,7 +16,10 @@ func (p program) completion() *cobra.Command {
 		Use:   "completion SHELL",
 		Short: "Write a completion script for a shell",
 		Long: `Completion writes a script that teaches a shell to complete snowfence's verbs,
-flags and presets. SHELL is bash, zsh, fish or powershell.`,
+flags and presets. SHELL is bash, zsh, fish or powershell.
+
+For bash the package bash-completion is needed, version 2 or later, which most
+systems have or offer.`,
 		Example: `  source <(snowfence completion bash)
   snowfence completion zsh > "${fpath[1]}/_snowfence"
   snowfence completion fish > ~/.config/fish/completions/snowfence.fish

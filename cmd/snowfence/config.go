@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
 
 func (p program) config() *cobra.Command {
@@ -17,7 +18,8 @@ func (p program) config() *cobra.Command {
 		Use:   "config",
 		Short: "Check or print the configuration",
 		Long: `Settings come from flags, SNOWFENCE_ variables, one YAML file and defaults, the
-first of these winning. Nothing is ignored: an unknown key is an error.`,
+first of these winning. An unknown key of the file is an error; of a variable
+that is no setting there is only a warning, as others than you set variables.`,
 		Example: `  snowfence config check --config snowfence.yaml
   snowfence config print > snowfence.yaml`,
 		Args: noArguments,
@@ -42,8 +44,10 @@ func (p program) configCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Say whether the configuration is valid",
 		Long: `Check reads the configuration as serve would, and names everything that is
-wrong with it, with line and column. It opens neither store nor ports. The exit
-code of an invalid configuration is 2. -o json prints
+wrong with it, with line and column. It reads the files of the token and of TLS,
+and opens neither store nor ports. What will keep ids from being minted, such as
+a layout that has run out, is warned of. The exit code of an invalid
+configuration is 2. -o json prints
 {"valid":…,"generators":["…"],"faults":[{"key","value","from","reason"}]}.`,
 		Example: `  snowfence config check
   snowfence config check --config snowfence.yaml -o json`,
@@ -53,9 +57,10 @@ code of an invalid configuration is 2. -o json prints
 	s := settingFlags(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := s.load(p)
-		var wrong *config.Error
-		if err != nil && !errors.As(err, &wrong) {
-			return err
+		err = config.Join(err, listen.Check(c))
+		p.warn(listen.Warnings(c)...)
+		if err == nil {
+			p.warn(c.LayoutWarnings(p.clock.Wall())...)
 		}
 		if printErr := p.printCheck(*f, c, err); printErr != nil {
 			return printErr
@@ -67,7 +72,10 @@ code of an invalid configuration is 2. -o json prints
 
 // printCheck prints the verdict; the faults as text are left to standard error.
 func (p program) printCheck(f form, c config.Config, err error) error {
-	faults := faultsOf(err)
+	faults := []fault{}
+	for _, e := range config.Faults(err) {
+		faults = append(faults, fault{e.Key, e.Value, e.Origin.String(), e.Reason})
+	}
 	switch {
 	case f == jsonForm:
 		names := c.Names()
@@ -89,22 +97,6 @@ func (p program) printCheck(f form, c config.Config, err error) error {
 		return p.print("valid; generators: " + strings.Join(c.Names(), ", ") + "\n")
 	}
 	return nil
-}
-
-// faultsOf takes joined errors apart.
-func faultsOf(err error) []fault {
-	faults := []fault{}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			faults = append(faults, faultsOf(e)...)
-		}
-		return faults
-	}
-	var e *config.Error
-	if errors.As(err, &e) {
-		faults = append(faults, fault{e.Key, e.Value, e.Origin.String(), e.Reason})
-	}
-	return faults
 }
 
 func (p program) configPrint() *cobra.Command {

@@ -106,8 +106,13 @@ func settingFlags(cmd *cobra.Command, only ...string) *settings {
 		} else {
 			cmd.Flags().Bool(key.Flag, false, key.About)
 		}
-		if key.Flag == "layout" {
+		switch key.Flag {
+		case "layout":
 			completeFlag(cmd, key.Flag, presetNames()...)
+		case "log-level":
+			completeFlag(cmd, key.Flag, config.LogLevels()...)
+		case "log-format":
+			completeFlag(cmd, key.Flag, config.LogFormats()...)
 		}
 	}
 	return s
@@ -134,7 +139,7 @@ func argumentWord(flag string) string {
 }
 
 // load reads the configuration that file, environment and flags make, and
-// passes its warnings on.
+// passes its warnings on, also of one with faults.
 func (s *settings) load(p program) (config.Config, error) {
 	given := map[string]string{}
 	s.cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -143,13 +148,8 @@ func (s *settings) load(p program) (config.Config, error) {
 		}
 	})
 	c, err := config.Load(config.Sources{File: s.file, Environ: p.environ, Flags: given})
-	if err != nil {
-		return config.Config{}, err
-	}
-	for _, w := range c.Warnings() {
-		p.note("warning: %s", w)
-	}
-	return c, nil
+	p.warn(c.Warnings()...)
+	return c, err
 }
 
 // completeFlag lets shells complete a flag with words.

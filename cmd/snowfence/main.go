@@ -97,7 +97,8 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
   snowfence serve                             ids over HTTP
   snowfence decode 1541815603606036480        what an id says
   snowfence plan --years 69 --workers 1024    which bits to give to what`,
-		Args: noArguments,
+		Version: thisBuild().String(),
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cmd.SetOut(p.stderr) // it was not asked for
 			if err := cmd.Help(); err != nil {
@@ -112,6 +113,9 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
+	root.Flags().Bool("version", false, "show the version, as the verb does")
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
 	root.AddCommand(
 		p.serve(),
@@ -123,6 +127,41 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
 		p.completion(),
 	)
 	return root
+}
+
+// helpCommand shows the help of a verb. Unlike cobra's own it refuses a verb
+// that there is not.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB]",
+		Short: "Show the help of a verb",
+		Example: `  snowfence help next
+  snowfence help config check`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			if err := noArguments(verb, rest); err != nil {
+				return err
+			}
+			verb.InitDefaultHelpFlag() // which cobra adds only to what it runs
+			return verb.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			verb, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, sub := range verb.Commands() {
+				if sub.IsAvailableCommand() {
+					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // isTerminal reports whether a file is a character device, which a pipe and a

@@ -62,6 +62,9 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if err != nil {
 			return usage(cmd, err)
 		}
+		if engine.Private(c.Store) {
+			p.warn("the store " + c.Store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
+		}
 		ids, err := p.mint(cmd.Context(), c, g, n)
 		if err != nil {
 			return err

@@ -59,6 +59,13 @@ func (p program) note(format string, args ...any) {
 	p.say(fmt.Sprintf(format, args...))
 }
 
+// warn tells people what is odd, but keeps nothing from working.
+func (p program) warn(warnings ...string) {
+	for _, w := range warnings {
+		p.note("warning: %s", w)
+	}
+}
+
 // say writes lines to standard error. That it could not be written is nothing
 // that could be told.
 func (p program) say(text string) {

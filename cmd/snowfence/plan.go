@@ -143,12 +143,16 @@ func refusal(a plan.Assessment) string {
 			wrong++
 		}
 	}
-	return fmt.Sprintf("%d of %d claims are false", wrong, len(a.Claims))
+	verb := "are"
+	if wrong == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of %s %s false", wrong, plan.Amount(strconv.Itoa(len(a.Claims)), "claim"), verb)
 }
 
 // askedText lists requirements.
 func askedText(r plan.Requirements) string {
-	parts := []string{plan.Years(r.Years) + " years", plan.Count(r.Workers) + " workers"}
+	parts := []string{plan.Amount(plan.Years(r.Years), "year"), plan.Amount(plan.Count(r.Workers), "worker")}
 	if r.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("%s ids/s in all (%s each)", plan.Quantity(r.Rate), plan.Quantity(r.Rate/float64(r.Workers))))
 	}
@@ -181,7 +185,7 @@ func offerText(asked plan.Requirements, o plan.Offer) string {
 		b.WriteString(optionTable(o.Options) + "\n" + reasons(o.Options))
 	}
 	if len(o.Near) > 0 {
-		fmt.Fprintf(&b, "\nclose, if a little less than %s years will do:\n\n", plan.Years(asked.Years))
+		fmt.Fprintf(&b, "\nclose, if a little less than %s will do:\n\n", plan.Amount(plan.Years(asked.Years), "year"))
 		b.WriteString(optionTable(o.Near) + "\n" + reasons(o.Near))
 	}
 	return b.String()
@@ -248,7 +252,7 @@ func checkText(l snowfence.Layout, claimed plan.Requirements, a plan.Assessment)
 	if a.Problem != "" {
 		fmt.Fprintf(&b, "refused: %s\n", a.Problem)
 	}
-	life := plan.Years(a.Years) + " years"
+	life := plan.Amount(plan.Years(a.Years), "year")
 	if !a.Horizon.IsZero() {
 		life += ", until " + a.Horizon.Format("2006-01-02")
 	}

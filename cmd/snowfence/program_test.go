@@ -260,6 +260,14 @@ func TestLogForProgramsHasNothingElseBesideIt(t *testing.T) {
 	}
 }
 
+func TestDurationsInALogForProgramsHaveTheirUnit(t *testing.T) {
+	p, _, stderr := inTest(t)
+	p.logger(config.Log{Format: jsonLog}).Info("ending", "drain", 10*time.Second)
+	if !strings.Contains(stderr.String(), `"drain":"10s"`) {
+		t.Errorf("logged %s", stderr)
+	}
+}
+
 func TestVersionIsWhatTheToolchainStored(t *testing.T) {
 	stored := &debug.BuildInfo{
 		Main: debug.Module{Version: "v1.2.3"},

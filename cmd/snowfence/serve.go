@@ -73,7 +73,17 @@ const jsonLog = "json"
 func (p program) logger(c config.Log) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.Level}
 	if c.Format == jsonLog {
+		options.ReplaceAttr = durationText
 		return slog.New(slog.NewJSONHandler(p.stderr, options))
 	}
 	return slog.New(slog.NewTextHandler(p.stderr, options))
+}
+
+// durationText writes durations as text does, "10s", where JSON would show
+// nanoseconds without saying so.
+func durationText(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }

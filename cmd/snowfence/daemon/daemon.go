@@ -152,11 +152,12 @@ func newDaemon(ctx context.Context, cfg Config, kinds []kind.Kind) (*daemon, err
 	if d.settings, err = cfg.Settings.Complete(names[1:]...); err != nil {
 		return nil, err
 	}
-	token := ""
-	if d.settings.TokenFile != "" {
-		if token, err = listen.Token(d.settings.TokenFile); err != nil {
-			return nil, err
-		}
+	token, err := listen.Token(d.settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range listen.Warnings(d.settings) {
+		d.log.Warn(w)
 	}
 	d.service = service.New(service.Config{Settings: d.settings, Token: token, Logger: d.log})
 	registry, err := metrics.NewRegistry(cfg.Version)
@@ -217,7 +218,10 @@ func (d *daemon) claim(ctx context.Context) error {
 
 // announce says that the daemon serves, and by which right.
 func (d *daemon) announce() {
-	if d.traits.OneHost {
+	switch {
+	case engine.Private(d.settings.Store):
+		d.log.Warn("the store is of this process alone: ids are unique within this process, and forgotten when it ends", "store", engine.Redact(d.settings.Store))
+	case d.traits.OneHost:
 		d.log.Info("the store is of one host: ids are unique among the processes that share it, not beyond", "store", engine.Redact(d.settings.Store))
 	}
 	for _, status := range d.service.Statuses() {
@@ -262,8 +266,12 @@ func (d *daemon) end(ctx context.Context) error {
 		faults = append(faults, <-closed)
 	}
 	err := errors.Join(append(faults, d.store.Close())...)
-	if err == nil {
+	switch {
+	case err != nil:
+	case len(d.minters) > 0:
 		d.log.Info("ended, and gave its worker ids back")
+	default:
+		d.log.Info("ended, without having had a worker id")
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func newFront(ctx context.Context, d *daemon, metrics nethttp.Handler) (*front, 
 	if s.HTTP == "" {
 		return &front{}, nil
 	}
-	listener, err := listen.Address(ctx, s.HTTP, s.TLS, http.Protocols()...)
+	listener, err := listen.Address(ctx, s, http.Protocols()...)
 	if err != nil {
 		return nil, err
 	}

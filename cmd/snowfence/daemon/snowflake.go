@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/kind"
@@ -36,15 +37,29 @@ func (s snowflake) Mint(ctx context.Context, n int, into *kind.Batch) error {
 // margin is how long before its end a lease no longer counts as ready.
 func margin(window time.Duration) time.Duration { return min(window/6, 10*time.Second) }
 
-// Ready returns nil while the lease would outlast its store by the margin.
+// Check returns nil while the lease and the clock allow ids to be minted.
+func (s snowflake) Check() error { return check(s.Status()) }
+
+func check(status fence.Status) error {
+	switch {
+	case status.Ready:
+		return nil
+	case status.LastError != nil:
+		return fmt.Errorf("%w: %w", kind.ErrUnavailable, status.LastError)
+	case status.Generator.ClockLost:
+		return fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
+	}
+	return fmt.Errorf("%w: there is no lease", kind.ErrUnavailable)
+}
+
+// Ready returns nil while ids can be minted and the lease would outlast its
+// store by the margin.
 func (s snowflake) Ready() error {
 	status := s.Status()
-	switch {
-	case !status.Ready && status.LastError != nil:
-		return fmt.Errorf("%w: %w", kind.ErrUnavailable, status.LastError)
-	case !status.Ready:
-		return fmt.Errorf("%w: there is no lease", kind.ErrUnavailable)
-	case status.Left < margin(status.Window):
+	if err := check(status); err != nil {
+		return err
+	}
+	if status.Left < margin(status.Window) {
 		return fmt.Errorf("%w: the lease ends in %s", kind.ErrUnavailable, status.Left)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 type binding[T any] struct {
 	set  func(*T, string) error
 	show func(T) string
+	list bool // whether the text is a list, its parts separated by commas
 }
 
 // bind makes a binding of a place, a way to read it and a way to write it.
@@ -42,7 +44,7 @@ func text[T any](place func(*T) *string) binding[T] {
 
 // list is text split at commas, each part without blanks around it.
 func list[T any](place func(*T) *[]string) binding[T] {
-	return bind(place, func(s string) ([]string, error) {
+	return listed(bind(place, func(s string) ([]string, error) {
 		var parts []string
 		for part := range strings.SplitSeq(s, ",") {
 			if part = strings.TrimSpace(part); part != "" {
@@ -50,7 +52,12 @@ func list[T any](place func(*T) *[]string) binding[T] {
 			}
 		}
 		return parts, nil
-	}, func(parts []string) string { return strings.Join(parts, ",") })
+	}, func(parts []string) string { return strings.Join(parts, ",") }))
+}
+
+func listed[T any](b binding[T]) binding[T] {
+	b.list = true
+	return b
 }
 
 func boolean[T any](place func(*T) *bool) binding[T] {
@@ -62,14 +69,34 @@ func boolean[T any](place func(*T) *bool) binding[T] {
 	}, strconv.FormatBool)
 }
 
-func count[T any](place func(*T) *int) binding[T] {
-	return bind(place, func(s string) (int, error) {
-		n, err := parseNumber(s)
-		if err != nil || n < 1 || n > math.MaxInt32 {
-			return 0, errors.New("must be a whole number above 0")
+// limit makes a binding of a limit. What can't be read is told the range, and
+// so is zero, which in a [Config] stands for the default. The range itself is
+// for [Config.Complete] to hold, since a Config can be written by hand.
+func limit[V cmp.Ordered](place func(*Limits) *V, form string, parse func(string) (V, error), show func(V) string) binding[Config] {
+	return bind(func(c *Config) *V { return place(&c.Limits) }, func(s string) (V, error) {
+		v, err := parse(s)
+		var zero V
+		if err != nil || v == zero {
+			least, most := leastLimits(), mostLimits()
+			return v, fmt.Errorf("must be %s, %s", form, fromTo(show(*place(&least)), show(*place(&most))))
 		}
-		return int(n), nil
+		return v, nil
+	}, show)
+}
+
+func countLimit(place func(*Limits) *int) binding[Config] {
+	return limit(place, "a whole number", func(s string) (int, error) {
+		n, err := parseNumber(s)
+		return int(min(n, math.MaxInt32)), err
 	}, strconv.Itoa)
+}
+
+func sizeLimit(place func(*Limits) *int) binding[Config] {
+	return limit(place, "a number of bytes such as 4096, 64KiB or 1MiB", parseSize, showSize)
+}
+
+func durationLimit(place func(*Limits) *time.Duration) binding[Config] {
+	return limit(place, "a duration such as 500ms, 10s or 1m30s", time.ParseDuration, time.Duration.String)
 }
 
 // number is a number that may be absent.
@@ -87,7 +114,7 @@ func number[T any](place func(*T) **int64) binding[T] {
 
 // numbers is a list of numbers.
 func numbers[T any](place func(*T) *[]int64) binding[T] {
-	return bind(place, func(s string) ([]int64, error) {
+	return listed(bind(place, func(s string) ([]int64, error) {
 		var all []int64
 		for part := range strings.SplitSeq(s, ",") {
 			n, err := parseNumber(strings.TrimSpace(part))
@@ -97,7 +124,7 @@ func numbers[T any](place func(*T) *[]int64) binding[T] {
 			all = append(all, n)
 		}
 		return all, nil
-	}, func(all []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]") })
+	}, func(all []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]") }))
 }
 
 // parseNumber reads a whole number that is not negative. Leading zeros are
@@ -119,22 +146,18 @@ type unit struct {
 // units returns the units of size, the largest first.
 func units() [2]unit { return [...]unit{{"MiB", 1 << 20}, {"KiB", 1 << 10}} }
 
-// size is a number of bytes, such as 512, 64KiB or 1MiB.
-func size[T any](place func(*T) *int) binding[T] {
+// parseSize reads a number of bytes, such as 512, 64KiB or 1MiB. One beyond
+// 1 GiB, which no limit allows, is read as that.
+func parseSize(s string) (int, error) {
 	const largest = 1 << 30
-	return bind(place, func(s string) (int, error) {
-		digits, factor := s, 1
-		for _, u := range units() {
-			if before, found := strings.CutSuffix(s, u.name); found {
-				digits, factor = strings.TrimSpace(before), u.bytes
-			}
+	digits, factor := s, 1
+	for _, u := range units() {
+		if before, found := strings.CutSuffix(s, u.name); found {
+			digits, factor = strings.TrimSpace(before), u.bytes
 		}
-		n, err := parseNumber(digits)
-		if err != nil || n < 1 || n > largest/int64(factor) {
-			return 0, errors.New("must be a number of bytes such as 512, 64KiB or 1MiB, at most 1024MiB")
-		}
-		return int(n) * factor, nil
-	}, showSize)
+	}
+	n, err := parseNumber(digits)
+	return int(min(n, largest/int64(factor))) * factor, err
 }
 
 func showSize(n int) string {
@@ -189,13 +212,37 @@ func layout[T any](place func(*T) *snowfence.Layout) binding[T] {
 
 func level[T any](place func(*T) *slog.Level) binding[T] {
 	return bind(place, func(s string) (slog.Level, error) {
-		for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-			if s == strings.ToLower(l.String()) {
+		for _, l := range levels() {
+			if s == levelName(l) {
 				return l, nil
 			}
 		}
-		return 0, errors.New("must be debug, info, warn or error")
-	}, func(l slog.Level) string { return strings.ToLower(l.String()) })
+		return 0, errors.New("must be " + either(LogLevels()))
+	}, levelName)
+}
+
+func levels() []slog.Level {
+	return []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+}
+
+func levelName(l slog.Level) string { return strings.ToLower(l.String()) }
+
+// LogLevels returns what log.level can be, the least first.
+func LogLevels() []string {
+	var names []string
+	for _, l := range levels() {
+		names = append(names, levelName(l))
+	}
+	return names
+}
+
+// LogFormats returns what log.format can be.
+func LogFormats() []string { return []string{"text", "json"} }
+
+// either lists words to choose from: "a, b or c".
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // setPreset takes a preset's layout and policy.

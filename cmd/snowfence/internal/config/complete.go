@@ -34,15 +34,11 @@ func (c Config) Complete(kinds ...string) (Config, error) {
 		v.Generators[name] = v.generator(name, v.Generators[name])
 	}
 	v.together()
-	return v.Config, errors.Join(v.faults...)
+	return v.Config, Join(v.faults...)
 }
 
 // Names returns the names of the generators in order.
 func (c Config) Names() []string { return slices.Sorted(maps.Keys(c.Generators)) }
-
-// Warnings returns what is odd about the sources but keeps nothing from
-// working.
-func (c Config) Warnings() []string { return slices.Clone(c.warnings) }
 
 // completion is a configuration in the course of [Config.Complete].
 type completion struct {
@@ -51,15 +47,20 @@ type completion struct {
 	faults []error
 }
 
-// fault notes that the value of a key is wrong. A value that was set nowhere is
-// blamed on the place of the section around it.
+// fault notes that the value of a key is wrong.
 func (v *completion) fault(key, value, reason string, args ...any) {
-	origin := v.originOf(key)
+	v.faults = append(v.faults, v.Fault(key, value, fmt.Sprintf(reason, args...)))
+}
+
+// Fault returns the [*Error] that the value of a key can't be used. A value that
+// was set nowhere is blamed on the place of the section around it.
+func (c Config) Fault(key, value, reason string) error {
+	origin := c.originOf(key)
 	for at := key; origin == (Origin{}) && at != ""; {
 		at = at[:max(strings.LastIndexByte(at, '.'), 0)]
-		origin = v.origins[at]
+		origin = c.origins[at]
 	}
-	v.faults = append(v.faults, &Error{origin, key, display(key, value), fmt.Sprintf(reason, args...)})
+	return &Error{origin, key, display(key, value), reason}
 }
 
 func (v *completion) common() {
@@ -70,7 +71,7 @@ func (v *completion) common() {
 	switch {
 	case v.Store != "":
 	case v.Data == "":
-		v.fault(keyData, "", "no directory is known to keep the store in: set %s or %s", keyData, keyStore)
+		v.fault(keyData, "", "no directory is known to keep the store in: set --%s, $%s or %s", keyData, environmentName(keyData), keyStore)
 	default:
 		v.Store = "file:" + filepath.Join(v.Data, "store")
 	}
@@ -84,8 +85,8 @@ func (v *completion) common() {
 		}
 	}
 	v.Log.Format = cmp.Or(v.Log.Format, "text")
-	if v.Log.Format != "text" && v.Log.Format != "json" {
-		v.fault("log.format", v.Log.Format, "must be text or json")
+	if !slices.Contains(LogFormats(), v.Log.Format) {
+		v.fault(keyLogFormat, v.Log.Format, "must be %s", either(LogFormats()))
 	}
 }
 
@@ -94,9 +95,9 @@ func (v *completion) common() {
 func (v *completion) listening() {
 	switch {
 	case v.TLS.Certificate != "" && v.TLS.Key == "":
-		v.fault("tls.certificate", v.TLS.Certificate, "needs tls.key as well")
+		v.fault(KeyCertificate, v.TLS.Certificate, "needs %s as well", KeyPrivateKey)
 	case v.TLS.Key != "" && v.TLS.Certificate == "":
-		v.fault("tls.key", v.TLS.Key, "needs tls.certificate as well")
+		v.fault(KeyPrivateKey, v.TLS.Key, "needs %s as well", KeyCertificate)
 	}
 	if v.HTTP == "" {
 		return
@@ -111,7 +112,7 @@ func (v *completion) listening() {
 	}
 	guarded := v.TLS.Certificate != "" && v.TokenFile != ""
 	if !Loopback(host) && !guarded && !v.Insecure {
-		v.fault(keyHTTP, v.HTTP, "others than this host can reach this address: set tls.certificate, tls.key and %s, or allow it with insecure", keyTokenFile)
+		v.fault(keyHTTP, v.HTTP, "others than this host can reach this address: set %s, %s and %s, or allow it with insecure", KeyCertificate, KeyPrivateKey, KeyTokenFile)
 	}
 }
 
@@ -126,20 +127,21 @@ func Loopback(host string) bool {
 
 // limits sets the defaults and holds each limit to its own.
 func (v *completion) limits() {
-	fallback := DefaultLimits()
-	l := &v.Limits
-	within(v, "limits.batch", &l.Batch, fallback.Batch, 1, 1_000_000, strconv.Itoa)
-	within(v, "limits.body", &l.Body, fallback.Body, 1<<10, 16<<20, showSize)
-	within(v, "limits.header", &l.Header, fallback.Header, 4<<10, 1<<20, showSize)
-	within(v, "limits.read-timeout", &l.ReadTimeout, fallback.ReadTimeout, 100*time.Millisecond, 10*time.Minute, time.Duration.String)
-	within(v, "limits.write-timeout", &l.WriteTimeout, fallback.WriteTimeout, 100*time.Millisecond, 10*time.Minute, time.Duration.String)
-	within(v, "limits.idle-timeout", &l.IdleTimeout, fallback.IdleTimeout, time.Second, time.Hour, time.Duration.String)
-	within(v, "limits.drain", &l.Drain, fallback.Drain, time.Millisecond, 10*time.Minute, time.Duration.String)
+	fallback, least, most, l := DefaultLimits(), leastLimits(), mostLimits(), &v.Limits
+	within(v, "limits.batch", &l.Batch, fallback.Batch, least.Batch, most.Batch, strconv.Itoa)
+	within(v, "limits.body", &l.Body, fallback.Body, least.Body, most.Body, showSize)
+	within(v, "limits.header", &l.Header, fallback.Header, least.Header, most.Header, showSize)
+	within(v, "limits.read-timeout", &l.ReadTimeout, fallback.ReadTimeout, least.ReadTimeout, most.ReadTimeout, time.Duration.String)
+	within(v, "limits.write-timeout", &l.WriteTimeout, fallback.WriteTimeout, least.WriteTimeout, most.WriteTimeout, time.Duration.String)
+	within(v, "limits.idle-timeout", &l.IdleTimeout, fallback.IdleTimeout, least.IdleTimeout, most.IdleTimeout, time.Duration.String)
+	within(v, "limits.drain", &l.Drain, fallback.Drain, least.Drain, most.Drain, time.Duration.String)
 }
 
 func within[V cmp.Ordered](v *completion, key string, value *V, fallback, least, most V, show func(V) string) {
 	*value = cmp.Or(*value, fallback)
 	if *value < least || *value > most {
-		v.fault(key, show(*value), "must be from %s to %s", show(least), show(most))
+		v.fault(key, show(*value), "must be %s", fromTo(show(least), show(most)))
 	}
 }
+
+func fromTo(least, most string) string { return "from " + least + " to " + most }

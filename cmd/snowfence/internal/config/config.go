@@ -70,7 +70,7 @@ type Log struct {
 // Limits bound what one client can make the program do. Zero means the default
 // that stands beside each.
 type Limits struct {
-	Batch        int           // most ids of one request; 10,000, at most 1,000,000
+	Batch        int           // most ids of one request; 10,000
 	Body         int           // most bytes of a request's body; 64 KiB
 	Header       int           // most bytes of a request's header; 16 KiB
 	ReadTimeout  time.Duration // to read a request; 10 s
@@ -155,5 +155,30 @@ func DefaultLimits() Limits {
 		WriteTimeout: 30 * time.Second,
 		IdleTimeout:  2 * time.Minute,
 		Drain:        10 * time.Second,
+	}
+}
+
+// leastLimits and mostLimits are what each limit must lie between.
+func leastLimits() Limits {
+	return Limits{
+		Batch:        1,
+		Body:         1 << 10,
+		Header:       4 << 10,
+		ReadTimeout:  100 * time.Millisecond,
+		WriteTimeout: 100 * time.Millisecond,
+		IdleTimeout:  time.Second,
+		Drain:        time.Millisecond,
+	}
+}
+
+func mostLimits() Limits {
+	return Limits{
+		Batch:        1_000_000,
+		Body:         16 << 20,
+		Header:       1 << 20,
+		ReadTimeout:  10 * time.Minute,
+		WriteTimeout: 10 * time.Minute,
+		IdleTimeout:  time.Hour,
+		Drain:        10 * time.Minute,
 	}
 }

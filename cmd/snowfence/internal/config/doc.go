@@ -14,10 +14,11 @@
 // underscore, after SNOWFENCE_. Names of generators have no underscores, so
 // the way back is unambiguous.
 //
-// The package promises that nothing is ignored: an unknown key, a key that
-// stands twice, a value out of its range or two settings that contradict each
-// other is an [Error] that names the key, the value, the limit and the place,
-// with line and column for the file. Passwords in a store's URL appear neither
+// The package promises that nothing is ignored in silence: an unknown key, a key
+// that stands twice, a value out of its range or two settings that contradict
+// each other is an [Error] that names the key, the value, the limit and the
+// place, with line and column for the file. A variable that is no setting is
+// only warned of, since others than the user set variables. Passwords in a store's URL appear neither
 // in errors nor in what [Config.Values] returns.
 //
 // The package reads the file that it is told to read and nothing else: the

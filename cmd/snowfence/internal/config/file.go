@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -81,7 +82,7 @@ var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 func (w yamlWalk) syntax(err error) {
 	message := err.Error()
 	found := syntaxLine.FindStringSubmatchIndex(message)
-	origin := Origin{Source: FromFile, Name: w.path}
+	origin := Origin{Source: FromFile, Name: w.path, Line: 1} // the first goes without saying there
 	if found != nil {
 		if found[2] >= 0 {
 			// The expression admits digits only; too many make no line.
@@ -131,10 +132,12 @@ func (w yamlWalk) generators(node *yaml.Node, known schema) {
 	}
 }
 
-// value takes the text of a scalar.
+// value takes the text of a scalar, or of the scalars of a list.
 func (w yamlWalk) value(key, node *yaml.Node, path string) {
 	node = resolve(node)
 	switch {
+	case node.Kind == yaml.SequenceNode && isList(path):
+		w.list(node, path)
 	case node.Kind != yaml.ScalarNode:
 		w.fault(node, path, "", "must be a single value, is %s", describe(node))
 	case node.Tag == "!!null":
@@ -142,6 +145,20 @@ func (w yamlWalk) value(key, node *yaml.Node, path string) {
 	default:
 		w.put(setting{path, node.Value, w.origin(node)})
 	}
+}
+
+// list takes the text of a list as the key's own parser reads it.
+func (w yamlWalk) list(node *yaml.Node, path string) {
+	var parts []string
+	for _, part := range node.Content {
+		part = resolve(part)
+		if part.Kind != yaml.ScalarNode || part.Tag == "!!null" || strings.Contains(part.Value, ",") {
+			w.fault(part, path, "", "each item must be a single value without a comma, is %s", describe(part))
+			return
+		}
+		parts = append(parts, part.Value)
+	}
+	w.put(setting{path, strings.Join(parts, ","), w.origin(node)})
 }
 
 // pairs yields the keys and values of a mapping; one that is null has none.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,13 @@ const (
 	policySection    = "policy"
 )
 
+// Keys of files that others than this package read.
+const (
+	KeyTokenFile   = "token-file"
+	KeyCertificate = "tls.certificate"
+	KeyPrivateKey  = "tls.key"
+)
+
 // Keys that a message or another rule mentions by name.
 const (
 	keyStore     = "store"
@@ -53,7 +61,7 @@ const (
 	keyLayout    = "layout"
 	keyData      = "data"
 	keyHTTP      = "http"
-	keyTokenFile = "token-file"
+	keyLogFormat = "log.format"
 
 	keyKind       = "kind"
 	keyPreset     = "preset"
@@ -67,25 +75,25 @@ const (
 // which they are printed.
 func configKeys() []entry[Config] {
 	return []entry[Config]{
-		{Key{keyStore, "store", "URL of the store: file:/path, or mem: for a trial that forgets everything"}, text(func(c *Config) *string { return &c.Store })},
+		{Key{keyStore, "store", "URL of the store: file:/path, or mem:// for a trial that forgets everything"}, text(func(c *Config) *string { return &c.Store })},
 		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, text(func(c *Config) *string { return &c.Namespace })},
 		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, layout(func(c *Config) *snowfence.Layout { return &c.Layout })},
 		{Key{keyData, "data", "directory that the program may write to"}, text(func(c *Config) *string { return &c.Data })},
 		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, text(func(c *Config) *string { return &c.HTTP })},
 		{Key{"hosts", "", "further host names, separated by commas, that a loopback address without a token answers to"}, list(func(c *Config) *[]string { return &c.Hosts })},
 		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, boolean(func(c *Config) *bool { return &c.Insecure })},
-		{Key{"tls.certificate", "", "file of the certificate chain, PEM"}, text(func(c *Config) *string { return &c.TLS.Certificate })},
-		{Key{"tls.key", "", "file of the private key, PEM"}, text(func(c *Config) *string { return &c.TLS.Key })},
-		{Key{keyTokenFile, "", "file of the token that clients must show"}, text(func(c *Config) *string { return &c.TokenFile })},
+		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, text(func(c *Config) *string { return &c.TLS.Certificate })},
+		{Key{KeyPrivateKey, "", "file of the private key, PEM"}, text(func(c *Config) *string { return &c.TLS.Key })},
+		{Key{KeyTokenFile, "", "file of the token that clients must show"}, text(func(c *Config) *string { return &c.TokenFile })},
 		{Key{"log.level", "log-level", "least level that is logged: debug, info, warn or error"}, level(func(c *Config) *slog.Level { return &c.Log.Level })},
-		{Key{"log.format", "log-format", "how the log is written: text or json"}, text(func(c *Config) *string { return &c.Log.Format })},
-		{Key{"limits.batch", "", "most ids of one request"}, count(func(c *Config) *int { return &c.Limits.Batch })},
-		{Key{"limits.body", "", "most bytes of a request's body"}, size(func(c *Config) *int { return &c.Limits.Body })},
-		{Key{"limits.header", "", "most bytes of a request's header"}, size(func(c *Config) *int { return &c.Limits.Header })},
-		{Key{"limits.read-timeout", "", "longest time to read a request"}, duration(func(c *Config) *time.Duration { return &c.Limits.ReadTimeout })},
-		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, duration(func(c *Config) *time.Duration { return &c.Limits.WriteTimeout })},
-		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection"}, duration(func(c *Config) *time.Duration { return &c.Limits.IdleTimeout })},
-		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, duration(func(c *Config) *time.Duration { return &c.Limits.Drain })},
+		{Key{keyLogFormat, "log-format", "how the log is written: text or json"}, text(func(c *Config) *string { return &c.Log.Format })},
+		{Key{"limits.batch", "", "most ids of one request"}, countLimit(func(l *Limits) *int { return &l.Batch })},
+		{Key{"limits.body", "", "most bytes of a request's body"}, sizeLimit(func(l *Limits) *int { return &l.Body })},
+		{Key{"limits.header", "", "most bytes of a request's header"}, sizeLimit(func(l *Limits) *int { return &l.Header })},
+		{Key{"limits.read-timeout", "", "longest time to read a request"}, durationLimit(func(l *Limits) *time.Duration { return &l.ReadTimeout })},
+		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, durationLimit(func(l *Limits) *time.Duration { return &l.WriteTimeout })},
+		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection"}, durationLimit(func(l *Limits) *time.Duration { return &l.IdleTimeout })},
+		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, durationLimit(func(l *Limits) *time.Duration { return &l.Drain })},
 	}
 }
 
@@ -96,7 +104,7 @@ func generatorKeys() []entry[Generator] {
 	return []entry[Generator]{
 		{Key{keyKind, "", "kind of the ids"}, text(func(g *Generator) *string { return &g.Kind })},
 		{Key{keyNamespace, "", "space in which the ids are unique"}, text(func(g *Generator) *string { return &g.Namespace })},
-		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, binding[Generator]{setPreset, func(g Generator) string { return g.Preset }}},
+		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, binding[Generator]{set: setPreset, show: func(g Generator) string { return g.Preset }}},
 		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, layout(func(g *Generator) *snowfence.Layout { return &g.Layout })},
 		{Key{keyWindow, "", "how far ahead of its use a lease is taken"}, duration(func(g *Generator) *time.Duration { return &g.Window })},
 		{Key{keyClaimWait, "", "how long to wait for a free worker id"}, duration(func(g *Generator) *time.Duration { return &g.ClaimWait })},
@@ -107,7 +115,7 @@ func generatorKeys() []entry[Generator] {
 		{Key{"policy.max-burst", "", "how far ahead of the clock a burst may stamp; 0s never"}, policyDuration(func(p *snowfence.Policy) *time.Duration { return &p.MaxBurst })},
 		{Key{"policy.max-wait", "", "how long a request may wait for the next tick or the clock"}, policyDuration(func(p *snowfence.Policy) *time.Duration { return &p.MaxWait })},
 		{Key{"policy.wall-every-call", "", "read the wall clock at every call, as older generators do"}, boolean(func(g *Generator) *bool { return &g.Policy.WallEveryCall })},
-		{Key{"policy.sequence-start", "", "where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"}, binding[Generator]{setSequenceStart, showSequenceStart}},
+		{Key{"policy.sequence-start", "", "where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"}, binding[Generator]{set: setSequenceStart, show: showSequenceStart}},
 	}
 }
 
@@ -126,3 +134,11 @@ func Keys() []Key {
 }
 
 func join(names ...string) string { return strings.Join(names, ".") }
+
+// isList reports whether the value of a key is a list.
+func isList(path string) bool {
+	if _, key, ok := splitGenerator(path); ok {
+		return slices.ContainsFunc(generatorKeys(), func(e entry[Generator]) bool { return e.Path == key && e.list })
+	}
+	return slices.ContainsFunc(configKeys(), func(e entry[Config]) bool { return e.Path == path && e.list })
+}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -47,7 +46,7 @@ func Load(sources Sources) (Config, error) {
 	c, err := c.Complete(sources.Kinds...)
 	// What could not be read is at its default in c, so that all that is
 	// wrong with the rest is found at the same time.
-	return c, errors.Join(append(s.faults, err)...)
+	return c, Join(append(s.faults, err)...)
 }
 
 // readFlags takes the settings of flags.

@@ -149,7 +149,7 @@ func TestStateDirectoryIsWhatTheEnvironmentSays(t *testing.T) {
 }
 
 func TestNoDirectoryIsNeededWithAStore(t *testing.T) {
-	if _, err := Load(Sources{}); err == nil || !strings.Contains(err.Error(), "set data or store") {
+	if _, err := Load(Sources{}); err == nil || !strings.Contains(err.Error(), "set --data, $SNOWFENCE_DATA or store") {
 		t.Errorf("without a directory: %v", err)
 	}
 	if _, err := Load(Sources{Environ: []string{"SNOWFENCE_STORE=mem:"}}); err != nil {
@@ -202,8 +202,16 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:1:1: http: has no value: give one or leave the key out`}},
 		{"mapping for a value", "http: {a: b}\n", nil, nil,
 			[]string{`%:1:7: http: must be a single value, is a mapping`}},
-		{"list for a value", "hosts: [a, b]\n", nil, nil,
-			[]string{`%:1:8: hosts: must be a single value, is a list`}},
+		{"list for a value", "http: [a, b]\n", nil, nil,
+			[]string{`%:1:7: http: must be a single value, is a list`}},
+		{"mapping in a list", "hosts: [a, {b: c}]\n", nil, nil,
+			[]string{`%:1:12: hosts: each item must be a single value without a comma, is a mapping`}},
+		{"comma in a list's item", "hosts: ['a, b']\n", nil, nil,
+			[]string{`%:1:9: hosts: each item must be a single value without a comma, is "a, b"`}},
+		{"no number in a list", "generators: {a: {datacenters: [0, x]}}", nil, nil,
+			[]string{`%:1:31: generators.a.datacenters: "0,x": each number must be a whole number, 0 or more, without leading zeros`}},
+		{"syntax in the first line", "store: mem:\n", nil, nil,
+			[]string{`%:1: not YAML: mapping values are not allowed in this context`}},
 		{"value for a section", "log: info\n", nil, nil,
 			[]string{`%:1:6: log: must be a mapping of keys to values, is "info"`}},
 		{"list for the whole", "- a\n", nil, nil,
@@ -215,7 +223,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"generator's name that reads as a setting", "generators: {a-settings: {}}", nil, nil,
 			[]string{`%:1:14: generators.a-settings: "a-settings": must not have the word "settings" after the first`}},
 		{"not a duration", "limits: {drain: soon}", nil, nil,
-			[]string{`%:1:17: limits.drain: "soon": must be a duration above 0 such as 500ms, 10s or 1h30m`}},
+			[]string{`%:1:17: limits.drain: "soon": must be a duration such as 500ms, 10s or 1m30s, from 1ms to 10m0s`}},
 		{"octal", "generators: {a: {worker: 010}}", nil, nil,
 			[]string{`%:1:26: generators.a.worker: "010": must be a whole number, 0 or more, without leading zeros`}},
 		{"yes is no boolean", "insecure: yes", nil, nil,
@@ -249,12 +257,12 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"setting of a kind that has none", "generators: {a: {settings: {step: 3}}}", nil, nil,
 			[]string{`%:1:35: generators.a.settings.step: "3": kind snowflake has no settings`}},
 		{"unknown engine, password hidden", "store: redis://me:hunter2@host/0?password=hunter2", nil, nil,
-			[]string{`%:1:8: store: "redis://me:xxxxx@host/0?password=xxxxx": unknown scheme; supported are file:DIRECTORY, mem:`}},
+			[]string{`%:1:8: store: "redis://me:xxxxx@host/0?password=xxxxx": unknown scheme; supported are file:DIRECTORY, mem://`}},
 		{"certificate without its key", "tls: {certificate: a.pem}", nil, nil,
 			[]string{`%:1:20: tls.certificate: "a.pem": needs tls.key as well`}},
 		{"everything at a time", "htp: x\nlog: {level: loud}\nlimits: {batch: 0}\n", []string{"SNOWFENCE_HTTP=here"}, nil,
 			[]string{`%:1:1: htp: unknown key; did you mean "http"?`, `%:2:14: log.level: "loud": must be debug, info, warn or error`,
-				`%:3:17: limits.batch: "0": must be a whole number above 0`, `$SNOWFENCE_HTTP: http: "here": must be host:port, such as 127.0.0.1:7600`}},
+				`%:3:17: limits.batch: "0": must be a whole number, from 1 to 1000000`, `$SNOWFENCE_HTTP: http: "here": must be host:port, such as 127.0.0.1:7600`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := write(t, c.file)
@@ -264,12 +272,67 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 				want = append(want, "config: "+strings.Replace(w, "%", path, 1))
 			}
 			got := faults(err)
-			slices.Sort(got)
-			slices.Sort(want)
 			if !slices.Equal(got, want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		})
+	}
+}
+
+func TestFaultsStandInTheOrderOfTheirPlaces(t *testing.T) {
+	path := write(t, "log: {level: loud}\ngenerators:\n  c: {window: x}\n  a: {window: y, worker: z}\n  b: {settings: {q: 1, p: 2}}\nhtp: 1\n")
+	_, err := Load(Sources{File: path, Environ: []string{"HOME=/h", "SNOWFENCE_LIMITS_BATCH=0"}, Flags: map[string]string{"log.format": "xml"}})
+	var keys []string
+	for _, fault := range Faults(err) {
+		keys = append(keys, fault.Key)
+	}
+	want := []string{
+		"log.level", "generators.c.window", "generators.a.window", "generators.a.worker", "generators.b.settings.q", "generators.b.settings.p", "htp",
+		"limits.batch", "log.format",
+	}
+	if !slices.Equal(keys, want) {
+		t.Errorf("keys are\n%q, want\n%q", keys, want)
+	}
+}
+
+func TestListIsWrittenAsOneOrAsText(t *testing.T) {
+	for _, file := range []string{
+		"hosts: [a, b]\ngenerators: {a: {preset: twitter, datacenters: [0, 1]}}",
+		"hosts:\n- a\n- b\ngenerators: {a: {preset: twitter, datacenters: '0, 1'}}",
+		"hosts: a, b\ngenerators: {a: {preset: twitter, datacenters: '0,1'}}",
+	} {
+		c := load(t, Sources{File: write(t, file)})
+		if got := c.Generators["a"].Datacenters; !slices.Equal(c.Hosts, []string{"a", "b"}) || !slices.Equal(got, []int64{0, 1}) {
+			t.Errorf("%s: hosts are %q, datacenters %d", file, c.Hosts, got)
+		}
+	}
+}
+
+func TestWarningsAreThereBesideFaults(t *testing.T) {
+	c, err := Load(Sources{Environ: []string{"HOME=/h", "SNOWFENCE_HTPP=x", "SNOWFENCE_HTTP=y"}})
+	if err == nil || len(c.Warnings()) != 1 || !strings.Contains(c.Warnings()[0], "SNOWFENCE_HTPP") {
+		t.Errorf("error is %v, warnings are %q", err, c.Warnings())
+	}
+}
+
+func TestLayoutIsWarnedOfUnlessItHoldsForAYear(t *testing.T) {
+	c := load(t, Sources{File: write(t, "layout: ms41-worker10-seq12@2026-01-01")})
+	l := c.Generators["default"].Layout
+	for _, x := range []struct {
+		at   time.Time
+		want string
+	}{
+		{l.Epoch, ""},
+		{l.Epoch.Add(-time.Nanosecond), "lies ahead"},
+		{l.Horizon(), "ran out on 2095-09-07"},
+		{l.Horizon().Add(-time.Nanosecond), "runs out on 2095-09-07"},
+		{l.Horizon().Add(-horizonNotice + 1), "runs out on 2095-09-07"},
+		{l.Horizon().Add(-horizonNotice), ""},
+	} {
+		got := strings.Join(c.LayoutWarnings(x.at), "\n")
+		if (got == "") != (x.want == "") || !strings.Contains(got, x.want) || got != "" && !strings.Contains(got, "snowfence.yaml:1:9: generators.default.layout: ") {
+			t.Errorf("at %s: %q, want %q", x.at, got, x.want)
+		}
 	}
 }
 

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -48,7 +51,7 @@ func (o Origin) String() string {
 }
 
 // Error is one thing that is wrong with a configuration. [Load] and
-// [Config.Complete] return as many as they find, joined as by errors.Join.
+// [Config.Complete] return as many as they find, joined by [Join].
 type Error struct {
 	// Origin is where the setting came from.
 	Origin Origin
@@ -77,6 +80,60 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(e.Reason)
 	return b.String()
+}
+
+// compare orders faults as people read them: by place, then by key.
+func (e *Error) compare(other *Error) int {
+	a, b := e.Origin, other.Origin
+	return cmp.Or(
+		cmp.Compare(a.Source, b.Source), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+		cmp.Compare(e.Key, other.Key), cmp.Compare(e.Reason, other.Reason),
+	)
+}
+
+// Join joins errors as errors.Join does, those that are joined already one by
+// one, and each [Error] in the order of its place and key. What is no Error
+// stands behind them.
+func Join(errs ...error) error {
+	all := apart(errs)
+	slices.SortStableFunc(all, func(a, b error) int {
+		var x, y *Error
+		switch isX, isY := errors.As(a, &x), errors.As(b, &y); {
+		case isX && isY:
+			return x.compare(y)
+		case isX:
+			return -1
+		case isY:
+			return 1
+		}
+		return 0
+	})
+	return errors.Join(all...)
+}
+
+// apart takes joined errors apart.
+func apart(errs []error) []error {
+	var all []error
+	for _, err := range errs {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			all = append(all, apart(joined.Unwrap())...)
+		} else if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// Faults returns each [Error] that an error of this package holds, in order.
+func Faults(err error) []*Error {
+	var faults []*Error
+	for _, err := range apart([]error{err}) {
+		var fault *Error
+		if errors.As(err, &fault) {
+			faults = append(faults, fault)
+		}
+	}
+	return faults
 }
 
 // setting is a key and a text from one place.

@@ -1,10 +1,10 @@
 // Package engine opens the store that a URL names.
 //
 //	file:/var/lib/snowfence/store   registers in a directory: one host, any number of processes
-//	mem:                            registers in this process, forgotten when it ends
+//	mem://                          registers in this process, forgotten when it ends
 //
-// In YAML, where a colon at the end means something else, mem: is written in
-// quotes or as mem://.
+// For mem:// there is mem: as well, which YAML takes for a key unless it is
+// quoted.
 //
 // No error of this package shows a password that stands in a URL.
 package engine
@@ -21,7 +21,7 @@ import (
 )
 
 // schemes are what Open's switch knows, for messages.
-const schemes = "file:DIRECTORY, mem:"
+const schemes = "file:DIRECTORY, mem://"
 
 // URLError is returned for a URL that names no store.
 type URLError struct {
@@ -38,6 +38,12 @@ func (e *URLError) Error() string { return fmt.Sprintf("store URL %q: %s", e.URL
 func Check(storeURL string) error {
 	_, err := find(storeURL)
 	return err
+}
+
+// Private reports whether the store that the URL names is of this process alone.
+func Private(storeURL string) bool {
+	scheme, _, _ := strings.Cut(storeURL, ":")
+	return strings.EqualFold(scheme, "mem")
 }
 
 // Open opens the store that the URL names. It returns a *[URLError] when the
@@ -70,7 +76,7 @@ func find(storeURL string) (func(context.Context) (store.Store, error), error) {
 		return func(context.Context) (store.Store, error) { return filestore.Open(directory) }, nil
 	case "mem":
 		if rest != "" && rest != "//" {
-			return nil, refuse("nothing may stand after mem:")
+			return nil, refuse("nothing may stand after mem://")
 		}
 		return func(context.Context) (store.Store, error) { return memstore.New().Client(), nil }, nil
 	}

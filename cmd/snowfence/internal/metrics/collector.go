@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/fence"
 )
 
 // gauge is one figure of a generator's status.
@@ -15,6 +16,15 @@ type gauge struct {
 	read func(service.Status) float64
 }
 
+// term is the term of a lease that has not ended, or 0: the worker id of one
+// that has may be another's by now.
+func term(lease *fence.Status) int64 {
+	if lease.Left <= 0 {
+		return 0
+	}
+	return lease.Term
+}
+
 // collector reads the service's status at each scrape.
 type collector struct {
 	service  *service.Service
@@ -22,6 +32,7 @@ type collector struct {
 	requests *prometheus.Desc
 	ready    *prometheus.Desc
 	info     *prometheus.Desc
+	offset   *prometheus.Desc
 	lease    []gauge
 }
 
@@ -43,14 +54,14 @@ func NewCollector(s *service.Service) prometheus.Collector {
 		requests: desc("requests_total", "Requests for ids, by result: ok, or the type of the problem.", "result"),
 		ready:    desc("generator_ready", "1 while the generator can mint and will be able to for a while yet, else 0."),
 		info:     desc("lease_info", "Always 1: the worker id that the generator holds.", "namespace", "worker", "layout"),
+		offset:   desc("clock_offset_seconds", "How far the clock was ahead of its reference when a claim last compared them; absent if none did."),
 		lease: []gauge{
 			level("lease_remaining_seconds", "How long ids can be minted if the store does not answer any more.", func(s service.Status) float64 { return s.Lease.Left.Seconds() }),
-			level("lease_term", "How many times the worker id has been claimed; 0 without a lease.", func(s service.Status) float64 { return float64(s.Lease.Term) }),
+			level("lease_term", "How many times the worker id has been claimed; 0 without a lease.", func(s service.Status) float64 { return float64(term(s.Lease)) }),
 			count("lease_losses_total", "Terms that ended against the generator's will.", func(s service.Status) float64 { return float64(s.Lease.Losses) }),
 			count("lease_extensions_total", "Extensions of the present term; begins anew with each.", func(s service.Status) float64 { return float64(s.Lease.Extensions) }),
 			level("drift_seconds", "How far ids are stamped ahead of the clock; negative when behind it.", func(s service.Status) float64 { return s.Lease.Generator.Drift.Seconds() }),
 			level("clock_behind_seconds", "How far the wall clock is behind the generator's time.", func(s service.Status) float64 { return s.Lease.Generator.Behind.Seconds() }),
-			level("clock_offset_seconds", "How far the clock was ahead of its reference when a claim last compared them.", func(s service.Status) float64 { return s.Lease.ClockOffset.Seconds() }),
 			count("waits_total", "Requests of the present term that had to wait for a tick or the clock; begins anew with each.", func(s service.Status) float64 { return float64(s.Lease.Generator.Waits) }),
 			level("horizon_seconds", "How long the layout's time bits last.", func(s service.Status) float64 { return s.Lease.HorizonIn.Seconds() }),
 		},
@@ -63,6 +74,7 @@ func (c *collector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- c.requests
 	descs <- c.ready
 	descs <- c.info
+	descs <- c.offset
 	for _, g := range c.lease {
 		descs <- g.desc
 	}
@@ -92,8 +104,11 @@ func (c *collector) collect(s service.Status, metrics chan<- prometheus.Metric) 
 	if s.Lease == nil {
 		return
 	}
-	if s.Lease.Term > 0 {
+	if term(s.Lease) > 0 {
 		send(c.info, prometheus.GaugeValue, 1, s.Namespace, strconv.FormatInt(s.Lease.Worker, 10), s.Lease.Layout.String())
+	}
+	if s.Lease.ClockCompared {
+		send(c.offset, prometheus.GaugeValue, s.Lease.ClockOffset.Seconds())
 	}
 	for _, g := range c.lease {
 		send(g.desc, g.kind, g.read(s))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"snowfence.example/snowfence"
@@ -110,7 +111,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 	)
 	l := leased{fence.Status{
 		Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3, Left: 42 * time.Second, Losses: 2, Extensions: 9,
-		ClockOffset: -1500 * time.Millisecond, HorizonIn: time.Hour,
+		ClockOffset: -1500 * time.Millisecond, ClockCompared: true, HorizonIn: time.Hour,
 		Generator: snowfence.GeneratorStatus{Drift: 10 * time.Millisecond, Behind: 2 * time.Second, Waits: 5},
 	}}
 	if err := s.Serve("default", l); err != nil {
@@ -136,6 +137,32 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 		`snowfence_waits_total{generator="default"} 5`,
 		`snowfence_horizon_seconds{generator="default"} 3600`,
 	)
+}
+
+func TestNothingIsClaimedOfALeaseThatEndedOrAClockThatWasNotCompared(t *testing.T) {
+	s := testService(t)
+	if err := s.Serve("default", leased{fence.Status{Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3}}); err != nil {
+		t.Fatal(err)
+	}
+	body := scrape(t, s, nil)
+	wantLines(t, body, `snowfence_lease_remaining_seconds{generator="default"} 0`, `snowfence_lease_term{generator="default"} 0`)
+	for _, name := range []string{"snowfence_lease_info{", "snowfence_clock_offset_seconds{"} {
+		if strings.Contains(body, name) {
+			t.Errorf("%s is shown", name)
+		}
+	}
+}
+
+func TestErrorsOfTheStoreAreCountedFromZero(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	if _, err := NewTimed(memstore.New().Client(), snowfence.SystemClock().Monotonic, registry); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, operation := range []string{"get", "swap", "list"} {
+		wantLines(t, w.Body.String(), `snowfence_store_request_duration_seconds_count{operation="`+operation+`",result="error"} 0`)
+	}
 }
 
 func TestRequestsToTheStoreAreTimedByResult(t *testing.T) {
@@ -169,7 +196,7 @@ func TestTimedStoreShowsTheClockOfItsEngine(t *testing.T) {
 
 func TestNamesAreWellFormed(t *testing.T) {
 	s := testService(t)
-	if err := s.Serve("default", leased{fence.Status{Layout: snowfence.DefaultLayout(), Term: 1}}); err != nil {
+	if err := s.Serve("default", leased{fence.Status{Layout: snowfence.DefaultLayout(), Term: 1, Left: time.Second, ClockCompared: true}}); err != nil {
 		t.Fatal(err)
 	}
 	body := scrape(t, s, memstore.New().Client())

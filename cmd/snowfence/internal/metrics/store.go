@@ -11,6 +11,13 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
+// Requests to the store.
+const (
+	operationGet  = "get"
+	operationSwap = "swap"
+	operationList = "list"
+)
+
 // Results of a request to the store. A conflict and a missing key are answers;
 // only the last is a failure of the store.
 const (
@@ -39,6 +46,10 @@ func NewTimed(s store.Store, now func() time.Duration, registry prometheus.Regis
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"operation", "result"}),
 	}
+	// A series that begins with its first error hides that error from rate().
+	for _, operation := range []string{operationGet, operationSwap, operationList} {
+		t.duration.WithLabelValues(operation, resultError)
+	}
 	return t, registry.Register(t.duration)
 }
 
@@ -49,7 +60,7 @@ func (t *Timed) Unwrap() store.Store { return t.Store }
 func (t *Timed) Get(ctx context.Context, key string) (store.Entry, error) {
 	began := t.now()
 	entry, err := t.Store.Get(ctx, key)
-	t.observe("get", began, err)
+	t.observe(operationGet, began, err)
 	return entry, err
 }
 
@@ -57,7 +68,7 @@ func (t *Timed) Get(ctx context.Context, key string) (store.Entry, error) {
 func (t *Timed) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	began := t.now()
 	version, err := t.Store.Swap(ctx, key, prev, value)
-	t.observe("swap", began, err)
+	t.observe(operationSwap, began, err)
 	return version, err
 }
 
@@ -67,7 +78,7 @@ func (t *Timed) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 	return func(yield func(store.Entry, error) bool) {
 		began := t.now()
 		var failed error
-		defer func() { t.observe("list", began, failed) }()
+		defer func() { t.observe(operationList, began, failed) }()
 		for entry, err := range t.Store.List(ctx, prefix) {
 			failed = err
 			if !yield(entry, err) {

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -86,7 +88,7 @@ func problem(l snowfence.Layout, now time.Time) string {
 	case bits > MaxBits && !l.Unsigned:
 		return fmt.Sprintf("%d bits, %d more than the %d of an id", bits, bits-MaxBits, MaxBits)
 	case err != nil:
-		return err.Error()
+		return strings.TrimPrefix(err.Error(), "snowfence: ")
 	case !l.Horizon().After(now):
 		return fmt.Sprintf("ran out on %s", l.Horizon().UTC().Format(time.DateOnly))
 	default:
@@ -116,9 +118,9 @@ func claims(l snowfence.Layout, c Capacity, claimed Requirements) []Claim {
 	unit := UnitWord(l.Unit)
 
 	answer("years", claimed.Years, c.Years,
-		fmt.Sprintf("%d bits of %s last %s years%s", timeBits, unit, Years(c.Years), until(c.Horizon)), Years(claimed.Years))
+		fmt.Sprintf("%s of %s last %s%s", bitsOf(timeBits), unit, Amount(Years(c.Years), "year"), until(c.Horizon)), Years(claimed.Years))
 	answer("workers", float64(claimed.Workers), float64(c.Workers),
-		fmt.Sprintf("%d bits are %s workers", workerBits, Count(c.Workers)), Count(claimed.Workers))
+		fmt.Sprintf("%s are %s", bitsOf(workerBits), Amount(Count(c.Workers), "worker")), Count(claimed.Workers))
 
 	sharing := c.Workers
 	if claimed.Workers != 0 {
@@ -126,11 +128,11 @@ func claims(l snowfence.Layout, c Capacity, claimed Requirements) []Claim {
 	}
 	inAll := c.WorkerRate * float64(sharing)
 	answer("rate", claimed.Rate, inAll,
-		fmt.Sprintf("%s workers of %s ids/s each are %s ids/s in all", Count(sharing), Quantity(c.WorkerRate), Quantity(inAll)), Quantity(claimed.Rate))
+		fmt.Sprintf("%s of %s ids/s each are %s ids/s in all", Amount(Count(sharing), "worker"), Quantity(c.WorkerRate), Quantity(inAll)), Quantity(claimed.Rate))
 	answer("worker_rate", claimed.WorkerRate, c.WorkerRate,
 		fmt.Sprintf("%s ids in %s are %s ids/s of one worker", Count(c.PerTick), article(unit), Quantity(c.WorkerRate)), Quantity(claimed.WorkerRate))
 	answer("burst", float64(claimed.Burst), float64(c.PerTick),
-		fmt.Sprintf("%d bits of sequence are %s ids per tick and worker", sequenceBits, Count(c.PerTick)), Count(claimed.Burst))
+		fmt.Sprintf("%s of sequence are %s ids per tick and worker", bitsOf(sequenceBits), Count(c.PerTick)), Count(claimed.Burst))
 
 	if claimed.Bits != 0 {
 		claim := Claim{Requirement: "bits", Asked: float64(claimed.Bits), Real: float64(c.Bits), Holds: c.Bits <= claimed.Bits}
@@ -142,6 +144,8 @@ func claims(l snowfence.Layout, c Capacity, claimed Requirements) []Claim {
 	}
 	return answers
 }
+
+func bitsOf(n int) string { return Amount(strconv.Itoa(n), "bit") }
 
 // until names the day of a horizon, if there is one.
 func until(horizon time.Time) string {

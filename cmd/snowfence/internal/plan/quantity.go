@@ -143,3 +143,11 @@ func trimZeros(s string) string {
 	}
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
+
+// Amount writes a number and what there is of it: "1 worker", "1,024 workers".
+func Amount(number, noun string) string {
+	if number != "1" {
+		noun += "s"
+	}
+	return number + " " + noun
+}

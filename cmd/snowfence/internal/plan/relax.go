@@ -64,7 +64,7 @@ func requirements() []requirement {
 		with:  func(r Requirements, v float64) Requirements { r.Workers = int64(v); return r },
 		fills: func(_ Requirements, _ time.Duration, bits int) float64 { return math.Ldexp(1, bits) },
 		text: func(from, to float64) string {
-			return fmt.Sprintf("%s workers instead of %s", Count(int64(to)), Count(int64(from)))
+			return fmt.Sprintf("%s instead of %s", Amount(Count(int64(to)), "worker"), Count(int64(from)))
 		},
 	}, {
 		name:  "years",

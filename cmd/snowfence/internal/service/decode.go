@@ -1,6 +1,10 @@
 package service
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 )
@@ -15,7 +19,7 @@ func (s *Service) Decode(id, layoutText string) (decode.Document, error) {
 	}
 	readings, err := decode.Read(id)
 	if err != nil {
-		return decode.Document{}, invalid(InvalidID, "id", id, err.Error())
+		return decode.Document{}, invalid(InvalidID, "id", id, reason(err))
 	}
 	// A text may be a number in several encodings; the likeliest that the
 	// layout allows is taken.
@@ -25,7 +29,7 @@ func (s *Service) Decode(id, layoutText string) (decode.Document, error) {
 			return result.Document(), nil
 		}
 	}
-	return decode.Document{}, invalid(InvalidID, "id", id, err.Error())
+	return decode.Document{}, invalid(InvalidID, "id", id, reason(err))
 }
 
 func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
@@ -38,7 +42,24 @@ func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
 	}
 	layout, err := snowfence.ParseLayout(text)
 	if err != nil {
-		return layout, invalid(InvalidLayout, "layout", text, err.Error())
+		return layout, invalid(InvalidLayout, "layout", text, reason(err))
 	}
 	return layout, nil
+}
+
+// reason is what is wrong with an id or a layout, without the text itself: a
+// problem shows that beside it.
+func reason(err error) string {
+	var id *snowfence.IDError
+	if errors.As(err, &id) {
+		return id.Reason
+	}
+	var syntax *snowfence.LayoutSyntaxError
+	switch {
+	case errors.As(err, &syntax) && syntax.Token != "":
+		return fmt.Sprintf("%q at offset %d %s", syntax.Token, syntax.Offset, syntax.Reason)
+	case errors.As(err, &syntax):
+		return syntax.Reason
+	}
+	return strings.TrimPrefix(err.Error(), snowfence.ErrInvalidLayout.Error()+": ")
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"snowfence.example/snowfence"
@@ -40,6 +41,7 @@ type Service struct {
 type generator struct {
 	name     string
 	settings config.Generator
+	most     int // ids of one request
 	minter   atomic.Pointer[served]
 	stopped  atomic.Bool
 
@@ -65,7 +67,7 @@ func New(cfg Config) *Service {
 		log:        cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	for name, g := range cfg.Settings.Generators {
-		s.generators[name] = &generator{name: name, settings: g}
+		s.generators[name] = &generator{name: name, settings: g, most: most(g, cfg.Settings.Limits.Batch)}
 	}
 	return s
 }
@@ -112,21 +114,63 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 	return nil
 }
 
-// Check returns the [*Problem] that Mint would meet before it asks for an id,
-// or nil. It uses nothing up.
+// checker is a minter that knows whether it can mint at this moment.
+type checker interface {
+	// Check returns why Mint would fail now, or nil. It uses nothing up and does
+	// not block.
+	Check() error
+}
+
+// Check returns the [*Problem] that Mint would meet, as far as that is known
+// beforehand, or nil. It uses nothing up. Of a minter that can't say how it
+// stands now, what it foresees counts.
 func (s *Service) Check(name string, n int) error {
-	_, _, err := s.ready(name, n)
-	return err
+	g, minter, err := s.ready(name, n)
+	if err != nil {
+		return err
+	}
+	switch m := minter.(type) {
+	case checker:
+		err = m.Check()
+	case kind.Readier:
+		err = m.Ready()
+	}
+	if err != nil {
+		return s.problem(g, classify(err))
+	}
+	return nil
+}
+
+// Count reads the number of ids that a client asks the named generator for.
+// Whether it is in range is for Mint to say. Its error is a *[Problem].
+func (s *Service) Count(name, text string) (int, error) {
+	g, err := s.find(name)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || strconv.Itoa(n) != text {
+		return 0, s.problem(g, g.countProblem(text))
+	}
+	return n, nil
+}
+
+// find finds a generator. Its error is a *Problem.
+func (s *Service) find(name string) (*generator, error) {
+	if g, ok := s.generators[name]; ok {
+		return g, nil
+	}
+	return nil, invalid(UnknownGenerator, "generator", name, "must be one of "+strings.Join(s.settings.Names(), ", "))
 }
 
 // ready finds what Mint needs. Its error is a *Problem.
 func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
-	g, ok := s.generators[name]
-	if !ok {
-		return nil, nil, invalid(UnknownGenerator, "generator", name, "no generator has this name")
+	g, err := s.find(name)
+	if err != nil {
+		return nil, nil, err
 	}
-	if most := s.settings.Limits.Batch; n < 1 || n > most {
-		return nil, nil, s.problem(g, CountProblem(strconv.Itoa(n), most))
+	if n < 1 || n > g.most {
+		return nil, nil, s.problem(g, g.countProblem(strconv.Itoa(n)))
 	}
 	minter, problem := g.serving()
 	if problem != nil {
@@ -135,10 +179,24 @@ func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
 	return g, minter, nil
 }
 
-// CountProblem is the problem with a number of ids that is none or out of
-// range. Fronts use it for texts that are no number.
-func CountProblem(value string, most int) *Problem {
-	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", most))
+// countProblem is the problem with a number of ids that is none or out of
+// range.
+func (g *generator) countProblem(value string) *Problem {
+	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", g.most))
+}
+
+// most returns how many ids one request may ask a generator for: the limit of
+// all requests, but no more than could ever be had within the policy's MaxWait
+// by a client that asks alone. That is every sequence of the present tick, of
+// the ticks that a burst may run ahead, and of those that begin while it waits.
+func most(g config.Generator, limit int) int {
+	if g.Layout.Fields == nil {
+		return limit // of a kind without layouts
+	}
+	policy, unit := g.Policy.WithDefaults(g.Layout), g.Layout.Unit
+	ticks := int64(1 + policy.MaxBurst/unit + (policy.MaxWait-1)/unit + 1)
+	// Each factor is at most 1,000,000 before they are multiplied.
+	return int(min(int64(limit), min(ticks, int64(limit))*min(g.Layout.Sequences(), int64(limit))))
 }
 
 // serving returns the minter, or why there is none.

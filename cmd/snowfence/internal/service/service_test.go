@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -24,11 +25,14 @@ type counting struct {
 	err   error // what Mint fails with, after it has appended one id too few
 	short bool  // whether Mint appends one id too few without saying so
 	ready error // what Ready says
+	check error // what Check says
 }
 
 func (m *counting) Form() kind.Form { return kind.Number }
 
 func (m *counting) Ready() error { return m.ready }
+
+func (m *counting) Check() error { return m.check }
 
 func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
 	if m.short || m.err != nil {
@@ -130,6 +134,9 @@ func TestRequestThatCanNotBeRightNamesFieldValueAndLimit(t *testing.T) {
 	} {
 		var b kind.Batch
 		got := problemOf(t, s.Mint(t.Context(), c.generator, c.n, &b))
+		if got.Type == UnknownGenerator && got.Limit != "must be one of a" {
+			t.Errorf("%.10s: limit is %q, must list the generators", c.generator, got.Limit)
+		}
 		if got.Type != c.want.Type || got.Field != c.want.Field || got.Value != c.want.Value || got.Limit == "" {
 			t.Errorf("%.10s, %d: %+v, want %+v", c.generator, c.n, got, c.want)
 		}
@@ -188,6 +195,96 @@ func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 		t.Error("not ready though both are")
 	}
 }
+
+func TestCheckMeetsWhatMintWouldMeetNowAndMintsNothing(t *testing.T) {
+	soon := fmt.Errorf("%w: the lease ends in 3s", kind.ErrUnavailable)
+	m := &counting{ready: soon}
+	s := serving(t, m)
+	if err := s.Check("a", 1); err != nil {
+		t.Errorf("with a lease that ends soon, but not yet: %v", err)
+	}
+	m.check = fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
+	if p := problemOf(t, s.Check("a", 1)); p.Type != ClockUnsafe {
+		t.Errorf("while the clock is behind: %v", p)
+	}
+	m.check = kind.ErrUnavailable
+	if p := problemOf(t, s.Check("a", 1)); p.Type != LeaseUnavailable || p.RetryAfter == 0 {
+		t.Errorf("without a lease: %v", p)
+	}
+	// A minter that can't say how it stands now is asked what it foresees.
+	foresees := struct {
+		kind.Minter
+		kind.Readier
+	}{m, m}
+	if p := problemOf(t, serving(t, foresees).Check("a", 1)); p.Type != LeaseUnavailable {
+		t.Errorf("with foresight alone: %v", p)
+	}
+	if n := m.next.Load(); n != 0 {
+		t.Errorf("%d ids were minted", n)
+	}
+}
+
+func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
+	for _, c := range []struct {
+		preset string
+		policy snowfence.Policy
+		want   int
+	}{
+		{"default", snowfence.Policy{}, 1_000_000},
+		// 256 ids in each of the present tick, one of burst and 100 of waiting.
+		{"sonyflake-v2", snowfence.Policy{}, 256 * 102},
+		{"sonyflake-v2", snowfence.Policy{MaxBurst: -1, MaxWait: 25 * time.Millisecond}, 256 * 4},
+	} {
+		preset, err := snowfence.PresetByName(c.preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := settings(t, "a")
+		set.Limits.Batch = 1_000_000
+		set.Generators["a"] = config.Generator{Kind: config.KindSnowflake, Layout: preset.Layout, Policy: c.policy}
+		s := New(Config{Settings: set})
+		if err := s.Serve("a", new(counting)); err != nil {
+			t.Fatal(err)
+		}
+		var b kind.Batch
+		if err := s.Mint(t.Context(), "a", c.want, &b); err != nil {
+			t.Errorf("%s, %+v: %d ids: %v", c.preset, c.policy, c.want, err)
+		}
+		p := problemOf(t, s.Mint(t.Context(), "a", c.want+1, &b))
+		if p.Type != CountOutOfRange || p.RetryAfter != 0 || !strings.HasSuffix(p.Limit, fmt.Sprintf("to %d", c.want)) {
+			t.Errorf("%s, %+v: %d ids: %+v", c.preset, c.policy, c.want+1, p)
+		}
+	}
+}
+
+// TestLimitOfABatchIsWhatAGeneratorCanDo compares the limit with a generator
+// that is asked for as much, at the instants of a tick that matter.
+func TestLimitOfABatchIsWhatAGeneratorCanDo(t *testing.T) {
+	preset, err := snowfence.PresetByName("sonyflake-v2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := most(config.Generator{Layout: preset.Layout}, 1_000_000)
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			n  int
+			ok bool
+		}{{limit, true}, {limit + 1, false}} {
+			g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: preset.Layout, Clock: late{snowfence.SystemClock()}, Rand: func() uint64 { return 0 }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Fill(t.Context(), make([]snowfence.ID, c.n)); (err == nil) != c.ok {
+				t.Errorf("%d ids: %v", c.n, err)
+			}
+		}
+	})
+}
+
+// late is a clock of today; a bubble's begins before the layouts' epochs do.
+type late struct{ snowfence.Clock }
+
+func (l late) Wall() time.Time { return l.Clock.Wall().AddDate(27, 0, 0) }
 
 func TestMintersErrorsBecomeProblems(t *testing.T) {
 	for _, c := range []struct {
@@ -285,9 +382,17 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 		{"no id", "", InvalidID},
 		{"9223372036854775808", "twitter", InvalidID}, // the 64th bit
 		{"1", "no layout", InvalidLayout},
+		{"1", "ms 41 + wroker 10 + seq 12", InvalidLayout},
+		{"1", "ms 60 + worker 10 + seq 12", InvalidLayout},
 	} {
-		if _, err := s.Decode(c.id, c.layout); problemOf(t, err).Type != c.want {
+		_, err := s.Decode(c.id, c.layout)
+		p := problemOf(t, err)
+		if p.Type != c.want {
 			t.Errorf("%s, %s: %v, want %s", c.id, c.layout, err, c.want)
+		}
+		// The limit is the reason alone, and the value stands once.
+		if p.Limit == "" || strings.Contains(p.Limit, "snowfence") || strings.Contains(p.Limit, "invalid") || strings.Count(p.Detail, p.Value) != 1 {
+			t.Errorf("%s, %s: limit %q, detail %q", c.id, c.layout, p.Limit, p.Detail)
 		}
 	}
 

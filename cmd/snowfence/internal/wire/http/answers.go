@@ -18,9 +18,8 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request, segments []string
 	}
 	n := 1
 	if query.Has("count") {
-		count := query.Get("count")
-		if n, err = strconv.Atoi(count); err != nil || strconv.Itoa(n) != count {
-			return service.CountProblem(count, h.service.Limits().Batch)
+		if n, err = h.service.Count(segments[0], query.Get("count")); err != nil {
+			return err
 		}
 	}
 	form, err := negotiate(r, typeJSON, typePlain)

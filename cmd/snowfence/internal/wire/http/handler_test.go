@@ -183,6 +183,11 @@ func TestHeadMintsNothing(t *testing.T) {
 	if w := f.do(request("HEAD", "/v1/generators/default/ids?count=0")); w.Code != http.StatusBadRequest || w.Body.Len() != 0 {
 		t.Errorf("count 0: %d with %d bytes, want 400 with none", w.Code, w.Body.Len())
 	}
+	f.minter.ready = kind.ErrUnavailable
+	if w := f.do(request("HEAD", "/v1/generators/default/ids")); w.Code != http.StatusServiceUnavailable || w.Body.Len() != 0 || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("during an outage: %d with %d bytes, want 503 with none", w.Code, w.Body.Len())
+	}
+	f.minter.ready = nil
 	if n := f.minter.minted.Load(); n != 0 {
 		t.Errorf("%d ids were minted", n)
 	}

@@ -24,10 +24,10 @@ func (h *Handler) admit(r *http.Request) error {
 			detail: "without a token, a loopback address answers to loopback names and the configured hosts only", field: "Host", value: r.Host,
 		}
 	}
-	if !sameSite(r) {
+	if header, foreign := otherSite(r); foreign {
 		return &problem{
 			status: http.StatusForbidden, name: typeCrossSite, title: "Web pages of other sites may not use this server",
-			detail: "the browser says that the request comes from another site", field: "Origin", value: r.Header.Get("Origin"),
+			detail: "the browser says that the request comes from another site", field: header, value: r.Header.Get(header),
 		}
 	}
 	token, _ := bearer(r.Header.Get("Authorization"))
@@ -46,24 +46,25 @@ func (h *Handler) knownHost(host string) bool {
 	})
 }
 
-// sameSite reports whether the request was made by a program, by this server's
-// own pages or by a person at the address bar. Current browsers say so in
-// Sec-Fetch-Site, which pages can't set; older ones send an Origin with the
-// requests that matter.
-func sameSite(r *http.Request) bool {
-	switch r.Header.Get("Sec-Fetch-Site") {
+// otherSite reports whether the request was made by a page of another site, and
+// not by a program, this server's own pages or a person at the address bar, and
+// which header says so. Current browsers do in Sec-Fetch-Site, which pages can't
+// set; older ones send an Origin with the requests that matter.
+func otherSite(r *http.Request) (header string, foreign bool) {
+	const site, origin = "Sec-Fetch-Site", "Origin"
+	switch r.Header.Get(site) {
 	case "same-origin", "none":
-		return true
+		return "", false
 	case "":
 	default:
-		return false
+		return site, true
 	}
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return true
+	from := r.Header.Get(origin)
+	if from == "" {
+		return "", false
 	}
-	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && u.Host == r.Host
+	u, err := url.Parse(from)
+	return origin, err != nil || u.Host == "" || u.Host != r.Host
 }
 
 // bearer returns the token of an Authorization header (RFC 6750).

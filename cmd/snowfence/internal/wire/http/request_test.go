@@ -82,7 +82,11 @@ func TestPagesOfOtherSitesGetNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := f.do(request("GET", ids, c.headers...))
 			if c.problem != "" {
-				wantProblem(t, w, c.status, c.problem)
+				// The last header is the one that gave it away.
+				p := wantProblem(t, w, c.status, c.problem)
+				if header := c.headers[len(c.headers)-1]; c.problem == "cross-site" && p.Field+": "+p.Value != header {
+					t.Errorf("blames %s: %s, want %s", p.Field, p.Value, header)
+				}
 			} else if w.Code != c.status {
 				t.Errorf("%d, want %d", w.Code, c.status)
 			}

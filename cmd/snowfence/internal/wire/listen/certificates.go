@@ -2,7 +2,8 @@ package listen
 
 import (
 	"crypto/tls"
-	"fmt"
+	"errors"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ import (
 // they change, so that a renewed certificate needs no restart. It is safe for
 // concurrent use.
 type certificates struct {
-	files config.TLS
+	settings config.Config
 
 	mu      sync.Mutex // guards what follows
 	current *tls.Certificate
@@ -27,13 +28,37 @@ type stamp struct {
 	certificateSize, keySize int64
 }
 
-// newCertificates reads the files once, so that a mistake is found at start.
-func newCertificates(files config.TLS) (*certificates, error) {
-	c := &certificates{files: files}
+// newCertificates reads the files once, so that a mistake is found at start. Its
+// error is a *config.Error.
+func newCertificates(settings config.Config) (*certificates, error) {
+	c := &certificates{settings: settings}
 	if err := c.load(); err != nil {
-		return nil, fmt.Errorf("load the TLS certificate: %w", err)
+		return nil, c.blame(err)
 	}
 	return c, nil
+}
+
+// blame says which of the two keys an error of load is about: that of the file
+// that can't be read, and else the certificate's.
+func (c *certificates) blame(err error) error {
+	files := c.settings.TLS
+	var unreadable *fs.PathError
+	switch {
+	case !errors.As(err, &unreadable):
+		return c.settings.Fault(config.KeyCertificate, files.Certificate, "can not be used with "+config.KeyPrivateKey+": "+err.Error())
+	case unreadable.Path == files.Certificate:
+		return c.settings.Fault(config.KeyCertificate, files.Certificate, plain(err))
+	}
+	return c.settings.Fault(config.KeyPrivateKey, files.Key, plain(err))
+}
+
+// plain is an error of a file without the file's name.
+func plain(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Op + ": " + path.Err.Error()
+	}
+	return err.Error()
 }
 
 // forClient returns the certificate for one handshake. While the files can't
@@ -55,7 +80,7 @@ func (c *certificates) load() error {
 	if err != nil || now == c.stamp {
 		return err
 	}
-	pair, err := tls.LoadX509KeyPair(c.files.Certificate, c.files.Key)
+	pair, err := tls.LoadX509KeyPair(c.settings.TLS.Certificate, c.settings.TLS.Key)
 	if err != nil {
 		return err
 	}
@@ -64,11 +89,11 @@ func (c *certificates) load() error {
 }
 
 func (c *certificates) look() (stamp, error) {
-	certificate, err := os.Stat(c.files.Certificate)
+	certificate, err := os.Stat(c.settings.TLS.Certificate)
 	if err != nil {
 		return stamp{}, err
 	}
-	key, err := os.Stat(c.files.Key)
+	key, err := os.Stat(c.settings.TLS.Key)
 	if err != nil {
 		return stamp{}, err
 	}

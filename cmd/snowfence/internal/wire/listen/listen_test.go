@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +93,7 @@ func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
 	folder := t.TempDir()
 	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
 	trusted := certify(t, files, "first")
-	l, err := Address(t.Context(), "127.0.0.1:0", files, "h2", "http/1.1")
+	l, err := Address(t.Context(), config.Config{HTTP: "127.0.0.1:0", TLS: files}, "h2", "http/1.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,47 +128,50 @@ func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
 
 func TestCertificateMustBeThereAtStart(t *testing.T) {
 	files := config.TLS{Certificate: "/nowhere/c.pem", Key: "/nowhere/k.pem"}
-	if l, err := Address(t.Context(), "127.0.0.1:0", files); err == nil {
+	if l, err := Address(t.Context(), config.Config{HTTP: "127.0.0.1:0", TLS: files}); err == nil {
 		t.Errorf("listens on %s without a certificate", l.Addr())
 	}
 }
 
+func TestFileThatCanNotBeUsedNamesItsKey(t *testing.T) {
+	folder := t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name) }
+	good := config.TLS{Certificate: at("c.pem"), Key: at("k.pem")}
+	certify(t, good, "good")
+	other := config.TLS{Certificate: at("other-c.pem"), Key: at("other-k.pem")}
+	certify(t, other, "other")
+	if err := os.WriteFile(at("short"), []byte("abc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		settings config.Config
+		want     []string
+	}{
+		{config.Config{TLS: good}, nil},
+		{config.Config{TLS: config.TLS{Certificate: at("none"), Key: good.Key}}, []string{"tls.certificate"}},
+		{config.Config{TLS: config.TLS{Certificate: good.Certificate, Key: at("none")}}, []string{"tls.key"}},
+		{config.Config{TLS: config.TLS{Certificate: good.Certificate, Key: folder}}, []string{"tls.key"}},
+		{config.Config{TLS: config.TLS{Certificate: good.Certificate, Key: other.Key}}, []string{"tls.certificate"}},
+		{config.Config{TLS: config.TLS{Certificate: at("short"), Key: good.Key}, TokenFile: at("short")}, []string{"tls.certificate", "token-file"}},
+		{config.Config{TokenFile: at("none")}, []string{"token-file"}},
+	} {
+		var keys []string
+		for _, fault := range config.Faults(Check(c.settings)) {
+			keys = append(keys, fault.Key)
+		}
+		if !slices.Equal(keys, c.want) {
+			t.Errorf("%+v, token %q: blames %q, want %q: %v", c.settings.TLS, c.settings.TokenFile, keys, c.want, Check(c.settings))
+		}
+	}
+}
+
 func TestAddressInUseIsAnErrorThatNamesIt(t *testing.T) {
-	l, err := Address(t.Context(), "127.0.0.1:0", config.TLS{})
+	l, err := Address(t.Context(), config.Config{HTTP: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	if _, err := Address(t.Context(), l.Addr().String(), config.TLS{}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
+	if _, err := Address(t.Context(), config.Config{HTTP: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
 		t.Errorf("error is %v, must name %s", err, l.Addr())
-	}
-}
-
-func TestTokenIsReadFromItsFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "token")
-	for content, want := range map[string]string{
-		"correct-horse-battery\n":        "correct-horse-battery",
-		"  correct-horse-battery \r\n":   "correct-horse-battery",
-		strings.Repeat("x", maxToken):    strings.Repeat("x", maxToken),
-		"too short":                      "",
-		"":                               "",
-		strings.Repeat("x", maxToken+1):  "",
-		"correct horse battery staple":   "",
-		"correct-horse-battery-\x00-bla": "",
-		"correct-hörse-battery":          "",
-	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got, err := Token(path)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("%.30q: %.30q, %v; want %.30q", content, got, err, want)
-		}
-		if trimmed := strings.TrimSpace(content); err != nil && trimmed != "" && strings.Contains(err.Error(), trimmed) {
-			t.Errorf("%.30q: the error shows the token: %v", content, err)
-		}
-	}
-	if _, err := Token("/nowhere/token"); err == nil {
-		t.Error("a missing file was accepted")
 	}
 }
