@@ -267,9 +267,11 @@
 // # How it is tested
 //
 // TestMutantsAreCaught puts the step function, with real generators and a real
-// store, through schedules of lost, late and reordered messages, crashes,
-// pauses, clock steps, releases and failovers, and then does the same to ten
-// wrong variants of it, each of which must be caught. TestMutants11 and
+// store, through schedules of lost, late, repeated and reordered messages, late
+// reads, crashes, pauses, suspends, clock steps, releases and failovers. No two
+// ids may be equal in them, and when the faults end ids must be issued again
+// within two windows, the loss and a little. Then it does the same to ten wrong
+// variants, each of which must be caught. TestMutants11 and
 // TestMutants12 show the last two limits and that they last no longer than is
 // said here.
 package fence

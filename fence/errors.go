@@ -23,7 +23,7 @@ var (
 	ErrNoWorker = lease.ErrNoWorker
 
 	// ErrPinnedTwice is wrapped by a [*HeldError] when this program holds the
-	// pinned worker id already.
+	// pinned worker id already, or ended without releasing it.
 	ErrPinnedTwice = lease.ErrPinnedTwice
 
 	// ErrNamespaceReplaced ends a holder for good when its namespace was emptied

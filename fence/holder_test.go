@@ -69,6 +69,15 @@ func next(t *testing.T, h *fence.Holder) snowfence.ID {
 	return id
 }
 
+func TestHolderIsReadyWhenOpenReturns(t *testing.T) {
+	for range 200 {
+		h := open(t, memstore.New().Client())
+		if s := h.Status(); !s.Ready || s.Term != 1 {
+			t.Fatalf("ready %t, term %d in phase %s", s.Ready, s.Term, s.Phase)
+		}
+	}
+}
+
 func TestHolderIssuesAndExtendsForAsLongAsItsStoreAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, memstore.New().Client())

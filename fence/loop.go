@@ -228,6 +228,7 @@ func (l *loop) start(r lease.Start) {
 	l.mayRecover()
 	l.config.Logger.Info("claimed a worker id", "namespace", l.config.Namespace, "worker", r.Worker, "term", r.Term,
 		"until", l.config.Layout.TimeOf(r.Until), "clock-compared", r.Compared)
+	l.publish() // before anybody hears of it and asks how it stands
 	l.answerOpen(nil)
 }
 

@@ -16,6 +16,7 @@ type node struct {
 	w      *world
 	host   string
 	offset time.Duration // of its clock
+	slept  time.Duration // for how long its monotonic clock stood still
 	cut    bool          // it reaches the store no more
 
 	process  int // counts its processes; what was sent to an earlier one is void
@@ -92,23 +93,36 @@ func (n *node) soonAs(process int, d time.Duration, do func()) {
 // trouble befalls the node now and then.
 func (n *node) trouble() {
 	w := n.w
+	if w.plan.quiet {
+		return
+	}
 	switch dice := w.rng.IntN(100); {
 	case !n.alive || w.now < n.paused:
 	case dice < 25:
 		n.crash()
 	case dice < 50:
-		w.tally.pauses++
-		n.paused = w.now + w.upTo(2*worldWindow)
+		n.pause(min(w.upTo(2*worldWindow), w.plan.length-w.now))
 	case dice < 65:
 		w.tally.steps++
-		n.offset += w.spread(300 * time.Millisecond)
-	case dice < 66:
+		n.offset = w.spread(worldSkew)
+	case dice < 66 && w.plan.leaps:
 		w.tally.steps++
 		n.offset += 11 * time.Minute
 	case dice < 85:
 		n.step(lease.ReleaseAsked{})
 	}
 	w.after(w.upTo(400*time.Millisecond), n.trouble)
+}
+
+// pause stops the process, and often the machine with it, and then its
+// monotonic clock as well.
+func (n *node) pause(d time.Duration) {
+	n.w.tally.pauses++
+	n.paused = n.w.now + d
+	if n.w.chance(40) {
+		n.w.tally.suspends++
+		n.slept += d
+	}
 }
 
 // mint asks the generator for a few ids, as callers do.
@@ -136,7 +150,7 @@ func (n *node) mint() {
 // step drives the state, through the mutant if there is one, and carries out
 // what it asks.
 func (n *node) step(e lease.Event) {
-	moment := lease.Moment{Wall: n.clock().Wall(), Monotonic: n.w.now}
+	moment := lease.Moment{Wall: n.clock().Wall(), Monotonic: n.clock().Monotonic()}
 	for i := range moment.Random {
 		moment.Random[i] = byte(n.w.rng.Uint64())
 	}
@@ -152,7 +166,7 @@ func (n *node) step(e lease.Event) {
 	n.waking++
 	if at, ok := n.state.Wake(); ok {
 		waking := n.waking
-		n.soon(max(0, at-n.w.now), func() {
+		n.soon(max(0, at-n.clock().Monotonic()), func() {
 			if n.waking == waking {
 				n.step(lease.Woken{})
 			}
@@ -214,6 +228,7 @@ func (n *node) start(r lease.Start) {
 	}
 	n.issuer = &issuer{
 		name:  fmt.Sprintf("%s, process %d, term %d of worker %d", n.host, n.process, r.Term, r.Worker),
+		host:  n.host,
 		nonce: n.state.View().Register.Holder, worker: r.Worker, floor: r.Floor, gen: gen,
 	}
 }

@@ -136,8 +136,10 @@ func TestCallEndsAtItsOwnMaxWaitThoughTermsChange(t *testing.T) {
 			c.Window = time.Second
 			c.RequestTimeout = 10 * time.Second
 		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
 		begun := time.Now()
-		err := h.Fill(t.Context(), make([]snowfence.ID, 400*4096)) // of 400 ms
+		err := h.Fill(ctx, make([]snowfence.ID, 400*4096)) // of 400 ms
 		var unavailable *fence.UnavailableError
 		if !errors.As(err, &unavailable) || unavailable.For < time.Second {
 			t.Errorf("the error is %v", err)
@@ -252,6 +254,31 @@ func TestReplacedNamespaceIsToldAsALoss(t *testing.T) {
 			t.Errorf("the loss is %+v", l)
 		}
 		if s := h.Status(); s.Losses != 1 || s.Phase != lease.Failed || s.Ready {
+			t.Errorf("the status is %+v", s)
+		}
+	})
+}
+
+// TestLateAcknowledgementEndsNoOutage has a store that acknowledges each bound
+// when it has passed. The holder never issues, and says so at once.
+func TestLateAcknowledgementEndsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, slow{memstore.New().Client(), 1500 * time.Millisecond, nil}, func(c *fence.Config) {
+			c.Window = time.Second
+			c.ClaimWait = time.Minute
+			c.RequestTimeout = 10 * time.Second
+		})
+		if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrWindowEnded) {
+			t.Errorf("the error is %v", err)
+		}
+		for range 20 {
+			begun := time.Now()
+			if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrWindowEnded) || time.Since(begun) != 0 {
+				t.Fatalf("after %s: %v", time.Since(begun), err)
+			}
+			pass(300 * time.Millisecond)
+		}
+		if s := h.Status(); s.Ready || s.Extensions == 0 || s.Losses != 0 {
 			t.Errorf("the status is %+v", s)
 		}
 	})

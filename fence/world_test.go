@@ -29,6 +29,7 @@ import (
 //	unique   no two ids are equal
 //	fenced   a tick of a worker id is stamped under one term only
 //	bounded  a stamped tick lies in its term's interval as the store has it
+//	live     when the faults have ended, ids are issued again before long
 type world struct {
 	plan   plan
 	mutant mutant
@@ -45,6 +46,8 @@ type world struct {
 	stamps map[stamp]*issuer
 	bounds map[string]snowfence.Tick // the greatest until stored, by nonce
 	terms  map[store.Version]int64   // the term that a register had at each version
+	past   map[string][]store.Entry  // what was written at each key and was not taken away
+	living map[string]bool           // the hosts that issued since the faults ended
 	found  []finding
 
 	tally tally
@@ -59,6 +62,8 @@ type plan struct {
 	engine bool // the store has a clock
 	length time.Duration
 	quiet  bool // no crashes, pauses, steps, releases or faults
+	leaps  bool // clocks step by more than the tolerance, too
+	calm   bool // after its length the faults end, and ids must be issued again
 }
 
 // finding is a rule that was broken.
@@ -71,6 +76,10 @@ type finding struct {
 // tally shows that a schedule was not empty.
 type tally struct {
 	ids, terms, extensions, lost, released, unknown, conflicts, crashes, pauses, steps, failovers int
+
+	suspends int // pauses in which the monotonic clock stood still
+	late     int // reads that showed what was before
+	repeated int // swaps that took effect and met themselves
 }
 
 func (t *tally) add(o tally) {
@@ -85,11 +94,14 @@ func (t *tally) add(o tally) {
 	t.pauses += o.pauses
 	t.steps += o.steps
 	t.failovers += o.failovers
+	t.suspends += o.suspends
+	t.late += o.late
+	t.repeated += o.repeated
 }
 
 // empty returns an error if nothing of some kind happened at all.
 func (t *tally) empty() error {
-	if slices.Contains([]int{t.ids, t.terms, t.extensions, t.lost, t.released, t.unknown, t.conflicts, t.crashes, t.pauses, t.steps}, 0) {
+	if slices.Contains([]int{t.ids, t.terms, t.extensions, t.lost, t.released, t.unknown, t.conflicts, t.crashes, t.pauses, t.steps, t.suspends, t.late, t.repeated}, 0) {
 		return fmt.Errorf("the schedules are empty: %+v", *t)
 	}
 	return nil
@@ -103,6 +115,7 @@ type stamp struct {
 // issuer is one generator, and so one term.
 type issuer struct {
 	name   string
+	host   string
 	nonce  string
 	worker int64
 	floor  snowfence.Tick
@@ -113,6 +126,15 @@ const (
 	worldWindow   = 300 * time.Millisecond
 	worldRollback = 100 * time.Millisecond
 	worldTimeout  = 40 * time.Millisecond
+
+	// worldSkew is how far a clock may be off, unless it leaps.
+	worldSkew = 300 * time.Millisecond
+
+	// worldSlack is what may pass, besides windows and loss, from the end of the
+	// faults to the next id: a process is started again, its claim looks at each
+	// worker id and backs off in between, and a released one may have ticks up to
+	// max-rollback ahead.
+	worldSlack = 300 * time.Millisecond
 )
 
 // worldLayout has two workers and four ids a tick, so that what can collide
@@ -133,6 +155,7 @@ func newWorld(p plan, m mutant) *world {
 		stamps: make(map[stamp]*issuer),
 		bounds: make(map[string]snowfence.Tick),
 		terms:  make(map[store.Version]int64),
+		past:   make(map[string][]store.Entry),
 	}
 	w.tokens = &tokens{rng: w.rng}
 	config := memstore.Config{Rand: w.tokens, Loss: p.loss, Clock: worldClock{w: w}}
@@ -161,19 +184,58 @@ func (w *world) run() []finding {
 		w.after(w.upTo(300*time.Millisecond), w.failover)
 	}
 	for w.now < w.plan.length && len(w.agenda) > 0 {
-		next, _ := heap.Pop(&w.agenda).(appointment)
-		w.now = max(w.now, next.at)
-		next.do()
+		w.proceed()
+	}
+	if w.plan.calm {
+		w.calmDown()
 	}
 	return w.found
 }
 
+// proceed does what is due next.
+func (w *world) proceed() {
+	next, _ := heap.Pop(&w.agenda).(appointment)
+	w.now = max(w.now, next.at)
+	next.do()
+}
+
+// calmDown ends all faults, sets the clocks right, and checks that ids are
+// issued again: by as many nodes as there are worker ids for. One window is for
+// what was written last to end, and another for clocks that were ahead by as
+// much.
+func (w *world) calmDown() {
+	w.plan.quiet, w.living = true, make(map[string]bool)
+	for _, n := range w.nodes {
+		n.offset = 0
+	}
+	wanted := min(len(w.nodes), int(worldLayout().Workers()))
+	if w.plan.pinned {
+		wanted = 1
+	}
+	limit := 2*worldWindow + w.plan.loss + worldSlack
+	for begun := w.now; len(w.living) < wanted; w.proceed() {
+		if w.now-begun > limit {
+			w.breaks("live", "%d nodes issue %s after the faults ended, and %d should", len(w.living), limit, wanted)
+			return
+		}
+	}
+}
+
 // failover takes away acknowledged writes, as far as the store declares.
 func (w *world) failover() {
+	if w.plan.quiet {
+		return
+	}
 	if n, err := w.memory.Failover(w.upTo(w.plan.loss)); err != nil {
 		w.breaks("world", "%v", err)
 	} else if n > 0 {
 		w.tally.failovers++
+		// What was taken away no read shows any more, however late.
+		for key, past := range w.past {
+			version := w.version(key)
+			kept := slices.IndexFunc(past, func(e store.Entry) bool { return e.Version == version })
+			w.past[key] = past[:kept+1]
+		}
 	}
 	w.after(w.upTo(300*time.Millisecond), w.failover)
 }
@@ -198,6 +260,9 @@ func (w *world) issued(id snowfence.ID, by *issuer) {
 		w.breaks("fenced", "tick %d of worker %d was stamped by %s and by %s", at.tick, at.worker, other.name, by.name)
 	}
 	w.stamps[at] = by
+	if w.living != nil {
+		w.living[by.host] = true
+	}
 	if until := w.bounds[by.nonce]; parts.Tick < by.floor || parts.Tick >= until {
 		w.breaks("bounded", "%s stamped tick %d, and the store has [%d, %d) for it", by.name, at.tick, by.floor, until)
 	}
@@ -216,8 +281,20 @@ func isRegister(key string) bool {
 	return strings.HasPrefix(key, lease.RegisterPrefix(lease.DefaultNamespace))
 }
 
+// earlier returns what a read that is late shows of a key: what stood there up
+// to three writes before, and the zero entry if there was nothing.
+func (w *world) earlier(now store.Entry) store.Entry {
+	past := w.past[now.Key]
+	i := slices.IndexFunc(past, func(e store.Entry) bool { return e.Version == now.Version })
+	if i -= w.rng.IntN(4); i < 0 {
+		return store.Entry{}
+	}
+	return past[i]
+}
+
 // stored notes the bounds that reach the store.
 func (w *world) stored(s lease.Swap, version store.Version) {
+	w.past[s.Key] = append(w.past[s.Key], store.Entry{Key: s.Key, Value: s.Value, Version: version})
 	if !isRegister(s.Key) {
 		return
 	}
@@ -251,6 +328,11 @@ func (w *world) swap(s lease.Swap, blind bool) lease.Reply {
 		return lease.Reply{ID: s.ID, Err: err}
 	}
 	w.stored(s, version)
+	if !w.plan.quiet && w.chance(8) {
+		// Something on the way repeated it.
+		w.tally.repeated++
+		return lease.Reply{ID: s.ID, Outcome: lease.Conflict}
+	}
 	return lease.Reply{ID: s.ID, Outcome: lease.Swapped, Version: version}
 }
 
@@ -264,6 +346,15 @@ func (w *world) answer(request lease.Request, blind bool) lease.Reply {
 		entry, err := w.client.Get(ctx, r.Key)
 		if err != nil {
 			return lease.Reply{ID: r.ID, Outcome: lease.Absent}
+		}
+		if !w.plan.quiet && w.chance(20) {
+			now := entry.Version
+			if entry = w.earlier(entry); entry.Version != now {
+				w.tally.late++
+			}
+			if entry.Version == "" {
+				return lease.Reply{ID: r.ID, Outcome: lease.Absent}
+			}
 		}
 		return lease.Reply{ID: r.ID, Outcome: lease.Found, Entry: entry}
 	case lease.List:
@@ -332,7 +423,12 @@ func (c worldClock) Wall() time.Time {
 	return wall
 }
 
-func (c worldClock) Monotonic() time.Duration { return c.w.now }
+func (c worldClock) Monotonic() time.Duration {
+	if c.n != nil {
+		return c.w.now - c.n.slept
+	}
+	return c.w.now
+}
 
 func (c worldClock) After(d time.Duration) (<-chan time.Time, func() bool) {
 	c.w.now += d

@@ -319,3 +319,29 @@ func TestWindowThatEndedIsConfirmedAsSoonAsItCanBe(t *testing.T) {
 	s.do(WindowEnded{})
 	s.written()
 }
+
+// TestExtensionThatTookEffectTooLateIsFollowedAtOnce suspends the machine while
+// an extension is under way. Its bound has passed when it is acknowledged.
+func TestExtensionThatTookEffectTooLateIsFollowedAtOnce(t *testing.T) {
+	s := newScript(t)
+	s.claim()
+	s.extend()
+	s.now.Wall = s.now.Wall.Add(time.Minute)
+	s.pass(time.Millisecond)
+	s.swapped("v2")
+	begun := s.now.Monotonic
+	s.wake()
+	if _, r := s.written(); s.now.Monotonic-begun > 10*time.Millisecond || r.Until <= testStart+60_000 {
+		t.Errorf("after %s it asks for %d", s.now.Monotonic-begun, r.Until-testStart)
+	}
+	// At the horizon there is nothing to be had by it.
+	s = newScript(t)
+	s.now.Wall = testLayout().Horizon().Add(-350 * time.Millisecond)
+	s.claim()
+	s.extend()
+	s.pass(60 * time.Millisecond)
+	s.swapped("v2")
+	if at, _ := s.state.Wake(); at-s.now.Monotonic != 240*time.Millisecond {
+		t.Errorf("it looks again in %s", at-s.now.Monotonic)
+	}
+}

@@ -105,7 +105,7 @@ func (c Config) prepare() (Config, error) {
 	}
 	switch {
 	case c.Window < 0 || c.Window > maxWindow:
-		return c, &ConfigError{"window", c.Window.String(), "must be from 0 to " + maxWindow.String()}
+		return c, &ConfigError{"window", c.Window.String(), "must be above 0 and at most " + maxWindow.String()}
 	case c.ClaimWait < 0:
 		return c, &ConfigError{"claim-wait", c.ClaimWait.String(), "must not be negative"}
 	case c.MaxRollback < 0:

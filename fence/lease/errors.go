@@ -22,7 +22,9 @@ var (
 	ErrNoWorker = errors.New("snowfence: no worker id is free")
 
 	// ErrPinnedTwice is wrapped by a [*HeldError] when the holder is this very
-	// program: two of its generators are pinned to one worker id.
+	// program: two of its generators are pinned to one worker id, or one of them
+	// ended without releasing it. The first is told as soon as the other one is
+	// seen to write, the second with the claim-wait.
 	ErrPinnedTwice = errors.New("snowfence: this program holds the pinned worker id already")
 
 	// ErrNamespaceReplaced is returned when the namespace's record is no longer
