@@ -54,10 +54,11 @@ func tryOpen(t *testing.T, s store.Store, changes ...func(*fence.Config)) (*fenc
 
 func pinned(c *fence.Config) { c.Worker = new(int64) }
 
-// pass lets time pass in a synctest bubble, where a sleep takes no time and
-// ends when every other goroutine waits.
+// pass lets time pass in a synctest bubble: a timer there expires when every
+// goroutine waits.
 func pass(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // the bubble's clock moves by sleeping and in no other way
+	expired, _ := snowfence.SystemClock().After(d)
+	<-expired
 }
 
 func next(t *testing.T, h *fence.Holder) snowfence.ID {
