@@ -35,6 +35,7 @@ func speed(rounds int, each time.Duration) error {
 		{name: "Fill of 1,000", workers: 1, batch: 1000, peer: 0, goal: 0.015, make: fill(1000)},
 		{name: "Next, cached clock, one", workers: 1, batch: 1, peer: 0, goal: 0.25, make: next(true)},
 		{name: "Next, cached clock, two", workers: 2, batch: 1, peer: 1, goal: 0.3, make: next(true)},
+		{name: "bare clock and add, one", workers: 1, batch: 1, peer: 0, make: bare(true)},
 		{name: "bare clock and add, two", workers: 2, batch: 1, peer: 1, make: bare(true)},
 		{name: "bare add, two", workers: 2, batch: 1, peer: 1, make: bare(false)},
 	}

@@ -59,6 +59,8 @@ func NewCollector(s *service.Service) prometheus.Collector {
 			level("lease_remaining_seconds", "How long ids can be minted if the store does not answer any more.", func(s service.Status) float64 { return s.Lease.Left.Seconds() }),
 			level("lease_term", "How many times the worker id has been claimed; 0 without a lease.", func(s service.Status) float64 { return float64(term(s.Lease)) }),
 			count("lease_losses_total", "Terms that ended against the generator's will.", func(s service.Status) float64 { return float64(s.Lease.Losses) }),
+			count("lease_outages_total", "Times at which ids stopped for longer than a call waits.", func(s service.Status) float64 { return float64(s.Lease.Outages) }),
+			count("lease_windows_ended_total", "Times at which a window ended before the store had acknowledged the next, however short.", func(s service.Status) float64 { return float64(s.Lease.WindowsEnded) }),
 			count("lease_extensions_total", "Extensions of the present term; begins anew with each.", func(s service.Status) float64 { return float64(s.Lease.Extensions) }),
 			level("drift_seconds", "How far ids are stamped ahead of the clock; negative when behind it.", func(s service.Status) float64 { return s.Lease.Generator.Drift.Seconds() }),
 			level("clock_behind_seconds", "How far the wall clock is behind the generator's time.", func(s service.Status) float64 { return s.Lease.Generator.Behind.Seconds() }),

@@ -110,7 +110,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 		`snowfence_build_info{version="1.2.3"} 1`,
 	)
 	l := leased{fence.Status{
-		Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3, Left: 42 * time.Second, Losses: 2, Extensions: 9,
+		Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3, Left: 42 * time.Second, Losses: 2, Outages: 4, WindowsEnded: 5, Extensions: 9,
 		ClockOffset: -1500 * time.Millisecond, ClockCompared: true, HorizonIn: time.Hour,
 		Generator: snowfence.GeneratorStatus{Drift: 10 * time.Millisecond, Behind: 2 * time.Second, Waits: 5},
 	}}
@@ -130,6 +130,8 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 		`snowfence_lease_remaining_seconds{generator="default"} 42`,
 		`snowfence_lease_term{generator="default"} 3`,
 		`snowfence_lease_losses_total{generator="default"} 2`,
+		`snowfence_lease_outages_total{generator="default"} 4`,
+		`snowfence_lease_windows_ended_total{generator="default"} 5`,
 		`snowfence_lease_extensions_total{generator="default"} 9`,
 		`snowfence_drift_seconds{generator="default"} 0.01`,
 		`snowfence_clock_behind_seconds{generator="default"} 2`,
