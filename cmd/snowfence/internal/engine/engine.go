@@ -12,7 +12,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"snowfence.example/snowfence/store"
@@ -100,30 +99,3 @@ func fileDirectory(rest string) (string, error) {
 	return rest, nil
 }
 
-// hidden stands in place of what must not be seen.
-const hidden = "xxxxx"
-
-// Redact returns the URL for people's eyes: with xxxxx in place of whatever
-// stands before an @, but for the user's name, and of every query value. Of
-// what can't be parsed only the scheme is shown.
-func Redact(storeURL string) string {
-	u, err := url.Parse(storeURL)
-	if err != nil {
-		scheme, _, _ := strings.Cut(storeURL, ":")
-		return scheme + ":" + hidden
-	}
-	if _, has := u.User.Password(); has {
-		u.User = url.UserPassword(u.User.Username(), hidden)
-	}
-	if _, after, ok := strings.Cut(u.Opaque, "@"); ok {
-		u.Opaque = hidden + "@" + after
-	}
-	if u.RawQuery != "" {
-		query := u.Query()
-		for key := range query {
-			query.Set(key, hidden)
-		}
-		u.RawQuery = query.Encode()
-	}
-	return u.String()
-}

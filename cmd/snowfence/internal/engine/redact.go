@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+)
+
+// hidden stands in place of what must not be seen.
+const hidden = "xxxxx"
+
+// shown are the query's keys whose values are no secrets.
+func shown(key string) bool {
+	return slices.Contains([]string{
+		"ca", "cert", "creds", "durable", "key", "loss", "nkey", "password-file", "prefix", "replicas",
+		"sentinel", "table", "tls", "token-file", "user",
+	}, key)
+}
+
+// Redact returns the URL for people's eyes: with xxxxx in place of a password
+// and of every query value that could be a secret. It goes by the signs alone
+// and takes the widest reading, so that nothing of a password is shown in a URL
+// that is not quite right either.
+func Redact(storeURL string) string {
+	scheme, rest, ok := strings.Cut(storeURL, ":")
+	if !ok {
+		return storeURL
+	}
+	slashes := ""
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		slashes, rest = "//", after
+	}
+	at := strings.LastIndexByte(rest, '@')
+	userinfo, rest := rest[:max(at, 0)], rest[at+1:]
+	if at >= 0 {
+		name, _, has := strings.Cut(userinfo, ":")
+		switch {
+		case strings.EqualFold(scheme, "file"): // a directory with such a name
+		case slashes == "" || strings.EqualFold(scheme, "nats") && !has: // for NATS a token
+			userinfo = hidden
+		case has:
+			userinfo = name + ":" + hidden
+		}
+		userinfo += "@"
+	}
+	path, query, has := strings.Cut(rest, "?")
+	if has {
+		query = "?" + redactQuery(query)
+	}
+	return scheme + ":" + slashes + userinfo + path + query
+}
+
+func redactQuery(query string) string {
+	pairs := strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == ';' })
+	for i, pair := range pairs {
+		if key, _, has := strings.Cut(pair, "="); !has || !shown(key) {
+			pairs[i] = key + "=" + hidden
+		}
+	}
+	return strings.Join(pairs, "&")
+}
