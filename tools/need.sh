@@ -1,17 +1,26 @@
 #!/bin/sh
 # need.sh: make sure that programs are there.
 #
-#	tools/need.sh PROGRAM=PACKAGE[,PACKAGE...] ...
+#	tools/need.sh PROGRAM[|PROGRAM...]=PACKAGE[,PACKAGE...] ...
 #
-# Each PROGRAM that is not on the PATH is installed from its Debian packages
+# Each PROGRAM that is not on the PATH, or where its pattern says, is installed from its Debian packages
 # when that is possible (run by root, with apt-get); otherwise this fails and
 # says what to install. It never carries on without.
 set -eu
 
+# found PROGRAM[|PROGRAM...]: whether one of them is there.
+found() {
+	# shellcheck disable=SC2046 # a pattern is to be expanded.
+	for each in $(echo "$1" | tr '|' ' '); do
+		command -v "$each" >/dev/null 2>&1 && return
+	done
+	return 1
+}
+
 missing= packages=
 for want in "$@"; do
 	program=${want%%=*}
-	if ! command -v "$program" >/dev/null 2>&1; then
+	if ! found "$program"; then
 		missing="$missing $program"
 		packages="$packages $(echo "${want#*=}" | tr , ' ')"
 	fi
@@ -35,7 +44,7 @@ fi
 
 for want in "$@"; do
 	program=${want%%=*}
-	if ! command -v "$program" >/dev/null 2>&1; then
+	if ! found "$program"; then
 		echo "$program is still missing after installing ${want#*=}" >&2
 		exit 1
 	fi

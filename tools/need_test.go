@@ -34,6 +34,20 @@ func need(t *testing.T, programs map[string]string, args ...string) (output stri
 	return string(out), err
 }
 
+func TestOneOfSeveralProgramsIsEnough(t *testing.T) {
+	programs := map[string]string{"initdb": "", "id": "echo 1000"}
+	if output, err := need(t, programs, "mysqld|initdb=postgresql"); err != nil {
+		t.Errorf("%v: %s", err, output)
+	}
+	if output, err := need(t, programs, "/bin/s?|nothing=shell"); err != nil {
+		t.Errorf("a pattern that a program matches: %v: %s", err, output)
+	}
+	output, err := need(t, programs, "mysqld|/nowhere/*/mysqld=mariadb-server")
+	if err == nil || !strings.Contains(output, "mysqld|/nowhere/*/mysqld") || !strings.Contains(output, "apt-get install mariadb-server") {
+		t.Errorf("%v: %s", err, output)
+	}
+}
+
 func TestMissingProgramIsInstalledOrNamed(t *testing.T) {
 	const (
 		root   = "echo 0"

@@ -262,6 +262,24 @@ func TestExhaustedPoolSaysWhoHoldsItUntilWhen(t *testing.T) {
 	s.in(Probing)
 }
 
+func TestFullPoolIsReadThroughLessAndLessOften(t *testing.T) {
+	s := newScript(t, func(c *Config) { c.Window, c.ClaimWait = time.Minute, time.Hour })
+	s.open()
+	for range 4 {
+		s.found("v0", held(1e6))
+	}
+	entries := []store.Entry{entry(t, 0, held(1e6)), entry(t, 1, held(1e6)), entry(t, 2, held(1e6)), entry(t, 3, held(1e6))}
+	// A rest is half as long again at the most, and half as long at the least.
+	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second} {
+		s.reply(Reply{Outcome: Listed, Entries: entries})
+		before := s.now.Monotonic
+		s.wake()
+		if rested := s.now.Monotonic - before; rested < want/2 || rested > want*3/2 {
+			t.Errorf("rest %d lasts %s, want %s or a half more or less", i, rested, want)
+		}
+	}
+}
+
 func TestExpiringWorkerIDIsClaimedWhenItsTimeComes(t *testing.T) {
 	s := newScript(t)
 	s.open()

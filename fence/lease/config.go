@@ -149,9 +149,10 @@ func (c *Config) third() time.Duration { return c.Window / 3 }
 func (c *Config) watch() time.Duration { return min(c.third(), time.Minute) + c.poll() }
 
 // poll is how often a claim that waits looks again, and the longest pause
-// between two tries of anything.
+// between two tries of anything. A pause can be half as long again, so a holder
+// is back within a second of its store's return.
 func (c *Config) poll() time.Duration {
-	return min(max(c.Window/12, 10*time.Millisecond), time.Second)
+	return min(max(c.Window/12, 10*time.Millisecond), 500*time.Millisecond)
 }
 
 // pause is the wait before the next try after that many failures in a row. It
@@ -159,6 +160,14 @@ func (c *Config) poll() time.Duration {
 func (c *Config) pause(failures int) time.Duration {
 	first := c.poll() / 16
 	return min(first<<min(failures, 8), c.poll())
+}
+
+// rest is the wait before a full pool is read through once more, after that
+// many readings. It doubles up to a sixth of the window: a reading costs a
+// request for each thousand registers, and many may be waiting.
+func (c *Config) rest(rounds int) time.Duration {
+	most := max(c.poll(), min(c.Window/6, 10*time.Second))
+	return min(c.poll()<<min(rounds, 8), most)
 }
 
 // claims returns the worker numbers that this holder may claim from a

@@ -29,6 +29,7 @@ type attempt struct {
 	tries      int           // worker ids picked at random
 	candidates []int64       // worker ids that a list showed as free
 	round      round         // one reading through of all registers
+	rounds     int           // readings through that found none free
 }
 
 // sighting is when a register was at which version.

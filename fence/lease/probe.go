@@ -238,10 +238,12 @@ func (r *run) exhausted() {
 		return
 	}
 	r.tellWaiting(&census)
-	wait := r.config.poll()
+	wait := r.config.rest(a.rounds)
+	wait = wait/2 + time.Duration(r.choice().Int64N(int64(wait)+1))
 	if a.round.next > 0 {
 		wait = min(wait, a.round.next)
 	}
 	a.round = round{}
+	a.rounds++
 	r.wakeAt(r.now.Monotonic + max(wait, time.Millisecond))
 }
