@@ -41,6 +41,7 @@ const program = "cmd/snowfence"
 var tiers = []tier{
 	{dir: ".", refused: io},
 	{dir: "store", refused: io},
+	{dir: "store/storeurl"},
 
 	{dir: "fence", allowed: []string{".", "store", "fence/lease"}, refused: io},
 	{dir: "fence/lease", allowed: []string{".", "store"}, refused: io},
@@ -50,13 +51,13 @@ var tiers = []tier{
 	{dir: "objectid", allowed: []string{".", "kind"}},
 	{dir: "opaque", allowed: []string{".", "kind"}},
 
-	{dir: "store/memstore", allowed: []string{".", "store"}},
-	{dir: "store/filestore", allowed: []string{".", "store"}},
-	{dir: "store/sqlstore", allowed: []string{".", "store"}},
-	{dir: "store/etcdstore", allowed: []string{"store"}, library: true},
-	{dir: "store/zkstore", allowed: []string{"store"}, library: true},
-	{dir: "store/redisstore", allowed: []string{"store"}, library: true},
-	{dir: "store/natsstore", allowed: []string{"store"}, library: true},
+	{dir: "store/memstore", allowed: []string{".", "store", "store/storeurl"}},
+	{dir: "store/filestore", allowed: []string{".", "store", "store/storeurl"}},
+	{dir: "store/sqlstore", allowed: []string{".", "store", "store/storeurl"}},
+	{dir: "store/etcdstore", allowed: []string{"store", "store/storeurl"}, library: true},
+	{dir: "store/zkstore", allowed: []string{"store", "store/storeurl"}, library: true},
+	{dir: "store/redisstore", allowed: []string{"store", "store/storeurl"}, library: true},
+	{dir: "store/natsstore", allowed: []string{"store", "store/storeurl"}, library: true},
 	{dir: "counter/leafalloc", allowed: []string{".", "store", "counter"}, library: true},
 	{dir: "api", library: true},
 	{dir: "client", allowed: []string{".", "api"}, library: true},
@@ -72,7 +73,7 @@ var tiers = []tier{
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/config", allowed: []string{".", "fence", "fence/lease", program + "/internal/engine"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/engine", allowed: []string{
-		"store", "store/memstore", "store/filestore", "store/sqlstore",
+		"store", "store/storeurl", "store/memstore", "store/filestore", "store/sqlstore",
 		"store/etcdstore", "store/zkstore", "store/redisstore", "store/natsstore",
 	}, library: true},
 	{dir: program + "/internal/clock", allowed: []string{".", program + "/internal/config"}, library: true},

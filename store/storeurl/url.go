@@ -1,0 +1,242 @@
+package storeurl
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// URL is a store's URL, taken apart. Its methods take keys of the query; the
+// first thing that is wrong is kept, and [URL.Done] returns it. It is not safe
+// for concurrent use.
+type URL struct {
+	// Scheme is in lower case.
+	Scheme string
+
+	// Hosts are host:port each, at least one.
+	Hosts []string
+
+	// Path is what stands between the first slash after the hosts and the query,
+	// unescaped.
+	Path string
+
+	// User and Password are unescaped, and empty where there are none. The
+	// password is taken from password-file by [URL.Credentials].
+	User     string
+	Password Secret
+
+	query map[string]string
+	known map[string]bool // keys that were asked for
+	err   error
+}
+
+// Secret is a text that package fmt and package slog do not show.
+type Secret string
+
+const hidden = "xxxxx"
+
+// String hides the text.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return hidden
+}
+
+// GoString hides the text from %#v.
+func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+// MarshalText hides the text from encoders, package slog's among them.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Parse takes a URL apart whose scheme must be one of those given. A host
+// without a port gets the default one. The error names the part that is wrong.
+func Parse(raw, defaultPort string, schemes ...string) (*URL, error) {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	scheme = strings.ToLower(scheme)
+	if !ok || !slices.Contains(schemes, scheme) {
+		return nil, fmt.Errorf("must begin with %s://", strings.Join(schemes, ":// or "))
+	}
+	u := &URL{Scheme: scheme, query: map[string]string{}, known: map[string]bool{}}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, rest := rest[:end], rest[end:]
+	if strings.Contains(rest, "@") {
+		// Perhaps the hosts are behind it, and before it stands a password.
+		return nil, errors.New("has an @ behind the hosts: in a name, password or value one of /?#@ must be written as %XX")
+	}
+	if strings.Contains(rest, "#") {
+		return nil, errors.New("must not have a fragment")
+	}
+	path, query, _ := strings.Cut(rest, "?")
+	if err := u.takeAuthority(authority, defaultPort); err != nil {
+		return nil, err
+	}
+	var err error
+	if u.Path, err = url.PathUnescape(strings.TrimPrefix(path, "/")); err != nil {
+		return nil, errors.New("path: % must be followed by two hexadecimal digits")
+	}
+	return u, u.takeQuery(query)
+}
+
+// takeAuthority takes the credentials and the hosts.
+func (u *URL) takeAuthority(authority, defaultPort string) error {
+	hosts := authority
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		hosts = authority[at+1:]
+		name, secret, _ := strings.Cut(authority[:at], ":")
+		user, nameErr := url.PathUnescape(name)
+		password, secretErr := url.PathUnescape(secret)
+		if nameErr != nil || secretErr != nil {
+			return errors.New("user or password: % must be followed by two hexadecimal digits")
+		}
+		u.User, u.Password = user, Secret(password)
+	}
+	number := 0
+	for host := range strings.SplitSeq(hosts, ",") {
+		number++
+		endpoint, ok := withPort(host, defaultPort)
+		if !ok {
+			// It is not shown: a password that lacks its @ looks like a port.
+			return fmt.Errorf("host number %d: must be host or host:port, with a port from 1 to 65535", number)
+		}
+		u.Hosts = append(u.Hosts, endpoint)
+	}
+	return nil
+}
+
+func (u *URL) takeQuery(raw string) error {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return errors.New("query: must be key=value pairs, joined by &, with % followed by two hexadecimal digits")
+	}
+	for _, key := range slices.Sorted(maps.Keys(query)) {
+		if values := query[key]; len(values) != 1 || values[0] == "" {
+			return fmt.Errorf("%.32q: must be given once, with a value", key)
+		}
+		u.query[key] = query.Get(key)
+	}
+	return nil
+}
+
+// Text returns the value of a key, or "".
+func (u *URL) Text(key string) string {
+	u.known[key] = true
+	return u.query[key]
+}
+
+// Flag returns the value of a key that is true or false, which it is when it is
+// not given.
+func (u *URL) Flag(key string) bool {
+	text := u.Text(key)
+	if text == "" {
+		return false
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		u.refuse(key, text, "must be true or false")
+	}
+	return on
+}
+
+// Count returns the value of a key that is a number from least to most, or zero
+// when it is not given.
+func (u *URL) Count(key string, least, most int) int {
+	text := u.Text(key)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		u.refuse(key, text, fmt.Sprintf("must be a number from %d to %d", least, most))
+	}
+	return n
+}
+
+// Duration returns the value of a key that is a duration of more than zero, or
+// zero when it is not given.
+func (u *URL) Duration(key string) time.Duration {
+	text := u.Text(key)
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		u.refuse(key, text, "must be a duration of more than 0, such as 10s")
+	}
+	return d
+}
+
+// Credentials returns the user and the password of the URL, each from in front
+// of the hosts or from the keys user and password-file. The file is read now;
+// who wants to read it again asks for its name by [URL.Text].
+func (u *URL) Credentials() (user string, password Secret) {
+	user, password = u.User, u.Password
+	if name := u.Text("user"); name != "" {
+		if user != "" {
+			u.fail(errors.New("user: is given in front of the hosts already"))
+		}
+		user = name
+	}
+	if path := u.Text("password-file"); path != "" {
+		if password != "" {
+			u.fail(errors.New("password-file: must not be given with a password"))
+			return user, password
+		}
+		var err error
+		if password, err = ReadPassword(path); err != nil {
+			u.fail(fmt.Errorf("password-file: %w", err))
+		}
+	}
+	return user, password
+}
+
+// Done returns the first thing that was wrong, or that a key is not known:
+// nobody asked for it.
+func (u *URL) Done() error {
+	if u.err != nil {
+		return u.err
+	}
+	for _, key := range slices.Sorted(maps.Keys(u.query)) {
+		if !u.known[key] {
+			known := slices.Sorted(maps.Keys(u.known))
+			return fmt.Errorf("%.32q: is not a key of %s://; known are %s", key, u.Scheme, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+func (u *URL) refuse(key, value, limit string) {
+	u.fail(fmt.Errorf("%s=%.32q: %s", key, value, limit))
+}
+
+func (u *URL) fail(err error) {
+	if u.err == nil {
+		u.err = err
+	}
+}
+
+// withPort adds the port to a host that has none, and reports whether it is one.
+func withPort(host, defaultPort string) (string, bool) {
+	if bare, ok := strings.CutPrefix(host, "["); ok {
+		if bare, ok := strings.CutSuffix(bare, "]"); ok {
+			host = net.JoinHostPort(bare, defaultPort)
+		}
+	} else if !strings.Contains(host, ":") {
+		host = net.JoinHostPort(host, defaultPort)
+	}
+	name, port, err := net.SplitHostPort(host)
+	if err != nil || name == "" {
+		return "", false
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return host, err == nil && n > 0
+}

@@ -1,0 +1,237 @@
+package storeurl
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func parse(t *testing.T, raw string) *URL {
+	t.Helper()
+	u, err := Parse(raw, "7", "a", "as")
+	if err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return u
+}
+
+func TestURLIsTakenApart(t *testing.T) {
+	for raw, want := range map[string]string{
+		"a://h":                      "a [h:7] ",
+		"A://h:1/p":                  "a [h:1] p",
+		"as://h:1,g,[::1],[::1]:9/":  "as [h:1 g:7 [::1]:7 [::1]:9] ",
+		"a://me@h/p/q":               "a me [h:7] p/q",
+		"a://me:pw@h/p?x=1":          "a me:pw [h:7] p",
+		"a://m%40e:p%2Fw%3A%40@h?y=": "",
+		"a://m%40e:p%2Fw%3A%40@h":    "a m@e:p/w:@ [h:7] ",
+		"a://h/%2Fp%20q":             "a [h:7] /p q",
+	} {
+		u, err := Parse(raw, "7", "a", "as")
+		if err != nil {
+			if want != "" {
+				t.Errorf("%s: %v", raw, err)
+			}
+			continue
+		}
+		got := u.Scheme + " "
+		if u.User != "" {
+			got += u.User
+			if u.Password != "" {
+				got += ":" + string(u.Password)
+			}
+			got += " "
+		}
+		if got += fmt.Sprint(u.Hosts) + " " + u.Path; got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+}
+
+func TestBadURLIsRefusedWithItsPart(t *testing.T) {
+	for raw, want := range map[string]string{
+		"":                 "must begin with a:// or as://",
+		"b://h":            "must begin with",
+		"a:h":              "must begin with",
+		"a://":             "host number 1",
+		"a://h,":           "host number 2",
+		"a://h:0":          "host number 1",
+		"a://h:65536":      "host number 1",
+		"a://me:hush":      "host number 1",
+		"a://me:hu/sh@h":   "must be written as %XX",
+		"a://me:hu%zzsh@h": "user or password",
+		"a://h/%zz":        "path",
+		"a://h?x=%zz":      "query",
+		"a://h?x=1&x=2":    `"x": must be given once`,
+		"a://h?x=":         `"x": must be given once`,
+		"a://h#f":          "fragment",
+	} {
+		_, err := Parse(raw, "7", "a", "as")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", raw, err, want)
+		} else if strings.Contains(err.Error(), "sh") && strings.Contains(raw, "hu") {
+			t.Errorf("%s: the error shows the password: %v", raw, err)
+		}
+	}
+}
+
+func TestKeysAreTypedAndBounded(t *testing.T) {
+	u := parse(t, "a://h?t=x&f=true&n=3&d=1500ms")
+	if u.Text("t") != "x" || !u.Flag("f") || u.Count("n", 1, 3) != 3 || u.Duration("d") != 1500*time.Millisecond ||
+		u.Text("no") != "" || u.Flag("no") || u.Count("no", 1, 3) != 0 || u.Duration("no") != 0 {
+		t.Errorf("the query is %v", u.query)
+	}
+	if err := u.Done(); err != nil {
+		t.Error(err)
+	}
+	for raw, read := range map[string]func(u *URL){
+		`f="yes": must be true or false`: func(u *URL) { u.Flag("f") },
+		`n="4": must be a number from 1`: func(u *URL) { u.Count("n", 1, 3) },
+		`d="-1s": must be a duration`:    func(u *URL) { u.Duration("d") },
+	} {
+		u := parse(t, "a://h?f=yes&n=4&d=-1s")
+		read(u)
+		if err := u.Done(); err == nil || !strings.Contains(err.Error(), raw) {
+			t.Errorf("%v, want %q", err, raw)
+		}
+	}
+}
+
+func TestKeyThatNobodyAskedForIsRefused(t *testing.T) {
+	u := parse(t, "a://h?known=1&unknown=2")
+	u.Text("known")
+	u.Text("other")
+	if err := u.Done(); err == nil || err.Error() != `"unknown": is not a key of a://; known are known, other` {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestPasswordComesFromOnePlaceAndIsNotShown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(path, []byte("hush hush\r\nmore\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := parse(t, "a://h?user=me&password-file="+path)
+	user, password := u.Credentials()
+	if err := u.Done(); err != nil || user != "me" || password != "hush hush" {
+		t.Errorf("%s, %q, %v", user, string(password), err)
+	}
+	encoded, err := json.Marshal(struct{ P Secret }{password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := fmt.Sprintf("%v %s %q %#v %+v %s %s", password, password, password, password, struct{ P Secret }{password}, encoded, slog.AnyValue(password))
+	if strings.Contains(shown, "hush") {
+		t.Errorf("it is shown: %s", shown)
+	}
+	for raw, want := range map[string]string{
+		"a://me@h?user=you":                   "given in front of the hosts",
+		"a://me:hush@h?password-file=" + path: "must not be given with a password",
+		"a://h?password-file=/nowhere":        "/nowhere",
+		"a://h?password-file=" + os.TempDir(): "must be a regular file",
+		"a://h?password-file=" + os.DevNull:   "must be a regular file",
+		"a://h?password-file=" + emptyFile(t): "its first line is empty",
+	} {
+		u := parse(t, raw)
+		u.Credentials()
+		if err := u.Done(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v, want %q", raw, err, want)
+		}
+	}
+}
+
+func TestTLSIsWhatTheURLAsksFor(t *testing.T) {
+	cert, key := certificate(t)
+	for raw, want := range map[string]string{
+		"a://h":                                  "none",
+		"as://h":                                 "",
+		"a://h?tls=true":                         "",
+		"as://h?tls=false":                       "tls=false: must not be given with as://",
+		"a://h?ca=" + cert:                       "need tls=true",
+		"a://h?tls=true&ca=" + cert:              "",
+		"a://h?tls=true&ca=" + key:               "must hold certificates",
+		"as://h?cert=" + cert:                    "both or neither",
+		"as://h?cert=" + cert + "&key=" + key:    "",
+		"as://h?cert=" + key + "&key=" + cert:    "with key=",
+		"as://h?ca=/nowhere":                     "/nowhere",
+		"as://h?cert=/nowhere&key=/nowhere/else": "cert: ",
+		"as://h?cert=" + cert + "&key=/nowhere":  "key: ",
+	} {
+		u := parse(t, raw)
+		config := u.TLS(u.Scheme == "as")
+		err := u.Done()
+		switch {
+		case want == "" || want == "none":
+			if err != nil || (config == nil) != (want == "none") {
+				t.Errorf("%s: %v, %v", raw, config, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), want):
+			t.Errorf("%s: %v, want %q", raw, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"a://h", "a://me:pw@h:1,[::1]/p?x=1", "as://%41:%42@h?tls=true&loss=1s", "a://h?x=1#f"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		u, err := Parse(raw, "7", "a", "as")
+		if err != nil {
+			return
+		}
+		if len(u.Hosts) == 0 {
+			t.Errorf("%q: no host", raw)
+		}
+		u.Credentials()
+		u.Duration("loss")
+		if err := u.Done(); err != nil && len(u.Password) > 8 && strings.Contains(err.Error(), string(u.Password)) &&
+			!strings.Contains(strings.Replace(raw, string(u.Password), "", 1), string(u.Password)) {
+			t.Errorf("%q: the error shows the password: %v", raw, err)
+		}
+	})
+}
+
+func emptyFile(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(path, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// certificate makes a certificate and its key, and returns their files.
+func certificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: encoded}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
