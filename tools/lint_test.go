@@ -83,6 +83,7 @@ var tiers = []tier{
 
 	{dir: "store/storetest", support: true},
 	{dir: "store/faultstore", support: true},
+	{dir: "store/lineartest", support: true, library: true},
 	{dir: "kind/kindtest", support: true},
 }
 
@@ -90,7 +91,7 @@ var tiers = []tier{
 var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof", "expvar"}
 
 // forTests lists what only tests and their support may import.
-var forTests = []string{"testing", "net/http/httptest", ours + "/store/storetest", ours + "/store/faultstore", ours + "/kind/kindtest"}
+var forTests = []string{"testing", "net/http/httptest", ours + "/store/storetest", ours + "/store/faultstore", ours + "/store/lineartest", ours + "/kind/kindtest"}
 
 // library stands for a client library.
 const library = "library.example/client"
@@ -231,7 +232,7 @@ func TestLinesThatBreakARuleAreFound(t *testing.T) {
 func TestEveryPackageBelongsToATier(t *testing.T) {
 	// Not the product: measurements and this package. Test support stands
 	// below the packages named, whatever it is called.
-	outside := regexp.MustCompile(`^(bench|tools|formal|internal/(sim|testkit)|store/(storetest|faultstore)|kind/kindtest|counter/countertest|cmd/snowfence/internal/testkit)(/|$)`)
+	outside := regexp.MustCompile(`^(bench|tools|formal|internal/(sim|testkit)|store/(storetest|faultstore|lineartest)|kind/kindtest|counter/countertest|cmd/snowfence/internal/testkit)(/|$)`)
 	walk(t, func(file string) {
 		dir := path.Dir(file)
 		if path.Ext(file) != ".go" || isTest(file) || outside.MatchString(dir) {

@@ -101,6 +101,9 @@ func (d *Daemon) WaitEnded(limit time.Duration) int {
 	return d.command.ProcessState.ExitCode()
 }
 
+// Ended is closed when the process has ended.
+func (d *Daemon) Ended() <-chan struct{} { return d.ended }
+
 // Signal sends a signal. A process that has ended already gets none.
 func (d *Daemon) Signal(s syscall.Signal) {
 	_ = d.command.Process.Signal(s)

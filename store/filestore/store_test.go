@@ -63,24 +63,12 @@ func TestConformance(t *testing.T) {
 			},
 		})
 	})
-	for name, rates := range map[string]faultstore.Rates{
-		"flaky": {Before: 0.1, LostReply: 0.1},
-		"stale": {Stale: 0.3},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := folder(t)
-			storetest.Run(t, storetest.Harness{
-				Open: func(context.Context) (store.Store, error) {
-					s, err := Open(dir)
-					if err != nil {
-						return nil, err
-					}
-					return faultstore.New(s, faultstore.Seeded(1, rates), nil), nil
-				},
-				Flaky: rates.Before > 0,
-			})
+	t.Run("faulty", func(t *testing.T) {
+		dir := folder(t)
+		storetest.RunFaulty(t, storetest.Harness{
+			Open: func(context.Context) (store.Store, error) { return Open(dir) },
 		})
-	}
+	})
 }
 
 // TestVersionsDoNotRepeatAfterABackupIsRestored restores a register beneath an

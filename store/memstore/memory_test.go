@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/store"
-	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 	"snowfence.example/snowfence/store/storetest"
 )
@@ -23,9 +22,9 @@ func (c *clock) After(time.Duration) (<-chan time.Time, func() bool) {
 	return nil, func() bool { return true }
 }
 
-func harness(memory *memstore.Memory, wrap func(store.Store) store.Store) storetest.Harness {
+func harness(memory *memstore.Memory) storetest.Harness {
 	return storetest.Harness{
-		Open: func(context.Context) (store.Store, error) { return wrap(memory.Client()), nil },
+		Open: func(context.Context) (store.Store, error) { return memory.Client(), nil },
 		Snapshot: func(context.Context) (func(context.Context) error, error) {
 			snapshot := memory.Snapshot()
 			return func(context.Context) error { memory.Restore(snapshot); return nil }, nil
@@ -34,36 +33,16 @@ func harness(memory *memstore.Memory, wrap func(store.Store) store.Store) storet
 }
 
 func TestConformance(t *testing.T) {
-	bare := func(s store.Store) store.Store { return s }
 	t.Run("durable", func(t *testing.T) {
-		storetest.Run(t, harness(memstore.New(), bare))
+		storetest.Run(t, harness(memstore.New()))
 	})
 	t.Run("lossy, with a clock", func(t *testing.T) {
 		config := memstore.Config{Loss: time.Second, Now: func() time.Time { return time.Unix(1, 0) }}
-		storetest.Run(t, harness(memstore.NewWith(config), bare))
+		storetest.Run(t, harness(memstore.NewWith(config)))
 	})
-	// The suite itself must bear what real engines do to it.
-	for _, test := range []struct {
-		name  string
-		rates faultstore.Rates
-		flaky bool
-	}{
-		{"failing before", faultstore.Rates{Before: 0.3}, true},
-		{"losing replies", faultstore.Rates{LostReply: 0.3}, true},
-		{"failing both ways", faultstore.Rates{Before: 0.2, LostReply: 0.2}, true},
-		{"stale", faultstore.Rates{Stale: 0.3}, false},
-		{"delayed", faultstore.Rates{Delay: 0.1, MaxDelay: time.Millisecond}, false},
-	} {
-		for seed := range uint64(3) {
-			t.Run(fmt.Sprintf("%s, seed %d", test.name, seed), func(t *testing.T) {
-				h := harness(memstore.New(), func(s store.Store) store.Store {
-					return faultstore.New(s, faultstore.Seeded(seed, test.rates), nil)
-				})
-				h.Flaky = test.flaky
-				storetest.Run(t, h)
-			})
-		}
-	}
+	t.Run("faulty", func(t *testing.T) {
+		storetest.RunFaulty(t, harness(memstore.New()))
+	})
 }
 
 func put(t *testing.T, s store.Store, key string, prev store.Version, value string) store.Version {

@@ -1,0 +1,216 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy is a TCP proxy on the loopback interface, in front of a server that a
+// test makes hard to reach. It passes everything on, half-closes included,
+// until one of its verbs is called. Cut, Drop and LoseReplies replace one
+// another; Delay and LoseReplyTo work beside them; Heal ends them all.
+//
+// TCP never leaves a gap in a stream. So a connection that lost bytes to Drop
+// or LoseReplies is reset by Heal, instead of carrying on with the rest.
+//
+// It is safe for concurrent use.
+type Proxy struct {
+	listener net.Listener
+	running  sync.WaitGroup // every goroutine of the proxy
+
+	mu      sync.Mutex
+	closed  bool
+	target  string
+	weather weather
+	delays  [directions]time.Duration
+	loss    *loss // armed, and not yet met by a request
+	links   map[*link]struct{}
+}
+
+// weather is what befalls every byte.
+type weather int
+
+const (
+	fair    weather = iota
+	cut             // no connection
+	dropped         // connections, and no bytes
+	mute            // no bytes from the server
+)
+
+// direction is the way that bytes go.
+type direction int
+
+const (
+	toServer direction = iota
+	toClient
+	directions
+)
+
+const (
+	// maxLinks bounds the connections that a proxy carries at a time. More are
+	// reset.
+	maxLinks = 1024
+
+	// chunkSize is how much is read, judged and passed on at a time.
+	chunkSize = 32 << 10
+
+	// dialLimit is how long the target may take to accept a connection.
+	dialLimit = 5 * time.Second
+
+	// silence is how long a server must have sent nothing for its answer to be
+	// over; silenceLimit is how long that is waited for. Protocols answer with
+	// housekeeping first (HTTP/2's window updates, pings) and with the reply
+	// that is to be lost later.
+	silence      = 150 * time.Millisecond
+	silenceLimit = 2 * time.Second
+)
+
+// NewProxy starts a proxy to target, a host and port. It ends with the test.
+func NewProxy(t testing.TB, target string) *Proxy {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		cancel()
+		t.Fatalf("start proxy: %v", err)
+	}
+	p := &Proxy{listener: listener, target: target, links: make(map[*link]struct{})}
+	p.running.Go(func() { p.accept(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		p.mu.Lock()
+		p.closed = true
+		p.mu.Unlock()
+		_ = listener.Close()
+		p.ResetAll()
+		p.running.Wait()
+	})
+	return p
+}
+
+// Addr is the address that clients connect to.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// SetTarget sends new connections to another server. Those that exist stay
+// where they are.
+func (p *Proxy) SetTarget(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+}
+
+// Cut resets every connection, and new ones as soon as they are made, until
+// Heal.
+func (p *Proxy) Cut() {
+	p.become(cut)
+	p.ResetAll()
+}
+
+// Drop swallows every byte in either direction until Heal, as a network does
+// whose cable is out: connections stay open and fall silent, the end of one
+// side is not told to the other, and new connections are accepted and never
+// answered.
+func (p *Proxy) Drop() { p.become(dropped) }
+
+// LoseReplies passes requests on to the server and swallows what it answers,
+// until Heal.
+func (p *Proxy) LoseReplies() { p.become(mute) }
+
+// Delay holds back what is on its way to the server, and what is on its way to
+// the client, for at least as long as given and at most twice as long. Zero
+// means no delay.
+func (p *Proxy) Delay(requests, replies time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delays = [directions]time.Duration{toServer: requests, toClient: replies}
+}
+
+// ResetAll resets every connection that there is: both ends see it broken off
+// (RST), not ended. New ones are fine.
+func (p *Proxy) ResetAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		l.reset()
+	}
+}
+
+// Heal ends what the other verbs began, and resets the connections that lost
+// bytes.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.weather, p.loss, p.delays = fair, nil, [directions]time.Duration{}
+	for l := range p.links {
+		if l.gap != [directions]bool{} {
+			l.reset()
+		}
+	}
+}
+
+// LoseNextReply is LoseReplyTo for whatever request comes next, on whichever
+// connection. It serves for clients that send nothing by themselves.
+func (p *Proxy) LoseNextReply() (lost <-chan struct{}) {
+	return p.LoseReplyTo(func([]byte) bool { return true })
+}
+
+// LoseReplyTo lets one request reach the server and loses its reply: match is
+// shown what the clients send, and once it returns true the request is passed
+// on as any other, but what the server sends on that connection is withheld.
+// When the server has answered something and is silent again, it has carried
+// the request out; the client's connection is reset then, and lost is closed.
+// Other connections go on, and so do later requests.
+//
+// match gets what one client has sent since the call, or the last 32 KiB or
+// more of it, so that a request may arrive in pieces. It must look for
+// something that a connection sends only in the request meant, such as the
+// value to be stored, and it must not call the proxy. It sees bytes as they
+// are: encrypted, if they are. A second call takes the place of a first that
+// no request has met yet.
+func (p *Proxy) LoseReplyTo(match func(request []byte) bool) (lost <-chan struct{}) {
+	l := &loss{match: match, lost: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loss = l
+	return l.lost
+}
+
+func (p *Proxy) become(w weather) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.weather = w
+}
+
+// accept takes connections until the proxy ends.
+func (p *Proxy) accept(ctx context.Context) {
+	for {
+		connection, err := p.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue // the client has gone already
+		}
+		l := &link{proxy: p, client: connection.(*net.TCPConn), done: make(chan struct{})}
+		p.mu.Lock()
+		if p.closed || p.weather == cut || len(p.links) == maxLinks {
+			l.reset()
+			p.mu.Unlock()
+			continue
+		}
+		p.links[l] = struct{}{}
+		target, silent := p.target, p.weather == dropped
+		l.gap = [directions]bool{silent, silent}
+		p.running.Go(func() {
+			l.carry(ctx, target, silent)
+			p.mu.Lock()
+			delete(p.links, l)
+			p.mu.Unlock()
+		})
+		p.mu.Unlock()
+	}
+}

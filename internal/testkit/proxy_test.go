@@ -1,0 +1,546 @@
+package testkit_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// patience is how long a test waits for what must come; quiet is how long it
+// waits to see that something does not.
+const (
+	patience = 10 * time.Second
+	quiet    = 100 * time.Millisecond
+)
+
+// lineServer answers every line by "name: line", and the end of the lines by
+// "name: bye". It keeps the lines, and how connections ended.
+type lineServer struct {
+	name     string
+	listener net.Listener
+	running  sync.WaitGroup
+	heard    chan string
+	ends     chan error // nil for an orderly end
+}
+
+func newLineServer(t *testing.T, name string) *lineServer {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &lineServer{name: name, listener: listener, heard: make(chan string, 1000), ends: make(chan error, 1000)}
+	s.running.Go(func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			s.running.Go(func() { s.answer(connection) })
+		}
+	})
+	t.Cleanup(func() { _ = listener.Close(); s.running.Wait() })
+	return s
+}
+
+func (s *lineServer) addr() string { return s.listener.Addr().String() }
+
+func (s *lineServer) answer(connection net.Conn) {
+	defer func() { _ = connection.Close() }()
+	lines := bufio.NewReader(connection)
+	for {
+		line, err := lines.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			_, _ = io.WriteString(connection, s.name+": bye\n")
+			err = nil
+			s.ends <- err
+			return
+		}
+		if err != nil {
+			s.ends <- err
+			return
+		}
+		s.heard <- strings.TrimSpace(line)
+		if line == "housekeeping\n" {
+			continue
+		}
+		_, _ = io.WriteString(connection, s.name+": "+line)
+	}
+}
+
+// next returns the next line that the server heard.
+func (s *lineServer) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case line := <-s.heard:
+		return line
+	case <-time.After(patience):
+		t.Fatal("the server heard nothing")
+		return ""
+	}
+}
+
+// hearsNothing sees to it that no line comes.
+func (s *lineServer) hearsNothing(t *testing.T) {
+	t.Helper()
+	select {
+	case line := <-s.heard:
+		t.Fatalf("the server heard %q", line)
+	case <-time.After(quiet):
+	}
+}
+
+// client is a client of a line server.
+type client struct {
+	t *testing.T
+	*net.TCPConn
+	lines *bufio.Reader
+}
+
+func dial(t *testing.T, p *testkit.Proxy) *client {
+	t.Helper()
+	connection, err := net.Dial("tcp", p.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	return &client{t, connection.(*net.TCPConn), bufio.NewReader(connection)}
+}
+
+func (c *client) say(line string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c, line+"\n"); err != nil {
+		c.t.Errorf("say %q: %v", line, err)
+	}
+}
+
+func (c *client) hear(within time.Duration) (string, error) {
+	if err := c.SetReadDeadline(time.Now().Add(within)); err != nil {
+		return "", err
+	}
+	line, err := c.lines.ReadString('\n')
+	return strings.TrimSpace(line), err
+}
+
+// want expects a line.
+func (c *client) want(line string) {
+	c.t.Helper()
+	if got, err := c.hear(patience); err != nil || got != line {
+		c.t.Fatalf("heard %q (%v), want %q", got, err, line)
+	}
+}
+
+// wantSilence expects an open connection on which nothing comes.
+func (c *client) wantSilence() {
+	c.t.Helper()
+	if got, err := c.hear(quiet); !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Fatalf("heard %q (%v), want silence", got, err)
+	}
+}
+
+// wantReset expects the connection to be broken off.
+func (c *client) wantReset() {
+	c.t.Helper()
+	if got, err := c.hear(patience); !isReset(err) || got != "" {
+		c.t.Fatalf("heard %q (%v), want a reset", got, err)
+	}
+}
+
+// wantNoConnection expects a new connection to be broken off, which its client
+// may see as early as it connects.
+func wantNoConnection(t *testing.T, p *testkit.Proxy) {
+	t.Helper()
+	connection, err := net.Dial("tcp", p.Addr())
+	if isReset(err) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{t, connection.(*net.TCPConn), bufio.NewReader(connection)}
+	c.wantReset()
+	_ = c.Close()
+}
+
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// connected returns a server, a proxy to it, and a client that has said hello.
+func connected(t *testing.T) (*lineServer, *testkit.Proxy, *client) {
+	t.Helper()
+	s := newLineServer(t, "server")
+	p := testkit.NewProxy(t, s.addr())
+	return s, p, greeted(t, s, p)
+}
+
+func greeted(t *testing.T, s *lineServer, p *testkit.Proxy) *client {
+	t.Helper()
+	c := dial(t, p)
+	c.say("hello")
+	c.want(s.name + ": hello")
+	if got := s.next(t); got != "hello" {
+		t.Fatalf("the server heard %q", got)
+	}
+	return c
+}
+
+func TestProxyPassesEverythingOn(t *testing.T) {
+	s, _, c := connected(t)
+	long := strings.Repeat("x", 300_000)
+	for _, line := range []string{"a", "", long} {
+		go c.say(line)
+		c.want(strings.TrimSpace(s.name + ": " + line))
+		if got := s.next(t); got != line {
+			t.Errorf("the server heard %d bytes, want %d", len(got), len(line))
+		}
+	}
+}
+
+func TestHalfCloseIsPassedOn(t *testing.T) {
+	s, _, c := connected(t)
+	if err := c.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	c.want("server: bye")
+	if _, err := c.hear(patience); !errors.Is(err, io.EOF) {
+		t.Errorf("after the last line: %v, want EOF", err)
+	}
+	if err := <-s.ends; err != nil {
+		t.Errorf("the server saw %v, want an orderly end", err)
+	}
+}
+
+func TestResetIsPassedOn(t *testing.T) {
+	s, _, c := connected(t)
+	_ = c.SetLinger(0)
+	_ = c.Close()
+	if err := <-s.ends; !isReset(err) {
+		t.Errorf("the server saw %v, want a reset", err)
+	}
+}
+
+func TestTargetThatRefusesResetsTheClient(t *testing.T) {
+	s := newLineServer(t, "server")
+	_ = s.listener.Close()
+	wantNoConnection(t, testkit.NewProxy(t, s.addr()))
+}
+
+func TestNewTargetIsForNewConnections(t *testing.T) {
+	_, p, c := connected(t)
+	second := newLineServer(t, "second")
+	p.SetTarget(second.addr())
+	greeted(t, second, p)
+	c.say("still here")
+	c.want("server: still here")
+}
+
+func TestCutResetsConnectionsUntilItHeals(t *testing.T) {
+	s, p, c := connected(t)
+	p.Cut()
+	c.wantReset()
+	if err := <-s.ends; !isReset(err) {
+		t.Errorf("the server saw %v, want a reset", err)
+	}
+	for range 3 {
+		wantNoConnection(t, p)
+	}
+	p.Heal()
+	greeted(t, s, p)
+}
+
+func TestResetAllSparesNewConnections(t *testing.T) {
+	s, p, c := connected(t)
+	other := greeted(t, s, p)
+	p.ResetAll()
+	c.wantReset()
+	other.wantReset()
+	greeted(t, s, p)
+}
+
+func TestDropSwallowsBothDirections(t *testing.T) {
+	s, p, c := connected(t)
+	p.Delay(0, quiet) // an answer is on its way
+	c.say("before")
+	if got := s.next(t); got != "before" {
+		t.Fatalf("the server heard %q", got)
+	}
+	p.Drop()
+	c.say("into the void")
+	newcomer := dial(t, p)
+	newcomer.say("anybody there?")
+	s.hearsNothing(t)
+	c.wantSilence()
+	newcomer.wantSilence()
+
+	// The end of one side is not told to the other.
+	if err := c.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-s.ends:
+		t.Fatalf("the server saw the end: %v", err)
+	case <-time.After(quiet):
+	}
+
+	// A stream with a gap is never continued.
+	p.Heal()
+	c.wantReset()
+	newcomer.wantReset()
+	greeted(t, s, p)
+}
+
+func TestDropThatSwallowedNothingHealsWithoutATrace(t *testing.T) {
+	_, p, c := connected(t)
+	p.Drop()
+	p.Heal()
+	c.say("still here")
+	c.want("server: still here")
+}
+
+func TestDropLeavesNoGapBehindWhenRepliesAreLostNext(t *testing.T) {
+	s, p, c := connected(t)
+	p.Drop()
+	c.say("lost")
+	c.wantSilence()
+	p.LoseReplies()
+	c.say("after the gap")
+	s.hearsNothing(t)
+	greetedMute := dial(t, p)
+	greetedMute.say("of a whole stream")
+	if got := s.next(t); got != "of a whole stream" {
+		t.Errorf("the server heard %q", got)
+	}
+}
+
+func TestLostRepliesLetRequestsThrough(t *testing.T) {
+	s, p, c := connected(t)
+	p.LoseReplies()
+	for _, line := range []string{"first", "second"} {
+		c.say(line)
+		if got := s.next(t); got != line {
+			t.Fatalf("the server heard %q, want %q", got, line)
+		}
+		c.wantSilence()
+	}
+	p.Heal()
+	c.wantReset()
+	greeted(t, s, p)
+}
+
+func TestDelayHoldsEachDirectionBack(t *testing.T) {
+	const delay = 80 * time.Millisecond
+	tests := []struct {
+		name              string
+		requests, replies time.Duration
+	}{{"requests", delay, 0}, {"replies", 0, delay}}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, p, c := connected(t)
+			p.Delay(test.requests, test.replies)
+			begun := time.Now()
+			c.say("slow")
+			s.next(t)
+			if took := time.Since(begun); (took >= delay) != (test.requests > 0) {
+				t.Errorf("the request took %v", took)
+			}
+			c.want("server: slow")
+			if took := time.Since(begun); took < delay {
+				t.Errorf("the round trip took %v", took)
+			}
+			p.Heal()
+			begun = time.Now()
+			c.say("quick")
+			c.want("server: quick")
+			if took := time.Since(begun); took >= delay {
+				t.Errorf("after Heal a round trip took %v", took)
+			}
+		})
+	}
+}
+
+func TestResetInterruptsADelay(t *testing.T) {
+	_, p, c := connected(t)
+	p.Delay(time.Hour, 0)
+	c.say("never")
+	c.wantSilence()
+	p.ResetAll()
+	c.wantReset()
+}
+
+func TestLostReplyComesAfterTheRequestWasCarriedOut(t *testing.T) {
+	s, p, c := connected(t)
+	bystander := greeted(t, s, p)
+	lost := p.LoseNextReply()
+	c.say("request")
+	if got := s.next(t); got != "request" {
+		t.Fatalf("the server heard %q", got)
+	}
+	bystander.say("meanwhile")
+	bystander.want("server: meanwhile")
+	s.next(t)
+	c.wantReset()
+	<-lost
+	// The server saw an orderly end: what it had not read yet was not lost.
+	if err := <-s.ends; err != nil {
+		t.Errorf("the server saw %v", err)
+	}
+	greeted(t, s, p)
+	bystander.say("later")
+	bystander.want("server: later")
+}
+
+func TestLostReplyIsThatOfTheRequestMeant(t *testing.T) {
+	s, p, c := connected(t)
+	lost := p.LoseReplyTo(func(request []byte) bool { return bytes.Contains(request, []byte("the value\n")) })
+	for _, line := range []string{"ping", "another value", "ping"} {
+		c.say(line)
+		c.want("server: " + line)
+		s.next(t)
+	}
+	// A request may arrive in pieces.
+	for _, piece := range []string{"set the ", "value\n"} {
+		if _, err := io.WriteString(c, piece); err != nil {
+			t.Fatal(err)
+		}
+		if piece != "value\n" {
+			s.hearsNothing(t)
+		}
+	}
+	c.wantReset()
+	<-lost
+	if got := s.next(t); got != "set the value" {
+		t.Errorf("the server heard %q", got)
+	}
+}
+
+func TestRepliesAreLostUntilTheServerIsSilent(t *testing.T) {
+	s, p, c := connected(t)
+	p.LoseReplyTo(func(request []byte) bool { return bytes.Contains(request, []byte("value")) })
+	c.say("value")
+	s.next(t)
+	c.say("ping") // its reply is not the one to be passed on
+	if got := s.next(t); got != "ping" {
+		t.Fatalf("the server heard %q", got)
+	}
+	c.wantReset()
+}
+
+func TestServerThatDoesNotAnswerLosesNoReply(t *testing.T) {
+	s, p, c := connected(t)
+	lost := p.LoseNextReply()
+	c.say("housekeeping")
+	s.next(t)
+	c.wantSilence()
+	select {
+	case <-lost:
+		t.Error("a reply was lost before there was one")
+	default:
+	}
+	p.ResetAll()
+	c.wantReset()
+}
+
+func TestHealDisarmsALoss(t *testing.T) {
+	_, p, c := connected(t)
+	p.LoseNextReply()
+	p.Heal()
+	c.say("request")
+	c.want("server: request")
+}
+
+func TestProxyTakesVerbsFromManyGoroutines(t *testing.T) {
+	s := newLineServer(t, "server")
+	p := testkit.NewProxy(t, s.addr())
+	var clients sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	for range 8 {
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				connection, err := net.Dial("tcp", p.Addr())
+				if isReset(err) {
+					continue
+				}
+				if err != nil {
+					t.Errorf("dial: %v", err)
+					return
+				}
+				_ = connection.SetDeadline(time.Now().Add(5 * time.Millisecond))
+				_, _ = io.WriteString(connection, "hello\n")
+				_, _ = bufio.NewReader(connection).ReadString('\n')
+				_ = connection.Close()
+				for len(s.heard) > 0 {
+					<-s.heard
+				}
+				for len(s.ends) > 0 {
+					if <-s.ends != nil {
+						continue // how it ended does not matter here
+					}
+				}
+			}
+		})
+	}
+	verbs := []func(){
+		p.Cut, p.Heal, p.Drop, p.Heal, p.LoseReplies, p.ResetAll, p.Heal,
+		func() { p.Delay(time.Millisecond, time.Millisecond) }, func() { p.LoseNextReply() },
+		func() { p.SetTarget(s.addr()) },
+	}
+	var callers sync.WaitGroup
+	for i := range 4 {
+		callers.Go(func() {
+			for n := range 200 {
+				verbs[(i+n)%len(verbs)]()
+				runtime.Gosched()
+			}
+		})
+	}
+	callers.Wait()
+	stop()
+	clients.Wait()
+	p.Heal()
+	for len(s.heard) > 0 {
+		<-s.heard
+	}
+	c := dial(t, p)
+	c.say("at last")
+	c.want("server: at last")
+}
+
+func TestProxyLeavesNothingRunning(t *testing.T) {
+	t.Run("faults", func(t *testing.T) {
+		s, p, c := connected(t)
+		p.LoseReplies()
+		c.say("unanswered")
+		s.next(t)
+		p.Drop()
+		dial(t, p).say("unheard")
+		c.say("unheard")
+		_ = c.CloseWrite()
+		p.Delay(time.Hour, time.Hour)
+		c2 := dial(t, p)
+		c2.say("held back")
+		c2.wantSilence()
+	})
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for stack := range bytes.SplitSeq(stacks, []byte("\n\n")) {
+		if slices.ContainsFunc([]string{"testkit.(*Proxy)", "testkit.(*link)"}, func(name string) bool {
+			return bytes.Contains(stack, []byte(name))
+		}) {
+			t.Errorf("still running:\n%s", stack)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package testkit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Redis starts a Redis server that refuses to drop keys and syncs every write.
+// More arguments are added to its command line.
+func Redis(t testing.TB, arguments ...string) *Server {
+	t.Helper()
+	return redis(t, redisAnswers, arguments)
+}
+
+// RedisReplica starts a replica of a Redis server, with the same settings, and
+// waits until it has all that the primary has.
+func RedisReplica(t testing.TB, primary *Server, arguments ...string) *Server {
+	t.Helper()
+	return RedisReplicaOf(t, primary.Addr(), arguments...)
+}
+
+// RedisReplicaOf is RedisReplica of the primary at an address, such as that of
+// a proxy in front of it.
+func RedisReplicaOf(t testing.TB, address string, arguments ...string) *Server {
+	t.Helper()
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return redis(t, redisFollows, append([]string{"--replicaof", host + " " + port}, arguments...))
+}
+
+// RedisSentinel starts a Sentinel that watches the primary under the name
+// given, and fails over by itself when that has been silent for half a second.
+func RedisSentinel(t testing.TB, name string, primary *Server) *Server {
+	t.Helper()
+	return StartServer(t, Program{
+		Name: "redis-server", Package: "redis-server",
+		Prepare: func(s *Server) error {
+			config := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\n"+
+				"sentinel monitor %s 127.0.0.1 %d 1\nsentinel down-after-milliseconds %s 500\nsentinel failover-timeout %s 3000\n",
+				s.Ports[0], s.Dir, name, primary.Ports[0], name, name)
+			return os.WriteFile(filepath.Join(s.Dir, "sentinel.conf"), []byte(config), 0o600)
+		},
+		Arguments: func(s *Server) []string {
+			return []string{filepath.Join(s.Dir, "sentinel.conf"), "--sentinel"}
+		},
+		Ready: redisAnswers,
+	})
+}
+
+// RedisCall sends one command, of words without spaces, to a Redis server, and
+// returns its reply: a status, a number or a text. It is for what a test does
+// to the server itself.
+func RedisCall(ctx context.Context, address, command string) (string, error) {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = connection.Close() }()
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := connection.SetDeadline(deadline); err != nil {
+			return "", err
+		}
+	}
+	if _, err := fmt.Fprintf(connection, "%s\r\n", command); err != nil {
+		return "", err
+	}
+	return redisReply(bufio.NewReader(connection))
+}
+
+func redis(t testing.TB, ready func(context.Context, *Server) error, arguments []string) *Server {
+	t.Helper()
+	return StartServer(t, Program{
+		Name: "redis-server", Package: "redis-server",
+		Arguments: func(s *Server) []string {
+			return append([]string{
+				"--port", strconv.Itoa(s.Ports[0]), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no",
+				"--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction",
+				// A replica gets its copy at once.
+				"--repl-diskless-sync-delay", "0",
+			}, arguments...)
+		},
+		Ready: ready,
+	})
+}
+
+// redisAnswers is ready once the server answers, be it that it asks for a
+// password, and has loaded what it has on disk.
+func redisAnswers(ctx context.Context, s *Server) error {
+	_, err := RedisCall(ctx, s.Addr(), "PING")
+	if err != nil && strings.HasPrefix(err.Error(), "NOAUTH") {
+		return nil
+	}
+	return err
+}
+
+// redisFollows is ready once the server is a replica that has caught up.
+func redisFollows(ctx context.Context, s *Server) error {
+	info, err := RedisCall(ctx, s.Addr(), "INFO replication")
+	if err != nil {
+		return err
+	}
+	if strings.Contains(info, "role:slave") && !strings.Contains(info, "master_link_status:up") {
+		return errors.New("the replica has not caught up")
+	}
+	return nil
+}
+
+// redisReply reads a reply that is not a list.
+func redisReply(r *bufio.Reader) (string, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimSuffix(line, "\r\n")
+	if line == "" {
+		return "", errors.New("an empty reply")
+	}
+	switch line[0] {
+	case '-':
+		return "", errors.New(line[1:])
+	case '$':
+		n, err := strconv.Atoi(line[1:])
+		if err != nil || n < 0 {
+			return "", err
+		}
+		var text strings.Builder
+		for text.Len() < n {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return "", err
+			}
+			text.WriteString(line)
+		}
+		return text.String()[:n], nil
+	default:
+		return line[1:], nil
+	}
+}

@@ -1,0 +1,388 @@
+package testkit
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Program says how to run a kind of server.
+type Program struct {
+	// Name is the executable, looked for on the PATH and then in Places, which
+	// are folders and may be patterns.
+	Name   string
+	Places []string
+
+	// Package is the Debian package that has it, for the message when it is
+	// missing.
+	Package string
+
+	// Ports is how many free ports of 127.0.0.1 it needs. Zero means 1.
+	Ports int
+
+	// User is who it runs as when the test runs as root; empty means root.
+	User string
+
+	// Prepare fills the empty folder before the first start. Nil means nothing
+	// is needed. See Server.Run.
+	Prepare func(s *Server) error
+
+	// Arguments are those of the command line.
+	Arguments func(s *Server) []string
+
+	// Environ is added to the environment. Nil means nothing.
+	Environ []string
+
+	// Ending is the signal that asks it to end. Zero means SIGTERM.
+	Ending syscall.Signal
+
+	// Ready returns nil once the server answers. It is tried again and again
+	// until then, or for 30 seconds.
+	Ready func(ctx context.Context, s *Server) error
+}
+
+// Server is a real server in a folder of its own, on ports of its own. Its
+// methods are not safe for concurrent use, but for Log.
+type Server struct {
+	// Ports are those it listens on. They stay the same when it starts again.
+	Ports []int
+	// Dir is its folder. It stays, too.
+	Dir string
+
+	t       testing.TB
+	program Program
+	path    string
+	command *exec.Cmd
+	ended   <-chan struct{} // closed when the process has ended
+	log     *tail
+}
+
+// StartServer starts a server and waits until it is ready. It is killed at the
+// end of the test, and its folder removed; on Linux it is killed even if the
+// test's own process is, which then leaves the folder behind. A server that is
+// not installed fails the test with what to install.
+func StartServer(t testing.TB, p Program) *Server {
+	t.Helper()
+	path, err := find(p.Name, p.Places)
+	if err != nil {
+		t.Fatalf("%v: install it first; on Debian and its kin: apt-get install %s", err, p.Package)
+	}
+	s := &Server{Dir: folder(t, p.User), t: t, program: p, path: path, log: &tail{}}
+	t.Cleanup(func() {
+		s.signal(syscall.SIGCONT)
+		s.Kill()
+		if t.Failed() {
+			t.Logf("the last lines of %s:\n%s", p.Name, s.Log())
+		}
+	})
+	for range max(p.Ports, 1) {
+		s.Ports = append(s.Ports, FreePort(t))
+	}
+	if p.Prepare != nil {
+		if err := p.Prepare(s); err != nil {
+			t.Fatalf("prepare %s: %v", p.Name, err)
+		}
+	}
+	s.Start()
+	return s
+}
+
+// Start starts the server again after Stop or Kill, on the same ports and
+// folder, and waits until it is ready.
+func (s *Server) Start() {
+	s.t.Helper()
+	if err := s.TryStart(); err != nil {
+		s.t.Fatalf("%v\n%s", err, s.Log())
+	}
+}
+
+// TryStart is Start that returns what went wrong.
+func (s *Server) TryStart() error {
+	// It outlives the context of a subtest; the cleanup kills it.
+	s.command = exec.CommandContext(context.Background(), s.path, s.program.Arguments(s)...)
+	s.command.Dir = s.Dir
+	s.command.Env = append(s.command.Environ(), s.program.Environ...)
+	s.command.Stdout, s.command.Stderr = s.log, s.log
+	if err := s.as(s.command); err != nil {
+		return err
+	}
+	ended, err := run(s.command)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", s.program.Name, err)
+	}
+	s.ended = ended
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
+		err := s.program.Ready(ctx, s)
+		if err == nil {
+			return nil
+		}
+		pause := time.NewTimer(20 * time.Millisecond)
+		select {
+		case <-pause.C:
+		case <-ended:
+			pause.Stop()
+			return fmt.Errorf("%s ended before it was ready: %w", s.program.Name, err)
+		case <-ctx.Done():
+			pause.Stop()
+			return fmt.Errorf("%s is not ready: %w", s.program.Name, err)
+		}
+	}
+}
+
+// Stop asks the server to end, and waits until it has.
+func (s *Server) Stop() {
+	s.t.Helper()
+	ending := syscall.SIGTERM
+	if s.program.Ending != 0 {
+		ending = s.program.Ending
+	}
+	s.signalMain(ending)
+	late := time.NewTimer(30 * time.Second)
+	defer late.Stop()
+	select {
+	case <-s.ended:
+	case <-late.C:
+		s.t.Fatalf("%s does not end\n%s", s.program.Name, s.Log())
+	}
+}
+
+// Kill ends the server and its children as a crash would, and waits until it
+// has ended.
+func (s *Server) Kill() {
+	if s.ended == nil {
+		return
+	}
+	s.signal(syscall.SIGKILL)
+	<-s.ended
+}
+
+// Pause stops the server and its children in their tracks: connections stay,
+// and nothing answers, until Resume.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume continues the server after Pause.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+// Addr is the address of its first port.
+func (s *Server) Addr() string { return s.Address(0) }
+
+// Address is the address of a port.
+func (s *Server) Address(port int) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Ports[port]))
+}
+
+// Log returns the last of what the server wrote to its standard streams.
+func (s *Server) Log() string { return s.log.String() }
+
+// Run runs a program that comes with the server, in its folder and as its
+// user, and returns what it printed.
+func (s *Server) Run(ctx context.Context, name string, arguments ...string) (string, error) {
+	path, err := find(name, s.program.Places)
+	if err != nil {
+		return "", err
+	}
+	command := exec.CommandContext(ctx, path, arguments...)
+	command.Dir = s.Dir
+	command.Env = append(command.Environ(), s.program.Environ...)
+	if err := s.as(command); err != nil {
+		return "", err
+	}
+	out, err := command.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("run %s: %w: %s", name, err, out)
+	}
+	return string(out), nil
+}
+
+// FreePort returns a port of 127.0.0.1 that was free a moment ago.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// run starts a command and returns what is closed when it has ended. How it
+// ended, its log tells.
+//
+// Linux kills the process when the thread that started it ends, see
+// endsWithTest. So that thread is kept, and serves for nothing else, until the
+// process has ended.
+func run(command *exec.Cmd) (<-chan struct{}, error) {
+	endsWithTest(command.SysProcAttr)
+	started, ended := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := command.Start()
+		started <- err
+		if err == nil {
+			_ = command.Wait()
+			close(ended)
+		}
+	}()
+	return ended, <-started
+}
+
+// as makes a command run in a process group of its own, as the server's user.
+func (s *Server) as(command *exec.Cmd) error {
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if s.program.User == "" || os.Getuid() != 0 {
+		return nil
+	}
+	uid, gid, err := ids(s.program.User)
+	if err != nil {
+		return err
+	}
+	command.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return nil
+}
+
+// signal signals the server's process group, and its children, which may have
+// left it.
+func (s *Server) signal(number syscall.Signal) {
+	if !s.running() {
+		return
+	}
+	pid := s.command.Process.Pid
+	// Stopped, it makes no more children while they are looked for.
+	_ = syscall.Kill(-pid, syscall.SIGSTOP)
+	for _, child := range children(pid) {
+		_ = syscall.Kill(child, number)
+	}
+	_ = syscall.Kill(-pid, number)
+}
+
+// children returns the processes that a process's first thread started. Only
+// Linux tells.
+func children(pid int) []int {
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for field := range strings.FieldsSeq(string(list)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}
+
+// signalMain signals the process that was started, and not its children.
+func (s *Server) signalMain(number syscall.Signal) {
+	if s.running() {
+		_ = s.command.Process.Signal(number)
+	}
+}
+
+// running reports whether the process has not been waited for: only then is
+// its id its own.
+func (s *Server) running() bool {
+	if s.ended == nil {
+		return false
+	}
+	select {
+	case <-s.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// folder makes an empty folder that belongs to the user.
+func folder(t testing.TB, name string) string {
+	t.Helper()
+	// t.TempDir's parents are root's alone, and its names are long: a socket's
+	// path must be shorter than 108 bytes.
+	dir, err := os.MkdirTemp("", "snowfence-") //nolint:usetesting // see above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Errorf("remove %s: %v", dir, err)
+		}
+	})
+	if name != "" && os.Getuid() == 0 {
+		uid, gid, err := ids(name)
+		if err == nil {
+			err = os.Chown(dir, uid, gid)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// ids returns a user's and its group's numbers.
+func ids(name string) (uid, gid int, err error) {
+	account, err := user.Lookup(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	if uid, err = strconv.Atoi(account.Uid); err != nil {
+		return 0, 0, err
+	}
+	gid, err = strconv.Atoi(account.Gid)
+	return uid, gid, err
+}
+
+// find returns the path of a program.
+func find(name string, places []string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path, nil
+	}
+	for _, place := range places {
+		// A pattern that is not one matches nothing.
+		matches, _ := filepath.Glob(filepath.Join(place, name))
+		if len(matches) > 0 {
+			return matches[len(matches)-1], nil
+		}
+	}
+	return "", fmt.Errorf("%s is missing", name)
+}
+
+// tail keeps the last of what is written to it. It is safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailSize = 8 << 10
+
+// Write keeps p, and forgets what came long before.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if len(t.text) > 2*tailSize {
+		t.text = append(t.text[:0], t.text[len(t.text)-tailSize:]...)
+	}
+	return len(p), nil
+}
+
+// String returns what is kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.text))
+}

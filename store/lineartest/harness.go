@@ -1,0 +1,115 @@
+package lineartest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
+)
+
+// A Harness is how a store is reached and what happens to it. Zero fields but
+// Open have the defaults that they name.
+type Harness struct {
+	// Open opens another client of the one store under test. The clients are
+	// closed at the end. Required.
+	Open func(context.Context) (store.Store, error)
+
+	// Rates are those of the faults between every client and its callers. Zero
+	// means none.
+	Rates faultstore.Rates
+
+	// Disturbances happen one after the other, at even distances over the run,
+	// while the clients go on.
+	Disturbances []Disturbance
+
+	// Seed decides what is called, on which key and with which guard, and the
+	// faults of Rates. What the scheduler does with it, it does not decide.
+	Seed uint64
+
+	// Clients is how many are opened; zero means 3. Goroutines is how many work
+	// on each of them; zero means 2. Swaps is how many each of those makes; zero
+	// means 60. Keys is how many registers there are; zero means 3. A checker's
+	// work grows with the swaps on one key: stay below some hundreds.
+	Clients, Goroutines, Swaps, Keys int
+
+	// Prefix begins every key. Empty means a random one. Registers are never
+	// deleted, so a prefix serves for one run.
+	Prefix string
+
+	// CallTimeout is how long one call may take. Zero means 2 seconds.
+	CallTimeout time.Duration
+
+	// Timeout is how long the run may take, and then again the verdict on its
+	// history. Zero means 30 seconds.
+	Timeout time.Duration
+
+	// Clock tells the instants of calls and returns. Nil means the system's.
+	Clock snowfence.Clock
+}
+
+// A Disturbance is something that happens to the store while it is in use: a
+// server is killed and started again, a proxy resets all connections.
+type Disturbance struct {
+	// Name is for messages.
+	Name string
+
+	// Do makes it happen and returns when it is over. Its error fails the run.
+	Do func(context.Context) error
+
+	// Loss is the greatest age of an acknowledged write that is allowed to get
+	// lost in it, counted back from the beginning of Do. Zero means that none
+	// is. The swaps that run while Do does may be lost, too, if it is not zero.
+	Loss time.Duration
+}
+
+// Run makes a history and fails the test if it is not sound, or can't be
+// judged in time.
+func Run(t *testing.T, h Harness) {
+	t.Helper()
+	if err := Check(t.Context(), h); err != nil {
+		t.Error(err)
+	}
+}
+
+// Check is Run that returns what is wrong.
+func Check(ctx context.Context, h Harness) error {
+	h = h.withDefaults()
+	made, err := h.record(ctx)
+	if err != nil {
+		err = fmt.Errorf("make a history (seed %d): %w", h.Seed, err)
+	}
+	// What there is of a history that came to a halt may say why.
+	unsound := made.check(h.Timeout)
+	if unsound != nil {
+		unsound = fmt.Errorf("the store is not linearizable (seed %d): %w", h.Seed, unsound)
+	}
+	return errors.Join(err, unsound)
+}
+
+func (h Harness) withDefaults() Harness {
+	for field, preset := range map[*int]int{&h.Clients: 3, &h.Goroutines: 2, &h.Swaps: 60, &h.Keys: 3} {
+		if *field <= 0 {
+			*field = preset
+		}
+	}
+	if h.Prefix == "" {
+		h.Prefix = "lineartest-" + strings.ToLower(rand.Text()) + "/"
+	}
+	if h.CallTimeout <= 0 {
+		h.CallTimeout = 2 * time.Second
+	}
+	if h.Timeout <= 0 {
+		h.Timeout = 30 * time.Second
+	}
+	if h.Clock == nil {
+		h.Clock = snowfence.SystemClock()
+	}
+	return h
+}
