@@ -1,0 +1,106 @@
+package testkit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Etcd starts a cluster of one member, which syncs every write. More arguments
+// are added to its command line.
+func Etcd(t testing.TB, arguments ...string) *Server {
+	t.Helper()
+	return etcd(t, func(s *Server) string { return "m0=http://" + s.Address(1) }, 0, etcdHealthy, arguments)
+}
+
+// EtcdCluster starts a cluster of several members.
+func EtcdCluster(t testing.TB, members int) []*Server {
+	t.Helper()
+	var peers []string
+	ports := make([]int, members)
+	for i := range members {
+		ports[i] = FreePort(t)
+		peers = append(peers, fmt.Sprintf("m%d=http://127.0.0.1:%d", i, ports[i]))
+	}
+	var servers []*Server
+	for i := range members {
+		// A member is healthy once there is a majority, so only the last waits.
+		ready := Accepts
+		if i == members-1 {
+			ready = etcdHealthy
+		}
+		cluster := func(s *Server) string {
+			s.Ports[1] = ports[i]
+			return strings.Join(peers, ",")
+		}
+		servers = append(servers, etcd(t, cluster, i, ready, nil))
+	}
+	return servers
+}
+
+// EtcdLeader returns the member that leads at the moment, or nil.
+func EtcdLeader(ctx context.Context, servers []*Server) *Server {
+	for _, s := range servers {
+		var status struct {
+			Header struct {
+				Member string `json:"member_id"`
+			} `json:"header"`
+			Leader string `json:"leader"`
+		}
+		if err := etcdCall(ctx, s, http.MethodPost, "/v3/maintenance/status", &status); err == nil && status.Leader == status.Header.Member {
+			return s
+		}
+	}
+	return nil
+}
+
+func etcd(t testing.TB, cluster func(*Server) string, member int, ready func(context.Context, *Server) error, arguments []string) *Server {
+	t.Helper()
+	return StartServer(t, Program{
+		Name: "etcd", Package: "etcd-server", Ports: 2,
+		Arguments: func(s *Server) []string {
+			peers := cluster(s)
+			client, peer := "http://"+s.Address(0), "http://"+s.Address(1)
+			return append([]string{
+				"--name", fmt.Sprintf("m%d", member), "--data-dir", filepath.Join(s.Dir, "data"),
+				"--listen-client-urls", client, "--advertise-client-urls", client,
+				"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+				"--initial-cluster", peers, "--initial-cluster-state", "new", "--initial-cluster-token", "test",
+				"--heartbeat-interval", "50", "--election-timeout", "500", "--log-level", "error",
+			}, arguments...)
+		},
+		Environ: []string{"ETCD_UNSUPPORTED_ARCH=arm64"}, // or it refuses to start there
+		Ready:   ready,
+	})
+}
+
+// etcdHealthy is ready when the member can have a write agreed upon.
+func etcdHealthy(ctx context.Context, s *Server) error {
+	var health struct {
+		Health string `json:"health"`
+	}
+	if err := etcdCall(ctx, s, http.MethodGet, "/health", &health); err != nil {
+		return err
+	}
+	if health.Health != "true" {
+		return fmt.Errorf("health is %q", health.Health)
+	}
+	return nil
+}
+
+func etcdCall(ctx context.Context, s *Server, method, path string, answer any) error {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.Addr()+path, strings.NewReader("{}"))
+	if err != nil {
+		return err
+	}
+	response, err := Client().Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	return json.NewDecoder(response.Body).Decode(answer)
+}

@@ -1,0 +1,91 @@
+package testkit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// NATS starts a NATS server with JetStream, whose folder is Dir/jetstream.
+// Settings are lines that are added to its configuration.
+func NATS(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return nats(t, settings)
+}
+
+// NATSCluster starts as many NATS servers as one cluster. It is usable once
+// they have chosen a leader, some seconds later. Settings are added to the
+// configuration of each.
+func NATSCluster(t testing.TB, count int, settings ...string) []*Server {
+	t.Helper()
+	var servers []*Server
+	var routes []string
+	for i := range count {
+		server := StartServer(t, Program{
+			Name: "nats-server", Package: "nats-server", Places: []string{"/usr/sbin"}, Ports: 2,
+			Prepare: func(s *Server) error {
+				routes = append(routes, "nats://"+s.Address(1))
+				return natsConfigure(s, append([]string{
+					fmt.Sprintf("server_name: server%d", i),
+					// Each is told of those before it, and hears of the others from them.
+					fmt.Sprintf("cluster { name: cluster, listen: %q, routes: [%s] }", s.Address(1), strings.Join(routes, ", ")),
+				}, settings...))
+			},
+			Arguments: natsArguments,
+			Ready:     natsAnswers,
+		})
+		servers = append(servers, server)
+	}
+	return servers
+}
+
+func nats(t testing.TB, settings []string) *Server {
+	t.Helper()
+	return StartServer(t, Program{
+		Name: "nats-server", Package: "nats-server", Places: []string{"/usr/sbin"},
+		Prepare:   func(s *Server) error { return natsConfigure(s, settings) },
+		Arguments: natsArguments,
+		Ready:     natsAnswers,
+	})
+}
+
+func natsConfigure(s *Server, settings []string) error {
+	config := append([]string{
+		fmt.Sprintf("listen: %q", s.Addr()),
+		fmt.Sprintf("jetstream { store_dir: %q }", s.Dir),
+	}, settings...)
+	return os.WriteFile(filepath.Join(s.Dir, "nats.conf"), []byte(strings.Join(config, "\n")+"\n"), 0o600)
+}
+
+func natsArguments(s *Server) []string {
+	return []string{"-c", filepath.Join(s.Dir, "nats.conf")}
+}
+
+// natsAnswers is ready once the server says that it has JetStream: then it has
+// read what is in its folder.
+func natsAnswers(ctx context.Context, s *Server) error {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Addr())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = connection.Close() }()
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := connection.SetDeadline(deadline); err != nil {
+			return err
+		}
+	}
+	line, err := bufio.NewReader(connection).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(line, `"jetstream":true`) {
+		return errors.New("the server has no JetStream yet: " + line)
+	}
+	return nil
+}

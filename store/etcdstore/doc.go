@@ -1,0 +1,49 @@
+// Package etcdstore keeps registers in etcd, version 3.4 or later. It promises
+// what package store asks for: an acknowledged swap was agreed upon by a
+// majority of the members, and no failure of a minority takes it away.
+//
+//	etcd://a:2379,b:2379,c:2379/prefix
+//	etcds://ids:secret@a:2379/prefix?ca=/etc/pki/ca.pem
+//
+// # What must be true of the cluster
+//
+//   - A majority of the members keeps its disks. An etcd member syncs its log
+//     before it votes, unless it was started with --unsafe-no-fsync, which can't
+//     be seen from outside: then say loss=, the age of what a loss of power to a
+//     majority can take away.
+//   - Nobody forces a new cluster from one member's data (--force-new-cluster,
+//     snapshot restore) while holders run; see below.
+//
+// Nothing here rests on etcd's leases, on watches or on any clock.
+//
+// # What it creates
+//
+// One key for each register: the prefix, a slash, and the register's key. Its
+// value is a random token of 32 hexadecimal digits, a line feed, and the
+// register's value. The token is the register's [store.Version]. A swap is one
+// transaction that compares the token and puts a new one, so it does not depend
+// on revisions, which count the same again after a restore. Keys are never
+// deleted and have no lease. Each is some 600 bytes; the history that etcd keeps
+// of every put is up to its compaction, which should be on.
+//
+// # Rights
+//
+// With authentication on, the user needs to read and write the keys from
+// prefix/ to prefix0, the byte after the slash:
+//
+//	etcdctl role grant-permission snowfence --prefix=true readwrite prefix/
+//
+// # Backup and restore
+//
+// Back up the cluster as etcd's documentation says (etcdctl snapshot save). A
+// restored snapshot forgets the bounds that were written since. So restore only
+// while no holder runs, and let none start before the longest window has passed
+// since the last of them ended.
+//
+// # The URL
+//
+// The scheme etcds, or tls=true, means TLS. The path is the prefix; without one
+// it is "snowfence". The keys are ca, cert and key, user, password-file, loss;
+// package storeurl says what they mean. Every endpoint is a member of one
+// cluster, and any of them will do.
+package etcdstore

@@ -1,0 +1,269 @@
+package etcdstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/keepalive"
+
+	"snowfence.example/snowfence/store"
+)
+
+const (
+	// openLimit bounds Open when its context does not.
+	openLimit = 10 * time.Second
+
+	// page is how many registers List asks for at a time. With the longest
+	// values they come to about 1 MiB, half of what the client accepts.
+	page = 250
+
+	// tokenSize is the length of a token in bytes of entropy; it is written in
+	// hexadecimal.
+	tokenSize = 16
+	separator = "\n"
+	// beyond is the byte after the separator: no stored value lies between a
+	// token with the separator and the token with this.
+	beyond = "\x0b"
+)
+
+// Store is a client of one cluster. It is safe for concurrent use. It connects
+// again by itself, and needs any one of its endpoints.
+type Store struct {
+	client  *clientv3.Client
+	config  Config
+	prefix  string          // with its slash
+	closing context.Context //nolint:containedctx // ends the calls under way when the store is closed
+	end     context.CancelCauseFunc
+}
+
+// Open connects to the cluster that a config means and reads from it once; it
+// writes nothing. An error is returned that names the field if the config is
+// wrong, or that says why no endpoint could be used. ctx bounds the attempt, and
+// nothing after it; without a deadline it takes 10 seconds at the most.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	ctx, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	closing, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	client, err := clientv3.New(clientv3.Config{
+		Context:   closing,
+		Endpoints: c.Endpoints,
+		Username:  c.User,
+		Password:  string(c.Password),
+		TLS:       c.TLS,
+		Logger:    zap.NewNop(), // or it writes to standard error
+		// With a user the client asks for a token here already.
+		DialTimeout: openLimit / 2,
+		DialOptions: []grpc.DialOption{
+			// A server is back within a second of its return, so it is looked for
+			// more often than that.
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 400 * time.Millisecond},
+				MinConnectTimeout: time.Second,
+			}),
+			// And one that fell silent is found out: 10 seconds is the least that
+			// the library allows.
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
+		},
+	})
+	if err != nil {
+		end(err)
+		return nil, fmt.Errorf("etcdstore: connect to %s: %w", strings.Join(c.Endpoints, ","), err)
+	}
+	s := &Store{client: client, config: c, prefix: c.Prefix + "/", closing: closing, end: end}
+	if _, err := client.Get(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly()); err != nil {
+		return nil, errors.Join(fmt.Errorf("etcdstore: read from %s: %w", strings.Join(c.Endpoints, ","), s.failure(ctx, err)), s.Close())
+	}
+	return s, nil
+}
+
+// Get implements [store.Store]. It is never stale: a read is confirmed by a
+// majority, so that a member which was cut off from the others does not answer
+// for long with what it last knew.
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	if err := store.ValidateKey(key); err != nil {
+		return store.Entry{}, err
+	}
+	ctx, cancel, err := s.begin(ctx)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	defer cancel()
+	response, err := s.client.Get(ctx, s.prefix+key)
+	if err != nil {
+		return store.Entry{}, fmt.Errorf("etcdstore: get: %w", s.failure(ctx, err))
+	}
+	if len(response.Kvs) == 0 {
+		return store.Entry{}, store.ErrNotFound
+	}
+	return entry(key, response.Kvs[0].Value)
+}
+
+// Swap implements [store.Store]. It is one transaction that compares the token.
+// The client library repeats a transaction only if it was sent to no server.
+func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if err := store.ValidateKey(key); err != nil {
+		return "", err
+	}
+	if err := store.ValidateValue(value); err != nil {
+		return "", err
+	}
+	ctx, cancel, err := s.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer cancel()
+	if prev != "" && !isToken(string(prev)) {
+		return "", store.ErrConflict // no register ever had it
+	}
+	name := s.prefix + key
+	guard := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(name), "=", 0)}
+	if prev != "" {
+		guard = []clientv3.Cmp{
+			clientv3.Compare(clientv3.Value(name), ">", string(prev)),
+			clientv3.Compare(clientv3.Value(name), "<", string(prev)+beyond),
+		}
+	}
+	token, err := s.token()
+	if err != nil {
+		return "", err
+	}
+	response, err := s.client.Txn(ctx).If(guard...).Then(clientv3.OpPut(name, token+separator+string(value))).Commit()
+	if err != nil {
+		return "", fmt.Errorf("etcdstore: swap: %w", s.failure(ctx, err))
+	}
+	if !response.Succeeded {
+		return "", store.ErrConflict
+	}
+	return store.Version(token), nil
+}
+
+// List implements [store.Store]. It reads page by page in the order of the keys,
+// each page as it is when its turn comes.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		if err := store.ValidatePrefix(prefix); err != nil {
+			yield(store.Entry{}, err)
+			return
+		}
+		from, end := s.prefix+prefix, clientv3.GetPrefixRangeEnd(s.prefix+prefix)
+		for more := true; more; {
+			response, err := s.page(ctx, from, end)
+			if err != nil {
+				yield(store.Entry{}, err)
+				return
+			}
+			for _, kv := range response.Kvs {
+				e, err := entry(strings.TrimPrefix(string(kv.Key), s.prefix), kv.Value)
+				if !yield(e, err) || err != nil {
+					return
+				}
+				from = string(kv.Key) + "\x00" // the key after this one
+			}
+			more = response.More
+		}
+	}
+}
+
+func (s *Store) page(ctx context.Context, from, end string) (*clientv3.GetResponse, error) {
+	ctx, cancel, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	response, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(page))
+	if err != nil {
+		return nil, fmt.Errorf("etcdstore: list: %w", s.failure(ctx, err))
+	}
+	return response, nil
+}
+
+// Traits implements [store.Store].
+func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
+	_, cancel, err := s.begin(ctx)
+	if err != nil {
+		return store.Traits{}, err
+	}
+	cancel()
+	return store.Traits{Engine: "etcd", Durable: s.config.Loss == 0, Loss: s.config.Loss}, nil
+}
+
+// Close implements [store.Store].
+func (s *Store) Close() error {
+	if s.closed() {
+		return nil
+	}
+	s.end(store.ErrClosed)
+	if err := s.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("etcdstore: close: %w", err)
+	}
+	return nil
+}
+
+// begin returns a context for one call, which ends with the store as well.
+func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if s.closed() {
+		return nil, nil, store.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.closing, func() { end(store.ErrClosed) })
+	return ctx, func() { stop(); end(context.Canceled) }, nil
+}
+
+// failure is what an error of the library means: the store was closed, the
+// context ended, or what the server or the connection said. The library returns
+// a context's end in words of its own.
+func (s *Store) failure(ctx context.Context, err error) error {
+	switch {
+	case s.closed():
+		return store.ErrClosed
+	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
+}
+
+func (s *Store) closed() bool { return s.closing.Err() != nil }
+
+func (s *Store) token() (string, error) {
+	var b [tokenSize]byte
+	if _, err := io.ReadFull(s.config.Rand, b[:]); err != nil {
+		return "", fmt.Errorf("etcdstore: draw version: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+func isToken(text string) bool {
+	_, err := hex.DecodeString(text)
+	return len(text) == 2*tokenSize && err == nil && strings.ToLower(text) == text
+}
+
+// entry reads a stored value. What this package would not have written is
+// damaged.
+func entry(key string, stored []byte) (store.Entry, error) {
+	token, value, ok := strings.Cut(string(stored), separator)
+	if !ok || !isToken(token) || store.ValidateKey(key) != nil || store.ValidateValue([]byte(value)) != nil {
+		return store.Entry{}, fmt.Errorf("etcdstore: key %.250q: %w", key, store.ErrDamaged)
+	}
+	return store.Entry{Key: key, Value: []byte(value), Version: store.Version(token)}, nil
+}

@@ -1,0 +1,186 @@
+package natsstore
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// DefaultBucket is the bucket of a store whose config names none.
+	DefaultBucket = "snowfence"
+
+	// DefaultPrefix begins the keys of a store whose config names no prefix.
+	DefaultPrefix = "snowfence"
+
+	// DefaultLoss is the loss of a store whose config says nothing of it:
+	// sync_interval as it is by default, see
+	// https://docs.nats.io/running-a-nats-service/configuration.
+	DefaultLoss = 2 * time.Minute
+
+	maxName     = 64
+	maxReplicas = 5
+)
+
+// Config says which servers to use, and what their operator asserts. Its
+// String and log forms show no secret.
+type Config struct {
+	// Endpoints are the servers of one cluster, each as host:port. At least one.
+	// Those that are not named here are not used.
+	Endpoints []string
+
+	// Bucket is the key-value bucket: 1 to 64 bytes of [A-Za-z0-9_-]. Empty
+	// means DefaultBucket.
+	Bucket string
+
+	// Prefix begins every key: 1 to 64 bytes of [A-Za-z0-9_-]. Two prefixes of
+	// one bucket do not see each other. Empty means DefaultPrefix.
+	Prefix string
+
+	// Replicas is how many servers keep the bucket: 1 to 5. It is made with so
+	// many, and one that has fewer is refused. Zero means that a new one is kept
+	// by one server, and that any number will do.
+	Replicas int
+
+	// User and Password are the credentials. An empty user means none.
+	User     string
+	Password string `json:"-"`
+
+	// PasswordFile holds the password instead; TokenFile a token; CredsFile a
+	// user's JWT and seed, as nsc writes them; NKeyFile the seed of an nkey. At
+	// most one of the four, and of Password. They are read for every connection,
+	// so they may change.
+	PasswordFile, TokenFile, CredsFile, NKeyFile string
+
+	// TLS is used for every connection. Nil means no TLS, unless the server asks
+	// for it: then the system's certificates are trusted.
+	TLS *tls.Config
+
+	// Durable asserts that every server syncs before it acknowledges
+	// (sync_interval: always). A server that is too old to do so is refused.
+	Durable bool
+
+	// Loss is the greatest age of an acknowledged swap that a failure can take
+	// away. Zero means DefaultLoss, or none if Durable or UnsafeIgnoreLoss is
+	// set.
+	Loss time.Duration
+
+	// UnsafeIgnoreLoss makes the store pass for durable although nobody asserts
+	// that it is. When it then loses acknowledged swaps, ids repeat. See the
+	// package's comment before you set it, and [Store.Warnings].
+	UnsafeIgnoreLoss bool
+
+	// Rand gives the random bytes of versions, 16 for each. It must be safe for
+	// concurrent use and never repeat itself. Nil means crypto/rand.
+	Rand io.Reader
+}
+
+// withDefaults returns the config with every zero value replaced, or an error
+// that names the field and its limit.
+func (c Config) withDefaults() (Config, error) {
+	if c.Bucket == "" {
+		c.Bucket = DefaultBucket
+	}
+	if c.Prefix == "" {
+		c.Prefix = DefaultPrefix
+	}
+	secrets := 0
+	for _, secret := range []string{c.Password, c.PasswordFile, c.TokenFile, c.CredsFile, c.NKeyFile} {
+		if secret != "" {
+			secrets++
+		}
+	}
+	switch {
+	case len(c.Endpoints) == 0:
+		return c, errors.New("natsstore: endpoints: must be at least one")
+	case !isName(c.Bucket):
+		return c, fmt.Errorf("natsstore: bucket %.80q: must be 1 to %d bytes of [A-Za-z0-9_-]", c.Bucket, maxName)
+	case !isName(c.Prefix):
+		return c, fmt.Errorf("natsstore: prefix %.80q: must be 1 to %d bytes of [A-Za-z0-9_-]", c.Prefix, maxName)
+	case c.Replicas < 0 || c.Replicas > maxReplicas:
+		return c, fmt.Errorf("natsstore: replicas %d: must be from 1 to %d", c.Replicas, maxReplicas)
+	case secrets > 1:
+		return c, errors.New("natsstore: password, password-file, token-file, creds and nkey: must be at most one of them")
+	case (c.Password != "" || c.PasswordFile != "") && c.User == "":
+		return c, errors.New("natsstore: user: must be given with a password")
+	case c.User != "" && (c.TokenFile != "" || c.CredsFile != "" || c.NKeyFile != ""):
+		return c, errors.New("natsstore: user: must not be given with token-file, creds or nkey")
+	case c.Loss < 0:
+		return c, fmt.Errorf("natsstore: loss %v: must be more than 0", c.Loss)
+	case c.Durable && c.Loss != 0:
+		return c, fmt.Errorf("natsstore: loss %v: must not be given for a store that is durable", c.Loss)
+	case c.UnsafeIgnoreLoss && (c.Durable || c.Loss != 0):
+		return c, errors.New("natsstore: unsafe-ignore-loss: must not be given together with durable or loss, which make it needless")
+	}
+	for i, endpoint := range c.Endpoints {
+		if !isEndpoint(endpoint) {
+			// It is not shown: a URL whose password has lost its @ looks so.
+			return c, fmt.Errorf("natsstore: endpoint number %d: must be host:port with a port from 1 to 65535", i+1)
+		}
+	}
+	if c.Loss == 0 && !c.Durable && !c.UnsafeIgnoreLoss {
+		c.Loss = DefaultLoss
+	}
+	return c, nil
+}
+
+// String returns the config for people, without its secrets.
+func (c Config) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "nats %s bucket %q prefix %q", strings.Join(c.Endpoints, ","), c.Bucket, c.Prefix)
+	if c.User != "" {
+		fmt.Fprintf(&b, " user %q", c.User)
+	}
+	if c.TLS != nil {
+		b.WriteString(" over TLS")
+	}
+	if c.Replicas > 0 {
+		fmt.Fprintf(&b, " replicas %d", c.Replicas)
+	}
+	switch {
+	case c.Durable:
+		b.WriteString(" durable")
+	case c.UnsafeIgnoreLoss:
+		b.WriteString(" UNSAFE: its loss is ignored")
+	default:
+		fmt.Fprintf(&b, " loss %v", c.Loss)
+	}
+	return b.String()
+}
+
+// GoString is String, so that %#v shows no secret either.
+func (c Config) GoString() string { return c.String() }
+
+// LogValue is String for package slog.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// isName reports whether name can be a bucket, and one token of a subject.
+func isName(name string) bool {
+	if name == "" || len(name) > maxName {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// isEndpoint reports whether endpoint is a host and a port, and nothing that
+// would say more inside a URL, such as a user.
+func isEndpoint(endpoint string) bool {
+	host, port, err := net.SplitHostPort(endpoint)
+	if err != nil || host == "" || strings.ContainsAny(host, "@/?#% \t\r\n\\\"<>") {
+		return false
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
+}

@@ -1,0 +1,201 @@
+package natsstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+)
+
+func TestPrefixesAndBucketsDoNotSeeEachOther(t *testing.T) {
+	server := testkit.NATS(t)
+	stores := []*Store{
+		open(t, of(server.Addr())),
+		open(t, of(server.Addr(), func(c *Config) { c.Prefix = "a" })),
+		open(t, of(server.Addr(), func(c *Config) { c.Prefix = "ab" })),
+		open(t, of(server.Addr(), func(c *Config) { c.Bucket = "other" })),
+	}
+	for i, s := range stores {
+		for _, key := range []string{"b", "ab", "a/b", "snowfence/a/b"} {
+			swap(t, s, key, "", fmt.Sprint(i))
+		}
+	}
+	for i, s := range stores {
+		n := 0
+		for e, err := range s.List(t.Context(), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; string(e.Value) != fmt.Sprint(i) {
+				t.Errorf("store %d lists %+v", i, e)
+			}
+		}
+		if n != 4 {
+			t.Errorf("store %d lists %d registers", i, n)
+		}
+	}
+}
+
+// TestListYieldsEveryRegisterThatRestsOnceWhileOthersMove swaps half of the
+// registers all the time that a list of several pages takes.
+func TestListYieldsEveryRegisterThatRestsOnceWhileOthersMove(t *testing.T) {
+	server := testkit.NATS(t)
+	s := open(t, of(server.Addr()))
+	const registers = 4 * page
+	versions := make([]store.Version, registers)
+	key := func(i int) string { return fmt.Sprintf("r/%d/%06d", i%2, i) }
+	for i := range versions {
+		versions[i] = swap(t, s, key(i), "", "first")
+	}
+	// The last thing that happened before must not confuse the count.
+	swap(t, s, "elsewhere", "", "")
+	seen := map[string]int{}
+	n, moved := 0, 1
+	for e, err := range s.List(t.Context(), "r/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if strings.HasPrefix(e.Key, "r/0/") {
+			seen[e.Key]++
+		}
+		if n%2 == 0 {
+			versions[moved] = swap(t, s, key(moved), versions[moved], fmt.Sprint(n))
+			moved = (moved + 2) % registers
+		}
+	}
+	if len(seen) != registers/2 {
+		t.Errorf("%d of %d registers that rested were listed", len(seen), registers/2)
+	}
+	for key, times := range seen {
+		if times != 1 {
+			t.Errorf("%s was listed %d times", key, times)
+		}
+	}
+}
+
+// TestListThatIsBrokenOffSaysSo cuts the connection in the middle: a list that
+// just ended would pass for a whole one.
+func TestListThatIsBrokenOffSaysSo(t *testing.T) {
+	server := testkit.NATS(t)
+	proxy := testkit.NewProxy(t, server.Addr())
+	s := open(t, of(proxy.Addr()))
+	const registers = 2*page + 1
+	for i := range registers {
+		swap(t, s, fmt.Sprint(i), "", "")
+	}
+	n := 0
+	var last error
+	for _, err := range s.List(t.Context(), "") {
+		if last = err; err != nil {
+			break
+		}
+		if n++; n == page/2 {
+			proxy.Cut()
+		}
+	}
+	if last == nil || n == registers {
+		t.Errorf("listed %d of %d registers, and then %v", n, registers, last)
+	}
+	proxy.Heal()
+	n = 0
+	for _, err := range s.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != registers {
+		t.Errorf("listed again: %d of %d registers", n, registers)
+	}
+}
+
+func TestWhatOthersWriteIsDamage(t *testing.T) {
+	server := testkit.NATS(t)
+	s := open(t, of(server.Addr()))
+	js := raw(t, server.Addr())
+	bucket, err := js.KeyValue(t.Context(), DefaultBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"deleted", "put", "newer"} {
+		swap(t, s, key, "", "ours")
+	}
+	if e, err := bucket.Get(t.Context(), "snowfence.put"); err != nil || string(e.Value()) != "ours" {
+		t.Errorf("a key-value client reads %v, %v", e, err)
+	}
+	if err := bucket.Delete(t.Context(), "snowfence.deleted"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bucket.Put(t.Context(), "snowfence.put", []byte("theirs")); err != nil {
+		t.Fatal(err)
+	}
+	message := nats.NewMsg("$KV.snowfence.snowfence.newer")
+	message.Header.Set(markHeader, "2 something else")
+	if _, err := js.PublishMsg(t.Context(), message); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"deleted", "put", "newer"} {
+		if _, err := s.Get(t.Context(), key); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s: %v", key, err)
+		}
+		if _, err := s.Swap(t.Context(), key, "", nil); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("%s: created again: %v", key, err)
+		}
+		var last error
+		for _, err := range s.List(t.Context(), key) {
+			last = err
+		}
+		if !errors.Is(last, store.ErrDamaged) {
+			t.Errorf("%s: listed: %v", key, last)
+		}
+	}
+	// The bucket is protected from what would not show.
+	if err := bucket.Purge(t.Context(), "snowfence.put"); err == nil {
+		t.Error("a register could be purged")
+	}
+	stream, err := js.Stream(t.Context(), s.config.stream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context()); err == nil {
+		t.Error("the bucket could be purged")
+	}
+	if err := stream.DeleteMsg(t.Context(), 1); err == nil {
+		t.Error("a message could be deleted")
+	}
+}
+
+func TestBucketThatWasMadeAnewIsNotTakenForTheOther(t *testing.T) {
+	server := testkit.NATS(t)
+	s := open(t, of(server.Addr()))
+	version := swap(t, s, "key", "", "value")
+	js := raw(t, server.Addr())
+	if err := js.DeleteStream(t.Context(), s.config.stream()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("get from a bucket that is gone: %v", err)
+	}
+	// Numbers begin again, and this one is the one that s knows.
+	again := open(t, of(server.Addr()))
+	swap(t, again, "key", "", "other")
+	if _, err := s.Swap(t.Context(), "key", version, nil); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("swap under a version of the former bucket: %v", err)
+	}
+	s.current.judged.Store(-int64(judgeEvery)) // as if half a minute had passed
+	for range 2 {
+		if _, err := s.Swap(t.Context(), "new", "", nil); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("swap once the new bucket was seen: %v", err)
+		}
+	}
+	s.current.conn.Close()
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("get over a new connection: %v", err)
+	}
+}

@@ -1,0 +1,162 @@
+package natsstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"snowfence.example/snowfence/store"
+)
+
+const (
+	// page is how many registers are on their way at a time: 2 MB at most.
+	page = 256
+
+	// listingRests is how long the server keeps a listing that nobody reads on:
+	// how long a range's body may take for one page.
+	listingRests = 5 * time.Minute
+
+	// forgetLimit is how long the end of a listing may take.
+	forgetLimit = time.Second
+)
+
+// List streams registers by a consumer that acknowledges nothing and that the
+// server keeps in memory as long as it is read.
+//
+// There is one message to a register, its last. So at its beginning the server
+// counts the registers that match, and as many messages are read: a register
+// that is swapped meanwhile moves to the end, where its new message takes the
+// old one's place, and those that rest all come before it.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		if err := store.ValidatePrefix(prefix); err != nil {
+			yield(store.Entry{}, err)
+			return
+		}
+		current, err := s.begin(ctx)
+		if err != nil {
+			yield(store.Entry{}, err)
+			return
+		}
+		l, err := s.listing(ctx, current, prefix)
+		if err != nil {
+			yield(store.Entry{}, s.failed(ctx, "list", err))
+			return
+		}
+		defer l.end(ctx)
+		for l.left > 0 {
+			e, ok, err := l.next(ctx)
+			if err != nil {
+				if !errors.Is(err, store.ErrDamaged) {
+					err = s.failed(ctx, "list", err)
+				}
+				yield(store.Entry{}, err)
+				return
+			}
+			if ok && strings.HasPrefix(e.Key, prefix) && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// listing is the state of one range over List's sequence.
+type listing struct {
+	session  *session
+	stream   string
+	subject  string // begins the subjects of registers
+	consumer string
+	replies  *nats.Subscription
+	left     uint64 // messages that are still to be read
+	asked    int    // messages of the present page that are on their way
+	read     uint64 // messages read: each has its number
+}
+
+// listing begins one.
+func (s *Store) listing(ctx context.Context, current *session, prefix string) (*listing, error) {
+	limited, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	subject := s.config.subject()
+	consumer, err := current.js.CreateConsumer(limited, s.config.stream(), jetstream.ConsumerConfig{
+		Description:       "Snowfence lists registers",
+		DeliverPolicy:     jetstream.DeliverAllPolicy,
+		AckPolicy:         jetstream.AckNonePolicy,
+		FilterSubject:     subject + prefixToFilter(prefix),
+		InactiveThreshold: listingRests,
+		MemoryStorage:     true,
+		Replicas:          1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	info := consumer.CachedInfo()
+	l := &listing{session: current, stream: s.config.stream(), subject: subject, consumer: info.Name, left: info.NumPending}
+	if l.replies, err = current.conn.SubscribeSync(current.conn.NewInbox()); err != nil {
+		l.end(ctx)
+		return nil, err
+	}
+	return l, nil
+}
+
+// next returns the next message's register. It returns false for a message
+// that no key of ours stands behind.
+func (l *listing) next(ctx context.Context) (e store.Entry, ok bool, err error) {
+	if l.asked == 0 {
+		if err := l.ask(); err != nil {
+			return e, false, err
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	message, err := l.replies.NextMsgWithContext(limited)
+	if err != nil {
+		return e, false, err
+	}
+	if status := message.Header.Get("Status"); status != "" && message.Reply == "" {
+		return e, false, fmt.Errorf("the listing was broken off: %s %s", status, message.Header.Get("Description"))
+	}
+	about, err := message.Metadata()
+	if err != nil {
+		return e, false, err
+	}
+	if l.read++; about.Sequence.Consumer != l.read {
+		return e, false, errors.New("the listing has a gap")
+	}
+	l.asked--
+	l.left--
+	rest, found := strings.CutPrefix(message.Subject, l.subject)
+	key, valid := subjectToKey(rest)
+	if !found || !valid || store.ValidateKey(key) != nil {
+		return e, false, nil
+	}
+	e, err = entry(key, about.Sequence.Stream, message.Header, message.Data)
+	return e, err == nil, err
+}
+
+// ask asks for the next page.
+func (l *listing) ask() error {
+	l.asked = int(min(l.left, page))
+	request, err := json.Marshal(map[string]int64{"batch": int64(l.asked), "expires": int64(requestLimit)})
+	if err != nil {
+		return err
+	}
+	return l.session.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+l.stream+"."+l.consumer, l.replies.Subject, request)
+}
+
+// end makes the server forget the listing. If that fails it does so by itself,
+// in time.
+func (l *listing) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetLimit)
+	defer cancel()
+	if l.replies != nil {
+		_ = l.replies.Unsubscribe()
+	}
+	_ = l.session.js.DeleteConsumer(ctx, l.stream, l.consumer)
+}

@@ -1,0 +1,210 @@
+package natsstore
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+)
+
+const (
+	lossWindow = 3 * time.Second
+	lossKnown  = 900 * time.Millisecond
+)
+
+// ahead is a clock that shows a later time.
+type ahead struct {
+	snowfence.Clock
+	by time.Duration
+}
+
+func (a ahead) Wall() time.Time { return a.Clock.Wall().Add(a.by) }
+
+// lossLayout has few sequences, so that a tick is used up soon.
+func lossLayout(t *testing.T) snowfence.Layout {
+	t.Helper()
+	l := snowfence.DefaultLayout()
+	l.Fields = []snowfence.Field{
+		{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 1}, {Kind: snowfence.Sequence, Bits: 4},
+	}
+	if err := l.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestFolderReplacedByAnEarlierCopy is what a crash of a machine does that had
+// not synced: the server's folder is replaced by a copy from before the last
+// acknowledgement. The holder is cut off at that moment and lives on what it
+// was acknowledged, and a claimant whose clock is ahead takes its worker id as
+// soon as the bound that is left allows it.
+//
+// With the loss declared no id repeats. With unsafe-ignore-loss, which is to
+// assert falsely that nothing is lost, ids do.
+func TestFolderReplacedByAnEarlierCopy(t *testing.T) {
+	tests := []struct {
+		name    string
+		set     func(*Config)
+		repeats bool
+	}{
+		{"the loss is declared", func(c *Config) { c.Loss = lossKnown }, false},
+		{"the loss is ignored", func(c *Config) { c.Loss, c.UnsafeIgnoreLoss = 0, true }, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := testkit.NATS(t)
+			proxy := testkit.NewProxy(t, server.Addr())
+			layout := lossLayout(t)
+			hold := func(s store.Store, clock snowfence.Clock) *fence.Holder {
+				t.Helper()
+				h, err := fence.Open(t.Context(), fence.Config{
+					Store: s, Layout: layout, Worker: new(int64), Window: lossWindow, Clock: clock,
+				})
+				if err != nil {
+					t.Fatalf("claim: %v", err)
+				}
+				t.Cleanup(func() { _ = h.Close(t.Context()) }) // its store is gone, or its worker id
+				return h
+			}
+			holder := hold(open(t, of(proxy.Addr(), test.set)), snowfence.SystemClock())
+
+			// Copies are taken until the holder extends within half a second of one.
+			watcher := open(t, of(server.Addr()))
+			key := lease.RegisterKey(lease.DefaultNamespace, layout, 0)
+			backup := filepath.Join(t.TempDir(), "jetstream")
+			left, forgotten := crashAfterExtension(t, server, proxy, watcher, key, backup)
+			if forgotten.Until <= left.Until {
+				t.Fatalf("what is left ends at %d, what was forgotten at %d", left.Until, forgotten.Until)
+			}
+			if err := copyFolder(backup, folderOf(server)); err != nil {
+				t.Fatal(err)
+			}
+			// The holder, which knows nothing, goes on for as long as it can.
+			issued := make(chan []snowfence.ID, 1)
+			go func() {
+				var ids []snowfence.ID
+				batch := make([]snowfence.ID, layout.Sequences())
+				for holder.Fill(t.Context(), batch) == nil {
+					ids = append(ids, batch...)
+				}
+				issued <- ids
+			}()
+			server.Start()
+
+			// The claimant's clock has just passed the bound that is left.
+			wall := snowfence.SystemClock()
+			clock := ahead{Clock: wall, by: layout.TimeOf(left.Until).Sub(wall.Wall()) + 50*time.Millisecond}
+			claimant := hold(open(t, of(server.Addr(), test.set)), clock)
+			claimed := claimant.Status()
+			if claimed.Floor < left.Until {
+				t.Errorf("the claimant begins at %d, below the bound that it read, %d", claimed.Floor, left.Until)
+			}
+			theirs := make([]snowfence.ID, layout.Sequences()*300)
+			if err := claimant.Fill(t.Context(), theirs); err != nil {
+				t.Fatalf("the claimant issues nothing: %v", err)
+			}
+
+			var mine []snowfence.ID
+			select {
+			case mine = <-issued:
+			case <-time.After(4 * lossWindow):
+				t.Fatal("the holder issues without end")
+			}
+			repeated := 0
+			for _, id := range mine {
+				if _, found := slices.BinarySearch(theirs, id); found {
+					repeated++
+				}
+			}
+			t.Logf("the holder issued %d ids after the crash, the claimant %d, and %d of them are equal", len(mine), len(theirs), repeated)
+			if len(mine) == 0 {
+				t.Error("the holder issued nothing after the crash")
+			}
+			if (repeated > 0) != test.repeats {
+				t.Errorf("%d ids repeat", repeated)
+			}
+		})
+	}
+}
+
+// crashAfterExtension kills the server when the register has changed since the
+// last copy of its folder, and returns what the copy has and what it lacks.
+func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Proxy, s *Store, key, backup string) (left, forgotten lease.Register) {
+	t.Helper()
+	read := func() (store.Entry, lease.Register) {
+		t.Helper()
+		e, err := s.Get(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := lease.DecodeRegister(e.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e, r
+	}
+	every := time.NewTicker(5 * time.Millisecond)
+	defer every.Stop()
+	for range 50 {
+		before, register := read()
+		server.Pause()
+		copied := time.Now()
+		err := copyFolder(folderOf(server), backup)
+		server.Resume()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for time.Since(copied) < 500*time.Millisecond {
+			<-every.C
+			if now, next := read(); now.Version != before.Version && next.Until > register.Until {
+				// The holder is to have heard of it.
+				for range 10 {
+					<-every.C
+				}
+				proxy.Cut()
+				server.Kill()
+				if took := time.Since(copied); took >= lossKnown {
+					t.Fatalf("the copy is %v old: older than what may be lost", took)
+				}
+				return register, next
+			}
+		}
+	}
+	t.Fatal("the holder never extends within half a second of a copy")
+	return left, forgotten
+}
+
+// TestLossThatIsTooGreatForTheWindowIsRefused shows what an operator sees who
+// changes nothing: the default loss with the default window.
+func TestLossThatIsTooGreatForTheWindowIsRefused(t *testing.T) {
+	server := testkit.NATS(t)
+	tests := []struct {
+		name   string
+		loss   time.Duration
+		window time.Duration
+	}{
+		{"the defaults", 0, 0},
+		{"a third of the window", time.Second, lossWindow},
+	}
+	for _, test := range tests {
+		s := open(t, of(server.Addr(), func(c *Config) { c.Loss = test.loss }))
+		h, err := fence.Open(t.Context(), fence.Config{Store: s, Window: test.window})
+		if err == nil {
+			t.Errorf("%s: taken", test.name)
+			_ = h.Close(t.Context())
+			continue
+		}
+		if !strings.Contains(err.Error(), "can lose") {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		t.Logf("%s: %v", test.name, err)
+	}
+}

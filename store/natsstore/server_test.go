@@ -1,0 +1,334 @@
+package natsstore
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+)
+
+// bad are settings of buckets that may drop a register or spoil it, by the
+// name of the setting.
+var bad = map[string]func(*jetstream.StreamConfig){
+	"storage":                   func(s *jetstream.StreamConfig) { s.Storage = jetstream.MemoryStorage },
+	"retention":                 func(s *jetstream.StreamConfig) { s.Retention = jetstream.InterestPolicy },
+	"discard":                   func(s *jetstream.StreamConfig) { s.Discard = jetstream.DiscardOld },
+	"discard_new_per_subject":   func(s *jetstream.StreamConfig) { s.DiscardNewPerSubject = true },
+	"max_msgs_per_subject":      func(s *jetstream.StreamConfig) { s.MaxMsgsPerSubject = 64 },
+	"max_age":                   func(s *jetstream.StreamConfig) { s.MaxAge = time.Hour },
+	"sealed":                    func(s *jetstream.StreamConfig) { s.Sealed = true },
+	"no_ack":                    func(s *jetstream.StreamConfig) { s.NoAck = true },
+	"subjects":                  func(s *jetstream.StreamConfig) { s.Subjects = []string{"$KV.snowfence.other.>"} },
+	"max_msg_size":              func(s *jetstream.StreamConfig) { s.MaxMsgSize = 4096 },
+	"sources":                   func(s *jetstream.StreamConfig) { s.Sources = []*jetstream.StreamSource{{Name: "other"}} },
+	"mirror":                    func(s *jetstream.StreamConfig) { s.Mirror, s.Subjects = &jetstream.StreamSource{Name: "other"}, nil },
+	"num_replicas":              func(s *jetstream.StreamConfig) { s.Replicas = 1 },
+	"allow_msg_ttl":             func(s *jetstream.StreamConfig) { s.AllowMsgTTL = true },
+	"subject_delete_marker_ttl": func(s *jetstream.StreamConfig) { s.SubjectDeleteMarkerTTL = time.Hour },
+	"persist_mode":              func(s *jetstream.StreamConfig) { s.PersistMode = jetstream.AsyncPersistMode },
+	"allow_msg_counter":         func(s *jetstream.StreamConfig) { s.AllowMsgCounter = true },
+	"subject_transform": func(s *jetstream.StreamConfig) {
+		s.SubjectTransform = &jetstream.SubjectTransformConfig{Source: ">", Destination: "x.>"}
+	},
+}
+
+func TestBucketThatMayDropRegistersIsRefused(t *testing.T) {
+	server := testkit.NATS(t)
+	js := raw(t, server.Addr())
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for setting, spoil := range bad {
+		c := of(server.Addr(), func(c *Config) {
+			if setting == "num_replicas" {
+				c.Replicas = 3
+			}
+		})
+		full, err := c.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings, err := full.newBucket()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := full.judge(settings); err != nil {
+			t.Fatalf("a new bucket is refused: %v", err)
+		}
+		spoil(&settings)
+		var refused *ServerError
+		if err := full.judge(settings); !errors.As(err, &refused) || refused.Setting != setting {
+			t.Errorf("%s: judged %v", setting, err)
+		}
+
+		// And with the server, as far as it knows the setting and lets it be.
+		if stream, err := js.CreateStream(t.Context(), settings); err != nil || full.judge(stream.CachedInfo().Config) == nil {
+			_ = js.DeleteStream(t.Context(), full.stream())
+			continue
+		}
+		tried++
+		if s, err := Open(t.Context(), c); !errors.As(err, &refused) || refused.Setting != setting {
+			t.Errorf("%s: opened with %v", setting, err)
+			if err == nil {
+				_ = s.Close()
+			}
+		}
+		if err := js.DeleteStream(t.Context(), full.stream()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tried < 9 {
+		t.Errorf("only %d settings were tried on the server", tried)
+	}
+}
+
+func TestBucketThatIsSpoiledLaterIsRefused(t *testing.T) {
+	server := testkit.NATS(t)
+	s := open(t, of(server.Addr()))
+	swap(t, s, "key", "", "value")
+	settings, err := s.config.newBucket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.MaxAge = time.Hour
+	if _, err := raw(t, server.Addr()).UpdateStream(t.Context(), settings); err != nil {
+		t.Fatal(err)
+	}
+	s.current.judged.Store(-int64(judgeEvery)) // as if half a minute had passed
+	for range 2 {
+		var refused *ServerError
+		if _, err := s.Swap(t.Context(), "new", "", nil); !errors.As(err, &refused) {
+			t.Errorf("a swap into a bucket that expires: %v", err)
+		}
+	}
+}
+
+// TestBucketsThatOthersMakeWillDo opens what the printed configuration and
+// other clients make, with direct gets allowed and limits that refuse.
+func TestBucketsThatOthersMakeWillDo(t *testing.T) {
+	server := testkit.NATS(t)
+	js := raw(t, server.Addr())
+	text, err := BucketJSON(of(server.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var printed jetstream.StreamConfig
+	if err := json.Unmarshal([]byte(text), &printed); err != nil {
+		t.Fatal(err)
+	}
+	limited := printed
+	limited.Name, limited.Subjects, limited.MaxBytes, limited.AllowDirect = "KV_limited", []string{"$KV.limited.>"}, 5000, true
+	for _, settings := range []jetstream.StreamConfig{printed, limited} {
+		if _, err := js.CreateStream(t.Context(), settings); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "byclient"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, bucket := range []string{"snowfence", "byclient", "limited"} {
+		s := open(t, of(server.Addr(), func(c *Config) { c.Bucket = bucket }))
+		version := swap(t, s, "key", "", "value")
+		swap(t, s, "key", version, "other value")
+		if bucket != "limited" {
+			continue
+		}
+		// A full bucket refuses, and loses nothing.
+		if _, err := s.Swap(t.Context(), "big", "", make([]byte, store.MaxValue)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Swap(t.Context(), "more", "", make([]byte, store.MaxValue)); err == nil || errors.Is(err, store.ErrConflict) {
+			t.Errorf("a swap into a full bucket: %v", err)
+		}
+		if e, err := s.Get(t.Context(), "key"); err != nil || string(e.Value) != "other value" {
+			t.Errorf("after the bucket was full: %+v, %v", e, err)
+		}
+	}
+}
+
+func TestServerThatWillNotDoIsRefused(t *testing.T) {
+	t.Run("small messages", func(t *testing.T) {
+		server := testkit.NATS(t, "max_payload: 4096")
+		var refused *ServerError
+		if _, err := Open(t.Context(), of(server.Addr())); !errors.As(err, &refused) || refused.Setting != "max_payload" {
+			t.Errorf("opened with %v", err)
+		}
+	})
+	t.Run("durable", func(t *testing.T) {
+		server := testkit.NATS(t)
+		version := raw(t, server.Addr()).Conn().ConnectedServerVersion()
+		s, err := Open(t.Context(), of(server.Addr(), func(c *Config) { c.Loss, c.Durable = 0, true }))
+		var refused *ServerError
+		if can := atLeast(version, 10); can != (err == nil) || !can && !errors.As(err, &refused) {
+			t.Errorf("a durable store on version %s: %v", version, err)
+		}
+		if err == nil {
+			_ = s.Close()
+		}
+	})
+	for version, want := range map[string]bool{"2.9.10": false, "2.10.0": true, "2.11.1-dev": true, "3.0.0": true, "1.99": false, "": false, "x": false} {
+		if atLeast(version, 10) != want {
+			t.Errorf("version %q is at least 2.10: want %t", version, want)
+		}
+	}
+}
+
+// TestRightsThatTheDocumentationNamesSuffice uses an account whose user may do
+// what doc.go says and nothing else, and logs in by every kind of secret.
+func TestRightsThatTheDocumentationNamesSuffice(t *testing.T) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := pair.Seed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const rights = `permissions: { publish: { allow: [
+		"$JS.API.STREAM.INFO.KV_snowfence", "$JS.API.STREAM.CREATE.KV_snowfence", "$JS.API.STREAM.MSG.GET.KV_snowfence",
+		"$JS.API.CONSUMER.CREATE.KV_snowfence.>", "$JS.API.CONSUMER.MSG.NEXT.KV_snowfence.*", "$JS.API.CONSUMER.DELETE.KV_snowfence.*",
+		"$KV.snowfence.>" ] }, subscribe: { allow: [ "_INBOX.>" ] } }`
+	server := testkit.NATS(t, fmt.Sprintf(`accounts: { A: { jetstream: enabled, users: [
+		{ user: u, password: "s3cret", %s }, { nkey: %s, %s }, { user: reader, password: r, permissions: { publish: "nothing", subscribe: "_INBOX.>" } } ] } }`,
+		rights, public, rights))
+	logins := map[string]func(*Config){
+		"password":      func(c *Config) { c.User, c.Password = "u", "s3cret" },
+		"password file": func(c *Config) { c.User, c.PasswordFile = "u", file("password", "s3cret\n") },
+		"nkey":          func(c *Config) { c.NKeyFile = file("nkey", string(seed)) },
+	}
+	for name, login := range logins {
+		s, key := open(t, of(server.Addr(), login)), strings.ReplaceAll(name, " ", "-")
+		version := swap(t, s, key, "", "value")
+		swap(t, s, key, version, "other")
+		var keys []string
+		for e, err := range s.List(t.Context(), "") {
+			if err != nil {
+				t.Fatalf("%s: list: %v", name, err)
+			}
+			keys = append(keys, e.Key)
+		}
+		if !slices.Contains(keys, key) {
+			t.Errorf("%s: listed %q", name, keys)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	for name, login := range map[string]func(*Config){
+		"wrong password": func(c *Config) { c.User, c.Password = "u", "wr0ng" },
+		"no rights":      func(c *Config) { c.User, c.Password = "reader", "r" },
+		"no seed":        func(c *Config) { c.NKeyFile = file("empty", "") },
+		"no creds":       func(c *Config) { c.CredsFile = file("nothing", "") },
+		"no file":        func(c *Config) { c.TokenFile = filepath.Join(dir, "nowhere") },
+	} {
+		s, err := Open(ctx, of(server.Addr(), login))
+		if err == nil {
+			t.Errorf("%s: let in", name)
+			_ = s.Close()
+		}
+	}
+}
+
+func TestTokenAndTLS(t *testing.T) {
+	dir := t.TempDir()
+	ca, cert, key := certificate(t, dir)
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte("t0ken\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := testkit.NATS(t, fmt.Sprintf(`tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true }`, cert, key, ca),
+		`authorization { token: "t0ken" }`)
+	url := func(query string) string { return "nats://" + server.Addr() + "/snowfence?loss=1s" + query }
+	good := fmt.Sprintf("&tls=true&ca=%s&cert=%s&key=%s&token-file=%s", ca, cert, key, token)
+	c, err := ParseURL(url(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	swap(t, open(t, c), "key", "", "value")
+	for name, query := range map[string]string{
+		"no ca":          "&tls=true&token-file=" + token,
+		"no certificate": fmt.Sprintf("&tls=true&ca=%s&token-file=%s", ca, token),
+		"no token":       fmt.Sprintf("&tls=true&ca=%s&cert=%s&key=%s", ca, cert, key),
+		"no TLS":         "&token-file=" + token,
+	} {
+		c, err := ParseURL(url(query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Open(t.Context(), c); err == nil {
+			t.Errorf("%s: let in", name)
+			_ = s.Close()
+		}
+	}
+	plain := testkit.NATS(t)
+	c.Endpoints, c.TokenFile = []string{plain.Addr()}, ""
+	if _, err := Open(t.Context(), c); !errors.Is(err, nats.ErrSecureConnWanted) {
+		t.Errorf("a server without TLS: %v", err)
+	}
+}
+
+// certificate makes one for 127.0.0.1 that is its own authority.
+func certificate(t *testing.T, dir string) (ca, cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "snowfence"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	privateDER, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: privateDER},
+	} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, cert, key
+}

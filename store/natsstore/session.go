@@ -1,0 +1,317 @@
+package natsstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"snowfence.example/snowfence/store"
+)
+
+const (
+	// attemptLimit is how long it may take to connect and to judge the bucket;
+	// connectLimit is how long one server may take to say hello.
+	attemptLimit = 10 * time.Second
+	connectLimit = 2 * time.Second
+
+	// judgeEvery is how often the bucket's settings are looked at.
+	judgeEvery = 30 * time.Second
+
+	// A server that has left two pings unanswered is taken for gone.
+	pingEvery = 2 * time.Second
+	pings     = 2
+)
+
+// session is one connection. It is never made anew: with the client's own
+// reconnection, a publish that waits in a buffer would be sent to whatever
+// server comes next, by surprise and after the answers that it rests on.
+type session struct {
+	conn *nats.Conn
+	js   jetstream.JetStream
+	// judged is when the bucket was last found fit, since the store was opened.
+	judged atomic.Int64
+	// replicated says that several servers keep the bucket, and that one of them
+	// may answer for the leader that it no longer is.
+	replicated atomic.Bool
+}
+
+// attempt is one to connect, which all calls that need a session wait for.
+type attempt struct {
+	done    chan struct{} // closed when the rest is written
+	session *session
+	err     error
+}
+
+// connected returns the session, after making one if there is none.
+func (s *Store) connected(ctx context.Context) (*session, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, store.ErrClosed
+	}
+	if current := s.current; current != nil && current.conn.IsConnected() {
+		s.mu.Unlock()
+		return current, s.judgeAgain(ctx, current)
+	}
+	if s.attempt == nil {
+		a := &attempt{done: make(chan struct{})}
+		s.attempt = a
+		s.running.Go(func() { s.try(a) })
+	}
+	a := s.attempt
+	s.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.session, a.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("connect: %w", ctx.Err())
+	case <-s.closing:
+		return nil, store.ErrClosed
+	}
+}
+
+// try makes one attempt, which ends when the store is closed.
+func (s *Store) try(a *attempt) {
+	ctx, cancel := context.WithTimeout(context.Background(), attemptLimit)
+	defer cancel()
+	s.running.Go(func() {
+		select {
+		case <-s.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	next, err := s.connect(ctx)
+
+	s.mu.Lock()
+	if s.closed && next != nil {
+		next.conn.Close()
+		next, err = nil, store.ErrClosed
+	}
+	s.current, s.attempt = next, nil
+	s.mu.Unlock()
+	a.session, a.err = next, err
+	close(a.done)
+}
+
+// connect connects to any of the servers and judges it and the bucket.
+func (s *Store) connect(ctx context.Context) (*session, error) {
+	options, err := s.config.options()
+	if err != nil {
+		return nil, err
+	}
+	// The client neither takes a context nor hands out its connection. It dials
+	// one server after the other, in this goroutine.
+	var keep []func() bool
+	options = append(options, nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) {
+		raw, err := (&net.Dialer{Timeout: connectLimit}).DialContext(ctx, network, address)
+		if err == nil {
+			keep = append(keep, context.AfterFunc(ctx, func() { _ = raw.Close() }))
+		}
+		return raw, err
+	})))
+	var servers []string
+	for _, endpoint := range s.config.Endpoints {
+		servers = append(servers, "nats://"+endpoint)
+	}
+	conn, err := nats.Connect(strings.Join(servers, ","), options...)
+	for _, stop := range keep {
+		stop()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", strings.Join(s.config.Endpoints, ", "), err)
+	}
+	next := &session{conn: conn}
+	if err := s.fit(ctx, next); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return next, nil
+}
+
+// fit judges the server and the bucket, which it makes if it is missing.
+func (s *Store) fit(ctx context.Context, next *session) error {
+	version := next.conn.ConnectedServerVersion()
+	switch {
+	case !atLeast(version, 9):
+		return s.tooOld(version, "2.9 or later")
+	case s.config.Durable && !atLeast(version, 10):
+		// https://github.com/nats-io/nats-server/pull/4483
+		return s.tooOld(version, "2.10 or later to be durable: earlier ones can't sync every write")
+	}
+	if n := next.conn.MaxPayload(); n < leastMessage {
+		return &ServerError{Bucket: s.config.Bucket, Setting: "max_payload", Value: strconv.FormatInt(n, 10),
+			Want: fmt.Sprintf("at least %d", leastMessage)}
+	}
+	var err error
+	if next.js, err = jetstream.New(next.conn); err != nil {
+		return fmt.Errorf("use JetStream: %w", err)
+	}
+	return s.judgeBucket(ctx, next)
+}
+
+func (s *Store) tooOld(version, want string) error {
+	return &ServerError{Bucket: s.config.Bucket, Setting: "the server's version", Value: version, Want: want}
+}
+
+// judgeAgain judges the bucket if that was long ago. Calls that come meanwhile
+// are not held up.
+func (s *Store) judgeAgain(ctx context.Context, current *session) error {
+	now, last := int64(since(s.opened)), current.judged.Load()
+	if now-last < int64(judgeEvery) || !current.judged.CompareAndSwap(last, now) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	err := s.judgeBucket(ctx, current)
+	if err != nil {
+		current.judged.Store(last) // the next call asks again
+	}
+	return err
+}
+
+// judgeBucket reads the bucket's settings and says whether they will do. The
+// bucket is made if it is missing and was never seen. One that was made anew
+// since has forgotten every register, and is not taken for the other.
+func (s *Store) judgeBucket(ctx context.Context, current *session) error {
+	info, err := s.bucket(ctx, current)
+	if err != nil {
+		if last := current.conn.LastError(); errors.Is(last, nats.ErrPermissionViolation) {
+			err = errors.Join(err, last)
+		}
+		return fmt.Errorf("read the settings of bucket %q: %w", s.config.Bucket, err)
+	}
+	if err := s.config.judge(info.Config); err != nil {
+		return err
+	}
+	if version := current.conn.ConnectedServerVersion(); info.Config.Replicas > 1 && !atLeast(version, 11) {
+		// https://github.com/nats-io/nats-server/issues/4320 and pull/6194, /6485
+		return s.tooOld(version, "2.11 or later for a bucket on several servers: earlier ones let two swaps under one version take effect")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.created.IsZero() {
+		s.created = info.Created
+	}
+	if !s.created.Equal(info.Created) {
+		return fmt.Errorf("bucket %q was made anew at %v, after this store was opened with the one of %v; open it again: %w",
+			s.config.Bucket, info.Created, s.created, store.ErrDamaged)
+	}
+	current.replicated.Store(info.Config.Replicas > 1)
+	current.judged.Store(int64(since(s.opened)))
+	return nil
+}
+
+// bucket returns what the server says of the bucket.
+func (s *Store) bucket(ctx context.Context, current *session) (*jetstream.StreamInfo, error) {
+	stream, err := current.js.Stream(ctx, s.config.stream())
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		if err != nil {
+			return nil, err
+		}
+		return stream.CachedInfo(), nil
+	}
+	s.mu.Lock()
+	known := !s.created.IsZero()
+	s.mu.Unlock()
+	if known {
+		return nil, fmt.Errorf("it is gone: %w", store.ErrDamaged)
+	}
+	settings, err := s.config.newBucket()
+	if err != nil {
+		return nil, err
+	}
+	stream, err = current.js.CreateStream(ctx, settings)
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // made by another one meanwhile
+		stream, err = current.js.Stream(ctx, s.config.stream())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make it: %w", err)
+	}
+	return stream.CachedInfo(), nil
+}
+
+// options are those of the client, with secrets as they are now.
+func (c Config) options() ([]nats.Option, error) {
+	options := []nats.Option{
+		nats.Name("snowfence"),
+		nats.NoReconnect(),
+		nats.Timeout(connectLimit),
+		nats.FlusherTimeout(connectLimit),
+		nats.PingInterval(pingEvery),
+		nats.MaxPingsOutstanding(pings),
+		// It would be printed otherwise. Every call returns its own error.
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+	}
+	if c.TLS != nil {
+		options = append(options, nats.Secure(c.TLS.Clone()))
+	}
+	switch {
+	case c.PasswordFile != "":
+		password, err := readSecret(c.PasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("read password-file: %w", err)
+		}
+		return append(options, nats.UserInfo(c.User, password)), nil
+	case c.User != "":
+		return append(options, nats.UserInfo(c.User, c.Password)), nil
+	case c.TokenFile != "":
+		token, err := readSecret(c.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("read token-file: %w", err)
+		}
+		return append(options, nats.Token(token)), nil
+	case c.CredsFile != "":
+		if _, err := readFile(c.CredsFile); err != nil {
+			return nil, fmt.Errorf("read creds: %w", err)
+		}
+		return append(options, nats.UserCredentials(c.CredsFile)), nil
+	case c.NKeyFile != "":
+		seed, err := readFile(c.NKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("read nkey: %w", err)
+		}
+		clear(seed)
+		option, err := nats.NkeyOptionFromSeed(c.NKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("nkey %q: must hold the seed of a user", c.NKeyFile)
+		}
+		return append(options, option), nil
+	}
+	return options, nil
+}
+
+// dialer makes a function what the client dials by.
+type dialer func(network, address string) (net.Conn, error)
+
+// Dial calls d.
+func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
+
+// atLeast reports whether a server's version is 2.minor or later. What can't be
+// read is not.
+func atLeast(version string, minor int) bool {
+	first, rest, _ := strings.Cut(version, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	m, err := strconv.Atoi(first)
+	n, err2 := strconv.Atoi(second)
+	return err == nil && err2 == nil && (m > 2 || m == 2 && n >= minor)
+}
+
+// readSecret returns the first line of a file.
+func readSecret(path string) (string, error) {
+	content, err := readFile(path)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := bytes.Cut(content, []byte("\n"))
+	return string(bytes.TrimSuffix(line, []byte("\r"))), nil
+}

@@ -1,0 +1,303 @@
+package natsstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"snowfence.example/snowfence/store"
+)
+
+const (
+	// markHeader stands on every message of ours. It holds the format, 1, and
+	// the random token of the write that made it.
+	markHeader = "Snowfence-Write"
+	format     = "1"
+
+	tokenSize = 16
+
+	// requestLimit is how long an answer is waited for at most.
+	requestLimit = 10 * time.Second
+)
+
+// A Store is one client of a bucket. Its methods are safe for concurrent use.
+type Store struct {
+	config Config // with defaults
+	opened time.Time
+
+	running sync.WaitGroup // the goroutines of attempts to connect
+	closing chan struct{}  // closed by Close
+
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	current *session  // the last one; it may have ended
+	attempt *attempt  // the one under way, or nil
+	created time.Time // when the bucket was made; zero until it was seen
+}
+
+// Open connects, judges the bucket and makes it if it is missing. It returns
+// soon after ctx ends.
+//
+// A *[ServerError] is returned when the server or the bucket could lose
+// registers, the client's own error when no server lets us in, and the error of
+// a config that can't be used.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	s := &Store{config: c, opened: now(), closing: make(chan struct{})}
+	if _, err := s.connected(ctx); err != nil {
+		return nil, errors.Join(s.failed(ctx, "open", err), s.Close())
+	}
+	return s, nil
+}
+
+// Get returns the register at key as the leader of the bucket has it. Direct
+// gets, which any server that keeps the bucket answers, are not used.
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	if err := store.ValidateKey(key); err != nil {
+		return store.Entry{}, err
+	}
+	current, err := s.begin(ctx)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	return s.read(ctx, current, key)
+}
+
+// Swap compares the register's version and then publishes under its number.
+//
+// The server compares numbers alone, and after a rollback it gives numbers out
+// again. So the token is compared first. Both requests go over one connection,
+// which is never made anew, and a server that forgot something was started in
+// between, which ends its connections. Hence on a server of its own the number
+// can't have come to mean another write in between. In a cluster, where the
+// connection may be to another server than the leader, it is a matter of a
+// failure between two requests.
+func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if err := store.ValidateKey(key); err != nil {
+		return "", err
+	}
+	if err := store.ValidateValue(value); err != nil {
+		return "", err
+	}
+	current, err := s.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	guard := uint64(0) // no message under this subject
+	if prev != "" {
+		var ok bool
+		if guard, ok = numberOf(prev); !ok {
+			return "", store.ErrConflict // nobody was ever given this version
+		}
+		entry, err := s.read(ctx, current, key)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", err
+		}
+		number, _ := numberOf(entry.Version)
+		switch {
+		case entry.Version == prev:
+		case number < guard && current.replicated.Load():
+			// One that no longer leads may have answered. The leader shall judge.
+		default:
+			return "", store.ErrConflict // nothing was sent
+		}
+	}
+	var token [tokenSize]byte
+	if _, err := io.ReadFull(s.config.Rand, token[:]); err != nil {
+		return "", fmt.Errorf("natsstore: make a version: %w", err)
+	}
+	mark := hex.EncodeToString(token[:])
+	message := nats.NewMsg(s.config.subject() + keyToSubject(key))
+	message.Header.Set(markHeader, format+" "+mark)
+	message.Data = value
+
+	limited, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	// The client repeats a publish that nobody took, unless told otherwise. And
+	// there is no message id, so that the server sees no duplicates either: it
+	// would acknowledge the second of two equal swaps.
+	ack, err := current.js.PublishMsg(limited, message,
+		jetstream.WithRetryAttempts(0),
+		jetstream.WithExpectStream(s.config.stream()),
+		jetstream.WithExpectLastSequencePerSubject(guard))
+	if isConflict(err) {
+		return "", store.ErrConflict
+	}
+	if err != nil {
+		return "", s.failed(ctx, "swap", err)
+	}
+	return version(ack.Sequence, mark), nil
+}
+
+// Traits says what the operator asserted.
+func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Traits{}, err
+	}
+	return store.Traits{Engine: "nats", Durable: s.config.Loss == 0, Loss: s.config.Loss}, nil
+}
+
+// Warnings returns what the operator must be told whenever the store is used,
+// a sentence each; none, if there is nothing to be said.
+func (s *Store) Warnings() []string {
+	if !s.config.UnsafeIgnoreLoss {
+		return nil
+	}
+	return []string{"unsafe-ignore-loss is set: the NATS server may lose swaps that it has acknowledged, and this store passes for durable; when a server crashes or its machine loses power, ids can be issued twice"}
+}
+
+// Close ends the connection, and the calls that wait for it.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.closing)
+	}
+	current := s.current
+	s.mu.Unlock()
+	if current != nil {
+		current.conn.Close()
+	}
+	s.running.Wait()
+	return nil
+}
+
+// begin returns a session for a call.
+func (s *Store) begin(ctx context.Context) (*session, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	current, err := s.connected(ctx)
+	if err != nil {
+		return nil, s.failed(ctx, "connect", err)
+	}
+	return current, nil
+}
+
+// usable returns ErrClosed after Close, and the error of a context that has
+// ended.
+func (s *Store) usable(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return store.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// failed returns the error of a request, as callers are to see it.
+func (s *Store) failed(ctx context.Context, verb string, err error) error {
+	if usable := s.usable(ctx); usable != nil {
+		return fmt.Errorf("natsstore: %s: %w", verb, usable)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		// It is ours, and not the caller's: it must not be taken for that.
+		return fmt.Errorf("natsstore: %s: no answer within %v: %s", verb, requestLimit, err.Error())
+	}
+	return fmt.Errorf("natsstore: %s: %w", verb, err)
+}
+
+// read asks the leader for the register at key.
+//
+// What it answers with was stored before: a leader stores a message only when
+// most servers have it, and a server of its own when it has written it to the
+// system's cache. So what is read is as good as what was acknowledged, and what
+// a failure can take of either is what Traits declares.
+func (s *Store) read(ctx context.Context, current *session, key string) (store.Entry, error) {
+	subject := s.config.subject() + keyToSubject(key)
+	request, err := json.Marshal(map[string]string{"last_by_subj": subject})
+	if err != nil {
+		return store.Entry{}, fmt.Errorf("natsstore: encode request: %w", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	reply, err := current.conn.RequestWithContext(limited, "$JS.API.STREAM.MSG.GET."+s.config.stream(), request)
+	if err != nil {
+		return store.Entry{}, s.failed(ctx, "get", err)
+	}
+	var answer struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message *struct {
+			Subject string `json:"subject"`
+			Number  uint64 `json:"seq"`
+			Header  []byte `json:"hdrs"`
+			Data    []byte `json:"data"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(reply.Data, &answer); err != nil {
+		return store.Entry{}, fmt.Errorf("natsstore: get: decode answer: %w", err)
+	}
+	switch {
+	case answer.Error != nil && answer.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
+		return store.Entry{}, store.ErrNotFound
+	case answer.Error != nil && answer.Error.ErrorCode == jetstream.JSErrCodeStreamNotFound:
+		return store.Entry{}, fmt.Errorf("natsstore: get: bucket %q is gone: %w", s.config.Bucket, store.ErrDamaged)
+	case answer.Error != nil:
+		return store.Entry{}, fmt.Errorf("natsstore: get: %w", answer.Error)
+	case answer.Message == nil || answer.Message.Subject != subject:
+		return store.Entry{}, errors.New("natsstore: get: the answer is about something else")
+	}
+	header := nats.Header{}
+	if len(answer.Message.Header) > 0 {
+		if header, err = nats.DecodeHeadersMsg(answer.Message.Header); err != nil {
+			return store.Entry{}, fmt.Errorf("natsstore: get %q: decode header: %w: %w", key, err, store.ErrDamaged)
+		}
+	}
+	return entry(key, answer.Message.Number, header, answer.Message.Data)
+}
+
+// entry returns the register that a message holds. An error that is ErrDamaged
+// is returned for a message that is none of ours, such as a mark of deletion.
+func entry(key string, number uint64, header nats.Header, value []byte) (store.Entry, error) {
+	kind, mark, _ := strings.Cut(header.Get(markHeader), " ")
+	token, err := hex.DecodeString(mark)
+	switch {
+	case kind == "" && header.Get("KV-Operation") != "":
+		return store.Entry{}, fmt.Errorf("natsstore: register %q was deleted by another program: %w", key, store.ErrDamaged)
+	case kind != "" && kind != format:
+		return store.Entry{}, fmt.Errorf("natsstore: register %q is of a newer format, %.16q: %w", key, kind, store.ErrDamaged)
+	case err != nil || len(token) != tokenSize || number == 0 || len(value) > store.MaxValue:
+		return store.Entry{}, fmt.Errorf("natsstore: register %q was written by another program: %w", key, store.ErrDamaged)
+	}
+	return store.Entry{Key: key, Value: value, Version: version(number, mark)}, nil
+}
+
+// version names a write by its number in the bucket and its token. The number
+// is what the server compares, the token what makes it unique.
+func version(number uint64, mark string) store.Version {
+	return store.Version(strconv.FormatUint(number, 10) + "." + mark)
+}
+
+// numberOf returns the number in a version, and whether it can be one.
+func numberOf(v store.Version) (uint64, bool) {
+	digits, mark, _ := strings.Cut(string(v), ".")
+	number, err := strconv.ParseUint(digits, 10, 64)
+	return number, err == nil && number > 0 && len(mark) == 2*tokenSize
+}
+
+// isConflict reports whether the server refused a publish for its guard. The
+// first code means that another message is the last one, the second that one
+// which came before is still being replicated. Either way the publish was
+// dropped before it was proposed or stored.
+func isConflict(err error) bool {
+	var refusal *jetstream.APIError
+	return errors.As(err, &refusal) && (refusal.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		refusal.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}

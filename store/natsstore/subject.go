@@ -1,0 +1,64 @@
+package natsstore
+
+import "strings"
+
+// A key is stored under the subject $KV.<bucket>.<prefix>.<key>, in which each
+// segment of the key, between slashes, is a token. Tokens must not be empty
+// and can't hold a dot. So a dot is written "=" and an empty segment "E":
+// neither is a byte of keys, which makes it a mapping one to one, and both are
+// bytes of key-value keys, so that other clients can show the registers.
+//
+//	"workers/default/0001"  workers.default.0001
+//	"a//b."                 a.E.b=
+//	"."                     =
+const (
+	dot   = '='
+	empty = "E"
+)
+
+// keyToSubject returns what follows the prefix in the subject of a valid key.
+func keyToSubject(key string) string {
+	var b strings.Builder
+	for i, segment := range strings.Split(key, "/") {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		if segment == "" {
+			b.WriteString(empty)
+		}
+		for j := range len(segment) {
+			if c := segment[j]; c == '.' {
+				b.WriteByte(dot)
+			} else {
+				b.WriteByte(c)
+			}
+		}
+	}
+	return b.String()
+}
+
+// subjectToKey is the inverse of keyToSubject. It returns false for what no
+// key is stored under.
+func subjectToKey(subject string) (key string, ok bool) {
+	tokens := strings.Split(subject, ".")
+	for i, token := range tokens {
+		if token == empty {
+			tokens[i] = ""
+			continue
+		}
+		tokens[i] = strings.ReplaceAll(token, string(dot), ".")
+	}
+	key = strings.Join(tokens, "/")
+	// What has a second spelling, such as an empty token, is none of ours.
+	return key, key != "" && keyToSubject(key) == subject
+}
+
+// prefixToFilter returns the filter that the subjects of all keys with a valid
+// prefix match. More may match: the segment that the prefix ends in is open.
+func prefixToFilter(prefix string) string {
+	slash := strings.LastIndexByte(prefix, '/')
+	if slash < 0 {
+		return ">"
+	}
+	return keyToSubject(prefix[:slash]) + ".>"
+}
