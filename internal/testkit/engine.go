@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"fmt"
+	"net/url"
 	"testing"
 	"time"
 )
@@ -24,7 +25,7 @@ type Engine struct {
 // EngineNames are the engines that StartEngine knows and that outlive a
 // process.
 func EngineNames() []string {
-	return []string{"file"}
+	return []string{"file", "etcd", "zookeeper", "redis", "postgres", "mysql", "nats"}
 }
 
 // StartEngine starts the server of an engine.
@@ -34,9 +35,28 @@ func StartEngine(t testing.TB, name string) Engine {
 	case "file":
 		dir := t.TempDir()
 		return Engine{Name: name, url: func(string) string { return "file:" + dir }}
+	case "etcd":
+		return Engine{Name: name, Server: Etcd(t), url: func(address string) string { return "etcd://" + address }}
+	case "zookeeper":
+		return Engine{Name: name, Server: ZooKeeper(t), url: func(address string) string { return "zookeeper://" + address }}
+	case "redis":
+		return Engine{Name: name, Server: Redis(t), Lossy: true, url: func(address string) string { return "redis://" + address }}
+	case "postgres":
+		return Engine{Name: name, Server: Postgres(t), url: sqlURL("postgres")}
+	case "mysql":
+		return Engine{Name: name, Server: MariaDB(t), url: sqlURL("mysql")}
+	case "nats":
+		return Engine{Name: name, Server: NATS(t), Lossy: true, url: func(address string) string { return "nats://" + address }}
 	default:
 		t.Fatalf("engine %q is not known", name)
 		return Engine{}
+	}
+}
+
+func sqlURL(scheme string) func(address string) string {
+	user := url.UserPassword(SQLUser, SQLPassword)
+	return func(address string) string {
+		return scheme + "://" + user.String() + "@" + address + "/" + SQLDatabase + "?durable=true"
 	}
 }
 

@@ -71,9 +71,11 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Prefix == "" {
 		c.Prefix = DefaultPrefix
 	}
+	// The library would take http:// and unix: as well, and drop TLS for them.
+	if err := storeurl.CheckEndpoints(c.Endpoints); err != nil {
+		return c, fmt.Errorf("etcdstore: %w", err)
+	}
 	switch {
-	case len(c.Endpoints) == 0:
-		return c, errors.New("etcdstore: endpoints: must be at least one")
 	case len(c.Prefix) > maxPrefix:
 		return c, fmt.Errorf("etcdstore: prefix of %d bytes: must have at most %d", len(c.Prefix), maxPrefix)
 	case strings.HasSuffix(c.Prefix, "/"):

@@ -1,4 +1,4 @@
-// Package etcdstore keeps registers in etcd, version 3.4 or later. It promises
+// Package etcdstore keeps registers in etcd, version 3.4.21 or later. It promises
 // what package store asks for: an acknowledged swap was agreed upon by a
 // majority of the members, and no failure of a minority takes it away.
 //
@@ -11,6 +11,10 @@
 //     before it votes, unless it was started with --unsafe-no-fsync, which can't
 //     be seen from outside: then say loss=, the age of what a loss of power to a
 //     majority can take away.
+//   - Of 3.5 it is 3.5.5 or later: those before can lose what they acknowledged
+//     when a member is killed. Open refuses 3.5.0 to 3.5.2, and a lone member
+//     before 3.4.21 or of 3.5.0 to 3.5.4, where it may read the version and no
+//     loss is declared.
 //   - Nobody forces a new cluster from one member's data (--force-new-cluster,
 //     snapshot restore) while holders run; see below.
 //

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,9 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 
 	"snowfence.example/snowfence/store"
 )
@@ -31,6 +34,12 @@ const (
 	// tokenSize is the length of a token in bytes of entropy; it is written in
 	// hexadecimal.
 	tokenSize = 16
+
+	// transaction is the method by which swaps are sent.
+	transaction = "/etcdserverpb.KV/Txn"
+	// authenticate is the method by which a user asks for a token.
+	authenticate = "/etcdserverpb.Auth/Authenticate"
+
 	separator = "\n"
 	// beyond is the byte after the separator: no stored value lies between a
 	// token with the separator and the token with this.
@@ -40,16 +49,19 @@ const (
 // Store is a client of one cluster. It is safe for concurrent use. It connects
 // again by itself, and needs any one of its endpoints.
 type Store struct {
-	client  *clientv3.Client
-	config  Config
-	prefix  string          // with its slash
-	closing context.Context //nolint:containedctx // ends the calls under way when the store is closed
-	end     context.CancelCauseFunc
+	client *clientv3.Client
+	// anonymous asks for the user's tokens; without a user it is the client.
+	anonymous *clientv3.Client
+	config    Config
+	prefix    string          // with its slash
+	closing   context.Context //nolint:containedctx // ends the calls under way when the store is closed
+	end       context.CancelCauseFunc
 }
 
-// Open connects to the cluster that a config means and reads from it once; it
-// writes nothing. An error is returned that names the field if the config is
-// wrong, or that says why no endpoint could be used. ctx bounds the attempt, and
+// Open connects to the cluster that a config means, reads from it and judges its
+// version; it writes nothing. An error is returned that names the field if the
+// config is wrong, or that says why no endpoint could be used, or why the
+// cluster is not one to stand on. ctx bounds the attempt, and
 // nothing after it; without a deadline it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
@@ -62,14 +74,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
 	closing, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	client, err := clientv3.New(clientv3.Config{
+	// With a user the library asks for a token first, under its own context.
+	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	settings := clientv3.Config{
 		Context:   closing,
 		Endpoints: c.Endpoints,
-		Username:  c.User,
-		Password:  string(c.Password),
 		TLS:       c.TLS,
 		Logger:    zap.NewNop(), // or it writes to standard error
-		// With a user the client asks for a token here already.
+		// Bounds the first token.
 		DialTimeout: openLimit / 2,
 		DialOptions: []grpc.DialOption{
 			// A server is back within a second of its return, so it is looked for
@@ -81,17 +93,51 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			// And one that fell silent is found out: 10 seconds is the least that
 			// the library allows.
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
+			grpc.WithChainUnaryInterceptor(once),
 		},
-	})
+	}
+	client, anonymous, err := connect(settings, c.User, string(c.Password))
+	if !stop() {
+		if err == nil {
+			_, _ = client.Close(), anonymous.Close() // say no more than that their context has ended
+		}
+		err = ctx.Err()
+	}
 	if err != nil {
 		end(err)
 		return nil, fmt.Errorf("etcdstore: connect to %s: %w", strings.Join(c.Endpoints, ","), err)
 	}
-	s := &Store{client: client, config: c, prefix: c.Prefix + "/", closing: closing, end: end}
+	s := &Store{client: client, anonymous: anonymous, config: c, prefix: c.Prefix + "/", closing: closing, end: end}
 	if _, err := client.Get(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly()); err != nil {
 		return nil, errors.Join(fmt.Errorf("etcdstore: read from %s: %w", strings.Join(c.Endpoints, ","), s.failure(ctx, err)), s.Close())
 	}
+	if err := s.judge(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
+}
+
+// connect makes the client, and the one that asks for its tokens. They are two
+// because a server before 3.5 judges the token that comes with a request for a
+// new one: a client whose token has expired would never get another, and the
+// library asks again and again, each request within the last.
+func connect(c clientv3.Config, user, password string) (client, anonymous *clientv3.Client, err error) {
+	anonymous, err = clientv3.New(c)
+	if err != nil || user == "" || password == "" {
+		return anonymous, anonymous, err
+	}
+	c.Username, c.Password = user, password
+	c.DialOptions = append(slices.Clone(c.DialOptions), grpc.WithChainUnaryInterceptor(
+		func(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+			if method == authenticate {
+				return anonymous.ActiveConnection().Invoke(ctx, method, request, reply, options...)
+			}
+			return invoke(ctx, method, request, reply, c, options...)
+		}))
+	if client, err = clientv3.New(c); err != nil {
+		_ = anonymous.Close() // says no more than that it was closed
+	}
+	return client, anonymous, err
 }
 
 // Get implements [store.Store]. It is never stale: a read is confirmed by a
@@ -113,11 +159,12 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if len(response.Kvs) == 0 {
 		return store.Entry{}, store.ErrNotFound
 	}
-	return entry(key, response.Kvs[0].Value)
+	return entry(key, response.Kvs[0].Value, response.Kvs[0].Lease)
 }
 
 // Swap implements [store.Store]. It is one transaction that compares the token.
-// The client library repeats a transaction only if it was sent to no server.
+// It is repeated only if it was sent to no server, or if a server refused it
+// for its credentials before it looked at the register; see once.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	if err := store.ValidateKey(key); err != nil {
 		return "", err
@@ -171,7 +218,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 				return
 			}
 			for _, kv := range response.Kvs {
-				e, err := entry(strings.TrimPrefix(string(kv.Key), s.prefix), kv.Value)
+				e, err := entry(strings.TrimPrefix(string(kv.Key), s.prefix), kv.Value, kv.Lease)
 				if !yield(e, err) || err != nil {
 					return
 				}
@@ -211,11 +258,19 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.end(store.ErrClosed)
-	if err := s.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("etcdstore: close: %w", err)
+	for _, client := range []*clientv3.Client{s.client, s.anonymous} {
+		if err := client.Close(); err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("etcdstore: close: %w", err)
+		}
 	}
 	return nil
 }
+
+// String returns the store's config for people, without its password.
+func (s *Store) String() string { return s.config.String() }
+
+// GoString is String, so that %#v shows no password either.
+func (s *Store) GoString() string { return s.config.String() }
 
 // begin returns a context for one call, which ends with the store as well.
 func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
@@ -243,6 +298,23 @@ func (s *Store) failure(ctx context.Context, err error) error {
 	return err
 }
 
+// once keeps the client library from sending a transaction again. That library
+// takes the statuses Canceled and DeadlineExceeded for the end of one attempt
+// while the call's context lasts, and repeats every request then. But they say
+// nothing of the outcome: a proposal that was not answered in time has the one,
+// and a stream that a relay gave up has the other. As Unknown the library leaves
+// them alone. What it still repeats is a request that reached no server, and one
+// that was refused because its token or the rights of its user are out of date:
+// a server checks both before it compares anything.
+func once(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	err := invoke(ctx, method, request, reply, c, options...)
+	if code := status.Code(err); method == transaction && ctx.Err() == nil &&
+		(code == codes.Canceled || code == codes.DeadlineExceeded) {
+		return status.Errorf(codes.Unknown, "the server ended the transaction with %v: %s", code, status.Convert(err).Message())
+	}
+	return err
+}
+
 func (s *Store) closed() bool { return s.closing.Err() != nil }
 
 func (s *Store) token() (string, error) {
@@ -259,10 +331,10 @@ func isToken(text string) bool {
 }
 
 // entry reads a stored value. What this package would not have written is
-// damaged.
-func entry(key string, stored []byte) (store.Entry, error) {
+// damaged, and so is a key that vanishes with its lease.
+func entry(key string, stored []byte, lease int64) (store.Entry, error) {
 	token, value, ok := strings.Cut(string(stored), separator)
-	if !ok || !isToken(token) || store.ValidateKey(key) != nil || store.ValidateValue([]byte(value)) != nil {
+	if !ok || lease != 0 || !isToken(token) || store.ValidateKey(key) != nil || store.ValidateValue([]byte(value)) != nil {
 		return store.Entry{}, fmt.Errorf("etcdstore: key %.250q: %w", key, store.ErrDamaged)
 	}
 	return store.Entry{Key: key, Value: []byte(value), Version: store.Version(token)}, nil

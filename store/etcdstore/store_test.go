@@ -290,24 +290,7 @@ func TestListReadsPageByPage(t *testing.T) {
 
 func TestRightsOnThePrefixAreEnough(t *testing.T) {
 	server := testkit.Etcd(t)
-	raw := rawClient(t, server)
-	end := clientv3.GetPrefixRangeEnd("snowfence/")
-	for _, step := range []func() error{
-		func() error { _, err := raw.UserAdd(t.Context(), "root", "root-hush"); return err },
-		func() error { _, err := raw.UserGrantRole(t.Context(), "root", "root"); return err },
-		func() error { _, err := raw.RoleAdd(t.Context(), "ids"); return err },
-		func() error {
-			_, err := raw.RoleGrantPermission(t.Context(), "ids", "snowfence/", end, clientv3.PermissionType(clientv3.PermReadWrite))
-			return err
-		},
-		func() error { _, err := raw.UserAdd(t.Context(), "ids", "ids-hush"); return err },
-		func() error { _, err := raw.UserGrantRole(t.Context(), "ids", "ids"); return err },
-		func() error { _, err := raw.AuthEnable(t.Context()); return err },
-	} {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	requireUser(t, server)
 	config := etcdstore.Config{Endpoints: []string{server.Addr()}, User: "ids", Password: "ids-hush"}
 	s := open(t, config)
 	if _, err := s.Swap(t.Context(), "key", "", nil); err != nil {
@@ -363,4 +346,27 @@ func puts(t *testing.T, server *testkit.Server, key string) int64 {
 		t.Fatalf("%v, %v", response, err)
 	}
 	return response.Kvs[0].Version
+}
+
+// requireUser lets in nobody but root and the user ids, who may use the prefix.
+func requireUser(t *testing.T, server *testkit.Server) {
+	t.Helper()
+	raw := rawClient(t, server)
+	end := clientv3.GetPrefixRangeEnd("snowfence/")
+	for _, step := range []func() error{
+		func() error { _, err := raw.UserAdd(t.Context(), "root", "root-hush"); return err },
+		func() error { _, err := raw.UserGrantRole(t.Context(), "root", "root"); return err },
+		func() error { _, err := raw.RoleAdd(t.Context(), "ids"); return err },
+		func() error {
+			_, err := raw.RoleGrantPermission(t.Context(), "ids", "snowfence/", end, clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		},
+		func() error { _, err := raw.UserAdd(t.Context(), "ids", "ids-hush"); return err },
+		func() error { _, err := raw.UserGrantRole(t.Context(), "ids", "ids"); return err },
+		func() error { _, err := raw.AuthEnable(t.Context()); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 )
 
 // maxFile is the size up to which a password, certificate or key is read.
@@ -66,20 +65,6 @@ func loadTLS(ca, cert, key string) (*tls.Config, error) {
 	}
 	config.Certificates = []tls.Certificate{pair}
 	return config, nil
-}
-
-// ReadPassword returns the first line of a file, without its end.
-func ReadPassword(path string) (Secret, error) {
-	content, err := readFile(path)
-	if err != nil {
-		return "", err
-	}
-	line, _, _ := strings.Cut(string(content), "\n")
-	line = strings.TrimSuffix(line, "\r")
-	if line == "" {
-		return "", fmt.Errorf("%s: its first line is empty", path)
-	}
-	return Secret(line), nil
 }
 
 // readFile reads a regular file, and none that never ends.

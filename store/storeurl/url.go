@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -19,45 +18,24 @@ type URL struct {
 	// Scheme is in lower case.
 	Scheme string
 
-	// Hosts are host:port each, at least one.
-	Hosts []string
-
 	// Path is what stands between the first slash after the hosts and the query,
 	// unescaped.
 	Path string
 
-	// User and Password are unescaped, and empty where there are none. The
-	// password is taken from password-file by [URL.Credentials].
+	// User and Password stood in front of the hosts: unescaped, and empty where
+	// there are none. See [URL.Login] for those of the query.
 	User     string
 	Password Secret
 
+	hosts []string // at least one; see Endpoints
 	query map[string]string
 	known map[string]bool // keys that were asked for
 	err   error
 }
 
-// Secret is a text that package fmt and package slog do not show.
-type Secret string
-
-const hidden = "xxxxx"
-
-// String hides the text.
-func (s Secret) String() string {
-	if s == "" {
-		return ""
-	}
-	return hidden
-}
-
-// GoString hides the text from %#v.
-func (s Secret) GoString() string { return strconv.Quote(s.String()) }
-
-// MarshalText hides the text from encoders, package slog's among them.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// Parse takes a URL apart whose scheme must be one of those given. A host
-// without a port gets the default one. The error names the part that is wrong.
-func Parse(raw, defaultPort string, schemes ...string) (*URL, error) {
+// Parse takes a URL apart whose scheme must be one of those given. The error
+// names the part that is wrong.
+func Parse(raw string, schemes ...string) (*URL, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	scheme = strings.ToLower(scheme)
 	if !ok || !slices.Contains(schemes, scheme) {
@@ -77,7 +55,7 @@ func Parse(raw, defaultPort string, schemes ...string) (*URL, error) {
 		return nil, errors.New("must not have a fragment")
 	}
 	path, query, _ := strings.Cut(rest, "?")
-	if err := u.takeAuthority(authority, defaultPort); err != nil {
+	if err := u.takeAuthority(authority); err != nil {
 		return nil, err
 	}
 	var err error
@@ -88,7 +66,7 @@ func Parse(raw, defaultPort string, schemes ...string) (*URL, error) {
 }
 
 // takeAuthority takes the credentials and the hosts.
-func (u *URL) takeAuthority(authority, defaultPort string) error {
+func (u *URL) takeAuthority(authority string) error {
 	hosts := authority
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		hosts = authority[at+1:]
@@ -100,16 +78,7 @@ func (u *URL) takeAuthority(authority, defaultPort string) error {
 		}
 		u.User, u.Password = user, Secret(password)
 	}
-	number := 0
-	for host := range strings.SplitSeq(hosts, ",") {
-		number++
-		endpoint, ok := withPort(host, defaultPort)
-		if !ok {
-			// It is not shown: a password that lacks its @ looks like a port.
-			return fmt.Errorf("host number %d: must be host or host:port, with a port from 1 to 65535", number)
-		}
-		u.Hosts = append(u.Hosts, endpoint)
-	}
+	u.hosts = strings.Split(hosts, ",")
 	return nil
 }
 
@@ -125,6 +94,20 @@ func (u *URL) takeQuery(raw string) error {
 		u.query[key] = query.Get(key)
 	}
 	return nil
+}
+
+// Endpoints returns the hosts as host:port, at least one. A host without a port
+// gets the default one, which may depend on the scheme and on keys.
+func (u *URL) Endpoints(defaultPort string) []string {
+	endpoints := make([]string, len(u.hosts))
+	for i, host := range u.hosts {
+		endpoints[i] = withPort(host, defaultPort)
+		if !isEndpoint(endpoints[i]) {
+			// It is not shown: a password that lacks its @ looks like a port.
+			u.fail(fmt.Errorf("host number %d: must be host or host:port, with a port from 1 to 65535", i+1))
+		}
+	}
+	return endpoints
 }
 
 // Text returns the value of a key, or "".
@@ -175,26 +158,29 @@ func (u *URL) Duration(key string) time.Duration {
 	return d
 }
 
-// Credentials returns the user and the password of the URL, each from in front
-// of the hosts or from the keys user and password-file. The file is read now;
-// who wants to read it again asks for its name by [URL.Text].
-func (u *URL) Credentials() (user string, password Secret) {
-	user, password = u.User, u.Password
-	if name := u.Text("user"); name != "" {
-		if user != "" {
-			u.fail(errors.New("user: is given in front of the hosts already"))
-		}
-		user = name
+// Login returns the user, and the password or the file that holds it, each from
+// in front of the hosts or from the keys user and password-file. The file is
+// not read: [Password] does that, at each connection if need be.
+func (u *URL) Login() (user string, password Secret, file string) {
+	user, file = u.Text("user"), u.Text("password-file")
+	switch {
+	case user != "" && u.User != "":
+		u.fail(errors.New("user: is given in front of the hosts already"))
+	case file != "" && u.Password != "":
+		u.fail(errors.New("password-file: must not be given with a password"))
 	}
-	if path := u.Text("password-file"); path != "" {
-		if password != "" {
-			u.fail(errors.New("password-file: must not be given with a password"))
-			return user, password
-		}
-		var err error
-		if password, err = ReadPassword(path); err != nil {
-			u.fail(fmt.Errorf("password-file: %w", err))
-		}
+	if user == "" {
+		user = u.User
+	}
+	return user, u.Password, file
+}
+
+// Credentials is Login of an engine that reads the file once: now.
+func (u *URL) Credentials() (user string, password Secret) {
+	user, password, file := u.Login()
+	password, err := Password(password, file)
+	if err != nil {
+		u.fail(fmt.Errorf("password-file: %w", err))
 	}
 	return user, password
 }
@@ -222,21 +208,4 @@ func (u *URL) fail(err error) {
 	if u.err == nil {
 		u.err = err
 	}
-}
-
-// withPort adds the port to a host that has none, and reports whether it is one.
-func withPort(host, defaultPort string) (string, bool) {
-	if bare, ok := strings.CutPrefix(host, "["); ok {
-		if bare, ok := strings.CutSuffix(bare, "]"); ok {
-			host = net.JoinHostPort(bare, defaultPort)
-		}
-	} else if !strings.Contains(host, ":") {
-		host = net.JoinHostPort(host, defaultPort)
-	}
-	name, port, err := net.SplitHostPort(host)
-	if err != nil || name == "" {
-		return "", false
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	return host, err == nil && n > 0
 }

@@ -19,7 +19,7 @@ import (
 
 func parse(t *testing.T, raw string) *URL {
 	t.Helper()
-	u, err := Parse(raw, "7", "a", "as")
+	u, err := Parse(raw, "a", "as")
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}
@@ -32,12 +32,12 @@ func TestURLIsTakenApart(t *testing.T) {
 		"A://h:1/p":                  "a [h:1] p",
 		"as://h:1,g,[::1],[::1]:9/":  "as [h:1 g:7 [::1]:7 [::1]:9] ",
 		"a://me@h/p/q":               "a me [h:7] p/q",
-		"a://me:pw@h/p?x=1":          "a me:pw [h:7] p",
+		"a://me:pw@h/p":              "a me:pw [h:7] p",
 		"a://m%40e:p%2Fw%3A%40@h?y=": "",
 		"a://m%40e:p%2Fw%3A%40@h":    "a m@e:p/w:@ [h:7] ",
 		"a://h/%2Fp%20q":             "a [h:7] /p q",
 	} {
-		u, err := Parse(raw, "7", "a", "as")
+		u, err := Parse(raw, "a", "as")
 		if err != nil {
 			if want != "" {
 				t.Errorf("%s: %v", raw, err)
@@ -52,8 +52,9 @@ func TestURLIsTakenApart(t *testing.T) {
 			}
 			got += " "
 		}
-		if got += fmt.Sprint(u.Hosts) + " " + u.Path; got != want {
-			t.Errorf("%s: %s, want %s", raw, got, want)
+		got += fmt.Sprint(u.Endpoints("7")) + " " + u.Path
+		if err := u.Done(); got != want || err != nil {
+			t.Errorf("%s: %s (%v), want %s", raw, got, err, want)
 		}
 	}
 }
@@ -68,6 +69,10 @@ func TestBadURLIsRefusedWithItsPart(t *testing.T) {
 		"a://h:0":          "host number 1",
 		"a://h:65536":      "host number 1",
 		"a://me:hush":      "host number 1",
+		"a://h,a h":        "host number 2",
+		"a://[::1":         "host number 1",
+		"a://::1":          "host number 1",
+		"a://[::1%25x]":    "host number 1",
 		"a://me:hu/sh@h":   "must be written as %XX",
 		"a://me:hu%zzsh@h": "user or password",
 		"a://h/%zz":        "path",
@@ -76,7 +81,11 @@ func TestBadURLIsRefusedWithItsPart(t *testing.T) {
 		"a://h?x=":         `"x": must be given once`,
 		"a://h#f":          "fragment",
 	} {
-		_, err := Parse(raw, "7", "a", "as")
+		u, err := Parse(raw, "a", "as")
+		if err == nil {
+			u.Endpoints("7")
+			err = u.Done()
+		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", raw, err, want)
 		} else if strings.Contains(err.Error(), "sh") && strings.Contains(raw, "hu") {
@@ -125,6 +134,9 @@ func TestPasswordComesFromOnePlaceAndIsNotShown(t *testing.T) {
 	user, password := u.Credentials()
 	if err := u.Done(); err != nil || user != "me" || password != "hush hush" {
 		t.Errorf("%s, %q, %v", user, string(password), err)
+	}
+	if user, password, file := parse(t, "a://me@h?password-file=/nowhere").Login(); user != "me" || password != "" || file != "/nowhere" {
+		t.Errorf("%s, %q, %s", user, string(password), file)
 	}
 	encoded, err := json.Marshal(struct{ P Secret }{password})
 	if err != nil {
@@ -181,21 +193,69 @@ func TestTLSIsWhatTheURLAsksFor(t *testing.T) {
 	}
 }
 
+func TestPasswordFileIsReadEachTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "password")
+	if _, err := Password("", path); err == nil {
+		t.Error("a file that is missing is no error")
+	}
+	for content, want := range map[string]Secret{"one\n": "one", " t w o\r\nmore\n": " t w o", "three": "three"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Password("", path); got != want || err != nil {
+			t.Errorf("%q holds password %q (%v), want %q", content, string(got), err, string(want))
+		}
+	}
+	if got, err := Password("given", ""); got != "given" || err != nil {
+		t.Errorf("without a file: %q (%v)", string(got), err)
+	}
+}
+
+func TestEndpointsOfAConfigAreChecked(t *testing.T) {
+	for endpoints, want := range map[string]string{
+		"h:1":              "",
+		"h:1 [::1]:65535":  "",
+		"":                 "at least one",
+		"h":                "number 1",
+		":1":               "number 1",
+		"h:1 h:0":          "number 2",
+		"h:65536":          "number 1",
+		"h:+1":             "number 1",
+		"me:hush@h:1":      "number 1",
+		"me@h:1":           "number 1",
+		"a://me:hush@h":    "number 1",
+		"a,h:1":            "number 1",
+		"h/x:1":            "number 1",
+		"h\u00a0h:1":       "number 1",
+		"h:1 h:1 h\x00h:1": "number 3",
+	} {
+		err := CheckEndpoints(strings.FieldsFunc(endpoints, func(r rune) bool { return r == ' ' }))
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%q: %v", endpoints, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush")):
+			t.Errorf("%q: %v, want %q", endpoints, err, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"a://h", "a://me:pw@h:1,[::1]/p?x=1", "as://%41:%42@h?tls=true&loss=1s", "a://h?x=1#f"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		u, err := Parse(raw, "7", "a", "as")
+		u, err := Parse(raw, "a", "as")
 		if err != nil {
 			return
 		}
-		if len(u.Hosts) == 0 {
-			t.Errorf("%q: no host", raw)
-		}
-		u.Credentials()
+		endpoints := u.Endpoints("7")
+		u.Login()
 		u.Duration("loss")
-		if err := u.Done(); err != nil && len(u.Password) > 8 && strings.Contains(err.Error(), string(u.Password)) &&
+		err = u.Done()
+		if err == nil && CheckEndpoints(endpoints) != nil {
+			t.Errorf("%q: endpoints %q: %v", raw, endpoints, CheckEndpoints(endpoints))
+		}
+		if err != nil && len(u.Password) > 8 && strings.Contains(err.Error(), string(u.Password)) &&
 			!strings.Contains(strings.Replace(raw, string(u.Password), "", 1), string(u.Password)) {
 			t.Errorf("%q: the error shows the password: %v", raw, err)
 		}

@@ -1,0 +1,104 @@
+package testkit
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// What every SQL server here knows: a database, and who may do anything in it
+// by which password.
+const (
+	SQLDatabase = "snowfence"
+	SQLUser     = "snowfence"
+	SQLPassword = "fence/of@snow"
+)
+
+// postgresPlaces is where Debian puts what is not meant for everyone's PATH.
+const postgresPlaces = "/usr/lib/postgresql/*/bin"
+
+// Postgres starts a PostgreSQL server that syncs every commit, asks for
+// passwords, and offers TLS if its folder holds server.crt and server.key when
+// it starts. SQLUser is its superuser. Settings, as name=value, are added to
+// its command line.
+func Postgres(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	return StartServer(t, Program{
+		Name: "postgres", Package: "postgresql", Places: []string{postgresPlaces}, User: "postgres",
+		Prepare: func(s *Server) error {
+			secret := filepath.Join(s.Dir, "password")
+			if err := os.WriteFile(secret, []byte(SQLPassword+"\n"), 0o644); err != nil {
+				return err
+			}
+			data := filepath.Join(s.Dir, "data")
+			if _, err := s.Run(context.Background(), "initdb", "--pgdata", data, "--username", SQLUser, "--pwfile", secret,
+				"--auth-host", "scram-sha-256", "--auth-local", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync"); err != nil {
+				return err
+			}
+			// A server of one user can make the database while nobody else is there.
+			return postgresAlone(s, data, "CREATE DATABASE "+SQLDatabase)
+		},
+		Arguments: func(s *Server) []string {
+			arguments := []string{
+				"-D", filepath.Join(s.Dir, "data"), "-p", strconv.Itoa(s.Ports[0]),
+				"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + s.Dir,
+				"-c", "shared_buffers=16MB", "-c", "max_connections=60", "-c", "fsync=on",
+			}
+			if _, err := os.Stat(filepath.Join(s.Dir, "server.crt")); err == nil {
+				arguments = append(arguments, "-c", "ssl=on",
+					"-c", "ssl_cert_file="+filepath.Join(s.Dir, "server.crt"), "-c", "ssl_key_file="+filepath.Join(s.Dir, "server.key"))
+			}
+			for _, setting := range settings {
+				arguments = append(arguments, "-c", setting)
+			}
+			return arguments
+		},
+		// SIGTERM would wait for clients to go by themselves.
+		Ending: syscall.SIGINT,
+		Ready: func(ctx context.Context, s *Server) error {
+			_, err := s.Run(ctx, "pg_isready", "--host", "127.0.0.1", "--port", strconv.Itoa(s.Ports[0]))
+			return err
+		},
+	})
+}
+
+// PgBouncer starts a pooler in front of a PostgreSQL server, in transaction
+// mode: a connection to the server is lent for one transaction.
+func PgBouncer(t testing.TB, behind *Server) *Server {
+	t.Helper()
+	return StartServer(t, Program{
+		Name: "pgbouncer", Package: "pgbouncer", Places: []string{"/usr/sbin"}, User: "postgres",
+		Prepare: func(s *Server) error {
+			config := "[databases]\n* = host=127.0.0.1 port=" + strconv.Itoa(behind.Ports[0]) + "\n" +
+				"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " + strconv.Itoa(s.Ports[0]) + "\nunix_socket_dir =\n" +
+				"auth_type = scram-sha-256\nauth_file = " + filepath.Join(s.Dir, "users") + "\n" +
+				"pool_mode = transaction\ndefault_pool_size = 3\n"
+			users := `"` + SQLUser + `" "` + SQLPassword + "\"\n"
+			if err := os.WriteFile(filepath.Join(s.Dir, "users"), []byte(users), 0o644); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(s.Dir, "pgbouncer.ini"), []byte(config), 0o644)
+		},
+		Arguments: func(s *Server) []string { return []string{filepath.Join(s.Dir, "pgbouncer.ini")} },
+		Ending:    syscall.SIGINT,
+		Ready:     Accepts,
+	})
+}
+
+// postgresAlone runs a statement in a server that nobody can connect to.
+func postgresAlone(s *Server, data, statement string) error {
+	// It reads statements from its standard input, which Run leaves empty.
+	script := filepath.Join(s.Dir, "alone.sql")
+	if err := os.WriteFile(script, []byte(statement+"\n"), 0o644); err != nil {
+		return err
+	}
+	path, err := find("postgres", s.program.Places)
+	if err != nil {
+		return err
+	}
+	_, err = s.Run(context.Background(), "sh", "-c", `exec "$1" --single -D "$2" postgres <"$3"`, "sh", path, data, script)
+	return err
+}

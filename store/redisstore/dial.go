@@ -1,0 +1,141 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"snowfence.example/snowfence/store/storeurl"
+)
+
+const (
+	// callLimit bounds a call whose context sets no earlier end, and with it how
+	// long a reply is waited for that nobody wants any more.
+	callLimit = 5 * time.Second
+
+	// dialLimit bounds one attempt to connect.
+	dialLimit = 3 * time.Second
+
+	// connectionLife is how long a connection is used before another one takes
+	// its place, and so how long a change of the server's settings, or its
+	// turning into a replica, can go unnoticed.
+	connectionLife = time.Minute
+
+	// connections is how many a client of one server has at most.
+	connections = 16
+)
+
+// dial makes the clients: one for each server, or one that asks the Sentinels.
+// None of them connects before it is used.
+func (c Config) dial() []*redis.Client {
+	if c.Sentinel != "" {
+		return []*redis.Client{redis.NewFailoverClient(c.failoverOptions())}
+	}
+	clients := make([]*redis.Client, len(c.Endpoints))
+	for i, endpoint := range c.Endpoints {
+		clients[i] = redis.NewClient(c.options(endpoint))
+	}
+	return clients
+}
+
+// options are those of a client of one server. What is not mentioned is either
+// a default that does no harm or not used with protocol 2.
+func (c Config) options(endpoint string) *redis.Options {
+	return &redis.Options{
+		Addr:                       endpoint,
+		Dialer:                     c.connect,
+		OnConnect:                  c.inspector(endpoint),
+		CredentialsProviderContext: c.credentials,
+		DB:                         c.Database,
+
+		// A repeated swap meets its own first effect. Zero would mean three.
+		MaxRetries: -1,
+
+		// Nothing is sent to set a connection up but HELLO, with AUTH in it, and
+		// SELECT: neither names, nor subscriptions to pushed messages.
+		Protocol:                 2,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+
+		DialTimeout:           dialLimit,
+		DialerRetries:         1,
+		ReadTimeout:           2 * callLimit, // the context's deadline comes first
+		WriteTimeout:          2 * callLimit,
+		PoolTimeout:           2 * callLimit,
+		ContextTimeoutEnabled: true,
+		PoolSize:              connections,
+		ConnMaxLifetime:       connectionLife,
+	}
+}
+
+// failoverOptions are options for a primary that the Sentinels name.
+func (c Config) failoverOptions() *redis.FailoverOptions {
+	o := c.options("that Sentinel names " + c.Sentinel)
+	// What can't be read is refused by Open; a Sentinel says NOAUTH until then.
+	sentinelPassword, _ := storeurl.Password("", c.SentinelPasswordFile)
+	return &redis.FailoverOptions{
+		MasterName: c.Sentinel, SentinelAddrs: c.Endpoints,
+		SentinelUsername: c.SentinelUser, SentinelPassword: string(sentinelPassword),
+		Dialer: o.Dialer, OnConnect: o.OnConnect, CredentialsProviderContext: o.CredentialsProviderContext,
+		DB: o.DB, MaxRetries: o.MaxRetries, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity,
+		DialTimeout: o.DialTimeout, DialerRetries: o.DialerRetries,
+		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, PoolTimeout: o.PoolTimeout,
+		ContextTimeoutEnabled: o.ContextTimeoutEnabled, PoolSize: o.PoolSize, ConnMaxLifetime: o.ConnMaxLifetime,
+	}
+}
+
+// credentials are asked for at every new connection.
+func (c Config) credentials(context.Context) (user, password string, err error) {
+	secret, err := storeurl.Password(c.Password, c.PasswordFile)
+	if err != nil {
+		return "", "", &unreached{text: fmt.Sprintf("read password-file: %v", err)}
+	}
+	return c.User, string(secret), nil
+}
+
+// connect makes a connection. What fails is returned as a connection that fails
+// at its first use: the client library counts failed dials, and after some of
+// them it does not dial at all for up to a second, when the server may be back.
+func (c Config) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	connection, err := c.reach(ctx, network, address)
+	if err != nil {
+		return broken{&unreached{text: err.Error()}}, nil //nolint:nilerr // the connection tells it
+	}
+	return connection, nil
+}
+
+// reach makes a connection, with TLS if it is asked for.
+func (c Config) reach(ctx context.Context, network, address string) (net.Conn, error) {
+	if c.TLS == nil {
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	connection, err := (&tls.Dialer{Config: c.TLS}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("TLS with %s: %w", address, err)
+	}
+	return connection, nil
+}
+
+// unreached is the error of a server that could not be connected to: nothing
+// was sent. It unwraps to nothing, because the client library returns what its
+// errors wrap in their place.
+type unreached struct{ text string }
+
+func (e *unreached) Error() string { return e.text }
+
+// broken is a connection that was never made.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error)         { return 0, b.err }
+func (b broken) Write([]byte) (int, error)        { return 0, b.err }
+func (b broken) Close() error                     { return nil }
+func (b broken) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (b broken) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (b broken) SetDeadline(time.Time) error      { return b.err }
+func (b broken) SetReadDeadline(time.Time) error  { return b.err }
+func (b broken) SetWriteDeadline(time.Time) error { return b.err }

@@ -1,0 +1,123 @@
+// Package redisstore keeps registers in Redis. It promises what package store
+// asks for, on one primary with or without replicas; it is lossy, because
+// replicas are asynchronous, unless its operator asserts otherwise.
+//
+//	config, err := redisstore.ParseURL("redis://snowfence@redis.internal:6379/0?password-file=/run/secrets/redis&loss=10s")
+//	s, err := redisstore.Open(ctx, config)
+//
+// # What must be true of the server
+//
+// It is Redis or Valkey, 6.2 or later.
+//
+// No register may be dropped, and no acknowledged swap lost that is older than
+// the declared loss. Every new connection asks the server for its settings
+// before anything else, and a connection is replaced after a minute, so that a
+// server is judged again after a failover and after a change of its settings.
+// Refused with a [*ServerError] are
+//
+//   - a replica: its primary decides. And a server that has just started and
+//     still loads what it has on its disk.
+//   - cluster mode. A swap writes a register and the index together, which a
+//     cluster can only do within one slot, so nothing would be gained.
+//   - maxmemory with a maxmemory-policy other than noeviction. With noeviction
+//     a full server refuses swaps, and loses nothing. Where the policy can be
+//     read neither from INFO nor by CONFIG GET, the operator must assert
+//     noeviction=true.
+//   - appendonly no: a restart would forget every register, or all that came
+//     after the last snapshot. An operator whose replicas always take a lost
+//     primary's place, so that it never comes back with what it has on its own
+//     disk, may assert replicated=true.
+//   - appendfsync no, or no-appendfsync-on-rewrite yes, where they can be read:
+//     the system's cache may hold half a minute. And appendfsync everysec with a
+//     loss below two seconds. replicated=true covers these, too.
+//
+// # Loss
+//
+// A failover to a replica loses the writes that had not reached it. Loss is the
+// greatest age of such a write, and 10 s unless said otherwise. What keeps that
+// true is the operator's: on the primary, min-replicas-to-write 1 and
+// min-replicas-max-lag well below the loss; where a failover is decided by hand
+// or by Sentinel, no promotion of a replica that lags further. A primary that
+// was replaced and still acknowledges to clients that reach it alone is
+// outside this: min-replicas-to-write bounds it, nothing in this package does.
+// Package fence uses a bound only when it is older than the loss, and asks for
+// a window of more than three losses.
+//
+// durable=true asserts that acknowledged swaps are never lost: appendonly yes,
+// appendfsync always, no-appendfsync-on-rewrite no, a disk that keeps what it
+// has synced, and no failover to a replica, ever. A server that shows other
+// settings is refused, and so is durable=true together with Sentinel. Redis
+// answers a write, and a read of it, only after the sync, so that what is read
+// is as durable as what was acknowledged.
+//
+// # What it creates
+//
+// A string for each register, "<prefix>register:<key>", of the form
+// "1 <version> <value>", and one sorted set, "<prefix>index:", of all keys with
+// score 0, because List must not scan other people's keys. The script swap.lua
+// writes both in one step. Nothing is created by Open. Nothing expires, and
+// nothing is deleted: a register that the index knows and that is gone is
+// [store.ErrDamaged]. Two prefixes and two databases do not see each other.
+//
+// A version is 128 random bits, written with every swap. So it does not repeat
+// after a failover or a restored backup either.
+//
+// A register with a value of 500 bytes costs 870 bytes of memory (measured with
+// Redis 7.0, 64 bits, a million of them): 0.9 GB for a million. The index is 126
+// bytes of it.
+//
+// # Rights
+//
+// All that the user needs, for the default prefix:
+//
+//	ACL SETUSER snowfence on >password resetchannels ~snowfence:* -@all
+//	    +get +mget +set +zadd +zscore +zrange +evalsha +eval +time
+//	    +select +info +config|get
+//
+// +select is needed for databases other than 0. Without +config|get, as on
+// managed servers, the settings that INFO does not show are the operator's to
+// ensure. HELLO and AUTH need no right. SCRIPT LOAD is not used.
+//
+// # Endpoints
+//
+// Several endpoints are the servers of which one is the primary: they are tried
+// in turn until one answers that is. Two primaries in one list are two stores,
+// and must never be. With sentinel=<name> the endpoints are Sentinels, which
+// are asked for the primary of that name. Swaps are never repeated: a request
+// goes to another endpoint only if it was not sent to the first.
+//
+// With Sentinels the client library writes a line to standard error when the
+// primary changes. A program that minds sets that library's logger, which is
+// the whole program's.
+//
+// # Backup and restore
+//
+// Copy the append-only folder and the dump of a stopped server, or take BGSAVE's
+// dump. A restored backup takes back acknowledged swaps, whatever was asserted:
+// ids repeat unless every holder is stopped first and not started again before
+// the last window from before has passed, by every clock. Guards from before a
+// restore match nothing after it.
+//
+// # The URL
+//
+//	redis://[user[:password]@]host[:port][,host[:port]…][/database][?key=value&…]
+//	rediss://…   the same over TLS
+//
+//	prefix=snowfence:       begins every key of ours
+//	user=name               instead of the one in front of the hosts
+//	password-file=path      instead of the one in front of the hosts; read at
+//	                        every new connection, so that it may change
+//	tls=true                TLS with the scheme redis, too
+//	ca=path                 PEM certificates to trust, instead of the system's
+//	cert=path, key=path     PEM certificate and key of this client
+//	loss=10s                how old a write may be that a failover loses
+//	durable=true            asserts that none is lost; excludes loss
+//	noeviction=true         asserts what could not be read
+//	replicated=true         asserts that no primary comes back from its own disk
+//	sentinel=name           the endpoints are Sentinels (port 26379)
+//	sentinel-user=name, sentinel-password-file=path
+//	                        what the Sentinels ask for, if they do
+//
+// The default port is 6379, the default database 0. In names and passwords,
+// bytes other than letters, digits and -._~ are written as %XX.
+package redisstore

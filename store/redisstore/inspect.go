@@ -1,0 +1,158 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// everysecLoss is what a crash can lose with appendfsync everysec: the sync of
+// each second may be put off by another while the disk is busy (Redis,
+// "Redis persistence": up to two seconds).
+const everysecLoss = 2 * time.Second
+
+// A ServerError is returned for a server that this store can't stand on. None of
+// its registers was read or written.
+type ServerError struct {
+	// Server is its address.
+	Server string
+	// Setting and Value are what was found. An empty value was not shown.
+	Setting, Value string
+	// Reason says what it must be.
+	Reason string
+}
+
+// Error names the server, the setting, its value and what it must be. There is
+// no Unwrap, and must be none: the client library returns what the errors of
+// inspect wrap in their place.
+func (e *ServerError) Error() string {
+	value := fmt.Sprintf("is %q", e.Value)
+	if e.Value == "" {
+		value = "can't be read"
+	}
+	return fmt.Sprintf("redisstore: server %s: %s %s: %s", e.Server, e.Setting, value, e.Reason)
+}
+
+// settings are what a server says of itself, by name. CONFIG's names and those
+// of INFO differ, so that both fit in.
+type settings map[string]string
+
+// inspector returns what judges a server by a connection that is new, before
+// anything else is sent on it.
+func (c Config) inspector(server string) func(context.Context, *redis.Conn) error {
+	return func(ctx context.Context, connection *redis.Conn) error {
+		found, err := c.ask(ctx, server, connection)
+		if err != nil {
+			return err
+		}
+		if c.Sentinel != "" && found["redis_mode"] == "sentinel" {
+			return nil // it is asked for the primary, and no more
+		}
+		return c.judge(server, found)
+	}
+}
+
+// ask reads a server's settings, as far as the user may.
+func (c Config) ask(ctx context.Context, server string, connection *redis.Conn) (settings, error) {
+	var info *redis.StringCmd
+	var config *redis.MapStringStringCmd
+	_, err := connection.Pipelined(ctx, func(p redis.Pipeliner) error {
+		info = p.Info(ctx)
+		config = p.ConfigGet(ctx, "*append*")
+		return nil
+	})
+	if refused(info.Err()) {
+		return nil, &ServerError{Server: server, Setting: "INFO", Reason: "the user must have the right to run it: " + info.Err().Error()}
+	}
+	if err != nil && !refused(err) {
+		return nil, err
+	}
+	found := parseInfo(info.Val())
+	maps.Copy(found, config.Val())
+	// Valkey has a name of its own for it.
+	found["redis_mode"] = cmp.Or(found["redis_mode"], found["server_mode"])
+	if found["maxmemory_policy"] == "" {
+		memory, err := connection.ConfigGet(ctx, "maxmemory*").Result()
+		if err != nil && !refused(err) {
+			return nil, err
+		}
+		found["maxmemory"], found["maxmemory_policy"] = memory["maxmemory"], memory["maxmemory-policy"]
+	}
+	return found, nil
+}
+
+// judge returns a *ServerError if the settings break what the package's comment
+// asks for.
+func (c Config) judge(server string, found settings) error {
+	refuse := func(setting, reason string) error {
+		return &ServerError{Server: server, Setting: setting, Value: found[setting], Reason: reason}
+	}
+	if found["redis_mode"] != "standalone" {
+		return refuse("redis_mode", "must be standalone: a cluster is not supported, and a Sentinel needs sentinel=<name>")
+	}
+	if found["role"] != "master" {
+		return refuse("role", "must be master: a replica does not decide")
+	}
+	if found["loading"] == "1" {
+		return refuse("loading", "must be 0: it is still reading what it has on its disk")
+	}
+	switch policy := found["maxmemory_policy"]; {
+	case policy == "noeviction", found["maxmemory"] == "0":
+	case policy != "":
+		return refuse("maxmemory_policy", "must be noeviction, or maxmemory 0: registers may not be evicted")
+	case !c.NoEviction:
+		return refuse("maxmemory_policy", "must be noeviction: assert noeviction=true if it is")
+	}
+	if c.Replicated {
+		return nil
+	}
+	return c.judgeSync(found, refuse)
+}
+
+// judgeSync judges what a crash of the server loses. What can't be read is the
+// operator's to ensure, and durable=true, or the loss, says that it is ensured.
+func (c Config) judgeSync(found settings, refuse func(setting, reason string) error) error {
+	switch {
+	case found["aof_enabled"] == "0":
+		return refuse("aof_enabled", "must be 1 (appendonly yes): a restart would forget registers; "+
+			"assert replicated=true if a replica always takes its place")
+	case found["appendonly"] == "no":
+		return refuse("appendonly", "must be yes: a restart would forget registers; "+
+			"assert replicated=true if a replica always takes its place")
+	case found["no-appendfsync-on-rewrite"] == "yes":
+		return refuse("no-appendfsync-on-rewrite", "must be no: nothing is synced meanwhile")
+	case found["appendfsync"] == "", found["appendfsync"] == "always":
+		return nil
+	case c.Durable:
+		return refuse("appendfsync", "must be always where durable=true is asserted")
+	case found["appendfsync"] != "everysec":
+		return refuse("appendfsync", "must be everysec or always")
+	case c.Loss < everysecLoss:
+		return refuse("appendfsync", fmt.Sprintf("must be always with a loss of %v: everysec can lose %v", c.Loss, everysecLoss))
+	}
+	return nil
+}
+
+// parseInfo takes INFO's lines apart.
+func parseInfo(text string) settings {
+	found := make(settings)
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
+			found[name] = value
+		}
+	}
+	return found
+}
+
+// refused reports whether an error is a server's reply, and not a failure to
+// get one.
+func refused(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}

@@ -1,0 +1,296 @@
+package redisstore_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/redisstore"
+)
+
+func TestUnfitServerIsRefusedByName(t *testing.T) {
+	tests := []struct {
+		name      string
+		arguments []string
+		config    redisstore.Config
+		setting   string
+	}{
+		{"evicts", []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, redisstore.Config{}, "maxmemory_policy"},
+		{"forgets", []string{"--appendonly", "no"}, redisstore.Config{}, "aof_enabled"},
+		{"forgets, and is said to be durable", []string{"--appendonly", "no"}, redisstore.Config{Durable: true}, "aof_enabled"},
+		{"syncs late, and is said to be durable", []string{"--appendfsync", "everysec"}, redisstore.Config{Durable: true}, "appendfsync"},
+		{"syncs now and then, and is said to be durable", []string{"--no-appendfsync-on-rewrite", "yes"}, redisstore.Config{Durable: true}, "no-appendfsync-on-rewrite"},
+		{"is a cluster's", []string{"--cluster-enabled", "yes"}, redisstore.Config{}, "redis_mode"},
+		{"is a replica", []string{"--replicaof", "127.0.0.1 1"}, redisstore.Config{}, "role"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			server := testkit.Redis(t, test.arguments...)
+			test.config.Endpoints = []string{server.Addr()}
+			_, err := redisstore.Open(t.Context(), test.config)
+			var unfit *redisstore.ServerError
+			if !errors.As(err, &unfit) || unfit.Setting != test.setting || unfit.Server != server.Addr() {
+				t.Errorf("the error is %v, want one about %s", err, test.setting)
+			}
+			if err == nil {
+				return
+			}
+			if found := command(t, server, "DBSIZE"); found != "0" {
+				t.Errorf("there are %s keys", found)
+			}
+		})
+	}
+}
+
+func TestServerIsJudgedAgainByEveryConnection(t *testing.T) {
+	server := testkit.Redis(t)
+	s := open(t, redisstore.Config{Endpoints: []string{server.Addr()}})
+	swap(t, s, "key", "", "value")
+	command(t, server, "CONFIG SET maxmemory-policy allkeys-lru")
+	command(t, server, "CONFIG SET maxmemory 100mb")
+	command(t, server, "CLIENT KILL TYPE normal")
+	var unfit *redisstore.ServerError
+	if _, err := s.Get(t.Context(), "key"); !errors.As(err, &unfit) {
+		t.Errorf("get: %v", err)
+	}
+	command(t, server, "CONFIG SET maxmemory-policy noeviction")
+	if _, err := s.Get(t.Context(), "key"); err != nil {
+		t.Errorf("get of a server that was set right: %v", err)
+	}
+}
+
+// TestRightsOfTheDocumentationAreWhatIsNeeded takes them from doc.go. Each of
+// them must be needed, and together they must suffice.
+func TestRightsOfTheDocumentationAreWhatIsNeeded(t *testing.T) {
+	server := testkit.Redis(t)
+	rights := documentedRights(t)
+	if len(rights) < 10 {
+		t.Fatalf("doc.go lists %q", rights)
+	}
+	if err := work(t, server, rights); err != nil {
+		t.Errorf("with all of %q: %v", rights, err)
+	}
+	for i, right := range rights {
+		if !strings.HasPrefix(right, "+") {
+			continue
+		}
+		err := work(t, server, slices.Delete(slices.Clone(rights), i, i+1))
+		if optional := right == "+config|get"; optional != (err == nil) {
+			t.Errorf("without %s: error %v", right, err)
+		}
+	}
+}
+
+// documentedRights returns what doc.go gives to the user.
+func documentedRights(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rule, _ := strings.Cut(string(text), "ACL SETUSER snowfence ")
+	rule, _, _ = strings.Cut(rule, "\n//\n")
+	return strings.Fields(strings.ReplaceAll(rule, "//", ""))
+}
+
+// work does everything that a store does, as a user with these rights, and
+// returns the first error.
+func work(t *testing.T, server *testkit.Server, rights []string) error {
+	t.Helper()
+	command(t, server, "FLUSHALL")
+	command(t, server, "SCRIPT FLUSH")
+	command(t, server, "ACL SETUSER snowfence reset "+strings.Join(rights, " "))
+	s, err := redisstore.Open(t.Context(), redisstore.Config{
+		Endpoints: []string{server.Addr()}, Database: 1, User: "snowfence", Password: "password",
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	version, err := s.Swap(t.Context(), "key", "", []byte("value"))
+	if err != nil {
+		return err
+	}
+	if _, err := s.Swap(t.Context(), "key", version, []byte("value")); err != nil {
+		return err
+	}
+	if _, err := s.Get(t.Context(), "key"); err != nil {
+		return err
+	}
+	if _, err := s.Now(t.Context()); err != nil {
+		return err
+	}
+	for _, err := range s.List(t.Context(), "") {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestWrongPasswordIsRefusedAndNotShown(t *testing.T) {
+	server := testkit.Redis(t, "--requirepass", "correct-horse")
+	for _, url := range []string{"redis://:hunter2@" + server.Addr(), "redis://nobody:hunter2@" + server.Addr(), "redis://" + server.Addr()} {
+		c, err := redisstore.ParseURL(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = redisstore.Open(t.Context(), c)
+		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "correct-horse") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+func TestStoreClaimsWhatItsOperatorAsserts(t *testing.T) {
+	server := testkit.Redis(t)
+	tests := []struct {
+		query string
+		want  store.Traits
+	}{
+		{"", store.Traits{Engine: "redis", Loss: redisstore.DefaultLoss}},
+		{"?loss=300ms", store.Traits{Engine: "redis", Loss: 300 * time.Millisecond}},
+		{"?durable=true", store.Traits{Engine: "redis", Durable: true}},
+	}
+	for _, test := range tests {
+		c, err := redisstore.ParseURL("redis://:hunter2@" + server.Addr() + test.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The default user asks for no password, and refuses none.
+		s := open(t, c)
+		if got, err := s.Traits(t.Context()); err != nil || got != test.want {
+			t.Errorf("%q: traits %+v, error %v", test.query, got, err)
+		}
+		if text := fmt.Sprintf("%v %+v %#v", s, s, s); strings.Contains(text, "hunter2") {
+			t.Errorf("the store shows as %s", text)
+		}
+	}
+}
+
+func TestPasswordFileMayChange(t *testing.T) {
+	server := testkit.Redis(t)
+	path := filepath.Join(t.TempDir(), "password")
+	set := func(password string) {
+		t.Helper()
+		command(t, server, "ACL SETUSER me on ~* +@all resetpass >"+password)
+		if err := os.WriteFile(path, []byte(password+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("first")
+	c, err := redisstore.ParseURL("redis://me@" + server.Addr() + "?password-file=" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, c)
+	version := swap(t, s, "key", "", "value")
+	set("second")
+	command(t, server, "CLIENT KILL TYPE normal")
+	swap(t, s, "key", version, "again")
+}
+
+func TestServerIsReachedOverTLS(t *testing.T) {
+	dir := t.TempDir()
+	makeCertificates(t, dir)
+	server := testkit.StartServer(t, testkit.Program{
+		Name: "redis-server", Package: "redis-server", Ready: testkit.Accepts,
+		Arguments: func(s *testkit.Server) []string {
+			return []string{
+				"--port", "0", "--tls-port", strconv.Itoa(s.Ports[0]), "--bind", "127.0.0.1", "--dir", s.Dir,
+				"--save", "", "--appendonly", "yes", "--appendfsync", "always",
+				"--tls-ca-cert-file", dir + "/ca.pem", "--tls-cert-file", dir + "/cert.pem", "--tls-key-file", dir + "/key.pem",
+			}
+		},
+	})
+	openURL := func(query string) (*redisstore.Store, error) {
+		c, err := redisstore.ParseURL("rediss://" + server.Addr() + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		return redisstore.Open(ctx, c)
+	}
+	s, err := openURL("?durable=true&ca=" + dir + "/ca.pem&cert=" + dir + "/cert.pem&key=" + dir + "/key.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	swap(t, s, "key", "", "value")
+	if _, err := openURL(""); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate that nobody vouches for: %v", err)
+	}
+	if _, err := openURL("?ca=" + dir + "/ca.pem"); err == nil {
+		t.Error("the server asks for a certificate, and there was none")
+	}
+}
+
+// makeCertificates writes one key with one certificate, which is its own
+// authority.
+func makeCertificates(t *testing.T, dir string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]pem.Block{
+		"ca.pem": {Type: "CERTIFICATE", Bytes: cert}, "cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: secret},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&block), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMemoryOfARegister holds what doc.go says of a million registers.
+func TestMemoryOfARegister(t *testing.T) {
+	server := testkit.Redis(t, "--appendfsync", "everysec")
+	s := open(t, redisstore.Config{Endpoints: []string{server.Addr()}})
+	used := func() (bytes int) {
+		for line := range strings.Lines(command(t, server, "INFO memory")) {
+			_, _ = fmt.Sscanf(line, "used_memory_dataset:%d", &bytes)
+		}
+		return bytes
+	}
+	const registers = 10000
+	before := used()
+	value := strings.Repeat("x", 500)
+	for i := range registers {
+		swap(t, s, fmt.Sprintf("default/worker/%019d", i), "", value)
+	}
+	each := (used() - before) / registers
+	t.Logf("%d bytes each", each)
+	if each < 600 || each > 900 {
+		t.Errorf("a register costs %d bytes", each)
+	}
+}

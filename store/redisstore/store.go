@@ -1,0 +1,330 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"snowfence.example/snowfence/store"
+)
+
+// pageSize is how many registers List reads at a time: a megabyte at most.
+const pageSize = 250
+
+// Store is a client of the registers in a Redis server. It is safe for
+// concurrent use.
+type Store struct {
+	config  Config
+	clients []*redis.Client
+	swap    *redis.Script
+
+	// turn counts how often an endpoint did not answer. What is left when it is
+	// divided by their number is the one whose turn it is.
+	turn atomic.Uint64
+
+	closing chan struct{} // closed by Close
+	close   sync.Once
+}
+
+// Get implements [store.Store]. It reads from the primary. A key that the index
+// knows and that is gone is an error that is [store.ErrDamaged].
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Entry{}, err
+	}
+	if err := store.ValidateKey(key); err != nil {
+		return store.Entry{}, err
+	}
+	e, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (store.Entry, error) {
+		return s.get(ctx, client, key)
+	})
+	return e, describe("get", key, err)
+}
+
+// Swap implements [store.Store]. It is one script, which Redis runs as one step.
+func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if err := s.usable(ctx); err != nil {
+		return "", err
+	}
+	if err := store.ValidateKey(key); err != nil {
+		return "", err
+	}
+	if err := store.ValidateValue(value); err != nil {
+		return "", err
+	}
+	version, err := newVersion(s.config.Rand)
+	if err != nil {
+		return "", err
+	}
+	// The copy is because the request may outlive this call.
+	text := string(value)
+	outcome, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (string, error) {
+		names := []string{s.config.registerName(key), s.config.indexName()}
+		// A server that has forgotten the script says NOSCRIPT and has not run it;
+		// only then it is sent once more, with its text.
+		return s.swap.Run(ctx, client, names, key, string(prev), string(version), text).Text()
+	})
+	switch {
+	case err != nil:
+		return "", describe("swap", key, err)
+	case outcome == "swapped":
+		return version, nil
+	case outcome == "conflict":
+		return "", store.ErrConflict
+	case outcome == "damaged":
+		return "", damaged(key, "it is gone, or not a register that this version of the program knows")
+	default:
+		return "", fmt.Errorf("redisstore: swap %q: an unknown outcome, %.32q", key, outcome)
+	}
+}
+
+// List implements [store.Store]. It yields the registers in the order of their
+// keys and reads 250 of them at a time.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		if err := store.ValidatePrefix(prefix); err != nil {
+			yield(store.Entry{}, err)
+			return
+		}
+		// "[" includes the bound and "(" does not. No byte of a key is 0xff.
+		for from := "[" + prefix; from != ""; {
+			if err := s.usable(ctx); err != nil {
+				yield(store.Entry{}, err)
+				return
+			}
+			page, err := call(ctx, s, func(ctx context.Context, client *redis.Client) ([]store.Entry, error) {
+				return s.page(ctx, client, from, "("+prefix+"\xff")
+			})
+			if err != nil {
+				yield(store.Entry{}, describe("list", prefix, err))
+				return
+			}
+			for _, e := range page {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			from = ""
+			if len(page) == pageSize {
+				from = "(" + page[pageSize-1].Key
+			}
+		}
+	}
+}
+
+// Traits implements [store.Store]: what the config asserts.
+func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Traits{}, err
+	}
+	return store.Traits{Engine: "redis", Durable: s.config.Durable, Loss: s.config.Loss}, nil
+}
+
+// Now implements [store.Clock]: the primary's wall clock.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	if err := s.usable(ctx); err != nil {
+		return time.Time{}, err
+	}
+	now, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (time.Time, error) {
+		return client.Time(ctx).Result()
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("redisstore: read clock: %w", err)
+	}
+	return now, nil
+}
+
+// Close implements [store.Store].
+func (s *Store) Close() error {
+	var errs []error
+	s.close.Do(func() {
+		close(s.closing)
+		for _, client := range s.clients {
+			errs = append(errs, client.Close())
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// String returns the store's config for people, without its passwords.
+func (s *Store) String() string { return s.config.String() }
+
+// GoString is String, so that %#v shows no password either.
+func (s *Store) GoString() string { return s.config.String() }
+
+// get reads one register. The index comes first: what it showed before the
+// register was looked for must be there, since nothing is ever deleted.
+func (s *Store) get(ctx context.Context, client *redis.Client, key string) (store.Entry, error) {
+	var indexed *redis.FloatCmd
+	var stored *redis.StringCmd
+	_, failure := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		indexed = p.ZScore(ctx, s.config.indexName(), key)
+		stored = p.Get(ctx, s.config.registerName(key))
+		return nil
+	})
+	text, err := stored.Result()
+	switch {
+	case failure != nil && indexed.Err() == nil && err == nil:
+		// It is not one of theirs: the server refused the connection, and they
+		// were not sent.
+		return store.Entry{}, failure
+	case err == nil:
+		return decode(key, text)
+	case !errors.Is(err, redis.Nil):
+		return store.Entry{}, err
+	case indexed.Err() == nil:
+		return store.Entry{}, damaged(key, "it is gone")
+	case !errors.Is(indexed.Err(), redis.Nil):
+		return store.Entry{}, indexed.Err()
+	}
+	return store.Entry{}, store.ErrNotFound
+}
+
+// page reads the first registers between two bounds of the index.
+func (s *Store) page(ctx context.Context, client *redis.Client, from, to string) ([]store.Entry, error) {
+	keys, err := client.ZRangeArgs(ctx, redis.ZRangeArgs{
+		Key: s.config.indexName(), Start: from, Stop: to, ByLex: true, Count: pageSize,
+	}).Result()
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = s.config.registerName(key)
+	}
+	stored, err := client.MGet(ctx, names...).Result()
+	if err != nil {
+		return nil, err
+	}
+	if len(stored) != len(keys) {
+		return nil, fmt.Errorf("the server answered with %d registers of %d", len(stored), len(keys))
+	}
+	page := make([]store.Entry, len(keys))
+	for i, key := range keys {
+		text, ok := stored[i].(string)
+		if !ok {
+			return nil, damaged(key, "it is gone, or something else is in its place")
+		}
+		if page[i], err = decode(key, text); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// call makes a request, and returns as soon as it is answered, the context ends
+// or the store is closed. The client library ends a request with its context's
+// deadline, but does not see a context that is cancelled: then the request goes
+// on without anyone to hear of it, for callLimit at most.
+func call[T any](ctx context.Context, s *Store, request func(context.Context, *redis.Client) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		limited, cancel := context.WithTimeout(ctx, callLimit)
+		defer cancel()
+		value, err := inTurn(limited, s, request)
+		if isTimeout(err) {
+			// The connection's deadline is the context's, and may be noticed first.
+			<-limited.Done()
+		}
+		answers <- answer{value, err}
+	}()
+	var a answer
+	select {
+	case a = <-answers:
+	case <-ctx.Done():
+		a.err = ctx.Err()
+	case <-s.closing:
+		a.err = store.ErrClosed
+	}
+	if a.err == nil {
+		return a.value, nil
+	}
+	var none T
+	if err := s.usable(ctx); err != nil {
+		return none, err
+	}
+	return none, discreet(a.err)
+}
+
+// inTurn makes a request at the endpoint whose turn it is. One that does not
+// answer loses its turn. If nothing was sent to it, because it can't be reached
+// or is not fit, the next one is tried at once; otherwise the next call will.
+func inTurn[T any](ctx context.Context, s *Store, request func(context.Context, *redis.Client) (T, error)) (T, error) {
+	var value T
+	var errs []error
+	for range s.clients {
+		turn := s.turn.Load()
+		var err error
+		if value, err = request(ctx, s.clients[turn%uint64(len(s.clients))]); answered(err) {
+			return value, err
+		}
+		s.turn.CompareAndSwap(turn, turn+1)
+		errs = append(errs, err)
+		if !unsent(err) {
+			break
+		}
+	}
+	var none T
+	return none, errors.Join(errs...)
+}
+
+// answered reports whether an outcome is an answer of the server.
+func answered(err error) bool {
+	return err == nil || refused(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged)
+}
+
+// unsent reports whether an error means that the request was never sent: both
+// are errors of making a connection.
+func unsent(err error) bool {
+	var unfit *ServerError
+	var away *unreached
+	return errors.As(err, &unfit) || errors.As(err, &away)
+}
+
+// discreet returns an error without what a server repeats of a command that it
+// does not know: the arguments of AUTH are the password.
+func discreet(err error) error {
+	if text, _, repeats := strings.Cut(err.Error(), ", with args beginning with"); repeats {
+		return errors.New(text)
+	}
+	return err
+}
+
+// isTimeout reports whether an error is that of a deadline.
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// describe says which request failed. Errors of the contract that need no such
+// word stay as they are.
+func describe(verb, key string, err error) error {
+	switch {
+	case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrClosed):
+		return err
+	case refused(err) && strings.Contains(err.Error(), "WRONGTYPE"):
+		return damaged(key, "something else is in its place: "+err.Error())
+	}
+	return fmt.Errorf("redisstore: %s %q: %w", verb, key, err)
+}
+
+// usable returns why the store can't be used, if so.
+func (s *Store) usable(ctx context.Context) error {
+	select {
+	case <-s.closing:
+		return store.ErrClosed
+	default:
+		return ctx.Err()
+	}
+}

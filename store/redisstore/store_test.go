@@ -1,0 +1,275 @@
+package redisstore_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/redisstore"
+	"snowfence.example/snowfence/store/storetest"
+)
+
+func TestRedisKeepsEveryRule(t *testing.T) {
+	if address, ok := testkit.External("REDIS"); ok {
+		storetest.Run(t, storetest.Harness{Open: opener(address)})
+		return
+	}
+	server := testkit.Redis(t)
+	proxy := testkit.NewProxy(t, server.Addr())
+	storetest.Run(t, storetest.Harness{
+		Open: opener(server.Addr()),
+		Restart: func(context.Context) error {
+			server.Kill()
+			return server.TryStart()
+		},
+		Snapshot: func(context.Context) (func(context.Context) error, error) {
+			backup := filepath.Join(t.TempDir(), "backup")
+			data := filepath.Join(server.Dir, "appendonlydir")
+			restore := func(context.Context) error {
+				server.Stop()
+				err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup)))
+				return errors.Join(err, server.TryStart())
+			}
+			server.Stop()
+			err := os.CopyFS(backup, os.DirFS(data))
+			return restore, errors.Join(err, server.TryStart())
+		},
+		OpenLossy: func(ctx context.Context) (store.Store, func(), error) {
+			s, err := opener(proxy.Addr())(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			loadScript(t, s)
+			return s, func() { proxy.LoseReplyTo(sends("evalsha")) }, nil
+		},
+	})
+}
+
+func TestRedisKeepsEveryRuleUnderFaults(t *testing.T) {
+	storetest.RunFaulty(t, storetest.Harness{Open: opener(testkit.Redis(t).Addr())})
+}
+
+func TestTwoPrefixesAndTwoDatabasesDoNotSeeEachOther(t *testing.T) {
+	server := testkit.Redis(t)
+	var stores []*redisstore.Store
+	// The second prefix is such that a key of the first could look like it.
+	for _, c := range []redisstore.Config{{}, {Prefix: "snowfence:register:"}, {Prefix: "a"}, {Database: 1}, {Database: 15, Prefix: "a"}} {
+		c.Endpoints = []string{server.Addr()}
+		stores = append(stores, open(t, c))
+	}
+	keys := []string{"index", "register", "a", "index/a"}
+	versions := make(map[string]bool)
+	for i, s := range stores {
+		for _, key := range keys {
+			version, err := s.Swap(t.Context(), key, "", fmt.Append(nil, i))
+			if err != nil {
+				t.Fatalf("store %d, %q: %v", i, key, err)
+			}
+			versions[string(version)] = true
+		}
+	}
+	for i, s := range stores {
+		found := 0
+		for e, err := range s.List(t.Context(), "") {
+			if err != nil || string(e.Value) != fmt.Sprint(i) {
+				t.Fatalf("store %d lists %+v, %v", i, e, err)
+			}
+			found++
+		}
+		if found != len(keys) {
+			t.Errorf("store %d lists %d registers", i, found)
+		}
+	}
+	if len(versions) != len(stores)*len(keys) {
+		t.Errorf("%d different versions", len(versions))
+	}
+}
+
+func TestWhatIsGoneOrSpoiledIsDamagedAndNotAbsent(t *testing.T) {
+	server := testkit.Redis(t)
+	tests := []struct{ name, command string }{
+		{"deleted", "DEL %s"},
+		{"of a newer format", "SET %s 2+00000000000000000000000000000000+x"},
+		{"cut short", "SETRANGE %s 2 xyz"},
+		{"of another type", "RENAME other %s"},
+	}
+	for i, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			prefix := fmt.Sprintf("case%d:", i)
+			s := open(t, redisstore.Config{Endpoints: []string{server.Addr()}, Prefix: prefix})
+			version := swap(t, s, "key", "", "value")
+			command(t, server, "SADD other member")
+			command(t, server, fmt.Sprintf(test.command, prefix+"register:key"))
+
+			if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("get: %v", err)
+			}
+			for _, prev := range []store.Version{"", version} {
+				if _, err := s.Swap(t.Context(), "key", prev, nil); !errors.Is(err, store.ErrDamaged) {
+					t.Errorf("swap under %q: %v", prev, err)
+				}
+			}
+			var last error
+			for _, last = range s.List(t.Context(), "") {
+			}
+			if !errors.Is(last, store.ErrDamaged) {
+				t.Errorf("list: %v", last)
+			}
+		})
+	}
+}
+
+func TestRegistersNeverExpire(t *testing.T) {
+	server := testkit.Redis(t)
+	s := open(t, redisstore.Config{Endpoints: []string{server.Addr()}})
+	version := swap(t, s, "key", "", "value")
+	command(t, server, "EXPIRE snowfence:register:key 1000")
+	swap(t, s, "key", version, "again")
+	for _, name := range []string{"register:key", "index:"} {
+		if ttl := command(t, server, "TTL snowfence:"+name); ttl != "-1" {
+			t.Errorf("the TTL of %s is %s", name, ttl)
+		}
+	}
+}
+
+func TestListStreamsManyPages(t *testing.T) {
+	server := testkit.Redis(t, "--appendfsync", "everysec")
+	s := open(t, redisstore.Config{Endpoints: []string{server.Addr()}})
+	// 0, 1, one page, a page and one, and several.
+	const pageSize = 250
+	want := 0
+	for _, n := range []int{0, 1, pageSize, pageSize + 1, 3*pageSize + 7} {
+		prefix := fmt.Sprintf("of-%d/", n)
+		for i := range n {
+			swap(t, s, fmt.Sprintf("%s%05d", prefix, i), "", "value")
+		}
+		want += n
+		count(t, s, prefix, n)
+	}
+	count(t, s, "", want)
+	count(t, s, "of-", want)
+	count(t, s, "p", 0)
+
+	before := commandCalls(t, server, "mget")
+	for _, err := range s.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if pages := commandCalls(t, server, "mget") - before; pages != 1 {
+		t.Errorf("a list that was left at its first entry read %d pages", pages)
+	}
+}
+
+// count checks that List yields n registers in ascending order.
+func count(t *testing.T, s store.Store, prefix string, n int) {
+	t.Helper()
+	last, found := "", 0
+	for e, err := range s.List(t.Context(), prefix) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Key <= last {
+			t.Errorf("%q comes after %q", e.Key, last)
+		}
+		last = e.Key
+		found++
+	}
+	if found != n {
+		t.Errorf("list %q yields %d of %d", prefix, found, n)
+	}
+}
+
+func opener(address string) func(context.Context) (store.Store, error) {
+	return func(ctx context.Context) (store.Store, error) {
+		return redisstore.Open(ctx, redisstore.Config{Endpoints: []string{address}})
+	}
+}
+
+func open(t *testing.T, c redisstore.Config) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func swap(t *testing.T, s store.Store, key string, prev store.Version, value string) store.Version {
+	t.Helper()
+	version, err := s.Swap(t.Context(), key, prev, []byte(value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// loadScript makes the server know the script, and changes nothing.
+func loadScript(t *testing.T, s store.Store) {
+	t.Helper()
+	if _, err := s.Swap(t.Context(), "no-such-key-"+strings.ToLower(rand.Text()), "no-such-version", nil); !errors.Is(err, store.ErrConflict) {
+		t.Fatal(err)
+	}
+}
+
+// sends matches requests with a command of that name.
+func sends(name string) func([]byte) bool {
+	return func(request []byte) bool { return bytes.Contains(request, []byte("\r\n"+name+"\r\n")) }
+}
+
+// command does something to the server itself.
+func command(t *testing.T, server *testkit.Server, text string) string {
+	t.Helper()
+	reply, err := testkit.RedisCall(t.Context(), server.Addr(), text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return reply
+}
+
+// commandCalls is how often the server has carried out a command.
+func commandCalls(t *testing.T, server *testkit.Server, name string) int {
+	t.Helper()
+	for line := range strings.Lines(command(t, server, "INFO commandstats")) {
+		var calls int
+		if n, _ := fmt.Sscanf(line, "cmdstat_"+name+":calls=%d,", &calls); n == 1 {
+			return calls
+		}
+	}
+	return 0
+}
+
+// eventually tries f until it returns nil, for as long as given.
+func eventually(t *testing.T, limit time.Duration, f func() error) {
+	t.Helper()
+	late, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	pause := time.NewTicker(20 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		select {
+		case <-pause.C:
+		case <-late.Done():
+			t.Fatalf("not within %s: %v", limit, err)
+		}
+	}
+}

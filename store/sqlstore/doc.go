@@ -1,0 +1,120 @@
+// Package sqlstore keeps registers in one table of a PostgreSQL, MySQL or
+// MariaDB server, through database/sql. It promises what package store asks
+// for; it is lossy, because failover is asynchronous more often than not,
+// unless its operator asserts otherwise.
+//
+//	db := sql.OpenDB(connector) // of pgx's stdlib or another driver
+//	s, err := sqlstore.Open(ctx, sqlstore.Config{DB: db, Dialect: sqlstore.PostgreSQL})
+//
+// The package imports no driver. The program brings pgx and go-sql-driver, and
+// hands in a connector for each host of an [Address].
+//
+// # How a swap is made
+//
+// A swap is one statement in a transaction of its own: an INSERT for the first
+// version of a register, and for every other one
+//
+//	UPDATE snowfence_registers SET token = …, value = … WHERE key = … AND token = …
+//
+// The server locks the row, compares with its newest version, and says how many
+// rows it has changed: one or none. Nothing is read first, nothing is kept in
+// the session, and no statement is prepared on purpose, so that a pooler in
+// transaction mode (PgBouncer) may stand in between. A version is 128 random
+// bits that every swap writes anew; it does not repeat after a failover or a
+// restored backup either.
+//
+// At PostgreSQL's default isolation, READ COMMITTED, and at all of MySQL's, a
+// swap that comes second finds no row. At PostgreSQL's REPEATABLE READ and above
+// it may fail with a serialization failure instead, which is an error without
+// meaning: the caller reads again. That is right, and slower.
+//
+// database/sql sends a statement again if the driver returns driver.ErrBadConn.
+// pgx and go-sql-driver do so only if not a byte was written or, go-sql-driver
+// with rejectReadOnly, if the server said that it refused. A driver that does
+// it at other times is none for this package.
+//
+// # What must be true of the server
+//
+// No acknowledged swap may be lost that is older than the declared loss. What
+// can be seen of that is judged: with Connectors at every new connection, which
+// are replaced after a minute, with DB once. Refused with a [*ServerError] are
+//
+//   - a standby or replica, and a server that is read-only
+//   - PostgreSQL with fsync off, unless a loss is given; with synchronous_commit
+//     off where the store is durable, or where the loss is below three times
+//     wal_writer_delay; where the store is durable, with synchronous_commit
+//     local beside synchronous standbys
+//   - MySQL with autocommit off; with a binary log and sync_binlog other than 1,
+//     unless a loss is given; with innodb_flush_log_at_trx_commit other than 1,
+//     where the store is durable or the loss is below two times
+//     innodb_flush_log_at_timeout; with innodb_flush_method nosync, unless a
+//     loss is given
+//   - MySQL without a binary log, where the store is durable: InnoDB alone shows
+//     a commit to readers before it is on the disk; and with semi-synchronous
+//     replication that waits AFTER_COMMIT, which shows it before a replica has it
+//   - a table of another shape, an UNLOGGED one, one with row security, one in an
+//     engine other than InnoDB
+//
+// What can't be seen is the operator's: that disks keep what they have synced,
+// and what a failover takes away.
+//
+// # Loss
+//
+// Loss is the greatest age of an acknowledged swap that a failover or a crash
+// can take away, 10 s unless said otherwise: the greatest lag of a replica that
+// would be promoted. Package fence uses a bound only when it is older than
+// that, and asks for a window of more than three losses. A primary that was
+// replaced and still acknowledges is outside this.
+//
+// durable=true asserts that nothing acknowledged is ever lost: either there is
+// no failover, or it is synchronous and only goes to a replica that has
+// everything (PostgreSQL: synchronous_standby_names, and a failover that obeys
+// it; MySQL: semi-synchronous with AFTER_SYNC and a timeout that is never
+// reached). Binary log filters must not leave the database out.
+//
+// With synchronous standbys PostgreSQL shows a commit only when they have it.
+// But when the wait is broken off it shows it at once: by a request to cancel
+// the statement, or by a restart. A program's own driver must not ask to cancel
+// when a context ends (pgx does, unless its dialer refuses); the program
+// snowfence does not. A primary that crashed while it waited, and came back
+// alone, must not then be failed over from before its standbys have caught up.
+//
+// # What it creates, and the rights it needs
+//
+// One table of three columns: key, token, value. Open creates it if it is
+// missing, which needs CREATE on the schema or database. [DDL] prints the
+// statement for those who create it by hand; then SELECT, INSERT and UPDATE on
+// the table are all that is needed. A table that is there is never changed, and
+// rows are never deleted. Two tables, and two databases, do not see each other.
+//
+// A register of 500 bytes takes about 800 bytes in PostgreSQL, whose autovacuum
+// must keep up with the updates, and about 600 in InnoDB.
+//
+// # Backup and restore
+//
+// Any consistent backup will do: pg_dump, mariadb-dump --single-transaction, or
+// a physical one. A restored backup takes back acknowledged swaps, whatever was
+// asserted: ids repeat unless every holder is stopped first and not started
+// again before the last window from before has passed, by every clock. Guards
+// from before a restore match nothing after it.
+//
+// # The URL
+//
+//	postgres://user[:password]@host[:port][,host[:port]…]/database[?key=value&…]
+//	mysql://…      the same; postgresql:// and mariadb:// are other names
+//
+//	table=name         the table, or schema.name; snowfence_registers
+//	user=name          instead of the one in front of the hosts
+//	password-file=path instead of the one in front of the hosts; read at every
+//	                   new connection, so that it may change
+//	tls=true           TLS, with the server's certificate checked
+//	ca=path            PEM certificates to trust, instead of the system's
+//	cert=path, key=path  PEM certificate and key of this client
+//	loss=10s           how old a write may be that a failure takes away
+//	durable=true       asserts that none is lost; excludes loss
+//
+// The default port is 5432 or 3306. Several hosts are the servers of which one
+// is the primary: they are tried in turn until one answers that is. Two
+// primaries in one list are two stores, and must never be. In names and
+// passwords, bytes other than letters, digits and -._~ are written as %XX.
+package sqlstore

@@ -1,0 +1,316 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence/store"
+)
+
+const (
+	// callLimit bounds a call whose context sets no earlier end.
+	callLimit = 10 * time.Second
+
+	// tokenSize is the length of a version's token in bytes: 128 random bits.
+	tokenSize = 16
+
+	// afterKeys is greater than every byte of a key.
+	afterKeys = "\xff"
+)
+
+// Store is a client of the registers in a table. It is safe for concurrent
+// use.
+type Store struct {
+	db         *sql.DB
+	own        bool // the pool is the store's
+	dialect    Dialect
+	statements statements
+	duplicate  func(error) bool
+	promise    promise
+	random     io.Reader
+
+	close   sync.Once
+	closed  <-chan struct{}                 // closed by Close
+	end     func()                          // closes closed
+	onClose func(func()) (stop func() bool) // registers what Close is to call
+}
+
+// Open opens the store that a config means. It connects, judges the server and
+// the table, and creates the table if there is none. It returns a *ServerError
+// if either is not one to stand on, and another error that names the field if
+// the config is wrong or the server can't be reached. ctx bounds the attempt,
+// and nothing after it.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	if c.Table == "" {
+		c.Table = DefaultTable
+	}
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	life, end := context.WithCancel(context.Background())
+	s := &Store{
+		db:         c.DB,
+		own:        c.DB == nil,
+		dialect:    c.Dialect,
+		statements: c.Dialect.statements(c.Table),
+		duplicate:  c.Duplicate,
+		promise:    c.promise(),
+		random:     c.Rand,
+		closed:     life.Done(),
+		end:        end,
+		onClose:    func(f func()) func() bool { return context.AfterFunc(life, f) },
+	}
+	if s.own {
+		s.db = c.pool()
+	}
+	if err := s.prepare(ctx, c.Table); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// prepare judges the server and the table.
+func (s *Store) prepare(ctx context.Context, table string) error {
+	if !s.own {
+		connection, err := s.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		err = connection.Raw(func(raw any) error {
+			return inspect(ctx, raw.(driver.Conn), s.dialect, s.promise)
+		})
+		if err := errors.Join(err, connection.Close()); err != nil {
+			return err
+		}
+	}
+	return ensureTable(ctx, s.db, s.dialect, table)
+}
+
+// Get implements [store.Store]. It reads from the primary.
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	call, done, err := s.begin(ctx)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	defer done()
+	if err := store.ValidateKey(key); err != nil {
+		return store.Entry{}, err
+	}
+	var token, value []byte
+	err = s.db.QueryRowContext(call, s.statements.get, s.dialect.bytes([]byte(key))).Scan(&token, &value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.Entry{}, store.ErrNotFound
+	}
+	if err != nil {
+		return store.Entry{}, s.explain(ctx, "get", key, err)
+	}
+	return entry([]byte(key), token, value)
+}
+
+// Swap implements [store.Store]. It is one statement, of which the server says
+// how many rows it affected. Serialization failures, deadlocks and lock
+// timeouts are errors like any other, though nothing took effect: the register
+// may well be at the version named.
+func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	call, done, err := s.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if err := store.ValidateKey(key); err != nil {
+		return "", err
+	}
+	if err := store.ValidateValue(value); err != nil {
+		return "", err
+	}
+	guard, err := hex.DecodeString(string(prev))
+	if err != nil || prev != "" && (len(guard) != tokenSize || version(guard) != prev) {
+		return "", store.ErrConflict // no register has ever had it
+	}
+	token := make([]byte, tokenSize)
+	if _, err := io.ReadFull(s.random, token); err != nil {
+		return "", fmt.Errorf("sqlstore: make version: %w", err)
+	}
+	b := s.dialect.bytes
+	var result sql.Result
+	if prev == "" {
+		result, err = s.db.ExecContext(call, s.statements.create, b([]byte(key)), b(token), b(value))
+	} else {
+		result, err = s.db.ExecContext(call, s.statements.replace, b(token), b(value), b([]byte(key)), b(guard))
+	}
+	if err != nil {
+		if prev == "" && s.duplicate != nil && s.duplicate(err) {
+			return "", store.ErrConflict
+		}
+		return "", s.explain(ctx, "swap", key, err)
+	}
+	// A replaced row always changes, because its token does: so MySQL's count of
+	// changed rows is that of found ones.
+	switch n, err := result.RowsAffected(); {
+	case err != nil:
+		return "", s.explain(ctx, "swap", key, err)
+	case n == 0:
+		return "", store.ErrConflict
+	case n == 1:
+		return version(token), nil
+	default:
+		return "", fmt.Errorf("sqlstore: swap %q: %d rows were affected, must be 0 or 1", key, n)
+	}
+}
+
+// List implements [store.Store]. It yields the registers in the order of their
+// keys and reads 250 of them at a time; no connection is held in between.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		if err := store.ValidatePrefix(prefix); err != nil {
+			yield(store.Entry{}, err)
+			return
+		}
+		from := []byte(prefix)
+		for {
+			page, err := s.page(ctx, from, []byte(prefix+afterKeys))
+			if err != nil {
+				yield(store.Entry{}, s.explain(ctx, "list", prefix, err))
+				return
+			}
+			for _, e := range page {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if len(page) < pageSize {
+				return
+			}
+			// The least key that is greater.
+			from = append([]byte(page[pageSize-1].Key), 0)
+		}
+	}
+}
+
+// Traits implements [store.Store]: what the config asserts.
+func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
+	_, done, err := s.begin(ctx)
+	if err != nil {
+		return store.Traits{}, err
+	}
+	done()
+	return store.Traits{Engine: s.dialect.String(), Durable: s.promise.durable, Loss: s.promise.loss}, nil
+}
+
+// Now implements [store.Clock]: the server's wall clock.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	call, done, err := s.begin(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer done()
+	var microseconds int64
+	if err := s.db.QueryRowContext(call, s.statements.now).Scan(&microseconds); err != nil {
+		return time.Time{}, s.explain(ctx, "read", "clock", err)
+	}
+	return time.UnixMicro(microseconds).UTC(), nil
+}
+
+// Close implements [store.Store]. A pool that was handed in stays open.
+func (s *Store) Close() error {
+	var err error
+	s.close.Do(func() {
+		s.end()
+		if s.own {
+			err = s.db.Close()
+		}
+	})
+	return err
+}
+
+// page reads the first registers from a key on, up to another.
+func (s *Store) page(ctx context.Context, from, to []byte) (_ []store.Entry, err error) {
+	call, done, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	rows, err := s.db.QueryContext(call, s.statements.list, s.dialect.bytes(from), s.dialect.bytes(to))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var page []store.Entry
+	for rows.Next() {
+		var key, token, value []byte
+		if err := rows.Scan(&key, &token, &value); err != nil {
+			return nil, err
+		}
+		e, err := entry(key, token, value)
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, e)
+	}
+	return page, rows.Err()
+}
+
+// begin returns the context of one call, which ends with ctx, with the store
+// or after callLimit, and what frees it. It returns an error if the call must
+// not be made.
+func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, nil, err
+	}
+	call, cancel := context.WithTimeout(ctx, callLimit)
+	stop := s.onClose(cancel)
+	return call, func() { stop(); cancel() }, nil
+}
+
+// usable returns why the store can't be used, if so.
+func (s *Store) usable(ctx context.Context) error {
+	select {
+	case <-s.closed:
+		return store.ErrClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+// explain says which call failed. Where the store was closed or the context
+// ended meanwhile that is the cause, whatever the driver makes of it.
+func (s *Store) explain(ctx context.Context, verb, what string, err error) error {
+	if cause := s.usable(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("sqlstore: %s %q: %w", verb, what, err)
+}
+
+// entry makes a register of a row.
+func entry(key, token, value []byte) (store.Entry, error) {
+	var reason string
+	switch {
+	case store.ValidateKey(string(key)) != nil:
+		reason = "its key is not a valid one"
+	case len(token) != tokenSize:
+		reason = fmt.Sprintf("its token has %d bytes, must have %d", len(token), tokenSize)
+	case len(value) > store.MaxValue:
+		reason = fmt.Sprintf("its value has %d bytes, must have at most %d", len(value), store.MaxValue)
+	default:
+		return store.Entry{Key: string(key), Value: value, Version: version(token)}, nil
+	}
+	return store.Entry{}, fmt.Errorf("sqlstore: register %.80q: %s: %w", key, reason, store.ErrDamaged)
+}
+
+// version returns the version that a token stands for: its hexadecimal digits.
+func version(token []byte) store.Version { return store.Version(hex.EncodeToString(token)) }

@@ -1,0 +1,181 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	// regclass finds a table as statements do, by the search path. There is one
+	// row for each column, and none if there is no table.
+	postgresShape = `SELECT 'kind', c.relkind::text || c.relpersistence::text || CASE WHEN c.relrowsecurity THEN 'r' ELSE '' END
+FROM pg_class c WHERE c.oid = to_regclass($1)
+UNION ALL SELECT 'column ' || a.attname, format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN '' ELSE ' null' END
+FROM pg_attribute a WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
+UNION ALL SELECT 'index ' || i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid, 1, true)
+|| CASE WHEN i.indnatts > 1 THEN ' and more' ELSE '' END || CASE WHEN i.indpred IS NULL AND i.indisvalid THEN '' ELSE ' partly' END
+FROM pg_index i WHERE i.indrelid = to_regclass($1) AND i.indisunique`
+
+	// The schema is the one named, or the connection's.
+	mysqlShape = `SELECT 'kind', CONCAT(table_type, ' ', COALESCE(engine, 'no engine'))
+FROM information_schema.tables WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?
+UNION ALL SELECT CONCAT('column ', column_name), CONCAT(column_type, IF(is_nullable = 'NO', '', ' null'))
+FROM information_schema.columns WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?
+UNION ALL SELECT CONCAT('index ', index_name), CONCAT(GROUP_CONCAT(column_name), IF(MAX(COALESCE(sub_part, 0)) = 0, '', ' partly'))
+FROM information_schema.statistics WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND non_unique = 0
+GROUP BY index_name`
+)
+
+// ensureTable finds the table, or creates it. Of a table that is there it
+// changes nothing.
+func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string) error {
+	found, err := findTable(ctx, db, d, table)
+	if found || err != nil {
+		return err
+	}
+	ddl, err := DDL(d, table)
+	if err != nil {
+		return err
+	}
+	// Of two that create it at the same time one may fail, in PostgreSQL by the
+	// table's name or its type's being taken: then it is there.
+	_, failed := db.ExecContext(ctx, ddl)
+	if found, err = findTable(ctx, db, d, table); found || err != nil {
+		return err
+	}
+	if failed == nil {
+		failed = errors.New("it is not there after it was created")
+	}
+	return fmt.Errorf("sqlstore: create table %s, which may also be done by hand: %w", table, failed)
+}
+
+// findTable reports whether the table is there. It returns a *ServerError if
+// it is there and can't hold registers.
+func findTable(ctx context.Context, db *sql.DB, d Dialect, table string) (bool, error) {
+	query, arguments := postgresShape, []any{d.quote(table)}
+	if d == MySQL {
+		schema, name, ok := strings.Cut(table, ".")
+		if !ok {
+			schema, name = "", table
+		}
+		query, arguments = mysqlShape, []any{schema, name, schema, name, schema, name}
+	}
+	rows, err := db.QueryContext(ctx, query, arguments...)
+	if err != nil {
+		return false, fmt.Errorf("sqlstore: look for table %s: %w", table, err)
+	}
+	defer func() { _ = rows.Close() }()
+	shape := make(map[string]string)
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return false, fmt.Errorf("sqlstore: look for table %s: %w", table, err)
+		}
+		shape[name] = value
+	}
+	if err := rows.Err(); err != nil {
+		return false, fmt.Errorf("sqlstore: look for table %s: %w", table, err)
+	}
+	if shape["kind"] == "" {
+		return false, nil
+	}
+	judge := judgePostgresTable
+	if d == MySQL {
+		judge = judgeMySQLTable
+	}
+	if reason := judge(shape); reason != "" {
+		return true, unfit("table %s: %s", table, reason)
+	}
+	return true, nil
+}
+
+// judgePostgresTable returns what is wrong with a table, if anything is.
+func judgePostgresTable(shape map[string]string) string {
+	switch kind := shape["kind"]; kind {
+	case "rp":
+	case "ru":
+		return "is UNLOGGED: a crash would empty it"
+	case "rpr":
+		return "has row security: rows may be hidden"
+	default:
+		return fmt.Sprintf("is no ordinary table that lasts (kind and persistence are %q)", kind)
+	}
+	if reason := judgeColumns(shape, map[string]func(string) bool{
+		"key": isBytea, "token": isBytea, "value": isBytea,
+	}, "bytea NOT NULL"); reason != "" {
+		return reason
+	}
+	return judgeIndexes(shape)
+}
+
+// judgeMySQLTable returns what is wrong with a table, if anything is.
+func judgeMySQLTable(shape map[string]string) string {
+	if kind := shape["kind"]; !strings.EqualFold(kind, "BASE TABLE InnoDB") {
+		return fmt.Sprintf("is a %s: must be a BASE TABLE InnoDB, which has transactions and survives a crash", kind)
+	}
+	if reason := judgeColumns(shape, map[string]func(string) bool{
+		"key":   func(t string) bool { return holds(t, "varbinary", 200) },
+		"token": func(t string) bool { return t == "binary(16)" },
+		"value": func(t string) bool {
+			return holds(t, "varbinary", 4096) || t == "blob" || t == "mediumblob" || t == "longblob"
+		},
+	}, "varbinary(200), binary(16) and varbinary(4096), all NOT NULL"); reason != "" {
+		return reason
+	}
+	return judgeIndexes(shape)
+}
+
+// judgeColumns wants the columns given, of fitting types, and no other.
+func judgeColumns(shape map[string]string, fits map[string]func(string) bool, want string) string {
+	for name := range shape {
+		if column, ok := strings.CutPrefix(name, "column "); ok && fits[column] == nil {
+			return fmt.Sprintf("has a column %q: must have key, token and value alone", column)
+		}
+	}
+	for _, column := range []string{"key", "token", "value"} {
+		kind, ok := shape["column "+column]
+		if !ok {
+			return fmt.Sprintf("has no column %q", column)
+		}
+		if !fits[column](strings.ToLower(kind)) {
+			return fmt.Sprintf("column %q is %s: must be %s", column, kind, want)
+		}
+	}
+	return ""
+}
+
+// judgeIndexes wants keys to be unique, and nothing else: what else is unique
+// would refuse swaps for other reasons than a conflict.
+func judgeIndexes(shape map[string]string) string {
+	has := false
+	for name, columns := range shape {
+		index, ok := strings.CutPrefix(name, "index ")
+		switch {
+		case !ok:
+		case columns == "key":
+			has = true
+		default:
+			return fmt.Sprintf("has a unique index %s on %s: must have one on key alone", index, columns)
+		}
+	}
+	if !has {
+		return "has no primary key: must be key"
+	}
+	return ""
+}
+
+func isBytea(t string) bool { return t == "bytea" }
+
+// holds reports whether a type is the one named, and long enough.
+func holds(t, name string, least int) bool {
+	length, ok := strings.CutPrefix(t, name+"(")
+	if !ok {
+		return false
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(length, ")"))
+	return err == nil && n >= least
+}

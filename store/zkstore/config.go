@@ -1,0 +1,197 @@
+package zkstore
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"snowfence.example/snowfence/store/storeurl"
+)
+
+const (
+	// DefaultPrefix is the node of a store whose config names none.
+	DefaultPrefix = "/snowfence"
+
+	// DefaultSessionTimeout is the least that a server grants unless it was told
+	// otherwise: two of its ticks, of two seconds each (zoo.cfg's tickTime).
+	DefaultSessionTimeout = 4 * time.Second
+
+	minSessionTimeout = 300 * time.Millisecond
+	maxSessionTimeout = time.Minute
+	maxPrefix         = 128
+)
+
+// The ways in which the nodes that a store creates can be accessed.
+const (
+	// ACLOpen lets anyone read and write.
+	ACLOpen ACL = "open"
+	// ACLCreator lets the user that created a node read and write, and nobody
+	// else.
+	ACLCreator ACL = "creator"
+	// ACLCreatorRead lets the user that created a node write, and anyone read.
+	ACLCreatorRead ACL = "creator-read"
+)
+
+// ACL says who may access the nodes that a store creates. In no case may
+// anybody delete below them without changing their ACL first, which those who
+// may write can do: no register is ever deleted.
+type ACL string
+
+// Config says which ensemble to use, and what its operator asserts. Its String
+// and log forms show no password.
+type Config struct {
+	// Endpoints are servers of one ensemble, each as host:port. At least one.
+	// They are tried in a random order, and resolved at every attempt.
+	Endpoints []string
+
+	// Prefix is the node below which the registers are: an absolute path of at
+	// most 128 bytes of [A-Za-z0-9._/-], and neither / nor below /zookeeper.
+	// Empty means DefaultPrefix.
+	Prefix string
+
+	// User and Password are the credentials of ZooKeeper's digest scheme. Empty
+	// means none.
+	User     string
+	Password storeurl.Secret
+
+	// PasswordFile holds the password instead. Its first line is read by Open.
+	PasswordFile string
+
+	// ACL is that of the nodes that are created. Those that exist keep theirs.
+	// Empty means ACLCreator if there is a user, and ACLOpen if there is none.
+	ACL ACL
+
+	// TLS is used for every connection. Nil means no TLS. An empty ServerName
+	// means the endpoint's host.
+	TLS *tls.Config
+
+	// SessionTimeout is what is asked of the server, which may grant less or
+	// more, from 300 ms to 1 min. A server that stays silent for two thirds of
+	// it is given up for the next one. No safety rests on it: nothing is bound
+	// to a session. Zero means DefaultSessionTimeout.
+	SessionTimeout time.Duration
+
+	// Loss is the greatest age of an acknowledged swap that a failure can take
+	// away. Zero means that there is none, which is true of an ensemble that
+	// syncs its log; see the package's comment.
+	Loss time.Duration
+
+	// Logger is told of connections that fail. Nil means nobody is.
+	Logger *slog.Logger
+
+	// Rand gives the random bytes of versions, 16 for each. It must be safe for
+	// concurrent use and never repeat itself, or versions do. Nil means
+	// crypto/rand.
+	Rand io.Reader
+}
+
+// withDefaults returns the config with every zero value replaced, or an error
+// that names the field and its limit.
+func (c Config) withDefaults() (Config, error) {
+	if c.Prefix == "" {
+		c.Prefix = DefaultPrefix
+	}
+	if c.SessionTimeout == 0 {
+		c.SessionTimeout = DefaultSessionTimeout
+	}
+	if c.ACL == "" {
+		c.ACL = ACLOpen
+		if c.User != "" {
+			c.ACL = ACLCreator
+		}
+	}
+	switch {
+	case c.ACL != ACLOpen && c.ACL != ACLCreator && c.ACL != ACLCreatorRead:
+		return c, fmt.Errorf("zkstore: acl %.32q: must be %s, %s or %s", string(c.ACL), ACLOpen, ACLCreator, ACLCreatorRead)
+	case c.ACL != ACLOpen && c.User == "":
+		return c, fmt.Errorf("zkstore: acl %s: needs a user", c.ACL)
+	case strings.Contains(c.User, ":"):
+		return c, errors.New("zkstore: user: must have no colon, which ends the user in ZooKeeper's digest scheme")
+	case c.User == "" && (c.Password != "" || c.PasswordFile != ""):
+		return c, errors.New("zkstore: password: needs a user")
+	case c.Password != "" && c.PasswordFile != "":
+		return c, errors.New("zkstore: password-file: must not be given with a password")
+	case len(c.User)+len(c.Password) > maxCredentials:
+		return c, fmt.Errorf("zkstore: user and password of %d bytes: must have at most %d", len(c.User)+len(c.Password), maxCredentials)
+	case c.SessionTimeout < minSessionTimeout || c.SessionTimeout > maxSessionTimeout:
+		return c, fmt.Errorf("zkstore: session-timeout %v: must be from %v to %v", c.SessionTimeout, minSessionTimeout, maxSessionTimeout)
+	case c.Loss < 0:
+		return c, fmt.Errorf("zkstore: loss %v: must not be negative", c.Loss)
+	}
+	if err := storeurl.CheckEndpoints(c.Endpoints); err != nil {
+		return c, fmt.Errorf("zkstore: %w", err)
+	}
+	return c, checkPrefix(c.Prefix)
+}
+
+// checkPrefix returns an error unless the prefix is a path that ZooKeeper takes.
+func checkPrefix(prefix string) error {
+	if len(prefix) > maxPrefix {
+		return fmt.Errorf("zkstore: prefix of %d bytes: must have at most %d", len(prefix), maxPrefix)
+	}
+	if !strings.HasPrefix(prefix, "/") {
+		return fmt.Errorf("zkstore: prefix %q: must begin with /", prefix)
+	}
+	for i := range len(prefix) {
+		if !plain(prefix[i]) {
+			return fmt.Errorf("zkstore: prefix %q: byte %q at %d: must be one of [A-Za-z0-9._/-]", prefix, prefix[i:i+1], i)
+		}
+	}
+	for i, name := range strings.Split(prefix[1:], "/") {
+		switch {
+		case name == "" || name == "." || name == "..":
+			return fmt.Errorf("zkstore: prefix %q: no name in it may be empty, %q or %q", prefix, ".", "..")
+		case i == 0 && name == "zookeeper":
+			return fmt.Errorf("zkstore: prefix %q: /zookeeper is ZooKeeper's own", prefix)
+		}
+	}
+	return nil
+}
+
+// String returns the config for people, without its password.
+func (c Config) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "zookeeper %s prefix %q", strings.Join(c.Endpoints, ","), c.Prefix)
+	if c.User != "" {
+		fmt.Fprintf(&b, " user %q", c.User)
+	}
+	if c.ACL != "" {
+		fmt.Fprintf(&b, " acl %s", string(c.ACL))
+	}
+	if c.TLS != nil {
+		b.WriteString(" over TLS")
+	}
+	if c.Loss != 0 {
+		fmt.Fprintf(&b, " loss %v", c.Loss)
+	}
+	return b.String()
+}
+
+// GoString is String, so that %#v shows no password either.
+func (c Config) GoString() string { return c.String() }
+
+// LogValue is String for package slog.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// list returns the ACL as the client wants it.
+func (a ACL) list() []zk.ACL {
+	const own = zk.PermRead | zk.PermWrite | zk.PermCreate | zk.PermAdmin
+	switch a {
+	case ACLCreator:
+		return zk.AuthACL(own)
+	case ACLCreatorRead:
+		return append(zk.AuthACL(own), zk.WorldACL(zk.PermRead)...)
+	default:
+		return zk.WorldACL(own)
+	}
+}
+
+func plain(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._/-", c) >= 0
+}

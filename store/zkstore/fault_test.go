@@ -1,0 +1,390 @@
+package zkstore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/zkstore"
+)
+
+// await calls f until it returns nil, for at most as long as given.
+func await(t *testing.T, limit time.Duration, f func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := f(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("after %v: %v", limit, err)
+		}
+	}
+}
+
+// gone returns an error until the store has noticed that it has no session.
+func gone(s store.Store) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		if _, err := s.Get(ctx, "key"); err == nil || !strings.Contains(err.Error(), "no session") {
+			return fmt.Errorf("get: %w", errors.Join(err, errors.New("there is a session yet")))
+		}
+		return nil
+	}
+}
+
+func openClientSurvivesARestartOfItsServer(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	s := open(t, c)
+	version := swap(t, s, "key", "", "before")
+	for round := range 2 {
+		server.Kill()
+		await(t, 10*time.Second, gone(s))
+		server.Start()
+		// An engine that is back is used within a second.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		e, err := s.Get(ctx, "key")
+		cancel()
+		if err != nil || e.Version != version {
+			t.Fatalf("get right after restart %d: %+v, %v", round, e, err)
+		}
+		version = swap(t, s, "key", version, "after")
+	}
+}
+
+// ZooKeeper itself does that to a connection that comes while it starts.
+func forgottenConnectionIsSoonReplaced(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	proxy := testkit.NewProxy(t, listener.Addr().String())
+	forgotten := make(chan net.Conn, 1)
+	go func() {
+		connection, err := listener.Accept()
+		if err == nil {
+			proxy.SetTarget(server.Addr())
+			forgotten <- connection
+		}
+	}()
+	c.Endpoints = []string{proxy.Addr()}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	s, err := zkstore.Open(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Close(), (<-forgotten).Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func expiredSessionIsReplaced(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	proxy := testkit.NewProxy(t, server.Addr())
+	c.Endpoints = []string{proxy.Addr()}
+	c.SessionTimeout = 500 * time.Millisecond
+	s := open(t, c)
+	version := swap(t, s, "key", "", "before")
+	before := s.SessionID()
+	// The server ends sessions a tick or two after their time, of 200 ms here.
+	// Nothing shows that to others but that the session is refused when it comes
+	// back; one that comes too early is cut off for longer.
+	for pause := time.Second; s.SessionID() == before; pause *= 2 {
+		if pause > 4*time.Second {
+			t.Fatalf("session %x does not expire", before)
+		}
+		proxy.Cut()
+		<-time.After(pause)
+		proxy.Heal()
+		version = swap(t, s, "key", version, "after")
+	}
+	if e, err := s.Get(t.Context(), "key"); err != nil || e.Version != version {
+		t.Errorf("get: %+v, %v", e, err)
+	}
+}
+
+func callReturnsSoonAfterItsContextEndsWhileTheServerHangs(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	proxy := testkit.NewProxy(t, server.Addr())
+	hangs := []struct {
+		name        string
+		begin, stop func()
+	}{
+		{"stopped", server.Pause, server.Resume},
+		{"silent", proxy.Drop, proxy.Heal},
+		{"gone", proxy.Cut, proxy.Heal},
+	}
+	for _, hang := range hangs {
+		t.Run(hang.name, func(t *testing.T) {
+			c := c
+			c.Endpoints = []string{proxy.Addr()}
+			c.Prefix += "-" + hang.name
+			s := open(t, c)
+			version := swap(t, s, "key", "", "before")
+			hang.begin()
+			defer hang.stop()
+			if hang.name == "gone" {
+				// A lost connection is told to those whose request it had.
+				await(t, 10*time.Second, gone(s))
+			}
+			calls := map[string]func(context.Context) error{
+				"get":    func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err },
+				"swap":   func(ctx context.Context) error { _, err := s.Swap(ctx, "key", version, nil); return err },
+				"create": func(ctx context.Context) error { _, err := s.Swap(ctx, "new", "", nil); return err },
+				"list": func(ctx context.Context) (last error) {
+					for _, last = range s.List(ctx, "") {
+					}
+					return last
+				},
+				"open": func(ctx context.Context) error { _, err := opener(c)(ctx); return err },
+			}
+			for name, run := range calls {
+				expired, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				begun := time.Now()
+				if err := run(expired); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s whose deadline passes: %v", name, err)
+				}
+				cancel()
+				cancelled, cancel := context.WithCancel(t.Context())
+				stop := time.AfterFunc(20*time.Millisecond, cancel)
+				if err := run(cancelled); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s that is cancelled: %v", name, err)
+				}
+				stop.Stop()
+				cancel()
+				if took := time.Since(begun); took > time.Second {
+					t.Errorf("two calls of %s took %s", name, took)
+				}
+			}
+		})
+	}
+}
+
+func abandonedCallsAreBoundedAndPass(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	s := open(t, c)
+	version := swap(t, s, "key", "", "before")
+	server.Pause()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	errs := make(chan error)
+	const callers = 3 * zkstore.MostAbandoned
+	for range callers {
+		go func() {
+			_, err := s.Get(ctx, "key")
+			errs <- err
+		}()
+	}
+	for range callers {
+		if err := <-errs; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("get from a server that hangs: %v", err)
+		}
+	}
+	if n := s.Abandoned(); n == 0 || n > zkstore.MostAbandoned {
+		t.Errorf("%d calls are abandoned, want 1 to %d", n, zkstore.MostAbandoned)
+	}
+	// The client gives a silent server up, and with it what it waits for.
+	await(t, 2*sessionTimeout, func(context.Context) error {
+		if n := s.Abandoned(); n > 0 {
+			return fmt.Errorf("%d calls are still abandoned", n)
+		}
+		return nil
+	})
+	server.Resume()
+	swap(t, s, "key", version, "after")
+}
+
+func swapThatFoundNoSessionIsNeverSent(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	proxy := testkit.NewProxy(t, server.Addr())
+	c.Endpoints = []string{proxy.Addr()}
+	s := open(t, c)
+	version := swap(t, s, "key", "", "before")
+	proxy.Cut()
+	await(t, 10*time.Second, gone(s))
+	for n := range 100 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		if _, err := s.Swap(ctx, "key", version, []byte("too late")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("swap number %d without a session: %v", n, err)
+		}
+		cancel()
+	}
+	proxy.Heal()
+	if e, err := s.Get(t.Context(), "key"); err != nil || e.Version != version {
+		t.Errorf("a swap whose context had ended took effect: %+v, %v", e, err)
+	}
+}
+
+// The client library must not send again what was under way when a connection
+// was lost, nor may the store. ZooKeeper counts the writes of a node: one more
+// than there were swaps would show.
+func swapIsSentOnceWhateverBecomesOfItsReply(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	proxy := testkit.NewProxy(t, server.Addr())
+	c.Endpoints = []string{proxy.Addr()}
+	s := open(t, c)
+	other := raw(t, server.Addr())
+
+	// The first create meets no folder; the reply to the second is lost.
+	lost := proxy.LoseReplyTo(func(sent []byte) bool { return bytes.Count(sent, []byte("snowfence 1 ")) == 2 })
+	if _, err := s.Swap(t.Context(), "key", "", []byte("0")); err == nil || errors.Is(err, store.ErrConflict) {
+		t.Fatalf("create whose reply was lost: %v", err)
+	}
+	<-lost
+	path := find(t, other, c.Prefix, "key")
+	for n := range 4 {
+		e, err := s.Get(t.Context(), "key")
+		if err != nil || string(e.Value) != fmt.Sprint(n) {
+			t.Fatalf("get after %d lost replies: %+v, %v", n+1, e, err)
+		}
+		_, stat, err := other.Get(path)
+		if err != nil || int(stat.Version) != n {
+			t.Fatalf("after %d lost replies the node was changed %d times, %v", n+1, stat.Version, err)
+		}
+		lost := proxy.LoseReplyTo(isSwap)
+		if _, err := s.Swap(t.Context(), "key", e.Version, fmt.Append(nil, n+1)); err == nil || errors.Is(err, store.ErrConflict) {
+			t.Fatalf("swap whose reply was lost: %v", err)
+		}
+		<-lost
+	}
+}
+
+// No other test may run beside this one: it looks at all goroutines.
+func TestCloseEndsCallsThatWait(t *testing.T) {
+	server := testkit.ZooKeeper(t)
+	c := config(server.Addr())
+	for name, hang := range map[string]struct{ begin, stop func() }{
+		"hanging": {server.Pause, server.Resume},
+		"running": {func() {}, func() {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, c)
+			version := swap(t, s, "key-"+name, "", "value")
+			hang.begin()
+			defer hang.stop()
+			errs := make(chan error)
+			for range 8 {
+				go func() {
+					for {
+						if _, err := s.Get(t.Context(), "key-"+name); err != nil {
+							errs <- err
+							return
+						}
+					}
+				}()
+			}
+			go func() {
+				for {
+					next, err := s.Swap(t.Context(), "key-"+name, version, nil)
+					if err != nil {
+						errs <- err
+						return
+					}
+					version = next
+				}
+			}()
+			<-time.After(50 * time.Millisecond)
+			begun := time.Now()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			for range 9 {
+				if err := <-errs; !errors.Is(err, store.ErrClosed) {
+					t.Errorf("a call under way when the store was closed: %v", err)
+				}
+			}
+			if took := time.Since(begun); took > 2*time.Second {
+				t.Errorf("to close took %v", took)
+			}
+			await(t, 10*time.Second, func(context.Context) error {
+				if n := s.Abandoned(); n > 0 {
+					return fmt.Errorf("%d calls outlive the store", n)
+				}
+				return nil
+			})
+		})
+	}
+	server.Resume()
+	await(t, 10*time.Second, func(context.Context) error {
+		if stacks := zkstore.Goroutines(); strings.Contains(stacks, "go-zookeeper") {
+			return fmt.Errorf("goroutines outlive their stores:\n%s", stacks)
+		}
+		return nil
+	})
+}
+
+func anyOfSeveralEndpointsWillDo(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	silent := testkit.NewProxy(t, server.Addr())
+	silent.Drop()
+	dead := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+	c.Endpoints = []string{dead, "host.invalid:2181", silent.Addr(), server.Addr()}
+	s := open(t, c)
+	version := swap(t, s, "key", "", "before")
+	server.Kill()
+	server.Start()
+	swap(t, s, "key", version, "after")
+}
+
+func TestOpenSaysWhyThereIsNoSession(t *testing.T) {
+	dead := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+	c := config(dead)
+	c.User, c.Password = "snowfence", "s3cr3t"
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err := zkstore.Open(ctx, c)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "refused") || strings.Contains(err.Error(), "s3cr3t") {
+		t.Errorf("open without a server: %v", err)
+	}
+}
+
+func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
+	t.Parallel()
+	servers := testkit.ZooKeeperEnsemble(t, 3)
+	var c zkstore.Config
+	for _, server := range servers {
+		c.Endpoints = append(c.Endpoints, server.Addr())
+	}
+	c.SessionTimeout = sessionTimeout
+	one, other := open(t, c), open(t, c)
+	version := swap(t, one, "key", "", "0")
+	var acknowledged []string
+	for n := range 3 {
+		value := fmt.Sprint(n + 1)
+		if n == 1 {
+			testkit.ZooKeeperLeader(t, servers).Kill()
+		}
+		// As a careful user: an unknown outcome is looked up, and the same sent
+		// again only under the same version.
+		await(t, 20*time.Second, func(ctx context.Context) error {
+			next, err := one.Swap(ctx, "key", version, []byte(value))
+			if err != nil {
+				e, readErr := one.Get(ctx, "key")
+				if readErr != nil || string(e.Value) != value {
+					return errors.Join(err, readErr)
+				}
+				next = e.Version
+			}
+			version = next
+			return nil
+		})
+		acknowledged = append(acknowledged, value)
+		// A sync makes any server show what was acknowledged.
+		await(t, 10*time.Second, func(ctx context.Context) error {
+			e, err := other.Get(ctx, "key")
+			if err == nil && (e.Version != version || string(e.Value) != value) {
+				t.Fatalf("the other client reads %q, after %v were acknowledged", e.Value, acknowledged)
+			}
+			return err
+		})
+	}
+}

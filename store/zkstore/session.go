@@ -1,0 +1,395 @@
+package zkstore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/storeurl"
+)
+
+const (
+	// calls bounds the calls that are with the client at a time, and so the
+	// goroutines that wait for answers after their callers have gone. More
+	// callers wait for their turn.
+	calls = 64
+
+	// The client's buffers: a request has at most a key, a value or the
+	// credentials, and an answer what jute.maxbuffer allows, which an operator
+	// may have raised.
+	maxCredentials = 16 << 10
+	requestSize    = 64 << 10
+	answerSize     = 8 << 20
+
+	// firstPause and lastPause bound the pause before a server is dialled again.
+	firstPause = 20 * time.Millisecond
+	lastPause  = 320 * time.Millisecond
+
+	// firstPatience is how long the first connection may wait for its session.
+	// It doubles with each that gets none. A server that is just starting may
+	// take a connection and forget it.
+	firstPatience = 300 * time.Millisecond
+)
+
+// session is a client's connection to the ensemble, through all the TCP
+// connections and ZooKeeper sessions that it takes. It is safe for concurrent
+// use.
+//
+// The client library knows no contexts. It sends each request once: a request
+// that is under way when its connection is lost fails, and one that has not
+// been sent yet is sent on the next connection. Left alone, a swap could so
+// wait for hours, and take effect when its sender has long gone. Therefore a
+// call goes to the library only while there is a session; what slips in at the
+// moment of a loss is the exception, and an unknown outcome as any other.
+type session struct {
+	client  *zk.Conn
+	turns   chan struct{}      // has room for the calls that may begin
+	end     context.CancelFunc // ends all that this session does
+	ended   <-chan struct{}    // closed by end
+	silence time.Duration      // how long a server may leave a connection without a session
+	tls     *tls.Config
+	logger  *slog.Logger
+
+	mu        sync.Mutex
+	up        chan struct{} // closed while there is a session; replaced when it is lost
+	isUp      bool
+	number    int // how many times there was a session, old or new
+	dials     int // since there was a session last
+	forgotten int // those of them that got no answer in time
+	endpoints []string
+	last      int      // the endpoint that was dialled last
+	current   net.Conn // the connection that was made last; nil at first
+	settle    func()   // keeps it when there is a session; nil if that was done
+	failure   error    // why the last connection came to nothing
+}
+
+// connect starts to connect.
+func connect(c Config) (*session, error) {
+	life, end := context.WithCancel(context.Background())
+	s := &session{
+		turns:   make(chan struct{}, calls),
+		end:     end,
+		ended:   life.Done(),
+		silence: c.SessionTimeout * 2 / 3, // as the client itself waits in a session
+		tls:     c.TLS,
+		logger:  c.Logger,
+		up:      make(chan struct{}),
+		failure: errors.New("no server has answered yet"),
+	}
+	client, _, err := zk.Connect(c.Endpoints, c.SessionTimeout,
+		zk.WithHostProvider((*rotation)(s)),
+		zk.WithDialer(func(_, address string, _ time.Duration) (net.Conn, error) {
+			return s.dial(life, address)
+		}),
+		zk.WithEventCallback(s.heed),
+		zk.WithLogger((*journal)(s)),
+		zk.WithLogInfo(false),
+		zk.WithMaxConnBufferSize(requestSize),
+		zk.WithMaxBufferSize(answerSize),
+	)
+	if err != nil {
+		end()
+		return nil, fmt.Errorf("zkstore: %w", err)
+	}
+	s.client = client
+	return s, nil
+}
+
+// call runs f, which makes one request, when there is a session, and returns
+// what f does. It returns soon after ctx ends; f may still be running then, and
+// nobody hears what becomes of it. That takes until the server answers, or
+// until the client gives the connection up, two thirds of the session timeout
+// after the last sign of life.
+func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (T, error) {
+	var none T
+	select {
+	case s.turns <- struct{}{}:
+	case <-ctx.Done():
+		return none, s.missing(ctx)
+	case <-s.ended:
+		return none, store.ErrClosed
+	}
+	select {
+	case <-s.session():
+	case <-ctx.Done():
+	case <-s.ended:
+	}
+	// A select picks any of what is ready, and nothing may be sent after the end.
+	if err := s.usable(ctx); err != nil {
+		<-s.turns
+		return none, err
+	}
+	type answer struct {
+		got T
+		err error
+	}
+	answers := make(chan answer, 1) // room for an answer that nobody awaits
+	go func() {
+		defer func() { <-s.turns }()
+		got, err := f(s.client)
+		answers <- answer{got, err}
+	}()
+	select {
+	case a := <-answers:
+		if a.err != nil && s.isEnded() {
+			return none, store.ErrClosed
+		}
+		return a.got, a.err
+	case <-ctx.Done():
+		return none, s.missing(ctx)
+	case <-s.ended:
+		return none, store.ErrClosed
+	}
+}
+
+// usable returns store.ErrClosed after close, and an error if ctx has ended.
+func (s *session) usable(ctx context.Context) error {
+	if s.isEnded() {
+		return store.ErrClosed
+	}
+	if ctx.Err() != nil {
+		return s.missing(ctx)
+	}
+	return nil
+}
+
+// missing returns ctx's error, with why there is no session if there is none.
+func (s *session) missing(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isUp {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: no session: %w", ctx.Err(), s.failure)
+}
+
+// session returns a channel that is closed while there is a session.
+func (s *session) session() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.up
+}
+
+// sessions counts the connections that had a session.
+func (s *session) sessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.number
+}
+
+func (s *session) isEnded() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// close ends the session. Calls that wait return, and so do later ones.
+func (s *session) close() {
+	s.end()
+	s.mu.Lock()
+	up := s.isUp
+	s.mu.Unlock()
+	if up {
+		// A server that answers needs a round trip to forget the session, and
+		// one that does not is given up after a second.
+		s.client.Close()
+	} else {
+		// There is nobody to tell, and the client would wait for it all the same.
+		go s.client.Close()
+	}
+	s.leave()
+}
+
+// authenticate makes the credentials known, on this connection and all later
+// ones. The client remembers them once the server has taken them; if there was
+// another connection meanwhile, that one may be without.
+func (s *session) authenticate(ctx context.Context, user string, password storeurl.Secret) error {
+	for {
+		before := s.sessions()
+		_, err := call(ctx, s, func(c *zk.Conn) (struct{}, error) {
+			return struct{}{}, c.AddAuth("digest", []byte(user+":"+string(password)))
+		})
+		// A context's error is a network's as well, to those who ask.
+		if err != nil && (!isLoss(err) || s.usable(ctx) != nil) {
+			return err
+		}
+		if err == nil && s.sessions() == before {
+			return nil
+		}
+	}
+}
+
+// isLoss reports whether an error says that the connection was lost, and the
+// request with it or not.
+func isLoss(err error) bool {
+	var network net.Error
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionExpired) ||
+		errors.Is(err, zk.ErrSessionMoved) || errors.Is(err, zk.ErrNoServer) ||
+		errors.Is(err, net.ErrClosed) || errors.As(err, &network)
+}
+
+// heed learns from the client's events whether there is a session.
+func (s *session) heed(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e.State {
+	case zk.StateHasSession:
+		if s.settle != nil {
+			s.settle()
+			s.settle = nil
+		}
+		s.number++
+		s.dials, s.forgotten = 0, 0
+		if !s.isUp {
+			s.isUp = true
+			close(s.up)
+		}
+	case zk.StateDisconnected, zk.StateExpired, zk.StateConnecting:
+		if s.isUp {
+			s.isUp = false
+			s.up = make(chan struct{})
+			s.failure = errors.New("the connection was lost")
+		}
+	default:
+	}
+}
+
+// dial connects to a server. Until it has a session, the connection lasts no
+// longer than there is patience, and than life.
+func (s *session) dial(life context.Context, address string) (net.Conn, error) {
+	// The client forgets to close a connection whose session had expired.
+	s.leave()
+	if err := s.pause(life); err != nil {
+		return nil, err
+	}
+	limit, cancel := context.WithTimeout(life, s.patience())
+	connection, err := s.reach(limit, address)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		if limit.Err() != nil {
+			s.forgotten++
+		}
+		cancel()
+		s.failure = err
+		return nil, err
+	}
+	s.current = connection
+	s.failure = fmt.Errorf("%s: accepts connections and grants no session", address)
+	stop := context.AfterFunc(limit, func() {
+		s.mu.Lock()
+		s.forgotten++
+		s.mu.Unlock()
+		_ = connection.Close()
+	})
+	s.settle = func() {
+		stop()
+		cancel()
+	}
+	return &frames{Conn: connection}, nil
+}
+
+// reach makes a connection, with TLS if it is asked for.
+func (s *session) reach(ctx context.Context, address string) (net.Conn, error) {
+	if s.tls == nil {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	}
+	connection, err := (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	return connection, nil
+}
+
+// pause waits before a server is dialled again: longer from round to round.
+func (s *session) pause(life context.Context) error {
+	s.mu.Lock()
+	n, round := s.dials, s.dials/len(s.endpoints)
+	s.dials++
+	first := n == 0 && s.number == 0
+	s.mu.Unlock()
+	if !first {
+		rest, cancel := context.WithTimeout(life, min(firstPause<<min(round, 10), lastPause))
+		defer cancel()
+		<-rest.Done()
+	}
+	return life.Err()
+}
+
+// patience is how long the next connection may wait for its session: in the
+// end as long as a server may be silent.
+func (s *session) patience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return min(firstPatience<<min(s.forgotten, 10), s.silence)
+}
+
+// leave closes the connection that was made last, if there is one.
+func (s *session) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.settle != nil {
+		s.settle()
+		s.settle = nil
+	}
+	if s.current != nil {
+		_ = s.current.Close()
+		s.current = nil
+	}
+}
+
+// rotation is the session as the client's zk.HostProvider: it names the
+// endpoints in turn, as they are, so that each attempt resolves them anew.
+type rotation session
+
+// Init implements zk.HostProvider. The client has shuffled the servers.
+func (r *rotation) Init(servers []string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endpoints, r.last = servers, len(servers)-1
+	return nil
+}
+
+// Len implements zk.HostProvider.
+func (r *rotation) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.endpoints)
+}
+
+// Next implements zk.HostProvider. Its second result makes the client wait for
+// a second; the pauses are dial's, so it is true only when the client is to
+// see that it was closed, which ends that second.
+func (r *rotation) Next() (server string, retryStart bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = (r.last + 1) % len(r.endpoints)
+	return r.endpoints[r.last], (*session)(r).isEnded()
+}
+
+// Connected implements zk.HostProvider.
+func (r *rotation) Connected() {}
+
+// journal is the session as the client's zk.Logger.
+type journal session
+
+// Printf implements zk.Logger. What the client says contains no credentials.
+func (j *journal) Printf(format string, values ...any) {
+	if j.logger != nil && !(*session)(j).isEnded() {
+		j.logger.Warn("zookeeper: " + fmt.Sprintf(format, values...))
+	}
+}

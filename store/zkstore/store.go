@@ -1,0 +1,276 @@
+package zkstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/storeurl"
+)
+
+// openLimit is how long Open waits for a server if its context does not end
+// before.
+const openLimit = 15 * time.Second
+
+// Store is a client of the registers below one node. It is safe for concurrent
+// use.
+type Store struct {
+	config  Config
+	session *session
+}
+
+// Open connects to the ensemble and creates the prefix if it does not exist. It
+// returns an error that names the field if the config is wrong, and one that
+// tells why if no server grants a session within 15 seconds, or the context's
+// end. ctx bounds the attempt, and nothing after it.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if c.Password, err = storeurl.Password(c.Password, c.PasswordFile); err != nil {
+		return nil, fmt.Errorf("zkstore: read password-file: %w", err)
+	}
+	if len(c.User)+len(c.Password) > maxCredentials {
+		return nil, fmt.Errorf("zkstore: password-file: must hold at most %d bytes", maxCredentials)
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	ctx, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("zkstore: open: %w", err)
+	}
+	session, err := connect(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{config: c, session: session}
+	if c.User != "" {
+		if err := session.authenticate(ctx, c.User, c.Password); err != nil {
+			session.close()
+			return nil, fmt.Errorf("zkstore: open: authenticate: %w", err)
+		}
+	}
+	if err := s.prepare(ctx); err != nil {
+		session.close()
+		return nil, fmt.Errorf("zkstore: open: %w", err)
+	}
+	return s, nil
+}
+
+// Get implements [store.Store]. It costs two round trips to one server, and
+// one to the leader: it asks the server to catch up first. It returns ErrDamaged
+// if the prefix itself has gone as well.
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	if err := s.session.usable(ctx); err != nil {
+		return store.Entry{}, err
+	}
+	if err := store.ValidateKey(key); err != nil {
+		return store.Entry{}, err
+	}
+	v := &view{store: s}
+	e, err := v.register(ctx, key)
+	if !errors.Is(err, zk.ErrNoNode) {
+		return e, wrap("get", key, err)
+	}
+	// What was removed is not what never was.
+	there, err := look(ctx, v, func(c *zk.Conn) (bool, error) {
+		there, _, err := c.Exists(s.config.Prefix)
+		return there, err
+	})
+	switch {
+	case err != nil:
+		return store.Entry{}, wrap("get", key, err)
+	case !there:
+		return store.Entry{}, fmt.Errorf("%w: node %s has been removed", store.ErrDamaged, s.config.Prefix)
+	}
+	return store.Entry{}, store.ErrNotFound
+}
+
+// Swap implements [store.Store]. It is one request, but for the first register
+// of a folder. It returns an error, and sends nothing, if the register has been
+// swapped 2³¹−1 times.
+func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if err := s.session.usable(ctx); err != nil {
+		return "", err
+	}
+	if err := store.ValidateKey(key); err != nil {
+		return "", err
+	}
+	if err := store.ValidateValue(value); err != nil {
+		return "", err
+	}
+	var g guard
+	if prev != "" {
+		var ok bool
+		if g, ok = parseGuard(prev, key); !ok {
+			return "", store.ErrConflict // no register at this key has or had it
+		}
+		if err := g.next(); err != nil {
+			return "", err
+		}
+	}
+	token, err := newToken(s.config.Rand)
+	if err != nil {
+		return "", err
+	}
+	next := guard{key: keySum(key), token: token}
+	if prev == "" {
+		err = s.create(ctx, key, encode(token, value))
+	} else {
+		next.number, err = s.replace(ctx, key, g.number, encode(token, value))
+	}
+	if err != nil {
+		return "", wrap("swap", key, err)
+	}
+	return next.version(), nil
+}
+
+// List implements [store.Store]. It reads folder by folder, in any order, a
+// few registers at a time.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		if err := s.session.usable(ctx); err != nil {
+			yield(store.Entry{}, err)
+			return
+		}
+		if err := store.ValidatePrefix(prefix); err != nil {
+			yield(store.Entry{}, err)
+			return
+		}
+		v := &view{store: s}
+		for e, err := range v.list(ctx, prefix) {
+			if err != nil {
+				yield(store.Entry{}, fmt.Errorf("zkstore: list: %w", err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Traits implements [store.Store].
+func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
+	if err := s.session.usable(ctx); err != nil {
+		return store.Traits{}, err
+	}
+	return store.Traits{Engine: "zookeeper", Durable: s.config.Loss == 0, Loss: s.config.Loss}, nil
+}
+
+// Close implements [store.Store]. With a server that does not answer it takes a
+// second.
+func (s *Store) Close() error {
+	s.session.close()
+	return nil
+}
+
+// String returns the store's config for people, without its password.
+func (s *Store) String() string { return s.config.String() }
+
+// GoString is String, so that %#v shows no password either.
+func (s *Store) GoString() string { return s.config.String() }
+
+// create makes a register's node, and its folder if there is none yet.
+func (s *Store) create(ctx context.Context, key string, data []byte) error {
+	folder := s.config.Prefix + "/" + folderName(key)
+	err := s.make(ctx, folder+"/"+nodeName(key), data)
+	if errors.Is(err, zk.ErrNoNode) {
+		// So this create did not take effect, nor can it: the server decided it
+		// once. The one below is a first one, not a repetition.
+		if err = s.make(ctx, folder, []byte{}); err == nil || errors.Is(err, zk.ErrNodeExists) {
+			err = s.make(ctx, folder+"/"+nodeName(key), data)
+		}
+	}
+	switch {
+	case errors.Is(err, zk.ErrNodeExists):
+		return store.ErrConflict
+	case errors.Is(err, zk.ErrNoNode):
+		return fmt.Errorf("%w: node %s has been removed", store.ErrDamaged, s.config.Prefix)
+	}
+	return err
+}
+
+// make creates a persistent node.
+func (s *Store) make(ctx context.Context, path string, data []byte) error {
+	_, err := call(ctx, s.session, func(c *zk.Conn) (string, error) {
+		return c.Create(path, data, zk.FlagPersistent, s.config.ACL.list())
+	})
+	return err
+}
+
+// replace sets a register's node if its data version is the one given, and
+// returns the new one.
+func (s *Store) replace(ctx context.Context, key string, number int32, data []byte) (int32, error) {
+	stat, err := call(ctx, s.session, func(c *zk.Conn) (*zk.Stat, error) {
+		return c.Set(s.path(key), data, number)
+	})
+	switch {
+	case errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNoNode):
+		return 0, store.ErrConflict
+	case err != nil:
+		return 0, err
+	}
+	return stat.Version, nil
+}
+
+// path returns the path of a key's node.
+func (s *Store) path(key string) string {
+	return s.config.Prefix + "/" + folderName(key) + "/" + nodeName(key)
+}
+
+// prepare creates the prefix, and the nodes above it, if they do not exist.
+func (s *Store) prepare(ctx context.Context) error {
+	v := &view{store: s}
+	names := strings.Split(s.config.Prefix[1:], "/")
+	for n := range names {
+		path := "/" + strings.Join(names[:n+1], "/")
+		// Not by creating each: that needs a right on the node above, which who
+		// may use this one need not have.
+		stat, err := look(ctx, v, func(c *zk.Conn) (*zk.Stat, error) {
+			there, stat, err := c.Exists(path)
+			if !there {
+				stat = nil
+			}
+			return stat, err
+		})
+		if err != nil {
+			return fmt.Errorf("look for node %s: %w", path, err)
+		}
+		if stat != nil {
+			if stat.EphemeralOwner != 0 {
+				return fmt.Errorf("node %s: must be a persistent one: this one can vanish", path)
+			}
+			continue
+		}
+		for {
+			err := s.make(ctx, path, []byte{})
+			if err == nil || errors.Is(err, zk.ErrNodeExists) {
+				break
+			}
+			// To make a node twice does no harm.
+			if !isLoss(err) || s.session.usable(ctx) != nil {
+				return fmt.Errorf("create node %s: %w", path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// wrap says what failed, unless the error is one that says all.
+func wrap(verb, key string, err error) error {
+	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("zkstore: %s %q: %w", verb, key, err)
+}
