@@ -1,0 +1,277 @@
+package predecessor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// old is a client of a ZooKeeper, as an old system's processes are.
+type old struct {
+	t    *testing.T
+	conn *zk.Conn
+	addr string
+}
+
+func newOld(t *testing.T, addr string) *old {
+	t.Helper()
+	conn, _, err := zk.Connect([]string{addr}, 2*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return &old{t, conn, addr}
+}
+
+// node makes a node and the folders above it.
+func (o *old) node(path, data string, flags int32) string {
+	o.t.Helper()
+	for i, c := range path[1:] {
+		if c == '/' {
+			if _, err := o.conn.Create(path[:i+1], nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+				o.t.Fatal(err)
+			}
+		}
+	}
+	made, err := o.conn.Create(path, []byte(data), flags, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return made
+}
+
+// leaf starts a Leaf for the first time, as far as ZooKeeper sees it.
+func (o *old) leaf(name, endpoint string, at time.Time) string {
+	ip, port, _ := strings.Cut(endpoint, ":")
+	return o.node(LeafPath(name)+"/"+endpoint+"-", leafData(ip, port, at), zk.FlagSequence)
+}
+
+func leafData(ip, port string, at time.Time) string {
+	return fmt.Sprintf(`{"ip":%q,"port":%q,"timestamp":%d}`, ip, port, at.UnixMilli())
+}
+
+func poolData(worker int, at time.Time) string {
+	if at.IsZero() {
+		return fmt.Sprintf(`{"workId":%d,"lastUsedIp":null,"lastUsedPort":null,"lastUsedTimestamp":null}`, worker)
+	}
+	return fmt.Sprintf(`{"workId":%d,"lastUsedIp":"10.0.0.1","lastUsedPort":"8080","lastUsedTimestamp":%d}`, worker, at.UnixMilli())
+}
+
+// reader reads with a short watch.
+func (o *old) reader() *ZooKeeper {
+	o.t.Helper()
+	z, err := Open(o.t.Context(), Config{Servers: []string{o.addr}, Watch: 200 * time.Millisecond})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.t.Cleanup(z.Close)
+	return z
+}
+
+// living is which of some sightings are alive.
+func living(sightings []takeover.Sighting) string {
+	text := ""
+	for _, s := range sightings {
+		text += fmt.Sprintf("%d:%v ", s.Worker, s.Alive != "")
+	}
+	return strings.TrimSpace(text)
+}
+
+// keep does something again and again until the test ends.
+func keep(t *testing.T, every time.Duration, do func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				do()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+}
+
+func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
+	server := testkit.ZooKeeper(t)
+	hourAgo := time.Now().Add(-time.Hour).Truncate(time.Millisecond).UTC()
+
+	t.Run("Leaf that was stopped", func(t *testing.T) {
+		o := newOld(t, server.Addr())
+		for i := range 3 {
+			o.leaf("stopped", fmt.Sprintf("10.0.0.%d:8080", i), hourAgo.Add(time.Duration(i)*time.Minute))
+		}
+		got, err := o.reader().Leaf(t.Context(), LeafPath("stopped"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if living(got) != "0:false 1:false 2:false" || !got[2].Last.Equal(hourAgo.Add(2*time.Minute)) || got[2].Where != "/snowflake/stopped/forever/10.0.0.2:8080-0000000002" {
+			t.Errorf("got %+v", got)
+		}
+	})
+
+	t.Run("Leaf that uploads, with a clock an hour behind", func(t *testing.T) {
+		o := newOld(t, server.Addr())
+		o.leaf("uploads", "10.0.0.1:8080", hourAgo)
+		path := o.leaf("uploads", "10.0.0.2:8080", hourAgo)
+		keep(t, 50*time.Millisecond, func() {
+			_, _ = o.conn.Set(path, []byte(leafData("10.0.0.2", "8080", hourAgo)), -1)
+		})
+		got, err := o.reader().Leaf(t.Context(), LeafPath("uploads"))
+		if err != nil || living(got) != "0:false 1:true" || !strings.Contains(got[1].Alive, "changed") {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+
+	t.Run("Leaf that starts meanwhile", func(t *testing.T) {
+		o := newOld(t, server.Addr())
+		o.leaf("starts", "10.0.0.1:8080", hourAgo)
+		n := 0
+		keep(t, 30*time.Millisecond, func() {
+			n++
+			_, _ = o.conn.Create(fmt.Sprintf("%s/10.0.1.%d:8080-", LeafPath("starts"), n), []byte(leafData("10.0.1.1", "8080", hourAgo)), zk.FlagSequence, zk.WorldACL(zk.PermAll))
+		})
+		got, err := o.reader().Leaf(t.Context(), LeafPath("starts"))
+		if err != nil || !strings.Contains(living(got), "true") {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+
+	t.Run("Leaf with a timestamp of this moment", func(t *testing.T) {
+		o := newOld(t, server.Addr())
+		// By a clock that is ahead of this one by less than is watched.
+		o.leaf("fresh", "10.0.0.1:8080", time.Now().Add(150*time.Millisecond))
+		got, err := o.reader().Leaf(t.Context(), LeafPath("fresh"))
+		if err != nil || living(got) != "0:true" || !strings.Contains(got[0].Alive, "old") {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+
+	t.Run("recyclable pools", func(t *testing.T) {
+		o := newOld(t, server.Addr())
+		pool := RecyclablePath("pool")
+		o.node(pool+"/notuse/workId:0", poolData(0, hourAgo), 0)
+		o.node(pool+"/notuse/workId:1024", poolData(1024, time.Time{}), 0)
+		o.node(pool+"/inuse/workId:2", poolData(2, hourAgo), 0)
+		live := o.node(pool+"/inuse/workId:3", poolData(3, hourAgo), 0)
+		keep(t, 50*time.Millisecond, func() { _, _ = o.conn.Set(live, []byte(poolData(3, hourAgo)), -1) })
+		got, err := o.reader().Recyclable(t.Context(), pool)
+		if err != nil || living(got) != "0:false 2:false 3:true 1024:false" || !got[0].Last.Equal(hourAgo) || !got[3].Last.IsZero() {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+
+	t.Run("recyclable worker id that is taken meanwhile", func(t *testing.T) {
+		o := newOld(t, server.Addr())
+		pool := RecyclablePath("taken")
+		for i := range 40 {
+			o.node(fmt.Sprintf("%s/notuse/workId:%d", pool, i), poolData(i, hourAgo), 0)
+		}
+		n := 0
+		keep(t, 20*time.Millisecond, func() {
+			_ = o.conn.Delete(fmt.Sprintf("%s/notuse/workId:%d", pool, n), -1)
+			n++
+		})
+		got, err := o.reader().Recyclable(t.Context(), pool)
+		if err != nil || !strings.Contains(living(got), "true") {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+
+	t.Run("Twitter", func(t *testing.T) {
+		preset, err := snowfence.PresetByName("twitter")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, process := newOld(t, server.Addr()), newOld(t, server.Addr())
+		o.node("/snowflake-servers/x", "", 0)
+		if err := o.conn.Delete("/snowflake-servers/x", -1); err != nil {
+			t.Fatal(err)
+		}
+		process.node("/snowflake-servers/17", "10.0.0.1:7609", zk.FlagEphemeral)
+		got, err := o.reader().Twitter(t.Context(), TwitterPath, preset.Layout, 3)
+		if err != nil || living(got) != "113:true" || !strings.Contains(got[0].Alive, "10.0.0.1:7609") {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if _, err := o.reader().Twitter(t.Context(), TwitterPath, preset.Layout, 32); !Final(err) {
+			t.Errorf("datacenter 32: %v", err)
+		}
+		process.conn.Close()
+		for range 100 {
+			if got, err = o.reader().Twitter(t.Context(), TwitterPath, preset.Layout, 3); err != nil || len(got) == 0 {
+				break
+			}
+		}
+		if err != nil || len(got) != 0 {
+			t.Errorf("after its session: %+v, %v", got, err)
+		}
+	})
+
+	t.Run("what is not there, or not as it should be", func(t *testing.T) {
+		o := newOld(t, server.Addr())
+		var none *NoPathError
+		if _, err := o.reader().Leaf(t.Context(), LeafPath("nobody")); !errors.As(err, &none) || none.Path != LeafPath("nobody") {
+			t.Errorf("no path: %v", err)
+		}
+		if _, err := o.reader().Recyclable(t.Context(), RecyclablePath("nobody")); !errors.As(err, &none) {
+			t.Errorf("no pools: %v", err)
+		}
+		o.node(LeafPath("odd")+"/somebody", "", 0)
+		o.node(LeafPath("torn")+"/10.0.0.1:8080-", "{", zk.FlagSequence)
+		o.node(RecyclablePath("swapped")+"/inuse/workId:1", poolData(2, hourAgo), 0)
+		var node *NodeError
+		if _, err := o.reader().Leaf(t.Context(), LeafPath("odd")); !errors.As(err, &node) || node.Path != LeafPath("odd")+"/somebody" {
+			t.Errorf("odd name: %v", err)
+		}
+		if _, err := o.reader().Leaf(t.Context(), LeafPath("torn")); !errors.As(err, &node) {
+			t.Errorf("torn data: %v", err)
+		}
+		if _, err := o.reader().Recyclable(t.Context(), RecyclablePath("swapped")); !errors.As(err, &node) {
+			t.Errorf("contradiction: %v", err)
+		}
+	})
+
+	t.Run("server that does not answer", func(t *testing.T) {
+		o := newOld(t, server.Addr())
+		o.leaf("paused", "10.0.0.1:8080", hourAgo)
+		z, err := Open(t.Context(), Config{Servers: []string{server.Addr()}, Timeout: 2 * time.Second, Watch: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		server.Pause()
+		defer server.Resume()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := z.Leaf(ctx, LeafPath("paused")); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		if _, err := Open(t.Context(), Config{Servers: []string{server.Addr()}, Timeout: 300 * time.Millisecond}); err == nil || Final(err) {
+			t.Errorf("open: %v", err)
+		}
+	})
+}
+
+func TestNoServerIsSaidWithinTheTimeout(t *testing.T) {
+	addr := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+	began := time.Now()
+	_, err := Open(t.Context(), Config{Servers: []string{addr}, Timeout: 300 * time.Millisecond})
+	if err == nil || !strings.Contains(err.Error(), "no session within 300ms") || time.Since(began) > 5*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+}

@@ -1,0 +1,66 @@
+package roster
+
+import (
+	"errors"
+	"fmt"
+
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+)
+
+var (
+	// ErrNoNamespace is returned when the store has no record of the namespace.
+	ErrNoNamespace = errors.New("snowfence: there is no such namespace in the store")
+
+	// ErrNotHeld is returned by [Roster.Release] for a worker id that has no
+	// holder.
+	ErrNotHeld = errors.New("snowfence: nobody holds the worker id")
+
+	// ErrUnusable is wrapped by the errors about a register that is not written
+	// to: it can't be read, or is of another incarnation of the namespace.
+	ErrUnusable = errors.New("snowfence: the register is not touched")
+
+	// errTimeout is the cause of a request's end when its time is over.
+	errTimeout = errors.New("the store did not answer within the request timeout")
+)
+
+// ConflictError is returned when a register was written by somebody else since
+// it was read. Nothing was changed, unless Unsure is there.
+type ConflictError struct {
+	// Now is the register as it is now.
+	Now Worker
+	// Unsure is the store's error if an attempt before may have taken effect and
+	// have been overwritten since; nil if nothing was changed.
+	Unsure error
+}
+
+// Error says how the worker id stands now.
+func (e *ConflictError) Error() string {
+	if e.Unsure != nil {
+		return fmt.Sprintf("snowfence: the register of worker %d was written by somebody else, perhaps after this write took effect (%v); it is now %s",
+			e.Now.Number, e.Unsure, e.Now)
+	}
+	return fmt.Sprintf("snowfence: the register of worker %d was written by somebody else since it was read, and nothing was changed; it is now %s",
+		e.Now.Number, e.Now)
+}
+
+// Unwrap returns [store.ErrConflict] and what it is unsure about.
+func (e *ConflictError) Unwrap() []error {
+	if e.Unsure == nil {
+		return []error{store.ErrConflict}
+	}
+	return []error{store.ErrConflict, e.Unsure}
+}
+
+// Final reports whether an error is a verdict on what is stored or was asked
+// for, which trying again does not change, and no outage.
+func Final(err error) bool {
+	for _, verdict := range []error{ErrNoNamespace, ErrNotHeld, ErrUnusable, lease.ErrRecord, lease.ErrNamespaceReplaced, store.ErrDamaged} {
+		if errors.Is(err, verdict) {
+			return true
+		}
+	}
+	var config *lease.ConfigError
+	var layout *lease.LayoutMismatchError
+	return errors.As(err, &config) || errors.As(err, &layout)
+}

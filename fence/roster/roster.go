@@ -1,0 +1,315 @@
+package roster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+)
+
+const (
+	// defaultTimeout bounds a request to the store unless another time is given.
+	defaultTimeout = 10 * time.Second
+
+	// clockTolerance is how far a clock may be off before the lease protocol
+	// refuses it; see package fence.
+	clockTolerance = 10 * time.Minute
+)
+
+// Config says which namespace is read, and as whom it is operated. Only Store
+// must be given.
+type Config struct {
+	// Store is where the namespace lives. The roster does not close it.
+	Store store.Store
+
+	// Namespace is the namespace's name: 1 to 64 of [a-z0-9._-]. Empty means
+	// "default".
+	Namespace string
+
+	// MaxRollback is how far ahead of the clock the used ticks of a released
+	// worker id may reach for it to count as free. Zero means the default
+	// policy's; negative means none.
+	MaxRollback time.Duration
+
+	// RequestTimeout bounds each request to the store, and in a list the wait
+	// for the next register. Zero means 10 s.
+	RequestTimeout time.Duration
+
+	// Process is written into the registers that [Roster.Raise] and
+	// [Roster.Quarantine] create or raise, for people. It may be empty.
+	Process lease.Process
+
+	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
+	Clock snowfence.Clock
+
+	// Rand is where incarnations and the marks of writes come from:
+	// unpredictable, and never the same twice. Nil means crypto/rand.
+	Rand io.Reader
+}
+
+// prepare returns the config with every zero value replaced by its default.
+func (c Config) prepare() (Config, error) {
+	if c.Store == nil {
+		return c, errors.New("snowfence: roster: store is nil: must be given")
+	}
+	if c.Namespace == "" {
+		c.Namespace = lease.DefaultNamespace
+	}
+	if err := lease.CheckNamespace(c.Namespace); err != nil {
+		return c, err
+	}
+	if c.RequestTimeout < 0 {
+		return c, fmt.Errorf("snowfence: roster: request timeout is %s: must not be negative", c.RequestTimeout)
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = defaultTimeout
+	}
+	if c.Clock == nil {
+		c.Clock = snowfence.SystemClock()
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	return c, nil
+}
+
+// Roster is one namespace of one store. It is safe for concurrent use. What it
+// knows of the namespace's record was read by [Open]; of the registers it keeps
+// nothing.
+type Roster struct {
+	config Config
+	record lease.Namespace
+	layout snowfence.Layout
+	traits store.Traits
+
+	dry         bool          // writes are reckoned and not made
+	engineClock bool          // the reference is the store's clock
+	ahead       time.Duration // of the reference before this host's clock
+}
+
+// Open reads a namespace's record. An error that is [ErrNoNamespace] is returned
+// if there is none, one that is [lease.ErrRecord] if it can't be decoded, and
+// the store's own otherwise.
+func Open(ctx context.Context, config Config) (*Roster, error) {
+	config, err := config.prepare()
+	if err != nil {
+		return nil, err
+	}
+	r := &Roster{config: config}
+	if r.traits, err = limited(ctx, config, config.Store.Traits); err != nil {
+		return nil, fmt.Errorf("read the store's traits: %w", err)
+	}
+	if err := r.read(ctx); err != nil {
+		return nil, err
+	}
+	if config.MaxRollback == 0 {
+		r.config.MaxRollback = snowfence.Policy{}.WithDefaults(r.layout).MaxRollback
+	}
+	r.config.MaxRollback = max(r.config.MaxRollback, 0)
+	clock, ok := store.ClockOf(config.Store)
+	if !ok {
+		return r, nil
+	}
+	before := config.Clock.Monotonic()
+	now, err := limited(ctx, config, clock.Now)
+	if err != nil {
+		return nil, fmt.Errorf("read the store's clock: %w", err)
+	}
+	took := config.Clock.Monotonic() - before
+	r.engineClock, r.ahead = true, now.Add(took/2).Sub(config.Clock.Wall())
+	return r, nil
+}
+
+// Create makes a namespace with a new incarnation and opens it, or opens the one
+// that there is. A *[lease.LayoutMismatchError] is returned if it has another
+// layout, a *[lease.ConfigError] if other datacenters are given than it has (none
+// are fine with all), and a *[snowfence.LayoutError] for a layout that is not
+// valid.
+func Create(ctx context.Context, config Config, layout snowfence.Layout, datacenters []int64) (*Roster, error) {
+	config, err := config.prepare()
+	if err != nil {
+		return nil, err
+	}
+	// The lease knows what a namespace may be.
+	state, err := lease.New(lease.Config{Namespace: config.Namespace, Layout: layout, Datacenters: datacenters})
+	if err != nil {
+		return nil, err
+	}
+	wanted := state.Config()
+	r, err := Open(ctx, config)
+	if errors.Is(err, ErrNoNamespace) {
+		if err := create(ctx, config, wanted); err != nil {
+			return nil, err
+		}
+		// Whatever came of the swap, only a record that was read back counts.
+		r, err = Open(ctx, config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if stored, given := r.record.Layout, wanted.Layout.String(); stored != given {
+		return nil, &lease.LayoutMismatchError{Namespace: config.Namespace, Stored: stored, Configured: given}
+	}
+	if given := wanted.Datacenters; len(given) > 0 && !slices.Equal(given, r.record.Datacenters) {
+		return nil, &lease.ConfigError{Field: "datacenters", Value: fmt.Sprint(given),
+			Limit: fmt.Sprintf("must be those of the namespace's record, %v", r.record.Datacenters)}
+	}
+	return r, nil
+}
+
+// create writes the record of a namespace that has none. That somebody else
+// wrote one first is no error.
+func create(ctx context.Context, config Config, wanted lease.Config) error {
+	incarnation, err := random(config.Rand, 16)
+	if err != nil {
+		return err
+	}
+	value, err := lease.Namespace{
+		Layout: wanted.Layout.String(), Incarnation: incarnation, Datacenters: wanted.Datacenters, Created: config.Clock.Wall(),
+	}.Encode()
+	if err != nil {
+		return err
+	}
+	_, err = limited(ctx, config, func(ctx context.Context) (store.Version, error) {
+		return config.Store.Swap(ctx, lease.NamespaceKey(config.Namespace), "", value)
+	})
+	if err != nil && !errors.Is(err, store.ErrConflict) {
+		return fmt.Errorf("create namespace %q: %w", config.Namespace, err)
+	}
+	return nil
+}
+
+// read reads the namespace's record.
+func (r *Roster) read(ctx context.Context) error {
+	name := r.config.Namespace
+	entry, err := limited(ctx, r.config, func(ctx context.Context) (store.Entry, error) {
+		return r.config.Store.Get(ctx, lease.NamespaceKey(name))
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return fmt.Errorf("%w: %q", ErrNoNamespace, name)
+	case err != nil:
+		return fmt.Errorf("read namespace %q: %w", name, err)
+	}
+	if r.record, err = lease.DecodeNamespace(entry.Value); err != nil {
+		return fmt.Errorf("read namespace %q: %w", name, err)
+	}
+	if r.layout, err = snowfence.ParseLayout(r.record.Layout); err != nil {
+		return fmt.Errorf("read namespace %q: %w: field \"layout\": %w", name, lease.ErrRecord, err)
+	}
+	return nil
+}
+
+// Settle waits until a lossy store can't lose the namespace's record any more,
+// and checks that it is still the same; on a durable store it returns at once.
+// Whoever writes registers into a namespace that may be new calls it first: with
+// the record lost, they would be of an incarnation that is no more. An error that
+// is [lease.ErrNamespaceReplaced] is returned if the record is another.
+func (r *Roster) Settle(ctx context.Context) error {
+	// It is judged by its writer's clock, with what that may be off.
+	young := r.config.Clock.Wall().Sub(r.record.Created) < r.traits.Loss+clockTolerance
+	if r.traits.Loss == 0 || !young {
+		return nil
+	}
+	if err := r.Wait(ctx, r.traits.Loss); err != nil {
+		return err
+	}
+	known := r.record.Incarnation
+	again := &Roster{config: r.config}
+	if err := again.read(ctx); err != nil {
+		return err
+	}
+	if again.record.Incarnation != known {
+		return fmt.Errorf("%w: incarnation %s, before %s", lease.ErrNamespaceReplaced, again.record.Incarnation, known)
+	}
+	return nil
+}
+
+// Wait waits, by the roster's clock, or until ctx ends.
+func (r *Roster) Wait(ctx context.Context, d time.Duration) error {
+	expired, stop := r.config.Clock.After(d)
+	defer stop()
+	select {
+	case <-expired:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Dry returns a roster of the same namespace that writes nothing: what would be
+// written is returned as if it had been.
+func (r *Roster) Dry() *Roster {
+	d := *r
+	d.dry = true
+	return &d
+}
+
+// Name returns the namespace's name.
+func (r *Roster) Name() string { return r.config.Namespace }
+
+// Record returns the namespace's record.
+func (r *Roster) Record() lease.Namespace {
+	n := r.record
+	n.Datacenters = slices.Clone(n.Datacenters)
+	return n
+}
+
+// Layout returns the namespace's layout.
+func (r *Roster) Layout() snowfence.Layout { return r.layout }
+
+// Traits returns what the store says of itself.
+func (r *Roster) Traits() store.Traits { return r.traits }
+
+// Now returns the time of the reference.
+func (r *Roster) Now() time.Time { return r.config.Clock.Wall().Add(r.ahead) }
+
+// Reference says what the clocks are compared with: the store's clock, if byStore,
+// and then how far this host's is ahead of it, negative when it is behind.
+// Otherwise it is this host's own.
+func (r *Roster) Reference() (byStore bool, hostAhead time.Duration) {
+	return r.engineClock, -r.ahead
+}
+
+// Capacity returns how many worker ids there are for this store to give away:
+// all of the layout's, or those of the datacenters in the record.
+func (r *Roster) Capacity() int64 {
+	if len(r.record.Datacenters) == 0 {
+		return r.layout.Workers()
+	}
+	return int64(len(r.record.Datacenters)) << r.layout.Bits(snowfence.Worker)
+}
+
+// Own reports whether this store may give a worker number away.
+func (r *Roster) Own(number int64) bool {
+	datacenter, _, err := r.layout.SplitWorker(number)
+	return err == nil && (len(r.record.Datacenters) == 0 || slices.Contains(r.record.Datacenters, datacenter))
+}
+
+// limited makes one request that ends soon after its time is over.
+func limited[T any](ctx context.Context, c Config, request func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.RequestTimeout, errTimeout)
+	defer cancel()
+	answer, err := request(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+		err = fmt.Errorf("%w of %s: %w", errTimeout, c.RequestTimeout, err)
+	}
+	return answer, err
+}
+
+// random returns n random bytes in hexadecimal.
+func random(source io.Reader, n int) (string, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(source, b); err != nil {
+		return "", fmt.Errorf("read random bytes: %w", err)
+	}
+	return hex.EncodeToString(b), nil
+}

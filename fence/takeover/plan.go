@@ -1,0 +1,211 @@
+package takeover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/fence/roster"
+)
+
+// Action is what a [Step] does.
+type Action string
+
+// The actions.
+const (
+	// Create writes the first register of a worker id.
+	Create Action = "create"
+	// Raise sets the floor of a register that has a lower one.
+	Raise Action = "raise"
+	// End sets the floor of a register whose until is above it, but whose holder
+	// began its term below: its release could lower until below the floor. That
+	// term ends.
+	End Action = "end"
+	// Keep writes nothing: no tick below the floor can be stamped any more.
+	Keep Action = "keep"
+)
+
+// Step is what a take-over does about one worker id.
+type Step struct {
+	Share
+	Action Action
+	// Note is more to say about it: who holds it. Empty if there is nothing.
+	Note string
+}
+
+// Plan is what a take-over writes into a namespace.
+type Plan struct {
+	Reckoning
+	// Steps are in ascending order of the worker ids.
+	Steps []Step
+}
+
+// Writes returns how many of the steps write.
+func (p Plan) Writes() int {
+	n := 0
+	for _, s := range p.Steps {
+		if s.Action != Keep {
+			n++
+		}
+	}
+	return n
+}
+
+// Draft returns what is to be written, and writes nothing. A nil roster stands
+// for a namespace that does not exist yet. A *[lease.LayoutMismatchError] is
+// returned if the namespace has another layout, a *[FactError] for a worker id
+// that its store may not give away, and the errors of [roster.Roster.Workers].
+func Draft(ctx context.Context, r *roster.Roster, reckoning Reckoning) (Plan, error) {
+	plan := Plan{Reckoning: reckoning, Steps: make([]Step, len(reckoning.Shares))}
+	for i, share := range reckoning.Shares {
+		plan.Steps[i] = Step{Share: share, Action: Create}
+	}
+	if r == nil {
+		return plan, nil
+	}
+	if err := plan.fits(r); err != nil {
+		return Plan{}, err
+	}
+	for w, err := range r.Workers(ctx) {
+		if err != nil {
+			return Plan{}, err
+		}
+		i, wanted := slices.BinarySearchFunc(plan.Steps, w.Number, func(s Step, n int64) int { return int(min(max(s.Worker-n, -1), 1)) })
+		if wanted {
+			plan.Steps[i].Action, plan.Steps[i].Note = judge(w, reckoning.Floor)
+		}
+	}
+	return plan, nil
+}
+
+// fits returns an error unless the plan is one for that namespace.
+func (p Plan) fits(r *roster.Roster) error {
+	if !r.Layout().Equal(p.Layout) {
+		return &lease.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: p.Layout.String()}
+	}
+	for _, s := range p.Steps {
+		if !r.Own(s.Worker) {
+			return &FactError{"worker", fmt.Sprint(s.Worker), fmt.Sprintf("is of none of the datacenters %v that this store may give away in namespace %q", r.Record().Datacenters, r.Name()), nil}
+		}
+	}
+	return nil
+}
+
+// judge says what is to be done about a register.
+func judge(w roster.Worker, floor snowfence.Tick) (Action, string) {
+	note := ""
+	if w.State != roster.Free {
+		note = w.String()
+	}
+	switch {
+	case !w.Exists:
+		return Create, note
+	case w.Floored(floor):
+		return Keep, note
+	case w.Register.Until < floor:
+		return Raise, note
+	default:
+		return End, w.String() + ", in a term that began below the floor: ids that it issued may be ids of the old system"
+	}
+}
+
+// tries is how often a register that others write to at the same time is read
+// again.
+const tries = 8
+
+// Apply carries a plan out: it reads each register again, and raises it if that
+// is still needed. Done, which may be nil, is told of each step as it was done. A
+// plan that was carried out before, whole or in part, is carried out again
+// without harm.
+//
+// On a lossy store it waits until the namespace can't be lost any more, and once
+// more after the last write, for the store's loss each, and then writes each
+// register again to know that it was not lost. A register that a holder has
+// claimed meanwhile needs that no more: its claim was guarded by the floor, and
+// the holder has confirmed it.
+//
+// The errors are those of [roster.Roster.Settle], [roster.Roster.Worker] and
+// [roster.Roster.Raise].
+func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) error {
+	if err := plan.fits(r); err != nil {
+		return err
+	}
+	if err := r.Settle(ctx); err != nil {
+		return err
+	}
+	fresh := false
+	for _, step := range plan.Steps {
+		w, action, note, err := raise(ctx, r, step.Worker, plan.Floor)
+		if err != nil {
+			return fmt.Errorf("set the floor of worker %d: %w", step.Worker, err)
+		}
+		fresh = fresh || r.Losable(w)
+		step.Action, step.Note = action, note
+		if done != nil {
+			done(step)
+		}
+	}
+	if !fresh {
+		return nil
+	}
+	if err := r.Wait(ctx, r.Traits().Loss); err != nil {
+		return err
+	}
+	for _, step := range plan.Steps {
+		if err := confirm(ctx, r, step.Worker, plan.Floor); err != nil {
+			return fmt.Errorf("confirm the floor of worker %d: %w", step.Worker, err)
+		}
+	}
+	return nil
+}
+
+// raise sets the floor of one worker id, and says what that took.
+func raise(ctx context.Context, r *roster.Roster, worker int64, floor snowfence.Tick) (roster.Worker, Action, string, error) {
+	var action Action
+	var note string
+	w, err := insist(ctx, r, worker, func(w roster.Worker) (roster.Worker, error) {
+		action, note = judge(w, floor)
+		return r.Raise(ctx, w, floor)
+	})
+	return w, action, note, err
+}
+
+// confirm makes sure that a floor which the store could have lost is there.
+func confirm(ctx context.Context, r *roster.Roster, worker int64, floor snowfence.Tick) error {
+	_, err := insist(ctx, r, worker, func(w roster.Worker) (roster.Worker, error) {
+		switch {
+		case !w.Exists || !w.Floored(floor):
+			return w, fmt.Errorf("%w: worker %d is %s", errLost, worker, w)
+		case !r.Losable(w) || w.Register.Holder != "":
+			return w, nil
+		}
+		return r.Confirm(ctx, w)
+	})
+	return err
+}
+
+// errLost says that the store lost what it had acknowledged.
+var errLost = errors.New("the store lost the floor: run the take-over again")
+
+// insist reads a register and does something to it, again if others wrote to it
+// meanwhile.
+func insist(ctx context.Context, r *roster.Roster, worker int64, do func(roster.Worker) (roster.Worker, error)) (roster.Worker, error) {
+	var err error
+	for range tries {
+		var w roster.Worker
+		if w, err = r.Worker(ctx, worker); err != nil {
+			return w, err
+		}
+		if w, err = do(w); err == nil {
+			return w, nil
+		}
+		var conflict *roster.ConflictError
+		if !errors.As(err, &conflict) {
+			return w, err
+		}
+	}
+	return roster.Worker{}, err
+}

@@ -1,0 +1,212 @@
+package takeover_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/takeover"
+)
+
+// stop is when the old system of these tests was stopped.
+var stop = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// leaf is Leaf's layout.
+func leaf(t *testing.T) snowfence.Layout {
+	t.Helper()
+	p, err := snowfence.PresetByName("leaf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Layout
+}
+
+// facts are those of two workers that were stopped.
+func facts(t *testing.T) takeover.Facts {
+	return takeover.Facts{
+		Layout: leaf(t), Sightings: []takeover.Sighting{{Worker: 7, Where: "a"}, {Worker: 3, Where: "b"}},
+		StoppedAt: stop, Ahead: takeover.DefaultAhead, Now: stop.Add(time.Minute),
+	}
+}
+
+func compose(t *testing.T, l snowfence.Layout, at time.Time, worker int64, sequence int64) snowfence.ID {
+	t.Helper()
+	datacenter, worker, err := l.SplitWorker(worker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(at), Datacenter: datacenter, Worker: worker, Sequence: sequence})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestFloorLiesAboveTheLatestOfAllThatIsKnown(t *testing.T) {
+	l := leaf(t)
+	tests := []struct {
+		name   string
+		change func(*takeover.Facts)
+		want   time.Time // the instant whose tick is the last that is taken
+	}{
+		{"the stop", func(*takeover.Facts) {}, stop},
+		{"the stop and a margin", func(f *takeover.Facts) { f.Margin = 5 * time.Second }, stop.Add(5 * time.Second)},
+		{"an id", func(f *takeover.Facts) {
+			f.StoppedAt, f.LastIDs = time.Time{}, []snowfence.ID{compose(t, l, stop.Add(-time.Hour), 3, 4095)}
+		}, stop.Add(-time.Hour)},
+		{"the later of two ids", func(f *takeover.Facts) {
+			f.StoppedAt, f.LastIDs = time.Time{}, []snowfence.ID{compose(t, l, stop.Add(-time.Hour), 3, 0), compose(t, l, stop.Add(-time.Minute), 7, 0)}
+		}, stop.Add(-time.Minute)},
+		{"an id after the stop", func(f *takeover.Facts) {
+			f.LastIDs = []snowfence.ID{compose(t, l, stop.Add(3*time.Second), 3, 0)}
+		}, stop.Add(3 * time.Second)},
+		{"a stop after the id", func(f *takeover.Facts) {
+			f.LastIDs = []snowfence.ID{compose(t, l, stop.Add(-time.Hour), 3, 0)}
+		}, stop},
+		{"a timestamp after the stop", func(f *takeover.Facts) { f.Sightings[1].Last = stop.Add(time.Second) }, stop.Add(time.Second)},
+		{"a timestamp before the stop", func(f *takeover.Facts) { f.Sightings[1].Last = stop.Add(-time.Second) }, stop},
+		{"a timestamp ahead of now", func(f *takeover.Facts) { f.Sightings[1].Last = stop.Add(10 * time.Minute) }, stop.Add(10 * time.Minute)},
+	}
+	for _, test := range tests {
+		f := facts(t)
+		test.change(&f)
+		r, err := takeover.Reckon(f)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if want := l.TickAt(test.want) + 1; r.Floor != want {
+			t.Errorf("%s: floor %d, want %d, because of %s", test.name, r.Floor, want, r.Because)
+		}
+		if got := fmt.Sprint(r.Shares[0].Worker, r.Shares[1].Worker, len(r.Shares)); got != "3 7 2" {
+			t.Errorf("%s: workers %s", test.name, got)
+		}
+	}
+}
+
+func TestUnitsLongerThanAMillisecondAreTakenWhole(t *testing.T) {
+	p, err := snowfence.PresetByName("javascript-safe-s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := facts(t)
+	f.Layout, f.StoppedAt = p.Layout, stop.Add(999*time.Millisecond)
+	r, err := takeover.Reckon(f)
+	if err != nil || r.Floor != p.Layout.TickAt(stop)+1 {
+		t.Errorf("floor %d, %v", r.Floor, err)
+	}
+	f.StoppedAt, f.LastIDs = time.Time{}, []snowfence.ID{compose(t, p.Layout, stop, 3, 9)}
+	if r, err = takeover.Reckon(f); err != nil || r.Floor != p.Layout.TickAt(stop)+1 {
+		t.Errorf("floor %d, %v", r.Floor, err)
+	}
+}
+
+func TestFactsThatCannotBeAreRefused(t *testing.T) {
+	l := leaf(t)
+	shanghai, err := snowfence.PresetByName("shardingsphere-shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		change func(*takeover.Facts)
+		want   string
+		is     error // or nil
+	}{
+		{"no bound", func(f *takeover.Facts) { f.StoppedAt = time.Time{} }, "neither the time", takeover.ErrNoBound},
+		{"no worker", func(f *takeover.Facts) { f.Sightings = nil }, "no worker id", takeover.ErrNoWorkers},
+		{"alive", func(f *takeover.Facts) { f.Sightings[0].Alive = "its node is there" }, "worker 7, a: its node is there", takeover.ErrRunning},
+		{"stopped later", func(f *takeover.Facts) { f.StoppedAt = f.Now.Add(time.Second) }, "must be stopped first", nil},
+		{"stopped before the epoch", func(f *takeover.Facts) { f.StoppedAt = l.Epoch.Add(-time.Second) }, "before the epoch", nil},
+		{"margin", func(f *takeover.Facts) { f.Margin = -1 }, "must not be negative", nil},
+		{"id of another worker", func(f *takeover.Facts) {
+			f.LastIDs = []snowfence.ID{compose(t, l, stop, 40, 0)}
+		}, "it is of worker 40, which is none", snowfence.ErrInvalidID},
+		{"id of the future", func(f *takeover.Facts) {
+			f.LastIDs = []snowfence.ID{compose(t, l, stop.Add(12*time.Minute), 3, 0)}
+		}, "still to come by more than 10m0s", snowfence.ErrInvalidID},
+		{"id of an earlier epoch", func(f *takeover.Facts) {
+			f.Layout.Epoch = stop.Add(-8 * time.Hour)
+			f.LastIDs = []snowfence.ID{compose(t, shanghai.Layout, stop, 3, 0)}
+		}, "still to come", snowfence.ErrInvalidID},
+		{"id with bits above the layout", func(f *takeover.Facts) {
+			f.Layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 31}, {Kind: snowfence.Worker, Bits: 10}, {Kind: snowfence.Sequence, Bits: 12}}
+			f.LastIDs = []snowfence.ID{1 << 60}
+		}, "is no id of the layout", snowfence.ErrInvalidID},
+		{"timestamp of the future", func(f *takeover.Facts) { f.Sightings[0].Last = f.Now.Add(11 * time.Minute) }, "a clock of the old system was ahead", nil},
+		{"too many", func(f *takeover.Facts) {
+			f.All = true
+			f.Layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 21}, {Kind: snowfence.Sequence, Bits: 1}}
+		}, "1048576 is the most", nil},
+		{"datacenter", func(f *takeover.Facts) { f.All, f.Datacenter = true, new(int64); *f.Datacenter = 1 }, "is none of the layout", nil},
+		{"past the horizon", func(f *takeover.Facts) {
+			f.Layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 31}, {Kind: snowfence.Worker, Bits: 10}, {Kind: snowfence.Sequence, Bits: 12}}
+		}, "the floor would be tick", snowfence.ErrPastHorizon},
+		{"no layout", func(f *takeover.Facts) { f.Layout = snowfence.Layout{} }, "layout", snowfence.ErrInvalidLayout},
+	}
+	for _, test := range tests {
+		f := facts(t)
+		test.change(&f)
+		_, err := takeover.Reckon(f)
+		if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+func TestAllTakesEveryWorkerIDOfTheDatacenter(t *testing.T) {
+	p, err := snowfence.PresetByName("twitter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	datacenter := int64(3)
+	f := takeover.Facts{Layout: p.Layout, All: true, Datacenter: &datacenter, StoppedAt: stop, Now: stop.Add(time.Minute)}
+	f.Sightings = []takeover.Sighting{{Worker: 3<<5 + 1, Where: "a"}, {Worker: 3<<5 + 1, Where: "b", Last: stop}, {Worker: 1024, Where: "c"}}
+	r, err := takeover.Reckon(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Shares) != 32 || r.Shares[0].Worker != 96 || r.Shares[31].Worker != 127 {
+		t.Errorf("shares %+v", r.Shares)
+	}
+	if got := r.Shares[1].Evidence; got != "a; b, last 2026-11-21T10:00:00Z" {
+		t.Errorf("evidence %q", got)
+	}
+	if len(r.Left) != 1 || r.Left[0].Worker != 1024 {
+		t.Errorf("left %+v", r.Left)
+	}
+}
+
+// FuzzReckon holds that whatever the facts, the floor lies above all of them.
+func FuzzReckon(f *testing.F) {
+	f.Add(int64(0), int64(0), int64(1<<40), int64(5000), int64(0))
+	f.Add(int64(-1), int64(1), int64(1)<<62, int64(0), int64(700_000))
+	f.Fuzz(func(t *testing.T, stopped, stamped, id, margin, ahead int64) {
+		l := leaf(t)
+		ms := func(n int64) time.Duration { return time.Duration(n%1e12) * time.Millisecond }
+		facts := takeover.Facts{
+			Layout: l, All: true, StoppedAt: stop.Add(ms(stopped)), LastIDs: []snowfence.ID{snowfence.ID(id)},
+			Sightings: []takeover.Sighting{{Worker: 3, Last: stop.Add(ms(stamped))}},
+			Margin:    ms(margin), Ahead: ms(ahead), Now: stop,
+		}
+		r, err := takeover.Reckon(facts)
+		if err != nil {
+			return
+		}
+		parts, err := l.Decompose(snowfence.ID(id))
+		if err != nil {
+			t.Fatalf("id %d was taken: %v", id, err)
+		}
+		for _, at := range []time.Time{facts.StoppedAt, facts.Sightings[0].Last, l.TimeOf(parts.Tick)} {
+			if l.TickAt(at.Add(facts.Margin)) >= r.Floor {
+				t.Errorf("floor %d is not above %s", r.Floor, at)
+			}
+		}
+		if r.Floor >= l.HorizonTick() || r.Floor <= 0 {
+			t.Errorf("floor %d", r.Floor)
+		}
+	})
+}
