@@ -1,7 +1,13 @@
 // Package engine opens the store that a URL names.
 //
-//	file:/var/lib/snowfence/store   registers in a directory: one host, any number of processes
-//	mem://                          registers in this process, forgotten when it ends
+//	file:/var/lib/snowfence/store        registers in a directory: one host, any number of processes
+//	mem://                               registers in this process, forgotten when it ends
+//	etcd://a:2379,b:2379/prefix          see package store/etcdstore
+//	zookeeper://a:2181,b:2181/folder     see package store/zkstore
+//	redis://host:6379/0, rediss://…      see package store/redisstore
+//	postgres://user@host/database        see package store/sqlstore
+//	mysql://user@host/database           see package store/sqlstore, for MariaDB as well
+//	nats://host:4222/bucket              see package store/natsstore
 //
 // For mem:// there is mem: as well, which YAML takes for a key unless it is
 // quoted.
@@ -11,16 +17,22 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/etcdstore"
 	"snowfence.example/snowfence/store/filestore"
 	"snowfence.example/snowfence/store/memstore"
+	"snowfence.example/snowfence/store/natsstore"
+	"snowfence.example/snowfence/store/redisstore"
+	"snowfence.example/snowfence/store/sqlstore"
+	"snowfence.example/snowfence/store/zkstore"
 )
 
 // schemes are what Open's switch knows, for messages.
-const schemes = "file:DIRECTORY, mem://"
+const schemes = "file:DIRECTORY, mem://, etcd://, zookeeper://, redis://, rediss://, postgres://, mysql://, nats://"
 
 // URLError is returned for a URL that names no store.
 type URLError struct {
@@ -60,26 +72,79 @@ func Open(ctx context.Context, storeURL string) (store.Store, error) {
 }
 
 // find returns the way to open the store that the URL names.
-func find(storeURL string) (func(context.Context) (store.Store, error), error) {
+func find(storeURL string) (opener, error) {
 	refuse := func(reason string) error { return &URLError{Redact(storeURL), reason} }
 	scheme, rest, ok := strings.Cut(storeURL, ":")
 	if !ok {
 		return nil, refuse("must begin with a scheme; supported are " + schemes)
 	}
+	var opener opener
+	var err error
 	switch strings.ToLower(scheme) {
 	case "file":
-		directory, err := fileDirectory(rest)
-		if err != nil {
-			return nil, refuse(err.Error())
-		}
-		return func(context.Context) (store.Store, error) { return filestore.Open(directory) }, nil
+		opener, err = file(rest)
 	case "mem":
-		if rest != "" && rest != "//" {
-			return nil, refuse("nothing may stand after mem://")
-		}
-		return func(context.Context) (store.Store, error) { return memstore.New().Client(), nil }, nil
+		opener, err = memory(rest)
+	case "etcd", "etcds":
+		opener, err = client(etcdstore.ParseURL, etcdstore.Open, storeURL)
+	case "zookeeper":
+		opener, err = client(zkstore.ParseURL, zkstore.Open, storeURL)
+	case "redis", "rediss":
+		opener, err = client(redisstore.ParseURL, redisstore.Open, storeURL)
+	case "postgres", "postgresql":
+		opener, err = client(sqlstore.ParseURL, openPostgres, storeURL)
+	case "mysql", "mariadb":
+		opener, err = client(sqlstore.ParseURL, openMySQL, storeURL)
+	case "nats":
+		opener, err = client(natsstore.ParseURL, natsstore.Open, storeURL)
+	default:
+		return nil, refuse("unknown scheme; supported are " + schemes)
 	}
-	return nil, refuse("unknown scheme; supported are " + schemes)
+	if err != nil {
+		return nil, refuse(err.Error())
+	}
+	return opener, nil
+}
+
+// opener opens the store of a URL that was understood.
+type opener func(context.Context) (store.Store, error)
+
+// client makes an opener of an engine's two functions.
+func client[C any, S store.Store](parse func(string) (C, error), open func(context.Context, C) (S, error), storeURL string) (opener, error) {
+	config, err := parse(storeURL)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (store.Store, error) {
+		s, err := open(ctx, config)
+		if err != nil {
+			return nil, err // not s: an interface of a nil pointer is not nil
+		}
+		return s, nil
+	}, nil
+}
+
+func memory(rest string) (opener, error) {
+	if rest != "" && rest != "//" {
+		return nil, errors.New("nothing may stand after mem://")
+	}
+	return func(context.Context) (store.Store, error) { return memstore.New().Client(), nil }, nil
+}
+
+func file(rest string) (opener, error) {
+	directory, err := fileDirectory(rest)
+	if err != nil {
+		return nil, err
+	}
+	return func(context.Context) (store.Store, error) { return filestore.Open(directory) }, nil
+}
+
+// Warnings are what an operator must be told whenever the store is used.
+func Warnings(s store.Store) []string {
+	if w, ok := s.(interface{ Warnings() []string }); ok {
+		return w.Warnings()
+	}
+	return nil
 }
 
 // fileDirectory returns the directory of what stands after "file:". Both
@@ -98,4 +163,3 @@ func fileDirectory(rest string) (string, error) {
 	}
 	return rest, nil
 }
-

@@ -39,14 +39,20 @@ func TestEverySchemeOpensItsEngine(t *testing.T) {
 
 func TestURLThatNamesNoStoreIsRefusedWithWhatIsSupported(t *testing.T) {
 	for url, want := range map[string]string{
-		"":                     "must begin with a scheme; supported are file:DIRECTORY, mem:",
-		"/var/lib/snowfence":   "must begin with a scheme; supported are file:DIRECTORY, mem:",
-		"zookeeper://a:1/b":    "unknown scheme; supported are file:DIRECTORY, mem:",
-		"file:":                "must name a directory",
-		"file:///":             "must name a directory",
-		"file://host/var/lib":  "must name no host",
-		"mem:here":             "nothing may stand after mem:",
-		"redis://me:pw@host/0": "unknown scheme",
+		"":                             "must begin with a scheme; supported are file:DIRECTORY, mem:",
+		"/var/lib/snowfence":           "must begin with a scheme; supported are file:DIRECTORY, mem:",
+		"consul://a:1/b":               "unknown scheme; supported are file:DIRECTORY, mem:",
+		"file:":                        "must name a directory",
+		"file:///":                     "must name a directory",
+		"file://host/var/lib":          "must name no host",
+		"mem:here":                     "nothing may stand after mem:",
+		"ftp://me:pw@host/0":           "unknown scheme",
+		"redis://me:pw@host/x":         "database",
+		"etcd://me:pw@host?x=1":        "\"x\": is not a key of etcd://",
+		"zookeeper://me:pw@":           "number 1",
+		"postgres://me:pw@host":        "database",
+		"mysql://me:pw@host":           "database",
+		"nats://me:pw@host/bucket?x=1": "x",
 	} {
 		_, err := Open(t.Context(), url)
 		var refused *URLError

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/storetest"
+)
+
+func TestLazyStoreKeepsEveryRule(t *testing.T) {
+	url := "file:" + t.TempDir()
+	storetest.Run(t, storetest.Harness{Open: func(context.Context) (store.Store, error) { return Lazy(url, nil) }})
+}
+
+func TestLazyStoreIsOpenedWhenItCanBe(t *testing.T) {
+	server := testkit.Redis(t)
+	server.Kill()
+	told := 0
+	s, err := Lazy("redis://"+server.Addr(), func(store.Store) { told++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if _, err := s.Get(t.Context(), "key"); err == nil || errors.Is(err, store.ErrNotFound) {
+		t.Errorf("without its server: %v", err)
+	}
+	if _, err := s.Swap(t.Context(), "key", "", nil); err == nil || errors.Is(err, store.ErrConflict) {
+		t.Errorf("without its server: %v", err)
+	}
+	if _, ok := store.ClockOf(s); ok {
+		t.Error("it has a clock before it is open")
+	}
+	server.Start()
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("with its server: %v", err)
+	}
+	if _, ok := store.ClockOf(s); !ok || told != 1 {
+		t.Errorf("it has a clock: %t; it was told of %d times", ok, told)
+	}
+}
+
+func TestLazyStoreRefusesAURLAtOnceAndOpensNothingAfterClose(t *testing.T) {
+	var refused *URLError
+	if _, err := Lazy("etcd://", nil); !errors.As(err, &refused) {
+		t.Errorf("error is %v", err)
+	}
+	dir := filepath.Join(t.TempDir(), "store")
+	s, err := Lazy("file:"+dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("it was opened after Close")
+	}
+}

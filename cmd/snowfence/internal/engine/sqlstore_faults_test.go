@@ -1,0 +1,360 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/storetest"
+)
+
+// bounded runs f under a context of the length given, and fails the test if it
+// takes long to return after that.
+func bounded(t *testing.T, length time.Duration, f func(context.Context) error) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	begun := time.Now()
+	err := f(ctx)
+	if late := time.Since(begun) - length; late > 2*time.Second {
+		t.Errorf("a call returned %v after its context ended: %v", late, err)
+	}
+	return err
+}
+
+// eventually calls f until it returns nil, for 10 seconds.
+func eventually(t *testing.T, f func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := f(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("still: %v", err)
+		}
+	}
+}
+
+// TestSQLSwapIsNeverRepeated breaks connections all the time. A swap that was
+// sent twice would meet its own first effect, and its sender, who is the only
+// writer, a conflict.
+func TestSQLSwapIsNeverRepeated(t *testing.T) {
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		server := s.start(t)
+		proxy := testkit.NewProxy(t, server.Addr())
+		direct := s.client(t, s.url("", server.Addr()))
+		broken := s.client(t, s.url("", proxy.Addr()))
+		ctx, cancel := context.WithCancel(t.Context())
+		var breaking sync.WaitGroup
+		breaking.Go(func() {
+			tick := time.NewTicker(23 * time.Millisecond)
+			defer tick.Stop()
+			for {
+				select {
+				case <-tick.C:
+					proxy.ResetAll()
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+		defer breaking.Wait()
+		defer cancel()
+
+		var version store.Version
+		var rounds, unknown, carriedOut int
+		for round := 0; unknown < 40 && round < 10000; round++ {
+			rounds++
+			value := fmt.Sprint("round ", round)
+			next, err := broken.Swap(ctx, "register", version, []byte(value))
+			if errors.Is(err, store.ErrConflict) {
+				t.Fatalf("round %d: a conflict of the only writer, %d unknown outcomes before", round, unknown)
+			}
+			if err == nil {
+				version = next
+				continue
+			}
+			unknown++
+			e, err := direct.Get(ctx, "register")
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				t.Fatal(err)
+			}
+			if string(e.Value) == value {
+				carriedOut++
+			}
+			version = settled(t, direct, "register", e.Version)
+		}
+		t.Logf("%d of %d swaps had an unknown outcome, of which %d had been carried out at once", unknown, rounds, carriedOut)
+		if unknown < 40 || unknown == rounds {
+			t.Errorf("%d of %d connections broke in the middle of a swap", unknown, rounds)
+		}
+	})
+}
+
+// settled swaps the register, so that what is still under way meets a newer
+// version, and returns that.
+func settled(t *testing.T, s store.Store, key string, version store.Version) store.Version {
+	t.Helper()
+	for {
+		next, err := s.Swap(t.Context(), key, version, []byte("settled"))
+		if err == nil {
+			return next
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			t.Fatal(err)
+		}
+		e, err := s.Get(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		version = e.Version
+	}
+}
+
+func TestSQLRestartIsSurvived(t *testing.T) {
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		server := s.start(t)
+		client := s.client(t, s.url("", server.Addr()))
+		version, err := client.Swap(t.Context(), "register", "", []byte("before"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, stop := range []func(){server.Kill, server.Stop} {
+			stop()
+			if err := bounded(t, 5*time.Second, func(ctx context.Context) error {
+				_, err := client.Get(ctx, "register")
+				return err
+			}); err == nil {
+				t.Error("a server that is gone answers")
+			}
+			server.Start()
+			eventually(t, func(ctx context.Context) error {
+				e, err := client.Get(ctx, "register")
+				if err == nil && e.Version != version {
+					t.Errorf("version is %q after a restart, want %q", e.Version, version)
+				}
+				return err
+			})
+			if version, err = client.Swap(t.Context(), "register", version, []byte("after")); err != nil {
+				t.Fatalf("after a restart: %v", err)
+			}
+		}
+	})
+}
+
+func TestSQLCallsReturnWhileTheServerIsPaused(t *testing.T) {
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		server := s.start(t)
+		client := s.client(t, s.url("", server.Addr()))
+		version, err := client.Swap(t.Context(), "register", "", []byte("before"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.Pause()
+		calls := map[string]func(context.Context) error{
+			"get":  func(ctx context.Context) error { _, err := client.Get(ctx, "register"); return err },
+			"swap": func(ctx context.Context) error { _, err := client.Swap(ctx, "register", version, nil); return err },
+			"list": func(ctx context.Context) error {
+				for _, err := range client.List(ctx, "") {
+					return err
+				}
+				return nil
+			},
+			"now": func(ctx context.Context) error { _, err := client.(store.Clock).Now(ctx); return err },
+			"open": func(ctx context.Context) error {
+				_, err := Open(ctx, s.url("", server.Addr()))
+				return err
+			},
+		}
+		for name, call := range calls {
+			if err := bounded(t, 200*time.Millisecond, call); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v, want %v", name, err, context.DeadlineExceeded)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			timer := time.AfterFunc(100*time.Millisecond, cancel)
+			begun := time.Now()
+			if err := call(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v, want %v", name, err, context.Canceled)
+			}
+			if late := time.Since(begun); late > 2*time.Second {
+				t.Errorf("%s returned after %v", name, late)
+			}
+			timer.Stop()
+		}
+
+		waiting := make(chan error)
+		go func() {
+			_, err := client.Get(context.Background(), "register")
+			waiting <- err
+		}()
+		timer := time.NewTimer(100 * time.Millisecond)
+		<-timer.C
+		if err := client.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if err := <-waiting; !errors.Is(err, store.ErrClosed) {
+			t.Errorf("a call that waits when the store is closed: %v, want %v", err, store.ErrClosed)
+		}
+		server.Resume()
+		again := s.client(t, s.url("", server.Addr()))
+		eventually(t, func(ctx context.Context) error {
+			_, err := again.Get(ctx, "register")
+			return err
+		})
+	})
+}
+
+// TestSQLNextHostTakesOver makes the first of two servers refuse writes, as a
+// primary does that was replaced.
+func TestSQLNextHostTakesOver(t *testing.T) {
+	readOnly := map[string][]string{
+		"postgres": {"ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()"},
+		"mysql":    {"SET GLOBAL read_only = ON"},
+	}
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		first, second := s.start(t), s.start(t)
+		gone := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+		db := s.administer(t, first)
+		onSecond := s.client(t, s.url("", second.Addr())) // makes the table, as replication would
+		user := s.clerk(t, first, "CREATE")
+		if other := s.clerk(t, second, "CREATE"); other != user {
+			t.Fatalf("users differ: %s and %s", user, other)
+		}
+		client := s.client(t, s.urlOf(user, "", gone, first.Addr(), second.Addr()))
+		version, err := client.Swap(t.Context(), "register", "", []byte("on the first"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(t, db, readOnly[s.scheme]...)
+		// The client holds a connection to the first server still, and learns by
+		// being refused.
+		eventually(t, func(ctx context.Context) error {
+			next, err := client.Swap(ctx, "register", version, []byte("on the first, too late"))
+			if errors.Is(err, store.ErrConflict) {
+				return nil // the second server has no such register
+			}
+			if err == nil {
+				version = next
+				err = errors.New("the first server still takes writes")
+			}
+			return err
+		})
+		if _, err := client.Swap(t.Context(), "register", "", []byte("on the second")); err != nil {
+			t.Errorf("the second server does not take over: %v", err)
+		}
+		if e, err := onSecond.Get(t.Context(), "register"); err != nil || string(e.Value) != "on the second" {
+			t.Errorf("the second server has %q (%v)", e.Value, err)
+		}
+	})
+}
+
+// TestSQLNextHostServesCallersWhoAreInAHurry makes the first of two hosts fall
+// silent, for callers each of whom waits less long than a silent host is given.
+func TestSQLNextHostServesCallersWhoAreInAHurry(t *testing.T) {
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		server := s.start(t)
+		proxy := testkit.NewProxy(t, server.Addr())
+		client := s.client(t, s.url("", proxy.Addr(), server.Addr()))
+		if _, err := client.Swap(t.Context(), "register", "", nil); err != nil {
+			t.Fatal(err)
+		}
+		proxy.Drop()
+		eventually(t, func(context.Context) error {
+			return bounded(t, 500*time.Millisecond, func(ctx context.Context) error {
+				_, err := client.Get(ctx, "register")
+				return err
+			})
+		})
+	})
+}
+
+// TestPostgresCommitThatWaitsIsNotShown gives up a swap that waits for a
+// standby which does not exist. If it was cancelled then, everybody would see
+// it, though a failover would still take it away.
+func TestPostgresCommitThatWaitsIsNotShown(t *testing.T) {
+	s := sqlServers["PostgreSQL"]
+	server := s.start(t)
+	client := s.client(t, s.url("durable=true", server.Addr()))
+	before, err := client.Swap(t.Context(), "register", "", []byte("before"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := s.administer(t, server)
+	do(t, db, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+	// It is in force once a commit waits.
+	tries := 0
+	eventually(t, func(ctx context.Context) error {
+		tries++
+		short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+		defer cancel()
+		if _, err := client.Swap(short, fmt.Sprint("try-", tries), "", nil); !errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("a swap does not wait for a standby: %w", err)
+		}
+		return nil
+	})
+	if err := bounded(t, 300*time.Millisecond, func(ctx context.Context) error {
+		_, err := client.Swap(ctx, "register", before, []byte("after"))
+		return err
+	}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("a swap that waits for a standby: %v", err)
+	}
+	end := time.NewTimer(time.Second)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for looking := true; looking; {
+		e, err := client.Get(t.Context(), "register")
+		if err != nil || e.Version != before {
+			t.Fatalf("a swap that still waits is shown: %q (%v)", e.Value, err)
+		}
+		select {
+		case <-tick.C:
+		case <-end.C:
+			looking = false
+		}
+	}
+	do(t, db, "ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()")
+	eventually(t, func(ctx context.Context) error {
+		e, err := client.Get(ctx, "register")
+		if err == nil && string(e.Value) != "after" {
+			err = errors.New("the swap is not shown")
+		}
+		return err
+	})
+}
+
+func TestPostgresBehindATransactionPooler(t *testing.T) {
+	s := sqlServers["PostgreSQL"]
+	server := s.start(t)
+	pooler := testkit.PgBouncer(t, server)
+	storetest.Run(t, storetest.Harness{Open: opens(s.url("durable=true", pooler.Addr()))})
+}
+
+func TestSQLConformanceAtOtherIsolationLevels(t *testing.T) {
+	for name, c := range map[string]struct {
+		server  string
+		setting string
+		flaky   bool // a swap that comes second may fail instead of conflict
+	}{
+		"PostgreSQL, repeatable read": {"PostgreSQL", "default_transaction_isolation=repeatable read", true},
+		"MariaDB, read committed":     {"MariaDB", "--transaction-isolation=READ-COMMITTED", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := sqlServers[c.server]
+			server := s.start(t, c.setting)
+			storetest.Run(t, storetest.Harness{Open: opens(s.url("", server.Addr())), Flaky: c.flaky})
+		})
+	}
+}

@@ -1,0 +1,421 @@
+package engine
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"database/sql"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/sqlstore"
+	"snowfence.example/snowfence/store/storetest"
+)
+
+// TestSQLServer holds a server to the rules that leave it as it was.
+func TestSQLServer(t *testing.T) {
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		server := s.start(t)
+		for _, rule := range []struct {
+			name  string
+			check func(*testing.T, sqlServer, *testkit.Server)
+		}{
+			{"server that loses swaps is refused", serverThatLosesSwapsIsRefused},
+			{"table of another shape is refused", tableOfAnotherShapeIsRefused},
+			{"table is created once by many at once", tableIsCreatedOnceByManyAtOnce},
+			{"table made by hand needs few rights", tableMadeByHandNeedsFewRights},
+			{"tables and databases do not see each other", tablesAndDatabasesDoNotSeeEachOther},
+			{"row that is no register is damaged", rowThatIsNoRegisterIsDamaged},
+			{"clock is right in every time zone", clockIsRightInEveryTimeZone},
+			{"errors hide the password", errorsHideThePassword},
+			{"pool of the caller's serves", poolOfTheCallersServes},
+		} {
+			t.Run(rule.name, func(t *testing.T) { rule.check(t, s, server) })
+		}
+	})
+}
+
+// refused opens a store, and wants a *sqlstore.ServerError that says why not,
+// or none if want is empty.
+func (s sqlServer) refused(t *testing.T, storeURL, want string) {
+	t.Helper()
+	client, err := Open(t.Context(), storeURL)
+	if err == nil {
+		_ = client.Close()
+	}
+	var unfit *sqlstore.ServerError
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("a server that is fit: %v", err)
+	case want != "" && (!errors.As(err, &unfit) || !strings.Contains(err.Error(), want)):
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+func serverThatLosesSwapsIsRefused(t *testing.T, s sqlServer, server *testkit.Server) {
+	type setting struct{ set, query, want, reset string }
+	settings := map[string][]setting{
+		"postgres": {
+			{"ALTER DATABASE snowfence SET synchronous_commit = off", "durable=true", "synchronous_commit", ""},
+			{"SELECT 1", "loss=10ms", "wal_writer_delay", ""},
+			{"SELECT 1", "", "", "ALTER DATABASE snowfence RESET synchronous_commit"},
+			{"ALTER DATABASE snowfence SET default_transaction_read_only = on", "", "transaction_read_only", "SET transaction_read_only = off; ALTER DATABASE snowfence RESET default_transaction_read_only"},
+			{"SELECT 1", "durable=true", "", ""},
+		},
+		"mysql": {
+			{"SET GLOBAL innodb_flush_log_at_trx_commit = 2", "durable=true", "innodb_flush_log_at_trx_commit", ""},
+			{"SELECT 1", "loss=1s", "innodb_flush_log_at_timeout", ""},
+			{"SELECT 1", "", "", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"},
+			{"SET GLOBAL sync_binlog = 0", "durable=true", "sync_binlog", ""},
+			{"SELECT 1", "", "sync_binlog", ""},
+			{"SELECT 1", "loss=1m", "", "SET GLOBAL sync_binlog = 1"},
+			{"SET GLOBAL autocommit = OFF", "", "autocommit", "SET GLOBAL autocommit = ON"},
+			{"SET GLOBAL read_only = ON", "", "read_only", "SET GLOBAL read_only = OFF"},
+			{"SELECT 1", "durable=true", "", ""},
+		},
+	}
+	db := s.administer(t, server)
+	for _, c := range settings[s.scheme] {
+		do(t, db, c.set)
+		s.refused(t, s.url(c.query, server.Addr()), c.want)
+		if c.reset != "" {
+			do(t, db, c.reset)
+		}
+	}
+}
+
+func TestSQLServerThatNeverSyncsIsRefused(t *testing.T) {
+	t.Run("PostgreSQL, fsync", func(t *testing.T) {
+		t.Parallel()
+		s := sqlServers["PostgreSQL"]
+		server := s.start(t, "fsync=off")
+		s.refused(t, s.url("", server.Addr()), "fsync")
+		s.refused(t, s.url("loss=1m", server.Addr()), "")
+	})
+	t.Run("MariaDB, binary log", func(t *testing.T) {
+		t.Parallel()
+		s := sqlServers["MariaDB"]
+		server := s.start(t, "--skip-log-bin")
+		s.refused(t, s.url("durable=true", server.Addr()), "log_bin")
+		s.refused(t, s.url("", server.Addr()), "")
+	})
+}
+
+func tableOfAnotherShapeIsRefused(t *testing.T, s sqlServer, server *testkit.Server) {
+	tables := map[string]map[string]string{
+		"postgres": {
+			"(key text PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL)":                         `column "key" is text`,
+			"(key bytea PRIMARY KEY, token bytea, value bytea NOT NULL)":                                 `column "token" is bytea null`,
+			"(key bytea PRIMARY KEY, token bytea NOT NULL)":                                              `no column "value"`,
+			"(key bytea PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL, more int)":              `a column "more"`,
+			"(key bytea NOT NULL, token bytea NOT NULL, value bytea NOT NULL)":                           "no primary key",
+			"(key bytea NOT NULL, token bytea NOT NULL, value bytea NOT NULL, PRIMARY KEY (key, token))": "unique index",
+			"(key bytea PRIMARY KEY, token bytea NOT NULL UNIQUE, value bytea NOT NULL)":                 "on token",
+			"PARTITION": "no ordinary table",
+			"UNLOGGED":  "UNLOGGED",
+			"SECURITY":  "row security",
+		},
+		"mysql": {
+			"(`key` varchar(200) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4096) NOT NULL)":                 `column "key" is varchar(200)`,
+			"(`key` varbinary(199) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4096) NOT NULL)":               `column "key" is varbinary(199)`,
+			"(`key` varbinary(200) PRIMARY KEY, token binary(16), value varbinary(4096) NOT NULL)":                        `column "token" is binary(16) null`,
+			"(`key` varbinary(200) PRIMARY KEY, token binary(8) NOT NULL, value varbinary(4096) NOT NULL)":                `column "token" is binary(8)`,
+			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4000) NOT NULL)":               `column "value" is varbinary(4000)`,
+			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL)":                                               `no column "value"`,
+			"(`key` varbinary(200) NOT NULL, token binary(16) NOT NULL, value varbinary(4096) NOT NULL)":                  "no primary key",
+			"(`key` varbinary(200) NOT NULL, token binary(16) NOT NULL, value blob NOT NULL, PRIMARY KEY (`key`(9)))":     "partly",
+			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL UNIQUE, value varbinary(4096) NOT NULL)":        "on token",
+			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL, value blob NOT NULL) ENGINE=MyISAM":            "BASE TABLE MyISAM",
+			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4096) NOT NULL) ENGINE=MEMORY": "BASE TABLE MEMORY",
+			"(`key` varbinary(250) PRIMARY KEY, token binary(16) NOT NULL, value mediumblob NOT NULL)":                    "",
+		},
+	}
+	db := s.administer(t, server)
+	n := 0
+	for shape, want := range tables[s.scheme] {
+		n++
+		table := fmt.Sprint("t", n)
+		const fit = "(key bytea PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL)"
+		switch shape {
+		case "UNLOGGED":
+			do(t, db, "CREATE UNLOGGED TABLE "+table+fit)
+		case "PARTITION":
+			do(t, db, "CREATE TABLE "+table+fit+" PARTITION BY HASH (key)")
+		case "SECURITY":
+			do(t, db, "CREATE TABLE "+table+fit, "ALTER TABLE "+table+" ENABLE ROW LEVEL SECURITY")
+		default:
+			do(t, db, "CREATE TABLE "+table+" "+shape)
+		}
+		s.refused(t, s.url("table="+table, server.Addr()), want)
+	}
+	do(t, db, "CREATE VIEW v AS SELECT * FROM t1")
+	s.refused(t, s.url("table=v", server.Addr()), "table v: is")
+}
+
+func tableIsCreatedOnceByManyAtOnce(t *testing.T, s sqlServer, server *testkit.Server) {
+	for round := range 5 {
+		start, errs := make(chan struct{}), make([]error, 6)
+		var opened sync.WaitGroup
+		for i := range errs {
+			opened.Go(func() {
+				<-start
+				client, err := Open(t.Context(), s.url(fmt.Sprint("table=many", round), server.Addr()))
+				if err == nil {
+					err = client.Close()
+				}
+				errs[i] = err
+			})
+		}
+		close(start)
+		opened.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Errorf("round %d: %v", round, err)
+		}
+	}
+}
+
+func tableMadeByHandNeedsFewRights(t *testing.T, s sqlServer, server *testkit.Server) {
+	dialect := sqlstore.PostgreSQL
+	if s.scheme == "mysql" {
+		dialect = sqlstore.MySQL
+	}
+	ddl, err := sqlstore.DDL(dialect, "by_hand")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, s.administer(t, server), ddl)
+	user := s.clerk(t, server)
+	storetest.Run(t, storetest.Harness{Open: opens(s.urlOf(user, "table=by_hand&durable=true", server.Addr()))})
+	if _, err := Open(t.Context(), s.urlOf(user, "table=other", server.Addr())); err == nil || !strings.Contains(err.Error(), "create table other, which may also be done by hand") {
+		t.Errorf("a table that may not be created: %v", err)
+	}
+}
+
+func tablesAndDatabasesDoNotSeeEachOther(t *testing.T, s sqlServer, server *testkit.Server) {
+	do(t, s.administer(t, server), "CREATE DATABASE other")
+	here := s.url("", server.Addr())
+	urls := []string{here, s.url("table=other", server.Addr()), strings.Replace(here, "/"+testkit.SQLDatabase+"?", "/other?", 1)}
+	for i, u := range urls {
+		if _, err := s.client(t, u).Swap(t.Context(), "register", "", fmt.Append(nil, i)); err != nil {
+			t.Errorf("%s: %v", Redact(u), err)
+		}
+	}
+	for i, u := range urls {
+		if e, err := s.client(t, u).Get(t.Context(), "register"); err != nil || string(e.Value) != fmt.Sprint(i) {
+			t.Errorf("%s: %q (%v), want %d", Redact(u), e.Value, err, i)
+		}
+	}
+}
+
+func rowThatIsNoRegisterIsDamaged(t *testing.T, s sqlServer, server *testkit.Server) {
+	db := s.administer(t, server)
+	client := s.client(t, s.url("table=made", server.Addr()))
+	if s.scheme == "mysql" {
+		do(t, db, "ALTER TABLE made MODIFY value longblob NOT NULL", "INSERT INTO made VALUES ('long', REPEAT('t', 16), REPEAT('v', 4097))")
+	} else {
+		do(t, db, "ALTER TABLE made DROP CONSTRAINT made_value_check",
+			"INSERT INTO made VALUES ('long', convert_to(repeat('t', 16), 'UTF8'), convert_to(repeat('v', 4097), 'UTF8'))")
+	}
+	if _, err := client.Get(t.Context(), "long"); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("get: %v, want %v", err, store.ErrDamaged)
+	}
+	for _, err := range client.List(t.Context(), "") {
+		if !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("list: %v, want %v", err, store.ErrDamaged)
+		}
+	}
+}
+
+func clockIsRightInEveryTimeZone(t *testing.T, s sqlServer, server *testkit.Server) {
+	zones := map[string]string{
+		"postgres": "ALTER DATABASE snowfence SET timezone = 'Asia/Kathmandu'",
+		"mysql":    "SET GLOBAL time_zone = '-11:30'",
+	}
+	do(t, s.administer(t, server), zones[s.scheme])
+	now, err := s.client(t, s.url("", server.Addr())).(store.Clock).Now(t.Context())
+	if off := time.Since(now); err != nil || off.Abs() > 5*time.Second {
+		t.Errorf("the clock is off by %v: %v (%v)", off, now, err)
+	}
+}
+
+func errorsHideThePassword(t *testing.T, s sqlServer, server *testkit.Server) {
+	const secret = "s3cret/word"
+	gone := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range []string{
+		s.scheme + "://me:" + url.PathEscape(secret) + "@" + server.Addr() + "/snowfence",
+		s.scheme + "://me:" + url.PathEscape(secret) + "@" + gone + "/snowfence",
+		s.scheme + "://me:" + url.PathEscape(secret) + "@" + server.Addr() + "/absent",
+		s.scheme + "://me:" + url.PathEscape(secret) + "@" + server.Addr() + "/snowfence?tls=true",
+		s.scheme + "://me:" + url.PathEscape(secret) + "@nowhere.invalid/snowfence",
+		s.scheme + "://me@" + server.Addr() + "/snowfence?password-file=" + file,
+	} {
+		client, err := Open(t.Context(), u)
+		if err == nil {
+			_ = client.Close()
+			t.Errorf("%s: is opened", Redact(u))
+			continue
+		}
+		if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, "s3cret") {
+			t.Errorf("%s: the error shows the password: %s", Redact(u), err)
+		}
+	}
+}
+
+func TestSQLPasswordFileIsReadAtEveryConnection(t *testing.T) {
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		server := s.start(t)
+		file := filepath.Join(t.TempDir(), "password")
+		write := func(password string) {
+			if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(testkit.SQLPassword)
+		client := s.client(t, s.scheme+"://"+testkit.SQLUser+"@"+server.Addr()+"/snowfence?password-file="+file)
+		set := "ALTER USER snowfence PASSWORD 'another'"
+		if s.scheme == "mysql" {
+			set = "ALTER USER snowfence IDENTIFIED BY 'another'"
+		}
+		do(t, s.administer(t, server), set)
+		write("another")
+		server.Kill()
+		server.Start()
+		eventually(t, func(ctx context.Context) error {
+			_, err := client.Swap(ctx, "register", "", nil)
+			return err
+		})
+	})
+}
+
+func TestSQLOverTLS(t *testing.T) {
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		server := s.start(t)
+		s.refusedTLS(t, server, "tls=true") // not offered yet
+		server.Stop()
+		ca := certify(t, server.Dir)
+		server.Start()
+		s.refusedTLS(t, server, "tls=true") // not trusted
+		client := s.client(t, s.url("tls=true&ca="+ca, server.Addr()))
+		if _, err := client.Swap(t.Context(), "register", "", []byte("secret")); err != nil {
+			t.Fatal(err)
+		}
+		s.refusedTLS(t, server, "tls=true&ca="+ca, "localhost") // another name than the certificate's
+		query := "SELECT COUNT(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND application_name = 'snowfence'"
+		if s.scheme == "mysql" {
+			query = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'ssl_finished_accepts'"
+		}
+		var secured int
+		if err := s.administer(t, server).QueryRowContext(t.Context(), query).Scan(&secured); err != nil || secured == 0 {
+			t.Errorf("%d connections over TLS (%v)", secured, err)
+		}
+	})
+}
+
+// refusedTLS wants that nothing is opened.
+func (s sqlServer) refusedTLS(t *testing.T, server *testkit.Server, query string, host ...string) {
+	t.Helper()
+	address := server.Addr()
+	if len(host) > 0 {
+		address = net.JoinHostPort(host[0], fmt.Sprint(server.Ports[0]))
+	}
+	client, err := Open(t.Context(), s.url(query, address))
+	if err == nil {
+		_ = client.Close()
+		t.Errorf("%s at %s: is opened", query, address)
+	}
+}
+
+// certify makes a certificate for 127.0.0.1 that certifies itself, and its key,
+// in a server's folder.
+func certify(t *testing.T, dir string) (path string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, "server.crt")
+	for name, block := range map[string]*pem.Block{
+		path:                             {Type: "CERTIFICATE", Bytes: certificate},
+		filepath.Join(dir, "server.key"): {Type: "PRIVATE KEY", Bytes: secret},
+	} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		give(t, name, owner)
+	}
+	return path
+}
+
+// poolOfTheCallersServes uses drivers as they come: pgx prepares and
+// caches statements, go-sql-driver prepares each, and counts found rows.
+func poolOfTheCallersServes(t *testing.T, s sqlServer, server *testkit.Server) {
+	config := sqlstore.Config{Dialect: sqlstore.PostgreSQL, Durable: true}
+	driver, source := "pgx", s.url("sslmode=disable", server.Addr())
+	if s.scheme == "mysql" {
+		config.Dialect, config.Duplicate = sqlstore.MySQL, duplicateKey
+		driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?clientFoundRows=true&parseTime=true&loc=Asia%%2FKathmandu&charset=latin1",
+			testkit.SQLUser, testkit.SQLPassword, server.Addr(), testkit.SQLDatabase)
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	db.SetMaxIdleConns(4)
+	config.DB = db
+	storetest.Run(t, storetest.Harness{Open: func(ctx context.Context) (store.Store, error) {
+		client, err := sqlstore.Open(ctx, config)
+		if err != nil {
+			return nil, err
+		}
+		return client, nil
+	}})
+	if err := db.PingContext(t.Context()); err != nil {
+		t.Errorf("the caller's pool after the stores were closed: %v", err)
+	}
+}
+
+// give makes a file belong to the owner of another.
+func give(t *testing.T, name string, owner os.FileInfo) {
+	t.Helper()
+	if like, ok := owner.Sys().(*syscall.Stat_t); ok {
+		if err := os.Chown(name, int(like.Uid), int(like.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/storetest"
+)
+
+// sqlServer is a way to start a server, and the scheme of its URLs.
+type sqlServer struct {
+	scheme string
+	start  func(t testing.TB, settings ...string) *testkit.Server
+}
+
+var sqlServers = map[string]sqlServer{
+	"PostgreSQL": {"postgres", testkit.Postgres},
+	"MariaDB":    {"mysql", testkit.MariaDB},
+}
+
+// eachSQL runs a test on both kinds of server.
+func eachSQL(t *testing.T, test func(t *testing.T, s sqlServer)) {
+	t.Helper()
+	for name, s := range sqlServers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they share nothing
+			test(t, s)
+		})
+	}
+}
+
+// url names a database at addresses, with a query such as "durable=true".
+func (s sqlServer) url(query string, addresses ...string) string {
+	return s.urlOf(testkit.SQLUser, query, addresses...)
+}
+
+// urlOf is url for another user.
+func (s sqlServer) urlOf(user, query string, addresses ...string) string {
+	return s.scheme + "://" + url.UserPassword(user, testkit.SQLPassword).String() + "@" +
+		strings.Join(addresses, ",") + "/" + testkit.SQLDatabase + "?" + query
+}
+
+// clerk makes a user who has the rights given, and SELECT, INSERT and UPDATE on
+// the tables that there are.
+func (s sqlServer) clerk(t *testing.T, server *testkit.Server, rights ...string) string {
+	t.Helper()
+	db := s.administer(t, server)
+	if s.scheme == "mysql" {
+		do(t, db, "CREATE USER clerk IDENTIFIED BY '"+testkit.SQLPassword+"'",
+			"GRANT "+strings.Join(append(rights, "SELECT", "INSERT", "UPDATE"), ", ")+" ON "+testkit.SQLDatabase+".* TO clerk")
+		return "clerk"
+	}
+	do(t, db, "CREATE USER clerk PASSWORD '"+testkit.SQLPassword+"'",
+		"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO clerk")
+	for _, right := range rights {
+		do(t, db, "GRANT "+right+" ON SCHEMA public TO clerk")
+	}
+	return "clerk"
+}
+
+// client opens a store that is closed with the test.
+func (s sqlServer) client(t *testing.T, storeURL string) store.Store {
+	t.Helper()
+	client, err := Open(t.Context(), storeURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return client
+}
+
+// administer returns a pool that is no store's, for what a test does to the
+// server itself.
+func (s sqlServer) administer(t *testing.T, server *testkit.Server) *sql.DB {
+	t.Helper()
+	driver, source := "pgx", s.url("sslmode=disable", server.Addr())
+	if s.scheme == "mysql" {
+		driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?multiStatements=true", testkit.SQLUser, testkit.SQLPassword, server.Addr(), testkit.SQLDatabase)
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// do runs statements.
+func do(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// opens opens clients for a harness.
+func opens(storeURL string) func(context.Context) (store.Store, error) {
+	return func(ctx context.Context) (store.Store, error) { return Open(ctx, storeURL) }
+}
+
+func TestSQLConformance(t *testing.T) {
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		server := s.start(t)
+		proxy := testkit.NewProxy(t, server.Addr())
+		storetest.Run(t, storetest.Harness{
+			Open: opens(s.url("durable=true", server.Addr())),
+			Restart: func(context.Context) error {
+				server.Kill()
+				return server.TryStart()
+			},
+			Snapshot: s.snapshot(t, server),
+			OpenLossy: func(ctx context.Context) (store.Store, func(), error) {
+				client, err := Open(ctx, s.url("durable=true", proxy.Addr()))
+				// Connecting asks for settings, and an idle connection is asked whether
+				// it lives: the swap is what carries its round.
+				return client, func() {
+					proxy.LoseReplyTo(func(request []byte) bool { return isSwap(string(request)) })
+				}, err
+			},
+			Timeout: 20 * time.Second,
+		})
+	})
+}
+
+// snapshot copies the table, and copies it back.
+func (s sqlServer) snapshot(t *testing.T, server *testkit.Server) func(context.Context) (func(context.Context) error, error) {
+	db := s.administer(t, server)
+	run := func(ctx context.Context, statements ...string) error {
+		for _, statement := range statements {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
+	}
+	return func(ctx context.Context) (func(context.Context) error, error) {
+		err := run(ctx, "DROP TABLE IF EXISTS backup", "CREATE TABLE backup AS SELECT * FROM snowfence_registers")
+		return func(ctx context.Context) error {
+			return run(ctx, "DELETE FROM snowfence_registers", "INSERT INTO snowfence_registers SELECT * FROM backup")
+		}, err
+	}
+}
+
+// isSwap reports whether a request holds a swap's statement.
+func isSwap(request string) bool {
+	return strings.Contains(request, "INSERT INTO") || strings.Contains(request, "UPDATE ")
+}
+
+func TestSQLConformanceUnderFaults(t *testing.T) {
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		// What is synced does not matter here, and takes time.
+		settings := map[string][]string{
+			"postgres": {"synchronous_commit=off"},
+			"mysql":    {"--innodb-flush-log-at-trx-commit=2", "--skip-log-bin"},
+		}
+		server := s.start(t, settings[s.scheme]...)
+		storetest.RunFaulty(t, storetest.Harness{Open: opens(s.url("", server.Addr()))})
+	})
+}
