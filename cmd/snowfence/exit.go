@@ -12,6 +12,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/takeover"
 )
 
 // The exit codes. Scripts rely on them.
@@ -77,6 +78,7 @@ func exitCode(err error) int {
 		{exitUnsafe, is(snowfence.ErrBeforeEpoch, snowfence.ErrPastHorizon, snowfence.ErrWindowEnded,
 			snowfence.ErrRevoked, snowfence.ErrClockBehind, snowfence.ErrClockStepped, fence.ErrLost, fence.ErrNamespaceReplaced)},
 		{exitUnsafe, as[*fence.ClockError]},
+		{exitUnsafe, is(takeover.ErrRunning)},
 		{exitUnavailable, is(snowfence.ErrSaturated, fence.ErrNoWorker, fence.ErrUnavailable)},
 		{exitFailure, is(context.Canceled)},
 		{exitUnavailable, as[*unavailableError]},

@@ -25,6 +25,7 @@ type program struct {
 	stdout  io.Writer
 	stderr  io.Writer
 	colour  bool // whether stdout shows colours
+	asks    bool // whether somebody sits at stdin who can be asked
 	clock   snowfence.Clock
 	zone    *time.Location // for local times
 }
@@ -37,6 +38,7 @@ func main() {
 		stdout:  os.Stdout,
 		stderr:  os.Stderr,
 		colour:  os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(os.Stdout),
+		asks:    isTerminal(os.Stdin) && !isNull(os.Stdin),
 		clock:   clk,
 		zone:    time.Local,
 	}
@@ -96,7 +98,8 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
 		Example: `  snowfence next                              one id, no daemon needed
   snowfence serve                             ids over HTTP
   snowfence decode 1541815603606036480        what an id says
-  snowfence plan --years 69 --workers 1024    which bits to give to what`,
+  snowfence plan --years 69 --workers 1024    which bits to give to what
+  snowfence workers list                      who holds which worker id`,
 		Version: thisBuild().String(),
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -122,6 +125,8 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
 		p.next(),
 		p.decode(),
 		p.plan(),
+		p.workers(),
+		p.namespace(),
 		p.config(),
 		p.version(),
 		p.completion(),
@@ -169,4 +174,14 @@ func helpCommand() *cobra.Command {
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// isNull reports whether a file is the null device, where nobody sits.
+func isNull(f *os.File) bool {
+	here, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(here, null)
 }

@@ -8,7 +8,8 @@ package main
 //     capital at its start and no full stop at its end. A hint follows on a
 //     line of its own.
 //   - A verb that fails prints no data, except that decode prints the ids that
-//     it could decode, and plan its answer when the answer is no.
+//     it could decode, plan its answer when the answer is no, and namespace
+//     verify what it found; and that what is streamed may break off.
 //   - JSON is one value a line. Ids in it are strings. Its keys are stable.
 //   - Text and tables fit 80 columns and may change; only text has colour, and
 //     only on a terminal without NO_COLOR.

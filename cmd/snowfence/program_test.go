@@ -21,6 +21,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/takeover"
 )
 
 // inTest is a program of a test's own: its store is in a folder of the test,
@@ -77,6 +78,7 @@ func TestErrorsEndInTheirExitCode(t *testing.T) {
 		{&fence.ClockError{Offset: time.Hour}, exitUnsafe},
 		{fence.ErrLost, exitUnsafe},
 		{fence.ErrNamespaceReplaced, exitUnsafe},
+		{&takeover.RunningError{}, exitUnsafe},
 		// What is unsafe stays so, whoever reports it.
 		{&unavailableError{&fence.ClockError{}}, exitUnsafe},
 		{&fence.UnavailableError{Reason: &fence.ClockError{}}, exitUnsafe},
@@ -119,7 +121,7 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 			}
 		})
 	})
-	for _, verb := range []string{"serve", "next", "decode", "plan", "config check", "config print", "version", "completion"} {
+	for _, verb := range []string{"serve", "next", "decode", "plan", "workers list", "workers show", "workers release", "workers quarantine", "workers import", "namespace show", "namespace verify", "config check", "config print", "version", "completion"} {
 		if !seen["snowfence "+verb] {
 			t.Errorf("there is no verb %s", verb)
 		}

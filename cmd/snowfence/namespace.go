@@ -1,0 +1,267 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/fence/roster"
+)
+
+func (p program) namespace() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "namespace",
+		Short: "Show or verify a namespace",
+		Long: `A namespace is one space of unique ids in one store: one layout, one epoch, one
+set of worker ids. These verbs read it and write nothing.`,
+		Example: `  snowfence namespace show
+  snowfence namespace verify --namespace orders`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage(cmd, errors.New("needs a verb: show or verify"))
+		},
+	}
+	cmd.AddCommand(p.namespaceShow(), p.namespaceVerify())
+	return cmd
+}
+
+// namespaceDocument is a namespace in JSON.
+type namespaceDocument struct {
+	Namespace     string         `json:"namespace"`
+	Layout        string         `json:"layout"`
+	Presets       []string       `json:"presets"` // that have this layout
+	Epoch         string         `json:"epoch"`
+	Horizon       string         `json:"horizon"`
+	Workers       int64          `json:"workers"`  // of the layout
+	Capacity      int64          `json:"capacity"` // that this store may give away
+	RatePerWorker float64        `json:"ids_per_second_and_worker"`
+	Datacenters   []int64        `json:"datacenters"` // empty: all
+	Incarnation   string         `json:"incarnation"`
+	Created       string         `json:"created"`
+	Store         storeDocument  `json:"store"`
+	Clocks        clocksDocument `json:"clocks"`
+}
+
+// storeDocument is what a store says of itself, in JSON.
+type storeDocument struct {
+	Engine  string  `json:"engine"`
+	Durable bool    `json:"durable"`
+	Loss    float64 `json:"loss_seconds"`
+	OneHost bool    `json:"one_host"`
+}
+
+func (p program) namespaceShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show a namespace's layout, time span, worker ids and store",
+		Long: `Show prints the record of a namespace and what follows from it: the layout, its
+epoch and its horizon, after which no id can be minted; how many worker ids its
+store may give away; the incarnation, which tells it from another namespace of
+the same name; when it was made; and what its store says of itself.
+
+-o json prints one object.`,
+		Example: `  snowfence namespace show
+  snowfence namespace show --namespace orders -o json`,
+		Args: noArguments,
+	}
+	f := outputFlag(cmd)
+	s := siteFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		r, done, err := p.openRoster(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		defer done()
+		return p.printNamespace(*f, r)
+	}
+	return cmd
+}
+
+func (p program) printNamespace(f form, r *roster.Roster) error {
+	l, record, traits := r.Layout(), r.Record(), r.Traits()
+	if f == jsonForm {
+		datacenters := record.Datacenters
+		if datacenters == nil {
+			datacenters = []int64{}
+		}
+		return p.printJSON(namespaceDocument{
+			Namespace: r.Name(), Layout: record.Layout, Presets: presetsOf(l),
+			Epoch: l.Epoch.UTC().Format(time.RFC3339Nano), Horizon: horizonText(l),
+			Workers: l.Workers(), Capacity: r.Capacity(), RatePerWorker: l.RatePerWorker(),
+			Datacenters: datacenters, Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
+			Store:  storeDocument{traits.Engine, traits.Durable, traits.Loss.Seconds(), traits.OneHost},
+			Clocks: clocksOf(r),
+		})
+	}
+	now := r.Now()
+	at := func(t time.Time) string { return decode.FormatTime(t, l.Unit) + "  " + decode.Relative(t, now) }
+	layout := record.Layout
+	if presets := presetsOf(l); len(presets) > 0 {
+		layout += "  (" + strings.Join(presets, ", ") + ")"
+	}
+	datacenters := "all that the layout has"
+	switch {
+	case len(record.Datacenters) > 0:
+		datacenters = strings.Trim(fmt.Sprint(record.Datacenters), "[]") + " of " + strconv.FormatInt(1<<l.Bits(snowfence.Datacenter), 10)
+	case !hasDatacenter(l):
+		datacenters = "none in this layout"
+	}
+	clocks := "the store has none; this host's is used"
+	if byStore, ahead := r.Reference(); byStore {
+		clocks = "the store's is used; this host's is " + apart(ahead)
+	}
+	rows := [][]string{
+		{"namespace", r.Name()},
+		{"layout", layout},
+		{"epoch", at(l.Epoch)},
+		{"horizon", horizonText(l) + "  " + decode.Relative(l.Horizon(), now)},
+		{"worker ids", fmt.Sprintf("%d of the layout's %d", r.Capacity(), l.Workers())},
+		{"datacenters", datacenters},
+		{"rate", fmt.Sprintf("%.4g ids a second and worker id, %.4g in all", l.RatePerWorker(), l.RatePerWorker()*float64(r.Capacity()))},
+		{"incarnation", record.Incarnation},
+		{"created", decode.FormatTime(record.Created, time.Millisecond) + "  " + decode.Relative(record.Created, now)},
+		{"store", traits.String()},
+		{"clock", clocks},
+	}
+	if f == tableForm {
+		return p.print(table([]column{{"what", false}, {"value", false}}, rows))
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		fmt.Fprintf(&b, "%-13s %s\n", row[0], row[1])
+	}
+	return p.print(b.String())
+}
+
+// horizonText is a layout's horizon as far as its unit tells it.
+func horizonText(l snowfence.Layout) string { return decode.FormatTime(l.Horizon(), l.Unit) }
+
+// presetsOf are the names of the presets that have a layout.
+func presetsOf(l snowfence.Layout) []string {
+	names := []string{}
+	for _, preset := range snowfence.Presets() {
+		if preset.Layout.Equal(l) {
+			names = append(names, preset.Name)
+		}
+	}
+	return names
+}
+
+// findingDocument is what verify found, in JSON.
+type findingDocument struct {
+	Type     string          `json:"type"` // "finding"
+	Severity roster.Severity `json:"severity"`
+	Check    roster.Check    `json:"check"`
+	Workers  []int64         `json:"workers"` // none for a key that is no worker id's
+	Key      string          `json:"key"`
+	Text     string          `json:"text"`
+}
+
+// verdictDocument is what verify came to, in JSON.
+type verdictDocument struct {
+	Type      string         `json:"type"` // "verdict"
+	Namespace string         `json:"namespace"`
+	Valid     bool           `json:"valid"`
+	Registers int64          `json:"registers"`
+	Errors    int64          `json:"errors"`
+	Warnings  int64          `json:"warnings"`
+	Notes     int64          `json:"notes"`
+	Clocks    clocksDocument `json:"clocks"`
+}
+
+func (p program) namespaceVerify() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Read every register of a namespace and say what is wrong",
+		Long: `Verify reads every register and checks that it can be decoded; that it is of
+this incarnation and layout; that its key is a worker id of the layout, and one
+that this store may give away; that its ticks end before the horizon, and not
+absurdly far ahead of now; that its writer's clock was not ahead; that no two
+registers have one claim's nonce or one write's mark, as copies do; and which
+process holds several worker ids. It writes nothing, and repairs nothing.
+
+The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
+json streams: one object a line with "type":"finding", and a last one with
+"type":"verdict".`,
+		Example: `  snowfence namespace verify
+  snowfence namespace verify --namespace orders -o json
+  snowfence namespace verify -o table`,
+		Args: noArguments,
+	}
+	f := outputFlag(cmd)
+	s := siteFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		r, done, err := p.openRoster(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		defer done()
+		var verdict roster.Verdict
+		var rows [][]string
+		for x, err := range r.Verify(cmd.Context(), &verdict) {
+			if err != nil {
+				return outcome(err)
+			}
+			if err := p.printFinding(*f, x, &rows); err != nil {
+				return err
+			}
+		}
+		if err := p.printVerdict(*f, r, verdict, rows); err != nil {
+			return err
+		}
+		if verdict.Faults > 0 {
+			return reported(exitFailure)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// printFinding prints what was found, or keeps it for a table.
+func (p program) printFinding(f form, x roster.Finding, rows *[][]string) error {
+	workers := slices.DeleteFunc(slices.Clone(x.Workers), func(n int64) bool { return n == roster.Stray })
+	which := strings.ReplaceAll(strings.Trim(fmt.Sprint(workers), "[]"), " ", ",")
+	switch f {
+	case jsonForm:
+		if workers == nil {
+			workers = []int64{}
+		}
+		return p.printJSON(findingDocument{"finding", x.Severity, x.Check, workers, x.Key, x.Text})
+	case tableForm:
+		*rows = append(*rows, []string{string(x.Severity), orDash(which), string(x.Check), x.Key, x.Text})
+		return nil
+	default:
+		if which == "" {
+			which = x.Key
+		} else {
+			which = "worker " + which
+		}
+		return p.print(fmt.Sprintf("%s: %s: %s: %s\n", x.Severity, which, x.Check, x.Text))
+	}
+}
+
+func (p program) printVerdict(f form, r *roster.Roster, v roster.Verdict, rows [][]string) error {
+	valid := v.Faults == 0
+	switch f {
+	case jsonForm:
+		return p.printJSON(verdictDocument{"verdict", r.Name(), valid, v.Registers, v.Faults, v.Warnings, v.Notes, clocksOf(r)})
+	case tableForm:
+		if len(rows) == 0 {
+			return nil
+		}
+		return p.print(table([]column{{"severity", false}, {"workers", false}, {"check", false}, {"key", false}, {"text", false}}, rows))
+	default:
+		word := "valid"
+		if !valid {
+			word = "not valid"
+		}
+		return p.print(fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes\n", r.Name(), word, v.Registers, v.Faults, v.Warnings, v.Notes))
+	}
+}

@@ -1,0 +1,353 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/roster"
+)
+
+// maxRows is how many worker ids a table lists: the lowest ones. JSON lists all.
+const maxRows = 10_000
+
+func (p program) workers() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "workers",
+		Short: "Show and operate the worker ids of a namespace",
+		Long: `Workers reads the registers in which a store keeps who holds which worker id,
+and writes the few things that an operator may: none of them can make two ids
+equal.`,
+		Example: `  snowfence workers list
+  snowfence workers show 7
+  snowfence workers release 7 --yes
+  snowfence workers quarantine 7
+  snowfence workers import leaf --help`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage(cmd, errors.New("needs a verb: list, show, release, quarantine or import"))
+		},
+	}
+	cmd.AddCommand(p.workersList(), p.workersShow(), p.workersRelease(), p.workersQuarantine(), p.workersImport())
+	return cmd
+}
+
+// site is a store that was opened for a namespace.
+type site struct {
+	settings config.Config
+	roster   roster.Config
+	close    func()
+}
+
+// siteFlags adds the flags that say which namespace of which store is meant.
+func siteFlags(cmd *cobra.Command) *settings {
+	return settingFlags(cmd, "store", "namespace", "layout", "data")
+}
+
+// openSite opens the store that the configuration names. The namespace is that of
+// --namespace, or else the one of the generator that next would use.
+func (p program) openSite(ctx context.Context, s *settings) (site, error) {
+	c, err := s.load(p)
+	if err != nil {
+		return site{}, err
+	}
+	namespace, rollback, named := c.Namespace, time.Duration(0), s.cmd.Flags().Changed("namespace")
+	g, err := chooseGenerator(c, "")
+	switch {
+	case err != nil && !named:
+		return site{}, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: %w", err))
+	case err == nil && (!named || g.Namespace == namespace):
+		namespace = g.Namespace
+		if rollback = g.Policy.WithDefaults(g.Layout).MaxRollback; rollback == 0 {
+			rollback = -1 // none, and not the default
+		}
+	}
+	if engine.Private(c.Store) {
+		p.warn("the store " + c.Store + " is of this process alone: it has nothing to show")
+	}
+	opened, err := engine.Open(ctx, c.Store)
+	if err != nil {
+		return site{}, unavailable(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // it is for people only
+	}
+	return site{
+		settings: c,
+		roster: roster.Config{
+			Store: opened, Namespace: namespace, MaxRollback: rollback, Clock: p.clock,
+			Process: fence.Process{Host: host, PID: os.Getpid(), Version: thisBuild().Version, Started: p.clock.Wall()},
+		},
+		close: func() {
+			if closeErr := opened.Close(); closeErr != nil {
+				p.note("warning: close store: %s", message(closeErr))
+			}
+		},
+	}, nil
+}
+
+// openRoster opens the namespace, which must exist, and hold to --layout if that
+// is given.
+func (p program) openRoster(ctx context.Context, s *settings) (*roster.Roster, func(), error) {
+	at, err := p.openSite(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := roster.Open(ctx, at.roster)
+	if given := at.settings.Layout; err == nil && s.cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
+		err = &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
+	}
+	if err != nil {
+		at.close()
+		return nil, nil, outcome(err)
+	}
+	return r, at.close, nil
+}
+
+// outcome marks an error of the store as one that trying again may help, unless
+// it is a verdict.
+func outcome(err error) error {
+	if err == nil || roster.Final(err) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return unavailable(err)
+}
+
+// workerArgument wants one worker number.
+func workerArgument(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage(cmd, fmt.Errorf("needs one worker number, but got %d arguments", len(args)))
+	}
+	if n, err := strconv.ParseInt(args[0], 10, 64); err != nil || n < 0 {
+		return usage(cmd, fmt.Errorf("worker number %q: must be decimal digits", args[0]))
+	}
+	return nil
+}
+
+// readWorker reads the register of the worker number that was given.
+func readWorker(cmd *cobra.Command, r *roster.Roster, arg string) (roster.Worker, error) {
+	number, err := strconv.ParseInt(arg, 10, 64)
+	if err != nil {
+		return roster.Worker{}, usage(cmd, err)
+	}
+	if most := r.Layout().Workers() - 1; number > most {
+		return roster.Worker{}, usage(cmd, fmt.Errorf("worker number %d: must be from 0 to %d in namespace %q", number, most, r.Name()))
+	}
+	w, err := r.Worker(cmd.Context(), number)
+	return w, outcome(err)
+}
+
+// stateWords are the states, for --state.
+func stateWords() []string {
+	var words []string
+	for _, s := range roster.States() {
+		words = append(words, string(s))
+	}
+	return words
+}
+
+func (p program) workersList() *cobra.Command {
+	var states []roster.State
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List who holds which worker id until when",
+		Long: `List shows every worker id that was ever claimed: who holds it, until when, its
+term, and when its holder last wrote; and how full the pool is. Worker ids that
+were never claimed are only counted. What can't be read is listed as such.
+
+States: held; resting (released, with ticks used ahead of the clock);
+quarantined; foreign (of another incarnation of the namespace); unreadable;
+used-up; free. A holder that is silent has missed the time to extend: it
+crashed, is paused or cut off, or its clock is behind.
+
+Written says how long before now, by the store's clock if it has one and else by
+this host's, the holder's own clock was at its last write. A holder writes at
+each third of its window, so with right clocks it lies between 0 and that:
+"ahead" means that the holder's clock is ahead, by at least as much.
+
+Text and tables list the lowest 10000. -o json streams: one object a line with
+"type":"worker", and a last one with "type":"pool".`,
+		Example: `  snowfence workers list
+  snowfence workers list --state held,resting -o table
+  snowfence workers list --store file:/srv/snowfence --namespace orders
+  snowfence workers list -o json | jq 'select(.silent)'`,
+		Args: noArguments,
+	}
+	f := outputFlag(cmd)
+	cmd.Flags().Var(&parsed[[]roster.State]{value: &states, word: "STATE,...", parse: parseStates}, "state", "list these only: "+strings.Join(stateWords(), ", "))
+	completeFlag(cmd, "state", stateWords()...)
+	s := siteFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		r, done, err := p.openRoster(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		defer done()
+		return p.list(cmd.Context(), *f, r, states)
+	}
+	return cmd
+}
+
+func parseStates(text string) ([]roster.State, error) {
+	var states []roster.State
+	for word := range strings.SplitSeq(text, ",") {
+		if !slices.Contains(stateWords(), word) {
+			return nil, fmt.Errorf("%q is no state: must be of %s", word, strings.Join(stateWords(), ", "))
+		}
+		states = append(states, roster.State(word))
+	}
+	return states, nil
+}
+
+// list prints the worker ids of some states, all if none is named. JSON is
+// printed as it is read; a table needs to know its widths first, and shows a part.
+func (p program) list(ctx context.Context, f form, r *roster.Roster, states []roster.State) error {
+	census := r.Census()
+	var rows []roster.Worker
+	lowest := func() {
+		slices.SortFunc(rows, func(a, b roster.Worker) int {
+			return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Key, b.Key))
+		})
+		rows = rows[:min(len(rows), maxRows)]
+	}
+	var listed int64
+	for w, err := range r.Workers(ctx) {
+		if err != nil {
+			return outcome(err)
+		}
+		r.Count(&census, w)
+		if len(states) > 0 && !slices.Contains(states, w.State) {
+			continue
+		}
+		listed++
+		if f == jsonForm {
+			if err := p.printJSON(documentOf(r, w)); err != nil {
+				return err
+			}
+			continue
+		}
+		if rows = append(rows, w); len(rows) == 2*maxRows {
+			lowest()
+		}
+	}
+	if f == jsonForm {
+		return p.printJSON(poolOf(r, census))
+	}
+	lowest()
+	if more := listed - int64(len(rows)); more > 0 {
+		defer p.note("%d more are not shown: -o json lists all", more)
+	}
+	if f == tableForm {
+		return p.print(table(workerColumns(true), workerRows(rows, true)))
+	}
+	text := poolText(r, census)
+	if len(rows) > 0 {
+		text += "\n" + table(workerColumns(false), workerRows(rows, false))
+	}
+	return p.print(text)
+}
+
+func (p program) workersShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show N",
+		Short: "Show one worker id in full",
+		Long: `Show prints everything that the store keeps of one worker id, with its ticks as
+times, and what one who would claim it now would be told. N is the worker
+number: the datacenter, if the layout has one, times 2 to the number of worker
+bits, plus the worker id.
+
+-o json prints what list prints of it, and "claimant": {"claimable","message"}.`,
+		Example: `  snowfence workers show 7
+  snowfence workers show 7 --namespace orders -o json`,
+		Args:              workerArgument,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f := outputFlag(cmd)
+	s := siteFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r, done, err := p.openRoster(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		defer done()
+		w, err := readWorker(cmd, r, args[0])
+		if err != nil {
+			return err
+		}
+		switch *f {
+		case jsonForm:
+			d := documentOf(r, w)
+			refusal := r.Refusal(w)
+			d.Claimant = &claimant{Claimable: refusal == nil}
+			if refusal != nil {
+				d.Claimant.Message = message(refusal)
+			}
+			return p.printJSON(d)
+		case tableForm:
+			return p.print(table(workerColumns(true), workerRows([]roster.Worker{w}, true)))
+		default:
+			return p.print(workerText(r, w))
+		}
+	}
+	return cmd
+}
+
+// workerText is one worker id in full.
+func workerText(r *roster.Roster, w roster.Worker) string {
+	var b strings.Builder
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-13s %s\n", label, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(&b, "worker %d of namespace %s: %s\n", w.Number, r.Name(), stateText(w))
+	if datacenter, worker, err := r.Layout().SplitWorker(w.Number); err == nil && hasDatacenter(r.Layout()) {
+		line("datacenter", "%d", datacenter)
+		line("worker", "%d", worker)
+	}
+	line("key", "%s", w.Key)
+	if w.Damage != nil {
+		line("unreadable", "%s", message(w.Damage))
+	}
+	if w.Register.Term > 0 {
+		x := w.Register
+		at := func(t time.Time) string {
+			return decode.FormatTime(t, r.Layout().Unit) + "  " + decode.Relative(t, w.Read)
+		}
+		line("term", "%d", x.Term)
+		if x.Holder == "" {
+			line("holder", "none; the last write was by %s", x.Process)
+		} else {
+			line("holder", "%s", x.Process)
+		}
+		line("version", "%s", orDash(x.Process.Version))
+		if !x.Process.Started.IsZero() {
+			line("started", "%s", at(x.Process.Started))
+		}
+		line("nonce", "%s", orDash(x.Holder))
+		line("floor", "tick %d  %s", x.Floor, at(w.Floor))
+		line("until", "tick %d  %s", x.Until, at(w.Until))
+		line("window", "%s", x.Window)
+		line("written", "%s by the writer's clock, %s by %s", decode.FormatTime(x.Clock, time.Millisecond), written(w), referenceName(r))
+		line("quarantined", "%s", yesNo(x.Quarantined))
+		line("incarnation", "%s%s", x.Incarnation, unless(x.Incarnation == r.Record().Incarnation, " (the namespace's is "+r.Record().Incarnation+")"))
+		line("layout", "%s%s", x.Layout, unless(x.Layout == r.Record().Layout, " (the namespace's is "+r.Record().Layout+")"))
+	}
+	if refusal := r.Refusal(w); refusal != nil {
+		line("a claimant", "is told: %s", message(refusal))
+	} else {
+		line("a claimant", "gets it: term %d, from tick %d on", w.Register.Term+1, max(w.Register.Until, r.Layout().TickAt(w.Read)))
+	}
+	return b.String()
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// TestOperatorsVerbsWorkOnEveryEngine takes over into a namespace of a real
+// server, releases a worker id under its running holder, and looks at it all.
+func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
+	for _, name := range testkit.EngineNames() {
+		t.Run(name, func(t *testing.T) {
+			e := testkit.StartEngine(t, name)
+			at := e.URL("", 500*time.Millisecond)
+			p, stdout, stderr := inTest(t)
+			run := func(want int, args ...string) string {
+				t.Helper()
+				stdout.Reset()
+				stderr.Reset()
+				if code := p.run(t.Context(), append(args, "--store", at)...); code != want {
+					t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
+				}
+				return stdout.String()
+			}
+			expect := func(said string, parts ...string) {
+				t.Helper()
+				for _, part := range parts {
+					if !strings.Contains(said, part) {
+						t.Errorf("%q is not in %s%s", part, said, stderr)
+					}
+				}
+			}
+
+			run(exitFailure, "workers", "list")
+			take := []string{"workers", "import", "list", "--workers", "5-9", "--layout", "default", "--stopped-at", "2026-01-02T03:04:05Z", "--yes"}
+			expect(run(exitOK, take...), "5-9      create", "5 worker ids; 5 written")
+			expect(run(exitOK, take...), "5-9      keep", "5 worker ids; 0 to be written")
+
+			s, err := engine.Open(t.Context(), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			traits, err := s.Traits(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			worker := int64(7)
+			lost := make(chan error, 8)
+			h, err := fence.Open(t.Context(), fence.Config{Store: s, Worker: &worker, Window: 3 * time.Second, OnLoss: func(l fence.Loss) { lost <- l.Reason }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				defer cancel()
+				_ = h.Close(ctx)
+			})
+			seen := map[snowfence.ID]bool{}
+			mint := func() bool {
+				id, err := h.Next(t.Context())
+				if err == nil && seen[id] {
+					t.Fatalf("id %s repeats", id)
+				}
+				seen[id] = true
+				return err == nil
+			}
+			mint()
+			expect(run(exitOK, "workers", "list", "-o", "json"), `"type":"worker","worker":7,"state":"held"`, `"taken":1`, `"registers":5`)
+			expect(run(exitOK, "workers", "show", "7"), "worker 7 of namespace default: held", "a claimant    is told: no worker id is free")
+			// Its holder may just be extending.
+			for try := 0; ; try++ {
+				if code := p.run(t.Context(), "workers", "release", "7", "--yes", "--store", at); code == exitOK {
+					break
+				} else if code != exitUnavailable || try == 10 {
+					t.Fatalf("release: exit code %d: %s", code, stderr)
+				}
+			}
+			expect(stdout.String(), "worker 7 has no holder any more")
+			deadline := time.NewTimer(20 * time.Second)
+			defer deadline.Stop()
+			tick := time.NewTicker(5 * time.Millisecond)
+			defer tick.Stop()
+			for waiting := true; waiting; {
+				select {
+				case reason := <-lost:
+					if !errors.Is(reason, fence.ErrLost) {
+						t.Errorf("lost: %v", reason)
+					}
+					waiting = false
+				case <-tick.C:
+					mint()
+				case <-deadline.C:
+					t.Fatal("the holder did not find out")
+				}
+			}
+			// It claims again, and goes on above what it issued before.
+			for !mint() {
+				select {
+				case <-tick.C:
+				case <-deadline.C:
+					t.Fatalf("the holder issues no more: %+v", h.Status())
+				}
+			}
+
+			expect(run(exitOK, "workers", "quarantine", "500"), "worker 500 is quarantined")
+			expect(run(exitOK, "workers", "list", "--state", "quarantined", "-o", "table"), "  500  quarantined")
+			expect(run(exitOK, "namespace", "show"), "namespace     default", "store         "+traits.String())
+			expect(run(exitOK, "namespace", "verify"), "namespace default: valid; 6 registers read, 0 errors")
+		})
+	}
+}

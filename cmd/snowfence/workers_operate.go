@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/fence/roster"
+)
+
+// change is what an operator's verb did to a worker id, in JSON.
+type change struct {
+	Type    string         `json:"type"` // "change"
+	Verb    string         `json:"verb"`
+	Worker  int64          `json:"worker"`
+	DryRun  bool           `json:"dry_run"`
+	Written bool           `json:"written"`
+	Before  workerDocument `json:"before"`
+	After   workerDocument `json:"after"`
+}
+
+// operation is one verb that writes a register.
+type operation struct {
+	verb     string
+	question func(w roster.Worker) string // empty when nobody has to be asked
+	dry, yes bool
+	do       func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error)
+	told     func(before, after roster.Worker) string
+}
+
+// operateFlags adds the flags of a verb that writes.
+func operateFlags(cmd *cobra.Command, o *operation) {
+	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "show what would be written, and write nothing")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+}
+
+// operate reads a register, asks if somebody has to be, and writes.
+func (p program) operate(cmd *cobra.Command, f form, s *settings, o operation, arg string) error {
+	r, done, err := p.openRoster(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
+	defer done()
+	before, err := readWorker(cmd, r, arg)
+	if err != nil {
+		return err
+	}
+	// What can't be done is said before anybody is asked.
+	after, err := o.do(cmd.Context(), r.Dry(), before)
+	if err != nil {
+		return outcome(err)
+	}
+	if o.dry || unchanged(before, after) {
+		return p.printChange(f, r, o, before, after)
+	}
+	if question := o.question(before); question != "" {
+		if err := p.confirm(cmd, o.yes, question); err != nil {
+			return err
+		}
+	}
+	if after, err = o.do(cmd.Context(), r, before); err != nil {
+		return outcome(err)
+	}
+	return p.printChange(f, r, o, before, after)
+}
+
+// confirm asks whether to go on, unless that was said before. Where nobody can be
+// asked it is a mistake not to have said so.
+func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !p.asks {
+		return usage(cmd, fmt.Errorf("%s: nobody can be asked here: confirm by --yes, or look by --dry-run", question))
+	}
+	if _, err := fmt.Fprintf(p.stderr, "snowfence: %s? [y/N] ", question); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(p.stdin).ReadString('\n')
+	if err != nil && answer == "" {
+		return errNotConfirmed
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return errNotConfirmed
+}
+
+// errNotConfirmed says that somebody was asked and did not agree.
+var errNotConfirmed = errors.New("not confirmed: nothing was written")
+
+func (p program) printChange(f form, r *roster.Roster, o operation, before, after roster.Worker) error {
+	switch f {
+	case jsonForm:
+		return p.printJSON(change{
+			Type: "change", Verb: o.verb, Worker: before.Number, DryRun: o.dry, Written: !o.dry && !unchanged(before, after),
+			Before: documentOf(r, before), After: documentOf(r, after),
+		})
+	case tableForm:
+		columns := append([]column{{"", false}}, workerColumns(false)...)
+		rows := workerRows([]roster.Worker{before, after}, false)
+		rows[0], rows[1] = append([]string{"before"}, rows[0]...), append([]string{"after"}, rows[1]...)
+		return p.print(table(columns, rows))
+	default:
+		text := o.told(before, after)
+		if o.dry {
+			text = "dry run, nothing was written: " + text
+		}
+		return p.print(fmt.Sprintf("%s\n  before: %s\n  after:  %s\n", text, worded(before), worded(after)))
+	}
+}
+
+// unchanged reports whether nothing was written: each write has a mark.
+func unchanged(before, after roster.Worker) bool {
+	return before.Exists == after.Exists && before.Register.Write == after.Register.Write
+}
+
+// worded is a worker id in one line.
+func worded(w roster.Worker) string {
+	if w.Register.Term == 0 {
+		return w.String()
+	}
+	return fmt.Sprintf("%s; term %d, until tick %d", w, w.Register.Term, w.Register.Until)
+}
+
+func (p program) workersRelease() *cobra.Command {
+	o := operation{
+		verb: "release",
+		question: func(w roster.Worker) string {
+			return fmt.Sprintf("release worker %d, %s", w.Number, w)
+		},
+		do: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
+			return r.Release(ctx, w)
+		},
+		told: func(before, _ roster.Worker) string {
+			return fmt.Sprintf("worker %d has no holder any more", before.Number)
+		},
+	}
+	cmd := &cobra.Command{
+		Use:   "release N",
+		Short: "Take a worker id away from its holder",
+		Long: `Release clears the holder of a worker id. Its until stays, so no tick that was
+given away is given away again: it is always safe, whether the holder lives or
+not. A holder that lives finds out within a third of its window, ends its term,
+and claims another worker id if it is not pinned.
+
+The worker id can be claimed once until is no further ahead than max-rollback.
+So after a crash it saves the last seconds only; see the time in the before
+line.
+
+It is one swap under the version that was read. If the register changed since,
+as it does when its holder extends, nothing is written and the exit code is 3. A
+worker id without a holder is refused with exit code 1.`,
+		Example: `  snowfence workers release 7
+  snowfence workers release 7 --dry-run
+  snowfence workers release 7 --yes -o json`,
+		Args:              workerArgument,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f := outputFlag(cmd)
+	operateFlags(cmd, &o)
+	s := siteFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return p.operate(cmd, *f, s, o, args[0]) }
+	return cmd
+}
+
+func (p program) workersQuarantine() *cobra.Command {
+	lift := false
+	o := operation{
+		verb: "quarantine",
+		question: func(w roster.Worker) string {
+			// Only who stops somebody is asked.
+			if lift || w.State != roster.Held {
+				return ""
+			}
+			return fmt.Sprintf("quarantine worker %d, %s", w.Number, w)
+		},
+		do: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
+			return r.Quarantine(ctx, w, !lift)
+		},
+		told: func(before, after roster.Worker) string {
+			is := "is quarantined"
+			if !after.Register.Quarantined {
+				is = "is not quarantined"
+			}
+			if unchanged(before, after) {
+				is += " already"
+			}
+			return fmt.Sprintf("worker %d %s", before.Number, is)
+		},
+	}
+	cmd := &cobra.Command{
+		Use:   "quarantine N",
+		Short: "Keep a worker id from being claimed, or let it be again",
+		Long: `Quarantine sets a mark on a worker id that keeps it from being claimed until it
+is cleared with --clear; everything else stays. A running holder finds out
+within a third of its window and ends its term, so for it you are asked, or say
+--yes. A worker id that was never claimed can be quarantined too.
+
+It is one swap under the version that was read, as with release.`,
+		Example: `  snowfence workers quarantine 7
+  snowfence workers quarantine 7 --clear
+  snowfence workers quarantine 7 --yes -o json`,
+		Args:              workerArgument,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f := outputFlag(cmd)
+	cmd.Flags().BoolVar(&lift, "clear", false, "clear the mark")
+	operateFlags(cmd, &o)
+	s := siteFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return p.operate(cmd, *f, s, o, args[0]) }
+	return cmd
+}
