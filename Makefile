@@ -1,17 +1,31 @@
 # Everything that is done to this tree. "make help" lists it.
 #
-# The modules: the root (the library), cmd/snowfence (the program), bench (the
-# measurements), tools (the linter and the checks of the house). The first two
-# stand in go.work; the others are built on their own.
+# The modules: the root (the library), cmd/snowfence (the program), one for each
+# engine that needs a client library, bench (the measurements), tools (the linter
+# and the checks of the house). All but the last two stand in go.work; those are
+# built on their own.
 
 GO = go
+
+# What "make chaos" does to an engine: faults, and ids to collect at the least.
+# An empty ENGINE means all of them, one after the other.
+ENGINE =
+FAULTS = 120
+IDS = 15000000
 
 # How long each fuzz target runs under "make fuzz".
 FUZZTIME = 20s
 
-# Programs that the tests need besides Go, and the Debian packages they are in.
-# The race detector needs a C compiler.
-NEEDED = gcc=gcc,libc6-dev
+# The modules of the engines.
+ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore store/lineartest
+
+# Programs that the tests need besides Go, and the Debian packages they are in:
+# a C compiler for the race detector, and the real servers.
+NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
+	nats-server=nats-server '/usr/share/zookeeper/bin/zkServer.sh=zookeeper' \
+	'initdb|/usr/lib/postgresql/*/bin/initdb=postgresql' \
+	'pgbouncer|/usr/sbin/pgbouncer=pgbouncer' \
+	'mariadbd|/usr/sbin/mariadbd=mariadb-server'
 
 .PHONY: help
 help: ## list the targets
@@ -30,6 +44,7 @@ test: ## every test of every module, real processes included; under ten minutes
 	@tools/need.sh $(NEEDED)
 	@$(GO) test ./...
 	@$(GO) test -race -skip '^TestMutants|Allocate' ./...
+	@for engine in $(ENGINES); do (cd $$engine && $(GO) test ./...) || exit 1; done
 	@cd cmd/snowfence && $(GO) test ./...
 	@cd cmd/snowfence && $(GO) test -tags faultclock ./internal/clock
 	@cd cmd/snowfence && $(GO) test -race -skip '^TestCrashes|Allocate' ./...
@@ -69,6 +84,21 @@ fuzz: ## run each fuzz target for FUZZTIME (20s)
 .PHONY: bench
 bench: ## measure this generator beside its peers; takes some minutes
 	@cd bench && GOWORK=off $(GO) run .
+
+.PHONY: scale
+scale: ## model a crowd of processes on one pool of worker ids; takes some minutes
+	@cd bench && GOWORK=off $(GO) run ./scale
+
+.PHONY: engines
+engines: ## measure claims and extensions on every engine
+	@tools/need.sh $(NEEDED)
+	@cd cmd/snowfence && $(GO) test -run '^$$' -bench . -benchtime 300x ./internal/engine
+
+.PHONY: chaos
+chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd, or all
+	@tools/need.sh $(NEEDED)
+	@cd cmd/snowfence && $(GO) test -run '^TestChaos' -count=1 -timeout 150m -v . -chaos.engines '$(ENGINE)' \
+		-chaos.faults $(FAULTS) -chaos.ids $(IDS)
 
 .PHONY: soak
 soak: ## the long runs: tests repeated, many crashes, long fuzzing; an hour or two

@@ -1,0 +1,382 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+var (
+	chaosEngines = flag.String("chaos.engines", "", "engines of the chaos test, separated by commas; empty means all")
+	chaosFaults  = flag.Int("chaos.faults", 8, "faults that the chaos test does to each engine")
+	chaosIDs     = flag.Int("chaos.ids", 100_000, "ids that the chaos test collects from each engine at the least")
+	chaosSeed    = flag.Uint64("chaos.seed", 1, "seed by which the chaos test chooses its faults")
+)
+
+const (
+	chaosWindow   = 2 * time.Second
+	chaosLoss     = 500 * time.Millisecond // what lossy engines declare
+	chaosSubjects = 3
+
+	// chaosLayout has eight worker ids, so that they go from one daemon to
+	// another all the time.
+	chaosLayout = "ms41-worker3-seq12@2026-01-01T00:00:00Z"
+)
+
+// Three daemons on a real engine give ids while they are killed and paused,
+// their clocks are set, and the engine is restarted and cut off. No id comes
+// twice, and when the faults end all of them issue again.
+func TestChaosNeverRepeatsAnID(t *testing.T) {
+	binary := testkit.Build(t, programPath, "faultclock")
+	for _, name := range testkit.EngineNames() {
+		if *chaosEngines != "" && !slices.Contains(strings.Split(*chaosEngines, ","), name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			c := newChaos(t, binary, testkit.StartEngine(t, name))
+			c.run()
+			c.recover()
+			c.gather()
+			c.judge()
+		})
+	}
+}
+
+// subject is one daemon, started again whenever it ends.
+type subject struct {
+	number int
+	offset string         // the file of its clock's offset
+	proxy  *testkit.Proxy // its way to the engine; nil when there is none
+
+	busy   sync.Mutex // held by the fault that befalls it
+	mu     sync.Mutex
+	daemon *testkit.Daemon
+	starts int
+
+	minted atomic.Int64 // ids, for those who wait for more
+	ids    []snowfence.ID
+}
+
+// chaos is one run on one engine.
+type chaos struct {
+	t        *testing.T
+	binary   string
+	engine   testkit.Engine
+	subjects []*subject
+	began    time.Time
+
+	server sync.Mutex // held by the fault that befalls the engine
+	mu     sync.Mutex
+	counts map[string]int
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+func newChaos(t *testing.T, binary string, engine testkit.Engine) *chaos {
+	ctx, stop := context.WithCancel(t.Context())
+	c := &chaos{t: t, binary: binary, engine: engine, began: time.Now(), counts: map[string]int{}, stop: stop}
+	t.Cleanup(func() { stop(); c.running.Wait() })
+	config := filepath.Join(t.TempDir(), "snowfence.yaml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, "layout: %s\ngenerators:\n  default:\n    window: %s\n", chaosLayout, chaosWindow), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for number := range chaosSubjects {
+		s := &subject{number: number, offset: filepath.Join(t.TempDir(), "offset")}
+		s.setClock(t, 0)
+		address := ""
+		if engine.Server != nil {
+			s.proxy = testkit.NewProxy(t, engine.Server.Addr())
+			address = s.proxy.Addr()
+		}
+		arguments := []string{"--config", config, "--store", engine.URL(address, chaosLoss), "--data", t.TempDir()}
+		c.subjects = append(c.subjects, s)
+		c.running.Go(func() { c.keep(ctx, s, arguments) })
+		c.running.Go(func() { s.mint(ctx) })
+	}
+	for _, s := range c.subjects {
+		if !s.await(1, 30*time.Second) {
+			t.Fatalf("subject %d issues nothing:\n%s", s.number, s.log())
+		}
+	}
+	return c
+}
+
+// keep starts a subject's daemon, and again each time it has ended.
+func (c *chaos) keep(ctx context.Context, s *subject, arguments []string) {
+	for ctx.Err() == nil {
+		d := testkit.StartDaemon(c.t, c.binary, []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + s.offset}, arguments...)
+		s.mu.Lock()
+		s.daemon = d
+		s.starts++
+		s.mu.Unlock()
+		select {
+		case <-d.Ended():
+		case <-ctx.Done():
+			d.Signal(syscall.SIGCONT)
+			d.Kill()
+		}
+		if log := d.Log(); strings.Contains(log, "panic:") || strings.Contains(log, "fatal error:") {
+			c.t.Errorf("subject %d crashed by itself:\n%s", s.number, log)
+		}
+		pause(ctx, 50*time.Millisecond)
+	}
+}
+
+// mint takes ids from whatever daemon the subject is at the moment.
+func (s *subject) mint(ctx context.Context) {
+	random := rand.New(rand.NewPCG(uint64(s.number), 2))
+	client := testkit.Client()
+	client.Timeout = 5 * time.Second
+	defer client.CloseIdleConnections()
+	for ctx.Err() == nil {
+		if d := s.current(); d != nil && d.URL != "" {
+			had := len(s.ids)
+			// An error says that there are fewer ids, which is what faults do.
+			s.ids, _ = testkit.Mint(ctx, client, d.URL, "default", 1+random.IntN(3000), s.ids)
+			s.minted.Add(int64(len(s.ids) - had))
+		}
+		pause(ctx, 20*time.Millisecond)
+	}
+}
+
+// run does the faults, two at a time.
+func (c *chaos) run() {
+	var left atomic.Int64
+	left.Store(int64(*chaosFaults))
+	var both sync.WaitGroup
+	for lane := range 2 {
+		random := rand.New(rand.NewPCG(*chaosSeed, uint64(lane)))
+		both.Go(func() {
+			var deck []trouble
+			for left.Add(-1) >= 0 {
+				if len(deck) == 0 {
+					deck = c.troubles()
+					random.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+				}
+				c.befall(deck[0], random)
+				deck = deck[1:]
+				pause(c.t.Context(), between(random, 0, 500*time.Millisecond))
+			}
+		})
+	}
+	both.Wait()
+}
+
+// trouble is something that befalls a subject or the engine, from its beginning
+// to its end.
+type trouble struct {
+	name string
+	do   func(*subject, *rand.Rand)
+}
+
+// troubles are all that there are, so that a round of them leaves none out.
+func (c *chaos) troubles() []trouble {
+	all := []trouble{
+		{"SIGKILL", c.kill},
+		{"SIGSTOP past the window", c.pause},
+		{"clock set forward", func(s *subject, r *rand.Rand) { c.setClock(s, r, false) }},
+		{"clock set back", func(s *subject, r *rand.Rand) { c.setClock(s, r, true) }},
+	}
+	if server := c.engine.Server; server != nil {
+		all = append(all, []trouble{
+			{"server stopped and started", func(_ *subject, r *rand.Rand) { c.restart(server.Stop, r) }},
+			{"server killed and started", func(_ *subject, r *rand.Rand) { c.restart(server.Kill, r) }},
+			{"partition, connections reset", func(s *subject, r *rand.Rand) { c.disturb(s.proxy, s.proxy.Cut, r) }},
+			{"partition, half open", func(s *subject, r *rand.Rand) { c.disturb(s.proxy, s.proxy.Drop, r) }},
+			{"replies lost", func(s *subject, r *rand.Rand) { c.disturb(s.proxy, s.proxy.LoseReplies, r) }},
+		}...)
+	}
+	return all
+}
+
+func (c *chaos) befall(f trouble, random *rand.Rand) {
+	s := c.subjects[random.IntN(len(c.subjects))]
+	s.busy.Lock()
+	f.do(s, random)
+	s.busy.Unlock()
+	c.mu.Lock()
+	c.counts[f.name]++
+	c.mu.Unlock()
+}
+
+func (c *chaos) kill(s *subject, random *rand.Rand) {
+	s.current().Kill()
+	pause(c.t.Context(), between(random, 0, time.Second))
+}
+
+func (c *chaos) pause(s *subject, random *rand.Rand) {
+	d := s.current()
+	d.Signal(syscall.SIGSTOP)
+	pause(c.t.Context(), between(random, chaosWindow, 2*chaosWindow))
+	d.Signal(syscall.SIGCONT)
+}
+
+// setClock sets a clock off by a second to a year, small and large steps being
+// as likely as each other.
+func (c *chaos) setClock(s *subject, random *rand.Rand, back bool) {
+	const year = 365 * 24 * time.Hour
+	step := time.Duration(float64(time.Second) * math.Pow(float64(year/time.Second), random.Float64()))
+	if back {
+		step = -step
+	}
+	s.setClock(c.t, step)
+	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
+	s.setClock(c.t, 0)
+}
+
+func (c *chaos) restart(end func(), random *rand.Rand) {
+	c.server.Lock()
+	defer c.server.Unlock()
+	end()
+	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
+	if err := c.engine.Server.TryStart(); err != nil {
+		c.t.Errorf("start the server again: %v\n%s", err, c.engine.Server.Log())
+	}
+}
+
+func (c *chaos) disturb(proxy *testkit.Proxy, begin func(), random *rand.Rand) {
+	begin()
+	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
+	proxy.Heal()
+}
+
+// recover expects every subject to issue within two windows of the end of all
+// faults, and what a lossy engine can lose.
+func (c *chaos) recover() {
+	limit := 2*chaosWindow + c.engine.LossOf(chaosLoss)
+	healed := time.Now()
+	var before []int64
+	for _, s := range c.subjects {
+		before = append(before, s.minted.Load())
+	}
+	for i, s := range c.subjects {
+		if !s.await(before[i]+1, limit-time.Since(healed)) {
+			c.t.Errorf("subject %d issues nothing %s after the faults:\n%s", i, limit, s.log())
+		}
+		c.t.Logf("subject %d issues again %s after the last fault", i, time.Since(healed).Round(time.Millisecond))
+	}
+}
+
+// gather waits until there are as many ids as were asked for, and ends the
+// daemons.
+func (c *chaos) gather() {
+	for _, s := range c.subjects {
+		if want := int64(*chaosIDs/chaosSubjects + 1); !s.await(want, 10*time.Minute) {
+			c.t.Errorf("subject %d issued %d ids, want %d:\n%s", s.number, s.minted.Load(), want, s.log())
+		}
+	}
+	c.stop()
+	c.running.Wait()
+}
+
+// judge looks for duplicates and prints the counts.
+func (c *chaos) judge() {
+	lists := [][]snowfence.ID{}
+	layout, err := snowfence.ParseLayout(chaosLayout)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	type user struct {
+		worker  int64
+		subject int
+	}
+	users, handed := map[user]bool{}, 0
+	for _, s := range c.subjects {
+		lists = append(lists, s.ids)
+		worker := int64(-1)
+		for _, id := range s.ids {
+			parts, err := layout.Decompose(id)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			if parts.Worker != worker {
+				worker = parts.Worker
+				users[user{worker, s.number}] = true
+				handed++
+			}
+		}
+		c.t.Logf("subject %d: %d ids, started %d times", s.number, len(s.ids), s.starts)
+	}
+	c.t.Logf("worker ids were taken %d times, %d of %d pairs of worker id and subject occurred", handed, len(users), layout.Workers()*chaosSubjects)
+	faults := 0
+	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
+		c.t.Logf("%4d %s", c.counts[what], what)
+		faults += c.counts[what]
+	}
+	out, found := duplicates(c.t, writeIDs(c.t, lists))
+	c.t.Logf("%s: %d faults in %s, seed %d: %s", c.engine.Name, faults, time.Since(c.began).Round(time.Second), *chaosSeed, strings.TrimSpace(out))
+	if found {
+		c.t.Error("duplicates")
+	}
+}
+
+// current returns the subject's daemon, which may have ended.
+func (s *subject) current() *testkit.Daemon {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.daemon
+}
+
+func (s *subject) log() string {
+	lines := strings.Split(s.current().Log(), "\n")
+	return strings.Join(lines[max(0, len(lines)-40):], "\n")
+}
+
+// setClock sets the daemon's wall clock off. The file is replaced whole, so
+// that a daemon which starts never finds it empty.
+func (s *subject) setClock(t *testing.T, offset time.Duration) {
+	next := s.offset + ".next"
+	err := os.WriteFile(next, []byte(offset.String()), 0o600)
+	if err == nil {
+		err = os.Rename(next, s.offset)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// await waits until the subject has issued that many ids.
+func (s *subject) await(total int64, limit time.Duration) bool {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for s.minted.Load() < total {
+		select {
+		case <-look.C:
+		case <-late.C:
+			return false
+		}
+	}
+	return true
+}
+
+// pause lets the fault or the pace last.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func between(random *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(random.Int64N(int64(most-least)))
+}
