@@ -14,7 +14,20 @@ import (
 // are added to its command line.
 func Etcd(t testing.TB, arguments ...string) *Server {
 	t.Helper()
-	return etcd(t, func(s *Server) string { return "m0=http://" + s.Address(1) }, 0, etcdHealthy, arguments)
+	return etcd(t, alone, 0, etcdHealthy, func(*Server) []string { return arguments })
+}
+
+// EtcdTLS starts a cluster of one member that takes TLS as well, at Address(2),
+// from clients with a certificate that the authority signed. All are files.
+func EtcdTLS(t testing.TB, authority, certificate, key string) *Server {
+	t.Helper()
+	return etcd(t, alone, 0, etcdHealthy, func(s *Server) []string {
+		plain, secure := "http://"+s.Address(0), "https://"+s.Address(2)
+		return []string{
+			"--listen-client-urls", plain + "," + secure, "--advertise-client-urls", plain + "," + secure,
+			"--client-cert-auth", "--trusted-ca-file", authority, "--cert-file", certificate, "--key-file", key,
+		}
+	})
 }
 
 // EtcdCluster starts a cluster of several members.
@@ -37,7 +50,7 @@ func EtcdCluster(t testing.TB, members int) []*Server {
 			s.Ports[1] = ports[i]
 			return strings.Join(peers, ",")
 		}
-		servers = append(servers, etcd(t, cluster, i, ready, nil))
+		servers = append(servers, etcd(t, cluster, i, ready, func(*Server) []string { return nil }))
 	}
 	return servers
 }
@@ -58,10 +71,14 @@ func EtcdLeader(ctx context.Context, servers []*Server) *Server {
 	return nil
 }
 
-func etcd(t testing.TB, cluster func(*Server) string, member int, ready func(context.Context, *Server) error, arguments []string) *Server {
+// alone is the cluster of a member without others.
+func alone(s *Server) string { return "m0=http://" + s.Address(1) }
+
+// etcd starts a member of a cluster. Its more arguments override the others.
+func etcd(t testing.TB, cluster func(*Server) string, member int, ready func(context.Context, *Server) error, more func(*Server) []string) *Server {
 	t.Helper()
 	return StartServer(t, Program{
-		Name: "etcd", Package: "etcd-server", Ports: 2,
+		Name: "etcd", Package: "etcd-server", Ports: 3,
 		Arguments: func(s *Server) []string {
 			peers := cluster(s)
 			client, peer := "http://"+s.Address(0), "http://"+s.Address(1)
@@ -71,7 +88,7 @@ func etcd(t testing.TB, cluster func(*Server) string, member int, ready func(con
 				"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
 				"--initial-cluster", peers, "--initial-cluster-state", "new", "--initial-cluster-token", "test",
 				"--heartbeat-interval", "50", "--election-timeout", "500", "--log-level", "error",
-			}, arguments...)
+			}, more(s)...)
 		},
 		Environ: []string{"ETCD_UNSUPPORTED_ARCH=arm64"}, // or it refuses to start there
 		Ready:   ready,

@@ -170,8 +170,22 @@ func (s *Server) Kill() {
 }
 
 // Pause stops the server and its children in their tracks: connections stay,
-// and nothing answers, until Resume.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+// and nothing answers, until Resume. It returns when the server stands still.
+func (s *Server) Pause() {
+	s.t.Helper()
+	s.signal(syscall.SIGSTOP)
+	late := time.NewTimer(10 * time.Second)
+	defer late.Stop()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for s.running() && !stopped(s.command.Process.Pid) {
+		select {
+		case <-look.C:
+		case <-late.C:
+			s.t.Fatalf("%s does not stop", s.program.Name)
+		}
+	}
+}
 
 // Resume continues the server after Pause.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
