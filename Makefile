@@ -71,7 +71,7 @@ cross: ## vet the code that differs between operating systems on each of them
 
 .PHONY: mutants
 mutants: ## show that each deliberate bug in the lease protocol is caught
-	@$(GO) test ./fence -run Mutants -count=1 -v
+	@$(GO) test ./fence/... -run Mutants -count=1 -v
 
 .PHONY: crash
 crash: ## four processes on one file store, killed and restarted, one with its clock set back

@@ -5,19 +5,13 @@ import (
 	"errors"
 	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence/lease"
 	"snowfence.example/snowfence/store"
 )
 
 // traits reads the store's traits, and waits for them no longer than a claim
-// may wait.
-func (c *Config) traits(ctx context.Context) (store.Traits, error) {
-	clock := c.Clock
-	if clock == nil {
-		clock = snowfence.SystemClock()
-	}
-	limit := mostTimeout
+// may wait, and than the limit.
+func (c *Config) traits(ctx context.Context, limit time.Duration) (store.Traits, error) {
 	for _, given := range []time.Duration{c.ClaimWait, c.RequestTimeout} {
 		if given > 0 {
 			limit = min(limit, given)
@@ -25,7 +19,7 @@ func (c *Config) traits(ctx context.Context) (store.Traits, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	expired, stop := clock.After(limit)
+	expired, stop := c.Clock.After(limit)
 	defer stop()
 	type answer struct {
 		traits store.Traits

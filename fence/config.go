@@ -19,6 +19,10 @@ const (
 	mostTimeout  = 10 * time.Second
 )
 
+// leastAhead is how far the journal's bound is moved ahead for those who give
+// nothing.
+const leastAhead = time.Second
+
 // Process says which process holds a worker id. It is for people, but for one
 // thing: a second holder that is pinned to a worker id of the same host, pid
 // and start is told so as soon as the first is seen to live.
@@ -70,6 +74,19 @@ type Config struct {
 	// claim is given up with the claim-wait, if that comes first.
 	RequestTimeout time.Duration
 
+	// Journal keeps the term on this machine's disk, so that the next process can
+	// go on with it while the store is away. The holder does not close it; close
+	// it after the holder. It is worth its while with a window that is long: a
+	// term can be resumed for as long as its window lasts. Nil means that a
+	// restart needs the store.
+	Journal Journal
+
+	// JournalAhead is how far ahead of the clock ticks are marked as used in the
+	// journal: at half of it the disk is written again, and a restart skips what
+	// is left of it. It is rounded up to whole ticks, at least two. Zero means
+	// 1 s, or four times the policy's max-burst if that is longer.
+	JournalAhead time.Duration
+
 	// Process is written into the register. A zero Started means now. Without
 	// host and pid others read of "a process that gave no name".
 	Process Process
@@ -119,19 +136,16 @@ type Loss struct {
 	Reason error
 }
 
-// prepare fills defaults in, and returns the state that the lease begins in.
-func (c *Config) prepare(traits store.Traits) (lease.State, error) {
+// fill replaces what was not given and needs no store to be known.
+func (c *Config) fill() error {
 	if c.Layout.Fields == nil {
 		c.Layout = snowfence.DefaultLayout()
 	}
 	if err := c.Layout.Validate(); err != nil {
-		return lease.State{}, err
+		return err
 	}
 	if err := c.Policy.Validate(c.Layout); err != nil {
-		return lease.State{}, err
-	}
-	if err := traits.Validate(); err != nil {
-		return lease.State{}, err
+		return err
 	}
 	if c.Clock == nil {
 		c.Clock = snowfence.SystemClock()
@@ -145,6 +159,21 @@ func (c *Config) prepare(traits store.Traits) (lease.State, error) {
 	if c.Process.Started.IsZero() {
 		c.Process.Started = c.Clock.Wall()
 	}
+	return nil
+}
+
+// prepare returns the state that the lease begins in.
+func (c *Config) prepare(traits store.Traits) (lease.State, error) {
+	if err := traits.Validate(); err != nil {
+		return lease.State{}, err
+	}
+	policy := c.Policy.WithDefaults(c.Layout)
+	switch {
+	case c.Journal == nil:
+		c.JournalAhead = 0
+	case c.JournalAhead == 0:
+		c.JournalAhead = max(leastAhead, 4*policy.MaxBurst)
+	}
 	_, hasClock := store.ClockOf(c.Store)
 	state, err := lease.New(lease.Config{
 		Namespace:   c.Namespace,
@@ -154,10 +183,12 @@ func (c *Config) prepare(traits store.Traits) (lease.State, error) {
 		Worker:      c.Worker,
 		Window:      c.Window,
 		ClaimWait:   c.ClaimWait,
-		MaxRollback: c.Policy.WithDefaults(c.Layout).MaxRollback,
+		MaxRollback: policy.MaxRollback,
 		Loss:        traits.Loss,
 		EngineClock: hasClock,
 		Process:     c.Process,
+
+		JournalAhead: c.JournalAhead,
 	})
 	if err != nil {
 		return state, err

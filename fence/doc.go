@@ -129,7 +129,7 @@
 // uniqueness.
 //
 // It needs two things: a store that keeps its promises, and that no live clone
-// of a process's memory exists.
+// of a process's memory exists. A journal needs two more; see there.
 //
 // # Failure by failure
 //
@@ -249,10 +249,86 @@
 // waits and fails like any other. There is no registry of holders in this
 // package: the register is one.
 //
+// # The journal
+//
+// A restart needs the store, for a claim. A holder with a long window may keep a
+// journal ([Config].Journal) and then does not: the next process on the machine
+// goes on with its term. The journal holds one page, package fence/journal keeps
+// it in a folder:
+//
+//	the namespace's record, the worker number, the version and the register
+//	          as they were last acknowledged
+//	usable    the bound that was acknowledged, and confirmed where that is needed
+//	used      above every tick that was stamped, or will be before the next page
+//	pending   the extension whose outcome is open, byte by byte
+//
+// Its bound is a window one level down. The generator's bound is the lesser of
+// usable and used. Used is moved ahead by a second at a time, when half of it is
+// left, and the generator gets it after the disk acknowledged the page, not
+// before. The disk is written to beside everything else: one that is slow stops
+// ids at used, and nothing more.
+//
+// Resume. A process that starts consumes the page: from then on, durably, nobody
+// can have it. It asks the store once what the register shows, and waits a second
+// for that at most. What shows a write that the page does not know ends it, and a
+// claim begins; silence does not. It writes a page of its own, and then its
+// generator begins at the used of the consumed one. A page is left aside, with a
+// line in the log, if it is of another namespace, layout or datacenter, if
+// another worker is pinned, if nothing of it is left, and if the store can lose
+// more now.
+//
+// Extensions go on under the page's version. An extension is written into the
+// page before it is sent: its mark tells the next process that it is its own.
+// Without that a crash at the wrong moment would cost the term, but no id.
+//
+// Fail. After a failed write it is not known which page is there, so none is
+// trusted any more. The page is removed, and when that is durable the term goes
+// on without a journal. If it can't be removed, the term ends: whoever should
+// resume from it stamps ticks that nobody else has, below the usable of a term
+// under which this process issues no more. The next term has no journal. So a
+// disk that dies costs the journal, at worst a term, and never two equal ids.
+//
+// Release. The page is discarded before the release is sent, because the release
+// lowers until, and a page that outlived it would reach above. A crash in between
+// leaves a register that rests, as without a journal. If the page can't be
+// discarded, until is left where it is. And it is discarded only when the store
+// has just answered: a holder that is closed while the store is away leaves its
+// page to the next.
+//
+// The theorem speaks of a term's interval; this is about who stamps in it. A term
+// is held by at most one process at a time, because the page is the token: a
+// process holds the term that claimed it, or that consumed its page, and each
+// page is consumed once, after its writer has ended. The generators of a term
+// thus form a chain. Each begins at the used of the page that it consumed, the
+// last one that its predecessor knew to be durable or a later one; and its
+// predecessor never stamped at or above that. So the ticks of a term are parted
+// among its generators by their journals' bounds, and slots of different
+// generators differ as those of one do. Nothing else of the proof changes: all of
+// them stay below an until that stood in the chain of the register's versions, and
+// the register's until never falls below it while a page is there.
+//
+// Whether the register is still the term's when a page is consumed does not matter
+// for this. Whoever claimed it meanwhile, be it after an operator released it, has
+// a floor at or above the until of the version before. What the store is asked
+// for is what this does not cover: a page that is older than it should be, a store
+// that was exchanged, a mark of the operator.
+//
+// It needs two things more: a local disk whose fsync and rename mean what they
+// say, and that no consumed or older page comes back. Against the latter the
+// journal compares what the file system notes by itself of a file's last change,
+// which no copy has, and the machine's present run, which no image of it has; see
+// there. What remains is a live clone, of the disk instead of the memory.
+//
 // # What it costs to wait
 //
 // A longer window lets a holder do without its store for longer; it rests a
-// crashed holder's worker id for longer, and makes a clone repeat for longer.
+// crashed holder's worker id for longer, and makes a clone repeat for longer. With
+// a journal the crash of a process costs nothing of that, as long as its machine
+// and its folder are there: the next process has the worker id at once. If the
+// folder is lost, a pinned worker id rests for the window.
+//
+// A journal costs two fsyncs a second, busy or not, and one each extension. It
+// makes the disk one more thing that ids depend on.
 //
 // # What is not promised
 //
@@ -274,4 +350,8 @@
 // variants, each of which must be caught. TestMutants11 and
 // TestMutants12 show the last two limits and that they last no longer than is
 // said here.
+//
+// TestMutantsOfTheJournalAreCaught does the same with journals on disks that fail,
+// hang, lose what was not synced and are restored from copies, on nodes that crash
+// and lose their power while the store is away, and to wrong variants of that.
 package fence

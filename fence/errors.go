@@ -26,6 +26,14 @@ var (
 	// pinned worker id already, or ended without releasing it.
 	ErrPinnedTwice = lease.ErrPinnedTwice
 
+	// ErrJournal is the reason of a [Loss] by which a journal's disk failed so
+	// that the term could not go on.
+	ErrJournal = lease.ErrJournal
+
+	// ErrJournalRefused is wrapped by the error of a [Journal] whose page can't
+	// be used.
+	ErrJournalRefused = errors.New("snowfence: the journal can't be resumed from")
+
 	// ErrNamespaceReplaced ends a holder for good when its namespace was emptied
 	// or exchanged in the store.
 	ErrNamespaceReplaced = lease.ErrNamespaceReplaced

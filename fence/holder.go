@@ -49,7 +49,9 @@ type Holder struct {
 }
 
 // Open makes the namespace if it is new, claims a worker id and returns a
-// holder that issues with it. It keeps one goroutine until [Holder.Close].
+// holder that issues with it. It keeps one goroutine until [Holder.Close]. With
+// a journal that an earlier process left, it goes on with that one's term, and
+// waits for a store that is silent for two seconds at most.
 //
 // It returns within the claim-wait and a little more, or when ctx is done. A
 // *[LayoutMismatchError], *[HeldError], *[ExhaustedError] or *[ClockError] is
@@ -60,7 +62,11 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
 	}
-	traits, err := config.traits(ctx)
+	if err := config.fill(); err != nil {
+		return nil, err
+	}
+	page := config.takePage(ctx)
+	traits, certain, err := config.traitsBy(ctx, page)
 	if err != nil {
 		return nil, fmt.Errorf("read the store's traits: %w", err)
 	}
@@ -79,7 +85,9 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		status:  Status{Namespace: config.Namespace, Layout: config.Layout, Window: config.Window, Traits: traits},
 	}
 	opened := make(chan error, 1)
-	go newLoop(h, state, opened).run()
+	l := newLoop(h, state, opened)
+	l.certain = certain
+	go l.run(page)
 	select {
 	case err = <-opened:
 	case <-ctx.Done():
@@ -130,7 +138,8 @@ func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
 
 // Close ends the holder: nothing is issued from here on, the worker id is given
 // back, and the goroutine ends. It waits for that until ctx is done, and then
-// returns its error and leaves the worker id to rest until its ticks are over.
+// returns its error and leaves the worker id to rest until its ticks are over, or
+// to whoever resumes from the journal.
 // Closing again waits for the same, and returns the same.
 func (h *Holder) Close(ctx context.Context) error {
 	h.close.Do(func() { close(h.closing) })

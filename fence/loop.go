@@ -36,7 +36,14 @@ type loop struct {
 	expired     <-chan time.Time
 	stopExpired func() bool
 	cancel      context.CancelCauseFunc
-	calls       sync.WaitGroup
+	calls       sync.WaitGroup // the store's and the journal's
+
+	written <-chan lease.Event // what the journal's disk did last
+	turn    <-chan struct{}    // closed when it is idle again; nil before it did anything
+
+	certain     bool // the store's traits are known from the store
+	traitsFound <-chan traitsFound
+	stopTraits  context.CancelFunc
 
 	outage        outage
 	horizonWarned bool
@@ -45,7 +52,7 @@ type loop struct {
 
 func newLoop(h *Holder, state lease.State, opened chan<- error) *loop {
 	none := func() bool { return false }
-	return &loop{Holder: h, state: state, opened: opened, stopWake: none, stopExpired: none, cancel: func(error) {}, outage: outage{stopLook: none}}
+	return &loop{Holder: h, state: state, opened: opened, stopWake: none, stopExpired: none, cancel: func(error) {}, stopTraits: func() {}, outage: outage{stopLook: none}}
 }
 
 var (
@@ -57,15 +64,20 @@ var (
 	errDropped = errors.New("the answer is not awaited any more")
 )
 
-func (l *loop) run() {
+func (l *loop) run(page *lease.Page) {
 	defer close(l.done)
-	l.step(lease.Started{})
+	l.step(lease.Started{Page: page})
 	closing := l.closing
 	for l.state.View().Phase != lease.Stopped {
 		select {
 		case reply := <-l.answers:
 			l.settleCalls()
 			l.step(reply)
+			l.ascertain(reply)
+		case event := <-l.written:
+			l.step(event)
+		case found := <-l.traitsFound:
+			l.judgeTraits(found)
 		case <-l.expired:
 			l.expired = nil
 			l.cancel(errTimeout)
@@ -92,6 +104,7 @@ func (l *loop) run() {
 	}
 	l.settleCalls()
 	l.stopWake()
+	l.stopTraits()
 	ended := make(chan struct{})
 	go func() {
 		l.calls.Wait()
@@ -108,6 +121,7 @@ func (l *loop) run() {
 func (l *loop) leaveBehind() {
 	l.settleCalls()
 	l.stopWake()
+	l.stopTraits()
 	l.outage.stopLook()
 	l.seal(ErrClosed)
 	if v := l.state.View(); v.Register.Term > 0 {
@@ -171,6 +185,9 @@ func passing(e lease.Event) bool {
 
 func (l *loop) moment() (lease.Moment, error) {
 	now := lease.Moment{Wall: l.config.Clock.Wall(), Monotonic: l.config.Clock.Monotonic()}
+	if l.generator != nil && l.config.Journal != nil {
+		now.Stamping = l.generator.Status().Now
+	}
 	_, err := io.ReadFull(l.config.Rand, now.Random[:])
 	return now, err
 }
@@ -195,6 +212,10 @@ func (l *loop) perform(request lease.Request) (reserved snowfence.Tick, drained 
 		l.suffers(r.Cause, true, false)
 	case lease.Drain:
 		return l.seal(ErrClosed), true
+	case lease.Keep:
+		l.keep(r)
+	case lease.Discard:
+		l.discard(r)
 	case lease.Report:
 		l.report(r)
 	}
@@ -226,8 +247,14 @@ func (l *loop) start(r lease.Start) {
 	l.outage.began = true
 	l.current.Store(g)
 	l.mayRecover()
-	l.config.Logger.Info("claimed a worker id", "namespace", l.config.Namespace, "worker", r.Worker, "term", r.Term,
-		"until", l.config.Layout.TimeOf(r.Until), "clock-compared", r.Compared)
+	until := l.config.Layout.TimeOf(l.state.View().Usable)
+	if r.Resumed {
+		l.config.Logger.Info("resumed a term from the journal", "namespace", l.config.Namespace, "worker", r.Worker, "term", r.Term,
+			"until", until, "above", l.config.Layout.TimeOf(r.Floor))
+	} else {
+		l.config.Logger.Info("claimed a worker id", "namespace", l.config.Namespace, "worker", r.Worker, "term", r.Term,
+			"until", until, "clock-compared", r.Compared)
+	}
 	l.publish() // before anybody hears of it and asks how it stands
 	l.answerOpen(nil)
 }

@@ -3,6 +3,7 @@ package fence_test
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -26,6 +27,8 @@ type mutant struct {
 	config func(*lease.Config)
 	// guard is the store's comparison, instead of that of the version.
 	guard func(w *world, current store.Version, s lease.Swap) bool
+	// disk is what the nodes' disks do wrong.
+	disk diskMutant
 	// versions is the store's next version of a key, instead of a random one.
 	versions func(current store.Version) []byte
 }
@@ -204,6 +207,51 @@ func plans(n int, lossy bool) []plan {
 		plans = append(plans, p)
 	}
 	return plans
+}
+
+// journaled are the same schedules with journals, and a store that is away now
+// and then.
+func journaled(n int, lossy bool) []plan {
+	all := plans(n, lossy)
+	for i := range all {
+		all[i].disks = true
+	}
+	return all
+}
+
+func TestMutantsOfTheJournalAreCaught(t *testing.T) {
+	for _, lossy := range []bool{false, true} {
+		name := map[bool]string{false: "durable store", true: "lossy store"}[lossy]
+		t.Run("the true code passes on a "+name, func(t *testing.T) {
+			var sum tally
+			for _, p := range journaled(schedules, lossy) {
+				p.calm = !p.leaps
+				w := newWorld(p, mutant{})
+				if found := w.run(); len(found) > 0 {
+					t.Fatalf("seed %d, %s: %s: %s", p.seed, found[0].at, found[0].rule, found[0].what)
+				}
+				sum.add(w.tally)
+			}
+			t.Logf("%d schedules: %+v", schedules, sum)
+			if err := errors.Join(sum.empty(), sum.emptyOfJournals()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, m := range journalMutants() {
+		t.Run(m.name, func(t *testing.T) {
+			for _, p := range journaled(schedules, false) {
+				if found := newWorld(p, m).run(); len(found) > 0 {
+					if found[0].rule == "world" {
+						t.Fatalf("seed %d, %s: %s", p.seed, found[0].at, found[0].what)
+					}
+					t.Logf("caught by seed %d after %s: %s: %s", p.seed, found[0].at, found[0].rule, found[0].what)
+					return
+				}
+			}
+			t.Errorf("%d schedules broke no rule", schedules)
+		})
+	}
 }
 
 func TestMutantsAreCaught(t *testing.T) {

@@ -27,6 +27,9 @@ type node struct {
 	waking   int    // counts settings of the timer; an earlier one is void
 	answered uint64 // the greatest id of a request that was answered or given up
 	bent     bent   // what a mutant remembers
+
+	disk      disk
+	resumedAt snowfence.Tick // where the process's page ended, if it had one
 }
 
 func (n *node) clock() worldClock { return worldClock{n.w, n} }
@@ -41,6 +44,16 @@ func (n *node) boot() {
 	if p.pinned {
 		config.Worker = new(int64)
 	}
+	started := lease.Started{}
+	if p.disks {
+		var usable bool
+		if started.Page, usable = n.disk.take(); usable {
+			config.JournalAhead = worldAhead
+		}
+		if started.Page != nil {
+			n.resumedAt = started.Page.Used
+		}
+	}
 	if n.w.mutant.config != nil {
 		n.w.mutant.config(&config)
 	}
@@ -51,7 +64,7 @@ func (n *node) boot() {
 	}
 	n.process++
 	n.state, n.alive, n.issuer, n.answered, n.bent = state, true, nil, 0, bent{}
-	n.step(lease.Started{})
+	n.step(started)
 	n.soon(n.w.upTo(10*time.Millisecond), n.mint)
 }
 
@@ -59,8 +72,20 @@ func (n *node) boot() {
 // now and then with another time.
 func (n *node) crash() {
 	n.w.tally.crashes++
+	if n.w.plan.disks {
+		power := n.w.chance(30)
+		if power {
+			n.w.tally.powerLosses++
+		}
+		n.disk.crash(power)
+		n.disk.somebodyRestores()
+	}
 	n.end()
-	if n.w.chance(40) {
+	often := 40
+	if n.w.plan.disks {
+		often = 70 // a page that is too old shows where the clock stepped back
+	}
+	if n.w.chance(often) {
 		n.offset = n.w.spread(200 * time.Millisecond)
 	}
 }
@@ -69,7 +94,11 @@ func (n *node) crash() {
 func (n *node) end() {
 	n.alive, n.issuer = false, nil
 	n.process++
-	n.w.after(n.w.upTo(150*time.Millisecond), n.boot)
+	rests := 150 * time.Millisecond
+	if n.w.plan.disks {
+		rests = 50 * time.Millisecond // while the window of the term lasts
+	}
+	n.w.after(n.w.upTo(rests), n.boot)
 }
 
 // soon plans something that this process does, unless it is gone by then; a
@@ -110,6 +139,9 @@ func (n *node) trouble() {
 		n.offset += 11 * time.Minute
 	case dice < 85:
 		n.step(lease.ReleaseAsked{})
+		if w.plan.disks {
+			n.soon(w.upTo(2*worldWindow), n.leave)
+		}
 	}
 	w.after(w.upTo(400*time.Millisecond), n.trouble)
 }
@@ -153,6 +185,9 @@ func (n *node) step(e lease.Event) {
 	moment := lease.Moment{Wall: n.clock().Wall(), Monotonic: n.clock().Monotonic()}
 	for i := range moment.Random {
 		moment.Random[i] = byte(n.w.rng.Uint64())
+	}
+	if n.issuer != nil && n.w.plan.disks {
+		moment.Stamping = n.issuer.gen.Status().Now
 	}
 	before := n.state
 	state, requests := before.Step(e, moment)
@@ -198,6 +233,10 @@ func (n *node) perform(request lease.Request) {
 		reserved := n.issuer.gen.Revoke(nil)
 		n.issuer = nil
 		n.step(lease.Drained{Reserved: reserved})
+	case lease.Keep:
+		n.disk.keep(r)
+	case lease.Discard:
+		n.disk.discard(r)
 	case lease.Report:
 		switch r.What {
 		case lease.Lost:
@@ -217,6 +256,12 @@ func (n *node) perform(request lease.Request) {
 
 func (n *node) start(r lease.Start) {
 	n.w.tally.terms++
+	if r.Resumed {
+		n.w.tally.resumed++
+		if n.w.now < n.w.away {
+			n.w.tally.alone++
+		}
+	}
 	gen, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
 		Layout: worldLayout(), Worker: r.Worker, Floor: r.Floor, Until: r.Until, Clock: n.clock(),
 		Policy: snowfence.Policy{MaxRollback: worldRollback, MaxBurst: 3 * time.Millisecond, MaxWait: 2 * time.Millisecond},
@@ -238,7 +283,7 @@ func (n *node) start(r lease.Start) {
 func (n *node) call(id uint64, request lease.Request) {
 	w := n.w
 	there, back := w.upTo(8*time.Millisecond), w.upTo(8*time.Millisecond)
-	lost := n.cut
+	lost := n.cut || w.now < w.away
 	if !w.plan.quiet {
 		switch dice := w.rng.IntN(100); {
 		case dice < 6:

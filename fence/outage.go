@@ -58,7 +58,7 @@ func (l *loop) assess() {
 	if l.generator != nil {
 		s := l.generator.Status()
 		reason = refusal(l.config.Layout, s, l.config.Clock.Wall())
-		again = l.left(s)
+		again = l.left(s, s.Until)
 	}
 	if reason == nil {
 		l.resumed(now)
@@ -92,10 +92,10 @@ func (l *loop) lookAgain(in time.Duration) {
 	l.outage.look, l.outage.stopLook = l.config.Clock.After(max(in, time.Millisecond))
 }
 
-// left is how long the window of a generator that stands so lasts.
-func (h *Holder) left(s snowfence.GeneratorStatus) time.Duration {
+// left is how long a generator that stands so takes to reach a bound.
+func (h *Holder) left(s snowfence.GeneratorStatus, until snowfence.Tick) time.Duration {
 	layout := h.config.Layout
-	return max(0, layout.TimeOf(s.Until).Sub(layout.TimeOf(s.Now)))
+	return max(0, layout.TimeOf(until).Sub(layout.TimeOf(s.Now)))
 }
 
 // patience is how long a call waits for such an outage to end.
@@ -106,6 +106,15 @@ func (l *loop) patience(reason error, phase lease.Phase) time.Duration {
 	return l.maxWait
 }
 
+// errJournalLags says that there are ticks that may be stamped, and that the
+// disk has not taken note of them.
+var errJournalLags = errors.New("the journal's disk does not keep up")
+
+// lags reports whether it is the journal that ends the window. It needs h.mu.
+func (h *Holder) lags() bool {
+	return h.status.Journal.Kept && h.status.Journal.Used < h.status.Until
+}
+
 // because adds what the loop knows besides.
 func (h *Holder) because(reason error) error {
 	h.mu.Lock()
@@ -113,6 +122,8 @@ func (h *Holder) because(reason error) error {
 	switch {
 	case errors.Is(reason, errNoTerm) && h.reason != nil:
 		return h.reason
+	case errors.Is(reason, snowfence.ErrWindowEnded) && h.lags():
+		return fmt.Errorf("%w: %w", reason, errJournalLags)
 	case errors.Is(reason, snowfence.ErrWindowEnded) && h.refused != nil:
 		return fmt.Errorf("%w: %w", reason, h.refused)
 	}

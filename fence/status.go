@@ -56,6 +56,9 @@ type Status struct {
 	// ids are issued.
 	LastError error
 
+	// Journal is how the journal stands; zero without one.
+	Journal JournalStatus
+
 	// Store counts the requests to the store.
 	Store StoreStatus
 
@@ -85,11 +88,12 @@ func (h *Holder) Status() Status {
 		return s
 	}
 	s.Generator = h.current.Load().Status()
-	s.Left = h.left(s.Generator)
+	// With a journal the generator has the journal's bound, and the holder more.
+	s.Until = max(s.Until, s.Generator.Until)
+	s.Left = h.left(s.Generator, s.Until)
 	if s.Left == 0 {
 		h.nudge() // nobody may be calling: the extension must not wait for its date
 	}
-	s.Until = s.Generator.Until
 	s.Ready = refusal(h.config.Layout, s.Generator, wall) == nil
 	return s
 }
@@ -114,4 +118,5 @@ func (l *loop) publish() {
 	s.Phase, s.Worker, s.Datacenter = v.Phase, v.Worker, datacenter
 	s.Term, s.Floor, s.Until = v.Register.Term, v.Register.Floor, v.Usable
 	s.Extensions = v.Extensions
+	s.Journal = JournalStatus{Kept: v.Kept > 0, Used: v.Kept, Resumed: v.Inherited}
 }

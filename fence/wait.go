@@ -90,6 +90,8 @@ func (h *Holder) outage(begun time.Duration, err error) (left time.Duration, end
 	switch {
 	case h.reason != nil:
 		err = h.reason
+	case errors.Is(err, snowfence.ErrWindowEnded) && h.lags():
+		err = fmt.Errorf("%w: %w", err, errJournalLags)
 	case h.refused != nil:
 		err = fmt.Errorf("%w: %w", err, h.refused)
 	}

@@ -39,6 +39,7 @@ type world struct {
 	memory *memstore.Memory
 	client store.Store
 	tokens *tokens
+	away   time.Duration // nobody reaches the store until then
 	nodes  []*node
 	born   int
 
@@ -63,6 +64,7 @@ type plan struct {
 	length time.Duration
 	quiet  bool // no crashes, pauses, steps, releases or faults
 	leaps  bool // clocks step by more than the tolerance, too
+	disks  bool // nodes keep journals, and the store is away now and then
 	calm   bool // after its length the faults end, and ids must be issued again
 }
 
@@ -80,6 +82,10 @@ type tally struct {
 	suspends int // pauses in which the monotonic clock stood still
 	late     int // reads that showed what was before
 	repeated int // swaps that took effect and met themselves
+
+	// Of journals: pages, terms that went on from one, those of them of which the
+	// store said nothing, copies that were found, and what failed.
+	kept, resumed, alone, copies, diskFailures, outages, left, powerLosses int
 }
 
 func (t *tally) add(o tally) {
@@ -97,6 +103,14 @@ func (t *tally) add(o tally) {
 	t.suspends += o.suspends
 	t.late += o.late
 	t.repeated += o.repeated
+	t.kept += o.kept
+	t.resumed += o.resumed
+	t.alone += o.alone
+	t.copies += o.copies
+	t.diskFailures += o.diskFailures
+	t.outages += o.outages
+	t.left += o.left
+	t.powerLosses += o.powerLosses
 }
 
 // empty returns an error if nothing of some kind happened at all.
@@ -171,6 +185,7 @@ func newWorld(p plan, m mutant) *world {
 func (w *world) run() []finding {
 	for i := range w.plan.nodes {
 		n := &node{w: w, host: fmt.Sprintf("host-%d", i)}
+		n.disk.n = n
 		if !w.plan.quiet {
 			n.offset = w.spread(30 * time.Millisecond)
 		}
@@ -179,9 +194,15 @@ func (w *world) run() []finding {
 		if !w.plan.quiet {
 			w.after(w.upTo(400*time.Millisecond), n.trouble)
 		}
+		if w.plan.disks && !w.plan.quiet {
+			w.after(w.upTo(100*time.Millisecond), n.disk.somebodyCopies)
+		}
 	}
 	if w.plan.loss > 0 && !w.plan.quiet {
 		w.after(w.upTo(300*time.Millisecond), w.failover)
+	}
+	if w.plan.disks && !w.plan.quiet {
+		w.after(w.upTo(2*worldWindow), w.outOfReach)
 	}
 	for w.now < w.plan.length && len(w.agenda) > 0 {
 		w.proceed()
@@ -204,7 +225,7 @@ func (w *world) proceed() {
 // what was written last to end, and another for clocks that were ahead by as
 // much.
 func (w *world) calmDown() {
-	w.plan.quiet, w.living = true, make(map[string]bool)
+	w.plan.quiet, w.living, w.away = true, make(map[string]bool), 0
 	for _, n := range w.nodes {
 		n.offset = 0
 	}

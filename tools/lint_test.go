@@ -45,6 +45,7 @@ var tiers = []tier{
 
 	{dir: "fence", allowed: []string{".", "store", "fence/lease"}, refused: io},
 	{dir: "fence/lease", allowed: []string{".", "store"}, refused: io},
+	{dir: "fence/journal", allowed: []string{"fence"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 	{dir: "fence/roster", allowed: []string{".", "store", "fence/lease"}, refused: io},
 	{dir: "fence/takeover", allowed: []string{".", "fence/lease", "fence/roster"}, refused: io},
 	{dir: "counter", allowed: []string{".", "store"}},
@@ -66,11 +67,11 @@ var tiers = []tier{
 
 	{dir: program, allowed: []string{".", "fence", "fence/roster", "fence/takeover", program + "/internal/predecessor", program + "/daemon", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/daemon", allowed: []string{
-		".", "store", "fence", "fence/lease", "fence/roster", "fence/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
+		".", "store", "fence", "fence/journal", "fence/lease", "fence/roster", "fence/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
 		program, program + "/internal/predecessor", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/metrics", program + "/internal/plan", program + "/internal/service",
 		program + "/internal/wire/http", program + "/internal/wire/listen",
 	}, library: true},
-	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "fence/lease", "fence/roster", "fence/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
+	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "fence/journal", "fence/lease", "fence/roster", "fence/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/http", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/config", allowed: []string{".", "fence", "fence/lease", program + "/internal/engine"}, library: true, refused: []string{"net/http"}},

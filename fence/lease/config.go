@@ -82,7 +82,12 @@ type Config struct {
 	// Process is written into the register, for people.
 	Process Process
 
+	// JournalAhead is how far ahead of the clock ticks are marked as used in the
+	// journal, in whole ticks, at least two. Zero means that there is no journal.
+	JournalAhead time.Duration
+
 	ticks snowfence.Tick // the window
+	ahead snowfence.Tick // JournalAhead
 }
 
 // prepare returns the config with every zero value replaced by its default, or
@@ -123,6 +128,13 @@ func (c Config) prepare() (Config, error) {
 	if c.Loss < 0 || c.Loss >= c.Window/3 {
 		return c, &ConfigError{"window", c.Window.String(),
 			fmt.Sprintf("must be more than three times what the store can lose, %s", c.Loss)}
+	}
+	if c.JournalAhead < 0 {
+		return c, &ConfigError{"journal-ahead", c.JournalAhead.String(), "must not be negative"}
+	}
+	if c.JournalAhead > 0 {
+		c.ahead = max(2, snowfence.Tick((c.JournalAhead-1)/unit+1))
+		c.JournalAhead = time.Duration(c.ahead) * unit
 	}
 	if c.ClaimWait == 0 {
 		c.ClaimWait = c.Window + c.MaxRollback

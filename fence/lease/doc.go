@@ -45,6 +45,11 @@
 //	      │  lost, │ or the clock is                            │
 //	      └────────┴────────────────────────────────────────────┘
 //
+//	With a journal, Recording stands before Holding: the term's first page is
+//	written. Started with a page of an earlier process leads to Resuming, where
+//	the store is asked once; from there to Recording, or to Opening if the store
+//	says that the term is gone.
+//
 //	ReleaseAsked, in any phase: Releasing, if there is or may be a term; Stopped
 //
 // While a write's outcome is open, in Claiming, Confirming, Holding and
@@ -60,5 +65,8 @@
 //	standing.go  who may claim a register
 //	hold.go      claim, extend, confirm, lose, release
 //	write.go     a write, and how its outcome is decided
+//	journal.go   the term's page on this machine's disk, and its bound
+//	resume.go    going on with the term of an earlier process's page
+//	page.go      what the journal keeps
 //	register.go, namespace.go, record.go   what the store keeps
 package lease

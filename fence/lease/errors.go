@@ -32,6 +32,10 @@ var (
 	// exchanged. What it knew of the ticks in use is gone with it.
 	ErrNamespaceReplaced = errors.New("snowfence: the namespace was replaced in the store")
 
+	// ErrJournal is the cause of a term's end when its journal failed so that
+	// neither could its bound be moved nor its page be removed.
+	ErrJournal = errors.New("snowfence: the journal failed")
+
 	// ErrRecord is wrapped by every error about a record that can't be used: it
 	// is no JSON of the expected shape, or written by a newer program.
 	ErrRecord = errors.New("snowfence: unusable record")

@@ -17,6 +17,10 @@ type Moment struct {
 	// never repeat: nonces are made of it. That is why a State has no random
 	// source of its own, which a cloned process would share with its twin.
 	Random [32]byte
+	// Stamping is the generator's own now; zero without a generator. It may be
+	// ahead of the wall clock by as much as that stepped back. The journal's
+	// bound is reckoned from it, safety is not.
+	Stamping snowfence.Tick
 }
 
 // Event is what happens to a holder. It is one of the types below.
@@ -24,7 +28,11 @@ type Event interface{ event() }
 
 type (
 	// Started is the first event.
-	Started struct{}
+	Started struct {
+		// Page is what the journal of an earlier process held. It was consumed:
+		// nobody else has it, or will. Nil means that there was none.
+		Page *Page
+	}
 
 	// Reply answers a request to the store. A reply to a request that the state
 	// no longer waits for changes nothing.
@@ -57,6 +65,24 @@ type (
 	// Drained answers [Drain]: the generator is sealed, and no id that it ever
 	// issued has the tick Reserved or a later one.
 	Drained struct{ Reserved snowfence.Tick }
+
+	// Kept answers [Keep]: the page is durable, and the last one; or Err says
+	// why that is not known.
+	Kept struct {
+		ID  uint64 // the request's
+		Err error
+	}
+
+	// Unfit says that the store is not what the state was made for, as Err tells.
+	// Nothing is ever issued again.
+	Unfit struct{ Err error }
+
+	// Discarded answers [Discard]: no page is left that could be resumed from,
+	// durably; or Err says why that is not known.
+	Discarded struct {
+		ID  uint64 // the request's
+		Err error
+	}
 )
 
 func (Started) event()      {}
@@ -66,6 +92,9 @@ func (WindowEnded) event()  {}
 func (ClockLost) event()    {}
 func (ReleaseAsked) event() {}
 func (Drained) event()      {}
+func (Kept) event()         {}
+func (Discarded) event()    {}
+func (Unfit) event()        {}
 
 // Outcome is what became of a request to the store.
 type Outcome uint8
@@ -120,6 +149,9 @@ type (
 		// Compared says that the clock was compared with another before the
 		// claim. False means that there was none to compare it with.
 		Compared bool
+		// Resumed says that an earlier process began the term, and that this one
+		// goes on with it.
+		Resumed bool
 	}
 
 	// Extend lets the generator stamp ticks below Until.
@@ -132,6 +164,18 @@ type (
 	// answered by [Drained].
 	Drain struct{}
 
+	// Keep makes Page what the journal holds, durably, in place of what it held.
+	// It is answered by [Kept]. At most one Keep or Discard is awaited at any
+	// time, and it does not hold up what goes to the store.
+	Keep struct {
+		ID   uint64
+		Page Page
+	}
+
+	// Discard makes all useless that the journal holds, durably. It is answered
+	// by [Discarded].
+	Discard struct{ ID uint64 }
+
 	// Report tells people.
 	Report struct {
 		What   Happening
@@ -141,15 +185,17 @@ type (
 	}
 )
 
-func (Get) request()    {}
-func (Swap) request()   {}
-func (List) request()   {}
-func (Ask) request()    {}
-func (Start) request()  {}
-func (Extend) request() {}
-func (Revoke) request() {}
-func (Drain) request()  {}
-func (Report) request() {}
+func (Get) request()     {}
+func (Swap) request()    {}
+func (List) request()    {}
+func (Ask) request()     {}
+func (Start) request()   {}
+func (Extend) request()  {}
+func (Revoke) request()  {}
+func (Drain) request()   {}
+func (Keep) request()    {}
+func (Discard) request() {}
+func (Report) request()  {}
 
 // Happening is what a [Report] tells.
 type Happening uint8

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -40,21 +41,41 @@ func (r *run) claim(l look) {
 func (r *run) ready() {
 	if r.term.usable > 0 {
 		r.begin()
-		r.schedule()
 		return
 	}
 	r.enter(Confirming)
 	r.wakeAt(r.confirmable())
 }
 
-// begin makes the generator of this term.
+// begin makes the generator of this term, once the journal has its first page
+// if there is a journal.
 func (r *run) begin() {
+	if r.config.ahead == 0 || r.journal.off {
+		r.start()
+		return
+	}
+	r.enter(Recording)
+	r.keep()
+}
+
+// start makes the generator. That of a term that was resumed begins above what
+// the earlier one may have stamped, and at once asks what became of the register.
+func (r *run) start() {
 	r.enter(Holding)
 	r.term.started = true
 	r.out = append(r.out, Start{
 		Worker: r.term.worker, Term: r.term.register.Term,
-		Floor: r.term.register.Floor, Until: r.term.usable, Compared: r.term.compared,
+		Floor: r.term.floor, Until: r.grant(), Compared: r.term.compared, Resumed: r.term.inherited,
 	})
+	switch {
+	case r.term.open != nil:
+		r.write, r.term.open = r.term.open, nil
+		r.read()
+	case r.term.inherited:
+		r.extend()
+	default:
+		r.schedule()
+	}
 }
 
 // extend asks for ticks up to a window from now.
@@ -111,11 +132,13 @@ func (r *run) extended() {
 		return
 	case !r.term.started:
 		r.begin()
+		return
 	default:
-		r.out = append(r.out, Extend{Until: r.term.usable})
+		r.out = append(r.out, Extend{Until: r.grant()})
 	}
 	r.schedule()
-	if r.term.extensions%verifyEvery == 0 {
+	r.schedulePage()
+	if r.term.extensions%verifyEvery == 0 || r.term.inherited && r.term.extensions == 1 {
 		due := r.wake
 		r.readNamespace()
 		r.wakeAt(due)
@@ -137,8 +160,11 @@ func (r *run) schedule() {
 }
 
 // windowEnded extends now, unless an extension is on its way, was just made, or
-// could confirm nothing yet.
+// could confirm nothing yet. It may be the journal's bound that was met.
 func (r *run) windowEnded() {
+	if r.phase == Holding {
+		r.pageEnded()
+	}
 	if r.phase != Holding || r.write != nil || len(r.term.pending) > 0 && r.now.Monotonic < r.confirmable() {
 		return
 	}
@@ -150,6 +176,10 @@ func (r *run) windowEnded() {
 // endTerm ends a term against the holder's will and begins to claim again. The
 // register is left alone: its holder's ticks end by themselves.
 func (r *run) endTerm(cause error, stepped bool) {
+	if r.term.inherited && !r.term.started {
+		// Nothing was issued yet, so whatever namespace is there now will do.
+		r.namespace, r.pool = Namespace{}, pool{}
+	}
 	if !r.revoke(cause) {
 		r.report(Noted, cause)
 	}
@@ -165,6 +195,8 @@ func (r *run) revoke(cause error) (started bool) {
 			Report{What: Lost, Err: cause, Worker: r.term.worker, Term: r.term.register.Term})
 	}
 	r.term, r.write = term{}, nil
+	// Its page could do no harm, but nobody should go on with a term that ended.
+	r.discard()
 	return started
 }
 
@@ -178,6 +210,15 @@ func (r *run) releaseAsked() {
 	if r.write == nil && r.term.register.Holder == "" {
 		r.stop() // there is nothing to give back
 		return
+	}
+	switch {
+	case r.write != nil && r.write.unsent:
+		r.write, r.waking = nil, false
+	case r.term.open != nil:
+		// Nobody asked yet what became of it.
+		r.write, r.term.open = r.term.open, nil
+		r.enter(Releasing)
+		r.read()
 	}
 	// The answer to a write is still awaited; nothing else matters any more.
 	awaited, waking := r.awaited, r.write != nil && r.waking
@@ -196,19 +237,49 @@ func (r *run) releaseAsked() {
 // release clears the holder. Here alone until may come down, to what lies above
 // every tick that was stamped: nothing is stamped any more, and nobody can
 // have claimed since, because the swap is guarded by the exact version.
+//
+// The journal is discarded before. A page that outlived the release would let
+// the next process stamp ticks above the lowered until, which others may have
+// claimed by then. If it can't be discarded, until does not come down. It goes
+// only when the store is seen to answer: without the store nothing can be
+// released, and the page is what lets the next process go on. A crash in between
+// leaves a register that rests, as any crash without a journal does.
 func (r *run) release() {
 	if !r.drained || r.write != nil || r.phase != Releasing {
 		return
 	}
+	reserved := max(r.term.floor, r.reserved)
+	if r.inJournal() {
+		switch {
+		case r.journal.awaited != 0:
+			return // its answer leads here again
+		case !r.journal.off:
+			r.get(RegisterKey(r.config.Namespace, r.config.Layout, r.term.worker))
+			return
+		}
+		reserved = r.term.register.Until
+	}
 	register := r.term.register
 	register.Holder = ""
-	register.Until = min(register.Until, max(register.Floor, r.reserved))
+	register.Until = min(register.Until, reserved)
 	r.send(releasing, r.term.worker, r.term.version, register)
+}
+
+// answers takes what the store says before a journal is discarded. What the
+// register shows does not matter here: the guard of the release will tell.
+func (r *run) answers(e Reply) {
+	if e.Outcome != Found && e.Outcome != Absent {
+		r.note(fmt.Errorf("release worker %d: %w", r.term.worker, e.Err), "trying again")
+		r.backOff()
+		return
+	}
+	r.discard()
 }
 
 // stop is the end that was asked for.
 func (r *run) stop() {
 	r.term, r.write = term{}, nil
+	r.discard()
 	r.enter(Stopped)
 	r.report(Ended, nil)
 }

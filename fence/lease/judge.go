@@ -221,7 +221,7 @@ func (r *run) fail(err error) {
 // clock was judged before it, or would be judged without the care that is due.
 func (r *run) clockLost(e ClockLost) {
 	switch r.phase {
-	case Holding, Confirming, Verifying:
+	case Holding, Confirming, Verifying, Resuming, Recording:
 		switch {
 		case e.Stepped:
 			r.endTerm(fmt.Errorf("the clock stepped forward by more than %s", clockTolerance), true)

@@ -23,6 +23,8 @@ const (
 	Claiming                // the swap of the claim is sent; its outcome is awaited
 	Verifying               // claimed; reading the namespace's record again
 	Confirming              // claimed on a lossy store; waiting to know that the claim is safe
+	Resuming                // a journal's term is to go on; asking the store whether it may
+	Recording               // writing the journal's first page of this term
 	Holding                 // a generator is issuing
 	Resting                 // a claim failed; pausing before the next
 	Releasing               // giving the worker id back; nothing is issued any more
@@ -34,7 +36,7 @@ const (
 func (p Phase) String() string {
 	return [...]string{
 		"idle", "opening", "judging", "probing", "claiming", "verifying",
-		"confirming", "holding", "resting", "releasing", "stopped", "failed",
+		"confirming", "resuming", "recording", "holding", "resting", "releasing", "stopped", "failed",
 	}[min(p, Failed)]
 }
 
@@ -61,6 +63,7 @@ type State struct {
 	attempt attempt
 	write   *write // the register's swap whose outcome is not known; never written to once set
 	term    term
+	journal journal
 
 	releasing bool           // ReleaseAsked came
 	drained   bool           // and the generator, if there was one, is sealed
@@ -71,9 +74,12 @@ type State struct {
 // term is none.
 type term struct {
 	look                      // the register as it was last acknowledged; its worker is the term's
+	floor      snowfence.Tick // where its generator begins: above all that was stamped before
 	compared   bool           // the clock was compared with another before the claim
+	inherited  bool           // an earlier process began it
 	started    bool           // a generator was made
-	usable     snowfence.Tick // the bound that the generator may use
+	open       *write         // an extension of the earlier process, until it is taken up
+	usable     snowfence.Tick // the bound that the term may use
 	pending    []bound        // acknowledged but not usable yet; never appended to in place
 	sent       time.Duration  // when the last extension was first sent
 	extensions uint64
@@ -111,14 +117,23 @@ func (s State) Step(e Event, now Moment) (State, []Request) {
 
 // Wake returns the monotonic instant at which [Woken] is due, if it is. Each
 // step may change it.
-func (s State) Wake() (at time.Duration, ok bool) { return s.wake, s.waking }
+func (s State) Wake() (at time.Duration, ok bool) {
+	switch {
+	case s.waking && s.journal.waking:
+		return min(s.wake, s.journal.wake), true
+	case s.journal.waking:
+		return s.journal.wake, true
+	default:
+		return s.wake, s.waking
+	}
+}
 
 // Deadline returns the monotonic instant at which the claim that is under way
 // ends, if one is: nothing that is asked of the store for it need be awaited
 // for longer.
 func (s State) Deadline() (at time.Duration, ok bool) {
 	switch s.phase {
-	case Opening, Judging, Probing, Claiming, Verifying:
+	case Opening, Judging, Probing, Claiming, Verifying, Resuming:
 		return s.attempt.deadline, true
 	default:
 		return 0, false
@@ -137,18 +152,28 @@ type View struct {
 	Register Register
 	// Worker is the term's worker number.
 	Worker int64
-	// Usable is the bound that the generator was given; zero without one.
+	// Usable is the bound that the term may use; zero without one. The generator
+	// has it, or the journal's bound if that is lower.
 	Usable snowfence.Tick
+	// Kept is the journal's bound; zero while the term is in no journal.
+	Kept snowfence.Tick
+	// Inherited says that an earlier process began the term.
+	Inherited bool
 	// Extensions counts those of this term that were acknowledged.
 	Extensions uint64
 }
 
 // View returns how the holder stands.
 func (s State) View() View {
-	return View{
+	v := View{
 		Phase: s.phase, Namespace: s.namespace, Register: s.term.register,
 		Worker: s.term.worker, Usable: s.term.usable, Extensions: s.term.extensions,
+		Inherited: s.term.inherited,
 	}
+	if s.inJournal() {
+		v.Kept = s.journal.used
+	}
+	return v
 }
 
 // run is one step under way. Its methods change its own copy of the state.
@@ -163,7 +188,11 @@ type run struct {
 func (r *run) handle(e Event) {
 	switch e := e.(type) {
 	case Started:
-		if r.phase == Idle {
+		switch {
+		case r.phase != Idle:
+		case e.Page != nil:
+			r.resume(*e.Page)
+		default:
 			r.open()
 		}
 	case Reply:
@@ -176,6 +205,10 @@ func (r *run) handle(e Event) {
 			r.waking = false
 			r.woken()
 		}
+		if r.journal.waking && r.now.Monotonic >= r.journal.wake {
+			r.journal.waking = false
+			r.journalWoken()
+		}
 	case WindowEnded:
 		r.windowEnded()
 	case ClockLost:
@@ -186,6 +219,18 @@ func (r *run) handle(e Event) {
 		if r.releasing && !r.drained {
 			r.drained, r.reserved = true, e.Reserved
 			r.release()
+		}
+	case Unfit:
+		if !r.releasing && r.phase != Failed {
+			r.fail(e.Err)
+		}
+	case Kept:
+		if e.ID == r.journal.awaited && !r.journal.discarding {
+			r.kept(e.Err)
+		}
+	case Discarded:
+		if e.ID == r.journal.awaited && r.journal.discarding {
+			r.discarded(e.Err)
 		}
 	}
 }
@@ -206,8 +251,12 @@ func (r *run) reply(e Reply) {
 		r.probed(e)
 	case Verifying:
 		r.verified(e)
+	case Resuming:
+		r.vouched(e)
 	case Holding:
 		r.reread(e)
+	case Releasing:
+		r.answers(e)
 	default:
 	}
 }
@@ -231,6 +280,10 @@ func (r *run) woken() {
 		r.extend()
 	case Resting:
 		r.open()
+	case Resuming:
+		r.goOn()
+	case Releasing:
+		r.release()
 	default:
 	}
 }

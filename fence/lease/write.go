@@ -19,6 +19,7 @@ type write struct {
 	value    []byte        // the register encoded: the very bytes, each time it is sent
 	sent     time.Duration // when it was first sent, on the monotonic clock
 	reading  bool          // the register is being read to learn the outcome
+	unsent   bool          // it is not in the journal yet, and waits for that
 }
 
 // purpose is what a write is for.
@@ -46,6 +47,14 @@ func (r *run) send(p purpose, worker int64, guard store.Version, register Regist
 		guard: guard, register: register, value: value, sent: r.now.Monotonic,
 	}
 	r.failures = 0
+	if p == extending && r.inJournal() {
+		// A successor could not tell this write from a stranger's if it did not
+		// find it in the journal. It would give the term up.
+		r.write.unsent = true
+		r.awaited, r.waking = 0, false
+		r.keep()
+		return
+	}
 	r.swap()
 }
 
@@ -54,7 +63,7 @@ func (r *run) send(p purpose, worker int64, guard store.Version, register Regist
 // is sent, and whichever copy of it arrives.
 func (r *run) swap() {
 	w := *r.write
-	w.reading = false
+	w.reading, w.unsent = false, false
 	r.write = &w
 	r.ask(func(id uint64) Request { return Swap{ID: id, Key: w.key, Prev: w.guard, Value: w.value} })
 }
@@ -161,7 +170,7 @@ func (r *run) landed(w write, version store.Version) {
 	r.failures, r.noted = 0, nil
 	switch w.purpose {
 	case claiming:
-		r.term = term{compared: r.config.EngineClock || r.attempt.agree > 0}
+		r.term = term{floor: w.register.Floor, compared: r.config.EngineClock || r.attempt.agree > 0}
 		// What is left of it is the wait for the namespace's record, and for the
 		// claim to be safe.
 		r.attempt = attempt{deadline: r.attempt.deadline + r.config.Loss}

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -21,6 +22,6 @@ func stopped(pid int) bool {
 	if err != nil {
 		return true // it is gone
 	}
-	_, after, _ := strings.Cut(string(status[strings.LastIndexByte(string(status), ')')+1:]), " ")
+	_, after, _ := strings.Cut(string(status[bytes.LastIndexByte(status, ')')+1:]), " ")
 	return strings.HasPrefix(after, "T")
 }

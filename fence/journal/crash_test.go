@@ -1,0 +1,350 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"snowfence.example/snowfence/fence"
+)
+
+// open opens the machine's journal in a new process.
+func open(m *machine) (*Journal, *process, error) {
+	p := &process{machine: m}
+	j, err := openOn(p, "/simulated", place{Boot: fmt.Sprint(m.boot), Machine: "m"}, true)
+	return j, p, err
+}
+
+// found is what a new process takes, "" for nothing. What was refused counts as
+// nothing; every other error is one.
+func found(m *machine) (string, error) {
+	j, p, err := open(m)
+	if err != nil {
+		return "", err
+	}
+	defer p.kill()
+	page, err := j.Take()
+	if err != nil && !errors.Is(err, fence.ErrJournalRefused) {
+		return "", err
+	}
+	return string(page), nil
+}
+
+// life is what a process does with a journal: it takes what is there, and keeps
+// page after page. It returns the page that was kept last and the one that it
+// was about to keep when something failed.
+func life(j *Journal, pages ...string) (kept, next string) {
+	if _, err := j.Take(); err != nil {
+		return "", ""
+	}
+	for _, page := range pages {
+		if j.Keep([]byte(page)) != nil {
+			return kept, page
+		}
+		kept = page
+	}
+	return kept, ""
+}
+
+var fourPages = []string{"page one", "page two, which is longer", "page three", "page 4"}
+
+// crashes kills a process at each step of its life, with and without a loss of
+// power, and returns an error if a page is found that must not be.
+func crashes(m *machine, rounds int) (seen map[string]int, err error) {
+	seen = map[string]int{}
+	random := rand.New(rand.NewPCG(1, 2))
+	for kill := 1; ; kill++ {
+		base := m.clone()
+		j, p, err := open(base)
+		if err != nil {
+			return seen, err
+		}
+		p.killAt = kill
+		kept, next := life(j, fourPages...)
+		ended := p.dead
+		p.kill()
+		for round := range rounds {
+			after, how := base.clone(), "killed"
+			if round > 0 {
+				after.losePower(random)
+				how = "killed and power lost"
+			}
+			got, err := found(after)
+			if err != nil {
+				return seen, fmt.Errorf("%s at step %d: %w", how, kill, err)
+			}
+			// Nothing is always safe. A page that is older than the last one that
+			// was kept never is.
+			if got != "" && got != kept && got != next {
+				return seen, fmt.Errorf("%s at step %d (%s): found %q, kept %q, was to keep %q", how, kill, p.trace[len(p.trace)-1], got, kept, next)
+			}
+			if round == 0 && got == "" && kept != "" && p.trace[len(p.trace)-1] != "write" {
+				return seen, fmt.Errorf("killed at step %d (%s): found nothing, kept %q", kill, p.trace[len(p.trace)-1], kept)
+			}
+			seen[got]++
+			if again, err := found(after); err != nil || again != "" {
+				return seen, fmt.Errorf("%s at step %d: found %q once more, %w", how, kill, again, err)
+			}
+		}
+		if !ended {
+			return seen, nil
+		}
+	}
+}
+
+func TestKillOrPowerLossAtAnyStepNeverLeavesAnOlderPage(t *testing.T) {
+	seen, err := crashes(newMachine(), 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(slices.Clone(fourPages), "") {
+		if seen[page] == 0 {
+			t.Errorf("%q was never found: %v", page, seen)
+		}
+	}
+}
+
+// TestMutantsFsyncThatDoesNothingIsCaught shows that the test above would notice
+// a journal that takes a failed or missing fsync for a good one.
+func TestMutantsFsyncThatDoesNothingIsCaught(t *testing.T) {
+	m := newMachine()
+	m.deaf = 4
+	if _, err := crashes(m, 40); err == nil {
+		t.Error("no older page was found")
+	} else {
+		t.Log(err)
+	}
+}
+
+// taken returns a machine with a page that was kept by a process that died.
+func taken(t *testing.T) *machine {
+	t.Helper()
+	m := newMachine()
+	j, p, err := open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, next := life(j, fourPages...); kept != fourPages[3] || next != "" {
+		t.Fatalf("kept %q", kept)
+	}
+	p.kill()
+	return m
+}
+
+func TestPageIsTakenOnceWhereverTheTakerDies(t *testing.T) {
+	base := taken(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	for kill := 1; ; kill++ {
+		m := base.clone()
+		j, p, err := open(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.killAt = kill
+		page, err := j.Take()
+		ended := p.dead
+		p.kill()
+		if err == nil && string(page) != fourPages[3] {
+			t.Fatalf("killed at step %d: took %q", kill, page)
+		}
+		for round := range 20 {
+			after := m.clone()
+			if round > 0 {
+				after.losePower(random)
+			}
+			got, failed := found(after)
+			if failed != nil || got != "" && got != fourPages[3] {
+				t.Fatalf("killed at step %d: found %q, %v", kill, got, failed)
+			}
+			if err == nil && got != "" {
+				t.Fatalf("killed at step %d: %q was taken, and is found again", kill, got)
+			}
+		}
+		if !ended {
+			return
+		}
+	}
+}
+
+func TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for fail := 1; ; fail++ {
+		m := taken(t)
+		j, p, err := open(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.failAt = fail
+		_, took := j.Take()
+		var kept error
+		for _, page := range fourPages {
+			if kept = j.Keep([]byte(page)); kept != nil {
+				break
+			}
+		}
+		if p.step < fail {
+			return
+		}
+		if took == nil && (kept == nil || !errors.Is(kept, ErrFailed) || !errors.Is(kept, errDisk)) {
+			t.Fatalf("step %d (%s) failed: keep returned %v", fail, p.trace[fail-1], kept)
+		}
+		if errors.Is(took, fence.ErrJournalRefused) {
+			p.kill()
+			continue // what was there can't be told from a copy, and is gone
+		}
+		if err := j.Keep([]byte("more")); !errors.Is(err, ErrFailed) {
+			t.Fatalf("step %d (%s) failed, and a later page: %v", fail, p.trace[fail-1], err)
+		}
+		if err := j.Discard(); err != nil {
+			t.Fatalf("discard: %v", err)
+		}
+		p.kill()
+		for range 10 {
+			after := m.clone()
+			after.losePower(random)
+			if got, err := found(after); err != nil || got != "" {
+				t.Fatalf("step %d (%s) failed: found %q after it was discarded, %v", fail, p.trace[fail-1], got, err)
+			}
+		}
+	}
+}
+
+func TestDiscardThatFailsSaysSo(t *testing.T) {
+	for fail := 1; ; fail++ {
+		m := newMachine()
+		j, p, err := open(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		life(j, fourPages...)
+		begun := p.step
+		p.failAt = begun + fail
+		err = j.Discard()
+		if p.step < p.failAt {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		if !errors.Is(err, errDisk) {
+			t.Errorf("step %d (%s) failed: %v", fail, p.trace[p.failAt-1], err)
+		}
+		if err := j.Discard(); err != nil {
+			t.Errorf("the second time: %v", err)
+		}
+	}
+}
+
+// copies are the ways in which files come to be where they were not written, as
+// far as the machine of these tests knows them: the content of one file as it
+// was earlier is put where it is now, whatever number the file gets.
+func copies(m *machine) error {
+	for _, names := range [][]string{{oddName}, {evenName}, {oddName, evenName}} {
+		for earlier := range fourPages {
+			for _, anew := range []bool{false, true} {
+				after := m.clone()
+				j, p, err := open(after)
+				if err != nil {
+					return err
+				}
+				if _, err := j.Take(); err != nil {
+					return err
+				}
+				kept := map[string][]byte{}
+				for i, page := range fourPages {
+					if err := j.Keep([]byte(page)); err != nil {
+						return err
+					}
+					if i == earlier {
+						for _, name := range names {
+							kept[name] = slices.Clone(after.names[name].content)
+						}
+					}
+				}
+				p.kill()
+				for name, content := range kept {
+					n := after.names[name]
+					if anew {
+						n = &node{inode: n.inode}
+						after.names[name] = n
+					}
+					n.content = content
+					after.touch(n)
+				}
+				got, err := found(after)
+				if err != nil {
+					return err
+				}
+				if got != "" && got != fourPages[3] {
+					return fmt.Errorf("%v as of page %d, with new files %v: found %q", names, earlier, anew, got)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func TestEarlierContentOfAFileIsNeverTaken(t *testing.T) {
+	if err := copies(newMachine()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMutantsCopiedFileIsCaught(t *testing.T) {
+	m := newMachine()
+	m.blind = true
+	if err := copies(m); err == nil {
+		t.Error("no copy was taken by a journal that does not look at when files changed")
+	} else {
+		t.Log(err)
+	}
+}
+
+// TestOneOfTwoOwnersNotices has a lock that does not lock, so that a second
+// process takes the journal of a first one that still writes: all of one between
+// any two steps of the other.
+func TestOneOfTwoOwnersNotices(t *testing.T) {
+	for _, name := range []string{"the second takes while the first keeps", "the first keeps while the second takes"} {
+		t.Run(name, func(t *testing.T) {
+			for at := 0; ; at++ {
+				m := newMachine()
+				first, p, err := open(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				life(first, fourPages...)
+				delete(m.names, lockName)
+				m.owner = nil
+				second, q, err := open(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.held = m.names[lockName] // not even that tells
+				var page []byte
+				var took, kept error
+				take := func() { page, took = second.Take() }
+				keep := func() { kept = first.Keep([]byte("page five")) }
+				outer, inner, disk := take, keep, q
+				if name == "the second takes while the first keeps" {
+					outer, inner, disk = keep, take, p
+				}
+				disk.between = func() {
+					if at--; at == -1 {
+						inner()
+					}
+				}
+				reached := at
+				outer()
+				if at >= 0 {
+					return
+				}
+				if kept == nil && took == nil && page != nil && string(page) != "page five" {
+					t.Errorf("at step %d the second took %q, and the first kept a later page", reached, page)
+				}
+				at = reached
+			}
+		})
+	}
+}

@@ -1,0 +1,391 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
+
+	"snowfence.example/snowfence/fence"
+)
+
+// The names in the folder.
+const (
+	lockName     = "lock"
+	oddName      = "odd"
+	evenName     = "even"
+	consumedName = "consumed"
+	refusedName  = "refused"
+)
+
+// Config says where a journal is.
+type Config struct {
+	// Dir is the journal's folder, on a local disk. It is made if it is missing.
+	// Each holder has its own.
+	Dir string
+
+	// AcrossReboots takes what was kept before the machine was last started, too.
+	// Then nothing can tell an image of the disk that was started again, or a
+	// clone of it, from the machine itself: set it only where no machine is
+	// ever started from an image that is younger than the window.
+	AcrossReboots bool
+}
+
+// Journal is a holder's journal in a folder. It is safe for concurrent use.
+type Journal struct {
+	path string
+	disk disk
+	here place
+	far  bool // AcrossReboots
+
+	mu     sync.Mutex // guards what follows
+	taken  bool
+	closed bool
+	failed error   // why Keep is of no more use; nil while it is
+	number uint64  // of the last entry; 0 while there are none
+	files  [2]file // by the parity of their entries
+	other  stamp   // of the file with the last entry
+}
+
+var _ fence.Journal = (*Journal)(nil)
+
+// Open opens the journal in a folder and locks it until [Journal.Close], or
+// until the process ends. It reads nothing yet.
+//
+// An *[InUseError] is returned while another process, or another Journal of
+// this one, has it. A program that gets one goes on without a journal, as it
+// would for the first time: from a pool it claims another worker id than the
+// journal's, and a pinned one has to wait for the owner in any case.
+func Open(c Config) (*Journal, error) {
+	path, err := filepath.Abs(c.Dir)
+	if err != nil || c.Dir == "" {
+		return nil, fmt.Errorf("journal: folder %q: must be a path: %w", c.Dir, errors.Join(err, fs.ErrInvalid))
+	}
+	here, err := thisPlace(c.AcrossReboots)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	d, err := openDisk(path)
+	if err != nil {
+		return nil, fmt.Errorf("journal: open %s: %w", path, err)
+	}
+	return openOn(d, path, here, c.AcrossReboots)
+}
+
+// openOn opens the journal on d, and closes d if it fails.
+func openOn(d disk, path string, here place, acrossReboots bool) (*Journal, error) {
+	if err := d.lock(); err != nil {
+		var used *InUseError
+		if errors.As(err, &used) {
+			used.Path = path
+		} else {
+			err = fmt.Errorf("journal: lock %s: %w", path, err)
+		}
+		return nil, errors.Join(err, d.close())
+	}
+	return &Journal{path: path, disk: d, here: here, far: acrossReboots}, nil
+}
+
+// Take implements [fence.Journal]. An error that is a *[RefusedError] says that
+// what was kept is not this machine's, was copied, is torn, or is of a newer
+// format; [ErrTaken] that the journal has a holder already.
+func (j *Journal) Take() ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.closed:
+		return nil, ErrClosed
+	case j.taken:
+		return nil, ErrTaken
+	}
+	j.taken = true
+	page, err := j.take()
+	var refused *RefusedError
+	if err != nil && !errors.As(err, &refused) {
+		j.failed = err
+	}
+	return page, err
+}
+
+// take consumes the newer of the two entries, by a rename that is durable
+// before anything of it is used, and returns its page if it may be used.
+//
+// The lock keeps others out. Should somebody have removed the lock file, so that
+// another process has locked another one and still writes, one of the two
+// notices: this one looks at the files after the rename, and that one at their
+// names after it wrote.
+func (j *Journal) take() ([]byte, error) {
+	odd, oddThere, err := j.read(oddName)
+	if err != nil {
+		return nil, err
+	}
+	even, evenThere, err := j.read(evenName)
+	if err != nil {
+		return nil, err
+	}
+	if !oddThere && !evenThere {
+		return nil, nil
+	}
+	newest, content, other, before := oddName, odd, evenName, even
+	if newer(even, odd) {
+		newest, content, other, before = evenName, even, oddName, odd
+	}
+	e, reason := j.check(content, before, newest, other)
+	if reason != nil {
+		if err := j.clear(refusedName+"-"+newest, newest, other); err != nil {
+			return nil, err
+		}
+		return nil, &RefusedError{Path: j.path, Reason: reason.Error()}
+	}
+	if err := j.disk.rename(newest, consumedName); err != nil {
+		return nil, j.wrap(err)
+	}
+	if err := j.disk.sync(); err != nil {
+		return nil, j.wrap(err)
+	}
+	contentNow, err := j.disk.read(consumedName, maxFile)
+	if err != nil {
+		return nil, j.wrap(err)
+	}
+	beforeNow, err := j.disk.read(other, maxFile)
+	if err != nil {
+		return nil, j.wrap(err)
+	}
+	if !bytes.Equal(content, contentNow) || !bytes.Equal(before, beforeNow) {
+		return nil, fmt.Errorf("%w: %s", ErrReplaced, j.path)
+	}
+	if err := j.clear("", other); err != nil {
+		return nil, err
+	}
+	return []byte(e.Page), nil
+}
+
+// newer reports whether a holds a later entry than b. What can't be read counts
+// as the newest, so that the one before it is never taken in its place.
+func newer(a, b []byte) bool {
+	if b == nil {
+		return true
+	}
+	later, err := decode(a)
+	if err != nil {
+		return a != nil
+	}
+	earlier, err := decode(b)
+	return err == nil && later.Number > earlier.Number
+}
+
+// check returns the entry of the newest file, or why it must not be used.
+//
+// The stamp of the other file is what tells a copy. It was taken when that file
+// was written last, and stands in this one, which was written afterwards. Both
+// files were left alone since, or else the stamp does not fit: whatever puts
+// content into that file, be it an older one of its own, gives it another
+// stamp; and an older content of this file has an older stamp of that one.
+func (j *Journal) check(content, before []byte, name, other string) (entry, error) {
+	e, err := decode(content)
+	if err != nil {
+		return e, fmt.Errorf("%s: %w", name, err)
+	}
+	now, err := j.disk.stamp(other)
+	switch {
+	case e.Place.Boot != j.here.Boot && !j.far:
+		return e, errors.New("it was kept on another machine, or before this one was last started")
+	case e.Place.Boot != j.here.Boot && e.Place.Machine != j.here.Machine:
+		return e, errors.New("it was kept on another machine")
+	case e.Number < 2 || nameOf(e.Number) != name:
+		return e, errors.New("it was never complete")
+	case err != nil:
+		return e, fmt.Errorf("its other file: %w", err)
+	case !e.Other.same(now, e.Place.Boot == j.here.Boot):
+		return e, errors.New("its files were copied, restored or touched since they were written")
+	}
+	if first, err := decode(before); err != nil || first.Number != e.Number-1 || first.Place != e.Place {
+		return e, errors.New("its two files do not belong together")
+	}
+	return e, nil
+}
+
+// Keep implements [fence.Journal]. After an error, which is [ErrFailed] but for
+// [ErrClosed], the journal can only be discarded.
+func (j *Journal) Keep(page []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.closed:
+		return ErrClosed
+	case j.failed == nil && !j.taken:
+		return fmt.Errorf("journal: %s: keep: what is there has to be taken first", j.path)
+	case j.failed == nil:
+		if err := j.keep(string(page)); err != nil {
+			j.failed = err
+		}
+	}
+	if j.failed != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, j.failed)
+	}
+	return nil
+}
+
+// keep appends an entry. An fsync that failed is the end: the kernel tells of a
+// failure once, and may drop what it could not write.
+func (j *Journal) keep(page string) error {
+	if j.number == 0 {
+		if err := j.begin(); err != nil {
+			return err
+		}
+	}
+	if err := j.add(page); err != nil {
+		return err
+	}
+	// Whoever might have consumed the files meanwhile has read them after that.
+	return j.same()
+}
+
+// begin makes the two files, with the entry that vouches for the next.
+func (j *Journal) begin() error {
+	if err := j.disk.locked(); err != nil {
+		return err
+	}
+	for parity, name := range []string{evenName, oddName} {
+		f, err := j.disk.create(name)
+		if err != nil {
+			return j.wrap(err)
+		}
+		j.files[parity] = f
+	}
+	if err := j.add(""); err != nil {
+		return err
+	}
+	if err := j.disk.sync(); err != nil {
+		return j.wrap(err)
+	}
+	return nil
+}
+
+// add writes the next entry into the older of the two files.
+func (j *Journal) add(page string) error {
+	e := entry{Number: j.number + 1, Place: j.here, Other: j.other, Page: page}
+	content, err := e.encode()
+	if err != nil {
+		return j.wrap(err)
+	}
+	f := j.files[e.Number%2]
+	if err := f.write(content); err != nil {
+		return j.wrap(err)
+	}
+	if err := f.sync(); err != nil {
+		return j.wrap(err)
+	}
+	if j.other, err = f.stamp(); err != nil {
+		return j.wrap(err)
+	}
+	j.number = e.Number
+	return nil
+}
+
+// same returns ErrReplaced if the lock or the files are no longer in the folder.
+func (j *Journal) same() error {
+	if err := j.disk.locked(); err != nil {
+		return err
+	}
+	for parity, name := range []string{evenName, oddName} {
+		mine, err := j.files[parity].stamp()
+		if err != nil {
+			return j.wrap(err)
+		}
+		there, err := j.disk.stamp(name)
+		if err != nil || there.Inode != mine.Inode || there.Device != mine.Device {
+			return errors.Join(fmt.Errorf("%w: %s", ErrReplaced, filepath.Join(j.path, name)), err)
+		}
+	}
+	return nil
+}
+
+// Discard implements [fence.Journal].
+func (j *Journal) Discard() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return ErrClosed
+	}
+	// Files that somebody else put there are his.
+	if err := j.disk.locked(); err != nil {
+		return err
+	}
+	err := j.forget()
+	if cleared := j.clear("", oddName, evenName); cleared != nil {
+		return cleared
+	}
+	return err
+}
+
+// Close gives the journal up and unlocks it. What was kept stays, for the next
+// process. The holder must have been closed before.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return nil
+	}
+	j.closed = true
+	return errors.Join(j.forget(), j.disk.close())
+}
+
+// forget closes the files.
+func (j *Journal) forget() error {
+	var errs []error
+	for parity, f := range j.files {
+		if f != nil {
+			errs = append(errs, f.close())
+		}
+		j.files[parity] = nil
+	}
+	j.number, j.other = 0, stamp{}
+	return errors.Join(errs...)
+}
+
+// clear removes files, durably; the first one is kept under another name, if
+// one is given, for people to look at.
+func (j *Journal) clear(as string, names ...string) error {
+	for i, name := range names {
+		var err error
+		if i == 0 && as != "" {
+			err = j.disk.rename(name, as)
+		} else {
+			err = j.disk.remove(name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return j.wrap(err)
+		}
+	}
+	return j.wrap(j.disk.sync())
+}
+
+// read returns a file's content, and whether it is there.
+func (j *Journal) read(name string) ([]byte, bool, error) {
+	content, err := j.disk.read(name, maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, j.wrap(err)
+	}
+	return content, true, nil
+}
+
+func nameOf(number uint64) string {
+	if number%2 == 0 {
+		return evenName
+	}
+	return oddName
+}
+
+// wrap says which journal an error of the operating system is about.
+func (j *Journal) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", j.path, err)
+}

@@ -1,0 +1,184 @@
+//go:build linux || darwin
+
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Permissions: what a journal says is nobody else's to read, and above all
+// nobody else's to write.
+const (
+	folderMode = 0o700
+	fileMode   = 0o600
+)
+
+// osDisk is a folder of the operating system. All access goes through the
+// folder that was opened, not through its path.
+type osDisk struct {
+	root *os.Root
+	held *os.File // the lock file, once it was opened
+}
+
+func openDisk(path string) (disk, error) {
+	_, missing := os.Stat(path)
+	if err := os.MkdirAll(path, folderMode); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &osDisk{root: root}
+	if missing != nil {
+		// Should the folder itself be lost with the power, there is no journal,
+		// and that is safe: so nothing is said if this fails.
+		_ = syncFolder(filepath.Dir(path))
+	}
+	return d, nil
+}
+
+func syncFolder(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// lock takes the lock of the kernel, which goes with the last descriptor of this
+// opening; package os opens files so that no child inherits one. So it needs no
+// age, and nobody ever breaks it.
+func (d *osDisk) lock() error {
+	f, err := d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return err
+	}
+	d.held = f
+	switch err := flock(f); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		owner, err := io.ReadAll(io.LimitReader(f, 100))
+		return errors.Join(&InUseError{Owner: strings.TrimSpace(string(owner))}, err)
+	case err != nil:
+		return err
+	}
+	if err := d.locked(); err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(fmt.Appendf(nil, "pid %d\n", os.Getpid()), 0)
+	return err
+}
+
+func flock(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failure error
+	err = raw.Control(func(fd uintptr) {
+		for {
+			failure = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB)
+			if !errors.Is(failure, syscall.EINTR) {
+				return
+			}
+		}
+	})
+	return errors.Join(err, failure)
+}
+
+func (d *osDisk) locked() error {
+	mine, err := d.held.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := d.root.Lstat(lockName)
+	if err != nil || !os.SameFile(mine, there) {
+		return errors.Join(fmt.Errorf("%w: %s", ErrReplaced, filepath.Join(d.root.Name(), lockName)), err)
+	}
+	return nil
+}
+
+func (d *osDisk) create(name string) (file, error) {
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	return &osFile{f}, nil
+}
+
+func (d *osDisk) read(name string, limit int) (content []byte, err error) {
+	f, err := d.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, int64(limit)))
+}
+
+func (d *osDisk) stamp(name string) (stamp, error) {
+	info, err := d.root.Lstat(name)
+	if err != nil {
+		return stamp{}, err
+	}
+	return stampOf(info)
+}
+
+func stampOf(info fs.FileInfo) (stamp, error) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return stamp{}, ErrUnsupported
+	}
+	return stamp{Device: device(stat), Inode: stat.Ino, Changed: changed(stat)}, nil
+}
+
+func (d *osDisk) rename(from, to string) error { return d.root.Rename(from, to) }
+func (d *osDisk) remove(name string) error     { return d.root.Remove(name) }
+
+func (d *osDisk) sync() (err error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.Sync()
+}
+
+func (d *osDisk) close() error {
+	var err error
+	if d.held != nil {
+		err = d.held.Close()
+	}
+	return errors.Join(err, d.root.Close())
+}
+
+// osFile is an open file of the operating system.
+type osFile struct{ file *os.File }
+
+func (f *osFile) write(content []byte) error {
+	_, err := f.file.WriteAt(content, 0)
+	return err
+}
+
+func (f *osFile) sync() error  { return f.file.Sync() }
+func (f *osFile) close() error { return f.file.Close() }
+
+func (f *osFile) stamp() (stamp, error) {
+	info, err := f.file.Stat()
+	if err != nil {
+		return stamp{}, err
+	}
+	return stampOf(info)
+}

@@ -1,0 +1,29 @@
+package journal
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+)
+
+// thisPlace returns the machine that this process runs on. The kernel draws
+// kern.bootsessionuuid anew at each start.
+func thisPlace(acrossReboots bool) (place, error) {
+	boot, err := syscall.Sysctl("kern.bootsessionuuid")
+	if err != nil {
+		return place{}, fmt.Errorf("read kern.bootsessionuuid: %w", err)
+	}
+	machine, err := syscall.Sysctl("kern.uuid")
+	if err != nil && acrossReboots {
+		return place{}, fmt.Errorf("read kern.uuid, without which no restart of the machine is survived: %w", err)
+	}
+	here := place{Boot: boot, Machine: machine}
+	return here, here.check(acrossReboots)
+}
+
+func device(stat *syscall.Stat_t) uint64 { return uint64(stat.Dev) }
+
+// changed is when a file was last changed, by the file system's own account.
+func changed(stat *syscall.Stat_t) time.Time {
+	return time.Unix(stat.Ctimespec.Unix()).UTC()
+}

@@ -1,0 +1,34 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// thisPlace returns the machine that this process runs on. The boot id is drawn
+// anew by the kernel at each start of the machine; see random(4). The machine
+// id is drawn when a system is installed; see machine-id(5).
+func thisPlace(acrossReboots bool) (place, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return place{}, fmt.Errorf("read the boot id: %w", err)
+	}
+	machine, err := os.ReadFile("/etc/machine-id")
+	if err != nil && acrossReboots {
+		return place{}, fmt.Errorf("read the machine id, without which no restart of the machine is survived: %w", err)
+	}
+	here := place{Boot: strings.TrimSpace(string(boot)), Machine: strings.TrimSpace(string(machine))}
+	return here, here.check(acrossReboots)
+}
+
+func device(stat *syscall.Stat_t) uint64 {
+	return uint64(stat.Dev) //nolint:unconvert // it has 32 bits on some machines
+}
+
+// changed is when a file was last changed, by the file system's own account.
+func changed(stat *syscall.Stat_t) time.Time {
+	return time.Unix(stat.Ctim.Unix()).UTC()
+}

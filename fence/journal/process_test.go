@@ -1,0 +1,399 @@
+//go:build linux || darwin
+
+package journal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
+	"snowfence.example/snowfence/store/filestore"
+)
+
+// The test binary is also the program whose processes the tests run: with this
+// in its environment it issues ids instead of testing.
+const (
+	issueIn = "JOURNAL_TEST_ISSUE_IN" // the folder with the store and the journal
+	away    = "JOURNAL_TEST_AWAY"     // the store does not answer
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(issueIn); dir != "" {
+		if err := issue(dir, os.Getenv(away) != ""); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// issue writes ids to standard output until it is killed, each in a line of its
+// own, after a line that says which term they are of and whether it was resumed.
+func issue(dir string, away bool) error {
+	ctx := context.Background()
+	s, err := filestore.Open(filepath.Join(dir, "store"))
+	if err != nil {
+		return err
+	}
+	j, err := Open(Config{Dir: filepath.Join(dir, "journal")})
+	if err != nil {
+		return err
+	}
+	var used store.Store = s
+	if away {
+		used = faultstore.New(s, faultstore.Always(faultstore.Fault{Before: true}), nil)
+	}
+	h, err := fence.Open(ctx, fence.Config{
+		Store: used, Window: time.Hour, Worker: new(int64), Journal: j, ClaimWait: time.Second,
+		Process: fence.Process{Host: "here", PID: os.Getpid()},
+	})
+	if err != nil {
+		return err
+	}
+	status := h.Status()
+	out := bufio.NewWriter(os.Stdout) // it keeps its first error for Flush
+	_, _ = fmt.Fprintln(out, status.Term, status.Journal.Resumed)
+	ids := make([]snowfence.ID, 500)
+	for {
+		if err := h.Fill(ctx, ids); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			_, _ = fmt.Fprintln(out, int64(id))
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// run runs a process until it has issued some ids, and kills it. What was half
+// written when it was killed is left out.
+func run(t *testing.T, dir string, storeAway bool, most int) (first string, ids []int64) {
+	t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), issueIn+"="+dir)
+	if storeAway {
+		c.Env = append(c.Env, away+"=1")
+	}
+	var trouble strings.Builder
+	c.Stderr = &trouble
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watchdog := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
+	defer watchdog.Stop()
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if first == "" {
+			first = lines.Text()
+			continue
+		}
+		id, err := strconv.ParseInt(lines.Text(), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids = append(ids, id); len(ids) == most {
+			if err := c.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = c.Wait() // it was killed
+	if len(ids) < most {
+		t.Fatalf("%d ids after %q: %s", len(ids), first, trouble.String())
+	}
+	return first, ids[:len(ids)-1] // the last line may be cut short
+}
+
+func TestKilledProcessGoesOnWithItsTermThoughTheStoreIsAway(t *testing.T) {
+	dir := t.TempDir()
+	seen := map[int64]bool{}
+	last := int64(0)
+	for round := range 6 {
+		first, ids := run(t, dir, round > 0, 20_000*(1+round%3))
+		if want := fmt.Sprint("1 ", round > 0); first != want {
+			t.Errorf("round %d: term and resumed are %s, not %s", round, first, want)
+		}
+		for _, id := range ids {
+			if seen[id] || id <= last {
+				t.Fatalf("round %d: %d after %d", round, id, last)
+			}
+			seen[id], last = true, id
+		}
+	}
+	// Without the journal the pinned worker id rests for the hour.
+	if err := os.Rename(filepath.Join(dir, "journal"), filepath.Join(dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), issueIn+"="+dir)
+	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "is held by") && !strings.Contains(string(out), "held by pid") {
+		t.Errorf("without its journal: %s, %v", out, err)
+	}
+}
+
+func TestJournalIsOfOneProcessAtATime(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "journal")
+	first, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(Config{Dir: dir})
+	var used *InUseError
+	if !errors.As(err, &used) || used.Owner != fmt.Sprintf("pid %d", os.Getpid()) || used.Path != dir {
+		t.Errorf("the error is %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Keep(nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("after it was closed: %v", err)
+	}
+	second, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Take(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Take(); !errors.Is(err, ErrTaken) {
+		t.Errorf("a second holder: %v", err)
+	}
+	if err := errors.Join(second.Close(), second.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// kept makes a journal in a folder and leaves it as a crash does.
+func kept(t *testing.T, dir string, pages ...string) {
+	t.Helper()
+	j, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Take(); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		if err := j.Keep([]byte(page)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func take(t *testing.T, dir string) (string, error) {
+	t.Helper()
+	j, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	page, err := j.Take()
+	return string(page), err
+}
+
+func TestCopiedFilesAreRefused(t *testing.T) {
+	both := []string{oddName, evenName}
+	copyFiles := func(names []string, from, to string) error {
+		for _, name := range names {
+			b, err := os.ReadFile(filepath.Join(from, name))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(to, name), b, fileMode)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	tests := []struct {
+		name  string
+		copy  func(dir, other string) error
+		taken bool
+	}{
+		{"left alone", func(_, _ string) error { return nil }, true},
+		{"read", func(dir, other string) error { return copyFiles(both, dir, other) }, true},
+		{"its folder was renamed and renamed back", func(dir, other string) error {
+			return errors.Join(os.Rename(dir, other+"x"), os.Rename(other+"x", dir))
+		}, true},
+		{"copied with cp -a", func(dir, other string) error {
+			return errors.Join(exec.Command("cp", "-a", dir+"/.", other).Run(), os.RemoveAll(dir), os.Rename(other, dir))
+		}, false},
+		{"restored in place", func(dir, other string) error {
+			return errors.Join(copyFiles(both, dir, other), copyFiles(both, other, dir))
+		}, false},
+		{"the odd one restored in place", func(dir, other string) error {
+			return errors.Join(copyFiles(both, dir, other), copyFiles([]string{oddName}, other, dir))
+		}, false},
+		{"restored by rename, with its times", func(dir, other string) error {
+			return errors.Join(exec.Command("cp", "-p", filepath.Join(dir, oddName), filepath.Join(dir, "copy")).Run(),
+				os.Rename(filepath.Join(dir, "copy"), filepath.Join(dir, oddName)))
+		}, false},
+		{"its owner set again", func(dir, _ string) error { return os.Chmod(filepath.Join(dir, oddName), fileMode) }, false},
+		{"one is missing", func(dir, _ string) error { return os.Remove(filepath.Join(dir, oddName)) }, false},
+		{"the newer is missing", func(dir, _ string) error { return os.Remove(filepath.Join(dir, evenName)) }, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			root := t.TempDir()
+			dir, other := filepath.Join(root, "journal"), filepath.Join(root, "other")
+			if err := os.Mkdir(other, folderMode); err != nil {
+				t.Fatal(err)
+			}
+			kept(t, dir, "one", "two", "three") // entries 2 to 4: the newest is even
+			if err := test.copy(dir, other); err != nil {
+				t.Fatal(err)
+			}
+			page, err := take(t, dir)
+			var refused *RefusedError
+			switch {
+			case test.taken && (page != "three" || err != nil):
+				t.Errorf("took %q, %v", page, err)
+			case !test.taken && (page != "" || !errors.As(err, &refused) || !errors.Is(err, fence.ErrJournalRefused) || refused.Path != dir):
+				t.Errorf("took %q, %v", page, err)
+			}
+			if page, err := take(t, dir); page != "" || err != nil {
+				t.Errorf("the second time: %q, %v", page, err)
+			}
+			if page, err := take(t, other); page != "" {
+				t.Errorf("from the copy: %q, %v", page, err)
+			}
+		})
+	}
+}
+
+func TestEarlierFilesPutBackAreRefused(t *testing.T) {
+	for _, names := range [][]string{{oddName}, {evenName}, {oddName, evenName}} {
+		dir := filepath.Join(t.TempDir(), "journal")
+		j, err := Open(Config{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Take(); err != nil {
+			t.Fatal(err)
+		}
+		earlier := map[string][]byte{}
+		for i := range 8 {
+			if err := j.Keep(fmt.Appendf(nil, "page %d", i)); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range names {
+				if i == 4 {
+					if earlier[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for name, content := range earlier {
+			if err := os.WriteFile(filepath.Join(dir, name), content, fileMode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if page, err := take(t, dir); page != "" || !errors.Is(err, fence.ErrJournalRefused) {
+			t.Errorf("%v put back: took %q, %v", names, page, err)
+		}
+	}
+}
+
+func TestJournalOfAnotherMachineOrAnEarlierBootIsRefused(t *testing.T) {
+	here, err := thisPlace(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here.Machine = "this machine"
+	for _, test := range []struct {
+		name  string
+		there place
+		far   bool
+		taken bool
+	}{
+		{"the same", here, false, true},
+		{"the same, across reboots", here, true, true},
+		{"another boot", place{Boot: "before", Machine: here.Machine}, false, false},
+		{"another boot, across reboots", place{Boot: "before", Machine: here.Machine}, true, true},
+		{"another machine, across reboots", place{Boot: "before", Machine: "that machine"}, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "journal")
+			kept(t, dir)
+			at := func(p place) *Journal {
+				d, err := openDisk(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				j, err := openOn(d, dir, p, test.far)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return j
+			}
+			j := at(test.there)
+			if _, err := j.Take(); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(j.Keep([]byte("page")), j.Close()); err != nil {
+				t.Fatal(err)
+			}
+			j = at(here)
+			page, err := j.Take()
+			if test.taken && (string(page) != "page" || err != nil) || !test.taken && !errors.Is(err, fence.ErrJournalRefused) {
+				t.Errorf("took %q, %v", page, err)
+			}
+			if err := j.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestFolderThatCanNotBeUsedIsSaid(t *testing.T) {
+	if _, err := Open(Config{}); err == nil {
+		t.Error("a journal is opened nowhere")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, fileMode); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Config{Dir: file}); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("a journal is opened at a file: %v", err)
+	}
+	j, err := Open(Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Keep([]byte("page")); err == nil || errors.Is(err, ErrFailed) {
+		t.Errorf("kept before anything was taken: %v", err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}

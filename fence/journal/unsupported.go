@@ -1,0 +1,10 @@
+//go:build !(linux || darwin)
+
+package journal
+
+// Without flock, a number of this run of the operating system, and the time at
+// which the file system saw a file change, the journal can't keep its promises:
+// it does not open.
+
+func openDisk(string) (disk, error) { return nil, ErrUnsupported }
+func thisPlace(bool) (place, error) { return place{}, ErrUnsupported }

@@ -1,0 +1,158 @@
+package lease
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
+)
+
+// maxPage is the greatest length of a page in bytes: two registers, and a
+// namespace's record with its datacenters.
+const maxPage = 4 * store.MaxValue
+
+// Page is what a holder's journal keeps of its term, so that the next process
+// on this machine can go on with that term though the store does not answer.
+// It is all that the step function needs for that.
+type Page struct {
+	// Name is the namespace's name, and Namespace its record.
+	Name      string
+	Namespace Namespace
+
+	// Worker is the term's worker number.
+	Worker int64
+
+	// Version and Register are the register as it was last acknowledged.
+	Version  store.Version
+	Register Register
+
+	// Usable is the bound that was acknowledged, and confirmed where the store
+	// is lossy.
+	Usable snowfence.Tick
+
+	// Used is above every tick that was stamped, or ever will be while this is
+	// the last page that was kept. A resumed term begins there.
+	Used snowfence.Tick
+
+	// Pending is a write whose outcome was open, as the very bytes that were
+	// sent, or were about to be; nil if there was none.
+	Pending []byte
+
+	// Loss is what the store could lose, see store.Traits.
+	Loss time.Duration
+}
+
+// pageJSON is the page as it is kept.
+type pageJSON struct {
+	Format    int             `json:"format"`
+	Name      string          `json:"name"`
+	Namespace json.RawMessage `json:"namespace"`
+	Worker    int64           `json:"worker"`
+	Version   store.Version   `json:"version"`
+	Register  json.RawMessage `json:"register"`
+	Usable    snowfence.Tick  `json:"usable"`
+	Used      snowfence.Tick  `json:"used"`
+	Pending   string          `json:"pending"`
+	Loss      string          `json:"loss"`
+}
+
+// Encode writes the page as it is kept.
+func (p Page) Encode() ([]byte, error) {
+	namespace, err := p.Namespace.Encode()
+	if err != nil {
+		return nil, err
+	}
+	register, err := p.Register.Encode()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(&pageJSON{
+		Format: format, Name: p.Name, Namespace: namespace, Worker: p.Worker, Version: p.Version, Register: register,
+		Usable: p.Usable, Used: p.Used, Pending: string(p.Pending), Loss: p.Loss.String(),
+	}); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	page := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if len(page) > maxPage {
+		return nil, fmt.Errorf("%w: a page of %d bytes: must be at most %d", ErrRecord, len(page), maxPage)
+	}
+	return page, nil
+}
+
+// DecodePage reads a page. An error that is [ErrRecord] is returned for
+// anything that this program would not have written, or that contradicts
+// itself; such a page is never resumed from.
+func DecodePage(page []byte) (Page, error) {
+	var j pageJSON
+	if len(page) > maxPage {
+		return Page{}, fmt.Errorf("%w: a page of %d bytes: must be at most %d", ErrRecord, len(page), maxPage)
+	}
+	if err := json.Unmarshal(page, &j); err != nil {
+		return Page{}, explain(page, err)
+	}
+	namespace, err := DecodeNamespace(j.Namespace)
+	if err != nil {
+		return Page{}, explain(page, err)
+	}
+	register, err := DecodeRegister(j.Register)
+	if err != nil {
+		return Page{}, explain(page, err)
+	}
+	loss, err := time.ParseDuration(j.Loss)
+	if err != nil {
+		return Page{}, explain(page, fmt.Errorf("field \"loss\": %w", err))
+	}
+	p := Page{
+		Name: j.Name, Namespace: namespace, Worker: j.Worker, Version: j.Version, Register: register,
+		Usable: j.Usable, Used: j.Used, Loss: loss,
+	}
+	if j.Pending != "" {
+		p.Pending = []byte(j.Pending)
+	}
+	if err := p.check(); err != nil {
+		return Page{}, explain(page, err)
+	}
+	if err := checkText(page, p); err != nil {
+		return Page{}, err
+	}
+	return p, nil
+}
+
+// check returns an error if the page contradicts itself.
+func (p Page) check() error {
+	r := p.Register
+	switch {
+	case CheckNamespace(p.Name) != nil:
+		return CheckNamespace(p.Name)
+	case p.Version == "":
+		return fmt.Errorf("field \"version\" is empty")
+	case p.Loss < 0:
+		return fmt.Errorf("field \"loss\" is %s: must not be negative", p.Loss)
+	case r.Holder == "" || r.Quarantined:
+		return fmt.Errorf("its register has no holder, or is quarantined")
+	case r.Layout != p.Namespace.Layout || r.Incarnation != p.Namespace.Incarnation:
+		return fmt.Errorf("its register is of another namespace")
+	case p.Usable > r.Until:
+		return fmt.Errorf("field \"usable\" is %d: must be at most the register's until, %d", p.Usable, r.Until)
+	case p.Used < r.Floor || p.Used > p.Usable:
+		return fmt.Errorf("field \"used\" is %d: must be from the register's floor to usable, %d to %d", p.Used, r.Floor, p.Usable)
+	}
+	if p.Pending == nil {
+		return nil
+	}
+	pending, err := DecodeRegister(p.Pending)
+	if err != nil {
+		return err
+	}
+	if pending.Holder != r.Holder || pending.Term != r.Term || pending.Floor != r.Floor || pending.Until < r.Until ||
+		pending.Layout != r.Layout || pending.Incarnation != r.Incarnation || pending.Quarantined {
+		return fmt.Errorf("field \"pending\" is no extension of its register")
+	}
+	return nil
+}
