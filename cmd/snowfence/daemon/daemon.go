@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -121,7 +123,6 @@ type daemon struct {
 	clock    snowfence.Clock
 	started  time.Time
 	store    store.Store
-	traits   store.Traits
 	service  *service.Service
 	front    *front
 	minters  map[string]kind.Minter // by generator; claim's until it has ended
@@ -167,20 +168,46 @@ func newDaemon(ctx context.Context, cfg Config, kinds []kind.Kind) (*daemon, err
 	if err := registry.Register(metrics.NewCollector(d.service)); err != nil {
 		return nil, err
 	}
-	opened, err := engine.Open(ctx, d.settings.Store)
+	opened, err := d.openStore(ctx)
 	if err != nil {
 		return nil, &OpenError{"store", err}
 	}
 	if d.store, err = metrics.NewTimed(opened, d.clock.Monotonic, registry); err == nil {
-		d.traits, err = opened.Traits(ctx)
-	}
-	if err == nil {
 		d.front, err = newFront(ctx, d, metrics.Handler(registry))
 	}
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return d, nil
+}
+
+// openStore opens the store. With a journal a generator can do without it for a
+// while, so the daemon starts though it is away.
+func (d *daemon) openStore(ctx context.Context) (store.Store, error) {
+	if slices.ContainsFunc(slices.Collect(maps.Values(d.settings.Generators)), func(g config.Generator) bool { return g.Journal }) {
+		return engine.Lazy(d.settings.Store, d.introduce)
+	}
+	s, err := engine.Open(ctx, d.settings.Store)
+	if err == nil {
+		d.introduce(s)
+	}
+	return s, err
+}
+
+// introduce says what is to be known of the store that was opened.
+func (d *daemon) introduce(s store.Store) {
+	log := d.log.With("store", engine.Redact(d.settings.Store))
+	for _, warning := range engine.Warnings(s) {
+		log.Warn(warning)
+	}
+	if engine.Private(d.settings.Store) {
+		log.Warn("the store is of this process alone: ids are unique within this process, and forgotten when it ends")
+		return
+	}
+	// Its traits do not change, so an error here shows again where it matters.
+	if traits, err := s.Traits(context.Background()); err == nil && traits.OneHost {
+		log.Info("the store is of one host: ids are unique among the processes that share it, not beyond")
+	}
 }
 
 // claim opens every generator, all at a time, since each may have to wait for
@@ -218,12 +245,6 @@ func (d *daemon) claim(ctx context.Context) error {
 
 // announce says that the daemon serves, and by which right.
 func (d *daemon) announce() {
-	switch {
-	case engine.Private(d.settings.Store):
-		d.log.Warn("the store is of this process alone: ids are unique within this process, and forgotten when it ends", "store", engine.Redact(d.settings.Store))
-	case d.traits.OneHost:
-		d.log.Info("the store is of one host: ids are unique among the processes that share it, not beyond", "store", engine.Redact(d.settings.Store))
-	}
 	for _, status := range d.service.Statuses() {
 		attributes := []any{"generator", status.Name, "http", d.front.address(), "namespace", status.Namespace}
 		if l := status.Lease; l != nil {

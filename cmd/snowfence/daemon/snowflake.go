@@ -2,20 +2,35 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/journal"
 	"snowfence.example/snowfence/kind"
 )
 
 // snowflake is the minter of fenced 64-bit ids: a holder, seen as package kind
 // sees it. The adapter stands here and not in package kind, which need know
 // nothing of fences, nor in package fence, whose users need no batches.
-type snowflake struct{ *fence.Holder }
+type snowflake struct {
+	*fence.Holder
+	journal *journal.Journal // nil where there is none
+}
+
+// Close gives the worker id back, and the journal after it.
+func (s snowflake) Close(ctx context.Context) error {
+	err := s.Holder.Close(ctx)
+	if s.journal != nil {
+		err = errors.Join(err, s.journal.Close())
+	}
+	return err
+}
 
 // Form is [kind.Number].
 func (s snowflake) Form() kind.Form { return kind.Number }
@@ -77,14 +92,31 @@ func (k snowflakeKind) Open(ctx context.Context, spec kind.Spec) (kind.Minter, e
 	if err != nil {
 		host = "unknown" // it is for people only
 	}
-	c := k.settings.Generators[spec.Generator].Fence()
+	settings := k.settings.Generators[spec.Generator]
+	c := settings.Fence()
 	c.Store = spec.Store
 	c.Process = fence.Process{Host: host, PID: os.Getpid(), Version: k.config.Version, Started: k.started}
 	c.Clock = k.clock
 	c.Logger = k.log.With("generator", spec.Generator)
+	var kept *journal.Journal
+	if settings.Journal {
+		kept, err = journal.Open(journal.Config{
+			Dir:           filepath.Join(k.settings.Data, "journal", spec.Generator),
+			AcrossReboots: settings.JournalAcrossReboots,
+		})
+		if err != nil {
+			// It is for restarts alone, so ids need not wait for it.
+			c.Logger.Error("the generator goes on without its journal", "error", err)
+		} else {
+			c.Journal = kept
+		}
+	}
 	holder, err := fence.Open(ctx, c)
 	if err != nil {
+		if kept != nil {
+			err = errors.Join(err, kept.Close())
+		}
 		return nil, err
 	}
-	return snowflake{holder}, nil
+	return snowflake{holder, kept}, nil
 }

@@ -31,7 +31,7 @@ func hold(t testing.TB, s store.Store, window time.Duration) snowflake {
 		defer cancel()
 		_ = h.Close(ctx) // some tests end with a store that is away
 	})
-	return snowflake{h}
+	return snowflake{Holder: h}
 }
 
 func TestFencedIDsKeepTheRulesOfMinters(t *testing.T) {

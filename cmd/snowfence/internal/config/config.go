@@ -115,6 +115,15 @@ type Generator struct {
 	// and the policy's MaxRollback together.
 	ClaimWait time.Duration
 
+	// Journal keeps the term in the directory "journal" below Data, so that a
+	// restart on this host can go on with it while the store is away.
+	Journal bool
+
+	// JournalAcrossReboots resumes what was kept before the host was last started,
+	// too. It must stay off where a host may be started from an image of its disk
+	// that is younger than the window.
+	JournalAcrossReboots bool
+
 	// Worker pins the worker id. With Datacenter it is the worker's number
 	// within that datacenter, and else the whole number that the datacenter
 	// and worker bits make. Nil means any free one.

@@ -38,6 +38,12 @@ func (v *completion) generator(name string, g Generator) Generator {
 		v.fault(join(path, keyLayout), "", "%s", reason(err))
 		return g // the rest is measured by the layout
 	}
+	switch {
+	case g.Journal && v.Data == "":
+		v.fault(join(path, keyJournal), "true", "needs %s to be set", keyData)
+	case g.JournalAcrossReboots && !g.Journal:
+		v.fault(join(path, "journal-across-reboots"), "true", "needs %s to be on", keyJournal)
+	}
 	if v.policy(path, g) && v.workers(path, g) {
 		v.lease(path, &g)
 	}

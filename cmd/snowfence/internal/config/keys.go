@@ -67,6 +67,7 @@ const (
 	keyPreset     = "preset"
 	keyWindow     = "window"
 	keyClaimWait  = "claim-wait"
+	keyJournal    = "journal"
 	keyWorker     = "worker"
 	keyDatacenter = "datacenter"
 )
@@ -75,7 +76,7 @@ const (
 // which they are printed.
 func configKeys() []entry[Config] {
 	return []entry[Config]{
-		{Key{keyStore, "store", "URL of the store: file:/path, or mem:// for a trial that forgets everything"}, text(func(c *Config) *string { return &c.Store })},
+		{Key{keyStore, "store", "URL of the store: file:/path, etcd://, zookeeper://, redis://, postgres://, mysql://, nats://, or mem:// for a trial; ${NAME} stands for a variable"}, text(func(c *Config) *string { return &c.Store })},
 		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, text(func(c *Config) *string { return &c.Namespace })},
 		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, layout(func(c *Config) *snowfence.Layout { return &c.Layout })},
 		{Key{keyData, "data", "directory that the program may write to"}, text(func(c *Config) *string { return &c.Data })},
@@ -108,6 +109,8 @@ func generatorKeys() []entry[Generator] {
 		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, layout(func(g *Generator) *snowfence.Layout { return &g.Layout })},
 		{Key{keyWindow, "", "how far ahead of its use a lease is taken"}, duration(func(g *Generator) *time.Duration { return &g.Window })},
 		{Key{keyClaimWait, "", "how long to wait for a free worker id"}, duration(func(g *Generator) *time.Duration { return &g.ClaimWait })},
+		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart can go on with it while the store is away"}, boolean(func(g *Generator) *bool { return &g.Journal })},
+		{Key{"journal-across-reboots", "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, boolean(func(g *Generator) *bool { return &g.JournalAcrossReboots })},
 		{Key{keyWorker, "", "the one worker id that this generator uses"}, number(func(g *Generator) **int64 { return &g.Worker })},
 		{Key{keyDatacenter, "", "the datacenter whose worker ids this generator uses"}, number(func(g *Generator) **int64 { return &g.Datacenter })},
 		{Key{"datacenters", "", "the datacenters, separated by commas, that the store may issue where several stores share the namespace"}, numbers(func(g *Generator) *[]int64 { return &g.Datacenters })},

@@ -30,6 +30,8 @@ generators:
     datacenter: 1
     datacenters: 0, 1
     claim-wait: 1m1s
+    journal: true
+    journal-across-reboots: true
     policy: {max-rollback: 0s, max-burst: 3ms, max-wait: 2s, wall-every-call: true, sequence-start: "vibration:4095"}
   tickets:
     kind: ticket
