@@ -36,29 +36,33 @@ build: ## build the program into .bin/snowfence
 	@$(GO) build -o .bin/snowfence ./cmd/snowfence
 
 # Everything runs once as it is, and once under the race detector but for what
-# gains nothing there: the mutants use one goroutine and take long, the crash
-# test watches other processes, and under the detector pools drop what they hold
-# at random, so that allocations can't be counted.
+# gains nothing there: the mutants use one goroutine and take long, REAL watches
+# other processes and servers, and under the detector pools drop what they hold at
+# random, so that allocations can't be counted. The engines run under the detector
+# alone.
+REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
+
 .PHONY: test
-test: ## every test of every module, real processes included; under ten minutes
+test: ## every test of every module, real servers included; under ten minutes
 	@tools/need.sh $(NEEDED)
 	@$(GO) test ./...
 	@$(GO) test -race -skip '^TestMutants|Allocate' ./...
-	@for engine in $(ENGINES); do (cd $$engine && $(GO) test ./...) || exit 1; done
+	@$(GO) test -race $(ENGINES:%=./%/...)
 	@cd cmd/snowfence && $(GO) test ./...
 	@cd cmd/snowfence && $(GO) test -tags faultclock ./internal/clock
-	@cd cmd/snowfence && $(GO) test -race -skip '^TestCrashes|Allocate' ./...
+	@cd cmd/snowfence && $(GO) test -race -skip '$(REAL)|Allocate' ./...
 	@cd bench && GOWORK=off $(GO) test ./...
 
 .PHONY: lint
 lint: tools cross ## the linters over every module, and the checks of the house
 	@.bin/golangci-lint run ./...
+	@for module in $(ENGINES); do (cd $$module && ../../.bin/golangci-lint run ./...) || exit 1; done
 	@cd cmd/snowfence && ../../.bin/golangci-lint run ./...
 	@cd cmd/snowfence && ../../.bin/golangci-lint run --build-tags faultclock ./...
 	@cd bench && GOWORK=off ../.bin/golangci-lint run ./...
 	@cd tools && GOWORK=off ../.bin/golangci-lint run ./...
 	@GOWORK=off $(GO) mod tidy -diff
-	@cd cmd/snowfence && GOWORK=off $(GO) mod tidy -diff
+	@for module in $(ENGINES) cmd/snowfence; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
 	@cd bench && GOWORK=off $(GO) mod tidy -diff
 	@cd tools && GOWORK=off $(GO) test -count=1 ./...
 
@@ -101,10 +105,13 @@ chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd
 		-chaos.faults $(FAULTS) -chaos.ids $(IDS)
 
 .PHONY: soak
-soak: ## the long runs: tests repeated, many crashes, long fuzzing; an hour or two
+soak: ## the long runs: tests repeated, crashes, chaos on every engine, long fuzzing; some hours
 	@$(GO) test -race -skip '^TestMutants|Allocate' -count=10 -timeout 60m ./...
-	@cd cmd/snowfence && $(GO) test -race -skip '^TestCrashes|Allocate' -count=5 -timeout 60m ./...
+	@$(GO) test -race -count=3 -timeout 60m $(ENGINES:%=./%/...)
+	@cd cmd/snowfence && $(GO) test -race -skip '$(REAL)|Allocate' -count=5 -timeout 60m ./...
 	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
+	@cd cmd/snowfence && $(GO) test -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
+	@$(MAKE) chaos
 	@tools/fuzz.sh 2m
 
 .PHONY: cover
