@@ -33,7 +33,8 @@ type Config struct {
 	User     string
 	Password storeurl.Secret
 
-	// TLS is used for every connection. Nil means no TLS.
+	// TLS is used for every connection. Nil means no TLS. The server's name is
+	// always the endpoint's own host; the config's ServerName is not used.
 	TLS *tls.Config
 
 	// Loss is the greatest age of an acknowledged swap that a failure can take
@@ -84,6 +85,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("etcdstore: loss %v: must not be negative", c.Loss)
 	case c.User == "" && c.Password != "":
 		return c, errors.New("etcdstore: password: needs a user")
+	case c.User != "" && c.Password == "":
+		// The library would leave the user out, and say nothing.
+		return c, errors.New("etcdstore: user: needs a password")
 	}
 	return c, nil
 }

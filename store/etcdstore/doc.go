@@ -30,6 +30,22 @@
 // deleted and have no lease. Each is some 600 bytes; the history that etcd keeps
 // of every put is up to its compaction, which should be on.
 //
+// # Reads and outcomes
+//
+// Get and List are confirmed by a majority, so they are not stale. What a member
+// answers by itself is never invented and never taken back either, but one that
+// is cut off would show the same for as long as it is.
+//
+// Without a majority calls fail, and nothing is acknowledged: at once on a member
+// that knows of no leader, else when the call's context ends. The next call goes
+// to another endpoint, so that of the calls some succeed while a member is cut
+// off. An election is met in the same way.
+//
+// Reads are repeated by the client library. A swap is repeated only where it is
+// certain that no server looked at its register. A full server (the alarm
+// NOSPACE) refuses swaps with an error that says so, until its operator has made
+// room; it still reads. Compaction and defragmentation do no harm.
+//
 // # Rights
 //
 // With authentication on, the user needs to read and write the keys from

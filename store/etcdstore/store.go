@@ -87,8 +87,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			// A server is back within a second of its return, so it is looked for
 			// more often than that.
 			grpc.WithConnectParams(grpc.ConnectParams{
-				Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 400 * time.Millisecond},
-				MinConnectTimeout: time.Second,
+				Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 400 * time.Millisecond},
+				// Long enough for a handshake with a server that is busy.
+				MinConnectTimeout: 3 * time.Second,
 			}),
 			// And one that fell silent is found out: 10 seconds is the least that
 			// the library allows.
@@ -101,7 +102,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		if err == nil {
 			_, _ = client.Close(), anonymous.Close() // say no more than that their context has ended
 		}
-		err = ctx.Err()
+		err = ended(ctx, err)
 	}
 	if err != nil {
 		end(err)
@@ -292,10 +293,18 @@ func (s *Store) failure(ctx context.Context, err error) error {
 	switch {
 	case s.closed():
 		return store.ErrClosed
-	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
-		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	case ctx.Err() != nil:
+		return ended(ctx, err)
 	}
 	return err
+}
+
+// ended is the error of a context that has ended, with what else is known.
+func ended(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, ctx.Err()) {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %s", ctx.Err(), status.Convert(err).Message())
 }
 
 // once keeps the client library from sending a transaction again. That library
@@ -306,11 +315,24 @@ func (s *Store) failure(ctx context.Context, err error) error {
 // them alone. What it still repeats is a request that reached no server, and one
 // that was refused because its token or the rights of its user are out of date:
 // a server checks both before it compares anything.
+//
+// When the call's context has ended the library puts the context's error in the
+// place of these statuses, and with it loses why there was no connection. As
+// Unknown they keep it.
+//
+// And every call asks for a leader, so that a member which is cut off from the
+// others refuses at once instead of keeping the call until its context ends: the
+// next one goes to another endpoint.
 func once(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
-	err := invoke(ctx, method, request, reply, c, options...)
-	if code := status.Code(err); method == transaction && ctx.Err() == nil &&
-		(code == codes.Canceled || code == codes.DeadlineExceeded) {
-		return status.Errorf(codes.Unknown, "the server ended the transaction with %v: %s", code, status.Convert(err).Message())
+	err := invoke(clientv3.WithRequireLeader(ctx), method, request, reply, c, options...)
+	code, message := status.Code(err), status.Convert(err).Message()
+	switch {
+	case code != codes.Canceled && code != codes.DeadlineExceeded:
+		return err
+	case ctx.Err() == nil && method == transaction:
+		return status.Errorf(codes.Unknown, "the server ended the transaction with %v: %s", code, message)
+	case ctx.Err() != nil && message != ctx.Err().Error():
+		return status.Error(codes.Unknown, message)
 	}
 	return err
 }

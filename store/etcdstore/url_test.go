@@ -11,11 +11,11 @@ import (
 
 func TestURLBecomesAConfig(t *testing.T) {
 	for url, want := range map[string]string{
-		"etcd://host":                    `etcd host:2379 prefix ""`,
-		"etcd://a,b:1,[::1]/ids/":        `etcd a:2379,b:1,[::1]:2379 prefix "ids"`,
-		"etcd://me:hush@a/ids?loss=2s":   `etcd a:2379 prefix "ids" user "me" loss 2s`,
-		"etcds://me:hu%2Fsh@a":           `etcd a:2379 prefix "" user "me" over TLS`,
-		"etcd://a?tls=true&user=someone": `etcd a:2379 prefix "" user "someone" over TLS`,
+		"etcd://host":                          `etcd host:2379 prefix ""`,
+		"etcd://a,b:1,[::1]/ids/":              `etcd a:2379,b:1,[::1]:2379 prefix "ids"`,
+		"etcd://me:hush@a/ids?loss=2s":         `etcd a:2379 prefix "ids" user "me" loss 2s`,
+		"etcds://me:hu%2Fsh@a":                 `etcd a:2379 prefix "" user "me" over TLS`,
+		"etcd://:hush@a?tls=true&user=someone": `etcd a:2379 prefix "" user "someone" over TLS`,
 	} {
 		c, err := etcdstore.ParseURL(url)
 		if err != nil || c.String() != want {
@@ -34,6 +34,7 @@ func TestBadURLIsRefusedWithItsPart(t *testing.T) {
 		"etcd://":                                 "host number 1",
 		"etcd://me:hush":                          "host number 1",
 		"etcd://:hush@host":                       "password: needs a user",
+		"etcd://me@host":                          "user: needs a password",
 		"etcd://host?los=1s":                      `"los": is not a key of etcd://`,
 		"etcd://host?loss=0s":                     "loss=",
 		"etcd://host?durable=true":                `"durable": is not a key`,

@@ -1,0 +1,322 @@
+package etcdstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/etcdstore"
+)
+
+func TestErrorSaysWhyNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	nobody := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+	server := testkit.Etcd(t)
+	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
+	server.Kill()
+	for name, call := range map[string]func(context.Context) error{
+		"open": func(ctx context.Context) error {
+			_, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{nobody}})
+			return err
+		},
+		"open with a user": func(ctx context.Context) error {
+			_, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{nobody}, User: "ids", Password: "hush"})
+			return err
+		},
+		"get":  func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err },
+		"swap": func(ctx context.Context) error { _, err := s.Swap(ctx, "key", "", nil); return err },
+		"list": func(ctx context.Context) error {
+			for _, err := range s.List(ctx, "") {
+				return err
+			}
+			return nil
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		err := call(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+	}
+}
+
+func TestFullServerRefusesSwapsAndShowsWhatItHas(t *testing.T) {
+	t.Parallel()
+	server := testkit.Etcd(t, "--quota-backend-bytes", "262144")
+	s, raw := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}}), rawClient(t, server)
+	version, err := s.Swap(t.Context(), "key", "", []byte("before"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for filled := 0; ; filled++ {
+		if _, err := raw.Put(t.Context(), "ballast", strings.Repeat("b", 64<<10)); err != nil {
+			break
+		} else if filled > 64 {
+			t.Fatal("it is never full")
+		}
+	}
+	if _, err := s.Swap(t.Context(), "key", version, []byte("lost")); err == nil || errors.Is(err, store.ErrConflict) || !strings.Contains(err.Error(), "space exceeded") {
+		t.Errorf("swap: %v", err)
+	}
+	if e, err := s.Get(t.Context(), "key"); err != nil || e.Version != version {
+		t.Errorf("get: %+v, %v", e, err)
+	}
+	for e, err := range s.List(t.Context(), "") {
+		if err != nil || e.Version != version {
+			t.Errorf("list: %+v, %v", e, err)
+		}
+	}
+	// Once its operator has made room it goes on.
+	current, err := raw.Get(t.Context(), "ballast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []func() error{
+		func() error {
+			_, err := raw.Compact(t.Context(), current.Header.Revision, clientv3.WithCompactPhysical())
+			return err
+		},
+		func() error { _, err := raw.Defragment(t.Context(), server.Addr()); return err },
+		func() error { _, err := raw.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Swap(t.Context(), "key", version, []byte("after")); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}
+
+func TestCompactionDoesNotHurt(t *testing.T) {
+	t.Parallel()
+	server := testkit.Etcd(t)
+	s, raw := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}}), rawClient(t, server)
+	versions := map[string]store.Version{}
+	const n = 600 // some pages
+	for i := range n {
+		key := fmt.Sprintf("k/%d", i)
+		version, err := s.Swap(t.Context(), key, "", []byte("first"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions[key] = version
+	}
+	compact := func() {
+		t.Helper()
+		response, err := raw.Put(t.Context(), "elsewhere", "now")
+		if err == nil {
+			_, err = raw.Compact(t.Context(), response.Header.Revision, clientv3.WithCompactPhysical())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := 0
+	for e, err := range s.List(t.Context(), "k/") {
+		if err != nil || e.Version != versions[e.Key] {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		if seen++; seen%200 == 0 {
+			compact() // while the list is under way
+		}
+	}
+	if seen != n {
+		t.Errorf("%d registers, want %d", seen, n)
+	}
+	if _, err := s.Swap(t.Context(), "k/0", versions["k/0"], []byte("second")); err != nil {
+		t.Errorf("under a version from before the compaction: %v", err)
+	}
+}
+
+func TestClientOfAUserOutlivesItsServer(t *testing.T) {
+	t.Parallel()
+	server := testkit.Etcd(t)
+	requireUser(t, server)
+	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}, User: "ids", Password: "ids-hush"})
+	version, err := s.Swap(t.Context(), "key", "", []byte("before"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	server.Start()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := s.Swap(ctx, "key", version, []byte("after")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPausedMajorityAcknowledgesNothing(t *testing.T) {
+	t.Parallel()
+	servers := testkit.EtcdCluster(t, 3)
+	var addresses []string
+	for _, server := range servers {
+		addresses = append(addresses, server.Addr())
+	}
+	s := open(t, etcdstore.Config{Endpoints: addresses})
+	version, err := s.Swap(t.Context(), "key", "", []byte("before"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader := testkit.EtcdLeader(t.Context(), servers)
+	if leader == nil {
+		t.Fatal("nobody leads")
+	}
+	var left *testkit.Server
+	paused := []*testkit.Server{leader}
+	for _, server := range servers {
+		switch {
+		case server == leader:
+		case len(paused) < 2:
+			paused = append(paused, server)
+		default:
+			left = server
+		}
+	}
+	for _, server := range paused {
+		server.Pause()
+	}
+	// The one that is left answers, and has no say.
+	alone, err := etcdstore.ParseURL("etcd://" + left.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{"before": true}
+	for i := range 12 {
+		value := fmt.Sprint("swap ", i)
+		tried[value] = true
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if _, err := s.Swap(ctx, "key", version, []byte(value)); err == nil || errors.Is(err, store.ErrConflict) {
+			t.Errorf("%s: %v from a minority", value, err)
+		}
+		cancel()
+	}
+	begun := time.Now()
+	if refused, err := etcdstore.Open(t.Context(), alone); err == nil || !strings.Contains(err.Error(), "no leader") {
+		t.Errorf("opened on a member that is cut off: %v", err)
+		if refused != nil {
+			_ = refused.Close()
+		}
+	} else if took := time.Since(begun); took > 6*time.Second {
+		t.Errorf("refused after %v", took)
+	}
+	for _, server := range paused {
+		server.Resume()
+	}
+	// What was sent to the paused ones may still take effect, but no more than
+	// one of them, and nothing else.
+	late, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	for late.Err() == nil {
+		ctx, cancel := context.WithTimeout(late, time.Second)
+		e, err := s.Get(ctx, "key")
+		if err == nil && !tried[string(e.Value)] {
+			t.Fatalf("the register holds %q", e.Value)
+		}
+		if err == nil {
+			_, err = s.Swap(ctx, "key", e.Version, []byte("after"))
+		}
+		cancel()
+		if err == nil {
+			return
+		}
+		tried["after"] = true
+	}
+	t.Error("it does not go on with its majority")
+}
+
+func TestPrefixesThatBeginAlikeAreApart(t *testing.T) {
+	t.Parallel()
+	server := testkit.Etcd(t)
+	for _, prefix := range []string{"a", "ab", "a-", "a0"} {
+		s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}, Prefix: prefix})
+		if _, err := s.Swap(t.Context(), "key", "", []byte(prefix)); err != nil {
+			t.Fatal(err)
+		}
+		listed := 0
+		for e, err := range s.List(t.Context(), "") {
+			if err != nil || e.Key != "key" || string(e.Value) != prefix {
+				t.Errorf("prefix %q: %+v, %v", prefix, e, err)
+			}
+			listed++
+		}
+		if listed != 1 {
+			t.Errorf("prefix %q lists %d registers", prefix, listed)
+		}
+	}
+}
+
+func TestClosedStoreLeavesNoGoroutine(t *testing.T) {
+	server := testkit.Etcd(t)
+	nobody := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+	before := runtime.NumGoroutine()
+	for _, user := range []string{"", "ids", "", "ids"} {
+		c := etcdstore.Config{Endpoints: []string{server.Addr(), nobody}, User: user}
+		if user != "" {
+			c.Password = "hush"
+		}
+		s, err := etcdstore.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
+			t.Error(err)
+		}
+		for _, err := range s.List(t.Context(), "") {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		c.Endpoints = []string{nobody}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if _, err := etcdstore.Open(ctx, c); err == nil {
+			t.Error("opened on nobody")
+		}
+		cancel()
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	late, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	for runtime.NumGoroutine() > before {
+		select {
+		case <-tick.C:
+		case <-late.Done():
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
+
+// A store is silent: what goes wrong is in the errors. The test runs itself
+// again, to see all that a process writes.
+func TestClientWritesNoLog(t *testing.T) {
+	const variable = "SNOWFENCE_TEST_ETCD_QUIET"
+	if address := os.Getenv(variable); address != "" {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{address}, User: "ids", Password: "hush"}); err == nil {
+			t.Error("opened on nobody")
+		}
+		return
+	}
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestClientWritesNoLog$")
+	command.Env = append(command.Environ(), fmt.Sprintf("%s=127.0.0.1:%d", variable, testkit.FreePort(t)))
+	out, err := command.CombinedOutput()
+	if lines := strings.Split(strings.TrimSpace(string(out)), "\n"); err != nil || lines[0] != "PASS" || len(lines) > 2 {
+		t.Errorf("%v, and it wrote:\n%s", err, out)
+	}
+}
