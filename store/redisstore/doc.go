@@ -26,7 +26,9 @@
 //   - appendonly no: a restart would forget every register, or all that came
 //     after the last snapshot. An operator whose replicas always take a lost
 //     primary's place, so that it never comes back with what it has on its own
-//     disk, may assert replicated=true.
+//     disk, may assert replicated=true. A server that shows neither is refused
+//     likewise. (After CONFIG SET appendonly yes the first rewrite must have
+//     ended, and CONFIG REWRITE been said, before this can be relied on.)
 //   - appendfsync no, or no-appendfsync-on-rewrite yes, where they can be read:
 //     the system's cache may hold half a minute. And appendfsync everysec with a
 //     loss below two seconds. replicated=true covers these, too.

@@ -125,6 +125,9 @@ func (c Config) judgeSync(found settings, refuse func(setting, reason string) er
 	case found["appendonly"] == "no":
 		return refuse("appendonly", "must be yes: a restart would forget registers; "+
 			"assert replicated=true if a replica always takes its place")
+	case found["aof_enabled"] == "" && found["appendonly"] == "":
+		return refuse("appendonly", "must be shown by INFO or CONFIG GET: whether a restart forgets registers can't be seen; "+
+			"assert replicated=true if a replica always takes its place")
 	case found["no-appendfsync-on-rewrite"] == "yes":
 		return refuse("no-appendfsync-on-rewrite", "must be no: nothing is synced meanwhile")
 	case found["appendfsync"] == "", found["appendfsync"] == "always":

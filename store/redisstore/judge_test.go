@@ -40,6 +40,8 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 		{"keeps nothing", lossy, settings{"aof_enabled": "0", "appendonly": "no"}, "aof_enabled"},
 		{"keeps nothing, as INFO alone shows", lossy, settings{"aof_enabled": "0", "appendonly": ""}, "aof_enabled"},
 		{"keeps nothing, as CONFIG alone shows", lossy, settings{"aof_enabled": "", "appendonly": "no"}, "appendonly"},
+		{"does not show whether it keeps anything", lossy, settings{"aof_enabled": "", "appendonly": ""}, "appendonly"},
+		{"does not show it, and replicas do", replicated, settings{"aof_enabled": "", "appendonly": ""}, ""},
 		{"keeps nothing, and durable is asserted", durable, settings{"aof_enabled": "0", "appendonly": "no", "appendfsync": "always"}, "aof_enabled"},
 		{"keeps nothing, and replicas do", replicated, settings{"aof_enabled": "0", "appendonly": "no"}, ""},
 		{"evicts, and replicas do", replicated, settings{"maxmemory_policy": "allkeys-lru"}, "maxmemory_policy"},
