@@ -46,9 +46,10 @@ equal.`,
 
 // site is a store that was opened for a namespace.
 type site struct {
-	settings config.Config
-	roster   roster.Config
-	close    func()
+	settings    config.Config
+	roster      roster.Config
+	datacenters []int64 // that the configuration gives the namespace; none means all
+	close       func()
 }
 
 // siteFlags adds the flags that say which namespace of which store is meant.
@@ -63,15 +64,23 @@ func (p program) openSite(ctx context.Context, s *settings) (site, error) {
 	if err != nil {
 		return site{}, err
 	}
-	namespace, rollback, named := c.Namespace, time.Duration(0), s.cmd.Flags().Changed("namespace")
-	g, err := chooseGenerator(c, "")
-	switch {
-	case err != nil && !named:
-		return site{}, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: %w", err))
-	case err == nil && (!named || g.Namespace == namespace):
+	namespace, rollback := c.Namespace, time.Duration(0)
+	if !s.cmd.Flags().Changed("namespace") {
+		g, err := chooseGenerator(c, "")
+		if err != nil {
+			return site{}, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: %w", err))
+		}
 		namespace = g.Namespace
-		if rollback = g.Policy.WithDefaults(g.Layout).MaxRollback; rollback == 0 {
-			rollback = -1 // none, and not the default
+	}
+	var datacenters []int64
+	for _, g := range generatorsOf(c, namespace) {
+		if rollback == 0 {
+			if rollback = g.Policy.WithDefaults(g.Layout).MaxRollback; rollback == 0 {
+				rollback = -1 // none, and not the default
+			}
+		}
+		if len(datacenters) == 0 {
+			datacenters = g.Datacenters // those who name none are fine with any
 		}
 	}
 	if engine.Private(c.Store) {
@@ -86,7 +95,8 @@ func (p program) openSite(ctx context.Context, s *settings) (site, error) {
 		host = "unknown" // it is for people only
 	}
 	return site{
-		settings: c,
+		settings:    c,
+		datacenters: datacenters,
 		roster: roster.Config{
 			Store: opened, Namespace: namespace, MaxRollback: rollback, Clock: p.clock,
 			Process: fence.Process{Host: host, PID: os.Getpid(), Version: thisBuild().Version, Started: p.clock.Wall()},
@@ -97,6 +107,17 @@ func (p program) openSite(ctx context.Context, s *settings) (site, error) {
 			}
 		},
 	}, nil
+}
+
+// generatorsOf are the generators that have their ids in a namespace, by name.
+func generatorsOf(c config.Config, namespace string) []config.Generator {
+	var found []config.Generator
+	for _, name := range c.Names() {
+		if g := c.Generators[name]; g.Kind == config.KindSnowflake && g.Namespace == namespace {
+			found = append(found, g)
+		}
+	}
+	return found
 }
 
 // openRoster opens the namespace, which must exist, and hold to --layout if that

@@ -67,7 +67,9 @@ with exit code 5. A process that lost its ZooKeeper shows nothing and goes on:
 you have to know.
 
   leaf             Leaf: /snowflake/NAME/forever in ZooKeeper
-  leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle
+  leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle, whose
+                   pools a crash can lose one of; all worker ids, or those of
+                   --workers and the pools
   twitter          Twitter: /snowflake-servers, where whoever lives has a node;
                    all worker ids of --datacenter, or those of --workers
   shardingsphere   fixed worker ids, those of --workers
@@ -87,7 +89,8 @@ is too high nobody ever gets rid.
 
 Without --yes the plan is shown and nothing is written, unless you are asked and
 agree. Actions: create, raise; end (raises until of a term that began below the
-floor, which ends it); keep. Registers are only raised, each by a swap under the
+floor, which ends it); keep; unset (can't be read, and so gets no floor: the exit
+code is 1). Registers are only raised, each by a swap under the
 version that was read: run it again if it was interrupted; run twice it changes
 nothing. -o json streams: one object a line with "type":"step", and a last one
 with "type":"plan".`,
@@ -165,26 +168,52 @@ func (v *importing) run(ctx context.Context) error {
 	if err != nil {
 		return v.refused(err)
 	}
+	if r == nil {
+		if err := v.owned(at, plan); err != nil {
+			return err
+		}
+	}
 	for _, s := range plan.Left {
 		v.warn(fmt.Sprintf("%s: worker id %d is none of the layout %s: no id can have been issued with it", s.Where, s.Worker, plan.Layout))
 	}
 	return v.decide(ctx, at, r, plan)
 }
 
+// owned returns an error for a worker id that a namespace which is still to be
+// made will not have.
+func (v *importing) owned(at site, plan takeover.Plan) error {
+	for _, s := range plan.Steps {
+		datacenter, _, err := plan.Layout.SplitWorker(s.Worker)
+		if err != nil {
+			return err
+		}
+		if len(at.datacenters) > 0 && !slices.Contains(at.datacenters, datacenter) {
+			return usage(v.cmd, fmt.Errorf("worker %d: is of datacenter %d, and the configuration gives namespace %q the datacenters %v alone", s.Worker, datacenter, at.roster.Namespace, at.datacenters))
+		}
+	}
+	return nil
+}
+
 // decide carries the plan out if it was said, or is agreed, that it should be.
 func (v *importing) decide(ctx context.Context, at site, r *roster.Roster, plan takeover.Plan) error {
-	writes := r == nil || plan.Writes() > 0
-	if v.yes && writes {
+	// On a lossy store also floors that are there may have to be confirmed: those
+	// of a run that was interrupted before it had.
+	settled := r != nil && r.Traits().Loss == 0 && !slices.ContainsFunc(plan.Steps, func(s takeover.Step) bool { return s.Action != takeover.Keep })
+	if v.yes && !settled {
 		return v.apply(ctx, at, r, plan)
 	}
-	if err := v.show(at, r, plan, plan.Steps, false); err != nil || !writes {
+	if err := v.show(at, r == nil, plan, plan.Steps, false); err != nil || settled {
 		return err
 	}
 	if !v.asks || v.form == jsonForm {
 		v.note("nothing was written: --yes writes it")
 		return nil
 	}
-	if err := v.confirm(v.cmd, false, fmt.Sprintf("set the floor of %d worker ids", plan.Writes())); err != nil {
+	question := fmt.Sprintf("set the floor of %d worker ids", plan.Writes())
+	if plan.Writes() == 0 {
+		question = fmt.Sprintf("make sure of the floors of %d worker ids", len(plan.Steps))
+	}
+	if err := v.confirm(v.cmd, false, question); err != nil {
 		return err
 	}
 	return v.apply(ctx, at, r, plan)
@@ -243,6 +272,11 @@ func (v *importing) facts(ctx context.Context, layout snowfence.Layout) (takeove
 		Layout: layout, All: v.workers.all, Datacenter: v.datacenter, StoppedAt: v.stoppedAt, LastIDs: v.lastIDs,
 		Margin: v.margin, Ahead: v.ahead,
 	}
+	if d := v.datacenter; d != nil {
+		if _, err := layout.WorkerNumber(*d, 0); err != nil {
+			return f, usage(v.cmd, fmt.Errorf("--datacenter: %s with the layout %s", message(err), layout))
+		}
+	}
 	for _, n := range v.workers.numbers {
 		if v.datacenter != nil {
 			all, err := layout.WorkerNumber(*v.datacenter, n)
@@ -262,8 +296,9 @@ func (v *importing) facts(ctx context.Context, layout snowfence.Layout) (takeove
 			return f, err
 		}
 		f.Sightings = append(f.Sightings, found...)
-		// Twitter's servers leave nothing behind.
-		f.All = f.All || v.source == fromTwitter && len(v.workers.numbers) == 0
+		// Twitter's servers leave nothing behind, and a crash can lose a node of the
+		// recyclable pools.
+		f.All = f.All || v.source != fromLeaf && len(v.workers.numbers) == 0
 	}
 	f.Now = v.clock.Wall() // after the watch
 	return f, nil
@@ -317,12 +352,10 @@ func (v *importing) refused(err error) error {
 
 // apply carries the plan out and shows what was done.
 func (v *importing) apply(ctx context.Context, at site, r *roster.Roster, plan takeover.Plan) error {
-	if r == nil {
-		g, err := chooseGenerator(at.settings, "")
-		if err != nil || g.Namespace != at.roster.Namespace {
-			g.Datacenters = nil
-		}
-		if r, err = roster.Create(ctx, at.roster, plan.Layout, g.Datacenters); err != nil {
+	made := r == nil
+	if made {
+		var err error
+		if r, err = roster.Create(ctx, at.roster, plan.Layout, at.datacenters); err != nil {
 			return outcome(err)
 		}
 		v.note("made the namespace %q with the layout %s", r.Name(), plan.Layout)
@@ -332,9 +365,12 @@ func (v *importing) apply(ctx context.Context, at site, r *roster.Roster, plan t
 	}
 	var steps []takeover.Step
 	err := takeover.Apply(ctx, r, plan, func(s takeover.Step) { steps = append(steps, s) })
-	if err != nil {
+	if err != nil && !errors.Is(err, roster.ErrUnusable) {
 		v.note("%d of %d worker ids were done; run it again for the rest", len(steps), len(plan.Steps))
 		return v.refused(err)
 	}
-	return v.show(at, r, plan, steps, true)
+	if showErr := v.show(at, made, plan, steps, true); showErr != nil {
+		return showErr
+	}
+	return outcome(err)
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/fence/roster"
 	"snowfence.example/snowfence/fence/takeover"
 )
 
@@ -36,8 +35,8 @@ type planDocument struct {
 	Applied   bool     `json:"applied"`
 }
 
-// show prints a plan, or what was done.
-func (v *importing) show(at site, r *roster.Roster, plan takeover.Plan, steps []takeover.Step, applied bool) error {
+// show prints a plan, or what was done; made says that the namespace is new.
+func (v *importing) show(at site, made bool, plan takeover.Plan, steps []takeover.Step, applied bool) error {
 	done := takeover.Plan{Steps: steps}
 	if v.form == jsonForm {
 		for _, s := range steps {
@@ -46,7 +45,7 @@ func (v *importing) show(at site, r *roster.Roster, plan takeover.Plan, steps []
 			}
 		}
 		return v.printJSON(planDocument{
-			Type: "plan", Namespace: at.roster.Namespace, New: r == nil, Layout: plan.Layout.String(), Source: v.source,
+			Type: "plan", Namespace: at.roster.Namespace, New: made, Layout: plan.Layout.String(), Source: v.source,
 			Floor: instantOf(plan.Layout, plan.Floor), Because: plan.Because, Margin: v.margin.Seconds(),
 			Workers: len(steps), Writes: done.Writes(), Applied: applied,
 		})
@@ -60,7 +59,7 @@ func (v *importing) show(at site, r *roster.Roster, plan takeover.Plan, steps []
 	floor := plan.Layout.TimeOf(plan.Floor)
 	var b strings.Builder
 	fmt.Fprintf(&b, "take over from %s into namespace %s", v.source, at.roster.Namespace)
-	if r == nil {
+	if made {
 		b.WriteString(", which is new")
 	}
 	fmt.Fprintf(&b, "\n  layout  %s\n  floor   tick %d  %s  %s\n  because %s, plus a margin of %s\n\n%s\n",

@@ -33,5 +33,6 @@
 // time of writing. A holder writes once in a third of its window, so for one that
 // lives and has a right clock it lies between zero and that. Less than zero means
 // that the writer's clock is ahead, by at least as much. More means that the
-// writer is behind, or has not written.
+// writer is behind, or has not written. What is written here carries the
+// reference's time, since nobody has judged the clock of an operator's host.
 package roster

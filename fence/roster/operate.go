@@ -68,10 +68,14 @@ func (r *Roster) Quarantine(ctx context.Context, w Worker, mark bool) (Worker, e
 //
 // Until at or above floor is not enough while there is a holder: its release may
 // lower until, to its term's floor at least. So the term must have begun there.
-// What nobody can claim is floored too.
+// What is of another incarnation is floored too: nobody can claim it. What can't
+// be read is not, since a newer program may read it, or this one once it is
+// repaired.
 func (w Worker) Floored(floor snowfence.Tick) bool {
 	switch {
-	case w.State == Unreadable || w.State == Foreign:
+	case w.State == Unreadable:
+		return false
+	case w.State == Foreign:
 		return true
 	case !w.Exists || w.Register.Until < floor:
 		return false
@@ -145,9 +149,10 @@ func (r *Roster) write(ctx context.Context, w Worker, register lease.Register) (
 	if err != nil {
 		return Worker{}, err
 	}
-	// The clock is the writer's, as in every write: claimants compare theirs with
-	// it when they see a register change.
-	register.Write, register.Clock = mark, r.config.Clock.Wall()
+	// The clock is the reference's. Nobody has judged this host's, as a holder's is
+	// when it claims; and claimants compare theirs with it when they see a register
+	// change, and Losable tells by it how old the write is.
+	register.Write, register.Clock = mark, r.Now()
 	value, err := register.Encode()
 	if err != nil {
 		return Worker{}, fmt.Errorf("write the register of worker %d: %w", w.Number, err)

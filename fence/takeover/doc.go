@@ -40,4 +40,6 @@
 //
 // Floors are only raised, each by one swap under the version that was read. So a
 // take-over can be interrupted and run again, and run twice it changes nothing.
+// A register that can't be read gets no floor, and then the take-over ends with an
+// error when all else is done.
 package takeover

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence/lease"
@@ -26,6 +27,10 @@ const (
 	End Action = "end"
 	// Keep writes nothing: no tick below the floor can be stamped any more.
 	Keep Action = "keep"
+	// Unset writes nothing, because the register can't be read. This program does
+	// not claim it, but a newer one may, or this one once it is repaired: and then
+	// below the floor. So a take-over with such a step is not finished.
+	Unset Action = "unset"
 )
 
 // Step is what a take-over does about one worker id.
@@ -47,7 +52,7 @@ type Plan struct {
 func (p Plan) Writes() int {
 	n := 0
 	for _, s := range p.Steps {
-		if s.Action != Keep {
+		if s.Action != Keep && s.Action != Unset {
 			n++
 		}
 	}
@@ -101,6 +106,8 @@ func judge(w roster.Worker, floor snowfence.Tick) (Action, string) {
 		note = w.String()
 	}
 	switch {
+	case w.State == roster.Unreadable:
+		return Unset, note
 	case !w.Exists:
 		return Create, note
 	case w.Floored(floor):
@@ -125,10 +132,11 @@ const tries = 8
 // more after the last write, for the store's loss each, and then writes each
 // register again to know that it was not lost. A register that a holder has
 // claimed meanwhile needs that no more: its claim was guarded by the floor, and
-// the holder has confirmed it.
+// the holder confirms it.
 //
-// The errors are those of [roster.Roster.Settle], [roster.Roster.Worker] and
-// [roster.Roster.Raise].
+// An error that is [roster.ErrUnusable] is returned, after all else was done, if
+// there are registers that can't be read; see [Unset]. The others are those of
+// [roster.Roster.Settle], [roster.Roster.Worker] and [roster.Roster.Raise].
 func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) error {
 	if err := plan.fits(r); err != nil {
 		return err
@@ -136,30 +144,46 @@ func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) er
 	if err := r.Settle(ctx); err != nil {
 		return err
 	}
-	fresh := false
+	var fresh, unset []int64
 	for _, step := range plan.Steps {
 		w, action, note, err := raise(ctx, r, step.Worker, plan.Floor)
-		if err != nil {
+		switch {
+		case action == Unset:
+			unset = append(unset, step.Worker)
+		case err != nil:
 			return fmt.Errorf("set the floor of worker %d: %w", step.Worker, err)
+		case r.Losable(w):
+			fresh = append(fresh, step.Worker)
 		}
-		fresh = fresh || r.Losable(w)
 		step.Action, step.Note = action, note
 		if done != nil {
 			done(step)
 		}
 	}
-	if !fresh {
-		return nil
-	}
-	if err := r.Wait(ctx, r.Traits().Loss); err != nil {
-		return err
-	}
-	for _, step := range plan.Steps {
-		if err := confirm(ctx, r, step.Worker, plan.Floor); err != nil {
-			return fmt.Errorf("confirm the floor of worker %d: %w", step.Worker, err)
+	if len(fresh) > 0 {
+		if err := r.Wait(ctx, r.Traits().Loss); err != nil {
+			return err
 		}
 	}
+	for _, worker := range fresh {
+		if err := confirm(ctx, r, worker, plan.Floor); err != nil {
+			return fmt.Errorf("confirm the floor of worker %d: %w", worker, err)
+		}
+	}
+	if len(unset) > 0 {
+		return unsetError(unset)
+	}
 	return nil
+}
+
+// unsetError says whose floors could not be set.
+func unsetError(workers []int64) error {
+	more := ""
+	if n := len(workers) - shown; n > 0 {
+		workers, more = workers[:shown], fmt.Sprintf(" and %d more", n)
+	}
+	names := strings.ReplaceAll(strings.Trim(fmt.Sprint(workers), "[]"), " ", ", ")
+	return fmt.Errorf("%w: worker %s%s: what can't be read got no floor, and could be claimed below it by whoever reads it; repair it and run the take-over again", roster.ErrUnusable, names, more)
 }
 
 // raise sets the floor of one worker id, and says what that took.
@@ -177,9 +201,9 @@ func raise(ctx context.Context, r *roster.Roster, worker int64, floor snowfence.
 func confirm(ctx context.Context, r *roster.Roster, worker int64, floor snowfence.Tick) error {
 	_, err := insist(ctx, r, worker, func(w roster.Worker) (roster.Worker, error) {
 		switch {
-		case !w.Exists || !w.Floored(floor):
+		case !w.Floored(floor):
 			return w, fmt.Errorf("%w: worker %d is %s", errLost, worker, w)
-		case !r.Losable(w) || w.Register.Holder != "":
+		case w.State == roster.Foreign || w.Register.Holder != "":
 			return w, nil
 		}
 		return r.Confirm(ctx, w)

@@ -7,6 +7,9 @@
 //	                   persistent; the timestamp of those in use is uploaded every 3 s
 //	Twitter            /snowflake-servers/N   ephemeral; there while its server lives
 //
+// A recyclable worker id is moved by being deleted and made again, so a crash can
+// lose its node, of one that issued ids too: those found are not all there were.
+//
 // Persistent nodes are read twice, some seconds apart. Whatever changed in
 // between shows that somebody lives, whatever the clocks say. A process that has
 // lost ZooKeeper issues ids all the same, Leaf for ever and the recyclable one for

@@ -55,15 +55,19 @@ type upload struct {
 	LastUsedTimestamp *int64 `json:"lastUsedTimestamp"`
 }
 
-// last is the timestamp of an upload, zero if it has none: the recyclable pools
-// begin with nodes that were never used.
+// last is the later timestamp of an upload, zero if it has none: the recyclable
+// pools begin with nodes that were never used.
 func (u upload) last() time.Time {
+	var last int64
 	for _, ms := range []*int64{u.Timestamp, u.LastUsedTimestamp} {
-		if ms != nil && *ms > 0 {
-			return time.UnixMilli(*ms).UTC()
+		if ms != nil {
+			last = max(last, *ms)
 		}
 	}
-	return time.Time{}
+	if last == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(last).UTC()
 }
 
 // readUpload reads the data of a node.

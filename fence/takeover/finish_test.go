@@ -1,0 +1,67 @@
+package takeover_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// TestFloorsAreConfirmedWhateverThisHostsClockShows takes over on a host whose
+// clock is far from that of a lossy store, so that what it has just written looks
+// old.
+func TestFloorsAreConfirmedWhateverThisHostsClockShows(t *testing.T) {
+	const loss = 2 * time.Second
+	for _, by := range []time.Duration{-time.Hour, 0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			memory := memstore.NewWith(memstore.Config{Loss: loss, Now: func() time.Time { return time.Now().Add(by) }})
+			r := reckon(t, begun, 0, 1, 2)
+			if _, err := take(t, memory.Client(), r); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := memory.Failover(loss); err != nil {
+				t.Fatal(err)
+			}
+			floored(t, memory, r)
+		})
+	}
+}
+
+// TestFloorThatCannotBeSetIsNoSuccess has two registers that this program can't
+// read: whoever can, a newer program or this one once they are repaired, would
+// claim them below the floor.
+func TestFloorThatCannotBeSetIsNoSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		r := reckon(t, begun, 0, 1, 2, 3)
+		namespace, err := roster.Create(t.Context(), roster.Config{Store: memory.Client()}, r.Layout, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for worker, value := range map[int64]string{1: `{"format":2}`, 2: `{`} {
+			if _, err := memory.Client().Swap(t.Context(), lease.RegisterKey("default", r.Layout, worker), "", []byte(value)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		plan, err := takeover.Draft(t.Context(), namespace, r)
+		if err != nil || plan.Writes() != 2 || plan.Steps[1].Action != takeover.Unset || !strings.Contains(plan.Steps[1].Note, "unreadable") {
+			t.Errorf("plan %+v, %v", plan, err)
+		}
+		done, err := take(t, memory.Client(), r)
+		if fmt.Sprint(done) != "[create unset unset create]" || !errors.Is(err, roster.ErrUnusable) || !strings.Contains(err.Error(), "worker 1") {
+			t.Errorf("%v, %v", done, err)
+		}
+		for _, worker := range []int64{0, 3} {
+			if w := read(t, memory, worker); !w.Floored(r.Floor) {
+				t.Errorf("worker %d has no floor: %s", worker, w)
+			}
+		}
+	})
+}
