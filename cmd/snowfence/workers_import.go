@@ -240,8 +240,8 @@ func (v *importing) complete() error {
 		return fmt.Errorf("%s needs --workers", v.source)
 	case strings.Contains(v.name, "/"):
 		return fmt.Errorf("--name %q: must have no slash", v.name)
-	case v.margin < 0:
-		return fmt.Errorf("--margin %s: must not be negative", v.margin)
+	case v.margin < 0 || v.margin > takeover.MaxMargin:
+		return fmt.Errorf("--margin %s: must be from 0s to %s", v.margin, takeover.MaxMargin)
 	case v.ahead < 0:
 		return fmt.Errorf("--ahead %s: must not be negative", v.ahead)
 	case v.watch <= 0:

@@ -16,6 +16,10 @@ const (
 	// keeps no claim waiting.
 	DefaultMargin = 5 * time.Second
 
+	// MaxMargin is the longest margin: a floor is never lowered, so a slip of the
+	// pen would keep worker ids from being claimed for as long.
+	MaxMargin = time.Hour
+
 	// DefaultAhead is how far ahead of the clock a floor may lie unless more is
 	// allowed: what a clock may be off by; see package fence.
 	DefaultAhead = 10 * time.Minute
@@ -240,8 +244,8 @@ func evidence(sightings []Sighting) string {
 
 // bound finds the floor.
 func (r *Reckoning) bound(f Facts) error {
-	if f.Margin < 0 {
-		return &FactError{"margin", f.Margin.String(), "must not be negative", nil}
+	if f.Margin < 0 || f.Margin > MaxMargin {
+		return &FactError{"margin", f.Margin.String(), "must be from 0s to " + MaxMargin.String(), nil}
 	}
 	latest := f.Layout.Epoch.Add(-1)
 	consider := func(t time.Time, because string) {

@@ -121,7 +121,8 @@ func TestFactsThatCannotBeAreRefused(t *testing.T) {
 		{"alive", func(f *takeover.Facts) { f.Sightings[0].Alive = "its node is there" }, "worker 7, a: its node is there", takeover.ErrRunning},
 		{"stopped later", func(f *takeover.Facts) { f.StoppedAt = f.Now.Add(time.Second) }, "must be stopped first", nil},
 		{"stopped before the epoch", func(f *takeover.Facts) { f.StoppedAt = l.Epoch.Add(-time.Second) }, "before the epoch", nil},
-		{"margin", func(f *takeover.Facts) { f.Margin = -1 }, "must not be negative", nil},
+		{"margin", func(f *takeover.Facts) { f.Margin = -1 }, "must be from 0s to 1h0m0s", nil},
+		{"margin", func(f *takeover.Facts) { f.Margin = takeover.MaxMargin + 1 }, "must be from 0s to 1h0m0s", nil},
 		{"id of another worker", func(f *takeover.Facts) {
 			f.LastIDs = []snowfence.ID{compose(t, l, stop, 40, 0)}
 		}, "it is of worker 40, which is none", snowfence.ErrInvalidID},
