@@ -34,7 +34,7 @@ func TestURLSaysWhereAndHow(t *testing.T) {
 	}
 	a, err := sqlstore.ParseURL("postgres://me:p%40%2F%3A@a/db")
 	if err != nil || a.Password != "p@/:" {
-		t.Errorf("the password is %q (%v), want p@/:", a.Password, err)
+		t.Errorf("the password is %q (%v), want p@/:", string(a.Password), err)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestURLThatIsWrongIsRefusedByTheNameOfWhatIsWrong(t *testing.T) {
 		"postgres://me@a/db?loss=1s&durable=1":    "loss: must not be given",
 		"postgres://me@a/db?a=%zz":                "query: must be key=value",
 		"postgres://me@a/db?ca=/x":                "need tls=true",
-		"postgres://me@a/db?tls=1&ca=/no/x":       "read ca",
+		"postgres://me@a/db?tls=1&ca=/no/x":       "URL: ca",
 		"postgres://me@a/db?tls=1&cert=/no/x":     "must be given both",
 		"postgres://m:s3cret@a/d?password-file=x": "password-file",
 	} {
@@ -118,8 +118,8 @@ func TestPasswordFileIsReadEachTime(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := a.ReadPassword(); got != want || err != nil {
-			t.Errorf("password is %q (%v), want %q", got, err, want)
+		if got, err := a.ReadPassword(); string(got) != want || err != nil {
+			t.Errorf("password is %q (%v), want %q", string(got), err, want)
 		}
 	}
 }

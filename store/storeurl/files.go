@@ -36,7 +36,7 @@ func (u *URL) TLS(implied bool) *tls.Config {
 func loadTLS(ca, cert, key string) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
-		pem, err := readFile(ca)
+		pem, err := ReadFile(ca)
 		if err != nil {
 			return nil, fmt.Errorf("ca: %w", err)
 		}
@@ -51,11 +51,11 @@ func loadTLS(ca, cert, key string) (*tls.Config, error) {
 	if cert == "" {
 		return config, nil
 	}
-	certPEM, err := readFile(cert)
+	certPEM, err := ReadFile(cert)
 	if err != nil {
 		return nil, fmt.Errorf("cert: %w", err)
 	}
-	keyPEM, err := readFile(key)
+	keyPEM, err := ReadFile(key)
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
@@ -67,8 +67,9 @@ func loadTLS(ca, cert, key string) (*tls.Config, error) {
 	return config, nil
 }
 
-// readFile reads a regular file, and none that never ends.
-func readFile(path string) ([]byte, error) {
+// ReadFile reads what a file holds, up to 1 MiB. It must be a regular one: others
+// may never end.
+func ReadFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

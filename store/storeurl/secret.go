@@ -31,7 +31,7 @@ func Password(given Secret, file string) (Secret, error) {
 	if file == "" {
 		return given, nil
 	}
-	content, err := readFile(file)
+	content, err := ReadFile(file)
 	if err != nil {
 		return "", err
 	}

@@ -336,6 +336,7 @@ func anyOfSeveralEndpointsWillDo(t *testing.T, server *testkit.Server, c zkstore
 }
 
 func TestOpenSaysWhyThereIsNoSession(t *testing.T) {
+	t.Parallel()
 	dead := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
 	c := config(dead)
 	c.User, c.Password = "snowfence", "s3cr3t"

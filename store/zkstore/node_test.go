@@ -59,6 +59,7 @@ func TestSwapIsRefusedBeforeTheNumberWraps(t *testing.T) {
 }
 
 func TestAMillionNamesFitIntoTheirReplies(t *testing.T) {
+	t.Parallel() // it takes a while
 	// The longest keys make the longest replies. ZooKeeper sends the length of
 	// each name in four bytes before it.
 	const jute = 1<<20 - 1
