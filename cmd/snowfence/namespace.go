@@ -18,17 +18,17 @@ import (
 func (p program) namespace() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "namespace",
-		Short: "Show or verify a namespace",
+		Short: "Show or verify a namespace, or print what its store needs",
 		Long: `A namespace is one space of unique ids in one store: one layout, one epoch, one
 set of worker ids. These verbs read it and write nothing.`,
 		Example: `  snowfence namespace show
   snowfence namespace verify --namespace orders`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(cmd, errors.New("needs a verb: show or verify"))
+			return usage(cmd, errors.New("needs a verb: show, verify or schema"))
 		},
 	}
-	cmd.AddCommand(p.namespaceShow(), p.namespaceVerify())
+	cmd.AddCommand(p.namespaceShow(), p.namespaceVerify(), p.namespaceSchema())
 	return cmd
 }
 
