@@ -144,7 +144,7 @@ func TestWhatOthersWriteIsDamage(t *testing.T) {
 		if _, err := s.Get(t.Context(), key); !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("%s: %v", key, err)
 		}
-		if _, err := s.Swap(t.Context(), key, "", nil); !errors.Is(err, store.ErrConflict) {
+		if _, err := s.Swap(t.Context(), key, "", nil); !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("%s: created again: %v", key, err)
 		}
 		var last error

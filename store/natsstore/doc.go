@@ -76,6 +76,13 @@
 // guarantee, and so is a cluster of several servers that forgets, in which a
 // swap whose version is newer than the answer is left to the leader to judge.
 //
+// A register that the server has and can't read, because its file was altered,
+// is [store.ErrDamaged], though the server answers that there is none and would
+// let it be created anew: whether it counts a message there is asked too, for a
+// register that is not found and before one is created. List does not get past
+// such a register, and fails. What a server itself gives up when it reads its
+// files after a crash is absent; nothing tells it from what never was.
+//
 // A swap is never sent twice: not when its reply is lost, nor when nobody took
 // it. Deduplication by Nats-Msg-Id is not used; it would acknowledge the second
 // of two equal swaps.
@@ -122,9 +129,10 @@
 // # Connections
 //
 // One for each store, to any of the endpoints that answers. When it breaks, or
-// when two pings in a row, 2 s apart, are not answered, the next call makes
-// another one, for as long as the store is open. A call fails at once when none
-// can be made. Nothing is buffered meanwhile, to be sent later by surprise.
+// when two pings in a row, 2 s apart, or any requests for 4 s, are not answered,
+// the next call makes another one, for as long as the store is open. A call fails
+// at once when none can be made. Nothing is buffered meanwhile, to be sent later
+// by surprise: a connection ends with its first write that fails.
 //
 // # Backup and restore
 //

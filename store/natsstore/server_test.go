@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,6 +124,17 @@ func TestBucketThatIsSpoiledLaterIsRefused(t *testing.T) {
 			t.Errorf("a swap into a bucket that expires: %v", err)
 		}
 	}
+	// While one call judges it again, the others are refused as well.
+	var callers sync.WaitGroup
+	for i := range 50 {
+		callers.Go(func() {
+			var refused *ServerError
+			if _, err := s.Swap(t.Context(), fmt.Sprint("new-", i), "", nil); !errors.As(err, &refused) {
+				t.Errorf("a swap among others into a bucket that expires: %v", err)
+			}
+		})
+	}
+	callers.Wait()
 }
 
 // TestBucketsThatOthersMakeWillDo opens what the printed configuration and

@@ -29,6 +29,11 @@ const (
 	// A server that has left two pings unanswered is taken for gone.
 	pingEvery = 2 * time.Second
 	pings     = 2
+
+	// silenceLimit is how long requests may go unanswered, one and all, before
+	// another connection is made, though pings are answered: a server that is cut
+	// off from its cluster answers pings and nothing else.
+	silenceLimit = 4 * time.Second
 )
 
 // session is one connection. It is never made anew: with the client's own
@@ -39,6 +44,12 @@ type session struct {
 	js   jetstream.JetStream
 	// judged is when the bucket was last found fit, since the store was opened.
 	judged atomic.Int64
+	// unfit is why the bucket was last found unfit, or nil. It holds for the calls
+	// that come while it is judged again.
+	unfit atomic.Pointer[error]
+	// silent is when a request first went unanswered since one was answered, from
+	// when the store was opened on; or 0.
+	silent atomic.Int64
 	// replicated says that several servers keep the bucket, and that one of them
 	// may answer for the leader that it no longer is.
 	replicated atomic.Bool
@@ -79,6 +90,23 @@ func (s *Store) connected(ctx context.Context) (*session, error) {
 	}
 }
 
+// heard notes what became of a request, and ends a connection on which none is
+// answered any more.
+func (s *Store) heard(current *session, err error) {
+	unanswered := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse)
+	if !unanswered {
+		current.silent.Store(0)
+		return
+	}
+	now := int64(since(s.opened))
+	if first := current.silent.Load(); first != 0 && now-first >= int64(silenceLimit) {
+		current.conn.Close()
+	} else {
+		current.silent.CompareAndSwap(0, now)
+	}
+}
+
 // try makes one attempt, which ends when the store is closed.
 func (s *Store) try(a *attempt) {
 	ctx, cancel := context.WithTimeout(context.Background(), attemptLimit)
@@ -116,6 +144,7 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 		raw, err := (&net.Dialer{Timeout: connectLimit}).DialContext(ctx, network, address)
 		if err == nil {
 			keep = append(keep, context.AfterFunc(ctx, func() { _ = raw.Close() }))
+			raw = unbroken{raw}
 		}
 		return raw, err
 	})))
@@ -164,18 +193,27 @@ func (s *Store) tooOld(version, want string) error {
 }
 
 // judgeAgain judges the bucket if that was long ago. Calls that come meanwhile
-// are not held up.
+// are not held up: they are told what was found last.
 func (s *Store) judgeAgain(ctx context.Context, current *session) error {
 	now, last := int64(since(s.opened)), current.judged.Load()
 	if now-last < int64(judgeEvery) || !current.judged.CompareAndSwap(last, now) {
+		if unfit := current.unfit.Load(); unfit != nil {
+			return *unfit
+		}
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	err := s.judgeBucket(ctx, current)
-	if err != nil {
-		current.judged.Store(last) // the next call asks again
+	if err == nil {
+		current.unfit.Store(nil)
+		return nil
 	}
+	// An outage says nothing about the bucket.
+	if refused := new(*ServerError); errors.As(err, refused) || errors.Is(err, store.ErrDamaged) {
+		current.unfit.Store(&err)
+	}
+	current.judged.Store(last) // the next call asks again
 	return err
 }
 
@@ -295,6 +333,22 @@ type dialer func(network, address string) (net.Conn, error)
 
 // Dial calls d.
 func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
+
+// unbroken is a connection that ends with its first write that fails.
+//
+// The client carries on after a write that took too long, and what it sends next
+// follows a message that was cut off. The server would take the one for the rest
+// of the other: store it as its value, and acknowledge it.
+type unbroken struct{ net.Conn }
+
+// Write implements net.Conn.
+func (c unbroken) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		_ = c.Close()
+	}
+	return n, err
+}
 
 // atLeast reports whether a server's version is 2.minor or later. What can't be
 // read is not.

@@ -89,6 +89,9 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 // can't have come to mean another write in between. In a cluster, where the
 // connection may be to another server than the leader, it is a matter of a
 // failure between two requests.
+//
+// A register is looked for before it is created as well: the server takes one
+// that it can't read for none.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	if err := store.ValidateKey(key); err != nil {
 		return "", err
@@ -106,19 +109,24 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 		if guard, ok = numberOf(prev); !ok {
 			return "", store.ErrConflict // nobody was ever given this version
 		}
-		entry, err := s.read(ctx, current, key)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return "", err
-		}
-		number, _ := numberOf(entry.Version)
-		switch {
-		case entry.Version == prev:
-		case number < guard && current.replicated.Load():
-			// One that no longer leads may have answered. The leader shall judge.
-		default:
-			return "", store.ErrConflict // nothing was sent
-		}
 	}
+	entry, err := s.read(ctx, current, key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	number, _ := numberOf(entry.Version)
+	switch {
+	case entry.Version == prev:
+	case number < guard && current.replicated.Load():
+		// One that no longer leads may have answered. The leader shall judge.
+	default:
+		return "", store.ErrConflict // nothing was sent
+	}
+	return s.publish(ctx, current, key, guard, value)
+}
+
+// publish makes value the register at key if its number is still the one given.
+func (s *Store) publish(ctx context.Context, current *session, key string, guard uint64, value []byte) (store.Version, error) {
 	var token [tokenSize]byte
 	if _, err := io.ReadFull(s.config.Rand, token[:]); err != nil {
 		return "", fmt.Errorf("natsstore: make a version: %w", err)
@@ -137,11 +145,15 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 		jetstream.WithRetryAttempts(0),
 		jetstream.WithExpectStream(s.config.stream()),
 		jetstream.WithExpectLastSequencePerSubject(guard))
+	s.heard(current, err)
 	if isConflict(err) {
 		return "", store.ErrConflict
 	}
 	if err != nil {
 		return "", s.failed(ctx, "swap", err)
+	}
+	if ack.Stream != s.config.stream() || ack.Sequence == 0 || ack.Duplicate {
+		return "", fmt.Errorf("natsstore: swap: the answer is about something else: stream %.80q, number %d", ack.Stream, ack.Sequence)
 	}
 	return version(ack.Sequence, mark), nil
 }
@@ -214,24 +226,74 @@ func (s *Store) failed(ctx context.Context, verb string, err error) error {
 	return fmt.Errorf("natsstore: %s: %w", verb, err)
 }
 
-// read asks the leader for the register at key.
+// read returns the register at key. The server says of one that it can't read
+// that there is none, but still counts it: so that is asked then.
+func (s *Store) read(ctx context.Context, current *session, key string) (store.Entry, error) {
+	e, err := s.last(ctx, current, key)
+	if !errors.Is(err, store.ErrNotFound) {
+		return e, err
+	}
+	counted, err := s.counted(ctx, current, key)
+	if err != nil {
+		return e, err
+	}
+	if !counted {
+		return e, store.ErrNotFound
+	}
+	if e, err = s.last(ctx, current, key); errors.Is(err, store.ErrNotFound) { // not created in between
+		err = fmt.Errorf("natsstore: register %q is there, and the server can't read it: %w", key, store.ErrDamaged)
+	}
+	return e, err
+}
+
+// counted asks the leader whether it has a message for the register at key.
+func (s *Store) counted(ctx context.Context, current *session, key string) (bool, error) {
+	subject := s.config.subject() + keyToSubject(key)
+	var answer struct {
+		Error *jetstream.APIError `json:"error"`
+		State *struct {
+			Subjects map[string]uint64 `json:"subjects"`
+		} `json:"state"`
+	}
+	if err := s.ask(ctx, current, "STREAM.INFO", map[string]string{"subjects_filter": subject}, &answer); err != nil {
+		return false, err
+	}
+	switch {
+	case answer.Error != nil:
+		return false, fmt.Errorf("natsstore: get: %w", answer.Error)
+	case answer.State == nil:
+		return false, errors.New("natsstore: get: the answer is about something else")
+	}
+	return answer.State.Subjects[subject] > 0, nil
+}
+
+// ask sends a request about the bucket and decodes what is answered.
+func (s *Store) ask(ctx context.Context, current *session, verb string, question, answer any) error {
+	request, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("natsstore: encode request: %w", err)
+	}
+	limited, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	reply, err := current.conn.RequestWithContext(limited, "$JS.API."+verb+"."+s.config.stream(), request)
+	s.heard(current, err)
+	if err != nil {
+		return s.failed(ctx, "get", err)
+	}
+	if err := json.Unmarshal(reply.Data, answer); err != nil {
+		return fmt.Errorf("natsstore: get: decode answer: %w", err)
+	}
+	return nil
+}
+
+// last asks the leader for the last message of the register at key.
 //
 // What it answers with was stored before: a leader stores a message only when
 // most servers have it, and a server of its own when it has written it to the
 // system's cache. So what is read is as good as what was acknowledged, and what
 // a failure can take of either is what Traits declares.
-func (s *Store) read(ctx context.Context, current *session, key string) (store.Entry, error) {
+func (s *Store) last(ctx context.Context, current *session, key string) (store.Entry, error) {
 	subject := s.config.subject() + keyToSubject(key)
-	request, err := json.Marshal(map[string]string{"last_by_subj": subject})
-	if err != nil {
-		return store.Entry{}, fmt.Errorf("natsstore: encode request: %w", err)
-	}
-	limited, cancel := context.WithTimeout(ctx, requestLimit)
-	defer cancel()
-	reply, err := current.conn.RequestWithContext(limited, "$JS.API.STREAM.MSG.GET."+s.config.stream(), request)
-	if err != nil {
-		return store.Entry{}, s.failed(ctx, "get", err)
-	}
 	var answer struct {
 		Error   *jetstream.APIError `json:"error"`
 		Message *struct {
@@ -241,8 +303,8 @@ func (s *Store) read(ctx context.Context, current *session, key string) (store.E
 			Data    []byte `json:"data"`
 		} `json:"message"`
 	}
-	if err := json.Unmarshal(reply.Data, &answer); err != nil {
-		return store.Entry{}, fmt.Errorf("natsstore: get: decode answer: %w", err)
+	if err := s.ask(ctx, current, "STREAM.MSG.GET", map[string]string{"last_by_subj": subject}, &answer); err != nil {
+		return store.Entry{}, err
 	}
 	switch {
 	case answer.Error != nil && answer.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
@@ -256,6 +318,7 @@ func (s *Store) read(ctx context.Context, current *session, key string) (store.E
 	}
 	header := nats.Header{}
 	if len(answer.Message.Header) > 0 {
+		var err error
 		if header, err = nats.DecodeHeadersMsg(answer.Message.Header); err != nil {
 			return store.Entry{}, fmt.Errorf("natsstore: get %q: decode header: %w: %w", key, err, store.ErrDamaged)
 		}

@@ -20,7 +20,7 @@ func Lazy(storeURL string, opened func(store.Store)) (store.Store, error) {
 	if opened == nil {
 		opened = func(store.Store) {}
 	}
-	return &lazy{open: open, opened: opened, turn: make(chan struct{}, 1)}, nil
+	return &lazy{open: open, opened: opened, turn: make(chan struct{}, 1), closing: make(chan struct{})}, nil
 }
 
 // lazy is a store that may not be open yet. A call that can't open it has
@@ -29,6 +29,8 @@ type lazy struct {
 	open   opener
 	opened func(store.Store)
 	turn   chan struct{} // held by the call that opens the store
+
+	closing chan struct{} // closed by Close
 
 	mu     sync.Mutex // guards what follows
 	store  store.Store
@@ -102,7 +104,10 @@ func (l *lazy) Unwrap() store.Store {
 func (l *lazy) Close() error {
 	l.mu.Lock()
 	s, closed := l.store, l.closed
-	l.closed = true
+	if !closed {
+		l.closed = true
+		close(l.closing)
+	}
 	l.mu.Unlock()
 	if s == nil || closed {
 		return nil
@@ -121,12 +126,26 @@ func (l *lazy) get(ctx context.Context) (store.Store, error) {
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-l.closing:
+		return nil, store.ErrClosed
 	}
 	if s, err := l.present(); s != nil || err != nil {
 		return s, err
 	}
-	s, err := l.open(ctx)
+	opening, end := context.WithCancel(ctx)
+	defer end()
+	go func() {
+		select {
+		case <-l.closing:
+			end()
+		case <-opening.Done():
+		}
+	}()
+	s, err := l.open(opening)
 	if err != nil {
+		if _, closed := l.present(); closed != nil {
+			return nil, closed
+		}
 		return nil, err
 	}
 	l.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
@@ -64,5 +65,39 @@ func TestLazyStoreRefusesAURLAtOnceAndOpensNothingAfterClose(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("it was opened after Close")
+	}
+}
+
+func TestLazyStoreThatIsClosedOpensNoLonger(t *testing.T) {
+	server := testkit.Redis(t)
+	server.Pause()
+	defer server.Resume()
+	s, err := Lazy("redis://"+server.Addr(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := make(chan error)
+	for range 2 { // one opens, and one waits for it
+		go func() {
+			_, err := s.Get(context.Background(), "key")
+			calls <- err
+		}()
+	}
+	begun := time.NewTimer(100 * time.Millisecond)
+	<-begun.C
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	late := time.NewTimer(2 * time.Second)
+	defer late.Stop()
+	for range 2 {
+		select {
+		case err := <-calls:
+			if !errors.Is(err, store.ErrClosed) {
+				t.Errorf("error is %v", err)
+			}
+		case <-late.C:
+			t.Fatal("a call still waits")
+		}
 	}
 }

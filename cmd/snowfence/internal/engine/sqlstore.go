@@ -85,8 +85,9 @@ func postgresConnector(a sqlstore.Address, endpoint string) (driver.Connector, e
 		const readOnly = "25006" // read_only_sql_transaction
 		return refused.Severity != "FATAL" && refused.SeverityUnlocalized != "FATAL" && refused.Code != readOnly
 	}
-	return stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(func(_ context.Context, config *pgx.ConnConfig) (err error) {
-		config.Password, err = a.ReadPassword()
+	return stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(func(_ context.Context, config *pgx.ConnConfig) error {
+		password, err := a.ReadPassword()
+		config.Password = string(password)
 		return err
 	})), nil
 }
@@ -111,8 +112,9 @@ func mysqlConnector(a sqlstore.Address, endpoint string) (driver.Connector, erro
 	// is given up then, and the statement sent to the server that took over.
 	config.RejectReadOnly = true
 
-	if err := config.Apply(mysql.BeforeConnect(func(_ context.Context, config *mysql.Config) (err error) {
-		config.Passwd, err = a.ReadPassword()
+	if err := config.Apply(mysql.BeforeConnect(func(_ context.Context, config *mysql.Config) error {
+		password, err := a.ReadPassword()
+		config.Passwd = string(password)
 		return err
 	})); err != nil {
 		return nil, fmt.Errorf("prepare driver: %w", err)

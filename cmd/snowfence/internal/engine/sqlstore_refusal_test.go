@@ -29,6 +29,7 @@ import (
 
 // TestSQLServer holds a server to the rules that leave it as it was.
 func TestSQLServer(t *testing.T) {
+	t.Parallel()
 	eachSQL(t, func(t *testing.T, s sqlServer) {
 		server := s.start(t)
 		for _, rule := range []struct {
@@ -44,6 +45,10 @@ func TestSQLServer(t *testing.T) {
 			{"clock is right in every time zone", clockIsRightInEveryTimeZone},
 			{"errors hide the password", errorsHideThePassword},
 			{"pool of the caller's serves", poolOfTheCallersServes},
+			{"transaction pooler may stand between", transactionPoolerMayStandBetween},
+			{"other isolation level will do", otherIsolationLevelWillDo},
+			{"next host serves callers who are in a hurry", nextHostServesCallersWhoAreInAHurry},
+			{"swap is never repeated", swapIsNeverRepeated},
 		} {
 			t.Run(rule.name, func(t *testing.T) { rule.check(t, s, server) })
 		}
@@ -97,23 +102,6 @@ func serverThatLosesSwapsIsRefused(t *testing.T, s sqlServer, server *testkit.Se
 			do(t, db, c.reset)
 		}
 	}
-}
-
-func TestSQLServerThatNeverSyncsIsRefused(t *testing.T) {
-	t.Run("PostgreSQL, fsync", func(t *testing.T) {
-		t.Parallel()
-		s := sqlServers["PostgreSQL"]
-		server := s.start(t, "fsync=off")
-		s.refused(t, s.url("", server.Addr()), "fsync")
-		s.refused(t, s.url("loss=1m", server.Addr()), "")
-	})
-	t.Run("MariaDB, binary log", func(t *testing.T) {
-		t.Parallel()
-		s := sqlServers["MariaDB"]
-		server := s.start(t, "--skip-log-bin")
-		s.refused(t, s.url("durable=true", server.Addr()), "log_bin")
-		s.refused(t, s.url("", server.Addr()), "")
-	})
 }
 
 func tableOfAnotherShapeIsRefused(t *testing.T, s sqlServer, server *testkit.Server) {
@@ -200,7 +188,25 @@ func tableMadeByHandNeedsFewRights(t *testing.T, s sqlServer, server *testkit.Se
 	}
 	do(t, s.administer(t, server), ddl)
 	user := s.clerk(t, server)
-	storetest.Run(t, storetest.Harness{Open: opens(s.urlOf(user, "table=by_hand&durable=true", server.Addr()))})
+	client := s.client(t, s.urlOf(user, "table=by_hand&durable=true", server.Addr()))
+	version, err := client.Swap(t.Context(), "register", "", []byte("before"))
+	if err == nil {
+		version, err = client.Swap(t.Context(), "register", version, []byte("after"))
+	}
+	if err != nil {
+		t.Errorf("swap: %v", err)
+	}
+	if e, err := client.Get(t.Context(), "register"); err != nil || e.Version != version {
+		t.Errorf("get: %+v (%v), want version %q", e, err, version)
+	}
+	for e, err := range client.List(t.Context(), "") {
+		if err != nil || e.Version != version {
+			t.Errorf("list: %+v (%v), want version %q", e, err, version)
+		}
+	}
+	if _, err := client.(store.Clock).Now(t.Context()); err != nil {
+		t.Errorf("now: %v", err)
+	}
 	if _, err := Open(t.Context(), s.urlOf(user, "table=other", server.Addr())); err == nil || !strings.Contains(err.Error(), "create table other, which may also be done by hand") {
 		t.Errorf("a table that may not be created: %v", err)
 	}
@@ -280,54 +286,48 @@ func errorsHideThePassword(t *testing.T, s sqlServer, server *testkit.Server) {
 	}
 }
 
-func TestSQLPasswordFileIsReadAtEveryConnection(t *testing.T) {
-	eachSQL(t, func(t *testing.T, s sqlServer) {
-		server := s.start(t)
-		file := filepath.Join(t.TempDir(), "password")
-		write := func(password string) {
-			if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+func passwordFileIsReadAtEveryConnection(t *testing.T, s sqlServer, server *testkit.Server) {
+	file := filepath.Join(t.TempDir(), "password")
+	write := func(password string) {
+		if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		write(testkit.SQLPassword)
-		client := s.client(t, s.scheme+"://"+testkit.SQLUser+"@"+server.Addr()+"/snowfence?password-file="+file)
-		set := "ALTER USER snowfence PASSWORD 'another'"
-		if s.scheme == "mysql" {
-			set = "ALTER USER snowfence IDENTIFIED BY 'another'"
-		}
-		do(t, s.administer(t, server), set)
-		write("another")
-		server.Kill()
-		server.Start()
-		eventually(t, func(ctx context.Context) error {
-			_, err := client.Swap(ctx, "register", "", nil)
-			return err
-		})
+	}
+	write(testkit.SQLPassword)
+	client := s.client(t, s.scheme+"://"+testkit.SQLUser+"@"+server.Addr()+"/snowfence?table=password&password-file="+file)
+	set := "ALTER USER snowfence PASSWORD 'another'"
+	if s.scheme == "mysql" {
+		set = "ALTER USER snowfence IDENTIFIED BY 'another'"
+	}
+	do(t, s.administer(t, server), set)
+	write("another")
+	server.Kill()
+	server.Start()
+	eventually(t, func(ctx context.Context) error {
+		_, err := client.Swap(ctx, "register", "", nil)
+		return err
 	})
 }
 
-func TestSQLOverTLS(t *testing.T) {
-	eachSQL(t, func(t *testing.T, s sqlServer) {
-		server := s.start(t)
-		s.refusedTLS(t, server, "tls=true") // not offered yet
-		server.Stop()
-		ca := certify(t, server.Dir)
-		server.Start()
-		s.refusedTLS(t, server, "tls=true") // not trusted
-		client := s.client(t, s.url("tls=true&ca="+ca, server.Addr()))
-		if _, err := client.Swap(t.Context(), "register", "", []byte("secret")); err != nil {
-			t.Fatal(err)
-		}
-		s.refusedTLS(t, server, "tls=true&ca="+ca, "localhost") // another name than the certificate's
-		query := "SELECT COUNT(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND application_name = 'snowfence'"
-		if s.scheme == "mysql" {
-			query = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'ssl_finished_accepts'"
-		}
-		var secured int
-		if err := s.administer(t, server).QueryRowContext(t.Context(), query).Scan(&secured); err != nil || secured == 0 {
-			t.Errorf("%d connections over TLS (%v)", secured, err)
-		}
-	})
+func connectionsAreSecured(t *testing.T, s sqlServer, server *testkit.Server) {
+	s.refusedTLS(t, server, "tls=true") // not offered yet
+	server.Stop()
+	ca := certify(t, server.Dir)
+	server.Start()
+	s.refusedTLS(t, server, "tls=true") // not trusted
+	client := s.client(t, s.url("tls=true&ca="+ca, server.Addr()))
+	if _, err := client.Swap(t.Context(), "register", "", []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	s.refusedTLS(t, server, "tls=true&ca="+ca, "localhost") // another name than the certificate's
+	query := "SELECT COUNT(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND application_name = 'snowfence'"
+	if s.scheme == "mysql" {
+		query = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'ssl_finished_accepts'"
+	}
+	var secured int
+	if err := s.administer(t, server).QueryRowContext(t.Context(), query).Scan(&secured); err != nil || secured == 0 {
+		t.Errorf("%d connections over TLS (%v)", secured, err)
+	}
 }
 
 // refusedTLS wants that nothing is opened.
@@ -381,10 +381,20 @@ func certify(t *testing.T, dir string) (path string) {
 	return path
 }
 
-// poolOfTheCallersServes uses drivers as they come: pgx prepares and
-// caches statements, go-sql-driver prepares each, and counts found rows.
+// poolOfTheCallersServes uses drivers as they come.
 func poolOfTheCallersServes(t *testing.T, s sqlServer, server *testkit.Server) {
-	config := sqlstore.Config{Dialect: sqlstore.PostgreSQL, Durable: true}
+	open, db := s.pooled(t, server, sqlstore.Config{Durable: true})
+	storetest.Run(t, storetest.Harness{Open: open})
+	if err := db.PingContext(t.Context()); err != nil {
+		t.Errorf("the caller's pool after the stores were closed: %v", err)
+	}
+}
+
+// pooled returns what opens stores of one pool, and the pool: pgx prepares and
+// caches statements, go-sql-driver prepares each, and counts found rows.
+func (s sqlServer) pooled(t *testing.T, server *testkit.Server, config sqlstore.Config) (func(context.Context) (store.Store, error), *sql.DB) {
+	t.Helper()
+	config.Dialect = sqlstore.PostgreSQL
 	driver, source := "pgx", s.url("sslmode=disable", server.Addr())
 	if s.scheme == "mysql" {
 		config.Dialect, config.Duplicate = sqlstore.MySQL, duplicateKey
@@ -395,19 +405,16 @@ func poolOfTheCallersServes(t *testing.T, s sqlServer, server *testkit.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	db.SetMaxIdleConns(4)
+	t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxIdleConns(8)
 	config.DB = db
-	storetest.Run(t, storetest.Harness{Open: func(ctx context.Context) (store.Store, error) {
+	return func(ctx context.Context) (store.Store, error) {
 		client, err := sqlstore.Open(ctx, config)
 		if err != nil {
 			return nil, err
 		}
 		return client, nil
-	}})
-	if err := db.PingContext(t.Context()); err != nil {
-		t.Errorf("the caller's pool after the stores were closed: %v", err)
-	}
+	}, db
 }
 
 // give makes a file belong to the owner of another.

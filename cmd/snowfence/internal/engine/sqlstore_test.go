@@ -11,6 +11,7 @@ import (
 
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/sqlstore"
 	"snowfence.example/snowfence/store/storetest"
 )
 
@@ -111,27 +112,47 @@ func opens(storeURL string) func(context.Context) (store.Store, error) {
 	return func(ctx context.Context) (store.Store, error) { return Open(ctx, storeURL) }
 }
 
-func TestSQLConformance(t *testing.T) {
+// TestSQLServerThatComesAndGoes holds a server to the rules for which it is
+// stopped, or changed for good.
+func TestSQLServerThatComesAndGoes(t *testing.T) {
+	t.Parallel()
 	eachSQL(t, func(t *testing.T, s sqlServer) {
 		server := s.start(t)
-		proxy := testkit.NewProxy(t, server.Addr())
-		storetest.Run(t, storetest.Harness{
-			Open: opens(s.url("durable=true", server.Addr())),
-			Restart: func(context.Context) error {
-				server.Kill()
-				return server.TryStart()
-			},
-			Snapshot: s.snapshot(t, server),
-			OpenLossy: func(ctx context.Context) (store.Store, func(), error) {
-				client, err := Open(ctx, s.url("durable=true", proxy.Addr()))
-				// Connecting asks for settings, and an idle connection is asked whether
-				// it lives: the swap is what carries its round.
-				return client, func() {
-					proxy.LoseReplyTo(func(request []byte) bool { return isSwap(string(request)) })
-				}, err
-			},
-			Timeout: 20 * time.Second,
-		})
+		for _, rule := range []struct {
+			name  string
+			check func(*testing.T, sqlServer, *testkit.Server)
+		}{
+			{"conformance", conformance},
+			{"restart is survived", restartIsSurvived},
+			{"calls return while the server is paused", callsReturnWhileTheServerIsPaused},
+			{"commit that waits is not shown", commitThatWaitsIsNotShown},
+			{"next host takes over", nextHostTakesOver},
+			{"connections are secured", connectionsAreSecured},
+			{"password file is read at every connection", passwordFileIsReadAtEveryConnection}, // and changes the password
+		} {
+			t.Run(rule.name, func(t *testing.T) { rule.check(t, s, server) })
+		}
+	})
+}
+
+func conformance(t *testing.T, s sqlServer, server *testkit.Server) {
+	proxy := testkit.NewProxy(t, server.Addr())
+	storetest.Run(t, storetest.Harness{
+		Open: opens(s.url("durable=true", server.Addr())),
+		Restart: func(context.Context) error {
+			server.Kill()
+			return server.TryStart()
+		},
+		Snapshot: s.snapshot(t, server),
+		OpenLossy: func(ctx context.Context) (store.Store, func(), error) {
+			client, err := Open(ctx, s.url("durable=true", proxy.Addr()))
+			// Connecting asks for settings, and an idle connection is asked whether
+			// it lives: the swap is what carries its round.
+			return client, func() {
+				proxy.LoseReplyTo(func(request []byte) bool { return isSwap(string(request)) })
+			}, err
+		},
+		Timeout: 20 * time.Second,
 	})
 }
 
@@ -159,14 +180,22 @@ func isSwap(request string) bool {
 	return strings.Contains(request, "INSERT INTO") || strings.Contains(request, "UPDATE ")
 }
 
+// TestSQLConformanceUnderFaults uses servers that sync nothing, which does not
+// matter here and saves time, and first sees that they are refused.
 func TestSQLConformanceUnderFaults(t *testing.T) {
+	t.Parallel()
+	settings := map[string]string{"postgres": "fsync=off", "mysql": "--skip-log-bin"}
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		// What is synced does not matter here, and takes time.
-		settings := map[string][]string{
-			"postgres": {"synchronous_commit=off"},
-			"mysql":    {"--innodb-flush-log-at-trx-commit=2", "--skip-log-bin"},
+		server := s.start(t, settings[s.scheme])
+		if s.scheme == "postgres" {
+			s.refused(t, s.url("", server.Addr()), "fsync")
+			s.refused(t, s.url("loss=1m", server.Addr()), "")
+		} else {
+			s.refused(t, s.url("durable=true", server.Addr()), "log_bin")
+			s.refused(t, s.url("", server.Addr()), "")
+			do(t, s.administer(t, server), "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
 		}
-		server := s.start(t, settings[s.scheme]...)
-		storetest.RunFaulty(t, storetest.Harness{Open: opens(s.url("", server.Addr()))})
+		open, _ := s.pooled(t, server, sqlstore.Config{Loss: time.Minute})
+		storetest.RunFaulty(t, storetest.Harness{Open: open})
 	})
 }
