@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"strconv"
 	"strings"
 	"time"
+
+	"snowfence.example/snowfence/store/storeurl"
 )
 
 const (
@@ -50,7 +50,7 @@ type Config struct {
 
 	// User and Password are the credentials. An empty user means none.
 	User     string
-	Password string `json:"-"`
+	Password storeurl.Secret
 
 	// PasswordFile holds the password instead; TokenFile a token; CredsFile a
 	// user's JWT and seed, as nsc writes them; NKeyFile the seed of an nkey. At
@@ -91,14 +91,12 @@ func (c Config) withDefaults() (Config, error) {
 		c.Prefix = DefaultPrefix
 	}
 	secrets := 0
-	for _, secret := range []string{c.Password, c.PasswordFile, c.TokenFile, c.CredsFile, c.NKeyFile} {
+	for _, secret := range []string{string(c.Password), c.PasswordFile, c.TokenFile, c.CredsFile, c.NKeyFile} {
 		if secret != "" {
 			secrets++
 		}
 	}
 	switch {
-	case len(c.Endpoints) == 0:
-		return c, errors.New("natsstore: endpoints: must be at least one")
 	case !isName(c.Bucket):
 		return c, fmt.Errorf("natsstore: bucket %.80q: must be 1 to %d bytes of [A-Za-z0-9_-]", c.Bucket, maxName)
 	case !isName(c.Prefix):
@@ -118,11 +116,8 @@ func (c Config) withDefaults() (Config, error) {
 	case c.UnsafeIgnoreLoss && (c.Durable || c.Loss != 0):
 		return c, errors.New("natsstore: unsafe-ignore-loss: must not be given together with durable or loss, which make it needless")
 	}
-	for i, endpoint := range c.Endpoints {
-		if !isEndpoint(endpoint) {
-			// It is not shown: a URL whose password has lost its @ looks so.
-			return c, fmt.Errorf("natsstore: endpoint number %d: must be host:port with a port from 1 to 65535", i+1)
-		}
+	if err := storeurl.CheckEndpoints(c.Endpoints); err != nil {
+		return c, fmt.Errorf("natsstore: %w", err)
 	}
 	if c.Loss == 0 && !c.Durable && !c.UnsafeIgnoreLoss {
 		c.Loss = DefaultLoss
@@ -172,15 +167,4 @@ func isName(name string) bool {
 		}
 	}
 	return true
-}
-
-// isEndpoint reports whether endpoint is a host and a port, and nothing that
-// would say more inside a URL, such as a user.
-func isEndpoint(endpoint string) bool {
-	host, port, err := net.SplitHostPort(endpoint)
-	if err != nil || host == "" || strings.ContainsAny(host, "@/?#% \t\r\n\\\"<>") {
-		return false
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	return err == nil && n > 0
 }

@@ -1,7 +1,6 @@
 package natsstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/storeurl"
 )
 
 const (
@@ -283,6 +283,8 @@ func (c Config) options() ([]nats.Option, error) {
 	options := []nats.Option{
 		nats.Name("snowfence"),
 		nats.NoReconnect(),
+		// Those that are not named here get no credentials.
+		nats.IgnoreDiscoveredServers(),
 		nats.Timeout(connectLimit),
 		nats.FlusherTimeout(connectLimit),
 		nats.PingInterval(pingEvery),
@@ -294,27 +296,25 @@ func (c Config) options() ([]nats.Option, error) {
 		options = append(options, nats.Secure(c.TLS.Clone()))
 	}
 	switch {
-	case c.PasswordFile != "":
-		password, err := readSecret(c.PasswordFile)
+	case c.User != "":
+		password, err := storeurl.Password(c.Password, c.PasswordFile)
 		if err != nil {
 			return nil, fmt.Errorf("read password-file: %w", err)
 		}
-		return append(options, nats.UserInfo(c.User, password)), nil
-	case c.User != "":
-		return append(options, nats.UserInfo(c.User, c.Password)), nil
+		return append(options, nats.UserInfo(c.User, string(password))), nil
 	case c.TokenFile != "":
-		token, err := readSecret(c.TokenFile)
+		token, err := storeurl.Password("", c.TokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("read token-file: %w", err)
 		}
-		return append(options, nats.Token(token)), nil
+		return append(options, nats.Token(string(token))), nil
 	case c.CredsFile != "":
-		if _, err := readFile(c.CredsFile); err != nil {
+		if _, err := storeurl.ReadFile(c.CredsFile); err != nil {
 			return nil, fmt.Errorf("read creds: %w", err)
 		}
 		return append(options, nats.UserCredentials(c.CredsFile)), nil
 	case c.NKeyFile != "":
-		seed, err := readFile(c.NKeyFile)
+		seed, err := storeurl.ReadFile(c.NKeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("read nkey: %w", err)
 		}
@@ -358,14 +358,4 @@ func atLeast(version string, minor int) bool {
 	m, err := strconv.Atoi(first)
 	n, err2 := strconv.Atoi(second)
 	return err == nil && err2 == nil && (m > 2 || m == 2 && n >= minor)
-}
-
-// readSecret returns the first line of a file.
-func readSecret(path string) (string, error) {
-	content, err := readFile(path)
-	if err != nil {
-		return "", err
-	}
-	line, _, _ := bytes.Cut(content, []byte("\n"))
-	return string(bytes.TrimSuffix(line, []byte("\r"))), nil
 }

@@ -77,7 +77,10 @@
 // the statement, or by a restart. A program's own driver must not ask to cancel
 // when a context ends (pgx does, unless its dialer refuses); the program
 // snowfence does not. A primary that crashed while it waited, and came back
-// alone, must not then be failed over from before its standbys have caught up.
+// alone, must not then be failed over from before its standbys have caught up. An
+// administrator's pg_cancel_backend on a commit that waits makes PostgreSQL
+// acknowledge it, with no more than a warning: don't. While standbys are away each
+// swap that was given up leaves a backend waiting, up to max_connections.
 //
 // # What it creates, and the rights it needs
 //
