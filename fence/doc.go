@@ -100,7 +100,12 @@
 // The versions of a register form one chain, because each swap is guarded by
 // the version before it. Walk along it. A term begins with its claim; all the
 // writes up to the next claim are extensions by its holder, a release by its
-// holder, or an operator's mark, because every other writer's guard is stale.
+// holder, or an operator's, because every other writer's guard is stale. An
+// operator (package roster) sets the mark, or clears the holder and keeps until: no
+// interval changes by that, and the holder's next write meets a stale guard.
+// Taking over from another system (package takeover) writes a term that is
+// released at once, whose floor and until are equal and at least the until before
+// it: an empty interval.
 //
 // Until never shrinks in an extension. So while a term lasts, its interval only
 // grows at the upper end, and every bound that its generator was ever given is

@@ -3,7 +3,6 @@ package fence_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/fence/roster"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -178,16 +178,19 @@ func TestQuarantineEndsTheTermAndIsLeftAlone(t *testing.T) {
 		if entry, err = client.Get(t.Context(), key); err != nil || entry.Version != version {
 			t.Errorf("the register was written again: %s, %v", entry.Value, err)
 		}
-		var standings []lease.Standing
-		for w, err := range fence.Registers(t.Context(), client, "default", time.Now(), 0) {
+		all, err := roster.Open(t.Context(), roster.Config{Store: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		census := all.Census()
+		for w, err := range all.Workers(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			standings = append(standings, w.Standing)
+			all.Count(&census, w)
 		}
-		slices.Sort(standings)
-		if !slices.Equal(standings, []lease.Standing{lease.Held, lease.Quarantined}) {
-			t.Errorf("the registers are %v", standings)
+		if census.Counts[roster.Held] != 1 || census.Counts[roster.Quarantined] != 1 || census.Registers != 2 {
+			t.Errorf("the registers are %+v", census)
 		}
 	})
 }
