@@ -41,6 +41,7 @@ func (c count) minus(o count) count {
 // crowd is many processes around one store. It is one goroutine's.
 type crowd struct {
 	engine engine
+	loss   time.Duration // what the store can lose
 	layout snowfence.Layout
 	random *rand.Rand
 	client store.Store
@@ -90,6 +91,7 @@ func (c *crowd) join(after time.Duration) error {
 	state, err := lease.New(lease.Config{
 		Layout:  c.layout,
 		Process: lease.Process{Host: fmt.Sprintf("host-%d", len(c.processes)), PID: 1, Started: c.wall()},
+		Loss:    c.loss,
 		// As fence takes it from the default policy.
 		MaxRollback: 5 * time.Second,
 	})

@@ -20,13 +20,19 @@ func main() {
 	flag.DurationVar(&e.request, "request", 100*time.Microsecond, "the engine's time for a get or a swap")
 	flag.DurationVar(&e.entry, "entry", 2*time.Microsecond, "the engine's time for each register of a list")
 	crowdSize := flag.Int("processes", 1000, "processes that start at once")
+	only := flag.String("only", "starts,holders,million", "parts to run, separated by commas")
 	flag.Parse()
 	fmt.Printf("a model: %s on the way, %s a request, %s a register listed\n", e.way, e.request, e.entry)
-	for _, part := range []func() error{
-		func() error { return starts(e, *crowdSize) },
-		func() error { return holders(e) },
-		func() error { return million(e) },
-	} {
+	parts := map[string]func() error{
+		"starts":  func() error { return starts(e, *crowdSize) },
+		"holders": func() error { return holders(e) },
+		"million": func() error { return million(e) },
+	}
+	for name := range strings.SplitSeq(*only, ",") {
+		part, ok := parts[name]
+		if !ok {
+			part = func() error { return fmt.Errorf("-only has %q: must be of starts, holders and million", name) }
+		}
 		if err := part(); err != nil {
 			fmt.Fprintln(os.Stderr, "scale:", err)
 			os.Exit(1)
@@ -109,16 +115,20 @@ func (c *crowd) settle(n int) error {
 // holders counts what holders in peace ask for.
 func holders(e engine) error {
 	const n, minutes = 100, 10
-	c := newCrowd(e, 10, 1)
-	if err := c.settle(n); err != nil {
-		return err
+	fmt.Printf("\n# A holder in peace, window 60 s\n\n")
+	for _, loss := range []time.Duration{0, 10 * time.Second} {
+		c := newCrowd(e, 10, 1)
+		c.loss = loss
+		if err := c.settle(n); err != nil {
+			return err
+		}
+		had := asked(c.processes)
+		c.until(c.now+minutes*time.Minute, func() bool { return false })
+		all := asked(c.processes).minus(had)
+		per := func(count int) float64 { return float64(count) / n / minutes }
+		fmt.Printf("store that can lose %3s: requests a minute: %.2f (swaps %.2f, gets %.2f, lists %.2f)\n",
+			loss, per(all.requests()), per(all.swaps), per(all.gets), per(all.lists))
 	}
-	had := asked(c.processes)
-	c.until(c.now+minutes*time.Minute, func() bool { return false })
-	all := asked(c.processes).minus(had)
-	per := func(count int) float64 { return float64(count) / n / minutes }
-	fmt.Printf("\n# A holder in peace, window 60 s\n\nrequests a minute: %.2f (swaps %.2f, gets %.2f, lists %.2f)\n",
-		per(all.requests()), per(all.swaps), per(all.gets), per(all.lists))
 	return nil
 }
 
