@@ -257,7 +257,13 @@ func TestLossIsAllowedWhereItIsDeclared(t *testing.T) {
 		t.Errorf("declared: %v", err)
 	}
 	for name, declared := range map[string]time.Duration{"not declared": 0, "declared too small": time.Nanosecond} {
-		if err := lineartest.Check(t.Context(), failingOver(memstore.NewWith(lossy), declared)); err == nil {
+		// What a failover takes away may happen to be what nobody builds on, so
+		// one run need not show it.
+		found := false
+		for range 20 {
+			found = found || lineartest.Check(t.Context(), failingOver(memstore.NewWith(lossy), declared)) != nil
+		}
+		if !found {
 			t.Errorf("%s: found to be linearizable", name)
 		}
 	}

@@ -2,17 +2,9 @@ package natsstore
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -275,14 +267,16 @@ func TestRightsThatTheDocumentationNamesSuffice(t *testing.T) {
 }
 
 func TestTokenAndTLS(t *testing.T) {
-	dir := t.TempDir()
-	ca, cert, key := certificate(t, dir)
-	token := filepath.Join(dir, "token")
+	authority := testkit.NewAuthority(t)
+	ca := authority.File
+	cert, key := authority.Issue(t, "server", "127.0.0.1")
+	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("t0ken\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	server := testkit.NATS(t, fmt.Sprintf(`tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true }`, cert, key, ca),
 		`authorization { token: "t0ken" }`)
+	cert, key = authority.Issue(t, "client")
 	url := func(query string) string { return "nats://" + server.Addr() + "/snowfence?loss=1s" + query }
 	good := fmt.Sprintf("&tls=true&ca=%s&cert=%s&key=%s&token-file=%s", ca, cert, key, token)
 	c, err := ParseURL(url(good))
@@ -310,37 +304,4 @@ func TestTokenAndTLS(t *testing.T) {
 	if _, err := Open(t.Context(), c); !errors.Is(err, nats.ErrSecureConnWanted) {
 		t.Errorf("a server without TLS: %v", err)
 	}
-}
-
-// certificate makes one for 127.0.0.1 that is its own authority.
-func certificate(t *testing.T, dir string) (ca, cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "snowfence"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	privateDER, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{
-		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: privateDER},
-	} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, cert, key
 }

@@ -142,11 +142,11 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 	var keep []func() bool
 	options = append(options, nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) {
 		raw, err := (&net.Dialer{Timeout: connectLimit}).DialContext(ctx, network, address)
-		if err == nil {
-			keep = append(keep, context.AfterFunc(ctx, func() { _ = raw.Close() }))
-			raw = unbroken{raw}
+		if err != nil {
+			return nil, err
 		}
-		return raw, err
+		keep = append(keep, context.AfterFunc(ctx, func() { _ = raw.Close() }))
+		return unbroken{raw}, nil
 	})))
 	var servers []string
 	for _, endpoint := range s.config.Endpoints {

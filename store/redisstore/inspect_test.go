@@ -2,15 +2,8 @@ package redisstore_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -207,15 +200,15 @@ func TestPasswordFileMayChange(t *testing.T) {
 }
 
 func TestServerIsReachedOverTLS(t *testing.T) {
-	dir := t.TempDir()
-	makeCertificates(t, dir)
+	authority := testkit.NewAuthority(t)
 	server := testkit.StartServer(t, testkit.Program{
 		Name: "redis-server", Package: "redis-server", Ready: testkit.Accepts,
 		Arguments: func(s *testkit.Server) []string {
+			cert, key := authority.Issue(t, "server", "127.0.0.1")
 			return []string{
 				"--port", "0", "--tls-port", strconv.Itoa(s.Ports[0]), "--bind", "127.0.0.1", "--dir", s.Dir,
 				"--save", "", "--appendonly", "yes", "--appendfsync", "always",
-				"--tls-ca-cert-file", dir + "/ca.pem", "--tls-cert-file", dir + "/cert.pem", "--tls-key-file", dir + "/key.pem",
+				"--tls-ca-cert-file", authority.File, "--tls-cert-file", cert, "--tls-key-file", key,
 			}
 		},
 	})
@@ -228,7 +221,8 @@ func TestServerIsReachedOverTLS(t *testing.T) {
 		defer cancel()
 		return redisstore.Open(ctx, c)
 	}
-	s, err := openURL("?durable=true&ca=" + dir + "/ca.pem&cert=" + dir + "/cert.pem&key=" + dir + "/key.pem")
+	cert, key := authority.Issue(t, "client")
+	s, err := openURL("?durable=true&ca=" + authority.File + "&cert=" + cert + "&key=" + key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,38 +231,8 @@ func TestServerIsReachedOverTLS(t *testing.T) {
 	if _, err := openURL(""); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a certificate that nobody vouches for: %v", err)
 	}
-	if _, err := openURL("?ca=" + dir + "/ca.pem"); err == nil {
+	if _, err := openURL("?ca=" + authority.File); err == nil {
 		t.Error("the server asks for a certificate, and there was none")
-	}
-}
-
-// makeCertificates writes one key with one certificate, which is its own
-// authority.
-func makeCertificates(t *testing.T, dir string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]pem.Block{
-		"ca.pem": {Type: "CERTIFICATE", Bytes: cert}, "cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&block), 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

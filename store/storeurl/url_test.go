@@ -1,20 +1,16 @@
 package storeurl
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
 )
 
 func parse(t *testing.T, raw string) *URL {
@@ -163,14 +159,15 @@ func TestPasswordComesFromOnePlaceAndIsNotShown(t *testing.T) {
 }
 
 func TestTLSIsWhatTheURLAsksFor(t *testing.T) {
-	cert, key := certificate(t)
+	authority := testkit.NewAuthority(t)
+	cert, key := authority.Issue(t, "client")
 	for raw, want := range map[string]string{
 		"a://h":                                  "none",
 		"as://h":                                 "",
 		"a://h?tls=true":                         "",
 		"as://h?tls=false":                       "tls=false: must not be given with as://",
-		"a://h?ca=" + cert:                       "need tls=true",
-		"a://h?tls=true&ca=" + cert:              "",
+		"a://h?ca=" + authority.File:             "need tls=true",
+		"a://h?tls=true&ca=" + authority.File:    "",
 		"a://h?tls=true&ca=" + key:               "must hold certificates",
 		"as://h?cert=" + cert:                    "both or neither",
 		"as://h?cert=" + cert + "&key=" + key:    "",
@@ -268,30 +265,4 @@ func emptyFile(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// certificate makes a certificate and its key, and returns their files.
-func certificate(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: encoded}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
 }

@@ -2,15 +2,7 @@ package zkstore_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,26 +14,20 @@ import (
 
 func TestTLSNeedsTheRightCertificates(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	authority := issue(t, dir, "authority", nil)
-	issue(t, dir, "server", authority)
-	issue(t, dir, "client", authority)
-	foreign := issue(t, dir, "foreign", nil)
-	issue(t, dir, "stranger", foreign)
-
+	ours, others := testkit.NewAuthority(t), testkit.NewAuthority(t)
 	port := testkit.FreePort(t)
 	testkit.ZooKeeper(t,
 		"serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
 		fmt.Sprintf("secureClientPort=%d", port), "secureClientPortAddress=127.0.0.1",
-		"ssl.keyStore.type=PEM", "ssl.keyStore.location="+filepath.Join(dir, "server.both.pem"),
-		"ssl.trustStore.type=PEM", "ssl.trustStore.location="+filepath.Join(dir, "authority.cert.pem"),
+		"ssl.keyStore.type=PEM", "ssl.keyStore.location="+keyStore(t, ours),
+		"ssl.trustStore.type=PEM", "ssl.trustStore.location="+ours.File,
 		"ssl.hostnameVerification=false",
 	)
-	query := func(ca, who string) string {
-		return fmt.Sprintf("zookeeper://localhost:%d/secure?tls=true&ca=%s&cert=%s&key=%s&session-timeout=2s", port,
-			filepath.Join(dir, ca+".cert.pem"), filepath.Join(dir, who+".cert.pem"), filepath.Join(dir, who+".key.pem"))
+	query := func(server, client *testkit.Authority) string {
+		certificate, key := client.Issue(t, "client")
+		return fmt.Sprintf("zookeeper://localhost:%d/secure?tls=true&ca=%s&cert=%s&key=%s&session-timeout=2s", port, server.File, certificate, key)
 	}
-	c, err := zkstore.ParseURL(query("authority", "client"))
+	c, err := zkstore.ParseURL(query(ours, ours))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +37,8 @@ func TestTLSNeedsTheRightCertificates(t *testing.T) {
 		t.Errorf("get: %+v, %v", e, err)
 	}
 	for name, u := range map[string]string{
-		"a server of another authority": query("foreign", "client"),
-		"a client of another authority": query("authority", "stranger"),
+		"a server of another authority": query(others, ours),
+		"a client of another authority": query(ours, others),
 		"no TLS":                        fmt.Sprintf("zookeeper://localhost:%d/secure", port),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,49 +56,22 @@ func TestTLSNeedsTheRightCertificates(t *testing.T) {
 	}
 }
 
-// issued is a certificate with its key.
-type issued struct {
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-}
-
-// issue makes a certificate for localhost that an authority signs, or itself,
-// and writes it to files: its certificate, its key, and both.
-func issue(t *testing.T, dir, name string, authority *issued) *issued {
+// keyStore writes the server's key and certificate to one file, as ZooKeeper
+// wants them, and returns it.
+func keyStore(t *testing.T, authority *testkit.Authority) (path string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		BasicConstraintsValid: true, IsCA: authority == nil,
-	}
-	if authority == nil {
-		authority = &issued{template, key}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, authority.certificate, &key.PublicKey, authority.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
-	for kind, content := range map[string][]byte{"cert": certPEM, "key": keyPEM, "both": append(keyPEM, certPEM...)} {
-		if err := os.WriteFile(filepath.Join(dir, name+"."+kind+".pem"), content, 0o600); err != nil {
+	certificate, key := authority.Issue(t, "server", "localhost", "127.0.0.1")
+	var content []byte
+	for _, file := range []string{key, certificate} {
+		part, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
+		content = append(content, part...)
 	}
-	return &issued{certificate, key}
+	path = filepath.Join(t.TempDir(), "server.pem")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

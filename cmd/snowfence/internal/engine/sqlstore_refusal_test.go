@@ -2,15 +2,9 @@ package engine
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"database/sql"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/url"
 	"os"
@@ -344,41 +338,20 @@ func (s sqlServer) refusedTLS(t *testing.T, server *testkit.Server, query string
 	}
 }
 
-// certify makes a certificate for 127.0.0.1 that certifies itself, and its key,
-// in a server's folder.
-func certify(t *testing.T, dir string) (path string) {
+// certify puts a certificate for 127.0.0.1 and its key into a server's folder,
+// and returns the file of their authority.
+func certify(t *testing.T, dir string) (ca string) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
 	owner, err := os.Stat(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path = filepath.Join(dir, "server.crt")
-	for name, block := range map[string]*pem.Block{
-		path:                             {Type: "CERTIFICATE", Bytes: certificate},
-		filepath.Join(dir, "server.key"): {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		give(t, name, owner)
-	}
-	return path
+	authority := testkit.NewAuthority(t)
+	certificate, key := filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key")
+	authority.IssueTo(t, certificate, key, "server", "127.0.0.1")
+	give(t, certificate, owner)
+	give(t, key, owner)
+	return authority.File
 }
 
 // poolOfTheCallersServes uses drivers as they come.

@@ -1,64 +1,26 @@
 package listen
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/internal/testkit"
 )
 
 // certify writes a certificate for 127.0.0.1 in the name of someone, and its
-// key, and returns a pool that trusts it.
+// key, and returns a pool that trusts its authority, a new one each time.
 func certify(t *testing.T, files config.TLS, name string) *x509.CertPool {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(time.Hour),
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writePEM(t, files.Certificate, "CERTIFICATE", certificate)
-	writePEM(t, files.Key, "PRIVATE KEY", private)
-	pool := x509.NewCertPool()
-	parsed, err := x509.ParseCertificate(certificate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool.AddCert(parsed)
-	return pool
-}
-
-func writePEM(t *testing.T, path, block string, content []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: block, Bytes: content}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	authority := testkit.NewAuthority(t)
+	authority.IssueTo(t, files.Certificate, files.Key, name, "127.0.0.1")
+	return authority.Pool()
 }
 
 // handshake connects and returns the name in the certificate that is shown.
