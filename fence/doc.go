@@ -274,9 +274,11 @@
 // ids at used, and nothing more.
 //
 // Resume. A process that starts consumes the page: from then on, durably, nobody
-// can have it. It asks the store once what the register shows, and waits a second
-// for that at most. What shows a write that the page does not know ends it, and a
-// claim begins; silence does not. It writes a page of its own, and then its
+// can have it. It writes a page of its own with the same used, so that the term is
+// not lost to the next process should this one end before it issues anything. It
+// asks the store once what the register shows, and waits a second for that at
+// most. What shows a write that the page does not know ends it, and a claim begins;
+// silence does not. It writes its page again, with used moved ahead, and then its
 // generator begins at the used of the consumed one. A page is left aside, with a
 // line in the log, if it is of another namespace, layout or datacenter, if
 // another worker is pinned, if nothing of it is left, and if the store can lose

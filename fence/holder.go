@@ -65,8 +65,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if err := config.fill(); err != nil {
 		return nil, err
 	}
-	page := config.takePage(ctx)
-	traits, certain, err := config.traitsBy(ctx, page)
+	page, traits, certain, err := config.recall(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the store's traits: %w", err)
 	}

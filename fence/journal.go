@@ -100,19 +100,29 @@ func (c *Config) takePage(ctx context.Context) *lease.Page {
 	return &page
 }
 
-// traitsBy reads the store's traits. A store that does not tell them can be
-// known from the page of a journal, as far as it matters; then they are not
-// certain.
-func (c *Config) traitsBy(ctx context.Context, page *lease.Page) (traits store.Traits, certain bool, err error) {
-	if page == nil {
+// recall reads the store's traits and consumes the journal's page, in this order:
+// who ends while the store is silent has not touched the journal. A store that
+// does not tell its traits can be known from the page, as far as it matters; then
+// they are not certain.
+func (c *Config) recall(ctx context.Context) (page *lease.Page, traits store.Traits, certain bool, err error) {
+	if c.Journal == nil {
 		traits, err = c.traits(ctx, mostTimeout)
-		return traits, true, err
+		return nil, traits, true, err
 	}
-	if traits, err = c.traits(ctx, patientWithStore); err == nil || ctx.Err() != nil {
-		return traits, true, err
+	traits, err = c.traits(ctx, patientWithStore)
+	if ctx.Err() != nil {
+		return nil, traits, false, context.Cause(ctx)
 	}
-	c.Logger.Warn("the store does not tell its traits: the journal's are taken", "namespace", c.Namespace, "error", err)
-	return store.Traits{Engine: "unknown", Durable: page.Loss == 0, Loss: page.Loss}, false, nil
+	page = c.takePage(ctx)
+	switch {
+	case err == nil:
+	case page == nil:
+		traits, err = c.traits(ctx, mostTimeout)
+	default:
+		c.Logger.Warn("the store does not tell its traits: the journal's are taken", "namespace", c.Namespace, "error", err)
+		return page, store.Traits{Engine: "unknown", Durable: page.Loss == 0, Loss: page.Loss}, false, nil
+	}
+	return page, traits, true, err
 }
 
 // ascertain reads the traits of a store that answers now, and could not tell

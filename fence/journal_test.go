@@ -232,6 +232,61 @@ func TestCloseWithoutTheStoreLeavesTheJournalForTheNext(t *testing.T) {
 	})
 }
 
+// A store that is silent is waited for. Who ends meanwhile, as one does that is
+// too slow to start for its supervisor, has not cost the next one the term.
+func TestEndWhileTheSilentStoreIsAskedLeavesTheJournalForTheNext(t *testing.T) {
+	for _, after := range []time.Duration{10 * time.Millisecond, 990 * time.Millisecond, 1010 * time.Millisecond, 1990 * time.Millisecond} {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "journal")
+				faulty := faultstore.New(memstore.New().Client(), nil, nil)
+				attempt := func(limit time.Duration) (*fence.Holder, *folder.Journal, error) {
+					j, err := folder.Open(folder.Config{Dir: dir})
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), limit)
+					defer cancel()
+					h, err := fence.Open(ctx, fence.Config{
+						Store: faulty, Layout: bubbleLayout(), Window: time.Hour, Worker: new(int64), Journal: j,
+					})
+					return h, j, err
+				}
+				end := func(h *fence.Holder, j *folder.Journal) {
+					if h != nil {
+						leave(h)
+					}
+					if err := j.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				h, j, err := attempt(time.Minute)
+				if err != nil {
+					t.Fatal(err)
+				}
+				last := next(t, h)
+				faulty.Follow(faultstore.Always(faultstore.Fault{Delay: time.Hour}))
+				end(h, j)
+				for range 3 {
+					h, j, err := attempt(after)
+					if !errors.Is(err, context.DeadlineExceeded) {
+						t.Fatalf("it ended with %v", err)
+					}
+					end(h, j)
+				}
+				h, j, err = attempt(time.Minute)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if id := next(t, h); id <= last || h.Status().Term != 1 {
+					t.Errorf("%d came after %d: %+v", id, last, h.Status())
+				}
+				end(h, j)
+			})
+		})
+	}
+}
+
 func TestDiskThatDoesNotKeepUpStopsTheIDsAndThenCostsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := &notebook{}

@@ -292,6 +292,28 @@ func TestEarlierContentOfAFileIsNeverTaken(t *testing.T) {
 	}
 }
 
+func TestFileSystemThatTellsWholeSecondsIsRefused(t *testing.T) {
+	m := newMachine()
+	m.coarse = true
+	j, p, err := open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Take(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Keep([]byte("page")); !errors.Is(err, ErrUnsupported) || !errors.Is(err, ErrFailed) {
+		t.Errorf("kept: %v", err)
+	}
+	if err := j.Discard(); err != nil {
+		t.Error(err)
+	}
+	p.kill()
+	if page, err := found(m); page != "" || err != nil {
+		t.Errorf("found %q, %v", page, err)
+	}
+}
+
 func TestMutantsCopiedFileIsCaught(t *testing.T) {
 	m := newMachine()
 	m.blind = true

@@ -52,6 +52,10 @@
 // and if both are, the same holds for them. A copy in another folder or on
 // another machine has other stamps, too.
 //
+// Times of change are as fine as a file system makes them: a few milliseconds on
+// most, and what is put back within that after it was written is not told. A file
+// system that has whole seconds only is refused.
+//
 // What changes a file's owner or mode touches it as well. Where a folder is
 // given to its user anew at each start (chown -R, or a volume whose fsGroup is
 // applied to every file), the journal is refused each time.

@@ -24,8 +24,8 @@ var (
 	ErrReplaced = errors.New("journal: moved, removed or replaced while in use")
 
 	// ErrUnsupported is returned by [Open] where the operating system lacks what
-	// the journal needs.
-	ErrUnsupported = errors.New("journal: not supported on this operating system")
+	// the journal needs, and by [Journal.Keep] where the file system does.
+	ErrUnsupported = errors.New("journal: not supported here")
 )
 
 // InUseError is returned by [Open] when another process, or this one, has the

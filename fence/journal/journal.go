@@ -255,6 +255,9 @@ func (j *Journal) begin() error {
 		}
 		j.files[parity] = f
 	}
+	if err := j.fine(); err != nil {
+		return err
+	}
 	if err := j.add(""); err != nil {
 		return err
 	}
@@ -262,6 +265,23 @@ func (j *Journal) begin() error {
 		return j.wrap(err)
 	}
 	return nil
+}
+
+// fine returns ErrUnsupported if the file system tells times of change by whole
+// seconds, as ext3, FAT and HFS+ do, and ext4 with inodes of 128 bytes: a file that
+// is put back within a second could have the stamp that it had. Two times that are
+// whole by chance cost a process its journal, and nothing else.
+func (j *Journal) fine() error {
+	for _, f := range j.files {
+		s, err := f.stamp()
+		if err != nil {
+			return j.wrap(err)
+		}
+		if s.Changed.Nanosecond() != 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s: its file system tells times of change by whole seconds", ErrUnsupported, j.path)
 }
 
 // add writes the next entry into the older of the two files.

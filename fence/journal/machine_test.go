@@ -26,6 +26,7 @@ type machine struct {
 	boot    int
 	syncs   int
 	deaf    int  // a mutant: from that fsync of a file on none does anything, and says that it did
+	coarse  bool // its file system tells times of change by whole seconds
 	blind   bool // a mutant: the time of the last change is not looked at
 }
 
@@ -203,10 +204,14 @@ func (p *process) stamp(name string) (stamp, error) {
 }
 
 func (m *machine) stampOf(n *node) stamp {
-	if m.blind {
-		return stamp{Device: 1, Inode: n.inode}
+	changed := time.Unix(0, n.changed)
+	switch {
+	case m.blind:
+		changed = time.Unix(0, 1)
+	case m.coarse:
+		changed = changed.Truncate(time.Second)
 	}
-	return stamp{Device: 1, Inode: n.inode, Changed: time.Unix(0, n.changed).UTC()}
+	return stamp{Device: 1, Inode: n.inode, Changed: changed.UTC()}
 }
 
 func (p *process) rename(from, to string) error {

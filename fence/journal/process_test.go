@@ -217,6 +217,36 @@ func take(t *testing.T, dir string) (string, error) {
 	return string(page), err
 }
 
+// later waits until the file system's times of change are others than they are
+// now: on most they stand still for a few milliseconds.
+func later(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clock")
+	changed := func() time.Time {
+		if err := os.WriteFile(path, []byte("tick"), fileMode); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := stampOf(info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Changed
+	}
+	ticks := time.NewTicker(time.Millisecond)
+	defer ticks.Stop()
+	for now := changed(); !changed().After(now.Add(10 * time.Millisecond)); {
+		select {
+		case <-ticks.C:
+		case <-t.Context().Done():
+			t.Fatal("the file system's time stands still")
+		}
+	}
+}
+
 func TestCopiedFilesAreRefused(t *testing.T) {
 	both := []string{oddName, evenName}
 	copyFiles := func(names []string, from, to string) error {
@@ -266,6 +296,7 @@ func TestCopiedFilesAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			kept(t, dir, "one", "two", "three") // entries 2 to 4: the newest is even
+			later(t)
 			if err := test.copy(dir, other); err != nil {
 				t.Fatal(err)
 			}
@@ -313,6 +344,7 @@ func TestEarlierFilesPutBackAreRefused(t *testing.T) {
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
+		later(t)
 		for name, content := range earlier {
 			if err := os.WriteFile(filepath.Join(dir, name), content, fileMode); err != nil {
 				t.Fatal(err)

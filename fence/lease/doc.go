@@ -47,7 +47,7 @@
 //
 //	With a journal, Recording stands before Holding: the term's first page is
 //	written. Started with a page of an earlier process leads to Resuming, where
-//	the store is asked once; from there to Recording, or to Opening if the store
+//	the page is written again and the store is asked once; from there to Recording, or to Opening if the store
 //	says that the term is gone.
 //
 //	ReleaseAsked, in any phase: Releasing, if there is or may be a term; Stopped

@@ -76,6 +76,9 @@ func (r *run) keep() {
 		Used: min(r.term.usable, max(j.used, r.front()+r.config.ahead)),
 		Loss: r.config.Loss,
 	}
+	if r.phase == Resuming {
+		page.Used = j.used // nothing is stamped before the next page
+	}
 	j.covers = ""
 	if w := r.undecided(); w != nil {
 		page.Pending, j.covers = w.value, w.register.Write
@@ -140,6 +143,8 @@ func (r *run) kept(err error) {
 	case r.releasing:
 		r.release()
 		return
+	case r.phase == Resuming:
+		r.vouch()
 	case r.phase == Recording:
 		r.start()
 	case r.phase == Holding:
@@ -191,6 +196,8 @@ func (r *run) unblocked() {
 		r.release()
 	case r.inJournal():
 		r.endTerm(fmt.Errorf("%w: its page can neither be written nor removed", ErrJournal), false)
+	case r.phase == Resuming:
+		r.vouch()
 	case r.phase == Recording && r.journal.off:
 		r.start()
 	case r.phase == Recording:

@@ -20,6 +20,17 @@ func (s *script) keptPage() {
 	s.answerKeep(nil)
 }
 
+// resume starts with an earlier process's page, which is written again at once.
+func (s *script) resume(page *Page) {
+	s.t.Helper()
+	s.do(Started{Page: page})
+	none[Get](s)
+	if again := request[Keep](s).Page; again.Used != page.Used || again.Usable != page.Usable || string(again.Pending) != string(page.Pending) {
+		s.t.Fatalf("%+v is kept in place of %+v", again, page)
+	}
+	s.keptPage()
+}
+
 func (s *script) answerKeep(err error) {
 	s.t.Helper()
 	if s.state.journal.awaited == 0 || s.state.journal.discarding {
@@ -319,7 +330,7 @@ func TestResumedTermBeginsAboveWhatWasUsed(t *testing.T) {
 			if !test.open {
 				p.Pending = nil
 			}
-			s.do(Started{Page: &p})
+			s.resume(&p)
 			none[Start](s)
 			if deadline, ok := s.state.Deadline(); !ok || deadline != s.now.Monotonic+time.Second {
 				t.Errorf("it waits for the store until %s", deadline)
@@ -349,10 +360,51 @@ func TestResumedTermBeginsAboveWhatWasUsed(t *testing.T) {
 	}
 }
 
+// Until the page is written again the next process would find none.
+func TestConsumedPageIsWrittenAgainBeforeTheStoreIsAsked(t *testing.T) {
+	for name, test := range map[string]struct {
+		keep    error
+		discard error
+		resumed bool
+	}{
+		"it is written":                         {nil, nil, true},
+		"it is not, and removed":                {errNoDisk, nil, true},
+		"it can neither be written nor removed": {errNoDisk, errNoDisk, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, keeping)
+			page := testPage()
+			pending(t, &page)
+			s.do(Started{Page: &page})
+			none[Get](s)
+			if again := request[Keep](s).Page; again.Used != page.Used || string(again.Pending) != string(page.Pending) {
+				t.Errorf("%+v is kept in place of %+v", again, page)
+			}
+			s.answerKeep(test.keep)
+			if test.keep != nil {
+				none[Get](s)
+				s.discardedPages(test.discard)
+			}
+			if !test.resumed {
+				s.in(Opening)
+				return
+			}
+			request[Get](s)
+			s.unknown()
+			if test.keep == nil {
+				s.keptPage()
+			}
+			if start := request[Start](s); start.Floor != page.Used || start.Until <= start.Floor {
+				t.Errorf("it starts with %+v", start)
+			}
+		})
+	}
+}
+
 func TestResumedTermWaitsForAClockThatMayNotFallBehind(t *testing.T) {
 	s := newScript(t, keeping, func(c *Config) { c.MaxRollback = 0 })
 	page := testPage()
-	s.do(Started{Page: &page})
+	s.resume(&page)
 	s.unknown()
 	s.in(Resuming)
 	none[Keep](s)
@@ -367,7 +419,7 @@ func TestResumedTermWaitsForAClockThatMayNotFallBehind(t *testing.T) {
 func TestResumedTermIsExtendedUnderItsLastVersion(t *testing.T) {
 	s := newScript(t, keeping)
 	page := testPage()
-	s.do(Started{Page: &page})
+	s.resume(&page)
 	s.unknown()
 	s.keptPage()
 	s.keptPage() // the extension is due at once
@@ -382,7 +434,7 @@ func TestResumedTermIsExtendedUnderItsLastVersion(t *testing.T) {
 	// With a write whose outcome is open that comes first.
 	s = newScript(t, keeping)
 	pending(t, &page)
-	s.do(Started{Page: &page})
+	s.resume(&page)
 	s.unknown()
 	s.keptPage()
 	request[Get](s)
@@ -395,7 +447,7 @@ func TestResumedTermIsExtendedUnderItsLastVersion(t *testing.T) {
 func TestResumedTermThatWasTakenOverMeanwhileIsLost(t *testing.T) {
 	s := newScript(t, keeping)
 	page := testPage()
-	s.do(Started{Page: &page})
+	s.resume(&page)
 	s.unknown()
 	s.keptPage()
 	s.keptPage()
@@ -407,9 +459,10 @@ func TestResumedTermThatWasTakenOverMeanwhileIsLost(t *testing.T) {
 
 func TestResumedTermThatIssuedNothingIsReleasedAboveWhatWasUsed(t *testing.T) {
 	for name, reach := range map[string]func(s *script){
-		"while the store is asked":       func(*script) {},
-		"while its first page is kept":   func(s *script) { s.unknown() },
-		"before it was asked for an id ": func(s *script) { s.unknown(); s.keptPage(); s.keptPage(); s.swapped("v8") },
+		"while its page is kept again":   func(*script) {},
+		"while the store is asked":       func(s *script) { s.keptPage() },
+		"while its own page is kept":     func(s *script) { s.keptPage(); s.unknown() },
+		"before it was asked for an id ": func(s *script) { s.keptPage(); s.unknown(); s.keptPage(); s.keptPage(); s.swapped("v8") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t, keeping)
@@ -447,7 +500,7 @@ func TestResumedBoundOfALossyStoreIsConfirmedAnew(t *testing.T) {
 	page := testPage()
 	page.Loss = 100 * time.Millisecond
 	page.Usable = testStart + 300 // 600 was acknowledged, it is not known when
-	s.do(Started{Page: &page})
+	s.resume(&page)
 	s.found("v7", page.Register)
 	s.keptPage()
 	s.keptPage()

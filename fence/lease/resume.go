@@ -45,9 +45,16 @@ func (r *run) resume(p Page) {
 			guard: p.Version, register: register, value: p.Pending, sent: r.now.Monotonic,
 		}
 	}
-	r.attempt = attempt{deadline: r.now.Monotonic + resumePatience}
 	r.enter(Resuming)
-	r.get(RegisterKey(r.config.Namespace, r.config.Layout, p.Worker))
+	// Its page was consumed, so there is none now. Many a process is ended for
+	// being slow to start; the next one should have the term then.
+	r.keep()
+}
+
+// vouch asks the store whether the term is still there.
+func (r *run) vouch() {
+	r.attempt = attempt{deadline: r.now.Monotonic + resumePatience}
+	r.get(RegisterKey(r.config.Namespace, r.config.Layout, r.term.worker))
 }
 
 // mayResume returns why the page is not for this holder, or of no use. It sets
