@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
 )
 
 // Holder gives a running program the ids of a namespace, across terms. It is
@@ -63,6 +64,11 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
 	}
 	if err := config.fill(); err != nil {
+		return nil, err
+	}
+	// A config that can't be used with any store must not cost the journal's page.
+	trial := config
+	if _, err := trial.prepare(store.Traits{Engine: "any", Durable: true}); err != nil {
 		return nil, err
 	}
 	page, traits, certain, err := config.recall(ctx)

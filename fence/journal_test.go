@@ -359,6 +359,22 @@ func TestJournalThatIsOfNoUseKeepsNobodyFromStarting(t *testing.T) {
 	}
 }
 
+func TestConfigThatCanNotBeUsedLeavesTheJournalForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memstore.New()
+		book := &notebook{}
+		h := open(t, m.Client(), func(c *fence.Config) { c.Window, c.Journal = time.Hour, book })
+		next(t, h)
+		leave(h)
+		if _, err := tryOpen(t, m.Client(), func(c *fence.Config) { c.Window, c.Journal, c.RequestTimeout = time.Hour, book, -1 }); err == nil {
+			t.Fatal("opened")
+		}
+		if !book.has() {
+			t.Error("the page is gone")
+		}
+	})
+}
+
 func TestTwoHoldersDoNotShareAJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, err := folder.Open(folder.Config{Dir: t.TempDir()})

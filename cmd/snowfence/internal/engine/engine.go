@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"snowfence.example/snowfence/store"
@@ -104,6 +105,12 @@ func find(storeURL string) (opener, error) {
 		return nil, refuse(err.Error())
 	}
 	return opener, nil
+}
+
+// hasClock reports whether the engine that the URL names has a clock of its own.
+func hasClock(storeURL string) bool {
+	scheme, _, _ := strings.Cut(strings.ToLower(storeURL), ":")
+	return slices.Contains([]string{"redis", "rediss", "postgres", "postgresql", "mysql", "mariadb"}, scheme)
 }
 
 // opener opens the store of a URL that was understood.

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
+	"time"
 
 	"snowfence.example/snowfence/store"
 )
@@ -20,7 +22,11 @@ func Lazy(storeURL string, opened func(store.Store)) (store.Store, error) {
 	if opened == nil {
 		opened = func(store.Store) {}
 	}
-	return &lazy{open: open, opened: opened, turn: make(chan struct{}, 1), closing: make(chan struct{})}, nil
+	l := &lazy{open: open, opened: opened, turn: make(chan struct{}, 1), closing: make(chan struct{})}
+	if hasClock(storeURL) {
+		return &clockedLazy{l}, nil
+	}
+	return l, nil
 }
 
 // lazy is a store that may not be open yet. A call that can't open it has
@@ -35,6 +41,23 @@ type lazy struct {
 	mu     sync.Mutex // guards what follows
 	store  store.Store
 	closed bool
+}
+
+// clockedLazy is one whose engine has a clock, which is known before it is open:
+// who claims by it asks at the start whether there is one.
+type clockedLazy struct{ *lazy }
+
+// Now implements [store.Clock].
+func (l *clockedLazy) Now(ctx context.Context) (time.Time, error) {
+	s, err := l.get(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	clock, ok := store.ClockOf(s)
+	if !ok {
+		return time.Time{}, errors.New("the store has no clock")
+	}
+	return clock.Now(ctx)
 }
 
 // Get implements [store.Store].

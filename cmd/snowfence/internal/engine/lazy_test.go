@@ -33,15 +33,41 @@ func TestLazyStoreIsOpenedWhenItCanBe(t *testing.T) {
 	if _, err := s.Swap(t.Context(), "key", "", nil); err == nil || errors.Is(err, store.ErrConflict) {
 		t.Errorf("without its server: %v", err)
 	}
-	if _, ok := store.ClockOf(s); ok {
-		t.Error("it has a clock before it is open")
+	clock, ok := store.ClockOf(s)
+	if !ok {
+		t.Fatal("its clock is not known before it is open")
+	}
+	if _, err := clock.Now(t.Context()); err == nil {
+		t.Error("its clock shows a time without its server")
 	}
 	server.Start()
 	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("with its server: %v", err)
 	}
-	if _, ok := store.ClockOf(s); !ok || told != 1 {
-		t.Errorf("it has a clock: %t; it was told of %d times", ok, told)
+	if now, err := clock.Now(t.Context()); err != nil || time.Since(now).Abs() > time.Hour || told != 1 {
+		t.Errorf("its clock shows %s, %v; it was told of %d times", now, err, told)
+	}
+}
+
+func TestLazyStoreHasAClockIfItsEngineHas(t *testing.T) {
+	for _, name := range testkit.EngineNames() {
+		t.Run(name, func(t *testing.T) {
+			url := testkit.StartEngine(t, name).URL("", time.Second)
+			s, err := Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			l, err := Lazy(url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+			_, want := store.ClockOf(s)
+			if _, has := store.ClockOf(l); has != want {
+				t.Errorf("it has a clock: %t, want %t", has, want)
+			}
+		})
 	}
 }
 
