@@ -7,8 +7,9 @@ import (
 )
 
 // External returns the address of a server that the environment names for an
-// engine, such as SNOWFENCE_TEST_ETCD, and whether it names one. A test that
-// needs no control over its server uses that one instead of starting its own.
+// engine (SNOWFENCE_TEST_ETCD, _ZOOKEEPER, _REDIS and _NATS as host:port, _POSTGRES
+// and _MYSQL as a store's URL), and whether it names one. The conformance suite
+// then runs on that one, and leaves out what needs control over its server.
 func External(engine string) (address string, ok bool) {
 	address = os.Getenv("SNOWFENCE_TEST_" + engine)
 	return address, address != ""
