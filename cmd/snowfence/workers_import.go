@@ -67,8 +67,8 @@ with exit code 5. A process that lost its ZooKeeper shows nothing and goes on:
 you have to know.
 
   leaf             Leaf: /snowflake/NAME/forever in ZooKeeper
-  leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle, whose
-                   pools a crash can lose one of; all worker ids, or those of
+  leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle, out
+                   of which a crash can lose one; all worker ids, or those of
                    --workers and the pools
   twitter          Twitter: /snowflake-servers, where whoever lives has a node;
                    all worker ids of --datacenter, or those of --workers
@@ -89,11 +89,11 @@ is too high nobody ever gets rid.
 
 Without --yes the plan is shown and nothing is written, unless you are asked and
 agree. Actions: create, raise; end (raises until of a term that began below the
-floor, which ends it); keep; unset (can't be read, and so gets no floor: the exit
-code is 1). Registers are only raised, each by a swap under the
-version that was read: run it again if it was interrupted; run twice it changes
-nothing. -o json streams: one object a line with "type":"step", and a last one
-with "type":"plan".`,
+floor, which ends it); keep; unset (can't be read, and so gets no floor: the
+exit code is 1). Registers are only raised, each by a swap under the version
+that was read: run it again if it was interrupted; run twice it changes nothing.
+-o json streams: one object a line with "type":"step", and a last one with
+"type":"plan".`,
 		Example: `  snowfence workers import leaf --zookeeper zk1:2181,zk2:2181 --name orders \
       --namespace orders --stopped-at 2026-11-21T10:00:00Z
   snowfence workers import twitter --zookeeper zk1 --datacenter 11 \
