@@ -318,7 +318,8 @@
 // for this. Whoever claimed it meanwhile, be it after an operator released it, has
 // a floor at or above the until of the version before. What the store is asked
 // for is what this does not cover: a page that is older than it should be, a store
-// that was exchanged, a mark of the operator.
+// that was exchanged, a mark of the operator. If the engine has a clock, this one is
+// judged by it as for a claim: one that is far off ends the term.
 //
 // It needs two things more: a local disk whose fsync and rename mean what they
 // say, and that no consumed or older page comes back. Against the latter the

@@ -14,6 +14,7 @@ import (
 type attempt struct {
 	deadline time.Duration // on the monotonic clock
 	stepped  bool          // it follows a forward step: judge the clock with care
+	asked    bool          // of a resumption: the register was read, and the engine's time is asked for
 	waiting  bool          // it was told that it waits for a worker id
 
 	watched   *block     // the registers that are watched for a reference

@@ -97,9 +97,14 @@ func (r *run) mayResume(p Page) error {
 }
 
 // vouched takes what the store says of the register of the term that is to be
-// resumed. Only what it shows can refuse the term; silence can't.
+// resumed, and then of the time. Only what it shows can refuse the term; silence
+// can't.
 func (r *run) vouched(e Reply) {
 	t := &r.term
+	if r.attempt.asked {
+		r.timed(e)
+		return
+	}
 	switch {
 	case e.Outcome == Found && e.Entry.Version == t.version:
 	case e.Outcome == Found && t.open != nil && bytes.Equal(e.Entry.Value, t.open.value):
@@ -114,6 +119,24 @@ func (r *run) vouched(e Reply) {
 		return
 	default:
 		r.note(fmt.Errorf("read the register of worker %d: %w", t.worker, e.Err), "its term is resumed from the journal alone")
+		r.goOn()
+		return
+	}
+	if r.config.EngineClock {
+		// The clock is judged as a claim judges it: one that is far ahead would
+		// leave a register behind that nobody can claim before that time has come.
+		r.attempt.asked = true
+		r.ask(func(id uint64) Request { return Ask{ID: id} })
+		return
+	}
+	r.goOn()
+}
+
+// timed takes the engine's time.
+func (r *run) timed(e Reply) {
+	if offset := r.now.Wall.Sub(e.Time); e.Outcome == Told && offset.Abs() > clockTolerance {
+		r.endTerm(&ClockError{Offset: offset, Reference: "the store's clock"}, false)
+		return
 	}
 	r.goOn()
 }
