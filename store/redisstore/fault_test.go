@@ -196,7 +196,7 @@ func TestSeveralEndpointsAreTriedUntilAPrimaryAnswers(t *testing.T) {
 	replica := testkit.RedisReplica(t, primary)
 	s := open(t, redisstore.Config{Endpoints: []string{replica.Addr(), "127.0.0.1:1", primary.Addr()}})
 	version := swap(t, s, "key", "", "before")
-	command(t, primary, "WAIT 1 5000")
+	replicated(t, primary, replica)
 
 	// An endpoint that hangs costs the call that found out, and no more.
 	primary.Pause()
@@ -236,7 +236,7 @@ func TestSentinelNamesThePrimary(t *testing.T) {
 	sentinel := testkit.RedisSentinel(t, "main", primary)
 	s := open(t, redisstore.Config{Endpoints: []string{"127.0.0.1:1", sentinel.Addr()}, Sentinel: "main"})
 	version := swap(t, s, "key", "", "before")
-	command(t, primary, "WAIT 1 5000")
+	replicated(t, primary, replica)
 	// It must know of the replica before it can choose it.
 	eventually(t, 20*time.Second, func() error {
 		_, err := testkit.RedisCall(t.Context(), sentinel.Addr(), "SENTINEL CKQUORUM main")

@@ -65,7 +65,7 @@ func TestHolderGoesOnAfterAFailoverThatLostItsLastWrite(t *testing.T) {
 	replica := testkit.RedisReplicaOf(t, replication.Addr())
 	s := open(t, redisstore.Config{Endpoints: []string{primary.Addr(), replica.Addr()}, Loss: lossLoss})
 	h := hold(t, s, "holder")
-	command(t, primary, "WAIT 1 1000")
+	replicated(t, primary, replica)
 	replication.Drop()
 	lost := awaitWrite(t, s, lease.RegisterKey(lease.DefaultNamespace, lossLayout(), lossWorker))
 	primary.Kill()
@@ -119,7 +119,7 @@ func failOver(t *testing.T, c redisstore.Config) failover {
 		return nil
 	})
 	kept := awaitWrite(t, second, key)
-	command(t, primary, "WAIT 1 1000")
+	replicated(t, primary, replica)
 	// The next extension comes a third of the window after this one. Shortly
 	// before it, the replica is cut off.
 	elapse(t, lossWindow/3-400*time.Millisecond)

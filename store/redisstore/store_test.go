@@ -242,6 +242,27 @@ func command(t *testing.T, server *testkit.Server, text string) string {
 	return reply
 }
 
+// replicated waits until the replica has all that the primary has now. (WAIT
+// would not do: it is about the writes of its own connection.)
+func replicated(t *testing.T, primary, replica *testkit.Server) {
+	t.Helper()
+	offset := func(server *testkit.Server, name string) (n int64) {
+		for line := range strings.Lines(command(t, server, "INFO replication")) {
+			if found, _ := fmt.Sscanf(line, name+":%d", &n); found == 1 {
+				return n
+			}
+		}
+		return -1
+	}
+	want := offset(primary, "master_repl_offset")
+	eventually(t, 10*time.Second, func() error {
+		if has := offset(replica, "slave_repl_offset"); has < want {
+			return fmt.Errorf("the replica is at %d of %d", has, want)
+		}
+		return nil
+	})
+}
+
 // commandCalls is how often the server has carried out a command.
 func commandCalls(t *testing.T, server *testkit.Server, name string) int {
 	t.Helper()
