@@ -3,6 +3,7 @@ package testkit
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"testing"
 	"time"
 )
@@ -51,6 +52,15 @@ func StartEngine(t testing.TB, name string) Engine {
 		t.Fatalf("engine %q is not known", name)
 		return Engine{}
 	}
+}
+
+// External returns the address of a server that the environment names for an
+// engine (SNOWFENCE_TEST_ETCD, _ZOOKEEPER, _REDIS and _NATS as host:port, _POSTGRES
+// and _MYSQL as a store's URL), and whether it names one. The conformance suite
+// then runs on that one, and leaves out what needs control over its server.
+func External(engine string) (address string, ok bool) {
+	address = os.Getenv("SNOWFENCE_TEST_" + engine)
+	return address, address != ""
 }
 
 func sqlURL(scheme string) func(address string) string {

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -221,6 +220,15 @@ func (s *Server) Run(ctx context.Context, name string, arguments ...string) (str
 	return string(out), nil
 }
 
+// Accepts is a Program's Ready: nil once the first port accepts a connection.
+func Accepts(ctx context.Context, s *Server) error {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Addr())
+	if err != nil {
+		return err
+	}
+	return connection.Close()
+}
+
 // FreePort returns a port of 127.0.0.1 that was free a moment ago.
 func FreePort(t testing.TB) int {
 	t.Helper()
@@ -373,30 +381,4 @@ func find(name string, places []string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s is missing", name)
-}
-
-// tail keeps the last of what is written to it. It is safe for concurrent use.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const tailSize = 8 << 10
-
-// Write keeps p, and forgets what came long before.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if len(t.text) > 2*tailSize {
-		t.text = append(t.text[:0], t.text[len(t.text)-tailSize:]...)
-	}
-	return len(p), nil
-}
-
-// String returns what is kept.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(string(t.text))
 }
