@@ -45,12 +45,9 @@ REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperator
 .PHONY: test
 test: ## every test of every module, real servers included; under ten minutes
 	@tools/need.sh $(NEEDED)
-	@$(GO) test ./...
-	@$(GO) test -race -skip '^TestMutants|Allocate' ./...
-	@$(GO) test -race $(ENGINES:%=./%/...)
-	@cd cmd/snowfence && $(GO) test ./...
-	@cd cmd/snowfence && $(GO) test -tags faultclock ./internal/clock
-	@cd cmd/snowfence && $(GO) test -race -skip '$(REAL)|Allocate' ./...
+	@$(GO) test ./... ./cmd/snowfence/...
+	@$(GO) test -race -skip '^TestMutants|Allocate|$(REAL)' ./... ./cmd/snowfence/... $(ENGINES:%=./%/...)
+	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
 
 .PHONY: lint
@@ -101,7 +98,7 @@ engines: ## measure claims and extensions on every engine
 .PHONY: chaos
 chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd, or all
 	@tools/need.sh $(NEEDED)
-	@cd cmd/snowfence && $(GO) test -run '^TestChaos' -count=1 -timeout 150m -v . -chaos.engines '$(ENGINE)' \
+	@cd cmd/snowfence && $(GO) test -run '^TestChaos' -count=1 -timeout 150m -parallel 1 -v . -chaos.engines '$(ENGINE)' \
 		-chaos.faults $(FAULTS) -chaos.ids $(IDS)
 
 .PHONY: soak

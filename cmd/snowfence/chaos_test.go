@@ -48,6 +48,7 @@ func TestChaosNeverRepeatsAnID(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := newChaos(t, binary, testkit.StartEngine(t, name))
 			c.run()
 			c.recover()

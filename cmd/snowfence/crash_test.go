@@ -28,6 +28,7 @@ const programPath = "snowfence.example/snowfence/cmd/snowfence"
 // Four processes on one file store are killed and started again at random
 // moments, one of them with its clock an hour further back each time.
 func TestCrashesAndClocksSetBackNeverRepeatAnID(t *testing.T) {
+	t.Parallel()
 	const processes, batch = 4, 10_000
 	binary := testkit.Build(t, programPath, "faultclock")
 	data, ids := t.TempDir(), make([][]snowfence.ID, processes)

@@ -17,6 +17,7 @@ var awayFor = flag.Duration("journal.away", 10*time.Second, "how long the store 
 // With a window of an hour ids flow on while the store is away, through
 // kill -9 and restarts, by the journal; and no id comes twice.
 func TestJournalCarriesIDsThroughCrashesWithoutTheStore(t *testing.T) {
+	t.Parallel()
 	binary := testkit.Build(t, programPath, "")
 	config, data := filepath.Join(t.TempDir(), "snowfence.yaml"), t.TempDir()
 	if err := os.WriteFile(config, []byte("generators:\n  default:\n    window: 1h\n    journal: true\n"), 0o600); err != nil {

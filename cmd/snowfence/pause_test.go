@@ -43,6 +43,7 @@ func mint(t *testing.T, d *testkit.Daemon, n int) []snowfence.Parts {
 }
 
 func TestTwoDaemonsOnOneFolderHaveDifferentWorkerIDs(t *testing.T) {
+	t.Parallel()
 	binary, data := testkit.Build(t, programPath, ""), t.TempDir()
 	a := testkit.StartDaemon(t, binary, nil, "--data", data)
 	b := testkit.StartDaemon(t, binary, nil, "--data", data)
@@ -54,6 +55,7 @@ func TestTwoDaemonsOnOneFolderHaveDifferentWorkerIDs(t *testing.T) {
 }
 
 func TestSecondDaemonOfAPinnedWorkerIDIsRefusedWithItsHolder(t *testing.T) {
+	t.Parallel()
 	binary, arguments := testkit.Build(t, programPath, ""), pinned(t, "    claim-wait: 2s\n")
 	a := testkit.StartDaemon(t, binary, nil, arguments...)
 	a.WaitReady(10 * time.Second)
@@ -75,6 +77,7 @@ func TestSecondDaemonOfAPinnedWorkerIDIsRefusedWithItsHolder(t *testing.T) {
 }
 
 func TestPinnedWorkerIDIsFreeAtOnceAfterAnOrderlyEnd(t *testing.T) {
+	t.Parallel()
 	binary, arguments := testkit.Build(t, programPath, ""), pinned(t, "")
 	a := testkit.StartDaemon(t, binary, nil, arguments...)
 	a.WaitReady(10 * time.Second)
@@ -95,6 +98,7 @@ func TestPinnedWorkerIDIsFreeAtOnceAfterAnOrderlyEnd(t *testing.T) {
 // the bound that the store had acknowledged, which is the other's floor; and a
 // request that comes 5 ms after it went on, or later, is refused.
 func TestDaemonPausedPastItsWindowIssuesNothingOfItsOldTerm(t *testing.T) {
+	t.Parallel()
 	binary, arguments := testkit.Build(t, programPath, ""), pinned(t, "")
 	for round := range 3 {
 		a := testkit.StartDaemon(t, binary, nil, arguments...)

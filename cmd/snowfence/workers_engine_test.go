@@ -18,6 +18,7 @@ import (
 func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			e := testkit.StartEngine(t, name)
 			at := e.URL("", 500*time.Millisecond)
 			p, stdout, stderr := inTest(t)
