@@ -74,6 +74,11 @@ cross: ## vet the code that differs between operating systems on each of them
 mutants: ## show that each deliberate bug in the lease protocol is caught
 	@$(GO) test ./fence/... -run Mutants -count=1 -v
 
+.PHONY: model
+model: ## search every schedule of the lease protocol in a small world, and catch each bug put into it
+	@tools/need.sh gcc=gcc,libc6-dev spin=spin
+	@formal/model.sh
+
 .PHONY: crash
 crash: ## four processes on one file store, killed and restarted, one with its clock set back
 	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -v .
@@ -109,6 +114,8 @@ soak: ## the long runs: tests repeated, crashes, chaos on every engine, long fuz
 	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
 	@cd cmd/snowfence && $(GO) test -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
 	@$(MAKE) chaos
+	@tools/need.sh gcc=gcc,libc6-dev spin=spin
+	@formal/model.sh soak
 	@tools/fuzz.sh 2m
 
 .PHONY: cover
