@@ -45,6 +45,7 @@ type Holder struct {
 	broken  bool          // and nothing will mend it
 	status  Status        // as the loop last saw it
 	refused error         // what the store answered last, if that was an error
+	stalled error         // why the loop can make no step at present
 	cause   error         // why Close waits no longer
 	end     error         // what Close returns
 }

@@ -152,10 +152,11 @@ func (l *loop) step(e lease.Event) {
 			// lasts as long as its window. The events are kept: an answer comes
 			// once, and so does the wish to end.
 			l.config.Logger.Error("draw random bits", "error", err)
-			l.suffers(err, false, false)
+			l.stalls(err)
 			l.wake, l.stopWake = l.config.Clock.After(time.Second)
 			return
 		}
+		l.stalls(nil)
 		var requests []lease.Request
 		e, l.events = l.events[0], l.events[1:]
 		l.state, requests = l.state.Step(e, now)

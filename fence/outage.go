@@ -124,6 +124,8 @@ func (h *Holder) because(reason error) error {
 		return h.reason
 	case errors.Is(reason, snowfence.ErrWindowEnded) && h.lags():
 		return fmt.Errorf("%w: %w", reason, errJournalLags)
+	case errors.Is(reason, snowfence.ErrWindowEnded) && h.stalled != nil:
+		return fmt.Errorf("%w: %w", reason, h.stalled)
 	case errors.Is(reason, snowfence.ErrWindowEnded) && h.refused != nil:
 		return fmt.Errorf("%w: %w", reason, h.refused)
 	}

@@ -94,7 +94,13 @@ func (h *Holder) Status() Status {
 	if s.Left == 0 {
 		h.nudge() // nobody may be calling: the extension must not wait for its date
 	}
-	s.Ready = refusal(h.config.Layout, s.Generator, wall) == nil
+	why := refusal(h.config.Layout, s.Generator, wall)
+	switch s.Ready = why == nil; {
+	case s.Ready:
+		s.LastError = nil
+	case s.LastError == nil:
+		s.LastError = h.because(why)
+	}
 	return s
 }
 

@@ -92,6 +92,8 @@ func (h *Holder) outage(begun time.Duration, err error) (left time.Duration, end
 		err = h.reason
 	case errors.Is(err, snowfence.ErrWindowEnded) && h.lags():
 		err = fmt.Errorf("%w: %w", err, errJournalLags)
+	case h.stalled != nil:
+		err = fmt.Errorf("%w: %w", err, h.stalled)
 	case h.refused != nil:
 		err = fmt.Errorf("%w: %w", err, h.refused)
 	}
@@ -138,6 +140,14 @@ func (h *Holder) suffers(reason error, outage, broken bool) {
 	if broken {
 		h.wakeAll()
 	}
+}
+
+// stalls notes why the loop can make no step, or with nil that it can. It says
+// nothing about the term, which lasts as long as its window.
+func (h *Holder) stalls(why error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stalled = why
 }
 
 // wakeAll needs h.mu.
