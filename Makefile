@@ -13,6 +13,10 @@ ENGINE =
 FAULTS = 120
 IDS = 15000000
 
+# How many schedules "make sim" simulates, and from which seed on.
+SEEDS = 5000
+FROM = 0
+
 # How long each fuzz target runs under "make fuzz".
 FUZZTIME = 20s
 
@@ -29,24 +33,26 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## build the program into .bin/snowfence
 	@$(GO) build -o .bin/snowfence ./cmd/snowfence
 
 # Everything runs once as it is, and once under the race detector but for what
-# gains nothing there: the mutants use one goroutine and take long, REAL watches
+# gains nothing there: a simulation uses one goroutine and takes long, REAL watches
 # other processes and servers, and under the detector pools drop what they hold at
 # random, so that allocations can't be counted. The engines run under the detector
 # alone.
+RACED = $$($(GO) list ./... | grep -v /internal/sim)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
 
 .PHONY: test
 test: ## every test of every module, real servers included; under ten minutes
 	@tools/need.sh $(NEEDED)
 	@$(GO) test ./... ./cmd/snowfence/...
-	@$(GO) test -race -skip '^TestMutants|Allocate|$(REAL)' ./... ./cmd/snowfence/... $(ENGINES:%=./%/...)
+	@$(GO) run ./internal/sim/simulate -seeds 5000 -least-ids 1000000000 -least-faults 250000
+	@$(GO) test -race -skip 'Allocate|$(REAL)' $(RACED) ./cmd/snowfence/... $(ENGINES:%=./%/...)
 	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
 
@@ -72,7 +78,15 @@ cross: ## vet the code that differs between operating systems on each of them
 
 .PHONY: mutants
 mutants: ## show that each deliberate bug in the lease protocol is caught
-	@$(GO) test ./fence/... -run Mutants -count=1 -v
+	@$(GO) test ./internal/sim ./fence/... -run Mutants -count=1 -v
+
+.PHONY: sim
+sim: ## simulate SEEDS (5000) schedules of faults; a failure prints its seed and a scenario to replay
+	@$(GO) run ./internal/sim/simulate -seeds $(SEEDS) -from $(FROM)
+
+.PHONY: incidents
+incidents: ## the incidents of the field, usual allocators beside ours, into docs/incidents.md
+	@$(GO) run ./internal/sim/incident/table -page docs/incidents.md
 
 .PHONY: model
 model: ## search every schedule of the lease protocol in a small world, and catch each bug put into it
@@ -108,12 +122,16 @@ chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd
 
 .PHONY: soak
 soak: ## the long runs: tests repeated, crashes, chaos on every engine, long fuzzing; some hours
-	@$(GO) test -race -skip '^TestMutants|Allocate' -count=10 -timeout 60m ./...
+	@mkdir -p .bin
+	@$(GO) run ./internal/sim/simulate -seeds 300000 -state .bin/sim.state
+	@$(GO) test -race -skip 'Allocate|^TestShell$$' -count=10 -timeout 60m $(RACED)
+	@$(GO) test ./fence -run '^TestShell$$' -count=1 -timeout 60m -shell.seeds 10000
 	@$(GO) test -race -count=3 -timeout 60m $(ENGINES:%=./%/...)
 	@cd cmd/snowfence && $(GO) test -race -skip '$(REAL)|Allocate' -count=5 -timeout 60m ./...
 	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
 	@cd cmd/snowfence && $(GO) test -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
 	@$(MAKE) chaos
+	@cd bench && GOWORK=off $(GO) run ./check -ids 1000000000 -planted 1
 	@tools/need.sh gcc=gcc,libc6-dev spin=spin
 	@formal/model.sh soak
 	@tools/fuzz.sh 2m
@@ -130,6 +148,10 @@ tools: .bin/golangci-lint ## build the pinned linter into .bin, once; takes some
 	@echo "building golangci-lint, once"
 	@cd tools && GOWORK=off $(GO) build -o ../.bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch .bin/golangci-lint
+
+.PHONY: checkbench
+checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; takes long, and 8 GB in /tmp
+	@cd bench && GOWORK=off $(GO) run ./check
 
 .PHONY: clean
 clean: ## remove what the other targets made

@@ -350,16 +350,19 @@
 //
 // # How it is tested
 //
-// TestMutantsAreCaught puts the step function, with real generators and a real
-// store, through schedules of lost, late, repeated and reordered messages, late
-// reads, crashes, pauses, suspends, clock steps, releases and failovers. No two
-// ids may be equal in them, and when the faults end ids must be issued again
-// within two windows, the loss and a little. Then it does the same to ten wrong
-// variants, each of which must be caught. TestMutants11 and
-// TestMutants12 show the last two limits and that they last no longer than is
-// said here.
+// Package internal/sim runs the step function, with real generators and a real
+// store, through thousands of drawn schedules: lost, late, repeated and reordered
+// messages, late reads, crashes at every step, pauses and suspends of hours, clock
+// steps of up to a year, drift, releases, outages, failovers, exhausted pools, the
+// horizon. No two ids may be equal in them, and when the faults end ids must be
+// issued again within two windows, the loss and a little. Journals lie on disks
+// that fail, hang, lose what was not synced and are restored from copies.
 //
-// TestMutantsOfTheJournalAreCaught does the same with journals on disks that fail,
-// hang, lose what was not synced and are restored from copies, on nodes that crash
-// and lose their power while the store is away, and to wrong variants of that.
+// Its TestMutantsAreCaught does the same to ten wrong variants, and
+// TestMutantsOfTheJournalAreCaught to those of the journal, each of which must be
+// caught. TestMutants11 and TestMutants12 show the last two limits and that they
+// last no longer than is said here.
+//
+// TestShell does the same to the goroutines around it: real holders in bubbles of
+// virtual time, closed, killed, stopped and started again while calls wait.
 package fence

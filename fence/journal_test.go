@@ -20,6 +20,8 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
+var errDisk = errors.New("the disk failed")
+
 // notebook is a journal in memory, whose disk does as it is told. It may be
 // taken again and again, by one holder after the other.
 type notebook struct {

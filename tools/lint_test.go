@@ -65,10 +65,10 @@ var tiers = []tier{
 	{dir: "api", library: true},
 	{dir: "client", allowed: []string{".", "api"}, library: true},
 
-	{dir: program, allowed: []string{".", "fence", "fence/roster", "fence/takeover", program + "/internal/predecessor", program + "/daemon", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"net/http"}},
+	{dir: program, allowed: []string{".", "fence", "fence/roster", "fence/takeover", program + "/internal/predecessor", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/daemon", allowed: []string{
 		".", "store", "fence", "fence/journal", "fence/lease", "fence/roster", "fence/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
-		program, program + "/internal/predecessor", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/metrics", program + "/internal/plan", program + "/internal/service",
+		program, program + "/internal/predecessor", program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service",
 		program + "/internal/wire/http", program + "/internal/wire/listen",
 	}, library: true},
 	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "fence/journal", "fence/lease", "fence/roster", "fence/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
@@ -84,11 +84,16 @@ var tiers = []tier{
 	{dir: program + "/internal/metrics", allowed: []string{".", "store", "fence", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/decode", allowed: []string{"."}, refused: io},
 	{dir: program + "/internal/plan", allowed: []string{"."}, refused: io},
+	{dir: program + "/internal/idsource", allowed: []string{".", program + "/internal/config", program + "/internal/decode", program + "/internal/engine"}, library: true},
+	{dir: program + "/internal/check", allowed: []string{".", program + "/internal/decode", program + "/internal/idsource"}, library: true, refused: []string{"net/http"}},
+	{dir: program + "/internal/overlap", allowed: []string{"."}, refused: io},
+	{dir: program + "/internal/merge", allowed: []string{".", "fence/roster", "fence/takeover", program + "/internal/overlap"}, refused: io},
 
 	{dir: "store/storetest", support: true},
 	{dir: "store/faultstore", support: true},
 	{dir: "store/lineartest", support: true, library: true},
 	{dir: "kind/kindtest", support: true},
+	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence/lease"}, support: true},
 }
 
 // never lists what no package may import, tests included.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"container/heap"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -12,6 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/sim"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -46,10 +45,8 @@ type crowd struct {
 	random *rand.Rand
 	client store.Store
 
-	now       time.Duration
+	agenda    sim.Agenda
 	busy      time.Duration // until when the engine serves those before
-	agenda    agenda
-	planned   int
 	processes []*process
 	holding   int
 }
@@ -100,19 +97,18 @@ func (c *crowd) join(after time.Duration) error {
 	}
 	p := &process{crowd: c, state: state}
 	c.processes = append(c.processes, p)
-	c.after(after, func() { p.step(lease.Started{}) })
+	c.agenda.After(after, func() { p.step(lease.Started{}) })
 	return nil
 }
 
 // until lets time pass until the instant, or until done says so.
 func (c *crowd) until(end time.Duration, done func() bool) {
-	for len(c.agenda) > 0 && c.agenda[0].at <= end && !done() {
-		next, _ := heap.Pop(&c.agenda).(appointment)
-		c.now = next.at
-		next.do()
-	}
-	if !done() {
-		c.now = end
+	for !done() {
+		if at, ok := c.agenda.Next(); !ok || at > end {
+			c.agenda.Skip(end)
+			return
+		}
+		c.agenda.Proceed()
 	}
 }
 
@@ -125,11 +121,11 @@ func asked(processes []*process) count {
 	return all
 }
 
-func (c *crowd) wall() time.Time { return c.layout.Epoch.Add(24*time.Hour + c.now) }
+func (c *crowd) wall() time.Time { return c.layout.Epoch.Add(24*time.Hour + c.agenda.Now()) }
 
 func (p *process) step(e lease.Event) {
 	c := p.crowd
-	moment := lease.Moment{Wall: c.wall(), Monotonic: c.now}
+	moment := lease.Moment{Wall: c.wall(), Monotonic: c.agenda.Now()}
 	_, _ = c.Read(moment.Random[:])
 	var requests []lease.Request
 	p.state, requests = p.state.Step(e, moment)
@@ -139,7 +135,7 @@ func (p *process) step(e lease.Event) {
 	p.waking++
 	if at, ok := p.state.Wake(); ok {
 		waking := p.waking
-		c.after(max(0, at-c.now), func() {
+		c.agenda.After(max(0, at-c.agenda.Now()), func() {
 			if p.waking == waking {
 				p.step(lease.Woken{})
 			}
@@ -151,9 +147,9 @@ func (p *process) perform(request lease.Request) {
 	c := p.crowd
 	switch request.(type) {
 	case lease.Get, lease.Swap, lease.List, lease.Ask:
-		c.after(c.engine.way/2, func() { c.serve(p, request) })
+		c.agenda.After(c.engine.way/2, func() { c.serve(p, request) })
 	case lease.Start:
-		p.holding, p.since = true, c.now
+		p.holding, p.since = true, c.agenda.Now()
 		c.holding++
 	case lease.Revoke:
 		p.holding = false
@@ -164,8 +160,8 @@ func (p *process) perform(request lease.Request) {
 // serve carries a request out when its turn comes, and sends the answer back.
 func (c *crowd) serve(p *process, request lease.Request) {
 	reply, cost := c.answer(p, request)
-	c.busy = max(c.busy, c.now) + cost
-	c.after(c.busy-c.now+c.engine.way/2, func() { p.step(reply) })
+	c.busy = max(c.busy, c.agenda.Now()) + cost
+	c.agenda.After(c.busy-c.agenda.Now()+c.engine.way/2, func() { p.step(reply) })
 }
 
 // answer is what the store says, and how long it takes to.
@@ -201,35 +197,4 @@ func (c *crowd) answer(p *process, request lease.Request) (lease.Reply, time.Dur
 	default:
 		return lease.Reply{Err: errors.New("the model has no such request")}, 0
 	}
-}
-
-// agenda is what is still to happen, soonest first; what is due at the same
-// time happens in the order in which it was planned.
-type agenda []appointment
-
-type appointment struct {
-	at    time.Duration
-	order int
-	do    func()
-}
-
-func (c *crowd) after(d time.Duration, do func()) {
-	c.planned++
-	heap.Push(&c.agenda, appointment{at: c.now + d, order: c.planned, do: do})
-}
-
-func (a agenda) Len() int { return len(a) }
-func (a agenda) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(a[i].at, a[j].at), cmp.Compare(a[i].order, a[j].order)) < 0
-}
-func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-
-// Push is heap.Interface's.
-func (a *agenda) Push(x any) { *a = append(*a, x.(appointment)) }
-
-// Pop is heap.Interface's.
-func (a *agenda) Pop() any {
-	last := (*a)[len(*a)-1]
-	*a = (*a)[:len(*a)-1]
-	return last
 }

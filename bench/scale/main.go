@@ -54,7 +54,7 @@ func starts(e engine, crowdSize int) error {
 		if err := c.settle(occupied); err != nil {
 			return err
 		}
-		free, begun := min(pool-occupied, crowdSize), c.now
+		free, begun := min(pool-occupied, crowdSize), c.agenda.Now()
 		for range crowdSize {
 			if err := c.join(0); err != nil {
 				return err
@@ -87,7 +87,7 @@ func starts(e engine, crowdSize int) error {
 				}
 			}
 			had := asked(waiting)
-			c.until(c.now+30*time.Second, func() bool { return false })
+			c.until(c.agenda.Now()+30*time.Second, func() bool { return false })
 			more := asked(waiting).minus(had)
 			n := float64(len(waiting)) / 2
 			fmt.Printf("%12.1f%12.0f", float64(more.requests())/n, float64(more.entries)/n)
@@ -105,7 +105,7 @@ func (c *crowd) settle(n int) error {
 			return err
 		}
 	}
-	c.until(c.now+time.Duration(n)*20*time.Millisecond+time.Minute, func() bool { return c.holding == n })
+	c.until(c.agenda.Now()+time.Duration(n)*20*time.Millisecond+time.Minute, func() bool { return c.holding == n })
 	if c.holding != n {
 		return fmt.Errorf("settle: %d of %d hold a worker id", c.holding, n)
 	}
@@ -123,7 +123,7 @@ func holders(e engine) error {
 			return err
 		}
 		had := asked(c.processes)
-		c.until(c.now+minutes*time.Minute, func() bool { return false })
+		c.until(c.agenda.Now()+minutes*time.Minute, func() bool { return false })
 		all := asked(c.processes).minus(had)
 		per := func(count int) float64 { return float64(count) / n / minutes }
 		fmt.Printf("store that can lose %3s: requests a minute: %.2f (swaps %.2f, gets %.2f, lists %.2f)\n",
@@ -141,7 +141,7 @@ func million(e engine) error {
 		if err := c.plant(held); err != nil {
 			return err
 		}
-		had, from := asked(c.processes), c.now
+		had, from := asked(c.processes), c.agenda.Now()
 		for range 100 {
 			if err := c.join(0); err != nil {
 				return err
@@ -151,7 +151,7 @@ func million(e engine) error {
 		all := asked(c.processes).minus(had)
 		per := func(n int) float64 { return float64(n) / 100 }
 		fmt.Printf("%7d held: %.2f gets, %.2f swaps, %.2f lists, %.1f registers listed a claim; the last after %s\n",
-			held, per(all.gets), per(all.swaps), per(all.lists), per(all.entries), (c.now - from).Round(time.Millisecond))
+			held, per(all.gets), per(all.swaps), per(all.lists), per(all.entries), (c.agenda.Now() - from).Round(time.Millisecond))
 	}
 	return nil
 }

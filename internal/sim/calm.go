@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+)
+
+// debt is a group of nodes of which so many are to issue ids again when the
+// faults have ended: as many as there are, or as there are worker ids for.
+type debt struct {
+	what  string
+	nodes []*node
+	want  int
+}
+
+// calmDown ends all faults and sets the clocks right. Then those who are owed
+// ids must issue them before long: one window is for what was written last to
+// end, and another for clocks that were ahead by as much.
+//
+// Who is owed is reckoned from what the store has, once the last message of
+// before has arrived. A register that says that its worker id is taken for longer
+// than a window from then on is no fault of anybody who finds it. It may also be
+// written a little later: a process sends the identical bytes again of which it
+// does not know what became, and they may be of a clock that was wrong. So the
+// registers are looked at once more before anybody complains.
+func (w *world) calmDown() {
+	p := w.plan
+	w.quiet = true
+	for _, s := range w.servers {
+		s.away = 0
+	}
+	for _, n := range w.nodes {
+		n.clock.right()
+		n.cut, n.armed = 0, nil
+	}
+	w.tell("the faults have ended, and the clocks are right")
+	w.until(max(w.agenda.Now(), w.latest))
+	begun := w.agenda.Now()
+	limit := 2*p.Window + p.Loss + w.slack()
+	debts := w.debts(begun)
+	for !w.settled(debts) && len(w.found) == 0 {
+		if w.agenda.Now()-begun <= limit && w.agenda.Proceed() {
+			continue
+		}
+		w.complain(debts, begun, limit)
+		break
+	}
+	for _, d := range debts {
+		w.tally.Counts[Owed] += int64(d.want)
+	}
+	for i, n := range w.nodes {
+		if n.alive && n.caller.busy && w.calling[i].generator != nil && n.clock.Monotonic()-n.begun > p.MaxWait {
+			w.breaks("waiting", "%s: a call still waits", w.calling[i].name)
+		}
+	}
+}
+
+// slack is what may pass, besides windows and loss: a process is started again,
+// its claim looks at each worker id, backs off in between, and may be given up
+// and made anew.
+func (w *world) slack() time.Duration {
+	p := w.plan
+	return p.Window/4 + 2*p.timeout() + 100*time.Millisecond
+}
+
+// settled reports whether all debts are paid.
+func (w *world) settled(debts []debt) bool {
+	for _, d := range debts {
+		if d.living() < d.want {
+			return false
+		}
+	}
+	return true
+}
+
+// complain reports debts that are not paid, as far as they still stand.
+func (w *world) complain(debts []debt, begun, limit time.Duration) {
+	now := w.debts(begun)
+	for i, d := range debts {
+		if want := min(d.want, now[i].want); d.living() < want {
+			w.breaks("live", "%d of %d nodes of %s issue %s after the faults ended, and %d should", d.living(), len(d.nodes), d.what, limit, want)
+		}
+	}
+}
+
+func (d debt) living() int {
+	n := 0
+	for _, node := range d.nodes {
+		if node.living {
+			n++
+		}
+	}
+	return n
+}
+
+// debts reckons from the registers as they are who is to issue within two windows
+// from begun.
+func (w *world) debts(begun time.Duration) []debt {
+	p := w.plan
+	var debts []debt
+	groups := max(1, p.Pins, p.Datacenters)
+	for g := range groups {
+		d := debt{what: "the pool"}
+		low, high := int64(0), p.Layout.Workers()
+		switch {
+		case p.Pins > 0:
+			d.what, low, high = fmt.Sprintf("those pinned to worker %d", g), int64(g), int64(g)+1
+		case p.Datacenters > 0:
+			bits := p.Layout.Bits(snowfence.Worker)
+			d.what, low, high = fmt.Sprintf("datacenter %d", g), int64(g)<<bits, int64(g+1)<<bits
+		}
+		for _, n := range w.nodes {
+			if n.as%groups == g {
+				d.nodes = append(d.nodes, n)
+			}
+		}
+		if len(d.nodes) > 0 {
+			server := d.nodes[0].server
+			d.want = min(int(server.claimable(low, high, begun)), server.owed(d.nodes))
+		}
+		debts = append(debts, d)
+	}
+	return debts
+}
+
+// owed returns how many of the nodes the namespace is for.
+func (s *server) owed(nodes []*node) int {
+	record, ok := s.namespace()
+	if !ok && s.w.plan.Misfits > 0 {
+		return 0 // it is open who will make it
+	}
+	owed := 0
+	for _, n := range nodes {
+		layout := n.site().Layout.String()
+		if ok && record.Layout != layout {
+			continue
+		}
+		if a, knows := n.allocator.(fenced); n.alive && knows && !a.holds(record.Incarnation) {
+			continue
+		}
+		owed++
+	}
+	return owed
+}
+
+// claimable returns how many of the worker numbers in [low, high) can be claimed
+// within a window from begun, by a right clock, or are those of nodes that issue.
+func (s *server) claimable(low, high int64, begun time.Duration) int64 {
+	p, layout := s.w.plan, s.w.plan.Layout
+	if layout.TickAt(s.w.begin.Add(begun+3*p.Window+p.Loss+s.w.slack())) >= layout.HorizonTick() {
+		return 0
+	}
+	record, _ := s.namespace()
+	n := high - low
+	for _, key := range s.keys {
+		r, ok := s.registers[key]
+		worker, known := lease.WorkerOf(lease.DefaultNamespace, layout, key)
+		if !ok || !known || worker < low || worker >= high || s.w.issues(r.Holder) {
+			continue
+		}
+		if record.Judge(r, layout, s.w.begin.Add(begun+p.Window), p.MaxRollback) != lease.Free {
+			n--
+		}
+	}
+	return n
+}
+
+// issues reports whether a node issues under the nonce.
+func (w *world) issues(nonce string) bool {
+	for _, n := range w.nodes {
+		if f, ok := n.allocator.(fenced); ok && n.alive && n.living {
+			if by := f.issuer(); by != nil && by.nonce == nonce {
+				return true
+			}
+		}
+	}
+	return false
+}

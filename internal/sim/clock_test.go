@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestAgendaIsSoonestFirstAndTiesStandInTheirOrder(t *testing.T) {
+	var a Agenda
+	var got []int
+	note := func(i int) func() { return func() { got = append(got, i) } }
+	a.After(3, note(5))
+	a.After(1, note(1))
+	a.After(2, func() { note(3)(); a.After(0, note(4)) })
+	a.After(1, note(2))
+	a.After(-1, note(0))
+	for a.Proceed() {
+	}
+	if !slices.Equal(got, []int{0, 1, 2, 3, 4, 5}) || a.Now() != 3 || a.Len() != 0 {
+		t.Errorf("they came in the order %v and ended at %s", got, a.Now())
+	}
+	a.After(5, func() {})
+	if a.Skip(7); a.Now() != 7 {
+		t.Errorf("it is %s, want 7ns", a.Now())
+	}
+	if a.Skip(9); a.Now() != 7 {
+		t.Errorf("time passed what is due at 8ns: it is %s", a.Now())
+	}
+	if at, ok := a.Next(); !ok || at != 8 {
+		t.Errorf("next at %s, %t", at, ok)
+	}
+}
+
+func TestClockDoesWhatRealOnesDo(t *testing.T) {
+	var a Agenda
+	begin := time.Date(2026, 6, 30, 23, 59, 0, 0, time.UTC)
+	c := &clock{agenda: &a, begin: begin}
+	pass := func(d time.Duration) { a.After(d, func() {}); a.Proceed() }
+	is := func(what string, wall, monotonic time.Duration) {
+		t.Helper()
+		if got := c.Wall().Sub(begin); got != wall || c.Monotonic() != monotonic {
+			t.Errorf("%s: the wall clock shows %s and the monotonic one %s, want %s and %s", what, got, c.Monotonic(), wall, monotonic)
+		}
+	}
+	pass(time.Minute)
+	is("after a minute", time.Minute, time.Minute)
+	c.step(-time.Hour)
+	is("set back", time.Minute-time.Hour, time.Minute)
+	c.right()
+	is("set right", time.Minute, time.Minute)
+	c.drift(100)
+	pass(10 * time.Second)
+	is("10 s at 100 ppm", 70*time.Second+time.Millisecond, 70*time.Second)
+	c.drift(-100)
+	pass(10 * time.Second)
+	is("10 s at -100 ppm", 80*time.Second, 80*time.Second)
+	c.right()
+	c.suspend()
+	pass(10 * time.Hour)
+	is("asleep", 10*time.Hour+80*time.Second, 80*time.Second)
+	c.suspend()
+	pass(time.Second)
+	c.resume()
+	c.resume()
+	is("awake", 10*time.Hour+81*time.Second, 80*time.Second)
+	pass(time.Second)
+	is("a second later", 10*time.Hour+82*time.Second, 81*time.Second)
+}

@@ -1,0 +1,335 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// year is the longest step of a clock.
+const year = 366 * 24 * time.Hour
+
+// Draw returns the plan of a seed: equal seeds give equal plans. What is rare in
+// life is not rare here: over a thousand seeds every kind of fault and of
+// surroundings comes up many times.
+func Draw(seed uint64) Plan {
+	d := drawer{rand.New(rand.NewPCG(seed, 0xD1CE))}
+	p := Plan{Seed: seed}
+	d.surroundings(&p)
+	d.weather(&p)
+	if d.chance(2) {
+		d.slow(&p)
+	} else {
+		d.faults(&p)
+	}
+	p.sort()
+	if d.chance(8) {
+		d.night(&p)
+	}
+	return p
+}
+
+// drawer draws plans.
+type drawer struct{ *rand.Rand }
+
+// oneOf draws an index with these weights.
+func (d drawer) oneOf(weights ...int) int {
+	sum := 0
+	for _, w := range weights {
+		sum += w
+	}
+	dice := d.IntN(sum)
+	for i, w := range weights {
+		if dice -= w; dice < 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+func (d drawer) chance(percent int) bool { return d.IntN(100) < percent }
+
+// within draws a duration, each of its magnitudes as often as the others.
+func (d drawer) within(least, most time.Duration) time.Duration {
+	span := math.Log(float64(most) / float64(least))
+	return min(most, time.Duration(float64(least)*math.Exp(d.Float64()*span)))
+}
+
+func (d drawer) upTo(most time.Duration) time.Duration { return upTo(d.Rand, most) }
+
+// surroundings are what does not change in the course of a run.
+func (d drawer) surroundings(p *Plan) {
+	switch d.oneOf(70, 20, 10) {
+	case 0:
+		p.Window = 300 * time.Millisecond
+	case 1:
+		p.Window = d.within(200*time.Millisecond, 5*time.Second)
+	case 2:
+		p.Window = d.within(5*time.Second, 60*time.Second)
+	}
+	p.Window = p.Window.Round(time.Millisecond)
+	p.Length = 10 * p.Window
+	p.Nodes = 2 + d.oneOf(30, 28, 14, 8, 6, 5, 5, 4)
+	p.Layout, p.Batch = d.layout(p)
+	if p.Layout.Unit > time.Millisecond {
+		p.Window = max(p.Window, 60*p.Layout.Unit)
+		p.Length = 10 * p.Window
+	}
+	p.Begin = 400 * 24 * time.Hour
+	if d.chance(20) {
+		p.Begin = 24 * time.Hour // within reach of a clock that steps back
+	}
+	if d.chance(5) {
+		// The horizon comes in the course of the run, or soon after.
+		p.Begin = p.Layout.Horizon().Sub(p.Layout.Epoch) - d.upTo(15*p.Window)
+	}
+	switch {
+	case p.Layout.Bits(snowfence.Datacenter) > 0:
+		p.Datacenters = 2
+		p.Split = d.chance(50)
+	case d.chance(30):
+		p.Pins = 1 + d.oneOf(80, 20)
+	}
+	p.MaxRollback = []time.Duration{p.Window / 3, p.Window / 30, 0}[d.oneOf(70, 15, 15)]
+	p.MaxBurst = []time.Duration{3 * p.Layout.Unit, 10 * p.Layout.Unit, 0}[d.oneOf(60, 25, 15)]
+	p.MaxWait = []time.Duration{2 * p.Layout.Unit, max(2*p.Layout.Unit, p.beat()), max(2*p.Layout.Unit, time.Second)}[d.oneOf(50, 30, 20)]
+	if d.chance(30) {
+		p.Loss = p.Window / 5
+	}
+	p.EngineClock = d.chance(20)
+	p.Journals = d.chance(25)
+	if d.chance(5) {
+		p.Misfits = 1
+	}
+}
+
+// layout draws a layout, most often one in which all collides that can.
+func (d drawer) layout(p *Plan) (l snowfence.Layout, batch int) {
+	l = snowfence.DefaultLayout()
+	if p.Begin = 0; d.chance(5) {
+		l.Epoch = l.Epoch.AddDate(-100, 0, 0) // so that a horizon is of this century, too
+	}
+	fields := func(unit time.Duration, fields ...snowfence.Field) { l.Unit, l.Fields = unit, fields }
+	bits := func(kind snowfence.FieldKind, n int) snowfence.Field { return snowfence.Field{Kind: kind, Bits: n} }
+	switch d.oneOf(48, 10, 22, 12, 4, 4) {
+	case 0:
+		fields(time.Millisecond, bits(snowfence.Time, 41), bits(snowfence.Worker, 1), bits(snowfence.Sequence, 2))
+		batch = 1 + d.oneOf(1, 1, 1)*6
+	case 1:
+		fields(time.Millisecond, bits(snowfence.Time, 41), bits(snowfence.Worker, 2), bits(snowfence.Sequence, 2))
+		batch = 1 + d.oneOf(1, 1, 1)*6
+	case 2:
+		batch = 20_000
+	case 3:
+		fields(time.Millisecond, bits(snowfence.Time, 41), bits(snowfence.Datacenter, 1), bits(snowfence.Worker, 1), bits(snowfence.Sequence, 3))
+		batch = 10
+	case 4:
+		fields(10*time.Millisecond, bits(snowfence.Time, 39), bits(snowfence.Sequence, 8), bits(snowfence.Worker, 2))
+		batch = 400
+	case 5:
+		fields(time.Millisecond, bits(snowfence.Worker, 2), bits(snowfence.Time, 40), bits(snowfence.Sequence, 10))
+		batch = 3000
+	}
+	return l, batch
+}
+
+// misfit is another layout than the one given.
+func misfit(l snowfence.Layout) snowfence.Layout {
+	l.Fields = slices.Clone(l.Fields)
+	for i := range l.Fields {
+		switch l.Fields[i].Kind {
+		case snowfence.Time:
+			l.Fields[i].Bits--
+		case snowfence.Sequence:
+			l.Fields[i].Bits++
+		default:
+		}
+	}
+	return l
+}
+
+// weather draws what happens to messages and disks.
+func (d drawer) weather(p *Plan) {
+	switch d.oneOf(70, 15, 15) {
+	case 0:
+		p.Weather = Weather{Lost: 6, Silent: 6, Late: 6, Slow: 4, Repeated: 8, Stale: 20}
+	case 1:
+		p.Weather = Weather{Lost: d.IntN(20), Silent: d.IntN(20), Late: d.IntN(20), Slow: d.IntN(10), Repeated: d.IntN(30), Stale: d.IntN(60)}
+	case 2:
+	}
+	if d.chance(8) {
+		p.Weather.Damaged = 1 + d.IntN(10)
+	}
+	if p.Journals {
+		p.Weather.Disk = []int{20, 5}[d.IntN(2)]
+	}
+}
+
+// faults draws what befalls machines and stores.
+func (d drawer) faults(p *Plan) {
+	leaps, drifts := d.chance(25), d.chance(30)
+	often := 40 * p.beat()
+	if d.chance(10) {
+		often *= 4
+	}
+	for node := range p.Nodes {
+		for at := d.upTo(often); at < p.Length; at += d.upTo(often) {
+			d.befall(p, Fault{At: at, Node: node}, leaps, drifts)
+		}
+	}
+	every := func(gap time.Duration, f func(at time.Duration) Fault) {
+		for at := d.upTo(gap); at < p.Length; at += d.upTo(gap) {
+			p.Faults = append(p.Faults, f(at))
+		}
+	}
+	if p.Loss > 0 {
+		every(30*p.beat(), func(at time.Duration) Fault {
+			return Fault{At: at, Node: Everywhere, Kind: Failover, For: d.upTo(p.Loss)}
+		})
+	}
+	if p.Journals || d.chance(15) {
+		every(3*p.Window, func(at time.Duration) Fault {
+			return Fault{At: at, Node: d.IntN(p.stores()), Kind: Outage, For: d.upTo(2 * p.Window)}
+		})
+	}
+	if d.chance(5) {
+		every(p.Length, func(at time.Duration) Fault {
+			return Fault{At: at, Node: Everywhere, Kind: Leap, For: []time.Duration{time.Second, -time.Second}[d.IntN(2)]}
+		})
+	}
+	// The limits.
+	if d.chance(6) {
+		every(p.Length/2, func(at time.Duration) Fault {
+			return Fault{At: at, Node: d.IntN(p.Nodes), Kind: Clone}
+		})
+	}
+	if d.chance(5) {
+		every(p.Length, func(at time.Duration) Fault {
+			return Fault{At: at, Kind: Rollback, Node: d.IntN(p.stores()), For: d.upTo(2 * p.Window)}
+		})
+	}
+	if d.chance(5) {
+		every(p.Length, func(at time.Duration) Fault {
+			return Fault{At: at, Kind: Quarantine, Node: 0, N: d.Int64N(min(4, p.Layout.Workers()))}
+		})
+	}
+}
+
+// befall draws what befalls a machine at one time.
+func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
+	add := func(kind Kind, length time.Duration) {
+		f.Kind, f.For = kind, length
+		p.Faults = append(p.Faults, f)
+	}
+	rest := 15 * p.beat()
+	if p.Journals {
+		rest = 5 * p.beat() // while the window of the term lasts
+	}
+	switch d.oneOf(26, 26, 15, 20, 3, 3, map[bool]int{true: 6}[p.Journals]) {
+	case 0:
+		kind := Crash
+		if p.Journals && d.chance(30) || d.chance(5) {
+			kind = Power
+		}
+		length := d.upTo(rest)
+		add(kind, length)
+		if d.chance(40) {
+			// Another clock, as often after a restart.
+			f.At += length / 2
+			add(Step, spread(d.Rand, p.Window*2/3))
+		}
+	case 1:
+		length := d.upTo(2 * p.Window)
+		if kind := Pause; d.chance(60) {
+			add(kind, length)
+		} else {
+			add(Suspend, length)
+		}
+	case 2:
+		switch {
+		case leaps && d.chance(15):
+			length := d.within(11*time.Minute, year)
+			if d.chance(50) {
+				length = -length
+			}
+			add(Step, length)
+		case d.chance(20):
+			add(Right, 0)
+		case drifts:
+			f.N = d.Int64N(1001) - 500
+			if d.chance(20) {
+				f.N *= 100
+			}
+			add(Drift, 0)
+		default:
+			add(Step, spread(d.Rand, p.Window))
+		}
+	case 3:
+		kind := Terminate
+		if d.chance(30) {
+			kind = TerminateExtending
+		}
+		add(kind, d.upTo(2*p.Window))
+	case 4:
+		add(Cut, d.upTo(2*p.Window))
+	case 5:
+		if f.N = d.Int64N(200); d.chance(50) {
+			add(CrashAfterStep, d.upTo(rest))
+		} else {
+			add(TerminateAfterStep, d.upTo(2*p.Window))
+		}
+	case 6:
+		add(PowerKeeping, d.upTo(rest))
+	}
+}
+
+// slow makes a plan of windows of up to hours, in which one machine sleeps for
+// up to ten hours while the others go on. It has nothing that would make holders
+// try again twice a second for as long.
+func (d drawer) slow(p *Plan) {
+	p.Window = d.within(10*time.Minute, 2*time.Hour).Round(time.Second)
+	p.Length = 10*p.Window + d.upTo(10*time.Hour)
+	p.Layout, p.Batch, p.Begin = snowfence.DefaultLayout(), 20_000, 400*24*time.Hour
+	p.Pins, p.Datacenters, p.Split, p.Misfits = 0, 0, false, 0
+	p.MaxRollback, p.MaxBurst, p.MaxWait = p.Window/30, 10*time.Millisecond, time.Second
+	if p.Loss > 0 {
+		p.Loss = p.Window / 5
+	}
+	for node := range p.Nodes {
+		for at := d.upTo(p.Window); at < p.Length; at += d.upTo(3 * p.Window) {
+			f := Fault{At: at, Node: node, For: d.within(time.Minute, 10*time.Hour)}
+			switch f.Kind = []Kind{Crash, Pause, Suspend, Step, Terminate}[d.IntN(5)]; f.Kind {
+			case Crash, Terminate:
+				f.For = d.upTo(p.beat())
+			case Step:
+				f.For = spread(d.Rand, 10*time.Minute)
+			default:
+			}
+			p.Faults = append(p.Faults, f)
+		}
+	}
+	for at := d.upTo(p.Window); p.Loss > 0 && at < p.Length; at += d.upTo(3 * p.Window) {
+		p.Faults = append(p.Faults, Fault{At: at, Node: Everywhere, Kind: Failover, For: d.upTo(p.Loss)})
+	}
+}
+
+// night stops all machines for up to ten hours, at nearly the same time: the
+// store and the clocks go on. It lies between the faults that there are, some of
+// which strike a machine while it sleeps.
+func (d drawer) night(p *Plan) {
+	falls, length := d.upTo(p.Length), d.within(time.Minute, 10*time.Hour)
+	kind := []Kind{Pause, Suspend}[d.IntN(2)]
+	for i := range p.Faults {
+		if p.Faults[i].At > falls {
+			p.Faults[i].At += length
+		}
+	}
+	p.Length += length + p.Window
+	for node := range p.Nodes {
+		p.Faults = append(p.Faults, Fault{At: falls + d.upTo(p.beat()), Node: node, Kind: kind, For: length + d.upTo(p.Window/2)})
+	}
+	p.sort()
+}

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// Fault is something bad that befalls a machine or a store at a certain time.
+type Fault struct {
+	// At is when, on the plan's time.
+	At time.Duration
+	// Node is which machine, from 0; [Everywhere] means all of them. For faults
+	// of a store it is which store.
+	Node int
+	// Kind is what.
+	Kind Kind
+	// For is how long or how far; see each kind.
+	For time.Duration
+	// N is how many or which, for the kinds that say so.
+	N int64
+}
+
+// Everywhere is the Node of a fault of all machines, or all stores.
+const Everywhere = -1
+
+// Kind is a kind of fault.
+type Kind uint8
+
+// The kinds that a plan names.
+const (
+	Crash              Kind = iota + 1 // the process dies, and another starts after For
+	Power                              // the machine loses its power, which may cost what was not synced; starts after For
+	Pause                              // the process is stopped for For
+	Suspend                            // the machine is stopped for For, and with it the monotonic clock
+	Step                               // the wall clock steps by For
+	Right                              // the wall clock is set right
+	Drift                              // the wall clock runs fast by N parts per million from now on
+	Leap                               // a leap second of For: the wall clock repeats it, or leaves it out if negative
+	Terminate                          // the process is asked to end, and is killed after For if it has not
+	TerminateExtending                 // the same while its next write is under way
+	PowerKeeping                       // as Power, while its next page is being written
+	CrashAfterStep                     // as Crash, after the process's N-th step
+	TerminateAfterStep                 // as Terminate, after the process's N-th step
+	Cut                                // the machine reaches no store for For
+	Clone                              // the machine is copied, memory and all, and both go on; a limit
+	Outage                             // the store answers nobody for For
+	Failover                           // the store loses the writes of the last For, at most what it declares
+	Rollback                           // the store is as it was For ago; a limit
+	Quarantine                         // an operator takes worker number N out of use
+
+	// The kinds that a plan's weather brings.
+
+	Lost       // a request is lost
+	Silent     // a request is carried out, and its answer lost
+	Late       // a request arrives up to two windows late, or much later
+	Slow       // an answer arrives about when it is given up
+	Repeated   // a swap takes effect and meets itself
+	Stale      // a read shows what was there before
+	Damaged    // the store says that what it keeps can't be read
+	DiskFailed // a page can't be written, removed or taken
+	DiskHung   // the disk takes long
+	PageLost   // a page or its removal is lost with the power
+	PageCopied // a copy of an earlier page is put in its place
+
+	kinds // how many there are, and one
+)
+
+// place is where a fault strikes, and measure what it is told by.
+type (
+	place   uint8
+	measure uint8
+)
+
+const (
+	aNode place = iota + 1
+	aStore
+	weather
+)
+
+const (
+	plain measure = iota
+	lasting
+	counted
+	lastingAndCounted
+)
+
+// manner is how a kind of fault is written.
+type manner struct {
+	word    string
+	place   place
+	measure measure
+}
+
+func manners() [kinds]manner {
+	return [kinds]manner{
+		Crash:              {"crash", aNode, lasting},
+		Power:              {"power", aNode, lasting},
+		Pause:              {"pause", aNode, lasting},
+		Suspend:            {"suspend", aNode, lasting},
+		Step:               {"step", aNode, lasting},
+		Right:              {"right", aNode, plain},
+		Drift:              {"drift", aNode, counted},
+		Leap:               {"leap", aNode, lasting},
+		Terminate:          {"terminate", aNode, lasting},
+		TerminateExtending: {"terminate-extending", aNode, lasting},
+		PowerKeeping:       {"power-keeping", aNode, lasting},
+		CrashAfterStep:     {"crash-after-step", aNode, lastingAndCounted},
+		TerminateAfterStep: {"terminate-after-step", aNode, lastingAndCounted},
+		Cut:                {"cut", aNode, lasting},
+		Clone:              {"clone", aNode, plain},
+		Outage:             {"outage", aStore, lasting},
+		Failover:           {"failover", aStore, lasting},
+		Rollback:           {"rollback", aStore, lasting},
+		Quarantine:         {"quarantine", aStore, counted},
+		Lost:               {"lost", weather, plain},
+		Silent:             {"silent", weather, plain},
+		Late:               {"late", weather, plain},
+		Slow:               {"slow", weather, plain},
+		Repeated:           {"repeated", weather, plain},
+		Stale:              {"stale", weather, plain},
+		Damaged:            {"damaged", weather, plain},
+		DiskFailed:         {"disk-failed", weather, plain},
+		DiskHung:           {"disk-hung", weather, plain},
+		PageLost:           {"page-lost", weather, plain},
+		PageCopied:         {"page-copied", weather, plain},
+	}
+}
+
+// manner returns how the kind is written; the zero manner for one that is none.
+func (k Kind) manner() manner {
+	if k >= kinds {
+		return manner{}
+	}
+	return manners()[k]
+}
+
+// String returns the kind's word.
+func (k Kind) String() string {
+	if m := k.manner(); m.word != "" {
+		return m.word
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// Kinds returns every kind of fault.
+func Kinds() []Kind {
+	all := make([]Kind, 0, kinds-1)
+	for k := Kind(1); k < kinds; k++ {
+		all = append(all, k)
+	}
+	return all
+}

@@ -1,0 +1,145 @@
+package incident
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/sim"
+)
+
+// Seeds is how many seeds each pair runs on for the tables.
+const Seeds = 10
+
+// Cell is what came of an incident with an allocator, over all seeds.
+type Cell struct {
+	// IDs is how many were issued, and Duplicates how many of these had been
+	// issued before.
+	IDs, Duplicates int64
+	// Refused is the longest time that a machine's calls were refused one after
+	// the other, in the worst of the runs: from the first of them to the next that
+	// was answered, or to the last. A machine that is stopped is not called.
+	Refused time.Duration
+}
+
+// Comparison is the cells of some incidents and some allocators.
+type Comparison struct {
+	Incidents  []Incident
+	Allocators []Allocator
+	// Cells is by incident and by allocator.
+	Cells [][]Cell
+}
+
+// Compare runs each incident with each allocator on the seeds from 1 to seeds.
+// Equal arguments give equal cells. An error is returned for a scenario that
+// can't be read or run.
+func Compare(incidents []Incident, allocators []Allocator, seeds int) (Comparison, error) {
+	c := Comparison{Incidents: incidents, Allocators: allocators, Cells: make([][]Cell, len(incidents))}
+	failed := make([]error, len(incidents)*len(allocators))
+	turns := make(chan int)
+	var runs sync.WaitGroup
+	for range runtime.NumCPU() {
+		runs.Go(func() {
+			for at := range turns {
+				i, a := at/len(allocators), at%len(allocators)
+				c.Cells[i][a], failed[at] = incidents[i].Run(allocators[a], seeds)
+			}
+		})
+	}
+	for i := range incidents {
+		c.Cells[i] = make([]Cell, len(allocators))
+		for a := range allocators {
+			turns <- i*len(allocators) + a
+		}
+	}
+	close(turns)
+	runs.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return Comparison{}, err
+		}
+	}
+	return c, nil
+}
+
+// Run runs the incident with an allocator on the seeds from 1 to seeds. The
+// errors are those of [Compare].
+func (i Incident) Run(a Allocator, seeds int) (Cell, error) {
+	var cell Cell
+	plan, err := i.Plan()
+	if err != nil {
+		return Cell{}, err
+	}
+	plan.Rough = true // the incident, and not what comes after it
+	for seed := 1; seed <= seeds; seed++ {
+		plan.Seed = uint64(seed)
+		w := watch{calls: make(map[int]*calls)}
+		report := sim.Run(plan, sim.Config{Program: w.over(a.Program(i.Fleet)), Collect: true})
+		for _, f := range report.Findings {
+			if f.Rule == "harness" {
+				return Cell{}, fmt.Errorf("incident %s with %s, seed %d: %s", i.Name, a.Name, seed, f)
+			}
+		}
+		cell.IDs += report.Tally.Counts[sim.IDs]
+		cell.Duplicates += report.Tally.Counts[sim.Duplicates]
+		cell.Refused = max(cell.Refused, w.longest)
+	}
+	return cell, nil
+}
+
+// watch notes for how long calls were refused in a run.
+type watch struct {
+	calls   map[int]*calls // by machine
+	longest time.Duration
+}
+
+// calls are those to one machine.
+type calls struct {
+	refused bool          // the last one was
+	since   time.Duration // when the first of them was made that were refused since
+}
+
+// over returns the program with its calls watched. Ours is watched from outside
+// like every other, so it is judged by its ids alone.
+func (w *watch) over(program sim.Program) sim.Program {
+	return func(s sim.Site) (sim.Allocator, error) {
+		a, err := program(s)
+		if err != nil {
+			return nil, err
+		}
+		if w.calls[s.Node] == nil {
+			w.calls[s.Node] = &calls{}
+		}
+		return &watched{Allocator: a, site: s, watch: w, calls: w.calls[s.Node]}, nil
+	}
+}
+
+// watched is an allocator whose calls are watched.
+type watched struct {
+	sim.Allocator
+
+	site  sim.Site
+	watch *watch
+	calls *calls
+}
+
+// Mint implements [sim.Allocator].
+func (w *watched) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
+	begun := w.site.Clock.Monotonic()
+	n, err := w.Allocator.Mint(ctx, ids)
+	if ctx.Err() != nil {
+		return n, err // the process was ended: nobody is left to be refused
+	}
+	c := w.calls
+	if err != nil && !c.refused {
+		c.refused, c.since = true, begun
+	}
+	if c.refused {
+		w.watch.longest = max(w.watch.longest, w.site.Clock.Monotonic()-c.since)
+	}
+	c.refused = err != nil
+	return n, err
+}

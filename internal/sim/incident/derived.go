@@ -1,0 +1,105 @@
+package incident
+
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/sim"
+)
+
+// derived is the allocators that ask nobody: a process reckons its worker id at
+// its start from what it finds on its machine, trusts the clock, and remembers
+// nothing of the process before it. It is what most libraries do by default.
+type derived struct {
+	number func(p *process) int64
+}
+
+func (d derived) begin(p *process, _ lease.Moment) []lease.Request {
+	if n := d.number(p); n >= 0 && n < p.site.Layout.Workers() {
+		p.issue(n)
+	}
+	return nil // a number that does not fit is refused
+}
+
+func (derived) woken(*process, lease.Moment) []lease.Request { return nil }
+
+func (derived) leave(p *process, now lease.Moment) []lease.Request { return p.end(now) }
+
+// derive makes the program of such an allocator. Its clock is read at every call,
+// and one that stepped back is refused, as most do.
+func derive(number func(p *process) int64) func(Fleet) sim.Program {
+	return func(f Fleet) sim.Program {
+		return func(s sim.Site) (sim.Allocator, error) {
+			return newProcess(s, f(s.Plan.Seed, s.Node, s.Process), "twitter", derived{number})
+		}
+	}
+}
+
+// configured is the worker id that a person wrote down. One that does not fit is
+// refused, as Twitter's server and the libraries after it do.
+func configured(p *process) int64 { return p.machine.Configured }
+
+// lowIP is Sonyflake's default: the lower 16 bits of the private address, or as
+// many as the field has. A clock that steps back while the process runs is refused
+// here; Sonyflake's own logical time goes on, which repeats nothing either.
+func lowIP(p *process) int64 {
+	ip := p.machine.IP.As4()
+	return (int64(ip[2])<<8 | int64(ip[3])) % p.numbers(1<<16)
+}
+
+// lowMAC is the default of DotNetCore.CAP: the low 10 bits of the card's address.
+func lowMAC(p *process) int64 {
+	mac := p.machine.MAC
+	return (int64(mac[4])<<8 | int64(mac[5])) % p.numbers(1024)
+}
+
+// pid is the process id, as far as it fits.
+func pid(p *process) int64 { return int64(p.machine.PID) % p.numbers(1024) }
+
+// macAndPID is the default of MyBatis-Plus: five bits from the last two bytes of
+// the card's address, shifted by six, and five from a hash of these and the
+// process id. The hash is another one here.
+func macAndPID(p *process) int64 {
+	mac := p.machine.MAC
+	datacenter := (int64(mac[4]) | int64(mac[5])<<8) >> 6 % 32
+	return (datacenter<<5 | hashed(fmt.Sprint(datacenter, p.machine.PID))%32) % p.numbers(1024)
+}
+
+// hostName is a hash of the name, as SeaweedFS derives its sequencer's number
+// from host and port, modulo 1023.
+func hostName(p *process) int64 { return hashed(p.machine.Host) % p.numbers(1023) }
+
+func hashed(text string) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text))
+	return int64(h.Sum32())
+}
+
+// monotonic is the manner of bwmarrin's library: a configured number, and a clock
+// that is read at the start and counts on from there by the monotonic one. No
+// step of the wall clock moves it, and a new process begins where the wall clock
+// stands then.
+func monotonic(f Fleet) sim.Program {
+	return func(s sim.Site) (sim.Allocator, error) {
+		p, err := newProcess(s, f(s.Plan.Seed, s.Node, s.Process), "twitter", derived{configured})
+		if err != nil {
+			return nil, err
+		}
+		p.clock = steadyClock{Clock: s.Clock, wall: s.Clock.Wall(), since: s.Clock.Monotonic()}
+		return p, nil
+	}
+}
+
+// steadyClock is a wall clock that is read once.
+type steadyClock struct {
+	snowfence.Clock
+
+	wall  time.Time
+	since time.Duration
+}
+
+// Wall implements [snowfence.Clock].
+func (c steadyClock) Wall() time.Time { return c.wall.Add(c.Monotonic() - c.since) }

@@ -1,0 +1,40 @@
+// Package incident re-enacts what befalls id generators in the field, with the
+// ways in which worker ids are handed out there and with Snowfence's own, on the
+// same plan. It is for the page docs/incidents.md, whose tables it makes.
+//
+//	cells, err := incident.Compare(incident.Incidents(), incident.Allocators(), incident.Seeds)
+//	incident.Write(os.Stdout, cells)
+//
+// An [Incident] is a plan of package sim, written down as a scenario in testdata,
+// and a [Fleet], which says what the machines are like: their addresses, process
+// ids, names. An [Allocator] is a way to come by a worker id. Each incident runs
+// with each allocator on the same seeds, and what is counted is the ids, those of
+// them that were issued before, and for how long a machine refused.
+//
+// # Why it is fair
+//
+// Only the allocation differs. All of them mint by the real
+// [snowfence.Generator], with the policy of the system whose manner is followed,
+// so none repeats an id by a flaw of its own while its process lives. They speak
+// to the same store, which keeps what it acknowledged but where the incident is
+// that it does not, and whose clock is right. A race that such a store rules out
+// (two owners of one key) is ruled out for them too. Where the field knows a
+// better and a worse form of a manner, the better one is here, and the worse one
+// beside it if it is common. Each of them issues no id twice in a run in which
+// nothing goes wrong, and a test holds that.
+//
+// # Where to read
+//
+//	machine.go    what the machines are like
+//	incident.go   the incidents; testdata has their plans
+//	allocator.go  the list of allocators
+//	process.go    what the naive ones have in common
+//	dialogue.go   and how they speak to the store
+//	derived.go    worker ids from configuration, address, process id, name
+//	slot.go       worker ids for a time: Redis keys with a TTL, ZooKeeper's sessions
+//	leaf.go       Leaf: a number for each address, the time uploaded every 3 s
+//	recycle.go    numbers that are used again after an hour of silence
+//	incr.go       a counter, modulo the number of worker ids
+//	compare.go    the runs, and what is counted
+//	table.go      the tables
+package incident

@@ -1,0 +1,256 @@
+package incident
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/sim"
+)
+
+// compared is the comparison of the page, made once for all tests.
+var compared = sync.OnceValues(func() (Comparison, error) {
+	return Compare(Incidents(), Allocators(), Seeds)
+})
+
+func comparison(t *testing.T) Comparison {
+	t.Helper()
+	c, err := compared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// of returns the cell of an incident and an allocator.
+func (c Comparison) of(t *testing.T, incident, allocator string) Cell {
+	t.Helper()
+	i := slices.IndexFunc(c.Incidents, func(i Incident) bool { return i.Name == incident })
+	a := slices.IndexFunc(c.Allocators, func(a Allocator) bool { return a.Name == allocator })
+	if i < 0 || a < 0 {
+		t.Fatalf("there is no %s with %s", incident, allocator)
+	}
+	return c.Cells[i][a]
+}
+
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/incidents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestIncidentTableIsWhatTheDocumentSays puts the tables into the page, which must
+// leave it as it is.
+func TestIncidentTableIsWhatTheDocumentSays(t *testing.T) {
+	text := page(t)
+	printed, err := Rewrite(text, comparison(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, is := strings.Split(text, "\n"), strings.Split(printed, "\n")
+	for i := range max(len(was), len(is)) {
+		if i >= len(was) || i >= len(is) || was[i] != is[i] {
+			t.Errorf("docs/incidents.md is not what is printed, from line %d on: go run ./internal/sim/incident/table -page docs/incidents.md", i+1)
+			break
+		}
+	}
+}
+
+// TestPageWithoutAPlaceForTheTablesIsLeftAlone leaves out one mark and the other.
+func TestPageWithoutAPlaceForTheTablesIsLeftAlone(t *testing.T) {
+	for _, text := range []string{"", "# Title\n", tablesBegin, tablesEnd, tablesEnd + tablesBegin} {
+		if rewritten, err := Rewrite(text, Comparison{}); err == nil {
+			t.Errorf("%q became %q", text, rewritten)
+		}
+	}
+}
+
+// TestPageExplainsEveryIncidentAndAllocator looks for their sections and names.
+func TestPageExplainsEveryIncidentAndAllocator(t *testing.T) {
+	text := page(t)
+	for _, i := range Incidents() {
+		if !strings.Contains(text, "\n### "+i.Name+"\n") {
+			t.Errorf("docs/incidents.md has no section %s", i.Name)
+		}
+	}
+	for _, a := range Allocators() {
+		if !strings.Contains(text, "\n- **"+a.Name+"**: "+a.Manner+".") {
+			t.Errorf("docs/incidents.md does not say of %s: %s", a.Name, a.Manner)
+		}
+	}
+}
+
+// TestIncidentsMakeEveryNaiveAllocatorRepeatIDsAndOursNever is what the tables are about:
+// each manner is broken by an incident, and each incident breaks a manner.
+func TestIncidentsMakeEveryNaiveAllocatorRepeatIDsAndOursNever(t *testing.T) {
+	c := comparison(t)
+	for a, allocator := range c.Allocators {
+		repeated := int64(0)
+		for i, incident := range c.Incidents {
+			cell := c.Cells[i][a]
+			repeated += cell.Duplicates
+			if cell.IDs == 0 {
+				t.Errorf("%s: %s issued nothing", incident.Name, allocator.Name)
+			}
+			if allocator.Ours && cell.Duplicates > 0 {
+				t.Errorf("%s: %s repeated %d ids", incident.Name, allocator.Name, cell.Duplicates)
+			}
+		}
+		if !allocator.Ours && repeated == 0 {
+			t.Errorf("%s repeated nothing: what is it shown for?", allocator.Name)
+		}
+	}
+	for i, incident := range c.Incidents {
+		if !slices.ContainsFunc(c.Cells[i], func(cell Cell) bool { return cell.Duplicates > 0 }) {
+			t.Errorf("%s breaks nobody: what is it shown for?", incident.Name)
+		}
+	}
+}
+
+// TestIncidentsAreNotSurvivedBySilence holds what ours issues against the best of
+// the others, where it need not refuse by its promise.
+func TestIncidentsAreNotSurvivedBySilence(t *testing.T) {
+	c := comparison(t)
+	waits := map[string]string{
+		"clock-ahead":  "a clock that is two hours ahead is refused while it is",
+		"partition":    "a window ends that can't be extended",
+		"scaled-out":   "four worker ids serve four pods",
+		"golden-image": "without a store there is no claim",
+	}
+	for i, incident := range c.Incidents {
+		best, ours := int64(0), int64(0)
+		for a, allocator := range c.Allocators {
+			best = max(best, c.Cells[i][a].IDs)
+			if allocator.Ours {
+				ours = c.Cells[i][a].IDs
+			}
+		}
+		share := 0.85
+		if waits[incident.Name] != "" {
+			share = 0.4
+		}
+		if float64(ours) < share*float64(best) {
+			t.Errorf("%s: ours issued %d ids, another one %d", incident.Name, ours, best)
+		}
+	}
+}
+
+// TestOursKeepsEveryRuleInEveryIncident runs ours by itself, so that all is
+// checked that package sim checks: its windows at every id, and that every
+// machine for which there is a worker id issues again when the incident is over.
+func TestOursKeepsEveryRuleInEveryIncident(t *testing.T) {
+	for _, incident := range Incidents() {
+		plan, err := incident.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(Seeds) {
+			plan.Seed = seed
+			r := sim.Run(plan, sim.Config{})
+			for _, f := range r.Findings {
+				t.Errorf("%s, seed %d: %s", incident.Name, seed, f)
+			}
+			if r.Tally.Counts[sim.Owed] == 0 {
+				t.Errorf("%s, seed %d: nobody was owed ids at the end", incident.Name, seed)
+			}
+		}
+	}
+}
+
+// TestNothingIsRepeatedWhereNothingGoesWrong shows that the naive allocators are
+// sound but for what the incidents do to them.
+func TestNothingIsRepeatedWhereNothingGoesWrong(t *testing.T) {
+	plan, err := sim.Parse("nodes 4\nlength 2m\nwindow 60s\nengine-clock\nmax-wait 1s\nbatch 2400\nlayout ms41-worker16-seq4@2026-01-01T00:00:00Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range Allocators() {
+		r := sim.Run(plan, sim.Config{Program: a.Program(Distinct), Collect: true})
+		if ids, twice := r.Tally.Counts[sim.IDs], r.Tally.Counts[sim.Duplicates]; ids < 50_000 || twice > 0 {
+			t.Errorf("%s issued %d ids, %d of them twice", a.Name, ids, twice)
+		}
+	}
+}
+
+// TestIncidentsDoNotBreakAMannerByWhatItWasMadeFor keeps the naive allocators from
+// becoming straw men.
+func TestIncidentsDoNotBreakAMannerByWhatItWasMadeFor(t *testing.T) {
+	c := comparison(t)
+	for _, test := range []struct{ incident, allocator, why string }{
+		{"clock-back-1h", "upload", "the uploaded time is ahead of the clock"},
+		{"clock-back-1h", "session", "the peers' mean clock is an hour ahead"},
+		{"clock-back-2s", "session", "it rests for 10 s before its first id"},
+		{"clock-back-2s", "TTL", "a process that died still holds its number"},
+		{"leap-second", "TTL", "a process that died still holds its number"},
+		{"pause", "recycle", "a minute is less than an hour"},
+		{"partition", "upload", "a number is never another's"},
+		{"suspend", "upload", "a number is never another's"},
+		{"pid-1", "IP", "the addresses differ"},
+		{"two-subnets", "name", "the names differ"},
+		{"two-subnets", "PID", "the process ids differ"},
+		{"cloned-mac", "IP", "the addresses differ"},
+		{"forty-pods", "IP", "the low 16 bits of one network's addresses differ"},
+		{"forty-pods", "TTL", "two owners of a key can't be"},
+		{"scaled-out", "static", "a number that does not fit is refused"},
+		{"scaled-out", "TTL", "there is no fifth key"},
+		{"scaled-out", "upload", "a number that does not fit is refused"},
+		{"default-worker", "recycle", "nobody configures it"},
+		{"golden-image", "INCR", "without the store there is no number"},
+	} {
+		if cell := c.of(t, test.incident, test.allocator); cell.Duplicates != 0 {
+			t.Errorf("%s: %s repeated %d ids, although %s", test.incident, test.allocator, cell.Duplicates, test.why)
+		}
+	}
+	for _, incident := range []string{"pause", "suspend", "partition"} {
+		if heedful, blind := c.of(t, incident, "TTL"), c.of(t, incident, "TTL, blind"); heedful.Duplicates >= blind.Duplicates {
+			t.Errorf("%s: who looks repeated %d ids, who does not %d", incident, heedful.Duplicates, blind.Duplicates)
+		}
+	}
+	if cell := c.of(t, "clock-back-1h", "upload"); cell.Refused < 50*time.Second {
+		t.Errorf("a clock an hour behind was refused for %s, and stood so for 55 s", cell.Refused)
+	}
+}
+
+// TestEveryScenarioIsAnIncidentThatSaysWhatItShows reads the files.
+func TestEveryScenarioIsAnIncidentThatSaysWhatItShows(t *testing.T) {
+	files, err := scenarios.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named, there []string
+	for _, f := range files {
+		there = append(there, strings.TrimSuffix(f.Name(), path.Ext(f.Name())))
+	}
+	for _, i := range Incidents() {
+		named = append(named, i.Name)
+		plan, err := i.Plan()
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !strings.HasSuffix(plan.Claim, ".") {
+			t.Errorf("%s does not open with a sentence: %q", i.Name, plan.Claim)
+		}
+		if plan.Rough {
+			t.Errorf("%s is rough: nothing would be owed at its end", i.Name)
+		}
+	}
+	slices.Sort(named)
+	if !slices.Equal(named, there) {
+		t.Errorf("testdata has %q, and the incidents are %q", there, named)
+	}
+}
+
+// TestIncidentOfNoScenarioIsAnError asks for one.
+func TestIncidentOfNoScenarioIsAnError(t *testing.T) {
+	if _, err := Compare([]Incident{{"no-such", Distinct}}, Allocators()[:1], 1); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,89 @@
+package incident
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/sim"
+)
+
+// scripted answers calls as it is told, each after some time on its clock.
+type scripted struct {
+	sim.Allocator
+
+	clock *handClock
+	takes time.Duration
+	err   error
+}
+
+func (s *scripted) Mint(context.Context, []snowfence.ID) (int, error) {
+	s.clock.now += s.takes
+	if s.err != nil {
+		return 0, s.err
+	}
+	return 1, nil
+}
+
+// handClock is a clock that is set by hand.
+type handClock struct {
+	snowfence.Clock
+
+	now time.Duration
+}
+
+func (c *handClock) Monotonic() time.Duration { return c.now }
+
+// TestRefusalLastsFromTheFirstRefusedCallToTheNextThatIsAnswered counts on a clock
+// set by hand.
+func TestRefusalLastsFromTheFirstRefusedCallToTheNextThatIsAnswered(t *testing.T) {
+	refused := errors.New("refused")
+	type call struct {
+		at  time.Duration
+		err error
+	}
+	for _, test := range []struct {
+		name  string
+		calls []call
+		want  time.Duration
+	}{
+		{"none is refused", []call{{1, nil}, {100, nil}}, 0},
+		{"one is refused", []call{{10, nil}, {20, refused}, {50, nil}}, 30 + 1},
+		{"several are", []call{{20, refused}, {30, refused}, {50, nil}}, 30 + 1},
+		{"to the last", []call{{20, refused}, {60, refused}}, 40 + 1},
+		{"the longer one counts", []call{{20, refused}, {60, nil}, {70, refused}, {80, nil}}, 40 + 1},
+		{"nobody calls a machine that is stopped", []call{{20, nil}, {900, nil}}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			clock := &handClock{}
+			answers := &scripted{clock: clock, takes: 1}
+			w := watch{calls: make(map[int]*calls)}
+			a, err := w.over(func(sim.Site) (sim.Allocator, error) { return answers, nil })(sim.Site{Clock: clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range test.calls {
+				clock.now, answers.err = c.at, c.err
+				if _, err := a.Mint(t.Context(), make([]snowfence.ID, 1)); !errors.Is(err, c.err) {
+					t.Fatalf("at %d: %v", c.at, err)
+				}
+			}
+			if w.longest != test.want {
+				t.Errorf("%d, want %d", w.longest, test.want)
+			}
+		})
+	}
+}
+
+func TestNumbersAreWrittenInGroups(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 12345: "12,345", 1234567: "1,234,567"} {
+		if got := digits(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+	if got := seconds(61*time.Second + 549*time.Millisecond); got != "61.5" {
+		t.Errorf("%s, want 61.5", got)
+	}
+}

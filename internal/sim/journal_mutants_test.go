@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"snowfence.example/snowfence/fence/lease"
+)
+
+// journalMutants are the bugs that a journal invites.
+func journalMutants() []mutant {
+	disk := func(b diskBug) func() bugs { return func() bugs { return bugs{disk: b} } }
+	return []mutant{
+		{journal: true, number: 1, name: "the bound is moved after it was used", bugs: bending(useUnkept)},
+		{journal: true, number: 2, name: "the page is consumed after ids were issued", bugs: func() bugs { return bugs{bend: startUnkept, disk: consumesLate} }},
+		{journal: true, number: 3, name: "a term is resumed below what was used", bugs: disk(resumesBelow)},
+		{journal: true, number: 4, name: "the release is sent before the journal is discarded", bugs: disk(discardsLate)},
+		{journal: true, number: 5, name: "a copied page is taken", bugs: disk(acceptsCopies)},
+		{journal: true, number: 6, name: "a failed fsync is ignored", bugs: disk(ignoresFailures)},
+		{journal: true, number: 6, name: "the bound is passed though a failed page could not be removed", bugs: disk(ignoresRemains)},
+	}
+}
+
+// TestMutantsOfTheJournalAreCaught does the same to bugs of the journal, in plans
+// that have journals.
+func TestMutantsOfTheJournalAreCaught(t *testing.T) {
+	for _, m := range journalMutants() {
+		t.Run(fmt.Sprintf("J%d %s", m.number, m.name), m.caught)
+	}
+}
+
+// useUnkept lets the generator have all that is usable, so that the journal's
+// bound follows what was used.
+func useUnkept(h *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
+	for _, request := range requests {
+		if keep, ok := request.(lease.Keep); ok && h.term != nil {
+			requests = append(slices.Clone(requests), lease.Extend{Until: keep.Page.Usable})
+		}
+	}
+	return onward(h, requests)
+}
+
+// onward leaves out what a generator of a mutant has passed already.
+func onward(h *holder, requests []lease.Request) []lease.Request {
+	return slices.DeleteFunc(slices.Clone(requests), func(request lease.Request) bool {
+		extend, ok := request.(lease.Extend)
+		return ok && h.term != nil && extend.Until < h.term.generator.Status().Until
+	})
+}
+
+// startUnkept begins to issue a while before the first page is written.
+func startUnkept(h *holder, before lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
+	for i, request := range requests {
+		switch r := request.(type) {
+		case lease.Keep:
+			if before.View().Phase == lease.Resuming && h.term == nil {
+				h.start(lease.Start{Worker: r.Page.Worker, Term: r.Page.Register.Term, Floor: h.resumedAt, Until: r.Page.Usable})
+				h.site.node.soon(5*h.site.Plan.ahead(), func() { h.site.node.disk.keep(r) })
+				requests = slices.Delete(slices.Clone(requests), i, i+1)
+				return onward(h, requests)
+			}
+		case lease.Start:
+			if h.term != nil && h.term.nonce == h.state.View().Register.Holder {
+				requests[i] = lease.Extend{Until: h.term.generator.Status().Until}
+			}
+		}
+	}
+	return onward(h, requests)
+}

@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"testing"
+	"time"
+)
+
+// The eleventh and the twelfth mutant are limits of what a store can fence.
+// These tests show that they are real, and how long they last.
+
+// limited runs plans of a limit in fair weather, on twenty seeds, and checks
+// that ids are repeated, in a run or another, and that the last repetition comes
+// no later than last after it struck.
+func limited(t *testing.T, p Plan, struck, last time.Duration) {
+	t.Helper()
+	repeated := 0
+	for seed := range uint64(20) {
+		p.Seed, p.Rough = seed, true
+		r := Run(p, Config{Collect: true, bugs: bugs{strict: true}})
+		for _, f := range r.Findings {
+			if f.At < struck || f.At > struck+last {
+				t.Errorf("seed %d: %s, which is not within %s of %s", seed, f, last, struck)
+			}
+		}
+		repeated += int(r.Tally.Counts[Duplicates])
+		// What the ledger forgives must lie below the bounds that were forgotten.
+		if r := Run(p, Config{}); len(r.Findings) > 0 {
+			t.Errorf("seed %d: %s", seed, r.Findings[0])
+		}
+	}
+	if repeated == 0 {
+		t.Error("no run repeated an id: this limit is not shown")
+	}
+	t.Logf("%d ids were repeated in twenty runs", repeated)
+}
+
+// TestMutants11StoreRolledBackRepeatsUntilItsHoldersNotice rolls the store back
+// to before its first claim. Whoever claims then can't know of the ticks that
+// the holders of before were given.
+func TestMutants11StoreRolledBackRepeatsUntilItsHoldersNotice(t *testing.T) {
+	p := Plain()
+	const struck = 500 * time.Millisecond
+	tests := []struct {
+		name   string
+		faults []Fault
+		last   time.Duration // after the rollback, the last repetition comes
+	}{
+		{"they reach the store", nil, p.Window/3 + p.timeout()},
+		{"they are cut off from the store", []Fault{
+			{At: struck, Node: 0, Kind: Cut, For: time.Hour}, {At: struck, Node: 1, Kind: Cut, For: time.Hour},
+		}, p.Window},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := p
+			// The third and the fourth come when the store has forgotten the others.
+			p.Nodes = 4
+			for late := 2; late < 4; late++ {
+				p.Faults = append(p.Faults, Fault{Node: late, Kind: Pause, For: struck + time.Millisecond})
+			}
+			p.Faults = append(p.Faults, Fault{At: struck, Kind: Rollback, For: struck - 1})
+			p.Faults = append(p.Faults, test.faults...)
+			p.Founded = true
+			limited(t, p, struck, test.last)
+		})
+	}
+}
+
+// TestMutants12ClonedProcessRepeatsUntilItsBound copies a process, as a
+// snapshot of a virtual machine does, and lets both go on. Neither can know of
+// the other until one of them has written; then the other one stops, although
+// the register shows its own nonce.
+func TestMutants12ClonedProcessRepeatsUntilItsBound(t *testing.T) {
+	p := Plain()
+	const struck = 500 * time.Millisecond
+	tests := []struct {
+		name   string
+		faults []Fault
+		last   time.Duration
+	}{
+		{"they reach the store", nil, p.Window/3 + 2*p.timeout()},
+		{"they are cut off from the store", []Fault{{At: struck, Kind: Cut, For: time.Hour}}, p.Window},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := p
+			p.Nodes = 1
+			p.Faults = append(test.faults, Fault{At: struck, Kind: Clone})
+			limited(t, p, struck, test.last)
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package sim
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+)
+
+// errNoAnswer is the unknown outcome of a request that is given up.
+var errNoAnswer = errors.New("no answer in time")
+
+// call sends a request to the node's store. It may be lost or late, and so may
+// its answer; what takes too long is given up, and may still happen. What comes
+// back to a process that is gone is void.
+func (n *node) call(id uint64, request lease.Request) {
+	w := n.w
+	w.tally.Counts[Requests]++
+	n.sent = id
+	way := n.way(id)
+	process := n.process
+	if !way.lost {
+		w.agenda.After(way.there, func() {
+			reply := n.server.answer(request)
+			if way.damaged {
+				reply = lease.Reply{ID: id, Err: store.ErrDamaged}
+			}
+			if !way.silent {
+				n.soonAs(process, way.back, func() { n.hear(id, reply) })
+			}
+		})
+	}
+	n.soon(n.patience(), func() {
+		if n.answered < id {
+			w.tally.Counts[Unknowns]++
+			n.hear(id, lease.Reply{ID: id, Err: errNoAnswer})
+		}
+	})
+}
+
+// leastPatience is how long an answer is awaited at least, as in package fence.
+const leastPatience = 250 * time.Millisecond
+
+// patience is how long the next answer is awaited: no longer than what is left
+// of the claim that it is for, but long enough for one last look.
+func (n *node) patience() time.Duration {
+	limit := n.w.plan.timeout()
+	if f, ok := n.allocator.(fenced); ok {
+		if deadline, ok := f.deadline(); ok {
+			limit = min(limit, max(deadline-n.clock.Monotonic(), leastPatience))
+		}
+	}
+	return limit
+}
+
+// way is what becomes of a request on its way to the store and back.
+type way struct {
+	there, back           time.Duration
+	lost, silent, damaged bool
+}
+
+// way draws the way of a request, and what the weather does to it: one thing at
+// the most.
+func (n *node) way(id uint64) way {
+	w, p, bad := n.w, n.w.plan, n.w.plan.Weather
+	x := way{there: upTo(n.net, p.latency()), back: upTo(n.net, p.latency())}
+	x.lost = w.agenda.Now() < n.cut || w.agenda.Now() < n.server.away
+	if w.quiet || bad == (Weather{}) {
+		return x
+	}
+	dice := n.net.IntN(100)
+	meets := func(percent int) bool {
+		dice -= percent
+		return dice < 0 && dice >= -percent
+	}
+	switch {
+	case meets(bad.Lost):
+		x.lost = true
+		w.struck(Lost, n.index, "request %d of %s", id, n.host)
+	case meets(bad.Silent):
+		x.silent = true
+		w.struck(Silent, n.index, "request %d of %s", id, n.host)
+	case meets(bad.Late):
+		x.there = upTo(n.net, 2*p.Window)
+		if later := upTo(n.net, 20*p.Window); chance(n.net, 10) && w.agenda.Now()+later < p.Length {
+			x.there = later
+		}
+		w.latest = max(w.latest, w.agenda.Now()+x.there)
+		w.struck(Late, n.index, "request %d of %s arrives in %s", id, n.host, x.there)
+	case meets(bad.Slow):
+		x.back = upTo(n.net, 2*p.timeout())
+		w.struck(Slow, n.index, "request %d of %s is answered in %s", id, n.host, x.back)
+	case meets(bad.Damaged):
+		x.damaged = true
+		w.struck(Damaged, n.index, "request %d of %s", id, n.host)
+	}
+	return x
+}
+
+// hear takes the first answer to a request, be it the store's or the timeout's.
+func (n *node) hear(id uint64, reply lease.Reply) {
+	if n.answered < id {
+		n.answered = id
+		n.step(reply)
+	}
+}
+
+// upTo draws a duration from 0 to d.
+func upTo(rng *rand.Rand, d time.Duration) time.Duration {
+	return time.Duration(rng.Int64N(int64(max(0, d)) + 1))
+}
+
+// spread draws a duration from -d to d.
+func spread(rng *rand.Rand, d time.Duration) time.Duration { return upTo(rng, 2*d) - d }
+
+// chance is true that many times of a hundred.
+func chance(rng *rand.Rand, percent int) bool { return rng.IntN(100) < percent }

@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Plan is all that decides a run. Equal plans give equal runs.
+type Plan struct {
+	// Claim is what the plan shows, in a sentence or more; empty for one that
+	// was drawn.
+	Claim string
+	// Seed decides what is left to chance: who comes first, how long a message
+	// takes, which of them the weather strikes.
+	Seed uint64
+	// Length is how long the faults last.
+	Length time.Duration
+	// Rough says that nothing is owed when the faults have ended: the run is over
+	// then.
+	Rough bool
+
+	// Nodes is how many machines there are, 1 to 64.
+	Nodes int
+	// Misfits is how many of them, the last ones, are configured with another
+	// layout.
+	Misfits int
+	// Founded says that the namespace's record is there from the start, as it is
+	// in any case where there are misfits.
+	Founded bool
+	// Layout is the namespace's.
+	Layout snowfence.Layout
+	// Begin is the true time at the start, counted from the layout's epoch.
+	Begin time.Duration
+	// Pins is how many worker ids the nodes are pinned to, in turn. Zero means
+	// that they take any.
+	Pins int
+	// Datacenters is how many datacenters there are, to which the nodes belong in
+	// turn. Zero means that nodes know of none.
+	Datacenters int
+	// Split says that each datacenter has a store of its own, which may issue it
+	// alone.
+	Split bool
+
+	// Window is the lease's.
+	Window time.Duration
+	// MaxRollback, MaxBurst and MaxWait are the policy's, where zero means none
+	// and not the default. A wait is at least two ticks.
+	MaxRollback, MaxBurst, MaxWait time.Duration
+	// Batch is the greatest number of ids that a call asks for, at least 1.
+	Batch int
+
+	// Loss is what the store declares and may lose, below a third of the window.
+	Loss time.Duration
+	// EngineClock says that the store has a clock.
+	EngineClock bool
+	// Journals says that nodes keep journals.
+	Journals bool
+
+	// Weather is how often messages and disks fail by chance.
+	Weather Weather
+	// Faults befall machines and stores, in the order of their times.
+	Faults []Fault
+	// Expect is what must have come of it, in a scenario.
+	Expect []Expectation
+}
+
+// Weather is what befalls messages and disks by chance: of so many, one.
+// Zero means never. Each message meets one of them at the most.
+type Weather struct {
+	Lost, Silent, Late, Slow, Damaged int // of a hundred requests
+	Repeated                          int // of a hundred swaps that took effect
+	Stale                             int // of a hundred reads
+	Disk                              int // of a thousand writes to disks
+}
+
+// Expectation is a bound on what was counted in a run.
+type Expectation struct {
+	// Name is a kind of fault or a count; see [Tally].
+	Name string
+	// Least and Most bound it, both inclusive.
+	Least, Most int64
+}
+
+// maxNodes is how many machines a plan may have.
+const maxNodes = 64
+
+// PlanError is returned for a plan that can't be run. It names the field, its
+// value and the limit that it breaks.
+type PlanError struct {
+	Field string
+	Value string
+	Limit string
+}
+
+func (e *PlanError) Error() string {
+	return fmt.Sprintf("sim: plan: %s is %s: %s", e.Field, e.Value, e.Limit)
+}
+
+// Validate returns a *[PlanError], or the layout's own error, if the plan can't
+// be run.
+func (p *Plan) Validate() error {
+	if err := p.Layout.Validate(); err != nil {
+		return err
+	}
+	unit := p.Layout.Unit
+	for _, d := range []struct {
+		field              string
+		value, least, most time.Duration
+	}{
+		{"length", p.Length, 1, 100 * 366 * 24 * time.Hour},
+		{"begin", p.Begin, 0, 250 * 366 * 24 * time.Hour},
+		{"window", p.Window, max(4*unit, 30*time.Millisecond), 31 * 24 * time.Hour},
+		{"max-rollback", p.MaxRollback, 0, 24 * time.Hour},
+		{"max-burst", p.MaxBurst, 0, 24 * time.Hour},
+		{"max-wait", p.MaxWait, 2 * unit, 24 * time.Hour},
+		{"loss", p.Loss, 0, (p.Window - 1) / 3},
+	} {
+		if d.value < d.least || d.value > d.most {
+			return &PlanError{d.field, d.value.String(), fmt.Sprintf("must be from %s to %s", d.least, d.most)}
+		}
+	}
+	workers := p.Layout.Workers()
+	for _, n := range []struct {
+		field              string
+		value, least, most int64
+	}{
+		{"nodes", int64(p.Nodes), 1, maxNodes},
+		{"misfits", int64(p.Misfits), 0, int64(p.Nodes)},
+		{"pins", int64(p.Pins), 0, workers},
+		{"datacenters", int64(p.Datacenters), 0, int64(1) << p.Layout.Bits(snowfence.Datacenter)},
+		{"batch", int64(p.Batch), 1, 1 << 20},
+		{"weather lost", int64(p.Weather.Lost), 0, 100},
+		{"weather silent", int64(p.Weather.Silent), 0, 100},
+		{"weather late", int64(p.Weather.Late), 0, 100},
+		{"weather slow", int64(p.Weather.Slow), 0, 100},
+		{"weather damaged", int64(p.Weather.Damaged), 0, 100},
+		{"weather repeated", int64(p.Weather.Repeated), 0, 100},
+		{"weather stale", int64(p.Weather.Stale), 0, 100},
+		{"weather disk", int64(p.Weather.Disk), 0, 1000},
+	} {
+		if n.value < n.least || n.value > n.most {
+			return &PlanError{n.field, fmt.Sprint(n.value), fmt.Sprintf("must be from %d to %d", n.least, n.most)}
+		}
+	}
+	switch {
+	case p.Split && p.Datacenters == 0:
+		return &PlanError{"split", "true", "must have datacenters"}
+	case p.Pins > 0 && p.Datacenters > 0:
+		return &PlanError{"pins", fmt.Sprint(p.Pins), "must be 0 where there are datacenters"}
+	}
+	for i, f := range p.Faults {
+		if err := p.check(f); err != nil {
+			return fmt.Errorf("fault %d: %w", i+1, err)
+		}
+	}
+	for i, e := range p.Expect {
+		if _, ok := new(Tally).count(e.Name); !ok {
+			return &PlanError{fmt.Sprintf("expectation %d", i+1), fmt.Sprintf("%q", e.Name), "must be a count or a kind of fault"}
+		}
+	}
+	return nil
+}
+
+// check returns an error if a fault can't strike.
+func (p *Plan) check(f Fault) error {
+	m, places := f.Kind.manner(), p.Nodes
+	if m.place == aStore {
+		places = p.stores()
+	}
+	switch {
+	case m.word == "" || m.place == weather:
+		return &PlanError{"kind", f.Kind.String(), "must be one that a plan names"}
+	case f.At < 0:
+		return &PlanError{"at", f.At.String(), "must not be negative"}
+	case f.Node < Everywhere || f.Node >= places:
+		return &PlanError{"place of " + m.word, fmt.Sprint(f.Node), fmt.Sprintf("must be below %d", places)}
+	case f.For < 0 && f.Kind != Step && f.Kind != Leap:
+		return &PlanError{"length of " + m.word, f.For.String(), "must not be negative"}
+	case f.For.Abs() > 2*366*24*time.Hour:
+		return &PlanError{"length of " + m.word, f.For.String(), "must be at most two years"}
+	case f.Kind == Drift && (f.N < -900_000 || f.N > 900_000):
+		return &PlanError{"drift", fmt.Sprint(f.N), "must be within 900000 ppm"}
+	case f.Kind == Failover && f.For > p.Loss:
+		return &PlanError{"failover", f.For.String(), fmt.Sprintf("must be at most the loss, %s", p.Loss)}
+	case f.Kind == Quarantine && (f.N < 0 || f.N >= p.Layout.Workers()):
+		return &PlanError{"quarantine", fmt.Sprint(f.N), fmt.Sprintf("must be from 0 to %d", p.Layout.Workers()-1)}
+	case m.measure >= counted && f.Kind != Drift && f.N < 0:
+		return &PlanError{"number of " + m.word, fmt.Sprint(f.N), "must not be negative"}
+	}
+	return nil
+}
+
+// sort puts the faults in the order of their times.
+func (p *Plan) sort() {
+	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
+}
+
+// stores is how many stores there are.
+func (p *Plan) stores() int {
+	if p.Split {
+		return p.Datacenters
+	}
+	return 1
+}
+
+// Many things happen at a pace that follows the window, so that a run of a
+// window of hours costs no more than one of a fraction of a second.
+
+// beat is the measure of that: a thirtieth of the window.
+func (p *Plan) beat() time.Duration { return p.Window / 30 }
+
+// latency is the longest that a message takes in fair weather.
+func (p *Plan) latency() time.Duration { return min(p.beat()*4/5, 250*time.Millisecond) }
+
+// timeout is how long an answer is awaited.
+func (p *Plan) timeout() time.Duration { return min(4*p.beat(), 5*time.Second) }
+
+// ahead is how far the journal's bound is moved.
+func (p *Plan) ahead() time.Duration { return max(2*p.beat(), 2*p.Layout.Unit) }
+
+// policy is the policy of the nodes' generators.
+func (p *Plan) policy() snowfence.Policy {
+	or := func(d time.Duration) time.Duration {
+		if d == 0 {
+			return -1 // what a policy calls none
+		}
+		return d
+	}
+	return snowfence.Policy{MaxRollback: or(p.MaxRollback), MaxBurst: or(p.MaxBurst), MaxWait: p.MaxWait}
+}

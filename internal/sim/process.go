@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+)
+
+// Allocator is what runs on a machine and issues ids: [Ours], or another that is
+// to be compared with it. Its calls come from one goroutine, one at a time, but
+// while Mint waits other calls are made.
+//
+// It speaks to its store and its disk by the lease's requests, and hears of them
+// by the lease's events:
+//
+//	lease.Get, Swap, List, Ask   answered by a lease.Reply with the same ID; IDs
+//	                             count from 1, and one request is awaited at a time:
+//	                             the answer to an earlier one is void
+//	lease.Keep, Discard          answered by lease.Kept and lease.Discarded
+//	lease.Report                 Ended and Broken end the process, which is
+//	                             started again after a while; others are counted
+//
+// Its registers may stand at any key and hold anything. A crash ends it without
+// a word; the next process is another Allocator.
+type Allocator interface {
+	// Step takes an event, and returns what is to be done, in that order. The
+	// first one is lease.Started. Besides the answers there are lease.Woken,
+	// lease.ReleaseAsked, when it is to end, and lease.WindowEnded, when a call
+	// of Mint was refused with one of the generator's errors.
+	Step(e lease.Event, now lease.Moment) []lease.Request
+
+	// Wake returns the monotonic instant at which lease.Woken is due, if it is.
+	// It is asked for after each step.
+	Wake() (at time.Duration, ok bool)
+
+	// Mint issues ids for a caller: it fills ids from the front and returns how
+	// many are to be used, or an error and none. It may wait, by a generator with
+	// ctx and the site's clock, or by [Site.Sleep]. At most one call is made at a
+	// time. When the process ends, ctx does.
+	Mint(ctx context.Context, ids []snowfence.ID) (n int, err error)
+}
+
+// Program starts an allocator as a process, on a machine.
+type Program func(s Site) (Allocator, error)
+
+// Site is what a process finds where it starts.
+type Site struct {
+	// Node is the machine's number, and Process counts its processes from 1.
+	Node, Process int
+	// Host is the machine's name.
+	Host string
+	// Datacenter is the machine's, 0 if there are none.
+	Datacenter int64
+	// Layout is the layout that it is configured with.
+	Layout snowfence.Layout
+	// Plan is what the run is about. It must not be changed.
+	Plan *Plan
+	// Clock is the machine's. Its After is for a generator that is called by
+	// Mint, and for nobody else.
+	Clock snowfence.Clock
+	// Moment is the present one, with fresh random bits.
+	Moment func() lease.Moment
+	// Rand is this process's own source of chance.
+	Rand *rand.Rand
+	// Journal says that the machine's disk may be used.
+	Journal bool
+	// Sleep waits for d on the monotonic clock, within Mint, and reports false if
+	// the process was ended meanwhile: then Mint must return.
+	Sleep func(d time.Duration) bool
+
+	world *world
+	node  *node
+	page  *lease.Page // what Started will bring
+}
+
+// cloner is an allocator whose memory can be copied.
+type cloner interface {
+	clone(s Site) Allocator
+	// ceiling is above every tick that both copies may come to know as their own.
+	ceiling() (worker int64, until snowfence.Tick, ok bool)
+}
+
+// fenced is an allocator that issues under terms.
+type fenced interface {
+	// issuer returns under which it issues now; nil for none.
+	issuer() *issuer
+	// holds reports whether the process may be owed ids: it did not fail, and
+	// knows of no namespace but the present one.
+	holds(incarnation string) bool
+	// deadline returns the monotonic instant at which its claim ends, if one is
+	// under way.
+	deadline() (at time.Duration, ok bool)
+	// heeds reports whether a call that ended in err tells it anything.
+	heeds(err error) bool
+	// extending reports whether a request is an extension.
+	extending(r lease.Request) bool
+}

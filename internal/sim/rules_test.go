@@ -1,0 +1,155 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+)
+
+// TestEveryRuleFindsWhatBreaksIt breaks each rule that the package's comment
+// names, on purpose.
+func TestEveryRuleFindsWhatBreaksIt(t *testing.T) {
+	tests := map[string]func() Report{
+		"unique": func() Report { return Run(Plain(), Config{Program: everybodyCounts, Collect: true}) },
+		"bounded": func() Report {
+			p := Plain()
+			p.Faults = []Fault{{At: time.Second, Node: Everywhere, Kind: Cut, For: time.Second}}
+			var r Report
+			for ; p.Seed < 20 && len(r.Findings) == 0; p.Seed++ { // it takes a call at the very last tick
+				r = Run(p, Config{bugs: bugs{bend: oneTooMany}})
+			}
+			return r
+		},
+		"monotone": func() Report { return Run(terminated(), Config{bugs: bugs{bend: releaseToNow}}) },
+		"fenced":   func() Report { return issuing(1, 4, 5) },
+		"order":    func() Report { return issuing(1, 3, 2) },
+		"layout": func() Report {
+			p := Plain()
+			p.Misfits, p.Founded = 1, true
+			w := newWorld(&p, Config{})
+			by := w.issuerOf(w.nodes[1].site(), "a misfit")
+			by.generator = new(snowfence.Generator)
+			w.issuedRange(by, 0, 0, 1)
+			return w.report()
+		},
+		"waiting": func() Report {
+			p := Plain()
+			p.Batch = 60
+			return Run(p, Config{bugs: bugs{policy: func(p *snowfence.Policy) { p.MaxWait *= 2 }}})
+		},
+		"live": func() Report {
+			p := Plain()
+			p.Faults = []Fault{{At: time.Second, Kind: Crash, For: time.Millisecond}}
+			return Run(p, Config{bugs: bugs{bend: claimsOnce}})
+		},
+		"broken": func() Report {
+			return Run(Plain(), Config{bugs: bugs{bend: func(*holder, lease.State, lease.Event, []lease.Request) []lease.Request {
+				return []lease.Request{lease.Report{What: lease.Broken, Err: errors.New("of its own accord")}}
+			}}})
+		},
+		"harness": func() Report { return Run(Plan{}, Config{}) },
+	}
+	for rule, run := range tests {
+		t.Run(rule, func(t *testing.T) {
+			if found := run().Findings; len(found) == 0 || found[0].Rule != rule {
+				t.Errorf("found %v", found)
+			}
+		})
+	}
+}
+
+// terminated is a plan in which a machine whose clock is behind ends in order.
+func terminated() Plan {
+	p := Plain()
+	p.Faults = []Fault{
+		{At: 700 * time.Millisecond, Kind: Step, For: -80 * time.Millisecond},
+		{At: 750 * time.Millisecond, Kind: Terminate, For: p.Window},
+	}
+	return p
+}
+
+// issuing lets two generators of one worker issue a slot each: the first one the
+// second slot named, and the next, if it is not the same one, the third.
+func issuing(_, second, third uint64) Report {
+	p := Plain()
+	w := newWorld(&p, Config{})
+	by := w.issuerOf(w.nodes[0].site(), "one")
+	by.generator, by.nonce = new(snowfence.Generator), "nonce"
+	w.servers[0].bounds["nonce"] = 100
+	w.issuedRange(by, 0, second, second+1)
+	if third > second {
+		by = w.issuerOf(w.nodes[1].site(), "another")
+		by.generator, by.nonce = new(snowfence.Generator), "nonce"
+	}
+	w.issuedRange(by, 0, third, third+1)
+	return w.report()
+}
+
+// claimsOnce never asks for a worker id again on a machine that crashed.
+func claimsOnce(h *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
+	if h.site.Process == 1 {
+		return requests
+	}
+	return slices.DeleteFunc(slices.Clone(requests), func(r lease.Request) bool { _, is := r.(lease.Get); return is })
+}
+
+// everybodyCounts starts an allocator that stamps the time with worker 0 and
+// counts from 0 in each process.
+func everybodyCounts(s Site) (Allocator, error) { return &counting{site: s}, nil }
+
+type counting struct {
+	site Site
+	last snowfence.Tick
+	next int64
+}
+
+func (c *counting) Step(e lease.Event, _ lease.Moment) []lease.Request {
+	if _, ends := e.(lease.ReleaseAsked); ends {
+		return []lease.Request{lease.Report{What: lease.Ended}}
+	}
+	return nil
+}
+
+func (c *counting) Wake() (time.Duration, bool) { return 0, false }
+
+func (c *counting) Mint(_ context.Context, ids []snowfence.ID) (int, error) {
+	for i := range ids {
+		now := c.site.Layout.TickAt(c.site.Clock.Wall())
+		if now != c.last {
+			c.last, c.next = now, 0
+		}
+		for c.next == c.site.Layout.Sequences() {
+			if !c.site.Sleep(c.site.Layout.Unit) {
+				return 0, context.Canceled
+			}
+			c.last, c.next = c.site.Layout.TickAt(c.site.Clock.Wall()), 0
+		}
+		id, err := c.site.Layout.Compose(snowfence.Parts{Tick: c.last, Sequence: c.next})
+		if err != nil {
+			return 0, err
+		}
+		ids[i] = id
+		c.next++
+	}
+	return len(ids), nil
+}
+
+// TestAnotherAllocatorIsSimulatedToo: what has no terms is judged by its ids
+// alone, and by all of them.
+func TestAnotherAllocatorIsSimulatedToo(t *testing.T) {
+	p := Plain()
+	p.Batch, p.Rough = 20, true
+	r := Run(p, Config{Program: everybodyCounts, Collect: true})
+	if r.Tally.Counts[Duplicates] == 0 || r.Tally.Counts[Waits] == 0 {
+		t.Errorf("two machines with one worker id: %s", r.Tally)
+	}
+	p.Nodes = 1
+	if r := Run(p, Config{Program: everybodyCounts}); len(r.Findings) > 0 || r.Tally.Counts[IDs] < 1000 {
+		t.Errorf("one machine with one worker id: %v, %s", r.Findings, r.Tally)
+	}
+}

@@ -1,0 +1,239 @@
+package sim
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+// scenarioFiles returns the names of the scenarios in testdata, without folder
+// and ending.
+func scenarioFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no scenarios: %v", err)
+	}
+	for i, file := range files {
+		files[i] = strings.TrimSuffix(filepath.Base(file), ".txt")
+	}
+	return files
+}
+
+// scenario reads one of them.
+func scenario(t *testing.T, name string) (text string, p Plan) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = Parse(string(data)); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return string(data), p
+}
+
+// TestScenariosProveTheirClaims runs every scenario of testdata: no rule is
+// broken, and what it expects has come about.
+func TestScenariosProveTheirClaims(t *testing.T) {
+	for _, name := range scenarioFiles(t) {
+		t.Run(name, func(t *testing.T) {
+			_, p := scenario(t, name)
+			r := Run(p, Config{})
+			for _, f := range r.Findings {
+				t.Error(f)
+			}
+			if err := p.Check(r.Tally); err != nil {
+				t.Errorf("%v\n%s", err, r.Tally)
+			}
+		})
+	}
+}
+
+// TestScenariosOpenWithTheirClaim holds the files to their form: the claim comes
+// first, in whole sentences; the name is its short form; something is expected,
+// of the ids too; and what is written down of the plan is the same plan.
+func TestScenariosOpenWithTheirClaim(t *testing.T) {
+	for _, name := range scenarioFiles(t) {
+		text, p := scenario(t, name)
+		claim := strings.ReplaceAll(p.Claim, "\n", " ")
+		switch {
+		case !strings.HasPrefix(text, "# "), claim == "", !unicode.IsUpper(rune(claim[0])), !strings.HasSuffix(claim, "."):
+			t.Errorf("%s does not open with a claim, but with %q", name, claim)
+		case !slices.ContainsFunc(p.Expect, func(e Expectation) bool { return e.Name == Duplicates.String() }):
+			t.Errorf("%s expects nothing of duplicates", name)
+		case len(p.Expect) < 3:
+			t.Errorf("%s expects too little to fail", name)
+		}
+		for word := range strings.SplitSeq(name, "-") {
+			if stem := word[:min(len(word), 4)]; len(stem) == 4 && !strings.Contains(strings.ToLower(claim), stem) {
+				t.Errorf("%s is no short form of %q: it has no %q", name, claim, word)
+			}
+		}
+		again, err := Parse(p.String())
+		if err != nil || !reflect.DeepEqual(again, p) {
+			t.Errorf("%s is written down as another plan, %v:\n%s", name, err, p)
+		}
+	}
+}
+
+// aboutMutant is a scenario that explains a mutant, and the rule that it breaks
+// there. Where that is "expect", no rule is broken, and what was expected is not
+// met.
+type aboutMutant struct {
+	mutant   string // its name, or the beginning of it
+	scenario string
+	rule     string
+}
+
+func aboutMutants() []aboutMutant {
+	return []aboutMutant{
+		{"the store compares the term only", "stale-guard-claims-nothing", "unique"},
+		{"the store compares the term only", "late-copy-of-a-swap-changes-nothing", "monotone"},
+		{"the store compares the term only", "cloned-process-repeats-ids", "unique"},
+		{"the store compares the term only", "quarantine-costs-a-pool-one-worker-id", "expect"},
+		{"the floor is below the guarded until", "claim-begins-above-what-was-stamped", "unique"},
+		{"the new bound is used before its acknowledgement", "bound-is-used-once-it-is-acknowledged", "bounded"},
+		{"the new bound is used before its acknowledgement", "process-stopped-with-requests-under-way", "unique"},
+		{"tick <= until", "until-is-exclusive", "bounded"},
+		{"same owner name", "same-name-does-not-resume", "unique"},
+		{"a blind release lowers until", "release-leaves-its-successor-alone", "monotone"},
+		{"lowering while still issuing", "nothing-is-issued-after-the-seal", "bounded"},
+		{"lowering while still issuing", "process-asked-to-end-while-its-extension-is-open", "bounded"},
+		{"lowering below the term's floor", "release-leaves-until-above-what-was-stamped", "monotone"},
+		{"the proposed bound is adopted", "unanswered-extension-gives-no-tick", "bounded"},
+		{"a version is reused after a rollback", "version-is-used-once", "unique"},
+		{"on a lossy store, a bound is used", "lossy-store-bound-is-used-once-confirmed", "unique"},
+		{"on a lossy store, a bound is used", "failover-within-the-loss-costs-no-id", "unique"},
+		{"on a lossy store, a bound is used", "lossy-store-issues-nothing-before-twice-the-loss", "expect"},
+
+		{"the bound is moved after it was used", "journal-on-a-disk-that-fails", "unique"},
+		{"the page is consumed after ids were issued", "journal-goes-on-above-what-was-stamped", "unique"},
+		{"a term is resumed below what was used", "journal-goes-on-above-what-was-stamped", "unique"},
+		{"the release is sent before the journal is discarded", "journal-is-discarded-before-the-release", "bounded"},
+		{"a copied page is taken", "copy-of-an-earlier-page-is-not-taken", "unique"},
+		{"a failed fsync is ignored", "journal-on-a-disk-that-fails", "unique"},
+		{"the bound is passed though", "journal-on-a-disk-that-fails", "unique"},
+	}
+}
+
+// chances is how many seeds a scenario has to find the mutant that it is about,
+// its own first. One is enough for nearly all of them.
+const chances = 20
+
+// TestScenariosFindTheMutantTheyAreAbout shows that the claims can fail: each
+// mutant breaks those that speak of it.
+func TestScenariosFindTheMutantTheyAreAbout(t *testing.T) {
+	tests, all := aboutMutants(), slices.Concat(mutants(), journalMutants())
+	for _, m := range all {
+		if !slices.ContainsFunc(tests, func(a aboutMutant) bool { return strings.HasPrefix(m.name, a.mutant) }) {
+			t.Errorf("no scenario is about mutant %d, %s", m.number, m.name)
+		}
+	}
+	for _, test := range tests {
+		t.Run(test.mutant+"/"+test.scenario, func(t *testing.T) {
+			at := slices.IndexFunc(all, func(m mutant) bool { return strings.HasPrefix(m.name, test.mutant) })
+			if at < 0 {
+				t.Fatal("there is no such mutant")
+			}
+			_, p := scenario(t, test.scenario)
+			for range chances {
+				if found := brokenBy(p, all[at], test.rule); found != "" {
+					t.Logf("seed %d: %s", p.Seed, found)
+					return
+				}
+				p.Seed++
+			}
+			t.Errorf("%d seeds did not break the rule %q", chances, test.rule)
+		})
+	}
+}
+
+// brokenBy runs a scenario with a mutant, and returns what shows that the rule is
+// broken, if it is. It must hold without the mutant.
+func brokenBy(p Plan, m mutant, rule string) string {
+	if r := Run(p, Config{}); len(r.Findings) > 0 || p.Check(r.Tally) != nil {
+		return ""
+	}
+	r := Run(p, Config{bugs: m.bugs(), Collect: true})
+	if err := p.Check(r.Tally); err != nil && rule == "expect" {
+		return err.Error()
+	}
+	for _, f := range r.Findings {
+		if f.Rule == rule {
+			return f.String()
+		}
+	}
+	return ""
+}
+
+// TestLimitsEndWhenTheyAreSaidTo shows how long ids are repeated in the limits of
+// what a store can fence: a run that ends then has as many repetitions as one
+// that goes on. Those who are cut off from the store repeat for longer than those
+// who are not.
+func TestLimitsEndWhenTheyAreSaidTo(t *testing.T) {
+	const struck = 500 * time.Millisecond
+	third, window := Plain().Window/3, Plain().Window
+	plain := Plain()
+	tests := []struct {
+		scenario string
+		most     time.Duration // after it struck, the last repetition comes
+		least    time.Duration // and not before
+	}{
+		{"rollback-beyond-the-loss-repeats-ids", third + plain.timeout(), 0},
+		{"rollback-repeats-ids-to-the-end-of-the-window", window, third},
+		{"cloned-process-repeats-ids", third + 2*plain.timeout(), 0},
+		{"cloned-process-repeats-ids-to-the-end-of-the-window", window, third},
+	}
+	for _, test := range tests {
+		t.Run(test.scenario, func(t *testing.T) {
+			_, p := scenario(t, test.scenario)
+			p.Rough = true
+			sum := int64(0)
+			for seed := range uint64(chances / 2) {
+				p.Seed = seed
+				repeated := func(end time.Duration) int64 {
+					p := p
+					p.Length = end
+					return Run(p, Config{Collect: true}).Tally.Counts[Duplicates]
+				}
+				all := repeated(p.Length)
+				sum += all
+				if n := repeated(struck + test.most); n != all {
+					t.Errorf("seed %d: %d ids are repeated in all, and only %d of them within %s", seed, all, n, test.most)
+				}
+				if n := repeated(struck + test.least); n >= all && test.least > 0 {
+					t.Errorf("seed %d: all %d repetitions come within %s", seed, all, test.least)
+				}
+				if n := repeated(struck - 1); n > 0 {
+					t.Errorf("seed %d: %d ids are repeated before it struck", seed, n)
+				}
+			}
+			if sum == 0 {
+				t.Error("no id is repeated: this limit is not shown")
+			}
+		})
+	}
+}
+
+// TestScenariosAreOfEveryKind shows that no kind of fault that a plan names is
+// without a scenario of its own.
+func TestScenariosAreOfEveryKind(t *testing.T) {
+	struck := Tally{}
+	for _, name := range scenarioFiles(t) {
+		_, p := scenario(t, name)
+		for _, f := range p.Faults {
+			struck.Faults[f.Kind]++
+		}
+	}
+	for _, k := range Kinds() {
+		if k.manner().place != weather && struck.Faults[k] == 0 {
+			t.Errorf("no scenario has the fault %s", k)
+		}
+	}
+}

@@ -1,0 +1,367 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// server is one store: the reference one, with its rules, and what is known of
+// all that was ever written to it. It also answers wrongly where a store may:
+// reads show what was there before, and a swap that took effect is said to have
+// met a conflict, because something on the way repeated it.
+type server struct {
+	w      *world
+	index  int
+	memory *memstore.Memory
+	client store.Store
+	tokens *tokens
+	rng    *rand.Rand
+	away   time.Duration // nobody reaches it until then
+
+	keys      []string                  // all that were ever written, in order
+	past      map[string][]store.Entry  // what was written last at each and was not taken away
+	registers map[string]lease.Register // as they are
+	terms     map[store.Version]int64   // the term that a register had at each version
+	bounds    map[string]snowfence.Tick // the bound of each nonce: the greatest stored, or what it was released at
+	reached   map[int64]snowfence.Tick  // the greatest until ever stored of each worker
+	forgotten map[int64]snowfence.Tick  // below which ids may be repeated, by a limit
+	snapshots map[int]memstore.Snapshot // by the number of the fault that will restore it
+	issuers   map[string]*issuer        // the last issuer under each nonce
+}
+
+// remembered is how many writes of a key a late read may reach back over, and
+// a few more.
+const remembered = 16
+
+func newServer(w *world, index int) *server {
+	s := &server{
+		w: w, index: index, rng: w.source(stream(100 + index)),
+		past: make(map[string][]store.Entry), registers: make(map[string]lease.Register),
+		terms: make(map[store.Version]int64), bounds: make(map[string]snowfence.Tick),
+		reached: make(map[int64]snowfence.Tick), forgotten: make(map[int64]snowfence.Tick),
+		snapshots: make(map[int]memstore.Snapshot), issuers: make(map[string]*issuer),
+	}
+	s.tokens = &tokens{rng: w.source(stream(200 + index))}
+	now := &clock{agenda: &w.agenda, begin: w.begin}
+	config := memstore.Config{Rand: s.tokens, Loss: w.plan.Loss, Clock: now}
+	if w.plan.EngineClock {
+		config.Now = now.Wall
+	}
+	s.memory = memstore.NewWith(config)
+	s.client = s.memory.Client()
+	return s
+}
+
+// answer carries out a request.
+func (s *server) answer(request lease.Request) lease.Reply {
+	ctx := context.Background()
+	switch r := request.(type) {
+	case lease.Swap:
+		return s.swap(r, false)
+	case blindSwap:
+		return s.swap(r.Swap, true)
+	case lease.Get:
+		entry, err := s.client.Get(ctx, r.Key)
+		if err != nil {
+			return lease.Reply{ID: r.ID, Outcome: lease.Absent}
+		}
+		if entry = s.seen(entry); entry.Version == "" {
+			return lease.Reply{ID: r.ID, Outcome: lease.Absent}
+		}
+		return lease.Reply{ID: r.ID, Outcome: lease.Found, Entry: entry}
+	case lease.List:
+		reply := lease.Reply{ID: r.ID, Outcome: lease.Listed}
+		for entry, err := range s.client.List(ctx, r.Prefix) {
+			if err != nil {
+				return lease.Reply{ID: r.ID, Err: err}
+			}
+			reply.Entries = append(reply.Entries, entry)
+		}
+		slices.SortFunc(reply.Entries, func(a, b store.Entry) int { return cmp.Compare(a.Key, b.Key) })
+		for i, entry := range reply.Entries {
+			reply.Entries[i] = s.seen(entry)
+		}
+		reply.Entries = slices.DeleteFunc(reply.Entries, func(e store.Entry) bool { return e.Version == "" })
+		return reply
+	case lease.Ask:
+		clock, ok := store.ClockOf(s.client)
+		if !ok {
+			return lease.Reply{ID: r.ID, Err: errors.New("the store has no clock")}
+		}
+		now, err := clock.Now(ctx)
+		return lease.Reply{ID: r.ID, Outcome: lease.Told, Time: now, Err: err}
+	}
+	return lease.Reply{}
+}
+
+func (s *server) swap(r lease.Swap, blind bool) lease.Reply {
+	w, prev := s.w, r.Prev
+	current := s.version(r.Key)
+	if isRegister(r.Key) && (blind || w.bugs.guard != nil && w.bugs.guard(s, current, r)) {
+		prev = current
+	}
+	if w.bugs.versions != nil {
+		s.tokens.next = w.bugs.versions(current)
+	}
+	version, err := s.client.Swap(context.Background(), r.Key, prev, r.Value)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		w.tally.Counts[Conflicts]++
+		return lease.Reply{ID: r.ID, Outcome: lease.Conflict}
+	case err != nil:
+		return lease.Reply{ID: r.ID, Err: err}
+	}
+	w.tally.Counts[Writes]++
+	s.stored(r, version)
+	if p := w.plan.Weather.Repeated; !w.quiet && p > 0 && chance(s.rng, p) {
+		w.struck(Repeated, s.index, "a write of %s", r.Key)
+		return lease.Reply{ID: r.ID, Outcome: lease.Conflict}
+	}
+	return lease.Reply{ID: r.ID, Outcome: lease.Swapped, Version: version}
+}
+
+// stored notes what reached the store, and holds until to its rule.
+func (s *server) stored(r lease.Swap, version store.Version) {
+	past := append(s.past[r.Key], store.Entry{Key: r.Key, Value: r.Value, Version: version})
+	if len(past) == 1 {
+		at, _ := slices.BinarySearch(s.keys, r.Key)
+		s.keys = slices.Insert(s.keys, at, r.Key)
+	}
+	if len(past) >= 2*remembered {
+		past = slices.Clone(past[len(past)-remembered:])
+	}
+	s.past[r.Key] = past
+	if !isRegister(r.Key) {
+		return
+	}
+	register, err := lease.DecodeRegister(r.Value)
+	if err != nil {
+		s.w.breaks("harness", "%v", err)
+		return
+	}
+	if before, ok := s.registers[r.Key]; ok && register.Until < before.Until {
+		s.lowered(r.Key, before, register)
+	}
+	s.terms[version] = register.Term
+	s.registers[r.Key] = register
+	worker, _ := lease.WorkerOf(lease.DefaultNamespace, s.w.plan.Layout, r.Key)
+	s.reached[worker] = max(s.reached[worker], register.Until)
+	if register.Holder != "" {
+		s.bounds[register.Holder] = max(s.bounds[register.Holder], register.Until)
+	}
+}
+
+// lowered checks a write that brings until down: it must be a release of that
+// very term, to no less than its floor and all that was stamped under it. Then
+// nothing above may be stamped under it any more.
+func (s *server) lowered(key string, before, after lease.Register) {
+	worker, _ := lease.WorkerOf(lease.DefaultNamespace, s.w.plan.Layout, key)
+	if after.Holder != "" || before.Holder == "" || after.Term != before.Term {
+		s.w.breaks("monotone", "until of worker %d comes down from %d to %d, which is no release", worker, before.Until, after.Until)
+		return
+	}
+	stamped := before.Floor
+	for by := s.issuers[before.Holder]; by != nil; by = by.before {
+		stamped = max(stamped, by.highest, by.reserved)
+	}
+	if after.Until < stamped && after.Until >= s.forgiven(worker) {
+		s.w.breaks("monotone", "until of worker %d is released at %d, and below %d ticks were stamped", worker, after.Until, stamped)
+	}
+	if s.forgotten[worker] == 0 {
+		s.bounds[before.Holder] = after.Until
+	}
+}
+
+// forgiven is the tick of a worker below which ids may be repeated, because a
+// limit of what a store can fence struck.
+func (s *server) forgiven(worker int64) snowfence.Tick {
+	if s.w.bugs.strict {
+		return 0
+	}
+	return s.forgotten[worker]
+}
+
+// version is the one that a key has now; zero if it has none.
+func (s *server) version(key string) store.Version {
+	entry, err := s.client.Get(context.Background(), key)
+	if err != nil {
+		return ""
+	}
+	return entry.Version
+}
+
+// seen is what a read shows of an entry: what stood there up to three writes
+// before, if the read is late, and the zero entry if there was nothing.
+func (s *server) seen(now store.Entry) store.Entry {
+	if p := s.w.plan.Weather.Stale; s.w.quiet || p == 0 || !chance(s.rng, p) {
+		return now
+	}
+	past := s.past[now.Key]
+	i := slices.IndexFunc(past, func(e store.Entry) bool { return e.Version == now.Version })
+	back := s.rng.IntN(4)
+	if back > 0 {
+		s.w.struck(Stale, s.index, "a read of %s shows %d writes before", now.Key, back)
+	}
+	switch {
+	case i < 0:
+		return now
+	case i < back && len(past) >= remembered:
+		return past[0]
+	case i < back:
+		return store.Entry{}
+	}
+	return past[i-back]
+}
+
+// failover takes away acknowledged writes, as far as the store declares.
+func (s *server) failover(age time.Duration) {
+	n, err := s.memory.Failover(age)
+	if err != nil {
+		s.w.breaks("harness", "%v", err)
+	}
+	if n == 0 {
+		return
+	}
+	s.w.struck(Failover, s.index, "%d writes are lost", n)
+	before := maps.Clone(s.registers)
+	s.reread()
+	for _, key := range s.keys {
+		// What was lost had not been confirmed, so nothing was stamped by it, or
+		// ever will be.
+		was, is := before[key], s.registers[key]
+		switch {
+		case was.Holder == "":
+		case was.Holder == is.Holder:
+			s.bounds[was.Holder] = min(s.bounds[was.Holder], is.Until)
+		default:
+			s.bounds[was.Holder] = 0
+		}
+		delete(before, key)
+	}
+	for _, was := range before { // of these nothing is left; their order does not matter
+		s.bounds[was.Holder] = 0
+	}
+}
+
+// rollback puts the whole store back, and with it what it knew of ticks.
+func (s *server) rollback(to memstore.Snapshot, age time.Duration) {
+	s.w.struck(Rollback, s.index, "the store is as it was %s ago", age)
+	for worker, until := range s.reached { // order does not matter
+		s.forgotten[worker] = max(s.forgotten[worker], until)
+	}
+	s.memory.Restore(to)
+	s.reread()
+}
+
+// reread forgets what was taken away: no read shows it any more, however late.
+func (s *server) reread() {
+	for _, key := range s.keys {
+		entry, err := s.client.Get(context.Background(), key)
+		if err != nil {
+			s.past[key] = nil
+			delete(s.registers, key)
+			continue
+		}
+		past := s.past[key]
+		kept := slices.IndexFunc(past, func(e store.Entry) bool { return e.Version == entry.Version })
+		if s.past[key] = past[:kept+1]; kept < 0 {
+			s.past[key] = []store.Entry{entry}
+		}
+		if !isRegister(key) {
+			continue
+		}
+		if register, err := lease.DecodeRegister(entry.Value); err == nil {
+			s.registers[key] = register
+		}
+	}
+	s.keys = slices.DeleteFunc(s.keys, func(key string) bool { return len(s.past[key]) == 0 })
+}
+
+// found writes the namespace's record before anybody comes, so that it is certain
+// whose layout counts.
+func (s *server) found(datacenter int) {
+	record := lease.Namespace{
+		Layout: s.w.plan.Layout.String(), Incarnation: fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64()), Created: s.w.begin.Add(-time.Hour),
+	}
+	if s.w.plan.Split {
+		record.Datacenters = []int64{int64(datacenter)}
+	}
+	value, err := record.Encode()
+	if err != nil {
+		s.w.breaks("harness", "%v", err)
+		return
+	}
+	s.swap(lease.Swap{Key: lease.NamespaceKey(lease.DefaultNamespace), Value: value}, false)
+	s.memory.Restore(s.memory.Snapshot()) // it is too old to be lost
+}
+
+// quarantine sets an operator's mark, in one undisturbed step.
+func (s *server) quarantine(worker int64) {
+	key := lease.RegisterKey(lease.DefaultNamespace, s.w.plan.Layout, worker)
+	register, ok := s.registers[key]
+	if !ok || register.Quarantined {
+		return
+	}
+	register.Quarantined = true
+	register.Write = fmt.Sprintf("%016x", s.rng.Uint64())
+	value, err := register.Encode()
+	if err != nil {
+		s.w.breaks("harness", "%v", err)
+		return
+	}
+	current := s.version(key)
+	if s.w.bugs.versions != nil {
+		s.tokens.next = s.w.bugs.versions(current)
+	}
+	version, err := s.client.Swap(context.Background(), key, current, value)
+	if err != nil {
+		s.w.breaks("harness", "%v", err)
+		return
+	}
+	s.w.struck(Quarantine, s.index, "worker %d is out of use", worker)
+	s.stored(lease.Swap{Key: key, Value: value}, version)
+}
+
+// namespace returns the record of the namespace, if there is one.
+func (s *server) namespace() (lease.Namespace, bool) {
+	entry, err := s.client.Get(context.Background(), lease.NamespaceKey(lease.DefaultNamespace))
+	if err != nil {
+		return lease.Namespace{}, false
+	}
+	n, err := lease.DecodeNamespace(entry.Value)
+	return n, err == nil
+}
+
+func isRegister(key string) bool {
+	return strings.HasPrefix(key, lease.RegisterPrefix(lease.DefaultNamespace))
+}
+
+// tokens is where a store's versions come from.
+type tokens struct {
+	rng  *rand.Rand
+	next []byte // the next version, if a bug wants to choose it
+}
+
+func (t *tokens) Read(b []byte) (int, error) {
+	if t.next != nil {
+		copy(b, t.next)
+		return len(b), nil
+	}
+	for i := 0; i+8 <= len(b); i += 8 {
+		binary.LittleEndian.PutUint64(b[i:], t.rng.Uint64())
+	}
+	return len(b), nil
+}

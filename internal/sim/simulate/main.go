@@ -1,0 +1,180 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"snowfence.example/snowfence/internal/sim"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// options are what the command line says.
+type options struct {
+	seeds, from uint64
+	state       string
+	replay      string
+	ids, faults int64
+	workers     int
+}
+
+// block is how many seeds lie between two writings of the state.
+const block = 500
+
+// run is the program. It returns its exit code.
+func run(args []string, out, errs io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("simulate", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	flags.Uint64Var(&o.seeds, "seeds", 5000, "how many plans to draw and run")
+	flags.Uint64Var(&o.from, "from", 0, "the first seed")
+	flags.StringVar(&o.state, "state", "", "file to go on from and to keep the state in; none if empty")
+	flags.StringVar(&o.replay, "replay", "", "scenario to run instead, telling what happens")
+	flags.Int64Var(&o.ids, "least-ids", 0, "fail if fewer ids were issued")
+	flags.Int64Var(&o.faults, "least-faults", 0, "fail if fewer faults struck")
+	flags.IntVar(&o.workers, "workers", runtime.NumCPU(), "plans that run at the same time")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	var err error
+	switch {
+	case flags.NArg() > 0:
+		err = fmt.Errorf("%q is no flag: must be none but flags", flags.Arg(0))
+	case o.workers < 1:
+		err = fmt.Errorf("-workers is %d: must be at least 1", o.workers)
+	case o.replay != "":
+		err = replay(o.replay, out)
+	default:
+		err = o.simulate(out)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(errs, "simulate:", err)
+		return 1
+	}
+	return 0
+}
+
+// replay runs a scenario and tells what happens.
+func replay(file string, out io.Writer) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	p, err := sim.Parse(string(text))
+	if err != nil {
+		return err
+	}
+	r := sim.Run(p, sim.Config{Trace: out})
+	_, _ = fmt.Fprintf(out, "\n%s\n", r.Tally)
+	if len(r.Findings) > 0 {
+		return fmt.Errorf("a rule is broken %s", r.Findings[0])
+	}
+	return p.Check(r.Tally)
+}
+
+// simulate runs the seeds block by block.
+func (o *options) simulate(out io.Writer) error {
+	s, err := load(o.state, o.from)
+	if err != nil {
+		return err
+	}
+	if s.Done > 0 {
+		_, _ = fmt.Fprintf(out, "going on after %d seeds\n", s.Done)
+	}
+	watch, before := stopwatch(), s.Seconds
+	for s.Done < o.seeds {
+		n := min(block, o.seeds-s.Done)
+		tally, failed := o.runBlock(s.From+s.Done, n)
+		if failed != nil {
+			return failed.tell(out)
+		}
+		s.Tally.Add(tally)
+		s.Done += n
+		s.Seconds = before + watch().Seconds()
+		if err := s.save(o.state); err != nil {
+			return err
+		}
+		if s.Done%(10*block) == 0 && s.Done < o.seeds {
+			_, _ = fmt.Fprintf(out, "%d seeds, %.0f s\n", s.Done, s.Seconds)
+		}
+	}
+	return o.sum(out, s)
+}
+
+// sum prints what all seeds together came to.
+func (o *options) sum(out io.Writer, s state) error {
+	t := s.Tally
+	_, _ = fmt.Fprintf(out, "%d seeds from %d in %.0f s: no rule was broken\n", s.Done, s.From, s.Seconds)
+	_, _ = fmt.Fprintf(out, "%d ids in %d ranges, %d terms, %d faults, %.1f years of virtual time\n",
+		t.Counts[sim.IDs], t.Counts[sim.Ranges], t.Counts[sim.Terms], t.AllFaults(), t.Hours/24/365.25)
+	_, _ = fmt.Fprintf(out, "0 duplicates but within the limits of rollbacks and copied processes, %d\n", t.Counts[sim.Duplicates])
+	_, _ = fmt.Fprintln(out, t)
+	missing := t.Missing()
+	switch {
+	case s.Done >= 1000 && len(missing) > 0:
+		return fmt.Errorf("these never happened: %v", missing)
+	case t.Counts[sim.IDs] < o.ids:
+		return fmt.Errorf("%d ids were issued: must be at least %d", t.Counts[sim.IDs], o.ids)
+	case t.AllFaults() < o.faults:
+		return fmt.Errorf("%d faults struck: must be at least %d", t.AllFaults(), o.faults)
+	}
+	return nil
+}
+
+// failure is a seed whose plan broke a rule.
+type failure struct {
+	seed    uint64
+	finding sim.Finding
+}
+
+// tell shrinks the plan and prints it.
+func (f *failure) tell(out io.Writer) error {
+	_, _ = fmt.Fprintf(out, "seed %d broke a rule %s\nshrinking\n", f.seed, f.finding)
+	p := sim.Shrink(sim.Draw(f.seed), 1000, sim.Fails(f.finding.Rule, sim.Config{}))
+	p.Claim = fmt.Sprintf("Shrunk from seed %d: %s", f.seed, f.finding.Rule)
+	_, _ = fmt.Fprintf(out, "\n%s\n", p)
+	if r := sim.Run(p, sim.Config{}); len(r.Findings) > 0 {
+		return fmt.Errorf("seed %d broke a rule; its scenario breaks it %s", f.seed, r.Findings[0])
+	}
+	return fmt.Errorf("seed %d broke a rule %s", f.seed, f.finding)
+}
+
+// runBlock runs n seeds from first on, and returns the first one that failed.
+func (o *options) runBlock(first, n uint64) (sim.Tally, *failure) {
+	var (
+		next   atomic.Uint64
+		mu     sync.Mutex
+		sum    sim.Tally
+		failed *failure
+		wg     sync.WaitGroup
+	)
+	for range o.workers {
+		wg.Go(func() {
+			var mine sim.Tally
+			for i := next.Add(1) - 1; i < n; i = next.Add(1) - 1 {
+				seed := first + i
+				r := sim.Run(sim.Draw(seed), sim.Config{})
+				mine.Add(r.Tally)
+				if len(r.Findings) == 0 {
+					continue
+				}
+				next.Store(n)
+				mu.Lock()
+				if failed == nil || seed < failed.seed {
+					failed = &failure{seed, r.Findings[0]}
+				}
+				mu.Unlock()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sum.Add(mine)
+		})
+	}
+	wg.Wait()
+	return sum, failed
+}

@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Count is something that is counted in a run, besides faults.
+type Count uint8
+
+// The counts.
+const (
+	IDs         Count = iota // ids that were issued
+	Ranges                   // runs of slots that they came in
+	Calls                    // calls for ids
+	Waits                    // those of them that had to wait
+	Refusals                 // those that ended in an error
+	Duplicates               // ids that had been issued before
+	Steps                    // steps of all processes
+	Requests                 // to stores
+	Writes                   // swaps that took effect
+	Conflicts                // swaps that did not
+	Unknowns                 // requests that were given up
+	Processes                // processes that were started
+	Terms                    // generators that were started
+	Extensions               // bounds that they were given
+	Losses                   // terms that were lost
+	Releases                 // processes that ended in order
+	GivenUp                  // claims that failed
+	Exhausted                // those of them for which no worker id was free
+	ClockErrors              // those of them whose clock was refused
+	Broken                   // processes that failed for good
+	Misfit                   // those of them for their layout
+	PastHorizon              // claims and calls that the horizon ended
+	Resumed                  // terms that went on from a journal
+	Alone                    // those of them while the store was away
+	Pages                    // pages that were kept
+	Owed                     // nodes that were owed ids when the faults had ended
+	counts
+)
+
+func countNames() [counts]string {
+	return [counts]string{
+		"ids", "ranges", "calls", "waits", "refusals", "duplicates", "steps", "requests", "writes", "conflicts", "unknowns",
+		"processes", "terms", "extensions", "losses", "releases", "given-up", "exhausted", "clock-errors", "broken", "misfit",
+		"past-horizon", "resumed", "alone", "pages", "owed",
+	}
+}
+
+// String returns the count's word.
+func (c Count) String() string {
+	if c >= counts {
+		return fmt.Sprintf("Count(%d)", uint8(c))
+	}
+	return countNames()[c]
+}
+
+// Tally is what happened in a run, or in many.
+type Tally struct {
+	Counts [counts]int64
+	Faults [kinds]int64 // those that struck, by kind
+	Hours  float64      // of virtual time
+}
+
+// Add adds another run's.
+func (t *Tally) Add(o Tally) {
+	for i, n := range o.Counts {
+		t.Counts[i] += n
+	}
+	for i, n := range o.Faults {
+		t.Faults[i] += n
+	}
+	t.Hours += o.Hours
+}
+
+// AllFaults is how many faults struck.
+func (t *Tally) AllFaults() int64 {
+	var sum int64
+	for _, n := range t.Faults {
+		sum += n
+	}
+	return sum
+}
+
+// Missing returns what never happened, of the kinds and counts that are named;
+// of everything but what should not happen, if none is.
+func (t *Tally) Missing(names ...string) []string {
+	if len(names) == 0 {
+		for c := range counts {
+			if c != Duplicates {
+				names = append(names, c.String())
+			}
+		}
+		for _, k := range Kinds() {
+			names = append(names, k.String())
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		n, ok := t.count(name)
+		return ok && n > 0
+	})
+}
+
+// count returns what was counted under a name, and whether that is one. The
+// name "faults" is all faults together.
+func (t *Tally) count(name string) (int64, bool) {
+	if name == "faults" {
+		return t.AllFaults(), true
+	}
+	for c, n := range countNames() {
+		if n == name {
+			return t.Counts[c], true
+		}
+	}
+	for k, m := range manners() {
+		if k > 0 && m.word == name {
+			return t.Faults[k], true
+		}
+	}
+	return 0, false
+}
+
+// String writes the counts that are not zero, in one line for each sort.
+func (t Tally) String() string {
+	var counted, struck []string
+	for c, n := range t.Counts {
+		if n > 0 {
+			counted = append(counted, fmt.Sprintf("%s %d", Count(c), n))
+		}
+	}
+	for k, n := range t.Faults {
+		if n > 0 {
+			struck = append(struck, fmt.Sprintf("%s %d", Kind(k), n))
+		}
+	}
+	return fmt.Sprintf("%s\nfaults %d: %s", strings.Join(counted, ", "), t.AllFaults(), strings.Join(struck, ", "))
+}

@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"time"
+
+	"snowfence.example/snowfence/fence/lease"
+)
+
+// strike lets a fault of the plan befall whom it is meant for.
+func (w *world) strike(number int, f Fault) {
+	switch {
+	case w.quiet:
+	case f.Kind.manner().place == aStore:
+		for i, s := range w.servers {
+			if f.Node == i || f.Node == Everywhere {
+				s.suffer(number, f)
+			}
+		}
+	default:
+		for i, n := range w.nodes {
+			switch {
+			case f.Kind == Clone && i >= w.plan.Nodes: // there are enough of them
+			case f.Node == n.as || f.Node == Everywhere:
+				n.suffer(f) // and so do its copies
+			}
+		}
+	}
+}
+
+func (s *server) suffer(number int, f Fault) {
+	switch f.Kind {
+	case Outage:
+		s.away = max(s.away, s.w.agenda.Now()+f.For)
+		s.w.struck(Outage, s.index, "the store is away for %s", f.For)
+	case Failover:
+		s.failover(f.For)
+	case Rollback:
+		if to, ok := s.snapshots[number]; ok {
+			s.rollback(to, f.For)
+		}
+	case Quarantine:
+		s.quarantine(f.N)
+	default:
+	}
+}
+
+// suffer lets a fault befall the machine.
+func (n *node) suffer(f Fault) {
+	w, now := n.w, n.w.agenda.Now()
+	switch f.Kind {
+	case Right, Step, Drift, Leap:
+		n.misset(f)
+		return
+	case CrashAfterStep, TerminateAfterStep:
+		w.stepFaults = append(w.stepFaults, f)
+		return
+	case Cut:
+		n.cut = max(n.cut, now+f.For)
+		w.struck(f.Kind, n.index, "%s for %s", n.host, f.For)
+		return
+	case Pause, Suspend:
+		n.pause(f)
+		return
+	default:
+	}
+	if !n.alive {
+		return
+	}
+	switch f.Kind {
+	case Crash, Power:
+		if n.clock.frozen && f.Kind == Crash {
+			return // nothing happens on a machine that is suspended
+		}
+		w.struck(f.Kind, n.index, "%s", n.host)
+		n.crash(f.Kind == Power, f.For)
+	case Terminate:
+		w.struck(f.Kind, n.index, "%s", n.host)
+		n.terminate(f.For)
+	case TerminateExtending, PowerKeeping:
+		n.armed = &f
+	case Clone:
+		n.copy()
+	default:
+	}
+}
+
+// misset does something to the machine's clock.
+func (n *node) misset(f Fault) {
+	switch f.Kind {
+	case Right:
+		n.clock.right()
+	case Step:
+		n.clock.step(f.For)
+	case Drift:
+		n.clock.drift(f.N)
+	case Leap:
+		n.clock.step(-f.For)
+	default:
+	}
+	n.w.struck(f.Kind, n.index, "the clock of %s is off by %s", n.host, n.clock.off())
+}
+
+// crash ends the process without a word.
+func (n *node) crash(power bool, rest time.Duration) {
+	if n.w.plan.Journals {
+		n.disk.crash(power)
+	}
+	n.paused = 0
+	n.clock.resume()
+	n.end(rest)
+}
+
+// pause stops the process, or the machine with it. Where none runs, none is
+// started meanwhile.
+func (n *node) pause(f Fault) {
+	now := n.w.agenda.Now()
+	f.For = min(f.For, n.w.plan.Length-now) // the faults end with the plan
+	if now+f.For <= n.paused || f.For <= 0 {
+		return
+	}
+	n.w.struck(f.Kind, n.index, "%s for %s", n.host, f.For)
+	n.paused = now + f.For
+	if f.Kind == Suspend {
+		n.clock.suspend()
+	}
+	n.w.agenda.After(f.For, n.goOn)
+}
+
+// goOn ends a pause, when no other one is longer.
+func (n *node) goOn() {
+	if n.w.agenda.Now() >= n.paused {
+		n.clock.resume()
+	}
+}
+
+// spring lets the fault strike that waits for such a request.
+func (n *node) spring(request lease.Request) {
+	f := n.armed
+	if f == nil {
+		return
+	}
+	_, keeps := request.(lease.Keep)
+	switch {
+	case f.Kind == PowerKeeping && keeps:
+		n.soon(upTo(n.rng, n.w.plan.latency()), func() {
+			n.w.struck(f.Kind, n.index, "%s", n.host)
+			n.crash(true, f.For)
+		})
+	case f.Kind == TerminateExtending && n.extending(request):
+		n.soon(upTo(n.rng, n.w.plan.latency()), func() {
+			n.w.struck(f.Kind, n.index, "%s", n.host)
+			n.terminate(f.For)
+		})
+	default:
+		return
+	}
+	n.armed = nil
+}
+
+// terminate asks the process to end, as SIGTERM does, and kills it when its
+// grace is over.
+func (n *node) terminate(grace time.Duration) {
+	if !n.alive || n.leaving {
+		return
+	}
+	n.soon(0, func() {
+		if n.leaving {
+			return
+		}
+		n.leaving = true
+		n.soon(grace, func() { n.crash(false, upTo(n.rng, 5*n.w.plan.beat())) })
+		n.step(lease.ReleaseAsked{})
+	})
+}
+
+// copy makes another machine out of this one, as a snapshot of a virtual machine
+// that is started beside it: with the memory of the process, but with random bits
+// of its own.
+func (n *node) copy() {
+	w := n.w
+	original, ok := n.allocator.(cloner)
+	if !ok || len(w.nodes) >= maxNodes {
+		return
+	}
+	w.struck(Clone, n.index, "%s", n.host)
+	if worker, until, ok := original.ceiling(); ok {
+		n.server.forgotten[worker] = max(n.server.forgotten[worker], until)
+	}
+	twin := newNode(w, len(w.nodes))
+	twin.as, twin.host, twin.misfit, twin.server = n.as, n.host, n.misfit, n.server
+	*twin.clock = *n.clock
+	twin.process, twin.alive, twin.leaving, twin.answered, twin.sent = n.process, true, n.leaving, n.answered, n.sent
+	twin.paused, twin.cut = n.paused, n.cut
+	w.nodes = append(w.nodes, twin)
+	w.calling = append(w.calling, nil)
+	s := twin.site()
+	s.Journal = w.plan.Journals
+	twin.run(original.clone(s), s)
+	w.agenda.After(twin.paused-w.agenda.Now(), twin.goOn)
+	if twin.leaving {
+		twin.soon(2*w.plan.Window, func() { twin.crash(false, w.plan.beat()) })
+	}
+	// Whatever was under way is answered to one of them only.
+	if awaited := twin.sent; awaited > twin.answered {
+		twin.soon(w.plan.timeout(), func() { twin.hear(awaited, lease.Reply{ID: awaited, Err: errNoAnswer}) })
+	}
+	twin.soon(0, twin.mint)
+	twin.setTimer()
+}
+
+// afterStep lets the faults strike that count steps.
+func (n *node) afterStep() {
+	for i := range n.w.stepFaults {
+		f := &n.w.stepFaults[i]
+		if n.w.quiet || f.Kind == 0 || f.Node != Everywhere && f.Node != n.index || int64(n.stepped) != f.N {
+			continue
+		}
+		n.w.struck(f.Kind, n.index, "%s after its step %d", n.host, f.N)
+		kind := f.Kind
+		if f.Node != Everywhere {
+			f.Kind = 0
+		}
+		if kind == CrashAfterStep {
+			n.crash(false, f.For)
+		} else {
+			n.terminate(f.For)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package sim
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+)
+
+// Config says how a plan is run.
+type Config struct {
+	// Program is what runs on the machines. Nil means [Ours].
+	Program Program
+	// Trace gets a line for everything that happens. Nil means none.
+	Trace io.Writer
+	// Collect lets the run go on to its end whatever is found, so that all is
+	// counted. False means that it ends once it has broken its rules often.
+	Collect bool
+
+	bugs bugs
+}
+
+// Report is what came of a run.
+type Report struct {
+	// Findings are the rules that were broken, in the order of their times.
+	Findings []Finding
+	// Tally is what happened how often.
+	Tally Tally
+	// Digest is a sum over all that happened, so that two runs can be compared.
+	Digest uint64
+}
+
+// Finding is a rule that was broken.
+type Finding struct {
+	At   time.Duration
+	Rule string // see the package's comment
+	What string
+}
+
+func (f Finding) String() string { return fmt.Sprintf("after %s: %s: %s", f.At, f.Rule, f.What) }
+
+// maxFindings is how many findings a report lists.
+const maxFindings = 20
+
+// world is a run under way.
+type world struct {
+	plan    *Plan
+	program Program
+	bugs    bugs
+	trace   io.Writer
+	collect bool
+	begin   time.Time // true time zero
+	agenda  Agenda
+	servers []*server
+	nodes   []*node
+	ledger  *ledger
+	calling []*issuer // by node: under whom its call was made
+	issuers int32
+
+	quiet      bool          // the faults have ended
+	latest     time.Duration // when the last late request arrives
+	stepFaults []Fault
+
+	found  []Finding
+	tally  Tally
+	digest hash.Hash64
+}
+
+// Run runs a plan. A plan that can't be run breaks the rule "harness".
+func Run(p Plan, c Config) Report {
+	if err := p.Validate(); err != nil {
+		return Report{Findings: []Finding{{Rule: "harness", What: err.Error()}}}
+	}
+	w := newWorld(&p, c)
+	w.run()
+	return w.report()
+}
+
+// stream names a source of chance.
+type stream uint64
+
+func newWorld(p *Plan, c Config) *world {
+	w := &world{
+		plan: p, program: c.Program, bugs: c.bugs, trace: c.Trace, collect: c.Collect,
+		begin: p.Layout.Epoch.Add(p.Begin), ledger: newLedger(p.Layout), digest: fnv.New64a(),
+	}
+	if w.program == nil {
+		w.program = Ours()
+	}
+	if c.bugs.config != nil {
+		w.program = ours(c.bugs.config)
+	}
+	for i := range p.stores() {
+		w.servers = append(w.servers, newServer(w, i))
+	}
+	for i := range p.Nodes {
+		w.nodes = append(w.nodes, newNode(w, i))
+	}
+	w.calling = make([]*issuer, p.Nodes)
+	return w
+}
+
+func (w *world) source(s stream) *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, uint64(s))) }
+
+func (w *world) run() {
+	p, rng := w.plan, w.source(1)
+	for _, n := range w.nodes {
+		w.agenda.After(upTo(rng, 2*p.beat()), n.boot)
+		if p.Journals {
+			w.agenda.After(upTo(rng, 10*p.beat()), n.disk.somebodyCopies)
+		}
+	}
+	if p.Founded || p.Misfits > 0 {
+		for i, s := range w.servers {
+			s.found(i)
+		}
+	}
+	for i, f := range p.Faults {
+		if f.Kind == Rollback {
+			w.agenda.After(f.At-f.For, func() {
+				for j, s := range w.servers {
+					if f.Node == j || f.Node == Everywhere {
+						s.snapshots[i] = s.memory.Snapshot()
+					}
+				}
+			})
+		}
+		w.agenda.After(f.At, func() { w.strike(i, f) })
+	}
+	w.until(p.Length)
+	if !p.Rough && len(w.found) == 0 {
+		w.calmDown()
+	}
+	for _, n := range w.nodes {
+		if n.alive {
+			n.caller.end()
+		}
+	}
+}
+
+// until lets time pass, and ends early when there is more to report than anybody
+// reads.
+func (w *world) until(end time.Duration) {
+	for len(w.found) < maxFindings || w.collect {
+		if at, ok := w.agenda.Next(); !ok || at > end {
+			w.agenda.Skip(end)
+			return
+		}
+		w.agenda.Proceed()
+	}
+}
+
+func (w *world) report() Report {
+	w.tally.Hours = w.agenda.Now().Hours()
+	_, _ = fmt.Fprintf(w.digest, "%v %v", w.tally, w.found)
+	return Report{Findings: w.found, Tally: w.tally, Digest: w.digest.Sum64()}
+}
+
+// issued checks a batch of ids against the rules.
+func (w *world) issued(by *issuer, ids []snowfence.ID) {
+	if len(ids) == 0 {
+		return
+	}
+	w.tally.Counts[IDs] += int64(len(ids))
+	for _, id := range []snowfence.ID{ids[0], ids[len(ids)-1]} {
+		if err := w.ledger.check(id); err != nil {
+			w.breaks("harness", "%s: %v", by.name, err)
+			return
+		}
+	}
+	w.ledger.ranges(ids, func(worker int64, low, high uint64) { w.issuedRange(by, worker, low, high) })
+}
+
+func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
+	w.tally.Counts[Ranges]++
+	w.sum(uint64(worker), low, high, uint64(by.number))
+	if w.trace != nil {
+		w.tell("%s issues %d ids from tick %d, sequence %d", by.name, high-low, w.ledger.tick(low), low&(1<<w.ledger.seqBits-1))
+	}
+	server := w.nodes[by.node].server
+	repeated, shared, upTo := w.ledger.issue(worker, span{low, high, by})
+	for _, r := range repeated {
+		n := int64(r.slots.high - r.slots.low)
+		w.tally.Counts[Duplicates] += n
+		if at := w.ledger.tick(r.slots.high - 1); at >= server.forgiven(worker) {
+			w.breaks("unique", "%s issued %d ids up to tick %d of worker %d, which %s had issued", by.name, n, at, worker, r.before.name)
+		}
+	}
+	first, last := w.ledger.tick(low), w.ledger.tick(high-1)
+	if by.generator == nil {
+		return // nothing is promised for it but what its ids show
+	}
+	if by.site.Layout.String() != w.plan.Layout.String() {
+		w.breaks("layout", "%s issued ids under %s", by.name, by.site.Layout)
+	}
+	if shared != nil && upTo >= server.forgiven(worker) {
+		w.breaks("fenced", "ticks up to %d of worker %d were stamped by %s and by %s", upTo, worker, shared.name, by.name)
+	}
+	if low < by.last {
+		w.breaks("order", "%s issued tick %d after tick %d", by.name, first, w.ledger.tick(by.last))
+	}
+	by.last, by.highest = high, max(by.highest, last+1)
+	if until := server.bounds[by.nonce]; worker != by.worker || first < by.floor || last >= until {
+		w.breaks("bounded", "%s stamped ticks %d to %d of worker %d, and the store has [%d, %d) for it", by.name, first, last, worker, by.floor, until)
+	}
+}
+
+// issuerOf returns another issuer.
+func (w *world) issuerOf(s Site, name string) *issuer {
+	w.issuers++
+	return &issuer{name: name, node: s.node.index, site: s, number: w.issuers}
+}
+
+// began chains the issuers of one term.
+func (w *world) began(by *issuer) {
+	s := w.nodes[by.node].server
+	by.before = s.issuers[by.nonce]
+	s.issuers[by.nonce] = by
+}
+
+// resumed counts a term that goes on from a journal.
+func (w *world) resumed(h *holder) {
+	w.tally.Counts[Resumed]++
+	if w.agenda.Now() < w.nodes[h.term.node].server.away {
+		w.tally.Counts[Alone]++
+	}
+}
+
+// brokeDown takes the end of a process that failed for good. It must have been
+// given a reason.
+func (w *world) brokeDown(n *node, err error) {
+	w.tally.Counts[Broken]++
+	var layout *lease.LayoutMismatchError
+	switch {
+	case errors.As(err, &layout) && w.plan.Misfits > 0:
+		w.tally.Counts[Misfit]++
+	case errors.Is(err, lease.ErrNamespaceReplaced) && (w.plan.Loss > 0 || w.tally.Faults[Rollback] > 0):
+	default:
+		w.breaks("broken", "%s, process %d: %v", n.host, n.process, err)
+	}
+}
+
+// struck counts a fault that took effect.
+func (w *world) struck(k Kind, place int, format string, args ...any) {
+	w.tally.Faults[k]++
+	w.sum(uint64(k), uint64(int64(place)))
+	if w.trace != nil {
+		w.tell("FAULT %s: %s", k, fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *world) breaks(rule, format string, args ...any) {
+	if len(w.found) >= maxFindings && !w.bugs.strict {
+		return
+	}
+	f := Finding{At: w.agenda.Now(), Rule: rule, What: fmt.Sprintf(format, args...)}
+	w.found = append(w.found, f)
+	w.tell("BROKEN %s: %s", f.Rule, f.What)
+}
+
+// tell writes a line of the trace.
+func (w *world) tell(format string, args ...any) {
+	if w.trace != nil {
+		_, _ = fmt.Fprintf(w.trace, "%14s  %s\n", w.agenda.Now(), fmt.Sprintf(format, args...))
+	}
+}
+
+// sum adds to the digest what just happened.
+func (w *world) sum(numbers ...uint64) {
+	var b [8]byte
+	for _, n := range append([]uint64{uint64(w.agenda.Now())}, numbers...) {
+		binary.LittleEndian.PutUint64(b[:], n)
+		_, _ = w.digest.Write(b[:])
+	}
+}
