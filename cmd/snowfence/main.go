@@ -26,6 +26,7 @@ type program struct {
 	stderr  io.Writer
 	colour  bool // whether stdout shows colours
 	asks    bool // whether somebody sits at stdin who can be asked
+	draws   bool // whether stderr is a terminal on which lines can be drawn over
 	clock   snowfence.Clock
 	zone    *time.Location // for local times
 }
@@ -39,6 +40,7 @@ func main() {
 		stderr:  os.Stderr,
 		colour:  os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(os.Stdout),
 		asks:    isTerminal(os.Stdin) && !isNull(os.Stdin),
+		draws:   os.Getenv("TERM") != "dumb" && isTerminal(os.Stderr) && !isNull(os.Stderr),
 		clock:   clk,
 		zone:    time.Local,
 	}
@@ -99,7 +101,8 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
   snowfence serve                             ids over HTTP
   snowfence decode 1541815603606036480        what an id says
   snowfence plan --years 69 --workers 1024    which bits to give to what
-  snowfence workers list                      who holds which worker id`,
+  snowfence workers list                      who holds which worker id
+  snowfence check orders.txt                  does any id occur twice, and why`,
 		Version: thisBuild().String(),
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -125,6 +128,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
 		p.next(),
 		p.decode(),
 		p.plan(),
+		p.check(),
 		p.workers(),
 		p.namespace(),
 		p.config(),

@@ -40,7 +40,7 @@ func Load(sources Sources) (Config, error) {
 	s.readFlags(sources.Flags)
 
 	c := s.config()
-	if expanded, err := expand(c.Store, sources.Environ); err != nil {
+	if expanded, err := Expand(c.Store, sources.Environ); err != nil {
 		s.fault(s.byPath[keyStore].origin, keyStore, display(keyStore, c.Store), "%s", reason(err))
 	} else {
 		c.Store = expanded

@@ -10,11 +10,12 @@ import (
 // variable is ${NAME} in the URL of a store.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand puts the values of the environment's variables in place of ${NAME}, so
-// that a password need not stand in the configuration. They are escaped as
-// URLs ask for, so a password may hold any characters. The URLs of directories
-// know no escapes, and are left as they are.
-func expand(storeURL string, environ []string) (string, error) {
+// Expand puts the values of the environment's variables in place of ${NAME} in a
+// URL, so that a password need not stand in the configuration or on a command
+// line. They are escaped as URLs ask for, so a password may hold any characters.
+// The URLs of directories know no escapes, and are left as they are. An error is
+// returned when a variable is not set or is empty.
+func Expand(storeURL string, environ []string) (string, error) {
 	if strings.HasPrefix(strings.ToLower(storeURL), "file:") {
 		return storeURL, nil
 	}

@@ -15,7 +15,7 @@ func TestVariablesOfTheStoreURLAreReplacedAndEscaped(t *testing.T) {
 		"redis://me:$PASSWORD@host":        "redis://me:$PASSWORD@host",
 		"file:/srv/${HOST}":                "file:/srv/${HOST}",
 	} {
-		if got, err := expand(url, environ); err != nil || got != want {
+		if got, err := Expand(url, environ); err != nil || got != want {
 			t.Errorf("%s: %s (%v), want %s", url, got, err, want)
 		}
 		if got := engine.Redact(want); strings.Contains(got, "p%2Fw") {

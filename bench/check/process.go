@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// cost is what a process took.
+type cost struct {
+	wall time.Duration
+	cpu  time.Duration // of all processors
+	peak uint64        // bytes of memory, the most at a time
+}
+
+func (c cost) String() string {
+	return fmt.Sprintf("%7.1f s  %7.1f s of processors  peak %5d MiB", c.wall.Seconds(), c.cpu.Seconds(), c.peak>>20)
+}
+
+// measure runs a command to its end. The error of one that ended with another
+// exit code than wanted has what it said.
+func measure(cmd *exec.Cmd, feed func(io.Writer) error, code int) (cost, error) {
+	var stdin io.WriteCloser
+	if feed != nil {
+		var err error
+		if stdin, err = cmd.StdinPipe(); err != nil {
+			return cost{}, err
+		}
+	}
+	cmd.Stderr = os.Stderr
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return cost{}, err
+	}
+	var fed error
+	if feed != nil {
+		fed = errors.Join(feed(stdin), stdin.Close())
+	}
+	err := cmd.Wait()
+	c := cost{wall: time.Since(began), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		c.peak = uint64(usage.Maxrss) << 10 // Linux counts in KiB
+	}
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		return c, err
+	}
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		return c, errors.Join(fmt.Errorf("%s: exit code %d, want %d", cmd.Path, got, code), fed)
+	}
+	return c, fed
+}
+
+// report is what of the program's output matters.
+type report struct {
+	IDs        uint64 `json:"ids"`
+	Distinct   uint64 `json:"distinct"`
+	Duplicates uint64 `json:"duplicates"`
+	Spilled    uint64 `json:"spilled"`
+	Named      []struct {
+		ID     string `json:"id"`
+		Count  uint64 `json:"count"`
+		Places []struct {
+			At   uint64 `json:"at"`
+			Text string `json:"place"`
+		} `json:"places"`
+	} `json:"named"`
+}
+
+// check runs the program.
+func (b *bench) check(ctx context.Context, feed func(io.Writer) error, code int, args ...string) (cost, report, error) {
+	args = append([]string{"check", "--memory", b.memory + "MiB", "--temp", b.temp, "-o", "json", "--layout", "default"}, args...)
+	//nolint:gosec // It runs what whoever measures names.
+	cmd := exec.CommandContext(ctx, b.program, args...)
+	out, err := os.CreateTemp(b.temp, "report-")
+	if err != nil {
+		return cost{}, report{}, err
+	}
+	cmd.Stdout = out
+	c, err := measure(cmd, feed, code)
+	if err != nil {
+		return c, report{}, errors.Join(err, out.Close())
+	}
+	text, err := os.ReadFile(out.Name())
+	var r report
+	err = errors.Join(err, out.Close(), json.Unmarshal(text, &r))
+	return c, r, err
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+)
+
+// checkVerb is one run of check.
+type checkVerb struct {
+	program
+	form     form
+	config   check.Config
+	options  idsource.Options
+	progress bool // also where nobody sees it move
+}
+
+func (p program) check() *cobra.Command {
+	var layout layoutFlag
+	var source idSourceFlags
+	v := checkVerb{program: p, config: check.Config{Memory: check.DefaultMemory}}
+	cmd := &cobra.Command{
+		Use:   "check SOURCE...",
+		Short: "Find ids that occur twice, in files, streams and databases, and why",
+		Long: `Check reads ids from any number of sources and finds those that occur more than
+once, within a source and between sources. It is exact, names the first
+duplicates with their places, and says what its evidence tells of the cause:
+the same worker in two places, overlapping terms, a clock set back, layouts
+mixed up, or rows that were copied and no collision at all. What no rule
+explains it calls unexplained.
+
+` + idSourceHelp + `
+
+It works in the --memory that it is given, however many ids there are; the rest
+goes to a file in --temp that is gone when the check ends, also by a signal.
+The sources should be given in the order in which the ids were made: causes
+show in that order.
+
+Without --layout the layout is guessed among the presets, and the output says
+so. -o json prints one object: ids, distinct, duplicates, repeated, invalid,
+sources, between, named, ranges, range_count, layout, preset, guessed, causes,
+spilled; -o table the places of the duplicates.
+
+Exit codes: 0 no duplicates, 1 duplicates, 2 usage, 3 a source or the disk
+failed, 4 what was read is no id.`,
+		Example: `  snowfence check orders.txt
+  snowfence check --column order_id eu.csv.gz us.csv.gz
+  zcat ids-*.gz | snowfence check --memory 512MiB -
+  snowfence check --layout twitter --table orders --column id \
+      'postgres://me:${PGPASSWORD}@db.internal/shop'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if _, err := idSourceNames(args, 1); err != nil {
+				return usage(cmd, err)
+			}
+			return nil
+		},
+	}
+	f := outputFlag(cmd)
+	source.add(cmd)
+	layout.add(cmd, "layout of the ids: a preset's name or a text form (default: guess)")
+	flags := cmd.Flags()
+	flags.Var(&parsed[int64]{value: &v.config.Memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "what the program may use of memory, at least 64MiB")
+	flags.Var(textFlag(&v.config.Temp, "DIR"), "temp", "folder for what does not fit the memory (default: the system's)")
+	flags.Var(&parsed[int]{value: &v.config.Limit, text: "20", word: "N", parse: parseLimit}, "limit", "how many duplicates and ranges to name")
+	v.config.Limit = 20
+	flags.BoolVar(&v.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var err error
+		if v.options, err = source.read(p); err != nil {
+			return usage(cmd, err)
+		}
+		v.form, v.config.Now = *f, p.clock.Wall()
+		if layout.text != "" {
+			v.config.Layout, v.config.Preset = &layout.layout, layout.preset()
+		}
+		return sourceFault(cmd, v.run(cmd.Context(), args))
+	}
+	return cmd
+}
+
+// run checks and prints.
+func (v *checkVerb) run(ctx context.Context, names []string) error {
+	inputs, err := v.inputs(names)
+	if err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(v.config.Memory)
+	v.config.Progress = &check.Progress{}
+	stop := v.watch(v.config.Progress)
+	report, err := check.Run(ctx, inputs, v.config)
+	stop()
+	if err != nil {
+		return err
+	}
+	for _, s := range report.Sources {
+		if s.Invalid > 0 {
+			v.warn(fmt.Sprintf("%s: %s skipped, the first: %s", s.Name, countOf(s.Invalid, "invalid id"), message(errors.New(s.FirstInvalid))))
+		}
+	}
+	if err := v.report(report); err != nil {
+		return err
+	}
+	if report.Duplicates > 0 {
+		return reported(exitFailure)
+	}
+	return nil
+}
+
+// inputs looks at all sources before the first is read: that a file is missing
+// should not be found out after an hour.
+func (v *checkVerb) inputs(names []string) ([]check.Input, error) {
+	var inputs []check.Input
+	for _, name := range names {
+		in := check.Input{Open: func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, name, v.options) }}
+		if name != "-" && !idsource.IsDatabase(name) {
+			switch info, err := os.Stat(name); {
+			case err == nil && info.Mode().IsRegular():
+				in.Size = max(1, info.Size())
+			case err != nil && !strings.Contains(name, "://"):
+				return nil, err
+			}
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs, nil
+}
+
+// sourceFault gives an error of reading ids its exit code.
+func sourceFault(cmd *cobra.Command, err error) error {
+	var option *idsource.OptionError
+	var url *engine.URLError
+	var done reported
+	switch {
+	case err == nil, errors.As(err, &done):
+		return err
+	case errors.As(err, &option), errors.As(err, &url):
+		return usage(cmd, err)
+	}
+	return unavailable(err)
+}
+
+// parseMemory reads an amount of memory.
+func parseMemory(text string) (int64, error) {
+	n, err := parseBytes(text)
+	if err == nil && n < check.LeastMemory {
+		err = fmt.Errorf("must be at least %s", check.Bytes(check.LeastMemory))
+	}
+	return n, err
+}
+
+// parseBytes reads 512MiB, 2G or 1.5GB.
+func parseBytes(text string) (int64, error) {
+	end := strings.LastIndexAny(text, "0123456789.") + 1
+	n, err := strconv.ParseFloat(text[:end], 64)
+	unit, known := map[string]float64{
+		"": 1, "B": 1,
+		"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40,
+		"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40,
+		"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+	}[strings.ToUpper(strings.TrimSpace(text[end:]))]
+	if err != nil || !known || n < 0 || n*unit > math.MaxInt64/2 {
+		return 0, fmt.Errorf("%q: must be an amount of bytes, such as 512MiB or 2GB", text)
+	}
+	return int64(n * unit), nil
+}
+
+// parseLimit reads how many things to name.
+func parseLimit(text string) (int, error) {
+	const most = 100_000
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > most {
+		return 0, fmt.Errorf("must be a number from 0 to %d", most)
+	}
+	return n, nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+)
+
+const (
+	// barEvery is how often a bar is drawn, linesEvery how often a line is written
+	// where nothing can be drawn.
+	barEvery   = 200 * time.Millisecond
+	linesEvery = 10 * time.Second
+	// barWidth is the width of the bar itself.
+	barWidth = 20
+)
+
+// watch shows how far a check is, on a terminal or where it is asked for, until
+// the func that it returns is called.
+func (v *checkVerb) watch(progress *check.Progress) (stop func()) {
+	if !v.draws && !v.progress {
+		return func() {}
+	}
+	every := linesEvery
+	if v.draws {
+		every = barEvery
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	began := v.clock.Monotonic()
+	go func() {
+		defer close(done)
+		for {
+			tick, drop := v.clock.After(every)
+			select {
+			case <-tick:
+				v.show(bar(progress.Snapshot(), v.clock.Monotonic()-began))
+			case <-quit:
+				drop()
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+		if v.draws {
+			_, _ = fmt.Fprint(v.stderr, "\r\x1b[K")
+		} else {
+			v.show(bar(progress.Snapshot(), v.clock.Monotonic()-began))
+		}
+	}
+}
+
+// show draws a line over the one before, or writes it under that.
+func (v *checkVerb) show(line string) {
+	if v.draws {
+		_, _ = fmt.Fprintf(v.stderr, "\r%s\x1b[K", line)
+	} else {
+		v.note("%s", line)
+	}
+}
+
+// bar says how far a check is, in less than 80 columns.
+func bar(s check.Snapshot, passed time.Duration) string {
+	part, what := 0.0, "reading"
+	if s.Size > 0 {
+		part = min(1, float64(s.Bytes)/float64(s.Size))
+	}
+	if s.Phase == check.Merging {
+		what, part = "comparing", 0
+		if s.IDs > 0 {
+			part = float64(s.Merged) / float64(s.IDs)
+		}
+	}
+	line := fmt.Sprintf("%-9s ", what)
+	if s.Size > 0 || s.Phase == check.Merging {
+		full := int(part * barWidth)
+		line += fmt.Sprintf("[%s%s] %3d %%  ", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), int(part*100))
+	}
+	line += grouped(s.IDs) + " ids"
+	if seconds := passed.Seconds(); seconds >= 1 {
+		line += fmt.Sprintf("  %s/s", perSecond(float64(s.IDs)/seconds))
+	}
+	return line + "  " + passed.Truncate(time.Second).String()
+}
+
+// perSecond writes a rate: "12.3 M".
+func perSecond(n float64) string {
+	for _, unit := range []string{"", " k", " M"} {
+		if n < 1000 {
+			return fmt.Sprintf("%.3g%s", n, unit)
+		}
+		n /= 1000
+	}
+	return fmt.Sprintf("%.3g G", n)
+}
+
+// grouped writes a number with commas.
+func grouped(n uint64) string {
+	s := fmt.Sprint(n)
+	for at := len(s) - 3; at > 0; at -= 3 {
+		s = s[:at] + "," + s[at:]
+	}
+	return s
+}
+
+// countOf writes a number of things.
+func countOf(n uint64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return grouped(n) + " " + thing + "s"
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// TestSQLColumnIsCheckedWithFiles checks a column of a real server together with
+// a file.
+func TestSQLColumnIsCheckedWithFiles(t *testing.T) {
+	for scheme, start := range map[string]func(t testing.TB, settings ...string) *testkit.Server{"postgres": testkit.Postgres, "mysql": testkit.MariaDB} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			at := start(t).Addr()
+			user := url.UserPassword(testkit.SQLUser, testkit.SQLPassword).String()
+			driver, source := "pgx", scheme+"://"+user+"@"+at+"/"+testkit.SQLDatabase+"?sslmode=disable"
+			if scheme == "mysql" {
+				driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s", testkit.SQLUser, testkit.SQLPassword, at, testkit.SQLDatabase)
+			}
+			db, err := sql.Open(driver, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = db.Close() })
+			for _, s := range []string{"CREATE TABLE orders (id BIGINT)", "INSERT INTO orders VALUES (11), (12), (13), (12)"} {
+				if _, err := db.ExecContext(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			file := filepath.Join(t.TempDir(), "ids")
+			if err := os.WriteFile(file, []byte("13\n14\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p, stdout, stderr := inTest(t)
+			p.environ = append(p.environ, "SECRET="+testkit.SQLPassword)
+			database := scheme + "://" + testkit.SQLUser + ":${SECRET}@" + at + "/" + testkit.SQLDatabase
+			code := p.run(t.Context(), "check", "--format", "text", "--table", "orders", "--column", "id", database, file)
+			said := stdout.String() + stderr.String()
+			for _, want := range []string{"2 duplicates: 6 ids, 4 distinct", "orders.id, row 2\n", "orders.id, row 4\n", "orders.id, row 3\n", file + ", line 1\n"} {
+				if !strings.Contains(said, want) {
+					t.Errorf("%q is not in %s", want, said)
+				}
+			}
+			if code != exitFailure || strings.Contains(said, testkit.SQLPassword) || strings.Contains(said, "fence%2F") {
+				t.Errorf("exit code %d: %s", code, said)
+			}
+			stdout.Reset()
+			if code := p.run(t.Context(), "check", "--table", "none", "--column", "id", database); code != exitUnavailable || stdout.String() != "" {
+				t.Errorf("a table that is missing: exit code %d: %s", code, stdout)
+			}
+		})
+	}
+}
+
+func TestBarFits80Columns(t *testing.T) {
+	for _, x := range []struct {
+		snapshot check.Snapshot
+		passed   time.Duration
+		want     string
+	}{
+		{check.Snapshot{}, 0, "reading   0 ids  0s"},
+		{check.Snapshot{IDs: 1234567, Bytes: 50, Size: 100}, 2 * time.Second, "reading   [##########..........]  50 %  1,234,567 ids  617 k/s  2s"},
+		{check.Snapshot{Phase: check.Merging, IDs: 123_456_789_012, Merged: 123_456_789_012}, 100 * time.Hour, "comparing [####################] 100 %  123,456,789,012 ids  343 k/s  100h0m0s"},
+		{check.Snapshot{IDs: 999}, 1500 * time.Millisecond, "reading   999 ids  666/s  1s"},
+	} {
+		if got := bar(x.snapshot, x.passed); got != x.want || len(got) > 79 {
+			t.Errorf("%+v: %q, want %q", x.snapshot, got, x.want)
+		}
+	}
+}
+
+func TestBarIsDrawnOverItself(t *testing.T) {
+	p, stdout, stderr := inTest(t)
+	p.draws = true
+	p.stdin = strings.NewReader("7\n")
+	if code := p.run(t.Context(), "check", "-"); code != exitOK || !strings.HasSuffix(stderr.String(), "\r\x1b[K") || !strings.HasPrefix(stdout.String(), "no duplicates") {
+		t.Errorf("exit code %d: %q, %q", code, stdout, stderr)
+	}
+}
+
+func TestInterruptEndsACheckThatWaits(t *testing.T) {
+	silent, writer := io.Pipe()
+	t.Cleanup(func() { _ = writer.Close() })
+	p, stdout, stderr := inTest(t)
+	p.stdin = silent
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		_, _ = writer.Write([]byte("7\n")) // returns when it is read
+		stop()
+	}()
+	temp := t.TempDir()
+	if code := p.run(ctx, "check", "--temp", temp, "-"); code != exitFailure || stdout.String() != "" || stderr.String() != "snowfence: interrupted\n" {
+		t.Errorf("exit code %d: %q, %q", code, stdout, stderr)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+func TestAmountsOfBytesAreRead(t *testing.T) {
+	for text, want := range map[string]int64{"64MiB": 64 << 20, "1G": 1 << 30, "1.5GiB": 3 << 29, "2GB": 2e9, "67108864": 64 << 20, "100 mib": 100 << 20} {
+		if n, err := parseMemory(text); n != want || err != nil {
+			t.Errorf("%s: %d, %v", text, n, err)
+		}
+	}
+	for _, text := range []string{"", "MiB", "1XB", "-1G", "63MiB", "1e30", "9999999TiB", "1.2.3G"} {
+		if n, err := parseMemory(text); err == nil {
+			t.Errorf("%q is read as %d", text, n)
+		}
+	}
+}

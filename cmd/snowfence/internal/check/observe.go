@@ -1,0 +1,280 @@
+package check
+
+import (
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+)
+
+const (
+	// maxDescents is up to how many times of a worker id going back in a source
+	// are kept one by one.
+	maxDescents = 16
+	// maxSightings bounds how many worker ids are watched, over all sources.
+	maxSightings = 1 << 15
+	// maxDirect is up to how many worker ids a layout may have to be found without
+	// a map, and directSources up to how many sources.
+	maxDirect     = 1 << 16
+	directSources = 64
+	// samples is how many ids of a source are kept to guess by.
+	samples = 64
+	// tomorrow is how far in the future an id's time may lie: clocks differ.
+	tomorrow = 24 * time.Hour
+)
+
+// fields is a layout made ready to take many ids apart.
+type fields struct {
+	layout   snowfence.Layout
+	mask     uint64 // of the bits that the layout has
+	tick     part
+	dc       part
+	worker   part
+	sequence part
+	latest   uint64 // the highest tick that an id may have
+	dcShift  int    // of the datacenter within the worker id's number
+	low      int    // bits of the sequence
+}
+
+// part is a field of an id.
+type part struct {
+	shift uint
+	mask  uint64
+}
+
+func (p part) of(id uint64) uint64 { return id >> p.shift & p.mask }
+
+// ready prepares a layout.
+func ready(l snowfence.Layout, now time.Time) *fields {
+	f := &fields{
+		layout: l, mask: ^uint64(0) >> (64 - l.TotalBits()), latest: uint64(max(0, l.TickAt(now.Add(tomorrow)))),
+		dcShift: l.Bits(snowfence.Worker), low: l.Bits(snowfence.Sequence),
+	}
+	for _, s := range l.Spans() {
+		p := part{uint(s.Low), 1<<s.Field.Bits - 1}
+		switch s.Field.Kind {
+		case snowfence.Time:
+			f.tick = p
+		case snowfence.Datacenter:
+			f.dc = p
+		case snowfence.Worker:
+			f.worker = p
+		case snowfence.Sequence:
+			f.sequence = p
+		}
+	}
+	return f
+}
+
+// fits reports whether an id may be one of the layout that has been issued.
+func (f *fields) fits(id uint64) bool { return id&^f.mask == 0 && f.tick.of(id) <= f.latest }
+
+// number is the worker id with its datacenter.
+func (f *fields) number(id uint64) int64 {
+	return int64(f.dc.of(id)<<f.dcShift | f.worker.of(id))
+}
+
+// rank orders the ids of one worker id as they are issued.
+func (f *fields) rank(id uint64) uint64 {
+	return f.tick.of(id)<<f.low | f.sequence.of(id)
+}
+
+func (f *fields) time(tick uint64) time.Time { return f.layout.TimeOf(snowfence.Tick(tick)) }
+
+// sighting is what was seen of a worker id in a source, in the order of reading.
+type sighting struct {
+	ids       uint64
+	low, high uint64 // ticks
+	last      uint64 // rank of the one before
+	lastTick  uint64
+	descents  uint64 // how often its rank went down
+	went      []descent
+
+	// Two rising sequences are laid over the ids: each id belongs to the upper one
+	// if it continues that, else to the lower one, else to none. The numbers are
+	// the last rank of each, plus 1.
+	upper, lower  uint64
+	second, third uint64 // ids in the lower one, and in none
+}
+
+// descent is a place where the rank of a worker id went down.
+type descent struct {
+	at       uint64 // position of the id after it
+	from, to uint64 // ticks before and after
+}
+
+// see adds an id.
+func (s *sighting) see(tick, rank, at uint64) {
+	if s.ids == 0 {
+		s.low, s.high = tick, tick
+	}
+	s.low, s.high = min(s.low, tick), max(s.high, tick)
+	if s.ids > 0 && rank < s.last {
+		s.descents++
+		if len(s.went) < maxDescents {
+			s.went = append(s.went, descent{at, s.lastTick, tick})
+		}
+	}
+	switch {
+	case rank >= s.upper:
+		s.upper = rank + 1
+	case rank >= s.lower:
+		s.lower = rank + 1
+		s.second++
+	default:
+		s.third++
+	}
+	s.ids++
+	s.last, s.lastTick = rank, tick
+}
+
+// witness is what was seen of one source while it was read.
+type witness struct {
+	base      uint64 // positions of its items are above it
+	top       uint64 // and up to it
+	ids       uint64
+	falls     uint64 // how often an id was lower than the one before
+	before    uint64
+	sample    []snowfence.ID
+	unfit     uint64 // ids that don't fit the layout
+	firstBad  item
+	badSample []snowfence.ID
+	direct    []*sighting
+	byNumber  map[int64]*sighting
+}
+
+// observer watches ids in the order of reading.
+type observer struct {
+	fields    *fields // nil: no layout is known
+	sources   []*witness
+	sightings int
+	unwatched uint64 // ids of worker ids above maxSightings
+	settled   bool   // whether a layout was looked for
+}
+
+// begin begins a source.
+func (o *observer) begin(base uint64) *witness {
+	w := &witness{base: base, top: base}
+	if o.fields != nil && o.fields.layout.Workers() <= maxDirect && len(o.sources) < directSources {
+		w.direct = make([]*sighting, o.fields.layout.Workers())
+	} else {
+		w.byNumber = map[int64]*sighting{}
+	}
+	o.sources = append(o.sources, w)
+	return w
+}
+
+// see watches items that were read, and makes their places positions.
+func (o *observer) see(w *witness, items []item) {
+	for i := range items {
+		x := &items[i]
+		x.At += w.base
+		id := key(*x)
+		if id < w.before {
+			w.falls++
+		}
+		w.before = id
+		if o.fields == nil {
+			continue
+		}
+		if !o.fields.fits(id) {
+			o.misfit(w, *x)
+			continue
+		}
+		if s := o.sighting(w, o.fields.number(id)); s != nil {
+			s.see(o.fields.tick.of(id), o.fields.rank(id), x.At)
+		} else {
+			o.unwatched++
+		}
+	}
+	w.ids += uint64(len(items))
+	if n := len(items); n > 0 {
+		w.top = items[n-1].At
+	}
+	for i := 0; len(w.sample) < samples && i < len(items); i++ {
+		w.sample = append(w.sample, items[i].ID)
+	}
+}
+
+func (o *observer) misfit(w *witness, x item) {
+	if w.unfit == 0 {
+		w.firstBad = x
+	}
+	w.unfit++
+	if len(w.badSample) < samples {
+		w.badSample = append(w.badSample, x.ID)
+	}
+}
+
+// sighting returns that of a worker id, a new one where there is none yet, or nil
+// when there are too many.
+func (o *observer) sighting(w *witness, number int64) *sighting {
+	if s := w.sighting(number); s != nil {
+		return s
+	}
+	if o.sightings == maxSightings {
+		return nil
+	}
+	o.sightings++
+	s := &sighting{}
+	if w.direct != nil {
+		w.direct[number] = s
+	} else {
+		w.byNumber[number] = s
+	}
+	return s
+}
+
+// sighting returns what was seen of a worker id, or nil.
+func (w *witness) sighting(number int64) *sighting {
+	if w.direct != nil {
+		return w.direct[number]
+	}
+	return w.byNumber[number]
+}
+
+// guess is a preset that was guessed for many ids.
+type guess struct {
+	preset snowfence.Preset
+	fit    int // ids that are plausible under it
+	of     int
+}
+
+// guessLayout returns the preset under which most of the ids are plausible. Of
+// several that which is the likeliest for most single ids. There is none when no
+// preset suits half of them.
+func guessLayout(ids []snowfence.ID, now time.Time) (guess, bool) {
+	fit, first := map[string]int{}, map[string]int{}
+	for _, id := range ids {
+		for i, c := range decode.Guess(id, now) {
+			if c.Plausible {
+				fit[c.Preset]++
+				if i == 0 {
+					first[c.Preset]++
+				}
+			}
+		}
+	}
+	best := guess{of: len(ids)}
+	for _, p := range snowfence.Presets() {
+		if n := fit[p.Name]; n > best.fit || n == best.fit && n > 0 && first[p.Name] > first[best.preset.Name] {
+			best.preset, best.fit = p, n
+		}
+	}
+	return best, best.fit > 0 && 2*best.fit >= len(ids)
+}
+
+// suits counts how many ids are plausible under a preset, and not of its very
+// beginning: small numbers are of the first days of every layout with more bits.
+func suits(ids []snowfence.ID, p snowfence.Preset, now time.Time) int {
+	n := 0
+	begin := p.Layout.Epoch.Add(now.Sub(p.Layout.Epoch) / 64)
+	for _, id := range ids {
+		for _, c := range decode.Guess(id, now) {
+			if c.Preset == p.Name && c.Plausible && c.Result.Time.After(begin) {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,44 @@
+package check
+
+import "sync/atomic"
+
+// Phase is what a check is doing.
+type Phase int32
+
+// The phases, in their order.
+const (
+	Reading Phase = iota
+	Merging
+)
+
+// Progress says how far a check is. It is safe for concurrent use; the zero value
+// is ready.
+type Progress struct {
+	phase, ids, bytes, size, merged atomic.Int64
+}
+
+// Snapshot is what a [Progress] says at a moment.
+type Snapshot struct {
+	Phase Phase
+	// IDs is how many ids were read, and Merged how many of them were compared.
+	IDs, Merged uint64
+	// Bytes is how much of Size was read; Size is 0 where nobody knows it.
+	Bytes, Size int64
+}
+
+// Snapshot returns how far it is now.
+func (p *Progress) Snapshot() Snapshot {
+	return Snapshot{
+		Phase: Phase(p.phase.Load()), IDs: uint64(p.ids.Load()), Merged: uint64(p.merged.Load()),
+		Bytes: p.bytes.Load(), Size: p.size.Load(),
+	}
+}
+
+// part returns which part was read, or 0 if nobody knows, and how many ids.
+func (p *Progress) part() (float64, uint64) {
+	s := p.Snapshot()
+	if s.Size <= 0 {
+		return 0, s.IDs
+	}
+	return min(1, float64(s.Bytes)/float64(s.Size)), s.IDs
+}

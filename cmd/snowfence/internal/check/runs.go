@@ -1,0 +1,216 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+)
+
+// binder makes pages of items that come in order.
+type binder struct {
+	shelf     *shelf
+	pageItems int
+	data      []byte // of the page that is being made
+	items     int    // in it
+	first     uint64
+	held      []item // less than a block
+	pages     []page
+}
+
+// add adds items.
+func (b *binder) add(ctx context.Context, items []item) error {
+	if b.data == nil {
+		b.data = make([]byte, 0, pageBytes(b.pageItems))
+	}
+	if len(b.held) > 0 {
+		n := min(blockItems-len(b.held), len(items))
+		b.held = append(b.held, items[:n]...)
+		items = items[n:]
+		if len(b.held) < blockItems {
+			return nil
+		}
+		if err := b.block(ctx, b.held); err != nil {
+			return err
+		}
+		b.held = b.held[:0]
+	}
+	for len(items) >= blockItems {
+		if err := b.block(ctx, items[:blockItems]); err != nil {
+			return err
+		}
+		items = items[blockItems:]
+	}
+	b.held = append(b.held, items...)
+	return nil
+}
+
+// block adds a block, and puts a page on the shelf when it is full.
+func (b *binder) block(ctx context.Context, items []item) error {
+	if b.items == 0 {
+		b.first = key(items[0])
+	}
+	b.data = appendBlock(b.data, items)
+	b.items += len(items)
+	if b.items < b.pageItems {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return b.put()
+}
+
+func (b *binder) put() error {
+	p, err := b.shelf.put(append(b.data, make([]byte, slack)...), b.first, b.items)
+	b.pages = append(b.pages, p)
+	b.data, b.items = b.data[:0], 0
+	return err
+}
+
+// end returns the pages.
+func (b *binder) end() ([]page, error) {
+	if len(b.held) > 0 {
+		if b.items == 0 {
+			b.first = key(b.held[0])
+		}
+		b.data = appendBlock(b.data, b.held)
+		b.items += len(b.held)
+	}
+	if b.items > 0 {
+		if err := b.put(); err != nil {
+			return nil, err
+		}
+	}
+	return b.pages, nil
+}
+
+// reduce merges runs to fewer, as long as they are more than can be merged at a
+// time. Neighbours are merged, so that runs stay in the order of positions.
+func (c *checker) reduce(ctx context.Context) error {
+	slices.SortFunc(c.runs, func(a, b run) int { return cmp.Compare(a.number, b.number) })
+	for len(c.runs) > c.sizes.fan {
+		drop := c.shelf.turn()
+		var fewer []run
+		for group := range slices.Chunk(c.runs, c.sizes.fan) {
+			b := binder{shelf: c.shelf, pageItems: c.sizes.pageItems}
+			err := merge(ctx, group, span{0, ^uint64(0)}, pageBytes(c.sizes.pageItems), func(items []item) error { return b.add(ctx, items) })
+			if err != nil {
+				return err
+			}
+			pages, err := b.end()
+			if err != nil {
+				return err
+			}
+			fewer = append(fewer, run{len(fewer), pages})
+		}
+		c.runs = fewer
+		if err := drop(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare merges all runs, each processor a range of ids, and counts.
+func (c *checker) compare(ctx context.Context, stop context.CancelCauseFunc) (*tally, error) {
+	tops := make([]uint64, len(c.observer.sources))
+	for i, w := range c.observer.sources {
+		tops[i] = w.top
+	}
+	var pairs map[[2]int]bool
+	if c.Layout == nil {
+		pairs = foreign(c.observer, c.Now)
+	}
+	spans := split(c.runs, c.sizes.workers)
+	tallies := make([]*tally, len(spans))
+	var merging sync.WaitGroup
+	for i, s := range spans {
+		t := &tally{
+			tops: tops, limit: c.Limit, within: map[int]uint64{}, between: map[[2]int]uint64{},
+			pairs: &judge{observer: c.observer, tops: tops, foreign: pairs, findings: map[subject]*finding{}},
+		}
+		tallies[i] = t
+		merging.Go(func() {
+			err := merge(ctx, c.runs, s, pageBytes(c.sizes.pageItems), func(items []item) error {
+				c.Progress.merged.Add(int64(len(items)))
+				return t.add(items)
+			})
+			if err != nil {
+				stop(err)
+				return
+			}
+			t.end()
+		})
+	}
+	merging.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	for _, t := range tallies[1:] {
+		tallies[0].join(t)
+	}
+	tallies[0].pairs.settle()
+	return tallies[0], nil
+}
+
+// join adds what was counted of the ids above.
+func (t *tally) join(above *tally) {
+	t.ids += above.ids
+	t.distinct += above.distinct
+	t.repeated += above.repeated
+	t.count += above.count
+	for s, n := range above.within {
+		t.within[s] += n
+	}
+	for p, n := range above.between {
+		t.between[p] += n
+	}
+	t.named = append(t.named, above.named...)
+	t.named = t.named[:min(t.limit, len(t.named))]
+	t.ranges = append(t.ranges, above.ranges...)
+	t.pairs.join(above.pairs)
+}
+
+// report puts it all into words.
+func (c *checker) report(t *tally) Report {
+	r := Report{
+		IDs: t.ids, Distinct: t.distinct, Duplicates: t.ids - t.distinct, Repeated: t.repeated,
+		RangeCount: t.count, Sources: []Source{}, Between: []Pair{}, Named: []Duplicate{}, Ranges: []Range{},
+		Spilled: c.shelf.written,
+	}
+	for i, w := range c.observer.sources {
+		s := Source{Name: c.names[i], IDs: w.ids, Within: t.within[i], Invalid: c.invalid[i], Rising: w.falls == 0}
+		if c.first[i] != nil {
+			s.FirstInvalid = c.first[i].Error()
+		}
+		r.Invalid += s.Invalid
+		r.Sources = append(r.Sources, s)
+	}
+	words := reporting{observer: c.observer, judge: t.pairs, tops: t.tops, sources: r.Sources, places: c.places, now: c.Now}
+	if f := c.observer.fields; f != nil {
+		r.Layout, r.Preset, r.Guessed = f.layout.String(), c.Preset, c.Layout == nil
+		if r.Guessed {
+			r.Preset = c.guess.preset.Name
+		}
+		words.layout = cmp.Or(r.Preset, r.Layout)
+	}
+	for p, n := range t.between {
+		r.Between = append(r.Between, Pair{words.name(p[0]), words.name(p[1]), n})
+	}
+	slices.SortFunc(r.Between, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(b.Common, a.Common), cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B))
+	})
+	for _, g := range t.named {
+		d := Duplicate{ID: text(g.id), Count: g.count}
+		for _, at := range g.places {
+			d.Places = append(d.Places, words.where(at))
+		}
+		r.Named = append(r.Named, d)
+	}
+	for _, s := range longest(t.ranges, c.Limit) {
+		r.Ranges = append(r.Ranges, Range{text(s.first), text(s.last), s.count, words.names(s.sources)})
+	}
+	r.Causes = words.causes()
+	return r
+}

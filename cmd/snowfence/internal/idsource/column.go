@@ -1,0 +1,224 @@
+package idsource
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+)
+
+// column is what a query returns, row by row.
+type column struct {
+	refusals
+	speller
+	format Format // of texts that are bytes
+	db     *engine.Database
+	tx     *sql.Tx
+	rows   *sql.Rows
+	stop   context.CancelFunc
+	row    uint64
+	value  scanned
+}
+
+// connectTimeout bounds how long a server may take to answer at first.
+const connectTimeout = 15 * time.Second
+
+// openColumn runs the query. It is read in a transaction that can't write, and
+// is a consistent picture, because it is one statement.
+func openColumn(ctx context.Context, name string, o Options) (Source, error) {
+	url, err := config.Expand(name, o.Environ)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", engine.Redact(name), err)
+	}
+	shown := engine.Redact(url)
+	switch {
+	case o.Query == "" && o.Table == "":
+		return nil, &OptionError{"table", fmt.Sprintf("%s: needs --table and --column, or --query", shown)}
+	case o.Query != "" && o.Table != "":
+		return nil, &OptionError{"query", "must not be given with --table"}
+	case o.Query == "" && o.Column == "":
+		return nil, &OptionError{"column", "must say which column of --table has the ids"}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	c := &column{refusals: refusals{skip: o.SkipInvalid}, format: o.Format, stop: stop}
+	c.speller = speller{name: shown, place: c.Place, encoding: o.Encoding}
+	if o.Table != "" {
+		c.speller.name += " " + o.Table + "." + o.Column
+	}
+	if err := c.open(ctx, url, o); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// open connects and sends the query.
+func (c *column) open(ctx context.Context, url string, o Options) error {
+	connecting, stop := context.WithTimeout(ctx, connectTimeout)
+	defer stop()
+	db, err := engine.OpenDatabase(connecting, url)
+	if err != nil {
+		var wrong *engine.URLError
+		if errors.As(err, &wrong) {
+			return err
+		}
+		return fmt.Errorf("%w: %s: connect: %w", ErrNoServer, c.name, err)
+	}
+	c.db = db
+	if c.tx, err = db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
+		return fmt.Errorf("%w: %s: begin: %w", ErrNoServer, c.name, err)
+	}
+	statement := o.Query
+	if statement == "" {
+		statement = "SELECT " + db.Quote(o.Column) + " FROM " + quotedTable(db, o.Table)
+	}
+	//nolint:rowserrcheck // Read does, at the end of the rows.
+	if c.rows, err = c.tx.QueryContext(ctx, statement); err != nil {
+		return fmt.Errorf("%w: %s: query: %w", ErrNoServer, c.name, err)
+	}
+	names, err := c.rows.Columns()
+	if err == nil && len(names) != 1 {
+		err = &OptionError{"query", fmt.Sprintf("returns %d columns, must be one", len(names))}
+	}
+	return err
+}
+
+// quotedTable quotes each part of a table's name.
+func quotedTable(db *engine.Database, table string) string {
+	parts := strings.Split(table, ".")
+	for i, part := range parts {
+		parts[i] = db.Quote(part)
+	}
+	return strings.Join(parts, ".")
+}
+
+// Name implements Source.
+func (c *column) Name() string { return c.name }
+
+// Place implements Source.
+func (*column) Place(at uint64) string { return fmt.Sprintf("row %d", at) }
+
+// Progress implements Source: nobody knows how much there is.
+func (*column) Progress() Progress { return Progress{} }
+
+// Read implements Source.
+func (c *column) Read(ctx context.Context, items []Item) (n int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, context.Cause(ctx)
+	}
+	for n < len(items) && c.rows.Next() {
+		c.row++
+		if err := c.rows.Scan(&c.value); err != nil {
+			return n, fmt.Errorf("%w: %s: %s: %w", ErrNoServer, c.name, c.Place(c.row), err)
+		}
+		id, err := c.id()
+		if err == nil {
+			items[n] = Item{id, c.row}
+			n++
+			continue
+		}
+		text := c.value.String()
+		if err := c.refuse(&InvalidError{c.name, c.Place(c.row), clip(text), err, c.hint()}); err != nil {
+			return n, err
+		}
+	}
+	if n > 0 {
+		return n, nil // an error is told next time
+	}
+	if err := c.rows.Err(); err != nil {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return 0, fmt.Errorf("%w: %s: after row %d: %w", ErrNoServer, c.name, c.row, err)
+	}
+	return 0, io.EOF
+}
+
+// scanned is a value as the driver gives it, copied where it would change.
+type scanned struct {
+	number uint64
+	text   string
+	kind   string // "number", "text", "NULL", or the name of another type
+}
+
+// Scan implements sql.Scanner.
+func (s *scanned) Scan(src any) error {
+	s.kind, s.text = "number", ""
+	switch v := src.(type) {
+	case int64:
+		s.number = uint64(v) // the bits, also of the 64th
+	case uint64:
+		s.number = v
+	case []byte:
+		s.kind, s.text = "text", string(v)
+	case string:
+		s.kind, s.text = "text", v
+	case nil:
+		s.kind = "NULL"
+	default:
+		s.kind, s.text = fmt.Sprintf("%T", v), fmt.Sprint(v)
+	}
+	return nil
+}
+
+// String returns the value for people.
+func (s *scanned) String() string {
+	if s.kind == "NULL" {
+		return s.kind
+	}
+	return s.text
+}
+
+// id reads the value that was scanned.
+func (c *column) id() (snowfence.ID, error) {
+	v := c.value
+	refuse := func(reason string) error {
+		return &snowfence.IDError{Form: "column", Text: clip(v.String()), Position: -1, Reason: reason}
+	}
+	switch {
+	case v.kind == "number":
+		return snowfence.ID(v.number), nil
+	case v.kind == "NULL":
+		return 0, refuse("is no value")
+	case v.kind != "text":
+		return 0, refuse("is of type " + v.kind + ": ids are whole numbers or texts")
+	case c.format != Binary && c.format != BinaryLittle:
+		return c.speller.read(strings.TrimSpace(v.text), c.row)
+	case len(v.text) != width:
+		return 0, refuse(fmt.Sprintf("has %d bytes, not %d", len(v.text), width))
+	case c.format == BinaryLittle:
+		return snowfence.ID(binary.LittleEndian.Uint64([]byte(v.text))), nil
+	default:
+		return snowfence.ID(binary.BigEndian.Uint64([]byte(v.text))), nil
+	}
+}
+
+// hint says what may help with a value that is none.
+func (c *column) hint() string {
+	if c.value.kind == "NULL" {
+		return "--query with WHERE … IS NOT NULL leaves such rows out, --skip-invalid counts them"
+	}
+	return ""
+}
+
+// Close implements Source. What the server would still send is not waited for.
+func (c *column) Close() error {
+	c.stop()
+	if c.rows != nil {
+		_ = c.rows.Close() // it was stopped
+	}
+	if c.tx != nil {
+		_ = c.tx.Rollback() // it wrote nothing
+	}
+	if c.db == nil {
+		return nil
+	}
+	return c.db.Close()
+}

@@ -1,0 +1,19 @@
+// Package idsource reads ids from wherever people keep them: files, standard
+// input and columns of databases.
+//
+//	PATH                         text, CSV or binary, each also gzipped
+//	-                            the same from standard input
+//	postgres://user@host/db      a column of PostgreSQL
+//	mysql://user@host/db         a column of MySQL or MariaDB; mariadb:// too
+//
+// It promises that an id is never misread in silence. What is no id is an
+// [InvalidError] that names the source, the place and the text, or is counted
+// when the caller said that it may be skipped. A text that has several readings
+// is read as decimal, and refused once the same source spells ids in another way
+// too. A gzip stream that breaks off is an error, and so is a header that nobody
+// announced.
+//
+// Every id comes with a number that says where it stood; [Source.Place] turns it
+// into words. Ids are read in bulk, and in bounded memory however long a source
+// is. No message of this package shows a password.
+package idsource

@@ -1,0 +1,343 @@
+package idsource
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"snowfence.example/snowfence"
+)
+
+// readAll reads what standard input holds, with buffers of a size.
+func readAll(t testing.TB, content io.Reader, o Options, size int) (items []Item, skipped uint64, err error) {
+	t.Helper()
+	o.Stdin = content
+	s, err := Open(t.Context(), "-", o)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}()
+	buffer := make([]Item, size)
+	for {
+		n, err := s.Read(t.Context(), buffer)
+		items = append(items, buffer[:n]...)
+		switch {
+		case errors.Is(err, io.EOF):
+			skipped, _ = s.Skipped()
+			return items, skipped, nil
+		case err != nil:
+			return items, 0, err
+		case n == 0:
+			t.Fatal("nothing was read, without an error")
+		}
+	}
+}
+
+// shown writes items as "id@place".
+func shown(items []Item) string {
+	var texts []string
+	for _, i := range items {
+		texts = append(texts, fmt.Sprintf("%s@%d", i.ID, i.At))
+	}
+	return strings.Join(texts, " ")
+}
+
+func TestFormatsAreRead(t *testing.T) {
+	for _, x := range []struct {
+		name, content string
+		options       Options
+		want          string
+	}{
+		{"text", "1\n22\n1541815603606036480\n18446744073709551615\n", Options{}, "1@1 22@2 1541815603606036480@3 18446744073709551615@4"},
+		{"text without an end", "1\n2", Options{}, "1@1 2@2"},
+		{"text of DOS", "\xef\xbb\xbf12345678901234567\r\n12345678901234568\r\n\r\n12345678901234569", Options{}, "12345678901234567@1 12345678901234568@2 12345678901234569@4"},
+		{"comments and blanks", "# ids\n\n  7 \n\t8\n#9\n0\n", Options{}, "7@3 8@4 0@6"},
+		{"spellings", "1541815603606036480\n1ptWyK4WgZU\n0x1565a11f6217a000\n1ASD13XH1F800\n1541815603606036480\n", Options{}, "1541815603606036480@1 1541815603606036480@2 1541815603606036480@3 1541815603606036480@4 1541815603606036480@5"},
+		{"fixed width", "0000000000000000007\n0000000000000000008\n", Options{}, "7@1 8@2"},
+		{"an encoding", "10\nff\n0010000000000000\n", Options{Encoding: "hex"}, "16@1 255@2 4503599627370496@3"},
+		{"a decimal of 16 digits", "1234567890123456\n", Options{}, "1234567890123456@1"},
+		{"CSV by name", "name,id\nx,5\n\"a,\"\"b\"\"\n\",6\n\ny,\"7\"\n", Options{Column: "id"}, "5@2 6@3 7@6"},
+		{"CSV by number", "x,5\ny,6,z\n", Options{Column: "2"}, "5@1 6@2"},
+		{"CSV of DOS with semicolons", "id;name\r\n5;a\r\n\"6\";b\r\n", Options{Column: "id", Separator: ';'}, "5@2 6@3"},
+		{"CSV with a quoted header", "\xef\xbb\xbf\"order id\" ,x\n5,\n", Options{Column: "order id"}, "5@2"},
+		{"binary", "\x00\x00\x00\x00\x00\x00\x00\x05\xff\xff\xff\xff\xff\xff\xff\xff", Options{Format: Binary}, "5@1 18446744073709551615@2"},
+		{"binary, little", "\x05\x00\x00\x00\x00\x00\x00\x00", Options{Format: BinaryLittle}, "5@1"},
+		{"nothing", "", Options{}, ""},
+		{"nothing in binary", "", Options{Format: Binary}, ""},
+		{"binary like gzip", "\x1f\x8b\x08\x00\x00\x00\x00\x05", Options{Format: Binary, Gzip: GzipNever}, "2272919233031569413@1"},
+	} {
+		for how, content := range map[string]io.Reader{
+			"":              strings.NewReader(x.content),
+			", by the byte": iotest.OneByteReader(strings.NewReader(x.content)),
+			", compressed":  bytes.NewReader(compressed(t, x.content)),
+		} {
+			o := x.options
+			if how == ", compressed" {
+				o.Gzip = GzipAuto
+			}
+			for _, size := range []int{1, 3, 1000} {
+				if size != 1000 && how != "" {
+					continue // the reader is used up
+				}
+				if size != 1000 {
+					content = strings.NewReader(x.content)
+				}
+				items, _, err := readAll(t, content, o, size)
+				if shown(items) != x.want || err != nil {
+					t.Errorf("%s%s: %s, %v, want %s", x.name, how, shown(items), err, x.want)
+				}
+				content = strings.NewReader(x.content)
+			}
+		}
+	}
+}
+
+func compressed(t testing.TB, content string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(content)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestWhatIsNoIDIsNamedWithItsPlace(t *testing.T) {
+	for _, x := range []struct {
+		content string
+		options Options
+		place   string
+		message string // part of it
+	}{
+		{"1\n2\nx y\n", Options{}, "line 3", "decimal"},
+		{"order_id\n1\n", Options{}, "line 1", "if it is a header, --column NAME"},
+		{"id,name\n1,x\n", Options{}, "line 1", "it looks like CSV: --column"},
+		{"1\n-5\n", Options{}, "line 2", `"-5"`},
+		{"1\n18446744073709551616\n", Options{}, "line 2", "is above 18446744073709551615"},
+		{"\xff\xfe1\x00\n\x00", Options{}, "line 1", "UTF-16"},
+		{"\x00\x01\x02\n", Options{}, "line 1", "--format binary"},
+		{"1\n" + strings.Repeat("1", maxLine+2) + "\n2\n", Options{}, "line 2", "longer than 1048576 bytes"},
+		{"id,x\n5,\nsix,\n", Options{Column: "id"}, "line 3", `"six"`},
+		{"x,id\n5\n", Options{Column: "id"}, "line 2", "has no column 2, only 1"},
+		{"id\n5\n\"6\n7\n", Options{Column: "id"}, "line 3", "a quote that is never closed"},
+		{"order,5\n", Options{Column: "1"}, "line 1", "if it is a header, --column NAME"},
+		{"\x00\x00\x00\x00\x00\x00\x00\x05\x01\x02", Options{Format: Binary}, "id 2 (byte 8)", "has 2 bytes at the end, not 8"},
+		{"007\n", Options{}, "line 1", "has a leading zero"},
+	} {
+		_, _, err := readAll(t, strings.NewReader(x.content), x.options, 100)
+		var bad *InvalidError
+		if !errors.As(err, &bad) || !errors.Is(err, snowfence.ErrInvalidID) || bad.Place != x.place || bad.Source != "standard input" || !strings.Contains(err.Error(), x.message) {
+			t.Errorf("%.40q: %v, want %s: %s", x.content, err, x.place, x.message)
+		}
+	}
+}
+
+func TestWhatIsNoIDIsCountedWhereItMayBe(t *testing.T) {
+	for content, o := range map[string]Options{
+		"1\nx\n\n# y\n2\nz\n": {},
+		"id\n1\nx\n2\n,\n":    {Column: "id"},
+		"\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02\x03": {Format: Binary},
+	} {
+		o.SkipInvalid = true
+		want := uint64(2)
+		if o.Format == Binary {
+			want = 1
+		}
+		items, skipped, err := readAll(t, strings.NewReader(content), o, 100)
+		if len(items) != 2 || items[0].ID != 1 || items[1].ID != 2 || skipped != want || err != nil {
+			t.Errorf("%q: %s, %d skipped, %v", content, shown(items), skipped, err)
+		}
+	}
+}
+
+func TestTextsThatMayBeSomethingElseAreRefused(t *testing.T) {
+	for content, want := range map[string]string{
+		"1234567890123456\n1565a11f6217a000\n": "line 1 was read as decimal and may be hex, and line 2 is hex",
+		"1565a11f6217a000\n1234567890123456\n": "line 2 was read as decimal and may be hex, and line 1 is hex",
+		"12345678901\n1ptWyK4WgZU\n":           "line 1 was read as decimal and may be base62, and line 2 is base62",
+		"1ASD13XH1F800\n1234567890123\n":       "line 2 was read as decimal and may be base32, and line 1 is base32",
+		"deadbeef\n1234\n":                     "line 2 was read as decimal and may be hex, and line 1 is hex",
+		"1a2b3c4d5e6\ndeadbeefd\n":             "line 1 was read as base62 and may be hex, and line 2 is hex",
+	} {
+		content += strings.Repeat("1541815603606036480\n", 100)
+		for _, skip := range []bool{false, true} {
+			_, _, err := readAll(t, strings.NewReader(content), Options{SkipInvalid: skip}, 100)
+			var option *OptionError
+			if !errors.As(err, &option) || option.Option != "encoding" || !strings.Contains(err.Error(), want) {
+				t.Errorf("%.40q: %v, want %s", content, err, want)
+			}
+		}
+	}
+}
+
+func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
+	for _, x := range []struct {
+		content string
+		options Options
+		option  string
+		message string
+	}{
+		{"a,b\n1,2\n", Options{Column: "id"}, "column", `has no column "id"; line 1 has a, b`},
+		{"id,id\n1,2\n", Options{Column: "id"}, "column", `has two columns "id"`},
+		{"", Options{Column: "id"}, "column", "is empty"},
+		{"1\n", Options{Column: "0"}, "column", "from 1 to"},
+		{"1\n", Options{Format: CSV}, "column", "must say which column"},
+		{"1\n", Options{Format: Text, Column: "id"}, "column", "must not be given with --format text"},
+	} {
+		_, _, err := readAll(t, strings.NewReader(x.content), x.options, 10)
+		var option *OptionError
+		if !errors.As(err, &option) || option.Option != x.option || !strings.Contains(err.Error(), x.message) {
+			t.Errorf("%+v: %v, want %s", x.options, err, x.message)
+		}
+	}
+	if _, err := Open(t.Context(), "redis://h/0", Options{}); err == nil || !strings.Contains(err.Error(), "ids are read from") {
+		t.Errorf("redis: %v", err)
+	}
+	if _, err := Open(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("a directory: %v", err)
+	}
+	if _, err := Open(t.Context(), "-", Options{}); err == nil {
+		t.Error("no standard input is no error")
+	}
+}
+
+func TestGzipThatIsCutOffIsAnError(t *testing.T) {
+	whole := compressed(t, strings.Repeat("1541815603606036480\n", 5000))
+	for _, cut := range []int{4, 15, len(whole) / 2, len(whole) - 1} {
+		if _, _, err := readAll(t, bytes.NewReader(whole[:cut]), Options{}, 100); err == nil || !strings.Contains(err.Error(), "cut off") {
+			t.Errorf("cut at %d of %d: %v", cut, len(whole), err)
+		}
+	}
+	whole[len(whole)-6] ^= 1
+	if _, _, err := readAll(t, bytes.NewReader(whole), Options{}, 100); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("damaged: %v", err)
+	}
+	if _, _, err := readAll(t, strings.NewReader("1\n2\n"), Options{Gzip: GzipAlways}, 100); err == nil {
+		t.Error("what is not compressed is no error")
+	}
+	two := append(compressed(t, "1\n"), compressed(t, "2\n")...)
+	if items, _, err := readAll(t, bytes.NewReader(two), Options{}, 100); shown(items) != "1@1 2@2" || err != nil {
+		t.Errorf("two parts: %s, %v", shown(items), err)
+	}
+}
+
+func TestFileSaysHowFarItIsRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids")
+	content := strings.Repeat("1541815603606036480\n", 1000)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.Read(t.Context(), make([]Item, 2000))
+	if err != nil || n != 1000 || s.Name() != path || s.Place(7) != "line 7" {
+		t.Errorf("%d, %v, %s, %s", n, err, s.Name(), s.Place(7))
+	}
+	if _, err := s.Read(t.Context(), make([]Item, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+	if p := s.Progress(); p.Done != int64(len(content)) || p.Size != p.Done {
+		t.Errorf("%+v", p)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSilentStreamEndsWithItsContext(t *testing.T) {
+	silent, writer := io.Pipe()
+	defer func() { _ = writer.Close() }()
+	for _, o := range []Options{{}, {Column: "id"}, {Format: Binary}} {
+		o.Stdin = silent
+		s, err := Open(t.Context(), "-", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		if _, err := s.Read(ctx, make([]Item, 1)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%+v: %v", o, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"1\n2\n", "1541815603606036480\r\n# x\n\n7", "1565a11f6217a000\n1ptWyK4WgZU\n", "99999999999999999999999\n", "00000000000000000007\n12345678\n123456781234567\n"} {
+		f.Add(s, 7)
+	}
+	f.Fuzz(func(t *testing.T, content string, size int) {
+		size = min(max(size, 1), 100)
+		fast, _, err := readAll(t, strings.NewReader(content), Options{Encoding: "decimal", Gzip: GzipNever, SkipInvalid: true}, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The same, line by line, without any haste.
+		var slow []Item
+		for i, line := range strings.Split(strings.TrimPrefix(content, "\xef\xbb\xbf"), "\n") {
+			text := string(bytes.TrimSpace([]byte(line)))
+			if n, err := strconv.ParseUint(text, 10, 64); err == nil && (text == "0" || text[0] != '0' || len(text) == 19 && n < 1<<63) && text[0] != '+' {
+				slow = append(slow, Item{snowfence.ID(n), uint64(i) + 1})
+			}
+		}
+		if shown(fast) != shown(slow) {
+			t.Errorf("%q: %s, want %s", content, shown(fast), shown(slow))
+		}
+		_, _, _ = readAll(t, strings.NewReader(content), Options{}, size)
+	})
+}
+
+func FuzzCSV(f *testing.F) {
+	for _, s := range []string{"id\n1\n", "a,id\n\"x\"\"\n\",5\n", "id,\"\n", "\"id\"x,\n6", ",,\n"} {
+		f.Add(s, 1)
+	}
+	f.Fuzz(func(t *testing.T, content string, column int) {
+		column = min(max(column, 1), 9)
+		for _, o := range []Options{{Column: "id"}, {Column: strconv.Itoa(column)}, {Column: strconv.Itoa(column), SkipInvalid: true}} {
+			items, _, err := readAll(t, strings.NewReader(content), o, 5)
+			last := uint64(0)
+			for _, i := range items {
+				if i.At <= last || i.At > uint64(strings.Count(content, "\n")+1) {
+					t.Errorf("%q: %s (%v)", content, shown(items), err)
+				}
+				last = i.At
+			}
+		}
+	})
+}
+
+func FuzzBinary(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x05\x01"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		items, _, err := readAll(t, bytes.NewReader(content), Options{Format: Binary, Gzip: GzipNever}, 3)
+		if len(items) != len(content)/8 || (err == nil) != (len(content)%8 == 0) {
+			t.Errorf("%x: %s, %v", content, shown(items), err)
+		}
+		for i, x := range items {
+			if uint64(x.ID) != binary.BigEndian.Uint64(content[8*i:]) || x.At != uint64(i)+1 {
+				t.Errorf("%x: %s", content, shown(items))
+			}
+		}
+	})
+}

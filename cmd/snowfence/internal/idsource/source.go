@@ -1,0 +1,189 @@
+package idsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+)
+
+// Item is one id and where it stood in its source.
+type Item struct {
+	// ID may have the 64th bit set; see [snowfence.ParseUnsigned].
+	ID snowfence.ID
+	// At counts from 1 what the source consists of: the line of a text, the line
+	// at which a record of CSV begins, the record of a binary file, the row of a
+	// result. Within a source it only grows.
+	At uint64
+}
+
+// Source is a stream of ids. It is for one goroutine at a time, but for Progress
+// and Skipped.
+type Source interface {
+	// Name says in messages where the ids come from. It has no password.
+	Name() string
+
+	// Read fills items with the ids that come next, and returns how many they
+	// are: at least one when the error is nil. At the end it returns 0 and
+	// [io.EOF]. With any other error the items before it count, and the source is
+	// of no more use. An *[InvalidError] is returned for what is no id.
+	Read(ctx context.Context, items []Item) (n int, err error)
+
+	// Place says where an item of this source stood: "line 12", "row 7".
+	Place(at uint64) string
+
+	// Progress says how much has been read. It may be called at any time.
+	Progress() Progress
+
+	// Skipped is how many things were no ids and were skipped, and the first of
+	// them, or nil. It may be called at any time.
+	Skipped() (n uint64, first error)
+
+	// Close gives back what the source holds. Standard input stays open.
+	Close() error
+}
+
+// Progress is how far a source has been read.
+type Progress struct {
+	// Done and Size are bytes as they are stored, so compressed ones of gzip. Size
+	// is 0 where nobody knows it: streams and databases, where Done is 0 too unless
+	// it is a stream.
+	Done, Size int64
+}
+
+// Format is how ids are written in a file or stream.
+type Format string
+
+// The formats, as --format names them.
+const (
+	// Text is one id a line. Blank lines and lines that begin with # are none.
+	Text Format = "text"
+	// CSV is a column of a table with separators, as RFC 4180 has it.
+	CSV Format = "csv"
+	// Binary is 8 bytes an id, the highest first.
+	Binary Format = "binary"
+	// BinaryLittle is 8 bytes an id, the lowest first.
+	BinaryLittle Format = "binary-little"
+)
+
+// Formats are the names of all formats.
+func Formats() []Format { return []Format{Text, CSV, Binary, BinaryLittle} }
+
+// Options say how sources are read.
+type Options struct {
+	// Format is that of files and streams. Empty means CSV if there is a Column,
+	// else Text.
+	Format Format
+	// Encoding is how ids are spelt in text, CSV and columns of text. Empty means
+	// any.
+	Encoding decode.Encoding
+	// Column is the column of CSV, by its name in the header or by its number
+	// from 1 where there is no header; and the column of a database's Table.
+	Column string
+	// Separator stands between the columns of CSV: one byte of ASCII. Zero means
+	// a comma.
+	Separator byte
+	// Gzip says whether files and streams are compressed. Empty means that their
+	// first bytes tell.
+	Gzip Gzip
+
+	// Table is the table of a database, with its schema before a dot where that is
+	// needed. Column must be set too.
+	Table string
+	// Query is a statement that returns one column, instead of Table and Column.
+	Query string
+
+	// SkipInvalid counts what is no id instead of refusing it.
+	SkipInvalid bool
+
+	// Stdin is what "-" reads. Nil means that there is none.
+	Stdin io.Reader
+	// Environ is where ${NAME} in URLs is looked up, as os.Environ returns it.
+	Environ []string
+}
+
+// Gzip says whether a source is compressed.
+type Gzip string
+
+// The words of --gzip.
+const (
+	// GzipAuto goes by the first bytes, 1f 8b 08, as with the zero Gzip.
+	GzipAuto Gzip = "auto"
+	// GzipAlways refuses what is not compressed.
+	GzipAlways Gzip = "always"
+	// GzipNever reads the bytes as they are: for binary ids that begin with those
+	// three bytes.
+	GzipNever Gzip = "never"
+)
+
+// Gzips are the words of --gzip.
+func Gzips() []Gzip { return []Gzip{GzipAuto, GzipAlways, GzipNever} }
+
+// OptionError is returned when options contradict each other or the source.
+type OptionError struct {
+	// Option is the flag's name, such as "column".
+	Option string
+	// Reason says what it must be.
+	Reason string
+}
+
+func (e *OptionError) Error() string { return fmt.Sprintf("--%s: %s", e.Option, e.Reason) }
+
+// ErrNoServer is wrapped when a database could not be reached or refused the
+// query.
+var ErrNoServer = errors.New("snowfence: database gave no ids")
+
+// InvalidError is returned for what is no id. It wraps the reason, which wraps
+// [snowfence.ErrInvalidID].
+type InvalidError struct {
+	// Source and Place say where it stood.
+	Source, Place string
+	// Text is what stood there, cut to 64 bytes.
+	Text string
+	// Reason says why that is no id.
+	Reason error
+	// Hint says what may help, or is empty.
+	Hint string
+}
+
+// Error names the source, the place, the text and the reason, with the hint on a
+// line of its own.
+func (e *InvalidError) Error() string {
+	s := fmt.Sprintf("%s: %s: %s", e.Source, e.Place, strings.TrimPrefix(e.Reason.Error(), "snowfence: "))
+	if e.Hint != "" {
+		s += "\n" + e.Hint
+	}
+	return s
+}
+
+// Unwrap returns the reason.
+func (e *InvalidError) Unwrap() error { return e.Reason }
+
+// Open opens the source of that name: a path, "-" or the URL of a database. An
+// *[OptionError] is returned for options that do not fit it, an error that wraps
+// [ErrNoServer] when a database can't be reached or refuses the query, and else
+// what the operating system says.
+func Open(ctx context.Context, name string, o Options) (Source, error) {
+	if IsDatabase(name) {
+		return openColumn(ctx, name, o)
+	}
+	return openFile(name, o)
+}
+
+// IsDatabase reports whether a name is the URL of a database. A path that looks
+// like one can be given as ./mysql://…
+func IsDatabase(name string) bool {
+	scheme, _, ok := strings.Cut(name, "://")
+	if !ok {
+		return false
+	}
+	switch strings.ToLower(scheme) {
+	case "postgres", "postgresql", "mysql", "mariadb":
+		return true
+	}
+	return false
+}
