@@ -1,0 +1,25 @@
+package merge_test
+
+import (
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+)
+
+func ExampleForecasts() {
+	sides, err := merge.ParseSides([]string{"eu=layout:twitter#0-3", "us=layout:twitter#4-7"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	eu := merge.ForeignIssuer(sides[0].Name, sides[0].Layouts[0], now)
+	us := merge.ForeignIssuer(sides[1].Name, sides[1].Layouts[0], now)
+	f := merge.Forecasts(eu, us)
+	fmt.Println(f.Possible())
+	fmt.Println(f.Why[0])
+	// Output:
+	// false
+	// they have one layout and epoch, no worker id in common (eu: 0-3; us: 4-7), and every id carries its worker id
+}

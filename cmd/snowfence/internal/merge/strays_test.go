@@ -1,0 +1,182 @@
+package merge_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/fence/takeover"
+)
+
+func counted(side string, i *merge.Issuer, ids ...snowfence.ID) *merge.Strays {
+	s := merge.NewStrays(side, i)
+	for _, id := range ids {
+		s.Add(id)
+	}
+	return s
+}
+
+func TestIDsThatMayStillBeIssuedAreFound(t *testing.T) {
+	l := snowfence.DefaultLayout()
+	i, _ := namespace(t, "eu", l, nil, map[int64]lease.Register{
+		0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce},
+		2: {Term: 3, Floor: minutes(l, -10), Until: minutes(l, -5)},
+		3: {Term: 2, Floor: minutes(l, 60), Until: minutes(l, 60)},
+		4: {Term: 2, Floor: minutes(l, -10), Until: minutes(l, -5), Quarantined: true},
+	})
+	for _, x := range []struct {
+		name       string
+		worker     int64
+		minute     int
+		used, open uint64 // of another side's id
+		own        uint64 // open, of one of its own side
+	}{
+		{"before the first term", 0, -11, 0, 0, 0},
+		{"in the term", 0, -9, 1, 0, 0},
+		{"in the window that is held", 0, 0, 1, 1, 0},
+		{"above the window that is held", 0, 2, 0, 1, 1},
+		{"in a term of which nothing is kept", 2, -20, 1, 0, 0},
+		{"after the last term, but past", 2, -1, 0, 0, 0},
+		{"in the future", 2, 1, 0, 1, 1},
+		{"below a floor", 3, 59, 1, 0, 0},
+		{"above a floor", 3, 61, 0, 1, 1},
+		{"of one that is quarantined", 4, 1, 0, 0, 0},
+		{"past, of one that was never claimed", 9, -1, 0, 0, 0},
+		{"future, of one that was never claimed", 9, 1, 0, 1, 1},
+	} {
+		id := compose(t, l, now.Add(time.Duration(x.minute)*time.Minute), x.worker, 5)
+		if s := counted("us", i, id); s.Used != x.used || s.Open != x.open || s.Own {
+			t.Errorf("%s: %d used, %d open; want %d, %d", x.name, s.Used, s.Open, x.used, x.open)
+		}
+		if s := counted("eu", i, id); s.Used != 0 || s.Open != x.own || !s.Own {
+			t.Errorf("%s: %d used and %d open of its own; want 0, %d", x.name, s.Used, s.Open, x.own)
+		}
+	}
+	if s := counted("us", i, -1); s.Used != 0 || s.Open != 0 {
+		t.Errorf("an id that is none of the layout counts: %+v", s)
+	}
+}
+
+func TestStraysAreThoseOfTheSetsOfTheIssuer(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 0))
+	for range 300 {
+		i := tiny(t, random, "a")
+		all := issued(i)
+		s := merge.NewStrays("b", i)
+		var used, open uint64
+		for id := range snowfence.ID(1 << 8) {
+			s.Add(id)
+			var u, o bool
+			for _, x := range all[id] {
+				u, o = u || !x.open, o || x.open
+			}
+			if u {
+				used++
+			}
+			if o {
+				open++
+			}
+		}
+		if s.Used != used || s.Open != open {
+			t.Fatalf("%d used, %d open; want %d, %d: %+v", s.Used, s.Open, used, open, i)
+		}
+	}
+}
+
+// TestTheRemedyIsEnough carries out what the remedy says, by the package that the
+// command line stands on, and looks again.
+func TestTheRemedyIsEnough(t *testing.T) {
+	l := snowfence.DefaultLayout()
+	i, r := namespace(t, "eu", l, nil, map[int64]lease.Register{0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}})
+	ids := []snowfence.ID{
+		compose(t, l, now.Add(50*time.Hour), 0, 1), compose(t, l, now.Add(20*time.Minute), 3, 1), compose(t, l, now.Add(51*time.Hour), 4, 4095),
+	}
+	remedy, ok := counted("us", i, ids...).Remedy()
+	want := "snowfence workers import list --workers 0,3-4 --last-id " + ids[2].String() + " --store mem:// --namespace default --ahead 52h --yes"
+	if !ok || remedy.Command != want {
+		t.Fatalf("%v, %q\nwant %q", ok, remedy.Command, want)
+	}
+	reckoning, err := takeover.Reckon(takeover.Facts{
+		Layout: l, Sightings: []takeover.Sighting{{Worker: 0}, {Worker: 3}, {Worker: 4}}, LastIDs: ids[2:], Margin: takeover.DefaultMargin, Ahead: 52 * time.Hour, Now: now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := takeover.Draft(t.Context(), r, reckoning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := takeover.Apply(t.Context(), r, plan, nil); err != nil {
+		t.Fatal(err)
+	}
+	again, err := merge.IssuerOf(t.Context(), "eu", "mem://", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := counted("us", again, ids...); s.Open != 0 {
+		t.Errorf("%d may still be issued", s.Open)
+	}
+	if _, ok := counted("us", again, ids...).Remedy(); ok {
+		t.Error("there is still something to do")
+	}
+}
+
+func TestRemediesThatNoFloorCanBe(t *testing.T) {
+	l := snowfence.DefaultLayout()
+	i, _ := namespace(t, "eu", l, nil, nil)
+	last, err := l.Compose(snowfence.Parts{Tick: l.HorizonTick() - 1, Worker: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, ok := counted("us", i, last).Remedy(); !ok || r.Command != "" || !strings.Contains(r.Text, "quarantine worker id 7 for good") {
+		t.Errorf("%v %+v", ok, r)
+	}
+	other := foreign(t, "eu=layout:default#7")
+	if r, ok := counted("us", other, compose(t, l, now.Add(time.Hour), 7, 1)).Remedy(); !ok || r.Command != "" || !strings.Contains(r.Text, "layout default has no floors that could be set") {
+		t.Errorf("%v %+v", ok, r)
+	}
+	if _, ok := counted("us", i).Remedy(); ok {
+		t.Error("there is nothing, but something to do")
+	}
+}
+
+func TestMoreWorkersThanAreCountedApartAreFencedAll(t *testing.T) {
+	l := layout(t, "s28-worker22-seq12")
+	i, _ := namespace(t, "eu", l, nil, nil)
+	s := merge.NewStrays("us", i)
+	const n = 70_000
+	for worker := range int64(n) {
+		s.Add(compose(t, l, now.Add(time.Minute), worker, 0))
+	}
+	highest := compose(t, l, now.Add(2*time.Minute), n, 0)
+	s.Add(highest)
+	r, ok := s.Remedy()
+	if s.Open != n+1 || s.Rest == 0 || !ok || !strings.Contains(r.Command, "--workers all --last-id "+highest.String()) {
+		t.Errorf("%d open, %d of others, %+v", s.Open, s.Rest, r)
+	}
+}
+
+func TestStoresAreQuotedForAShell(t *testing.T) {
+	l := snowfence.DefaultLayout()
+	for store, want := range map[string]string{
+		"file:/srv/ids":                         "--store file:/srv/ids --namespace",
+		"redis://h/0?loss=1s":                   "--store 'redis://h/0?loss=1s' --namespace",
+		"file:/srv/o'hara ids":                  `--store 'file:/srv/o'\''hara ids' --namespace`,
+		"postgres://me:xxxxx@db/orders":         "--store postgres://me:xxxxx@db/orders --namespace",
+		"postgres://me:${PGPASSWORD}@db/orders": "--store 'postgres://me:${PGPASSWORD}@db/orders' --namespace",
+	} {
+		i, _ := namespace(t, "eu", l, nil, nil)
+		i.Store = store
+		r, ok := counted("us", i, compose(t, l, now.Add(time.Minute), 1, 0)).Remedy()
+		if !ok || !strings.Contains(r.Command, want) {
+			t.Errorf("%q is not in %q", want, r.Command)
+		}
+		if strings.Contains(r.Text, "xxxxx stands for") != strings.Contains(store, "xxxxx") {
+			t.Errorf("%s: %s", store, r.Text)
+		}
+	}
+}

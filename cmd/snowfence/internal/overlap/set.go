@@ -1,0 +1,148 @@
+package overlap
+
+import (
+	"snowfence.example/snowfence"
+)
+
+// Ticks is an interval of ticks, both ends included. It is empty when Last is
+// less than First.
+type Ticks struct{ First, Last snowfence.Tick }
+
+// Empty reports whether there is no tick in it.
+func (t Ticks) Empty() bool { return t.Last < t.First }
+
+// Meet returns the ticks that are in both.
+func (t Ticks) Meet(other Ticks) Ticks {
+	return Ticks{max(t.First, other.First), min(t.Last, other.Last)}
+}
+
+// Workers is an interval of worker numbers, both ends included. It is empty when
+// Last is less than First.
+type Workers struct{ First, Last int64 }
+
+// Empty reports whether there is no worker number in it.
+func (w Workers) Empty() bool { return w.Last < w.First }
+
+// Meet returns the worker numbers that are in both.
+func (w Workers) Meet(other Workers) Workers {
+	return Workers{max(w.First, other.First), min(w.Last, other.Last)}
+}
+
+// AllTicks are the ticks that fit the layout's time.
+func AllTicks(l snowfence.Layout) Ticks {
+	return Ticks{0, snowfence.Tick(mask(l.Bits(snowfence.Time)))}
+}
+
+// AllWorkers are the worker numbers of the layout.
+func AllWorkers(l snowfence.Layout) Workers { return Workers{0, l.Workers() - 1} }
+
+// Set is the ids of a layout that carry one of some ticks and one of some worker
+// numbers, with any sequence. What is beyond the layout's fields is in no set.
+type Set struct {
+	// Layout must be valid.
+	Layout  snowfence.Layout
+	Ticks   Ticks
+	Workers Workers
+}
+
+// Empty reports whether the set has no id.
+func (s Set) Empty() bool {
+	return s.Ticks.Meet(AllTicks(s.Layout)).Empty() || s.Workers.Meet(AllWorkers(s.Layout)).Empty()
+}
+
+// Until returns the set without the ticks above last.
+func (s Set) Until(last snowfence.Tick) Set {
+	s.Ticks.Last = min(s.Ticks.Last, last)
+	return s
+}
+
+// From returns the set without the ticks below first.
+func (s Set) From(first snowfence.Tick) Set {
+	s.Ticks.First = max(s.Ticks.First, first)
+	return s
+}
+
+// lane is a box, as the walk over the bits reads it: the bounds of all fields side
+// by side, and a bit set where a field has its highest. The bits above the fields
+// are a field that must be 0; the walk begins in it.
+type lane struct{ starts, low, high uint64 }
+
+// lanes cuts the set into boxes. They have no integer in common.
+func (s Set) lanes() []lane {
+	ticks, workers := s.Ticks.Meet(AllTicks(s.Layout)), s.Workers.Meet(AllWorkers(s.Layout))
+	if ticks.Empty() || workers.Empty() {
+		return nil
+	}
+	split := s.Layout.Bits(snowfence.Worker)
+	within := int64(mask(split))
+	first, last := workers.First>>split, workers.Last>>split
+	low, high := workers.First&within, workers.Last&within
+	one := func(datacenters, workers Workers) lane { return s.lane(ticks, datacenters, workers) }
+	if first == last {
+		return []lane{one(Workers{first, last}, Workers{low, high})}
+	}
+	var lanes []lane
+	if low > 0 {
+		lanes = append(lanes, one(Workers{first, first}, Workers{low, within}))
+		first++
+	}
+	if high < within {
+		lanes = append(lanes, one(Workers{last, last}, Workers{0, high}))
+		last--
+	}
+	if first <= last {
+		lanes = append(lanes, one(Workers{first, last}, Workers{0, within}))
+	}
+	return lanes
+}
+
+func (s Set) lane(ticks Ticks, datacenters, workers Workers) lane {
+	var l lane
+	for _, span := range s.Layout.Spans() {
+		var low, high uint64
+		switch span.Field.Kind {
+		case snowfence.Time:
+			low, high = uint64(ticks.First), uint64(ticks.Last)
+		case snowfence.Datacenter:
+			low, high = uint64(datacenters.First), uint64(datacenters.Last)
+		case snowfence.Worker:
+			low, high = uint64(workers.First), uint64(workers.Last)
+		default:
+			high = mask(span.Field.Bits)
+		}
+		l.starts |= 1 << span.High
+		l.low |= low << span.Low
+		l.high |= high << span.Low
+	}
+	return l
+}
+
+// mask is a number of that many bits, all set.
+func mask(bits int) uint64 { return 1<<bits - 1 }
+
+// Splitter takes ids of one layout apart, without what [snowfence.Layout.Decompose]
+// checks each time. The zero Splitter is of no use.
+type Splitter struct {
+	timeShift, datacenterShift, workerShift int
+	time, datacenter, worker, all           uint64
+	workerBits                              int
+}
+
+// NewSplitter returns the splitter of a layout, which must be valid.
+func NewSplitter(l snowfence.Layout) Splitter {
+	return Splitter{
+		timeShift: l.Shift(snowfence.Time), datacenterShift: l.Shift(snowfence.Datacenter), workerShift: l.Shift(snowfence.Worker),
+		time: mask(l.Bits(snowfence.Time)), datacenter: mask(l.Bits(snowfence.Datacenter)), worker: mask(l.Bits(snowfence.Worker)),
+		all: mask(l.TotalBits()), workerBits: l.Bits(snowfence.Worker),
+	}
+}
+
+// Split returns the tick and the worker number of an id, and false for one that
+// has a bit set above the layout's fields.
+func (s Splitter) Split(id snowfence.ID) (tick snowfence.Tick, worker int64, ok bool) {
+	n := uint64(id)
+	datacenter := n >> s.datacenterShift & s.datacenter
+	return snowfence.Tick(n >> s.timeShift & s.time),
+		int64(datacenter<<s.workerBits | n>>s.workerShift&s.worker),
+		n&^s.all == 0
+}

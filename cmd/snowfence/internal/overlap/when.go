@@ -1,0 +1,106 @@
+package overlap
+
+import (
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// FirstTick returns the first tick of a at which one of its ids is in b; false if
+// none ever is.
+func FirstTick(a, b Set) (snowfence.Tick, bool) {
+	a.Ticks = a.Ticks.Meet(AllTicks(a.Layout))
+	return lowest(a.Ticks, func(last snowfence.Tick) bool { return Meet(a.Until(last), b) })
+}
+
+// LastTick returns the last tick of a at which one of its ids is in b; false if
+// none ever is.
+func LastTick(a, b Set) (snowfence.Tick, bool) {
+	a.Ticks = a.Ticks.Meet(AllTicks(a.Layout))
+	if !Meet(a, b) {
+		return 0, false
+	}
+	low, high := a.Ticks.First, a.Ticks.Last
+	for low < high { // the answer is from low to high
+		middle := high - (high-low)/2
+		if Meet(a.From(middle), b) {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low, true
+}
+
+// Stamp is an id as one layout reads it.
+type Stamp struct {
+	Tick   snowfence.Tick
+	Time   time.Time // at which the tick begins
+	Worker int64     // the worker number
+}
+
+// StampOf reads an id, which must be one of the layout.
+func StampOf(l snowfence.Layout, id snowfence.ID) Stamp {
+	tick, worker, _ := NewSplitter(l).Split(id)
+	return Stamp{tick, l.TimeOf(tick), worker}
+}
+
+// Meeting is an integer that two layouts can both issue.
+type Meeting struct {
+	// At is when the second of the two equal ids is issued, by a clock that is
+	// right: the later of the times of both ticks.
+	At time.Time
+	// ID is the integer, the lowest of that instant.
+	ID snowfence.ID
+	// A and B are what the two layouts make of it.
+	A, B Stamp
+}
+
+// Earliest returns the meeting that comes first: none has a lesser At. False is
+// returned if the sets have no integer in common.
+//
+// At is the beginning of a tick of a, or of b. So it is found by bisecting the
+// ticks of a, with those of b that have begun by then, and the other way round.
+func Earliest(a, b Set) (Meeting, bool) {
+	if !Meet(a, b) {
+		return Meeting{}, false
+	}
+	at, found := begun(a, b)
+	if other, ok := begun(b, a); ok && (!found || other.Before(at)) {
+		at, found = other, true
+	}
+	if !found {
+		return Meeting{}, false
+	}
+	m := Meeting{At: at}
+	m.ID, found = Lowest(a.Until(a.Layout.TickAt(at)), b.Until(b.Layout.TickAt(at)))
+	m.A, m.B = StampOf(a.Layout, m.ID), StampOf(b.Layout, m.ID)
+	return m, found
+}
+
+// begun returns when the first tick of a begins by which a and b have an integer
+// in common, all of whose ticks have begun.
+func begun(a, b Set) (time.Time, bool) {
+	a.Ticks = a.Ticks.Meet(AllTicks(a.Layout))
+	tick, ok := lowest(a.Ticks, func(last snowfence.Tick) bool {
+		return Meet(a.Until(last), b.Until(b.Layout.TickAt(a.Layout.TimeOf(last))))
+	})
+	return a.Layout.TimeOf(tick), ok
+}
+
+// lowest bisects for the first tick from which on something holds.
+func lowest(in Ticks, holds func(snowfence.Tick) bool) (snowfence.Tick, bool) {
+	if in.Empty() || !holds(in.Last) {
+		return 0, false
+	}
+	low, high := in.First, in.Last
+	for low < high { // the answer is from low to high
+		middle := low + (high-low)/2
+		if holds(middle) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low, true
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+)
+
+// defaultMergeLimit is how many runs, and how many ids, are listed unless another
+// number is wanted.
+const defaultMergeLimit = 10
+
+// verdict is what merge-check came to.
+type verdict string
+
+const (
+	// nothingClashes: no id stands on two sides, and none can in future, as far as
+	// the sides say who issues ids.
+	nothingClashes verdict = "none"
+	// idsClash: an id stands on two sides.
+	idsClash verdict = "clash"
+	// idsMayClash: none does, but whoever issues ids may still make one that does.
+	idsMayClash verdict = "possible"
+)
+
+// exitCode is how a script tells the verdicts apart. That ids can't be vouched
+// for is what the code for the clock and the lease says too.
+func (v verdict) exitCode() int {
+	switch v {
+	case idsClash:
+		return exitFailure
+	case idsMayClash:
+		return exitUnsafe
+	default:
+		return exitOK
+	}
+}
+
+// merging is one run of merge-check.
+type merging struct {
+	program
+	cmd      *cobra.Command
+	form     form
+	limit    int
+	layout   *snowfence.Layout
+	defaults idsource.Options
+	memory   int64
+	temp     string
+	progress bool
+
+	sides     []merge.Side
+	issuers   []*merge.Issuer
+	sources   []*mergeSource // in the order in which they are read
+	tally     *merge.Tally   // nil unless two sides have data
+	strays    []*merge.Strays
+	forecasts []merge.Forecast
+}
+
+func (p program) mergeCheck() *cobra.Command {
+	v := &merging{program: p, limit: defaultMergeLimit, memory: check.DefaultMemory}
+	var ids idSourceFlags
+	var layout layoutFlag
+	cmd := &cobra.Command{
+		Use:   "merge-check SIDE SIDE...",
+		Short: "Say which ids clash if these are merged, now and in future",
+		Long: `Merge-check says what is in the way of putting several sets of ids into one:
+the players of two game servers, two databases, two namespaces. It changes
+nothing in them.
+
+A side is one or more of
+  PATH, - or URL          ids: a file, standard input, a column of a database
+  namespace:URL#NAME      who issues them: a namespace in a store
+  layout:SPEC#0-3,8       who issues them: another system, with these worker
+                          numbers; /since=TIME and /until=TIME may follow
+NAME=PART puts parts with one name together: the ids of a side and its
+namespace. A source may have options of its own behind a #, as
+players.csv#format=csv,column=id or postgres://u@db/eu#table=players,column=id;
+the keys are column, encoding, format, gzip, separator, table and query (last).
+The flags hold for all sources that don't say otherwise. Standard input needs a
+name to have options, in=-#column=2, and a path that looks like something else
+is written ./path.
+
+Ids against ids: how many stand on several sides, in which runs (of one worker
+id, where the layout is known by --layout or by who issues them), the first
+with their places, and how many rows at least need another id. It works in the
+--memory that it is given; the rest goes to a file in --temp.
+
+Issuers against issuers: whether two could ever issue the same integer, from
+when, and why not. For one layout that is a matter of worker ids, datacenters
+and ticks; for two it is decided bit by bit, since an integer means something
+else in each. Registers keep the present term alone: what earlier terms stamped
+is told by the ids only.
+
+Ids against issuers: which ids a namespace may still issue, such as rows that
+were imported with ticks to come, and the command that sets its floors above
+them. All clocks are taken to be right.
+
+Exit codes: 0 nothing clashes, and nothing can as far as the sides name who
+issues ids; 1 ids clash; 5 none does, but ids that are still to come may, or
+the past of an issuer can't be told without its ids; 2 usage, 3 a source, a
+store or the disk failed, 4 what was read is no id. An interrupt ends with 1 and
+without a verdict. -o json prints one object: verdict (none, clash, possible),
+summary, sides, data, strays, forecasts.`,
+		Example: `  snowfence merge-check eu.txt us.txt.gz --layout twitter
+  snowfence merge-check --column id eu=players_eu.csv us=players_us.csv \
+      eu=namespace:etcd://eu1/ids#players us=namespace:etcd://us1/ids#players
+  snowfence merge-check postgres://u@db1/game#table=players,column=id \
+      'mysql://u@db2/game#query=select id from players where active'
+  snowfence merge-check namespace:file:/srv/a#orders namespace:redis://b#orders
+  snowfence merge-check layout:twitter#0-3 layout:twitter#4-7`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if v.sides, err = merge.ParseSides(args); err != nil {
+				return usage(cmd, err)
+			}
+			return nil
+		},
+	}
+	f := outputFlag(cmd)
+	ids.add(cmd)
+	layout.add(cmd, "layout of the ids of sides that don't name who issues them: a preset's name or a text form")
+	flags := cmd.Flags()
+	flags.Var(&parsed[int64]{value: &v.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "what the program may use of memory, at least 64MiB")
+	flags.Var(textFlag(&v.temp, "DIR"), "temp", "folder for what does not fit the memory (default: the system's)")
+	flags.Var(&parsed[int]{value: &v.limit, text: strconv.Itoa(v.limit), word: "N", parse: parseLimit}, "limit", "how many runs, and how many ids, to name")
+	flags.BoolVar(&v.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		v.cmd, v.form = cmd, *f
+		if layout.text != "" {
+			v.layout = &layout.layout
+		}
+		var err error
+		if v.defaults, err = ids.read(p); err != nil {
+			return usage(cmd, err)
+		}
+		return v.run(cmd.Context())
+	}
+	return cmd
+}
+
+// verdict sums up what was found.
+func (v *merging) verdict() verdict {
+	if v.tally != nil && v.tally.Clashing > 0 {
+		return idsClash
+	}
+	for _, f := range v.forecasts {
+		if f.Possible() || len(f.Chances) > 0 && !(v.hasData(f.A.Side) && v.hasData(f.B.Side)) {
+			return idsMayClash
+		}
+	}
+	for _, s := range v.strays {
+		if s.Open > 0 || s.Used > 0 && !v.hasData(s.Issuer.Side) {
+			return idsMayClash
+		}
+	}
+	return nothingClashes
+}
+
+// hasData reports whether a side's ids were read.
+func (v *merging) hasData(side string) bool {
+	for _, s := range v.sides {
+		if s.Name == side {
+			return len(s.Data) > 0
+		}
+	}
+	return false
+}
+
+// sideError is an error about a side.
+type sideError struct {
+	side string
+	err  error
+}
+
+func (e *sideError) Error() string { return "side " + e.side + ": " + message(e.err) }
+func (e *sideError) Unwrap() error { return e.err }
+
+// sourceFault marks an error about a source with the exit code that it ends in.
+func (v *merging) sourceFault(side string, err error) error {
+	wrapped := &sideError{side, err}
+	var option *idsource.OptionError
+	var wrong *merge.SideError
+	switch {
+	case errors.As(err, &option), errors.As(err, &wrong):
+		return usage(v.cmd, wrapped)
+	case errors.Is(err, snowfence.ErrInvalidID):
+		return wrapped
+	}
+	// Exit code 1 is a verdict: what kept the ids from being read has another.
+	return unavailable(wrapped)
+}

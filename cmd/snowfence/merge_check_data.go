@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+)
+
+// mergeSource is a source of ids of a side, as it is read: each batch goes past the
+// issuers on its way to where it is sorted.
+type mergeSource struct {
+	idsource.Source
+	v       *merging
+	side    int
+	strays  []*merge.Strays
+	rows    uint64
+	skipped uint64
+	invalid error // the first that was skipped, or nil
+	place   func(at uint64) string
+	name    string
+}
+
+// Read implements [idsource.Source].
+func (s *mergeSource) Read(ctx context.Context, items []idsource.Item) (int, error) {
+	n, err := s.Source.Read(ctx, items)
+	for _, stray := range s.strays {
+		for _, item := range items[:n] {
+			stray.Add(item.ID)
+		}
+	}
+	s.rows += uint64(n)
+	switch {
+	case errors.Is(err, io.EOF):
+		s.skipped, s.invalid = s.Source.Skipped()
+	case err != nil && ctx.Err() == nil:
+		err = s.v.sourceFault(s.v.sides[s.side].Name, err)
+	}
+	return n, err
+}
+
+// inputs are the sources of all sides, in their order.
+func (v *merging) inputs() ([]check.Input, error) {
+	var inputs []check.Input
+	for n, side := range v.sides {
+		for _, d := range side.Data {
+			options, err := v.optionsOf(side.Name, d)
+			if err != nil {
+				return nil, usage(v.cmd, err)
+			}
+			size, err := sizeOf(d.Place)
+			if err != nil {
+				return nil, v.sourceFault(side.Name, err)
+			}
+			inputs = append(inputs, check.Input{Size: size, Open: func(ctx context.Context) (idsource.Source, error) {
+				opened, err := idsource.Open(ctx, d.Place, options)
+				if err != nil {
+					return nil, v.sourceFault(side.Name, err)
+				}
+				s := &mergeSource{Source: opened, v: v, side: n, place: opened.Place, name: opened.Name()}
+				for _, x := range v.strays {
+					if x.Side == side.Name {
+						s.strays = append(s.strays, x)
+					}
+				}
+				v.sources = append(v.sources, s)
+				return s, nil
+			}})
+		}
+	}
+	return inputs, nil
+}
+
+// sizeOf is how large a file is, 0 where nobody knows. That a file is missing
+// should not be found out after an hour.
+func sizeOf(place string) (int64, error) {
+	if place == "-" || idsource.IsDatabase(place) {
+		return 0, nil
+	}
+	switch info, err := os.Stat(place); {
+	case err == nil && info.Mode().IsRegular():
+		return max(1, info.Size()), nil
+	case err != nil && !strings.Contains(place, "://"):
+		return 0, err
+	}
+	return 0, nil
+}
+
+// readData reads all ids, and counts those that stand on several sides.
+func (v *merging) readData(ctx context.Context) error {
+	inputs, err := v.inputs()
+	if err != nil || len(inputs) == 0 {
+		return err
+	}
+	debug.SetMemoryLimit(v.memory)
+	defer v.warnOfSkipped()
+	if !v.comparable() {
+		return v.readOnly(ctx, inputs)
+	}
+	progress := &check.Progress{}
+	stop := (&checkVerb{program: v.program, progress: v.progress}).watch(progress)
+	defer stop()
+	sorted, err := check.Sort(ctx, inputs, check.Config{Memory: v.memory, Temp: v.temp, Layout: v.anyLayout(), Now: v.clock.Wall(), Progress: progress})
+	if err != nil {
+		return v.sortFault(ctx, err)
+	}
+	tally := merge.NewTally(len(v.sides), v.layouts(), v.limit)
+	err = v.count(ctx, sorted, tally)
+	if closeErr := sorted.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return v.sortFault(ctx, err)
+	}
+	v.tally = tally
+	return nil
+}
+
+// comparable reports whether two sides or more have ids.
+func (v *merging) comparable() bool {
+	n := 0
+	for _, side := range v.sides {
+		if len(side.Data) > 0 {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// readOnly reads ids that are only held against issuers: there is nothing to sort.
+func (v *merging) readOnly(ctx context.Context, inputs []check.Input) error {
+	items := make([]idsource.Item, 1<<13)
+	for _, in := range inputs {
+		source, err := in.Open(ctx)
+		if err != nil {
+			return err
+		}
+		for err == nil {
+			_, err = source.Read(ctx, items)
+		}
+		if closeErr := source.Close(); errors.Is(err, io.EOF) {
+			err = closeErr
+		}
+		if err != nil {
+			return v.sortFault(ctx, err)
+		}
+	}
+	return nil
+}
+
+// warnOfSkipped tells of what was no id.
+func (v *merging) warnOfSkipped() {
+	for _, s := range v.sources {
+		if s.invalid != nil {
+			v.warn(fmt.Sprintf("side %s: %s: %s skipped that is no id, the first: %s", v.sides[s.side].Name, s.name, countOf(s.skipped, "thing"), message(s.invalid)))
+		}
+	}
+}
+
+// count hands the ids that stand somewhere twice to the tally, in order.
+func (v *merging) count(ctx context.Context, sorted *check.Sorted, tally *merge.Tally) error {
+	var before idsource.Item
+	began, repeats := false, false
+	add := func(item idsource.Item) {
+		source, at := sorted.Stand(item.At)
+		tally.Add(item.ID, merge.Stand{Side: v.sources[source].side, Source: source, At: at})
+	}
+	err := sorted.Each(ctx, func(items []idsource.Item) error {
+		for _, item := range items {
+			if !began || item.ID != before.ID {
+				before, began, repeats = item, true, false
+				continue
+			}
+			if !repeats {
+				add(before)
+			}
+			add(item)
+			repeats = true
+		}
+		return nil
+	})
+	tally.End()
+	return err
+}
+
+// sortFault marks an error of sorting. Exit code 1 is a verdict, so what kept the
+// ids from being compared has another.
+func (*merging) sortFault(ctx context.Context, err error) error {
+	var wrong *usageError
+	var away *unavailableError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &wrong), errors.As(err, &away), errors.Is(err, snowfence.ErrInvalidID):
+		return err
+	}
+	return unavailable(err)
+}
+
+// layoutOf is the layout of a side's ids, nil if none is known: that of who issues
+// them, or else the one of --layout.
+func (v *merging) layoutOf(side merge.Side) *snowfence.Layout {
+	for _, i := range v.issuers {
+		if i.Side == side.Name {
+			return &i.Layout
+		}
+	}
+	return v.layout
+}
+
+// layouts are those of the sides that have data, each once.
+func (v *merging) layouts() []snowfence.Layout {
+	var all []snowfence.Layout
+	for _, side := range v.sides {
+		l := v.layoutOf(side)
+		if l == nil || len(side.Data) == 0 || slices.ContainsFunc(all, l.Equal) {
+			continue
+		}
+		all = append(all, *l)
+	}
+	return all
+}
+
+// anyLayout is one of them, so that none has to be guessed.
+func (v *merging) anyLayout() *snowfence.Layout {
+	if all := v.layouts(); len(all) > 0 {
+		return &all[0]
+	}
+	l := snowfence.DefaultLayout()
+	return &l
+}
+
+// optionsOf are the options of a source: the flags, as far as they are for such a
+// source, and what stands behind its #.
+func (v *merging) optionsOf(side string, d merge.Data) (idsource.Options, error) {
+	o := v.defaults
+	if idsource.IsDatabase(d.Place) {
+		o.Format, o.Separator, o.Gzip = "", 0, ""
+	} else {
+		o.Table, o.Query = "", ""
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.Options)) {
+		value := d.Options[key]
+		limit := ""
+		switch key {
+		case "column":
+			o.Column, o.Query = value, ""
+		case "table":
+			o.Table, o.Query = value, ""
+		case "query":
+			o.Query = value
+			if _, given := d.Options["table"]; !given {
+				o.Table = ""
+			}
+			if _, given := d.Options["column"]; !given {
+				o.Column = ""
+			}
+		case "format":
+			o.Format = idsource.Format(value)
+			limit = notOne(o.Format, idsource.Formats())
+		case "encoding":
+			o.Encoding = decode.Encoding(value)
+			limit = notOne(o.Encoding, decode.EncodingNames())
+		case "gzip":
+			o.Gzip = idsource.Gzip(value)
+			limit = notOne(o.Gzip, idsource.Gzips())
+		case "separator":
+			read, err := (&idSourceFlags{separator: value}).read(v.program)
+			if o.Separator = read.Separator; err != nil {
+				limit = "must be one character of ASCII and no quote, or tab"
+			}
+		}
+		if limit != "" {
+			return o, &merge.SideError{Side: side, Field: "option " + key, Value: value, Limit: limit}
+		}
+	}
+	return o, nil
+}
+
+// notOne is what a word must be that is none of some; empty if it is.
+func notOne[T ~string](word T, words []T) string {
+	if slices.Contains(words, word) {
+		return ""
+	}
+	return "must be one of " + join(words, ", ")
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+	"snowfence.example/snowfence/fence/roster"
+)
+
+// run reads all that the sides name, and says what follows.
+func (v *merging) run(ctx context.Context) error {
+	if err := v.oneStream(); err != nil {
+		return usage(v.cmd, err)
+	}
+	// Who issues ids comes first: what is wrong with a store is told before
+	// millions of ids are read.
+	for _, side := range v.sides {
+		if err := v.issuersOf(ctx, side); err != nil {
+			return err
+		}
+	}
+	for _, side := range v.sides {
+		if len(side.Data) == 0 {
+			continue
+		}
+		for _, i := range v.issuers {
+			v.strays = append(v.strays, merge.NewStrays(side.Name, i))
+		}
+	}
+	if err := v.readData(ctx); err != nil {
+		return err
+	}
+	for n, a := range v.issuers {
+		for _, b := range v.issuers[n+1:] {
+			if a.Side != b.Side {
+				v.forecasts = append(v.forecasts, merge.Forecasts(a, b))
+			}
+		}
+	}
+	if err := v.report(); err != nil {
+		return err
+	}
+	if code := v.verdict().exitCode(); code != exitOK {
+		return reported(code)
+	}
+	return nil
+}
+
+// oneStream refuses standard input for two sources.
+func (v *merging) oneStream() error {
+	streams := 0
+	for _, side := range v.sides {
+		for _, d := range side.Data {
+			if d.Place == "-" {
+				streams++
+			}
+		}
+	}
+	if streams > 1 {
+		return errors.New("standard input can be read once only, and - is given several times")
+	}
+	return nil
+}
+
+// issuersOf reads who issues the ids of a side.
+func (v *merging) issuersOf(ctx context.Context, side merge.Side) error {
+	for _, n := range side.Namespaces {
+		i, err := v.namespaceIssuer(ctx, side.Name, n)
+		if err != nil {
+			return err
+		}
+		if i.Strays > 0 || len(i.Unreadable) > 0 {
+			v.warn(fmt.Sprintf("side %s: %s: %d registers can't be read and are taken to have stamped anything, %d keys are no worker ids: see namespace verify", side.Name, i.Name, len(i.Unreadable), i.Strays))
+		}
+		v.issuers = append(v.issuers, i)
+	}
+	for _, f := range side.Layouts {
+		v.issuers = append(v.issuers, merge.ForeignIssuer(side.Name, f, v.clock.Wall()))
+	}
+	return nil
+}
+
+// namespaceIssuer reads the registers of a namespace.
+func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Namespace) (*merge.Issuer, error) {
+	in := func(err error) error { return &sideError{side, err} }
+	url, err := config.Expand(n.Store, v.environ)
+	if err == nil {
+		err = engine.Check(url)
+	}
+	if err != nil {
+		return nil, usage(v.cmd, in(err))
+	}
+	// A variable that stands for a password is not one.
+	shown := engine.Redact(n.Store)
+	if engine.Private(url) {
+		v.warn("side " + side + ": the store " + shown + " is of this process alone: it has nothing to show")
+	}
+	opened, err := engine.Open(ctx, url)
+	if err != nil {
+		return nil, unavailable(in(err))
+	}
+	defer func() {
+		if closeErr := opened.Close(); closeErr != nil {
+			v.note("warning: close store: %s", message(closeErr))
+		}
+	}()
+	r, err := roster.Open(ctx, roster.Config{Store: opened, Namespace: n.Name, Clock: v.clock})
+	if err != nil {
+		return nil, v.rosterFault(&sideError{side + ": " + shown, err})
+	}
+	i, err := merge.IssuerOf(ctx, side, shown, r)
+	if err != nil {
+		return nil, v.rosterFault(&sideError{side + ": " + shown, err})
+	}
+	return i, nil
+}
+
+// rosterFault marks an error about a namespace. Exit code 1 is a verdict: a
+// namespace that there is not, or that can't be, is a mistake in the side.
+func (v *merging) rosterFault(err error) error {
+	if roster.Final(err) {
+		return usage(v.cmd, err)
+	}
+	return outcome(err)
+}
+
+// report prints what was found.
+func (v *merging) report() error {
+	switch v.form {
+	case jsonForm:
+		return v.printJSON(v.document())
+	case tableForm:
+		return v.print(v.tableText())
+	default:
+		return v.print(v.text())
+	}
+}
+
+// earlierStand orders places as they were read.
+func earlierStand(a, b merge.Stand) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.At, b.At))
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// merged runs merge-check and reads its answer.
+func merged(t *testing.T, p program, stdout, stderr *strings.Builder, want int, args ...string) mergeDocument {
+	t.Helper()
+	stdout.Reset()
+	stderr.Reset()
+	if code := p.run(t.Context(), append(append([]string{"merge-check"}, args...), "-o", "json")...); code != want {
+		t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
+	}
+	var d mergeDocument
+	if err := json.Unmarshal([]byte(stdout.String()), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestClashesAreThoseOfComparingByHand gives random ids to random sides, in two
+// forms, and compares the counts with those of maps.
+func TestClashesAreThoseOfComparingByHand(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 0))
+	p, stdout, stderr := inTest(t)
+	for round := range 12 {
+		sides := 2 + random.IntN(3)
+		rows := make([]map[uint64]uint64, sides)
+		var args []string
+		for side := range sides {
+			rows[side] = map[uint64]uint64{}
+			var text, binaries []byte
+			for range random.IntN(3000) {
+				id := random.Uint64N(6000) << random.IntN(40)
+				rows[side][id]++
+				if random.IntN(2) == 0 {
+					text = fmt.Appendf(text, "%d\n", id)
+				} else {
+					binaries = binary.BigEndian.AppendUint64(binaries, id)
+				}
+			}
+			path := filepath.Join(t.TempDir(), "ids")
+			for name, content := range map[string][]byte{path + ".txt": text, path + ".bin": binaries} {
+				if err := os.WriteFile(name, content, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			name := fmt.Sprintf("s%d=", side)
+			args = append(args, name+path+".txt#encoding=decimal", name+path+".bin#format=binary")
+		}
+		var clashing, renumber uint64
+		rowsOf := make([]uint64, sides)
+		for side, ids := range rows {
+			for id := range ids {
+				var all, most, first uint64
+				on := 0
+				for other := range rows {
+					if n := rows[other][id]; n > 0 {
+						if on == 0 {
+							first = uint64(other)
+						}
+						on++
+						all, most = all+n, max(most, n)
+					}
+				}
+				if on < 2 {
+					continue
+				}
+				rowsOf[side] += ids[id]
+				if first == uint64(side) {
+					clashing++
+					renumber += all - most
+				}
+			}
+		}
+		want := exitOK
+		if clashing > 0 {
+			want = exitFailure
+		}
+		d := merged(t, p, stdout, stderr, want, args...)
+		if d.Data.Clashing != clashing || d.Data.Renumber != renumber {
+			t.Fatalf("round %d: %+v, want %d clashing and %d to renumber", round, d.Data, clashing, renumber)
+		}
+		for side, s := range d.Sides {
+			if s.ClashingRows != rowsOf[side] {
+				t.Fatalf("round %d: %s has %d rows that clash, want %d", round, s.Name, s.ClashingRows, rowsOf[side])
+			}
+		}
+	}
+}
+
+// TestMergesAreCheckedOnRealEngines holds two namespaces of each engine against
+// each other, and what stands in databases against the namespaces.
+func TestMergesAreCheckedOnRealEngines(t *testing.T) {
+	for _, name := range testkit.EngineNames() {
+		t.Run(name, func(t *testing.T) {
+			e := testkit.StartEngine(t, name)
+			at := e.URL("", 0)
+			if e.Lossy {
+				at = e.URL("", 500_000_000) // half a second
+			}
+			p, stdout, stderr := inTest(t)
+			run := func(want int, args ...string) {
+				t.Helper()
+				stdout.Reset()
+				stderr.Reset()
+				if code := p.run(t.Context(), args...); code != want {
+					t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
+				}
+			}
+			// Worker ids 0 to 7 of eu are fenced; of us, none is.
+			run(exitOK, "workers", "import", "list", "--workers", "0-7", "--layout", "twitter", "--namespace", "eu", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
+			run(exitOK, "workers", "import", "list", "--workers", "9", "--layout", "twitter", "--namespace", "us", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
+			run(exitOK, "workers", "quarantine", "9", "--namespace", "us", "--store", at)
+			eu, us := "eu=namespace:"+at+"#eu", "us=namespace:"+at+"#us"
+			d := merged(t, p, stdout, stderr, exitUnsafe, eu, us)
+			if d.Verdict != idsMayClash || d.Forecasts[0].Never || len(d.Sides[1].Issuers[0].Quarantined) != 1 {
+				t.Errorf("%+v", d)
+			}
+			// Worker number 9 of us is kept back, so one that only has 9 can't clash with it
+			// any more; what was before its floor may have.
+			d = merged(t, p, stdout, stderr, exitOK, us, "other=layout:twitter#9/since=2026-02-01")
+			if d.Verdict != nothingClashes || !d.Forecasts[0].Never {
+				t.Errorf("%+v", d)
+			}
+			d = merged(t, p, stdout, stderr, exitUnsafe, us, "other=layout:twitter#9/since=2025-02-01")
+			if d.Verdict != idsMayClash || d.Forecasts[0].FromNowOn != "" {
+				t.Errorf("%+v", d)
+			}
+			if strings.Contains(stdout.String()+stderr.String(), testkit.SQLPassword) {
+				t.Errorf("a password is shown: %s%s", stdout, stderr)
+			}
+			if name == "postgres" || name == "mysql" {
+				checkColumns(t, p, stdout, stderr, strings.TrimSuffix(at, "?durable=true"), eu)
+			}
+		})
+	}
+}
+
+// checkColumns compares two tables of a database, and holds one against a
+// namespace in the same.
+func checkColumns(t *testing.T, p program, stdout, stderr *strings.Builder, at, namespace string) {
+	t.Helper()
+	db, err := engine.OpenDatabase(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	for _, statement := range []string{
+		"CREATE TABLE players_eu (id bigint)", "CREATE TABLE players_us (id bigint)",
+		"INSERT INTO players_eu VALUES (1), (2), (3), (9000000000000000000)", "INSERT INTO players_us VALUES (3), (4), (2)",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := merged(t, p, stdout, stderr, exitFailure, "eu="+at+"#table=players_eu,column=id", "us="+at+"#query=select id from players_us where id > 2", namespace)
+	if d.Data.Clashing != 1 || d.Data.First[0].ID != "3" || d.Sides[1].IDs != 2 {
+		t.Errorf("%+v", d)
+	}
+	// The large one is of 2078, of a worker id that was never claimed.
+	if len(d.Strays) != 2 || !d.Strays[0].Own || d.Strays[0].Open != 1 || d.Strays[0].Workers[0].First != "9000000000000000000" || d.Strays[0].Command == "" {
+		t.Errorf("%+v", d.Strays)
+	}
+	if strings.Contains(stdout.String()+stderr.String(), testkit.SQLPassword) {
+		t.Errorf("a password is shown: %s%s", stdout, stderr)
+	}
+}
