@@ -238,21 +238,17 @@ func (s *server) failover(age time.Duration) {
 	s.w.struck(Failover, s.index, "%d writes are lost", n)
 	before := maps.Clone(s.registers)
 	s.reread()
-	for _, key := range s.keys {
+	for key, was := range before { // each is for itself: their order does not matter
 		// What was lost had not been confirmed, so nothing was stamped by it, or
-		// ever will be.
-		was, is := before[key], s.registers[key]
-		switch {
-		case was.Holder == "":
+		// ever will be. Of a register that was rolled back, a holder may know more.
+		worker, _ := lease.WorkerOf(lease.DefaultNamespace, s.w.plan.Layout, key)
+		switch is := s.registers[key]; {
+		case was.Holder == "" || s.forgotten[worker] > 0:
 		case was.Holder == is.Holder:
 			s.bounds[was.Holder] = min(s.bounds[was.Holder], is.Until)
 		default:
 			s.bounds[was.Holder] = 0
 		}
-		delete(before, key)
-	}
-	for _, was := range before { // of these nothing is left; their order does not matter
-		s.bounds[was.Holder] = 0
 	}
 }
 
