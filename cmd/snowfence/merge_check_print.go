@@ -82,8 +82,10 @@ func (v *merging) summary() string {
 		return "none: no id stands on two sides, and none ever can"
 	case v.tally != nil:
 		return "none: no id stands on two sides"
-	case len(v.forecasts) > 0:
+	case len(v.forecasts) > 0 && v.allIssued():
 		return "none: no id can ever be issued twice"
+	case len(v.forecasts) > 0:
+		return "none: no id that stands there can be issued again, and those who issue ids can never issue the same"
 	}
 	return "none: no id that stands there can be issued again"
 }
@@ -327,10 +329,10 @@ func lastOf(s *merge.Strays, w merge.Stray) (snowfence.Tick, string) {
 
 // forecastText is what may become of ids that are still to come.
 func (v *merging) forecastText() string {
-	if len(v.forecasts) == 0 {
-		return folded("not known: less than two sides say who issues ids (namespace:URL#NAME or layout:SPEC)", "")
-	}
 	var b strings.Builder
+	if len(v.forecasts) == 0 {
+		b.WriteString(folded("not known: less than two sides say who issues ids (namespace:URL#NAME or layout:SPEC)", ""))
+	}
 	for i, f := range v.forecasts {
 		if i > 0 {
 			b.WriteString("\n")

@@ -24,6 +24,9 @@
 // same integer, and it names one. Whether they will is up to clocks, sequences and
 // which worker ids are claimed, so it never says so.
 //
+// What may have been stamped counts as stamped, also where a register lies ahead of
+// the clock, after a clock that was wrong or a take-over of ids with ticks to come.
+//
 // The past: a register tells the ticks of its present term alone. Of the terms
 // before it is known that they lie below its floor; whatever is there may have
 // been stamped. So the past of two issuers is settled by their data only.

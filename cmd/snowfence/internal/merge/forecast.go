@@ -66,6 +66,10 @@ func (f Forecast) Settles() bool {
 // Forecasts holds two issuers against each other.
 func Forecasts(a, b *Issuer) Forecast {
 	f := Forecast{A: a, B: b, Same: a.Layout.Equal(b.Layout)}
+	if a.is(b) {
+		f.Why = []Reason{"they are one namespace, and no two ids of a namespace are equal"}
+		return f
+	}
 	for _, x := range []struct {
 		a, b         Moment
 		ofA, ofB     func(Stretch) overlap.Ticks
@@ -76,13 +80,13 @@ func Forecasts(a, b *Issuer) Forecast {
 		{Past, Future, used, open, false},
 		{Future, Future, open, open, false},
 	} {
-		first, ok := f.earliest(a.pieces(x.ofA), b.pieces(x.ofB))
+		first, ok := f.earliest(x.a, x.b, a.pieces(x.ofA), b.pieces(x.ofB))
 		if !ok {
 			continue
 		}
 		c := Chance{A: x.a, B: x.b, First: first}
 		if x.presentTerms {
-			if recorded, ok := f.earliest(a.pieces(term), b.pieces(term)); ok {
+			if recorded, ok := f.earliest(x.a, x.b, a.pieces(term), b.pieces(term)); ok {
 				c.First, c.Recorded = recorded, true
 			}
 		} else {
@@ -110,11 +114,17 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// earliest returns the first meeting of any of some pieces of A with any of B.
-func (f Forecast) earliest(as, bs []piece) (overlap.Meeting, bool) {
+// earliest returns the first meeting of any of some pieces of A with any of B,
+// which are of these moments.
+//
+// What may have been stamped already counts as stamped now, also where its tick is
+// still to come: a register may lie far ahead of the clock. Against the future of
+// the other, the other's tick alone says when.
+func (f Forecast) earliest(x, y Moment, as, bs []piece) (overlap.Meeting, bool) {
 	if f.Same {
 		return f.earliestOfOne(as, bs)
 	}
+	doneA, doneB := x == Past && y == Future, x == Future && y == Past
 	var best overlap.Meeting
 	found := false
 	others := f.B.sets(bs)
@@ -123,14 +133,32 @@ func (f Forecast) earliest(as, bs []piece) (overlap.Meeting, bool) {
 			if found {
 				// Only what comes before the best is of interest, and that is asked at once.
 				before := best.At.Add(-1)
-				a, b = a.Until(a.Layout.TickAt(before)), b.Until(b.Layout.TickAt(before))
+				if !doneA {
+					a = a.Until(a.Layout.TickAt(before))
+				}
+				if !doneB {
+					b = b.Until(b.Layout.TickAt(before))
+				}
 			}
-			if m, ok := overlap.Earliest(a, b); ok {
+			if m, ok := meeting(a, b, doneA, doneB); ok {
 				best, found = m, true
 			}
 		}
 	}
 	return best, found
+}
+
+// meeting is the first meeting of two sets, of which one may be done already.
+func meeting(a, b overlap.Set, doneA, doneB bool) (overlap.Meeting, bool) {
+	switch {
+	case doneA:
+		m, ok := overlap.Reached(b, a)
+		m.A, m.B = m.B, m.A
+		return m, ok
+	case doneB:
+		return overlap.Reached(a, b)
+	}
+	return overlap.Earliest(a, b)
 }
 
 // earliestOfOne is earliest for one layout: an integer is of both only if its tick
@@ -173,17 +201,16 @@ func shared(as, bs []overlap.Workers) []overlap.Workers {
 }
 
 // above finds out whether the present lies apart: the ids of one from now on above
-// all that the other issues before the first clash.
+// all that the other issued, or issues before the first clash.
 func (f Forecast) above() int {
 	before := func(i *Issuer) []overlap.Set {
-		sets := i.sets(i.pieces(life))
-		if f.FromNow.IsZero() {
-			return sets
-		}
+		sets := i.sets(i.pieces(open))
 		for n, s := range sets {
-			sets[n] = s.Until(i.Layout.TickAt(f.FromNow.Add(-1)))
+			if !f.FromNow.IsZero() {
+				sets[n] = s.Until(i.Layout.TickAt(f.FromNow.Add(-1)))
+			}
 		}
-		return sets
+		return append(sets, i.sets(i.pieces(used))...)
 	}
 	isAbove := func(one, other *Issuer) bool {
 		low, lowOK := lowest(one.sets(one.pieces(open)))
@@ -197,6 +224,20 @@ func (f Forecast) above() int {
 		return -1
 	}
 	return 0
+}
+
+// ending reports for A and for B whether nothing clashes any more once that one
+// ends before FromNow: the other then never comes to ids that it has issued.
+func (f Forecast) ending() (a, b bool) {
+	last := f.FromNow.Add(-1)
+	apart := func(ends, stays *Issuer) bool {
+		left := ends.sets(ends.pieces(open))
+		for n, s := range left {
+			left[n] = s.Until(ends.Layout.TickAt(last))
+		}
+		return !meet(append(left, ends.sets(ends.pieces(used))...), stays.sets(stays.pieces(open)))
+	}
+	return apart(f.A, f.B), apart(f.B, f.A)
 }
 
 // lowest returns the lowest id of some sets, as an unsigned number.

@@ -89,6 +89,7 @@ func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
 		5: {Term: 2, Floor: at(-10), Until: at(1), Holder: nonce, Quarantined: true}, // kept back, its holder lives
 		6: {Term: 2, Floor: last + 1, Until: last + 1},                               // used up
 		7: {Term: 1, Floor: at(-10), Until: at(-10)},                                 // written by an operator
+		8: {Term: 2, Floor: at(-10), Until: last + 1, Holder: nonce},                 // used up, its holder lives
 		9: {Term: 3, Floor: at(-10), Until: at(-5)},                                  // as 2, but apart
 	})
 	want := []merge.Stretch{
@@ -100,7 +101,7 @@ func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
 		{overlap.Workers{First: 5, Last: 5}, overlap.Ticks{First: 0, Last: at(1) - 1}, overlap.Ticks{First: at(-10), Last: at(1) - 1}, overlap.Ticks{First: at(0), Last: at(1) - 1}},
 		{overlap.Workers{First: 6, Last: 6}, overlap.Ticks{First: 0, Last: last}, overlap.Ticks{First: last + 1, Last: last}, none},
 		{overlap.Workers{First: 7, Last: 7}, overlap.Ticks{First: 0, Last: at(-10) - 1}, overlap.Ticks{First: at(-10), Last: at(-10) - 1}, overlap.Ticks{First: at(0), Last: last}},
-		{overlap.Workers{First: 8, Last: 8}, none, none, overlap.Ticks{First: at(0), Last: last}},
+		{overlap.Workers{First: 8, Last: 8}, overlap.Ticks{First: 0, Last: last}, overlap.Ticks{First: at(-10), Last: last}, overlap.Ticks{First: at(0), Last: last}},
 		{overlap.Workers{First: 9, Last: 9}, overlap.Ticks{First: 0, Last: at(-5) - 1}, overlap.Ticks{First: at(-10), Last: at(-5) - 1}, overlap.Ticks{First: at(0), Last: last}},
 		{overlap.Workers{First: 10, Last: 1023}, none, none, overlap.Ticks{First: at(0), Last: last}},
 	}
@@ -273,9 +274,10 @@ func TestForecastsAreThoseOfListingEveryID(t *testing.T) {
 						continue
 					}
 					at := now
-					for _, z := range []time.Time{x.at, y.at} {
-						if z.After(at) {
-							at = z
+					// What may have been stamped is there, also if its tick is still to come.
+					for _, z := range []stamped{x, y} {
+						if z.open && z.at.After(at) {
+							at = z.at
 						}
 					}
 					if first.IsZero() || at.Before(first) {
@@ -457,8 +459,9 @@ func TestRegistersThatAreNotOfThisNamespaceBoundTheirTicksOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	term, none := overlap.Ticks{First: minutes(l, -10), Last: minutes(l, 1) - 1}, overlap.Ticks{First: 0, Last: -1}
+	rest := overlap.Ticks{First: minutes(l, 0), Last: minutes(l, 1) - 1} // until its holder finds out
 	for _, want := range []merge.Stretch{
-		{overlap.Workers{First: 1, Last: 1}, term, term, none},                                                           // of an earlier incarnation
+		{overlap.Workers{First: 1, Last: 1}, term, term, rest},                                                           // of an earlier incarnation
 		{overlap.Workers{First: 2, Last: 2}, overlap.Ticks{First: 0, Last: last}, none, none},                            // of another layout
 		{overlap.Workers{First: 3, Last: 31}, none, none, overlap.Ticks{First: minutes(l, 0), Last: last}},               // never claimed
 		{overlap.Workers{First: 40, Last: 40}, term, term, overlap.Ticks{First: minutes(l, 0), Last: minutes(l, 1) - 1}}, // of a datacenter that is not this store's

@@ -36,6 +36,9 @@ type Issuer struct {
 	// marked.
 	Quarantined []int64
 
+	// incarnation is that of the namespace's record; empty for another system.
+	incarnation string
+
 	// Now is the time by which past and future are told apart.
 	Now time.Time
 	// Stretches are the worker numbers that it has, in ascending order and apart.
@@ -67,6 +70,7 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 	i := &Issuer{
 		Side: side, Name: fmt.Sprintf("namespace %s of %s", r.Name(), shownStore), Layout: r.Layout(),
 		Store: shownStore, Namespace: r.Name(), Datacenters: r.Record().Datacenters, Now: r.Now(),
+		incarnation: r.Record().Incarnation,
 	}
 	for w, err := range r.Workers(ctx) {
 		switch {
@@ -84,6 +88,12 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 	i.fill(owned(r))
 	i.join()
 	return i, nil
+}
+
+// is reports whether both are one namespace, named twice. A copy of a store has
+// the same incarnation, but another URL, and may issue what the first does.
+func (i *Issuer) is(other *Issuer) bool {
+	return i.Managed() && i.Store == other.Store && i.Namespace == other.Namespace && i.incarnation == other.incarnation
 }
 
 // present is the tick of now, at least 0.
@@ -113,15 +123,14 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 		// Nobody claims it. Of another layout its ticks are no ticks of this one.
 		if x.Layout != r.Record().Layout {
 			s.Used, s.Term = overlap.Ticks{First: 0, Last: last}, none()
+		} else {
+			s.Open = i.rest(w)
 		}
 	case roster.UsedUp:
-		// Nobody claims it.
+		s.Open = i.rest(w)
 	case roster.Quarantined:
-		// Its holder may go on until it finds out, and nobody comes after it.
 		i.Quarantined = append(i.Quarantined, w.Number)
-		if x.Holder != "" {
-			s.Open = overlap.Ticks{First: max(x.Floor, i.present()), Last: x.Until - 1}
-		}
+		s.Open = i.rest(w)
 	case roster.Held:
 		s.Open = overlap.Ticks{First: max(x.Floor, i.present()), Last: last}
 	default:
@@ -136,6 +145,16 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 		}
 	}
 	return s
+}
+
+// rest is what may still be stamped with a worker number that nobody claims any
+// more: the rest of the term of its holder, who may go on until it finds out, or
+// until the horizon where that is its until.
+func (i *Issuer) rest(w roster.Worker) overlap.Ticks {
+	if w.Register.Holder == "" {
+		return none()
+	}
+	return overlap.Ticks{First: max(w.Register.Floor, i.present()), Last: w.Register.Until - 1}
 }
 
 // owned are the worker numbers that the namespace's store may give away.

@@ -75,11 +75,15 @@ func (f Forecast) Advice() []string {
 		return nil
 	}
 	a, b := f.A, f.B
-	if !a.Managed() || !b.Managed() {
-		return []string{"let one of them stop before " + instantText(f.FromNow) + ", or give them worker ids or layouts whose bits differ: layout:SPEC#WORKERS tries that out"}
-	}
-	if !f.Same {
-		return []string{"let one of them end: its programs go on in the other's namespace, or in a new one, before " + instantText(f.FromNow)}
+	switch {
+	case !f.Same:
+		return []string{f.endingText(), "or give them worker ids or layouts whose bits differ: layout:SPEC#WORKERS tries that out"}
+	case !a.Managed() && !b.Managed():
+		return []string{"let one of them end " + f.whenText() + ", or give them worker ids that are disjoint: layout:SPEC#WORKERS tries that out"}
+	case !b.Managed():
+		return []string{floorsText(a, b)}
+	case !a.Managed():
+		return []string{floorsText(b, a)}
 	}
 	advice := []string{fmt.Sprintf("keep one of the two: stop the programs of the other, set floors in the one that stays (snowfence workers import list --workers all --stopped-at TIME --store %s --namespace %s) and let them go on there", quote(a.Store), a.Namespace)}
 	if a.Layout.Bits(snowfence.Datacenter) > 0 {
@@ -88,6 +92,41 @@ func (f Forecast) Advice() []string {
 		advice = append(advice, "or go on in two new namespaces with a layout that has a datacenter, whose records list disjoint ones; this layout has none")
 	}
 	return append(advice, fmt.Sprintf("or quarantine in each what the other uses (snowfence workers quarantine N), so that the worker ids that can be claimed are disjoint; pools that only happen to use different worker ids (%s can be claimed in both) are not", WorkersText(f.Shared)))
+}
+
+// endingText says which of two with different layouts has to end. It is not always
+// for choice: one that stays may come to ids that the other has issued.
+func (f Forecast) endingText() string {
+	a, b := f.ending()
+	var text string
+	switch {
+	case a && b:
+		text = "let one of them end " + f.whenText()
+	case a:
+		text = fmt.Sprintf("let %s end %s; that %s ends is not enough, since %s can come to ids that %s has issued", f.A.Side, f.whenText(), f.B.Side, f.A.Side, f.B.Side)
+	case b:
+		text = fmt.Sprintf("let %s end %s; that %s ends is not enough, since %s can come to ids that %s has issued", f.B.Side, f.whenText(), f.A.Side, f.B.Side, f.A.Side)
+	default:
+		return "that one of them ends is not enough, since the other can come to ids that it has issued: let both end " + f.whenText() + " and go on in a new namespace, which merge-check finds to be apart from both"
+	}
+	if f.A.Managed() && f.B.Managed() {
+		text += "; its programs go on in the other's namespace"
+	}
+	return text
+}
+
+// whenText is until when something has to be done.
+func (f Forecast) whenText() string {
+	if f.FromNow.After(later(f.A.Now, f.B.Now)) {
+		return "before " + instantText(f.FromNow)
+	}
+	return "now"
+}
+
+// floorsText is how a namespace goes on where another system of its layout ends.
+func floorsText(namespace, other *Issuer) string {
+	return fmt.Sprintf("stop %s, and set floors above its ids in %s (snowfence workers import list --workers all --stopped-at TIME --store %s --namespace %s); or quarantine there the worker ids that %s uses (snowfence workers quarantine N)",
+		other.Side, namespace.Side, quote(namespace.Store), namespace.Namespace, other.Side)
 }
 
 // WorkersText writes worker numbers as ranges: "0-3, 8", the first few.

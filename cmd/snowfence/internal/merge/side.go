@@ -119,8 +119,10 @@ func DataKeys() []string {
 // too few or too many.
 func ParseSides(args []string) ([]Side, error) {
 	var sides []Side
+	given := map[string]bool{} // whether the name of a side was given
 	for i, arg := range args {
 		name, part := splitName(arg)
+		named := name != ""
 		if name == "" {
 			name = letters(i)
 		}
@@ -128,7 +130,8 @@ func ParseSides(args []string) ([]Side, error) {
 		if at < 0 {
 			sides = append(sides, Side{Name: name})
 			at = len(sides) - 1
-		} else if part == arg {
+			given[name] = named
+		} else if !named || !given[name] {
 			return nil, &SideError{Side: name, Field: "name", Limit: "is the name of the side before it too: give both names"}
 		}
 		if err := sides[at].add(part); err != nil {
@@ -190,6 +193,10 @@ func (s *Side) addNamespace(text string) error {
 		n = Namespace{text[:at], text[at+1:]}
 		if n.Name == "" {
 			return &SideError{Side: s.Name, Field: "namespace", Limit: "has no name behind the #: must be 1 to 64 of [a-z0-9._-]"}
+		}
+		// What stands there may be the end of a password, so it is not shown.
+		if strings.ContainsAny(n.Name, "@/:") {
+			return &SideError{Side: s.Name, Field: "namespace", Limit: "is no name behind the last #: must be 1 to 64 of [a-z0-9._-]; a # within the URL is written %23"}
 		}
 	}
 	if n.Store == "" {

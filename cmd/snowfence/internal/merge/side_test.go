@@ -115,6 +115,8 @@ func TestWrongSidesAreNamedWithTheirField(t *testing.T) {
 		{[]string{"x", "#column=1"}, `side B: source: has no place before the #`},
 		{[]string{"A=x", "B=y", "z", "A=w", "layout:twitter"}, ""},
 		{[]string{"B=x", "y"}, "side B: name: is the name of the side before it too"},
+		{[]string{"x", "A=y", "z"}, "side A: name: is the name of the side before it too"},
+		{[]string{"x", "namespace:redis://u:hu#sh@host:1"}, "side B: namespace: is no name behind the last #"},
 	} {
 		_, err := merge.ParseSides(x.args)
 		switch {

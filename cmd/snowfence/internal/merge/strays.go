@@ -163,6 +163,9 @@ func (s *Strays) Remedy() (Remedy, bool) {
 		command += fmt.Sprintf(" --ahead %dh", hours)
 		text += fmt.Sprintf("; nobody can claim them before %s then", instantText(end.Add(takeover.DefaultMargin)))
 	}
+	if slices.ContainsFunc(i.Unreadable, func(worker int64) bool { return s.workers[worker] != nil }) {
+		text += "; a register that can't be read gets none, so repair it before (snowfence namespace verify)"
+	}
 	if strings.Contains(i.Store, hidden) {
 		text += "; " + hidden + " stands for what is not shown"
 	}

@@ -144,6 +144,20 @@ func TestRemediesThatNoFloorCanBe(t *testing.T) {
 	}
 }
 
+// TestRegistersThatGetNoFloorAreToBeRepaired: the command that sets floors leaves
+// out what it can't read.
+func TestRegistersThatGetNoFloorAreToBeRepaired(t *testing.T) {
+	l := snowfence.DefaultLayout()
+	i, _ := namespace(t, "eu", l, nil, nil)
+	i.Unreadable = []int64{7}
+	for worker, want := range map[int64]bool{6: false, 7: true} {
+		r, ok := counted("us", i, compose(t, l, now.Add(time.Hour), worker, 1)).Remedy()
+		if !ok || strings.Contains(r.Text, "repair it before (snowfence namespace verify)") != want {
+			t.Errorf("worker %d: %v %+v", worker, ok, r)
+		}
+	}
+}
+
 func TestMoreWorkersThanAreCountedApartAreFencedAll(t *testing.T) {
 	l := layout(t, "s28-worker22-seq12")
 	i, _ := namespace(t, "eu", l, nil, nil)

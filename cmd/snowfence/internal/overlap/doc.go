@@ -4,6 +4,7 @@
 //	id, ok := overlap.Lowest(a, b)        the lowest integer that both can issue
 //	tick, ok := overlap.FirstTick(a, b)   the first tick of a that reaches one
 //	m, ok := overlap.Earliest(a, b)       from when on both can have been issued
+//	m, ok := overlap.Reached(a, b)        from when on, if those of b are there already
 //
 // A [Set] is what a layout makes of an interval of ticks and an interval of worker
 // numbers, with every sequence. The layouts of two sets may differ in unit, epoch,

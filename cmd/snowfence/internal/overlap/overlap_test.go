@@ -85,7 +85,15 @@ func decided(t *testing.T, a, b overlap.Set) found {
 		t.Errorf("the answers disagree: %v", oks)
 	}
 	if !f.ok {
+		if _, ok := overlap.Reached(a, b); ok {
+			t.Error("what does not meet is reached")
+		}
 		return f
+	}
+	// Where those of b are there already, the first tick of a that reaches one counts.
+	if r, ok := overlap.Reached(a, b); !ok || r.A.Tick != f.first || !r.At.Equal(a.Layout.TimeOf(f.first)) ||
+		!overlap.Meet(overlap.Set{Layout: a.Layout, Ticks: overlap.Ticks{First: r.A.Tick, Last: r.A.Tick}, Workers: overlap.Workers{First: r.A.Worker, Last: r.A.Worker}}, b) {
+		t.Errorf("reached %v, %+v; want tick %d", ok, r, f.first)
 	}
 	// The witness is in both sets, and of that instant.
 	one := a.Layout.TimeOf(m.A.Tick)

@@ -48,7 +48,8 @@ func StampOf(l snowfence.Layout, id snowfence.ID) Stamp {
 // Meeting is an integer that two layouts can both issue.
 type Meeting struct {
 	// At is when the second of the two equal ids is issued, by a clock that is
-	// right: the later of the times of both ticks.
+	// right: the later of the times of both ticks, or for [Reached] that of the tick
+	// of a.
 	At time.Time
 	// ID is the integer, the lowest of that instant.
 	ID snowfence.ID
@@ -76,6 +77,19 @@ func Earliest(a, b Set) (Meeting, bool) {
 	m.ID, found = Lowest(a.Until(a.Layout.TickAt(at)), b.Until(b.Layout.TickAt(at)))
 	m.A, m.B = StampOf(a.Layout, m.ID), StampOf(b.Layout, m.ID)
 	return m, found
+}
+
+// Reached returns the first meeting if all ids of b are there already: At is when
+// the first tick of a begins at which one of its ids is in b.
+func Reached(a, b Set) (Meeting, bool) {
+	tick, ok := FirstTick(a, b)
+	if !ok {
+		return Meeting{}, false
+	}
+	m := Meeting{At: a.Layout.TimeOf(tick)}
+	m.ID, ok = Lowest(a.Until(tick), b)
+	m.A, m.B = StampOf(a.Layout, m.ID), StampOf(b.Layout, m.ID)
+	return m, ok
 }
 
 // begun returns when the first tick of a begins by which a and b have an integer
