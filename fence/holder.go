@@ -24,6 +24,7 @@ type Holder struct {
 	// returned.
 	current atomic.Pointer[snowfence.Generator]
 
+	hurry   hurry
 	config  Config
 	maxWait time.Duration
 
@@ -81,6 +82,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		return nil, err
 	}
 	h := &Holder{
+		hurry:   newHurry(),
 		config:  config,
 		maxWait: config.Policy.WithDefaults(config.Layout).MaxWait,
 		nudges:  make(chan struct{}, 1),
@@ -112,17 +114,17 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 }
 
 // Next returns the next id: while there is a term, it is [snowfence.Generator]'s
-// Next and costs no more. When the term ends it waits for the next one, at most
-// for the policy's max-wait, and not at all when there has been none for that
-// long already.
+// Next and costs no more. When the term ends it waits for the next one, and not at
+// all when there has been none for the policy's max-wait already. Whatever it waits
+// for, in one term or over several, it waits for at most max-wait in all.
 //
 // A *[UnavailableError] is returned when there is no term that can issue,
 // [ErrClosed] after Close, and the errors of the generator otherwise.
 func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 	g := h.current.Load()
-	id, err := g.Next(ctx)
+	id, err := g.Next(h.hurry)
 	if err != nil {
-		err = h.again(ctx, g, err, func(g *snowfence.Generator) error {
+		err = h.again(ctx, g, h.config.Clock.Monotonic(), err, func(ctx context.Context, g *snowfence.Generator) error {
 			id, err = g.Next(ctx)
 			return err
 		})
@@ -133,11 +135,13 @@ func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 // Fill fills ids, in increasing order, and all from one term. It waits and
 // fails as [Holder.Next] does; when it fails, no id of the batch may be used.
 func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
-	g := h.current.Load()
+	// To be in a hurry could cost a batch what it has reserved already. To read
+	// the clock costs less.
+	begun, g := h.config.Clock.Monotonic(), h.current.Load()
 	err := g.Fill(ctx, ids)
 	if err != nil {
 		// Beginning anew keeps the batch within one term, and so in order.
-		err = h.again(ctx, g, err, func(g *snowfence.Generator) error { return g.Fill(ctx, ids) })
+		err = h.again(ctx, g, begun, err, func(ctx context.Context, g *snowfence.Generator) error { return g.Fill(ctx, ids) })
 	}
 	return err
 }

@@ -219,6 +219,27 @@ func TestCloseIsBoundedEvenIfTheStoreHeedsNoContext(t *testing.T) {
 	})
 }
 
+func TestCloseGivesUpOnAStoreThatWasRolledBackThoughTheClockIsBackToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.NewWith(memstore.Config{Loss: 100 * time.Millisecond})
+		clock := &jumping{Clock: snowfence.SystemClock()}
+		h := open(t, memory.Client(), pinned, func(c *fence.Config) { c.Clock = clock })
+		for before := h.Status().Extensions; h.Status().Extensions == before; {
+			pass(10 * time.Millisecond)
+		}
+		if lost, err := memory.Failover(50 * time.Millisecond); lost != 1 || err != nil {
+			t.Fatalf("%d writes are lost: %v", lost, err)
+		}
+		clock.stepped.Store(int64(-3 * time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begun := time.Now()
+		if err := h.Close(ctx); err != nil || time.Since(begun) > 2*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+	})
+}
+
 func TestCallsThatWaitEndWithClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faulty := faultstore.New(memstore.New().Client(), nil, nil)

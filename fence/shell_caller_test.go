@@ -77,14 +77,7 @@ func (p *process) call(rng *rand.Rand) {
 // waited checks how long a call took.
 func (p *process) waited(took, limit time.Duration, err error) {
 	w := p.m.w
-	most := waits * w.plan.policy.MaxWait
-	if p.m.clock.settled() {
-		// Beside one max-wait for the next term or window, there is what the ids of
-		// all callers take to be numbered, at half pace at worst.
-		ticks := w.plan.callers*w.plan.batch>>sequenceBits + 2
-		most = min(most, w.plan.policy.MaxWait+2*time.Duration(ticks)*w.plan.layout.Unit)
-	}
-	if took > most {
+	if took > w.plan.policy.MaxWait {
 		w.breaks("waiting", "%s: a call took %s, and max-wait is %s: %v", p, took, w.plan.policy.MaxWait, err)
 	}
 	if limit >= 0 && took > limit {

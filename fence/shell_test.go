@@ -26,10 +26,6 @@ const (
 	sequenceBits = 8
 	logged       = 120 // lines of a run's log that a failure shows, before it and
 	loggedAfter  = 20  // after it
-
-	// waits is how many max-waits a call can take at the very most: in the term
-	// that it begins in, for the next one, and in that.
-	waits = 3
 )
 
 // TestShell runs real holders in bubbles, a seed each: with goroutines that wait
@@ -54,7 +50,8 @@ const (
 //	              below what was confirmed; so does the status
 //	order         a caller's ids of one term increase, and those of a batch, which
 //	              is of one term
-//	waiting       a call ends within max-wait and within its context
+//	waiting       a call ends within max-wait, whatever it waits for and however many
+//	              terms it takes, and within its context
 //	errors        and fails with what it may fail with
 //	closed        a call that begins after Close returned issues nothing
 //	lost          nor does one of a term whose loss was told before

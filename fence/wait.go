@@ -9,23 +9,59 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// again is the way of a call that failed with g: it tries once more whenever
-// something changed, for as long as the cause may pass and both the outage and
-// its own wait are younger than max-wait. Outages alone would not bound it:
-// where each is short, a batch that is too large for what lies between two of
-// them begins anew for ever.
-func (h *Holder) again(ctx context.Context, g *snowfence.Generator, err error, try func(*snowfence.Generator) error) error {
+// hurry is the context of a call that is not to wait: it has ended, which a
+// generator notices only where a call would have to join its queue. A try with it
+// takes what is there and otherwise comes back at once, so that the clock is read
+// by those calls alone that really wait.
+type hurry struct{ done chan struct{} }
+
+func newHurry() hurry {
+	done := make(chan struct{})
+	close(done)
+	return hurry{done}
+}
+
+func (hurry) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (h hurry) Done() <-chan struct{}     { return h.done }
+func (hurry) Err() error                  { return errMustWait }
+func (hurry) Value(any) any               { return nil }
+
+var (
+	// errMustWait is what a try ends with that would have had to wait.
+	errMustWait = errors.New("the call would have to wait")
+
+	// errWaited ends a try when the call has waited for max-wait in all.
+	errWaited = errors.New("the call has waited for max-wait")
+)
+
+// again is the way of a call that began to wait at begun and failed with g: it
+// tries once more whenever something changed, for as long as the cause may pass
+// and both the outage and its own wait are younger than max-wait. Outages alone
+// would not bound it: where each is short, a batch that is too large for what
+// lies between two of them begins anew for ever.
+//
+// A call waits for max-wait in all, be it for numbers, for the clock or for the
+// next term or window. So its first wait in a generator's queue, which that bounds
+// by itself, counts, and a later one gets what is left.
+func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.Duration, err error, try func(context.Context, *snowfence.Generator) error) error {
+	if errors.Is(err, errMustWait) {
+		if err = try(ctx, g); err == nil {
+			return nil
+		}
+	}
 	if !h.passes(g, err) {
 		h.heed(g)
 		return err
 	}
-	begun := h.config.Clock.Monotonic()
 	for {
 		// The channel is taken before the try: a change after it wakes the call,
 		// a change before it is seen by the try.
 		changed := h.changes()
 		g = h.current.Load()
-		if err = try(g); err == nil {
+		if err = try(h.hurry, g); errors.Is(err, errMustWait) {
+			err = h.within(ctx, begun, g, try)
+		}
+		if err == nil {
 			return nil
 		}
 		if !h.passes(g, err) {
@@ -48,6 +84,31 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, err error, t
 		}
 		stop()
 	}
+}
+
+// within tries with what is left of the max-wait of a call that has waited since
+// begun. When that is over it fails as a generator does whose own max-wait is.
+func (h *Holder) within(ctx context.Context, begun time.Duration, g *snowfence.Generator, try func(context.Context, *snowfence.Generator) error) error {
+	bounded, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	expired, stop := h.config.Clock.After(max(0, begun+h.maxWait-h.config.Clock.Monotonic()))
+	defer stop()
+	go func() {
+		select {
+		case <-expired:
+			cancel(errWaited)
+		case <-bounded.Done():
+		}
+	}()
+	err := try(bounded, g)
+	if !errors.Is(err, errWaited) {
+		return err
+	}
+	reason := snowfence.ErrSaturated
+	if g.Status().Behind > 0 {
+		reason = snowfence.ErrClockBehind
+	}
+	return &snowfence.WaitError{Reason: reason, Need: h.config.Clock.Monotonic() - begun, Limit: h.maxWait}
 }
 
 // passes reports whether what a generator refuses with passes with its term,

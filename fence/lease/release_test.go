@@ -204,3 +204,80 @@ func TestWindowOfALossyStoreIsMoreThanThreeLosses(t *testing.T) {
 		}
 	}
 }
+
+// TestReleaseIsOverAfterAFewLooksAtAStoreThatWasRolledBack sets the clock back
+// besides, so that the term's ticks are not over for hours.
+func TestReleaseIsOverAfterAFewLooksAtAStoreThatWasRolledBack(t *testing.T) {
+	tests := []struct {
+		name  string
+		write func(*script) // until its outcome is open
+	}{
+		{"the release is open", func(s *script) {
+			s.do(ReleaseAsked{})
+			s.do(Drained{Reserved: testStart + 3})
+			request[Swap](s)
+		}},
+		{"an extension is open", func(s *script) {
+			s.extend()
+			s.do(ReleaseAsked{})
+			s.do(Drained{Reserved: testStart + 3})
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScript(t, pinned)
+			first := s.claim()
+			s.extend()
+			s.swapped("v2")
+			s.now.Wall = s.now.Wall.Add(-3 * time.Hour)
+			test.write(s)
+			begun := s.now.Monotonic
+			s.conflict()
+			for look := range looks {
+				s.in(Releasing)
+				none[Swap](s)
+				if look > 0 {
+					s.wake()
+				}
+				s.found("v1", first)
+			}
+			s.in(Stopped)
+			if report := request[Report](s); report.What != Ended {
+				t.Errorf("reported as %+v", report)
+			}
+			if took, most := s.now.Monotonic-begun, 4*s.state.config.poll(); took > most {
+				t.Errorf("it took %s, more than %s", took, most)
+			}
+		})
+	}
+}
+
+// TestReleaseTakesAnAnswerForLateAFewTimesInARow lets each look but the last be
+// at an older write, and then shows the guard, from where it counts anew.
+func TestReleaseTakesAnAnswerForLateAFewTimesInARow(t *testing.T) {
+	s := newScript(t)
+	first := s.claim()
+	second := s.extend()
+	s.swapped("v2")
+	s.do(ReleaseAsked{})
+	s.do(Drained{Reserved: testStart + 3})
+	sent := request[Swap](s)
+	s.conflict()
+	for round := range 3 {
+		if round > 0 {
+			s.conflict()
+			s.wake()
+		}
+		for range looks - 1 {
+			s.found("v1", first)
+			s.in(Releasing)
+			s.wake()
+		}
+		s.found("v2", second)
+		if again := request[Swap](s); again.Prev != sent.Prev || !bytes.Equal(again.Value, sent.Value) {
+			t.Errorf("sent again as %+v", again)
+		}
+	}
+	s.swapped("v3")
+	s.in(Stopped)
+}

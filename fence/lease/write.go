@@ -20,7 +20,12 @@ type write struct {
 	sent     time.Duration // when it was first sent, on the monotonic clock
 	reading  bool          // the register is being read to learn the outcome
 	unsent   bool          // it is not in the journal yet, and waits for that
+	older    int           // how many looks in a row found an older write while the term is released
 }
+
+// looks is how many looks in a row at an older write end a release. With the
+// pauses between them they last for one to three polls: three half seconds at most.
+const looks = 5
 
 // purpose is what a write is for.
 type purpose uint8
@@ -63,7 +68,7 @@ func (r *run) send(p purpose, worker int64, guard store.Version, register Regist
 // is sent, and whichever copy of it arrives.
 func (r *run) swap() {
 	w := *r.write
-	w.reading, w.unsent = false, false
+	w.reading, w.unsent, w.older = false, false, 0
 	r.write = &w
 	r.ask(func(id uint64) Request { return Swap{ID: id, Key: w.key, Prev: w.guard, Value: w.value} })
 }
@@ -85,6 +90,11 @@ func (r *run) read() {
 //	  the version that guarded it     undecided: send it again
 //	  an older write of this term     a late answer: read again
 //	  anything else                   lost
+//
+// A release reads again a few times only. Its generator is sealed, so there is
+// nothing to keep by waiting: if the store was rolled back the register stays as
+// it is, and rests. If the answers were late after all, the release may still take
+// effect, or have done so, and the register rests at worst.
 //
 // The comparison is of the whole value, not of the nonce alone. The value has
 // a random mark of its write, so bytes that are equal were written by this
@@ -109,7 +119,12 @@ func (r *run) settle(e Reply) {
 	case e.Outcome == Found && bytes.Equal(e.Entry.Value, w.value):
 		r.write = nil
 		r.landed(*w, e.Entry.Version)
-	case e.Outcome == Found && r.outdated(e.Entry.Value):
+	case e.Outcome == Found && r.outdated(e.Entry.Value) && (!r.releasing || w.older+1 < looks):
+		if r.releasing {
+			again := *w
+			again.older++
+			r.write = &again
+		}
 		r.doubt(e)
 	default:
 		r.write = nil

@@ -1,0 +1,129 @@
+package fence_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// narrow is a pinned holder whose ticks hold two ids: a batch takes 5 ms for each
+// of its ids. Its window is a second, and so is max-wait.
+func narrow(c *fence.Config) {
+	pinned(c)
+	c.Window, c.RequestTimeout = time.Second, 5*time.Second
+	c.Policy = snowfence.Policy{MaxWait: time.Second, MaxBurst: -1, Start: snowfence.SequenceStart{Rule: snowfence.StartZero}}
+	c.Layout.Unit = 10 * time.Millisecond
+	c.Layout.Fields = []snowfence.Field{
+		{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 1}, {Kind: snowfence.Sequence, Bits: 1},
+	}
+}
+
+// lazy is a store whose swaps begin after as long as they are told to wait.
+type lazy struct {
+	store.Store
+	by *atomic.Int64
+}
+
+func (s lazy) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if err := (slow{by: time.Duration(s.by.Load())}).wait(ctx); err != nil {
+		return "", err
+	}
+	return s.Store.Swap(ctx, key, prev, value)
+}
+
+// openNarrow opens such a holder on a lazy store. From a second after it was
+// opened it has no ticks, until the extension takes effect that it sent after a
+// third of a second.
+func openNarrow(t *testing.T, by time.Duration) (*fence.Holder, *atomic.Int64) {
+	t.Helper()
+	delay := new(atomic.Int64)
+	h := open(t, lazy{memstore.New().Client(), delay}, narrow)
+	delay.Store(int64(by))
+	t.Cleanup(func() { delay.Store(0) })
+	return h, delay
+}
+
+func TestCallWaitsForMaxWaitInAllHoweverOftenItsTermOrWindowEnds(t *testing.T) {
+	t.Run("a batch that begins anew in the next window", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			h, delay := openNarrow(t, 767*time.Millisecond) // back after 1.1 s
+			pass(200 * time.Millisecond)
+			go func() {
+				pass(800 * time.Millisecond)
+				delay.Store(0) // and from then on it is in time
+			}()
+			begun := time.Now()
+			err := h.Fill(t.Context(), make([]snowfence.ID, 180))
+			var wait *snowfence.WaitError
+			if took := time.Since(begun); took != time.Second || !errors.As(err, &wait) || !errors.Is(err, snowfence.ErrSaturated) {
+				t.Fatalf("after %s: %v", took, err)
+			}
+			if wait.Need != time.Second || wait.Limit != time.Second {
+				t.Errorf("it needs %s, and the limit is %s", wait.Need, wait.Limit)
+			}
+			next(t, h) // the window is there: it was the batch that was too large
+		})
+	})
+	t.Run("a call that waited in the queue before", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			h, _ := openNarrow(t, time.Minute)
+			pass(200 * time.Millisecond)
+			ended := make(chan error, 1)
+			go func() { ended <- h.Fill(t.Context(), make([]snowfence.ID, 180)) }()
+			synctest.Wait()
+			begun := time.Now()
+			_, err := h.Next(t.Context()) // behind the batch
+			var unavailable *fence.UnavailableError
+			if took := time.Since(begun); took != time.Second || !errors.As(err, &unavailable) || !errors.Is(err, snowfence.ErrWindowEnded) {
+				t.Fatalf("after %s: %v", took, err)
+			}
+			if unavailable.For != time.Second {
+				t.Errorf("it says that it waited for %s", unavailable.For)
+			}
+			if err := <-ended; !errors.As(err, &unavailable) || time.Since(begun) != time.Second {
+				t.Errorf("the batch: after %s: %v", time.Since(begun), err)
+			}
+		})
+	})
+	t.Run("a batch too large for what lies between two outages", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			// Each extension takes effect 200 ms before its end, 600 ms after the
+			// one before it ended: no outage is as long as max-wait.
+			h, _ := openNarrow(t, 800*time.Millisecond)
+			pass(1200 * time.Millisecond)
+			begun := time.Now()
+			err := h.Fill(t.Context(), make([]snowfence.ID, 60))
+			var unavailable *fence.UnavailableError
+			if took := time.Since(begun); took != time.Second || !errors.As(err, &unavailable) || unavailable.For != time.Second {
+				t.Fatalf("after %s: %v", took, err)
+			}
+		})
+	})
+}
+
+func TestContextEndsACallThatWaitsOnAfterItsWindowEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, delay := openNarrow(t, 767*time.Millisecond)
+		pass(200 * time.Millisecond)
+		go func() {
+			pass(800 * time.Millisecond)
+			delay.Store(0)
+		}()
+		cause := errors.New("the caller has had enough")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 950*time.Millisecond, cause)
+		defer cancel()
+		begun := time.Now()
+		err := h.Fill(ctx, make([]snowfence.ID, 180))
+		if took := time.Since(begun); took != 950*time.Millisecond || !errors.Is(err, cause) {
+			t.Errorf("after %s: %v", took, err)
+		}
+	})
+}
