@@ -13,7 +13,7 @@
  *	LOSSY    the store may lose acknowledged writes that are young
  *	LIFE     REQUESTS counts those of a node's whole life
  *	UNTIDY   keep what can have no effect any more; only with LIFE
- *	MUTANT   a bug, by its number in the design; 71 and 72 are the two of 7
+ *	MUTANT   a bug, by its number in the design; 71 and 72 are the two of 7, 102 is 10b
  *	GOAL     something good that must be found possible; see goals.pml
  */
 

@@ -3,7 +3,7 @@
 #
 #	formal/model.sh           the short form, which "make model" runs
 #	formal/model.sh soak      the larger configurations
-#	formal/model.sh trace N   the counterexample of mutant N: 1 to 12, 7a, 7b
+#	formal/model.sh trace N   the counterexample of mutant N: 1 to 12, 7a, 7b, 10b
 #	formal/model.sh goal N    an example of goal N: 1 to 8
 #
 # It prints a line for each search and fails when one does not end as it must:
@@ -30,8 +30,8 @@ build() {
 	cp "$here"/*.pml "$tmp/$1"
 	cd "$tmp/$1"
 	# shellcheck disable=SC2086 # both are lists of words.
-	if ! { spin -a $2 lease.pml && gcc -w -DSAFETY -DNOFAIR -DMEMLIM=$limit $3 -o pan pan.c; } >build.log 2>&1; then
-		cat build.log >&2
+	if ! { spin -a $2 lease.pml && gcc -w -DSAFETY -DNOFAIR -DMEMLIM=$limit $3 -o pan pan.c; } >build.log 2>&1 || [ -s build.log ]; then
+		cat build.log >&2 # a warning is an error, too
 		return 1
 	fi
 }
@@ -51,7 +51,7 @@ search() (
 	none | reach)
 		if [ "$errors" = 0 ] && ! grep -q -e 'not completed' -e 'too small' -e 'out of memory' -e 'memory limit' -e 'resource limit' pan.log; then
 			verdict='complete, no error'
-		elif [ "$2" = reach ] && [ -z "$found" ] && ! grep -q 'too small' pan.log; then
+		elif [ "$2" = reach ] && [ "$errors" = 0 ] && grep -q 'not completed' pan.log && ! grep -q 'too small' pan.log; then
 			verdict='cut short by the limit of time or memory, no error so far'
 			touch "$tmp/cut"
 		fi ;;
@@ -105,6 +105,7 @@ mutant() {
 	case $1 in
 	7a) echo "-DMUTANT=71 -DLIFE $small" ;;
 	7b) echo "-DMUTANT=72 -DLIFE $small" ;;
+	10b) echo "-DMUTANT=102 -DLIFE -DLOSSY $small" ;;
 	9 | 10 | 11) echo "-DMUTANT=$1 -DLIFE -DLOSSY $small" ;;
 	*) echo "-DMUTANT=$1 -DLIFE $small" ;;
 	esac
@@ -119,14 +120,14 @@ goal() {
 # What they are, from the comments of the model.
 called() {
 	case $1 in
-	mutant) number=$(echo "$2" | sed 's/^7a$/71/; s/^7b$/72/') ;;
+	mutant) number=$(echo "$2" | sed 's/^7a$/71/; s/^7b$/72/; s/^10b$/102/') ;;
 	*) number=$2 ;;
 	esac
 	sed -n "s:^#.*$(echo "$1" | tr a-z A-Z) == $number /\* \(.*\) \*/\$:\1:p" "$here/${1}s.pml" | head -n 1
 }
 
 mutants() {
-	for n in 1 2 3 4 5 6 7a 7b 8 9 10; do
+	for n in 1 2 3 4 5 6 7a 7b 8 9 10 10b; do
 		search "mutant $n: $(called mutant "$n")" duplicate "$(mutant $n)" -O0 -m1000000
 	done
 	for n in 11 12; do
@@ -156,9 +157,11 @@ case ${1-} in
 	{ mutants; goals; } &
 	prove 2 6 2 durable
 	prove 3 4 1 durable
+	prove 3 2 2 durable
 	prove 3 4 1 lossy
 	prove 2 3 2 lossy
 	search '2 nodes, 3 ticks, requests in a life 2, durable store, untidied' none '-DTICKS=3 -DLIFE -DUNTIDY' -O1 -m1000000
+	search '2 nodes, 2 ticks, requests in a life 2, lossy store, untidied' none '-DTICKS=2 -DLIFE -DLOSSY -DUNTIDY' -O1 -m1000000
 	wait ;;
 soak)
 	# MINUTES is the limit of each search. Those that may be cut short say so.

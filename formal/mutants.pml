@@ -146,6 +146,18 @@ inline STRIKE(w) {
 		e = (i + 1) % NODES; \
 		printf("node %d: is a clone of node %d\n", i, e); \
 		d_step { ver[i] = ver[e]; nxt[i] = nxt[e]; use[i] = use[e]; e = 0 } }
+#elif MUTANT == 102 /* loss counted from the confirming swap's acknowledgement */
+#define MUTANT_STEPS \
+	:: atomic { open[i] != 0 && pend[i] != 0 && aged[i] != pend[i] -> \
+		printf("node %d: loss has passed since all that was acknowledged to it\n", i); \
+		d_step { \
+			for (z : i * REQUESTS + 1 .. (i + 1) * REQUESTS) { \
+				if \
+				:: (pend[i] & BIT(z)) -> aged[i] = aged[i] | BIT(z); settle(z) \
+				:: else \
+				fi \
+			} \
+			z = 0; tidy() } }
 #else
 #define MUTANT_STEPS
 #endif

@@ -32,8 +32,9 @@
 // Two kinds of faults are limits of what a store can fence: a rollback of the
 // store beyond what it declares, and a copy of a process's memory. In plans that
 // have them ids may be repeated, and are counted, but only below the bounds that
-// were forgotten, or that both copies knew; above these any repetition is a
-// finding like every other.
+// were forgotten, or that both copies knew, and only if one of the two issued
+// under a nonce that was written before the rollback, or that both copies had. Any
+// other repetition is a finding like every other.
 //
 // # Where to read
 //

@@ -23,6 +23,7 @@ type holder struct {
 	told    lease.ClockLost // what was told of its clock last
 	telling bool            // and whether anything was
 	open    *lease.Swap     // the last write that was sent
+	page    lease.Page      // the last one that the journal was to keep
 
 	resumedAt snowfence.Tick // where the page ended that it began with
 }
@@ -142,6 +143,9 @@ func (h *holder) perform(request lease.Request) {
 	case lease.Swap:
 		h.open = &r
 		h.out = append(h.out, request)
+	case lease.Keep:
+		h.page = r.Page
+		h.out = append(h.out, request)
 	default:
 		h.out = append(h.out, request)
 	}
@@ -223,15 +227,53 @@ func (h *holder) ceiling() (worker int64, until snowfence.Tick, ok bool) {
 	if view.Register.Holder != "" {
 		worker, until, ok = view.Worker, view.Register.Until, true
 	}
-	if h.open == nil {
-		return worker, until, ok
-	}
-	if r, err := lease.DecodeRegister(h.open.Value); err == nil {
-		if w, known := lease.WorkerOf(lease.DefaultNamespace, h.site.Layout, h.open.Key); known && (!ok || w == worker) {
-			worker, until, ok = w, max(until, r.Until), true
+	for _, w := range h.underWay() {
+		if !ok || w.worker == worker {
+			worker, until, ok = w.worker, max(until, w.register.Until), true
 		}
 	}
 	return worker, until, ok
+}
+
+// nonces implements cloner: the term's, and those of the writes under way.
+func (h *holder) nonces() (all []string) {
+	if h.term != nil {
+		all = append(all, h.term.nonce)
+	}
+	if nonce := h.state.View().Register.Holder; nonce != "" {
+		all = append(all, nonce)
+	}
+	for _, w := range h.underWay() {
+		if w.register.Holder != "" {
+			all = append(all, w.register.Holder)
+		}
+	}
+	return all
+}
+
+// writing is a register that is to be written.
+type writing struct {
+	worker   int64
+	register lease.Register
+}
+
+// underWay returns the write that was sent last, and the one that the journal's
+// last page has: it may wait for that page, and then two copies will send it.
+func (h *holder) underWay() (all []writing) {
+	add := func(worker int64, value []byte) {
+		if r, err := lease.DecodeRegister(value); err == nil {
+			all = append(all, writing{worker, r})
+		}
+	}
+	if h.open != nil {
+		if worker, ok := lease.WorkerOf(lease.DefaultNamespace, h.site.Layout, h.open.Key); ok {
+			add(worker, h.open.Value)
+		}
+	}
+	if h.page.Pending != nil {
+		add(h.page.Worker, h.page.Pending)
+	}
+	return all
 }
 
 func (h *holder) issuer() *issuer { return h.term }

@@ -70,6 +70,10 @@ func (n *node) way(id uint64) way {
 	if w.quiet || bad == (Weather{}) {
 		return x
 	}
+	struck := w.struck
+	if x.lost { // whatever else the weather does to it has no effect, and does not count
+		struck = func(Kind, int, string, ...any) {}
+	}
 	dice := n.net.IntN(100)
 	meets := func(percent int) bool {
 		dice -= percent
@@ -78,23 +82,23 @@ func (n *node) way(id uint64) way {
 	switch {
 	case meets(bad.Lost):
 		x.lost = true
-		w.struck(Lost, n.index, "request %d of %s", id, n.host)
+		struck(Lost, n.index, "request %d of %s", id, n.host)
 	case meets(bad.Silent):
 		x.silent = true
-		w.struck(Silent, n.index, "request %d of %s", id, n.host)
+		struck(Silent, n.index, "request %d of %s", id, n.host)
 	case meets(bad.Late):
 		x.there = upTo(n.net, 2*p.Window)
 		if later := upTo(n.net, 20*p.Window); chance(n.net, 10) && w.agenda.Now()+later < p.Length {
 			x.there = later
 		}
 		w.latest = max(w.latest, w.agenda.Now()+x.there)
-		w.struck(Late, n.index, "request %d of %s arrives in %s", id, n.host, x.there)
+		struck(Late, n.index, "request %d of %s arrives in %s", id, n.host, x.there)
 	case meets(bad.Slow):
 		x.back = upTo(n.net, 2*p.timeout())
-		w.struck(Slow, n.index, "request %d of %s is answered in %s", id, n.host, x.back)
+		struck(Slow, n.index, "request %d of %s is answered in %s", id, n.host, x.back)
 	case meets(bad.Damaged):
 		x.damaged = true
-		w.struck(Damaged, n.index, "request %d of %s", id, n.host)
+		struck(Damaged, n.index, "request %d of %s", id, n.host)
 	}
 	return x
 }

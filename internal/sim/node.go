@@ -290,6 +290,11 @@ func pow4(x float64) float64 { return x * x * x * x }
 // await plans when a call that waits goes on by itself.
 func (n *node) await() {
 	c, number, waits := n.caller, n.caller.number, n.caller.waits
+	// It must mean to end in time. That it does is another matter: the machine may
+	// be stopped when it is due.
+	if by := n.w.calling[n.index]; by.generator != nil && c.due-n.begun > n.w.plan.MaxWait {
+		n.w.breaks("waiting", "%s: a call would wait for %s, and may for %s", by.name, c.due-n.begun, n.w.plan.MaxWait)
+	}
 	n.soon(max(0, c.due-n.clock.Monotonic()), func() {
 		if c != n.caller || !c.busy || c.number != number || c.waits != waits {
 			return

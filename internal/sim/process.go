@@ -81,6 +81,8 @@ type cloner interface {
 	clone(s Site) Allocator
 	// ceiling is above every tick that both copies may come to know as their own.
 	ceiling() (worker int64, until snowfence.Tick, ok bool)
+	// nonces are those under which both copies may write.
+	nonces() []string
 }
 
 // fenced is an allocator that issues under terms.

@@ -38,6 +38,7 @@ type server struct {
 	bounds    map[string]snowfence.Tick // the bound of each nonce: the greatest stored, or what it was released at
 	reached   map[int64]snowfence.Tick  // the greatest until ever stored of each worker
 	forgotten map[int64]snowfence.Tick  // below which ids may be repeated, by a limit
+	excused   map[string]bool           // the nonces under which, or against which, they may be
 	snapshots map[int]memstore.Snapshot // by the number of the fault that will restore it
 	issuers   map[string]*issuer        // the last issuer under each nonce
 }
@@ -51,7 +52,7 @@ func newServer(w *world, index int) *server {
 		w: w, index: index, rng: w.source(stream(100 + index)),
 		past: make(map[string][]store.Entry), registers: make(map[string]lease.Register),
 		terms: make(map[store.Version]int64), bounds: make(map[string]snowfence.Tick),
-		reached: make(map[int64]snowfence.Tick), forgotten: make(map[int64]snowfence.Tick),
+		reached: make(map[int64]snowfence.Tick), forgotten: make(map[int64]snowfence.Tick), excused: make(map[string]bool),
 		snapshots: make(map[int]memstore.Snapshot), issuers: make(map[string]*issuer),
 	}
 	s.tokens = &tokens{rng: w.source(stream(200 + index))}
@@ -177,10 +178,10 @@ func (s *server) lowered(key string, before, after lease.Register) {
 	for by := s.issuers[before.Holder]; by != nil; by = by.before {
 		stamped = max(stamped, by.highest, by.reserved)
 	}
-	if after.Until < stamped && after.Until >= s.forgiven(worker) {
+	if after.Until < stamped && (after.Until >= s.forgiven(worker) || !s.excused[before.Holder]) {
 		s.w.breaks("monotone", "until of worker %d is released at %d, and below %d ticks were stamped", worker, after.Until, stamped)
 	}
-	if s.forgotten[worker] == 0 {
+	if !s.excused[before.Holder] {
 		s.bounds[before.Holder] = after.Until
 	}
 }
@@ -192,6 +193,14 @@ func (s *server) forgiven(worker int64) snowfence.Tick {
 		return 0
 	}
 	return s.forgotten[worker]
+}
+
+// excuses reports whether two issuers may both have issued a tick of a worker,
+// because of a limit. It takes one of them that the limit struck: those that
+// claimed afterwards know of each other, and have no excuse. Where there are no
+// nonces only the tick counts.
+func (s *server) excuses(worker int64, at snowfence.Tick, one, other *issuer) bool {
+	return at < s.forgiven(worker) && (one.generator == nil || s.excused[one.nonce] || s.excused[other.nonce])
 }
 
 // version is the one that a key has now; zero if it has none.
@@ -241,9 +250,8 @@ func (s *server) failover(age time.Duration) {
 	for key, was := range before { // each is for itself: their order does not matter
 		// What was lost had not been confirmed, so nothing was stamped by it, or
 		// ever will be. Of a register that was rolled back, a holder may know more.
-		worker, _ := lease.WorkerOf(lease.DefaultNamespace, s.w.plan.Layout, key)
 		switch is := s.registers[key]; {
-		case was.Holder == "" || s.forgotten[worker] > 0:
+		case was.Holder == "" || s.excused[was.Holder]:
 		case was.Holder == is.Holder:
 			s.bounds[was.Holder] = min(s.bounds[was.Holder], is.Until)
 		default:
@@ -257,6 +265,9 @@ func (s *server) rollback(to memstore.Snapshot, age time.Duration) {
 	s.w.struck(Rollback, s.index, "the store is as it was %s ago", age)
 	for worker, until := range s.reached { // order does not matter
 		s.forgotten[worker] = max(s.forgotten[worker], until)
+	}
+	for nonce := range s.bounds { // nor here
+		s.excused[nonce] = true
 	}
 	s.memory.Restore(to)
 	s.reread()

@@ -74,7 +74,9 @@ func (n *node) suffer(f Fault) {
 		w.struck(f.Kind, n.index, "%s", n.host)
 		n.crash(f.Kind == Power, f.For)
 	case Terminate:
-		w.struck(f.Kind, n.index, "%s", n.host)
+		if !n.leaving {
+			w.struck(f.Kind, n.index, "%s", n.host)
+		}
 		n.terminate(f.For)
 	case TerminateExtending, PowerKeeping:
 		n.armed = &f
@@ -185,6 +187,9 @@ func (n *node) copy() {
 	w.struck(Clone, n.index, "%s", n.host)
 	if worker, until, ok := original.ceiling(); ok {
 		n.server.forgotten[worker] = max(n.server.forgotten[worker], until)
+	}
+	for _, nonce := range original.nonces() {
+		n.server.excused[nonce] = true
 	}
 	twin := newNode(w, len(w.nodes))
 	twin.as, twin.host, twin.misfit, twin.server = n.as, n.host, n.misfit, n.server

@@ -189,7 +189,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 	for _, r := range repeated {
 		n := int64(r.slots.high - r.slots.low)
 		w.tally.Counts[Duplicates] += n
-		if at := w.ledger.tick(r.slots.high - 1); at >= server.forgiven(worker) {
+		if at := w.ledger.tick(r.slots.high - 1); !server.excuses(worker, at, by, r.before) {
 			w.breaks("unique", "%s issued %d ids up to tick %d of worker %d, which %s had issued", by.name, n, at, worker, r.before.name)
 		}
 	}
@@ -200,7 +200,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 	if by.site.Layout.String() != w.plan.Layout.String() {
 		w.breaks("layout", "%s issued ids under %s", by.name, by.site.Layout)
 	}
-	if shared != nil && upTo >= server.forgiven(worker) {
+	if shared != nil && !server.excuses(worker, upTo, by, shared) {
 		w.breaks("fenced", "ticks up to %d of worker %d were stamped by %s and by %s", upTo, worker, shared.name, by.name)
 	}
 	if low < by.last {
