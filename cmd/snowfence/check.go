@@ -49,11 +49,12 @@ show in that order.
 
 Without --layout the layout is guessed among the presets, and the output says
 so. -o json prints one object: ids, distinct, duplicates, repeated, invalid,
-sources, between, named, ranges, range_count, layout, preset, guessed, causes,
-spilled; -o table the places of the duplicates.
+sources, between (and between_partial, if there are too many pairs to count),
+named, ranges, range_count, layout, preset, guessed, causes, spilled; -o table
+the places of the duplicates.
 
-Exit codes: 0 no duplicates, 1 duplicates, 2 usage, 3 a source or the disk
-failed, 4 what was read is no id.`,
+Exit codes: 0 no duplicates, 1 duplicates, or an interrupt, which prints none;
+2 usage, 3 a source or the disk failed, 4 what was read is no id.`,
 		Example: `  snowfence check orders.txt
   snowfence check --column order_id eu.csv.gz us.csv.gz
   zcat ids-*.gz | snowfence check --memory 512MiB -

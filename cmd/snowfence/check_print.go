@@ -97,14 +97,21 @@ func sourcesText(r check.Report) string {
 		return text + "\nno two sources have an id in common\n"
 	}
 	text += "\n" + table([]column{{"source", false}, {"and", false}, {"ids in common", true}}, rows)
-	if more := len(r.Between) - len(rows); more > 0 {
+	switch more := len(r.Between) - len(rows); {
+	case r.Partial:
+		text += "and many more pairs, too many to count: the numbers are least ones\n"
+	case more > 0:
 		text += fmt.Sprintf("and %d more pairs (-o json lists them all)\n", more)
 	}
 	return text
 }
 
-// maxPairs is how many pairs of sources the text lists.
-const maxPairs = 20
+// maxPairs is how many pairs of sources the text lists, and maxCauses how many
+// causes.
+const (
+	maxPairs  = 20
+	maxCauses = 20
+)
 
 // rangesText lists the ranges, if any is longer than one id.
 func rangesText(b *strings.Builder, r check.Report) {
@@ -134,7 +141,11 @@ func causesText(b *strings.Builder, r check.Report) {
 		under = fmt.Sprintf(" (layout %s)", r.Layout)
 	}
 	fmt.Fprintf(b, "\ncauses%s:\n", under)
-	for _, c := range r.Causes {
+	for i, c := range r.Causes {
+		if i == maxCauses {
+			fmt.Fprintf(b, "  and %d more (-o json lists them all)\n", len(r.Causes)-i)
+			break
+		}
 		fmt.Fprintf(b, "  %s: %s in %s\n", c.Kind, countOf(c.Duplicates, "duplicate"), strings.Join(c.Sources, " and "))
 		if c.From != nil && c.Duplicates > 0 {
 			fmt.Fprintf(b, "    of %s to %s\n", decode.FormatTime(*c.From, 1e6), decode.FormatTime(*c.To, 1e6))

@@ -108,6 +108,10 @@ func (r *reporting) sameWorker(c *Cause, s subject) {
 	}
 	c.Evidence += r.more(c)
 	c.Advice = "give each process a worker id of its own; `snowfence workers list` shows who holds which, and a lease from a store can't be held twice"
+	if less, ok := r.judge.nothing[s.sources]; ok {
+		c.Evidence += fmt.Sprintf("; %s has no id that the other has not", r.name(less))
+		c.Advice = "if they are the same records, one that refers to the other or was copied from it, this is no collision; else " + c.Advice
+	}
 }
 
 func (r *reporting) overlapping(c *Cause, s subject) {
@@ -201,7 +205,7 @@ func (r *reporting) unexplained(c *Cause, s subject) {
 	switch s.why {
 	case noLayout:
 		c.Evidence = "no layout was named, and no preset suits half of the ids: nothing is known of their times and worker ids"
-		c.Advice = "name the layout: --layout"
+		c.Advice = "name the layout, should they have one: --layout; numbers that a database counts up have none, and start anew in each"
 	case noWorker:
 		c.Evidence = "the layout has no worker id, so which process issued an id can't be seen"
 	case sorted:
@@ -210,6 +214,9 @@ func (r *reporting) unexplained(c *Cause, s subject) {
 	case unordered:
 		c.Evidence = "the ids stand in no order of time, so which of them came first can't be seen" + r.workersOf(c)
 		c.Advice = "check the ids in the order in which they were made, or each process's ids as a source of its own"
+	case repeating:
+		c.Evidence = "what stands late repeats an id that came before, and nothing of it is new" + r.workersOf(c)
+		c.Advice = "rows that were delivered or written twice look like this, and are no collision; so does a second process that issued nothing else: look at the rows themselves"
 	default:
 		c.Evidence = "no rule fits them"
 		if r.observer.unwatched > 0 {

@@ -252,3 +252,71 @@ func TestWorkersThatWereNotWatchedAreSaidToBe(t *testing.T) {
 	c := only(t, runCheck(t, cfg, numbered("a", ids)), Unexplained)
 	contains(t, c, "more than 32768 worker ids")
 }
+
+func TestNumbersThatADatabaseCountsUpAreOfNoLayout(t *testing.T) {
+	ids := fill(3000, func(i int) uint64 { return uint64(i) + 1 })
+	ids = append(ids, 17, 2000)
+	r := runCheck(t, Config{sizes: tiny}, numbered("a", ids), numbered("b", []uint64{5, 12}))
+	for _, c := range r.Causes {
+		if c.Kind != Unexplained {
+			t.Errorf("%+v", c)
+		}
+		contains(t, c, "no preset suits")
+	}
+}
+
+// TestRowsThatWereDeliveredTwiceAreNoSecondProcess has rows that come again a
+// little later, as a queue delivers them.
+func TestRowsThatWereDeliveredTwiceAreNoSecondProcess(t *testing.T) {
+	var again []uint64
+	var log []uint64
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, id := range issuerOf(t, "default", 5).log(r, 0, 4000) {
+		log = append(log, id)
+		if r.IntN(20) == 0 {
+			again = append(again, id)
+		}
+		if len(again) == 3 {
+			log = append(log, again[0])
+			again = again[1:]
+		}
+	}
+	c := only(t, runCheck(t, layoutConfig(t, "default"), numbered("log", log)), Unexplained)
+	contains(t, c, "repeats an id that came before", "worker ids 5")
+}
+
+// TestSourceWithoutAnIDOfItsOwnIsSaidToBe has a table that refers to another.
+func TestSourceWithoutAnIDOfItsOwnIsSaidToBe(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	orders := issuerOf(t, "default", 5).log(r, 0, 4000)
+	var lines []uint64
+	for _, id := range orders {
+		if r.IntN(4) == 0 {
+			lines = append(lines, id, id)
+		}
+	}
+	for _, lists := range [][]*list{{numbered("orders", orders), numbered("lines", lines)}, {numbered("lines", lines), numbered("orders", orders)}} {
+		report := runCheck(t, layoutConfig(t, "default"), lists...)
+		for _, c := range report.Causes {
+			if c.Kind == SameWorker {
+				contains(t, c, "; lines has no id that the other has not")
+				if !strings.HasPrefix(c.Advice, "if they are the same records") {
+					t.Error(c.Advice)
+				}
+			}
+		}
+	}
+}
+
+// TestCopiesAreSeenHoweverTheWorkIsDivided has rows in no order, so that each of
+// several workers sees only a part of those that were copied.
+func TestCopiesAreSeenHoweverTheWorkIsDivided(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	ids := issuerOf(t, "default", 5).log(r, 0, 4000)
+	r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	for _, workers := range []int{1, 4} {
+		cfg := layoutConfig(t, "default")
+		cfg.sizes.workers = workers
+		contains(t, only(t, runCheck(t, cfg, numbered("a", ids), numbered("b", ids[1000:1600])), Copies), "600 rows in a row")
+	}
+}

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -258,8 +256,43 @@ func compareWithMap(t *testing.T, about string, cfg Config, lists []*list) {
 	}
 	// Of very many ranges the shortest are only counted.
 	all := report.RangeCount == uint64(len(report.Ranges))
-	if sum != report.Duplicates || all && ranges != repeated || !all && len(report.Ranges) < maxRanges {
+	if sum != report.Duplicates || !all && cfg.Limit >= int(report.RangeCount) || all && ranges != repeated || !all && len(report.Ranges) < maxRanges {
 		t.Fatalf("%s: causes of %d of %d duplicates, ranges of %d of %d ids", about, sum, report.Duplicates, ranges, repeated)
+	}
+}
+
+// TestReportDoesNotShowHowTheWorkWasDivided compares reports of one worker with
+// those of several, each of which had a range of the ids.
+func TestReportDoesNotShowHowTheWorkWasDivided(t *testing.T) {
+	for name, shape := range shapes {
+		var want string
+		for _, workers := range []int{1, 2, 3, 7} {
+			r := rand.New(rand.NewPCG(1, 2))
+			cfg := Config{sizes: tiny, Limit: 1 << 20}
+			cfg.sizes.workers = workers
+			report := runCheck(t, cfg, numbered("a", shape(r, 7000)), numbered("b", shape(r, 5000)), numbered("a", shape(r, 3000)))
+			got := fmt.Sprint(report.RangeCount, report.Ranges, report.Between)
+			if want == "" {
+				want = got
+			}
+			if got != want {
+				t.Errorf("%s, %d workers: %.300s…, want %.300s…", name, workers, got, want)
+			}
+		}
+	}
+}
+
+func TestPairsOfManySourcesAreBounded(t *testing.T) {
+	var lists []*list
+	for i := range 300 {
+		lists = append(lists, numbered(fmt.Sprint("source", i), []uint64{7, 8}))
+	}
+	report := runCheck(t, Config{sizes: tiny, Limit: 1}, lists...)
+	if len(report.Between) != maxBetween || !report.Partial || report.Duplicates != 598 {
+		t.Errorf("%d pairs, partial: %v; %d duplicates", len(report.Between), report.Partial, report.Duplicates)
+	}
+	if report = runCheck(t, Config{sizes: tiny, Limit: 1}, lists[:100]...); len(report.Between) != 100*99/2 || report.Partial || report.Between[0].Common != 2 {
+		t.Errorf("%d pairs, partial: %v", len(report.Between), report.Partial)
 	}
 }
 
@@ -286,74 +319,6 @@ func TestWhatFitsIsNotPutAside(t *testing.T) {
 	}
 	if r := runCheck(t, Config{sizes: tiny}, numbered("a", ids)); r.Spilled == 0 {
 		t.Error("nothing was put aside")
-	}
-}
-
-// full is a disk that has room for so much.
-type full struct {
-	folder
-	mu   sync.Mutex
-	room int
-	tell bool // whether it says so
-}
-
-type fullFile struct {
-	scratch
-	disk *full
-}
-
-func (d *full) create() (scratch, error) {
-	f, err := d.folder.create()
-	return &fullFile{f, d}, err
-}
-
-func (d *full) free() (uint64, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return uint64(d.room), d.tell
-}
-
-func (f *fullFile) WriteAt(p []byte, at int64) (int, error) {
-	f.disk.mu.Lock()
-	defer f.disk.mu.Unlock()
-	if f.disk.room < len(p) {
-		return 0, &os.PathError{Op: "write", Path: "scratch", Err: syscall.ENOSPC}
-	}
-	f.disk.room -= len(p)
-	return f.scratch.WriteAt(p, at)
-}
-
-func TestFullDiskIsSaidWithWhatIsNeeded(t *testing.T) {
-	ids := fill(50_000, func(i int) uint64 { return uint64(i) * 0x9e3779b97f4a7c15 })
-	for _, x := range []struct {
-		name string
-		size int64
-		tell bool
-		want string
-	}{
-		{"before", 50_000, true, "has too little room: about"},
-		{"when it is full", 50_000, false, "has too little room: about"},
-		{"when nobody knows how much will come", 0, false, "has no room:"},
-	} {
-		dir := t.TempDir()
-		in := inputs(numbered("a", ids))
-		in[0].Size = x.size
-		disk := &full{folder: folder{dir}, room: 100_000, tell: x.tell}
-		_, err := Run(t.Context(), in, Config{Temp: dir, Now: now, sizes: tiny, disk: disk})
-		var fault *FullError
-		if !errors.As(err, &fault) || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "--temp") {
-			t.Errorf("%s: %v", x.name, err)
-			continue
-		}
-		if x.tell && fault.Written > 1<<16 {
-			t.Errorf("%s: only after %d bytes", x.name, fault.Written)
-		}
-		if x.size > 0 && (fault.Needed < 300_000 || fault.Needed > 1_500_000) {
-			t.Errorf("%s: %d bytes are said to be needed", x.name, fault.Needed)
-		}
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("%s: left behind: %v", x.name, left)
-		}
 	}
 }
 

@@ -36,6 +36,7 @@ type judge struct {
 	long     []line // that have leastCopies, one of each distance
 	clock    uint64
 	findings map[subject]*finding
+	nothing  map[[2]int]int // pairs of sources of which one has no id of its own: that one
 }
 
 // subject is what a finding is about. The worker id is -1 where it does not
@@ -58,6 +59,7 @@ const (
 	noWorker            // unexplained: the layout has no worker id
 	restarted           // overlapping terms: the sequence began again within a source
 	twoSequences        // same worker: two rising sequences within a source
+	repeating           // unexplained: whatever comes late repeats an id
 )
 
 // finding is what was counted of a subject.
@@ -157,6 +159,7 @@ func (l *line) add(m *line) {
 // settle judges the long lines, when nothing will be added. Rows were copied when
 // hardly any between the first and the last of them were not.
 func (j *judge) settle() {
+	j.end()
 	for i := range j.long {
 		l := &j.long[i]
 		if l.count*10 < (l.aHigh-l.aLow+1)*9 {
@@ -172,6 +175,18 @@ func (j *judge) settle() {
 		}
 	}
 	j.long = nil
+	for s, f := range j.findings {
+		if s.why != twoSequences || s.worker < 0 {
+			continue
+		}
+		// A second process would have issued ids that the first did not.
+		if seen := j.observer.sources[s.sources[0]].sighting(s.worker); f.count >= seen.second+seen.third {
+			delete(j.findings, s)
+			g := j.finding(subject{Unexplained, s.sources, s.worker, repeating})
+			g.note(f.first, f.count)
+			g.note(f.last, 0)
+		}
+	}
 }
 
 // apart judges the pairs of a line one by one. Those that were not held are of
@@ -288,6 +303,9 @@ func (j *judge) join(other *judge) {
 	for i := range other.long {
 		j.endLine(&other.long[i])
 	}
+	for i := range other.lines {
+		j.joinLine(&other.lines[i])
+	}
 	for s, f := range other.findings {
 		mine := j.finding(s)
 		if f.count > 0 {
@@ -300,6 +318,17 @@ func (j *judge) join(other *judge) {
 		}
 		mine.went(f.event)
 	}
+}
+
+// joinLine adds a row that may go on: in another range of ids it was as short, maybe.
+func (j *judge) joinLine(l *line) {
+	for i := range j.lines {
+		if m := &j.lines[i]; m.distance == l.distance && m.sources == l.sources {
+			m.add(l)
+			return
+		}
+	}
+	j.lines = append(j.lines, *l)
 }
 
 // foreign returns the pairs of sources whose ids are of two layouts: what is

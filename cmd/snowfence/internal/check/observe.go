@@ -242,12 +242,12 @@ type guess struct {
 
 // guessLayout returns the preset under which most of the ids are plausible. Of
 // several that which is the likeliest for most single ids. There is none when no
-// preset suits half of them.
+// preset suits half of them, as for numbers that a database counts up.
 func guessLayout(ids []snowfence.ID, now time.Time) (guess, bool) {
 	fit, first := map[string]int{}, map[string]int{}
 	for _, id := range ids {
 		for i, c := range decode.Guess(id, now) {
-			if c.Plausible {
+			if c.Plausible && afterBeginning(c, now) {
 				fit[c.Preset]++
 				if i == 0 {
 					first[c.Preset]++
@@ -264,17 +264,23 @@ func guessLayout(ids []snowfence.ID, now time.Time) (guess, bool) {
 	return best, best.fit > 0 && 2*best.fit >= len(ids)
 }
 
-// suits counts how many ids are plausible under a preset, and not of its very
-// beginning: small numbers are of the first days of every layout with more bits.
+// suits counts how many ids are plausible under a preset.
 func suits(ids []snowfence.ID, p snowfence.Preset, now time.Time) int {
 	n := 0
-	begin := p.Layout.Epoch.Add(now.Sub(p.Layout.Epoch) / 64)
 	for _, id := range ids {
 		for _, c := range decode.Guess(id, now) {
-			if c.Preset == p.Name && c.Plausible && c.Result.Time.After(begin) {
+			if c.Preset == p.Name && c.Plausible && afterBeginning(c, now) {
 				n++
 			}
 		}
 	}
 	return n
+}
+
+// afterBeginning reports whether an id is not of the first sixty-fourth of the
+// time that a layout exists: small numbers, which need not be ids of a generator at
+// all, are of the first days of every layout.
+func afterBeginning(c decode.Candidate, now time.Time) bool {
+	epoch := c.Result.Layout.Epoch
+	return c.Result.Time.After(epoch.Add(now.Sub(epoch) / 64))
 }

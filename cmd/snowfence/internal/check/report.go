@@ -20,8 +20,11 @@ type Report struct {
 	Invalid uint64 `json:"invalid"`
 
 	Sources []Source `json:"sources"`
-	// Between are the pairs of sources that have ids in common.
+	// Between are the pairs of sources that have ids in common. Where there are
+	// more than 16384 of them, Partial is true: some are missing then, and a Common
+	// is a least one.
 	Between []Pair `json:"between"`
+	Partial bool   `json:"between_partial,omitempty"`
 	// Named are the first repeated ids, lowest first.
 	Named []Duplicate `json:"named"`
 	// Ranges are runs of repeated ids with none in between that occurs once, the

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 )
@@ -91,25 +92,31 @@ func (c *checker) reduce(ctx context.Context) error {
 	slices.SortFunc(c.runs, func(a, b run) int { return cmp.Compare(a.number, b.number) })
 	for len(c.runs) > c.sizes.fan {
 		drop := c.shelf.turn()
-		var fewer []run
-		for group := range slices.Chunk(c.runs, c.sizes.fan) {
-			b := binder{shelf: c.shelf, pageItems: c.sizes.pageItems}
-			err := merge(ctx, group, span{0, ^uint64(0)}, pageBytes(c.sizes.pageItems), func(items []item) error { return b.add(ctx, items) })
-			if err != nil {
-				return err
-			}
-			pages, err := b.end()
-			if err != nil {
-				return err
-			}
-			fewer = append(fewer, run{len(fewer), pages})
-		}
-		c.runs = fewer
-		if err := drop(); err != nil {
+		fewer, err := c.fewer(ctx)
+		if err := errors.Join(err, drop()); err != nil {
 			return err
 		}
+		c.runs = fewer
 	}
 	return nil
+}
+
+// fewer merges each group of runs to one.
+func (c *checker) fewer(ctx context.Context) ([]run, error) {
+	var fewer []run
+	for group := range slices.Chunk(c.runs, c.sizes.fan) {
+		b := binder{shelf: c.shelf, pageItems: c.sizes.pageItems}
+		err := merge(ctx, group, span{0, ^uint64(0)}, pageBytes(c.sizes.pageItems), func(items []item) error { return b.add(ctx, items) })
+		if err != nil {
+			return nil, err
+		}
+		pages, err := b.end()
+		if err != nil {
+			return nil, err
+		}
+		fewer = append(fewer, run{len(fewer), pages})
+	}
+	return fewer, nil
 }
 
 // compare merges all runs, each processor a range of ids, and counts.
@@ -150,25 +157,25 @@ func (c *checker) compare(ctx context.Context, stop context.CancelCauseFunc) (*t
 	for _, t := range tallies[1:] {
 		tallies[0].join(t)
 	}
-	tallies[0].pairs.settle()
+	tallies[0].settle()
 	return tallies[0], nil
 }
 
 // join adds what was counted of the ids above.
 func (t *tally) join(above *tally) {
+	t.joinRanges(above) // before the distinct ones are added
 	t.ids += above.ids
 	t.distinct += above.distinct
 	t.repeated += above.repeated
-	t.count += above.count
 	for s, n := range above.within {
 		t.within[s] += n
 	}
 	for p, n := range above.between {
-		t.between[p] += n
+		t.pair(p, n)
 	}
+	t.partial = t.partial || above.partial
 	t.named = append(t.named, above.named...)
 	t.named = t.named[:min(t.limit, len(t.named))]
-	t.ranges = append(t.ranges, above.ranges...)
 	t.pairs.join(above.pairs)
 }
 
@@ -195,6 +202,7 @@ func (c *checker) report(t *tally) Report {
 		}
 		words.layout = cmp.Or(r.Preset, r.Layout)
 	}
+	r.Partial = t.partial
 	for p, n := range t.between {
 		r.Between = append(r.Between, Pair{words.name(p[0]), words.name(p[1]), n})
 	}

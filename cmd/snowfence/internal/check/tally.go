@@ -8,8 +8,12 @@ import (
 const (
 	// maxPlaces is how many places of an id are kept.
 	maxPlaces = 16
-	// maxRanges is how many ranges are kept, at least.
+	// maxRanges is how many ranges are kept, at least, and never fewer than are to
+	// be named.
 	maxRanges = 1 << 10
+	// maxBetween is how many pairs of sources are told apart: their number grows
+	// with the square of that of the sources.
+	maxBetween = 1 << 14
 )
 
 // tally counts what a merge hands out: items in order.
@@ -24,11 +28,13 @@ type tally struct {
 
 	within  map[int]uint64
 	between map[[2]int]uint64
+	partial bool // there were more pairs than are told apart
 	named   []group
 	ranges  []stretch
 	count   uint64 // of ranges
 	group   group
-	open    stretch
+	open    stretch // that may go on, in the ids above too
+	lead    stretch // that began with the first id: it may go on from those below
 }
 
 // group is the occurrences of one id.
@@ -113,7 +119,7 @@ func (t *tally) endGroup() {
 			t.within[a.source] += a.count - 1
 		}
 		for _, b := range g.sources[:i] {
-			t.between[[2]int{min(a.source, b.source), max(a.source, b.source)}]++
+			t.pair([2]int{min(a.source, b.source), max(a.source, b.source)}, 1)
 		}
 	}
 	if len(t.named) < t.limit {
@@ -130,15 +136,65 @@ func (t *tally) endGroup() {
 	g.count = 0
 }
 
-// endRange keeps a range, and now and then drops the shorter half of them.
-func (t *tally) endRange() {
-	if t.open.count == 0 {
+// pair counts ids that two sources have in common.
+func (t *tally) pair(p [2]int, n uint64) {
+	if _, known := t.between[p]; !known && len(t.between) >= maxBetween {
+		t.partial = true
 		return
 	}
+	t.between[p] += n
+}
+
+// endRange ends the range that is open, but for one that began with the first id.
+func (t *tally) endRange() {
+	switch o := t.open; {
+	case o.count == 0:
+	case o.count == o.index:
+		t.lead = o
+	default:
+		t.keepRange(o)
+	}
+	t.open = stretch{}
+}
+
+// keepRange keeps a range, and now and then drops the shorter half of them.
+func (t *tally) keepRange(s stretch) {
 	t.count++
-	t.ranges = append(t.ranges, t.open)
-	if len(t.ranges) == 2*maxRanges {
-		t.ranges = longest(t.ranges, maxRanges)
+	t.ranges = append(t.ranges, s)
+	if most := max(maxRanges, t.limit); len(t.ranges) >= 2*most {
+		t.ranges = longest(t.ranges, most)
+	}
+}
+
+// joinRanges adds the ranges of the ids above, and makes one of two that meet, so
+// that it does not show how the ids were divided.
+func (t *tally) joinRanges(above *tally) {
+	if above.distinct == 0 {
+		return
+	}
+	lead, open := above.lead, above.open
+	if open.count > 0 && open.count == open.index {
+		lead, open = open, stretch{} // it is all that there is
+	}
+	whole := lead.count == above.distinct
+	lead.index += t.distinct
+	open.index += t.distinct
+	if o := &t.open; lead.count > 0 && o.count > 0 && o.sources == lead.sources {
+		o.last, o.index = lead.last, lead.index
+		o.count += lead.count
+	} else {
+		t.endRange()
+		if lead.count > 0 {
+			t.open = lead
+		}
+	}
+	t.ranges = append(t.ranges, above.ranges...)
+	t.count += above.count
+	if !whole {
+		t.endRange()
+		if open.count > 0 {
+			t.open = open
+		}
 	}
 }
 
@@ -154,12 +210,30 @@ func longest(r []stretch, n int) []stretch {
 	return r[:min(n, len(r))]
 }
 
-// end ends the last group and the last range.
+// end ends the last group. The last range stays open if it goes up to the last id.
 func (t *tally) end() {
 	if t.group.count > 0 {
 		t.endGroup()
 	}
+	if t.open.index != t.distinct {
+		t.endRange()
+	}
+}
+
+// settle ends what could have gone on in the ids of another range.
+func (t *tally) settle() {
 	t.endRange()
-	t.open = stretch{}
-	t.pairs.end()
+	if t.lead.count > 0 {
+		t.keepRange(t.lead)
+		t.lead = stretch{}
+	}
+	t.pairs.settle()
+	t.pairs.nothing = map[[2]int]int{}
+	for p, n := range t.between {
+		for _, s := range p {
+			if n == t.pairs.observer.sources[s].ids-t.within[s] {
+				t.pairs.nothing[p] = s
+			}
+		}
+	}
 }

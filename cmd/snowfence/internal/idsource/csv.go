@@ -23,6 +23,7 @@ type records struct {
 	index     int    // its number from 0
 	lines     uint64 // that were taken
 	at        uint64 // the line at which the last record begins
+	stray     bool   // whether text stands behind a closing quote of it
 }
 
 // maxColumns is the greatest number of a column.
@@ -74,10 +75,13 @@ func (r *records) Read(ctx context.Context, items []Item) (n int, err error) {
 		}
 		field, columns := field(record, r.separator, r.index)
 		var id snowfence.ID
-		if columns <= r.index {
+		switch {
+		case r.stray:
+			err = strayText(record)
+		case columns <= r.index:
 			err = &snowfence.IDError{Form: "CSV", Text: clip(string(record)), Position: -1,
 				Reason: fmt.Sprintf("has no column %d, only %d", r.index+1, columns)}
-		} else {
+		default:
 			id, err = r.speller.read(strings.TrimSpace(string(field)), r.at)
 		}
 		if err == nil {
@@ -105,6 +109,9 @@ func (r *records) header(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if r.stray {
+		return &InvalidError{r.input.name, r.Place(r.at), clip(string(record)), strayText(record), ""}
+	}
 	var names []string
 	for i := 0; ; i++ {
 		name, columns := field(record, r.separator, i)
@@ -127,7 +134,7 @@ func (r *records) header(ctx context.Context) error {
 // next takes the next record, without its end. A record is a line, and the lines
 // after it as long as a quote is open.
 func (r *records) next(ctx context.Context, something bool) ([]byte, error) {
-	length, lines, open := 0, uint64(0), false
+	length, lines, quotes := 0, uint64(0), quoting{}
 	for {
 		line, err := r.line(ctx, length, something)
 		switch {
@@ -144,13 +151,15 @@ func (r *records) next(ctx context.Context, something bool) ([]byte, error) {
 		}
 		length += len(line)
 		lines++
-		if bytes.IndexByte(line, '"') >= 0 && bytes.Count(line, []byte(`"`))%2 == 1 {
-			open = !open
+		if r.lines+lines == 1 {
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
-		if !open {
+		quotes.see(line, r.separator)
+		if quotes.at != within {
 			break
 		}
 	}
+	r.stray = quotes.stray
 	record := r.window[r.low : r.low+length]
 	r.low += length
 	r.at = r.lines + 1
@@ -159,6 +168,57 @@ func (r *records) next(ctx context.Context, something bool) ([]byte, error) {
 		record = bytes.TrimPrefix(record, []byte("\xef\xbb\xbf"))
 	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(record, []byte("\n")), []byte("\r")), nil
+}
+
+// strayText refuses a record of which nobody knows where its fields end, such as
+// one in which a backslash stands before a quote.
+func strayText(record []byte) error {
+	return &snowfence.IDError{Form: "CSV", Text: clip(string(record)), Position: -1,
+		Reason: "has text behind a closing quote: within quotes a quote must be doubled"}
+}
+
+// quoting follows the quotes of a record, line by line. Only a quote at the
+// beginning of a field opens one that may go on over lines: were any other taken
+// for one, the lines up to the next would be lost.
+type quoting struct {
+	at    standing
+	stray bool // text stood behind a closing quote
+}
+
+// standing is where in a field one stands.
+type standing int
+
+const (
+	begins standing = iota // of a field
+	inside                 // a field without quotes
+	within                 // quotes
+	behind                 // a closing quote, or the first of two
+	closed                 // spaces behind a closing quote
+)
+
+// see follows a line.
+func (q *quoting) see(line []byte, separator byte) {
+	if bytes.IndexByte(line, '"') < 0 {
+		return // nothing opens, and nothing closes
+	}
+	for _, c := range bytes.TrimRight(line, "\r\n") {
+		switch {
+		case q.at == within:
+			if c == '"' {
+				q.at = behind
+			}
+		case c == separator:
+			q.at = begins
+		case c == '"' && (q.at == begins || q.at == behind):
+			q.at = within
+		case q.at == begins:
+			q.at = inside
+		case q.at != inside && (c == ' ' || c == '\t'):
+			q.at = closed
+		case q.at != inside:
+			q.at, q.stray = inside, true
+		}
+	}
 }
 
 // field returns the field of that number in a record, without its quotes, and

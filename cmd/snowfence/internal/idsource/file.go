@@ -1,13 +1,14 @@
 package idsource
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 )
 
 // openFile opens a file or standard input.
-func openFile(name string, o Options) (Source, error) {
+func openFile(ctx context.Context, name string, o Options) (Source, error) {
 	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, "/.") {
 		return nil, fmt.Errorf("%s://: ids are read from files, standard input, postgres:// and mysql://", scheme)
 	}
@@ -22,7 +23,7 @@ func openFile(name string, o Options) (Source, error) {
 	if o.Column != "" && format != CSV && o.Table == "" {
 		return nil, &OptionError{"column", fmt.Sprintf("must not be given with --format %s", format)}
 	}
-	in, err := openInput(name, o)
+	in, err := openInput(ctx, name, o)
 	if err != nil {
 		return nil, err
 	}

@@ -45,8 +45,9 @@ type block struct {
 	err   error
 }
 
-// openInput opens a file, or standard input, and reads ahead.
-func openInput(name string, o Options) (*input, error) {
+// openInput opens a file, or standard input, and reads ahead. The context is for the
+// opening alone.
+func openInput(ctx context.Context, name string, o Options) (*input, error) {
 	in := &input{
 		name: name, filled: make(chan block), empty: make(chan []byte, blocks),
 		quit: make(chan struct{}), ended: make(chan struct{}), window: make([]byte, maxLine+blockSize),
@@ -58,7 +59,7 @@ func openInput(name string, o Options) (*input, error) {
 			return nil, errors.New("there is no standard input")
 		}
 	} else {
-		f, err := os.Open(name)
+		f, err := openPath(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -79,6 +80,35 @@ func openInput(name string, o Options) (*input, error) {
 	}
 	go in.readAhead(source, o.Gzip)
 	return in, nil
+}
+
+// openPath opens a file. A pipe opens when somebody writes to it: until then it is
+// waited for by a goroutine, because nothing can wake that.
+func openPath(ctx context.Context, name string) (*os.File, error) {
+	if info, err := os.Stat(name); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return os.Open(name)
+	}
+	type result struct {
+		file *os.File
+		err  error
+	}
+	opened := make(chan result)
+	go func() {
+		f, err := os.Open(name)
+		select {
+		case opened <- result{f, err}:
+		case <-ctx.Done():
+			if err == nil {
+				_ = f.Close() // nothing was read
+			}
+		}
+	}()
+	select {
+	case r := <-opened:
+		return r.file, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // counted counts the bytes of the source as it is stored.

@@ -171,7 +171,7 @@ func Open(ctx context.Context, name string, o Options) (Source, error) {
 	if IsDatabase(name) {
 		return openColumn(ctx, name, o)
 	}
-	return openFile(name, o)
+	return openFile(ctx, name, o)
 }
 
 // IsDatabase reports whether a name is the URL of a database. A path that looks

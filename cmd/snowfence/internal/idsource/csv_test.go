@@ -1,0 +1,101 @@
+package idsource
+
+import (
+	"encoding/csv"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence"
+)
+
+// TestQuoteWithinAFieldOpensNothing would lose the lines up to the next quote
+// otherwise, and the duplicates in them.
+func TestQuoteWithinAFieldOpensNothing(t *testing.T) {
+	for _, x := range []struct{ content, want string }{
+		{"id,x\n1,5\" pipe\n2,a\n2,7\" pipe\n", "1@2 2@3 2@4"},
+		{"id,x\n1,5\"\n2,\"\"\n3,\"\"\"\"\n4,\"a\n\"\n5,\n", "1@2 2@3 3@4 4@5 5@7"},
+		{"x,id\na\"b,1\n\"a,b\" ,2\nc,\"3\" \n", "1@2 2@3 3@4"},
+		{"\xef\xbb\xbf\"a\nb\",id\n1,2\n", "2@3"},
+	} {
+		for _, size := range []int{1, 100} {
+			if items, _, err := readAll(t, strings.NewReader(x.content), Options{Column: "id"}, size); shown(items) != x.want || err != nil {
+				t.Errorf("%q: %s, %v, want %s", x.content, shown(items), err, x.want)
+			}
+		}
+	}
+}
+
+func TestTextBehindAClosingQuoteIsRefused(t *testing.T) {
+	for _, content := range []string{
+		"id,x\n1,\"a\\\"b\"\n2,\n2,\"c\\\"d\"\n",
+		"id,x\n1,\"a\" \"b\"\n2,\n2,\"c\"d\n",
+		"id,x\n\"1\"0,a\n2,\n\"2\"0,\n",
+	} {
+		items, _, err := readAll(t, strings.NewReader(content), Options{Column: "id"}, 10)
+		var invalid *InvalidError
+		if !errors.As(err, &invalid) || !errors.Is(err, snowfence.ErrInvalidID) || invalid.Place != "line 2" || len(items) > 0 {
+			t.Errorf("%q: %s, %v", content, shown(items), err)
+		}
+		items, skipped, err := readAll(t, strings.NewReader(content), Options{Column: "id", SkipInvalid: true}, 10)
+		if shown(items) != "2@3" || skipped != 2 || err != nil {
+			t.Errorf("%q: %s, %d skipped, %v", content, shown(items), skipped, err)
+		}
+	}
+	_, _, err := readAll(t, strings.NewReader("\"id\"s,x\n1,2\n"), Options{Column: "x"}, 10)
+	if !errors.Is(err, snowfence.ErrInvalidID) {
+		t.Errorf("in a header: %v", err)
+	}
+}
+
+// FuzzCSVAsTheStandardHasIt reads what package encoding/csv takes as it does.
+func FuzzCSVAsTheStandardHasIt(f *testing.F) {
+	for _, s := range []string{"1,2\n", "\"1\",\"a\n\"\"b\"\n2,c\n", "1,\"\"\r\n2,\" \"\n\n3,\n", "1,\"\n2,\"\n", "5,\"\",\"\"\"\"\n6,x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, content string) {
+		if strings.Contains(strings.ReplaceAll(content, "\r\n", ""), "\r") || strings.HasPrefix(content, "\xef\xbb\xbf") {
+			return // each has its own way with these
+		}
+		r := csv.NewReader(strings.NewReader(content))
+		r.FieldsPerRecord = -1
+		records, err := r.ReadAll()
+		if err != nil {
+			return
+		}
+		var want []string
+		for _, record := range records {
+			if strings.TrimSpace(strings.Join(record, "")) != "" || len(record) > 1 {
+				want = append(want, record[0])
+			}
+		}
+		in, err := openInput(t.Context(), "-", Options{Stdin: strings.NewReader(content), Gzip: GzipNever})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := newRecords(in, Options{Column: "1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for {
+			record, err := ours.next(t.Context(), false)
+			if err != nil {
+				break
+			}
+			if ours.stray {
+				t.Errorf("%q: text behind a closing quote in %q", content, record)
+			}
+			if text, columns := field(record, ',', 0); strings.TrimSpace(string(text)) != "" || columns > 1 || strings.Contains(string(record), ",") {
+				got = append(got, strings.ReplaceAll(string(text), "\r\n", "\n"))
+			}
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", content, got, want)
+		}
+	})
+}
