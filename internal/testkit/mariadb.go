@@ -26,13 +26,15 @@ func MariaDB(t testing.TB, arguments ...string) *Server {
 			if err := os.WriteFile(filepath.Join(s.Dir, "init.sql"), []byte(script), 0o644); err != nil {
 				return err
 			}
-			_, err := s.Run(context.Background(), "mariadb-install-db", "--no-defaults", "--datadir="+filepath.Join(s.Dir, "data"),
+			// A server that starts removes the temporary tables in its folder for
+			// them, whosever they are.
+			_, err := s.Run(context.Background(), "mariadb-install-db", "--no-defaults", "--datadir="+filepath.Join(s.Dir, "data"), "--tmpdir="+s.Dir,
 				"--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=16M")
 			return err
 		},
 		Arguments: func(s *Server) []string {
 			own := []string{
-				"--no-defaults", "--datadir=" + filepath.Join(s.Dir, "data"), "--init-file=" + filepath.Join(s.Dir, "init.sql"),
+				"--no-defaults", "--datadir=" + filepath.Join(s.Dir, "data"), "--tmpdir=" + s.Dir, "--init-file=" + filepath.Join(s.Dir, "init.sql"),
 				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.Ports[0]), "--socket=" + filepath.Join(s.Dir, "socket"),
 				"--pid-file=" + filepath.Join(s.Dir, "pid"), "--skip-name-resolve", "--skip-slave-start",
 				"--innodb-buffer-pool-size=16M", "--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=1",
