@@ -84,7 +84,8 @@ func (n *notebook) has() bool {
 	return n.page != nil
 }
 
-// leave ends a holder as a crash does: the store hears nothing of it.
+// leave ends a holder as a crash does, if the store is away: while it answers, a
+// release may get as far as to discard the page.
 func leave(h *fence.Holder) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -363,12 +364,14 @@ func TestJournalThatIsOfNoUseKeepsNobodyFromStarting(t *testing.T) {
 
 func TestConfigThatCanNotBeUsedLeavesTheJournalForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := memstore.New()
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
 		book := &notebook{}
-		h := open(t, m.Client(), func(c *fence.Config) { c.Window, c.Journal = time.Hour, book })
+		h := open(t, faulty, func(c *fence.Config) { c.Window, c.Journal = time.Hour, book })
 		next(t, h)
+		faulty.Follow(noStore)
 		leave(h)
-		if _, err := tryOpen(t, m.Client(), func(c *fence.Config) { c.Window, c.Journal, c.RequestTimeout = time.Hour, book, -1 }); err == nil {
+		faulty.Follow(nil)
+		if _, err := tryOpen(t, faulty, func(c *fence.Config) { c.Window, c.Journal, c.RequestTimeout = time.Hour, book, -1 }); err == nil {
 			t.Fatal("opened")
 		}
 		if !book.has() {
@@ -399,8 +402,10 @@ func TestStoreThatTurnsOutToLoseMoreThanTheJournalKnewEndsTheHolder(t *testing.T
 	synctest.Test(t, func(t *testing.T) {
 		book := &notebook{}
 		keep := func(c *fence.Config) { c.Window, c.Journal = time.Hour, book }
-		h := open(t, memstore.New().Client(), keep)
+		left := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, left, keep)
 		next(t, h)
+		left.Follow(noStore)
 		leave(h)
 		faulty := faultstore.New(memstore.NewWith(memstore.Config{Loss: time.Second}).Client(), noStore, nil)
 		h = open(t, faulty, keep)
