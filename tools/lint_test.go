@@ -100,7 +100,7 @@ var tiers = []tier{
 var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof", "expvar"}
 
 // forTests lists what only tests and their support may import.
-var forTests = []string{"testing", "net/http/httptest", ours + "/store/storetest", ours + "/store/faultstore", ours + "/store/lineartest", ours + "/kind/kindtest"}
+var forTests = []string{"testing", "net/http/httptest", ours + "/store/storetest", ours + "/store/faultstore", ours + "/store/lineartest", ours + "/kind/kindtest", ours + "/internal/sim"}
 
 // library stands for a client library.
 const library = "library.example/client"
