@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,20 +16,10 @@ import (
 // TestSQLColumnIsCheckedWithFiles checks a column of a real server together with
 // a file.
 func TestSQLColumnIsCheckedWithFiles(t *testing.T) {
-	for scheme, start := range map[string]func(t testing.TB, settings ...string) *testkit.Server{"postgres": testkit.Postgres, "mysql": testkit.MariaDB} {
+	for _, scheme := range []string{"postgres", "mysql"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
-			at := start(t).Addr()
-			user := url.UserPassword(testkit.SQLUser, testkit.SQLPassword).String()
-			driver, source := "pgx", scheme+"://"+user+"@"+at+"/"+testkit.SQLDatabase+"?sslmode=disable"
-			if scheme == "mysql" {
-				driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s", testkit.SQLUser, testkit.SQLPassword, at, testkit.SQLDatabase)
-			}
-			db, err := sql.Open(driver, source)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
+			address, db := testkit.SQL(t, scheme)
 			for _, s := range []string{"CREATE TABLE orders (id BIGINT)", "INSERT INTO orders VALUES (11), (12), (13), (12)"} {
 				if _, err := db.ExecContext(t.Context(), s); err != nil {
 					t.Fatal(err)
@@ -44,7 +31,7 @@ func TestSQLColumnIsCheckedWithFiles(t *testing.T) {
 			}
 			p, stdout, stderr := inTest(t)
 			p.environ = append(p.environ, "SECRET="+testkit.SQLPassword)
-			database := scheme + "://" + testkit.SQLUser + ":${SECRET}@" + at + "/" + testkit.SQLDatabase
+			database := strings.Replace(address, ":"+testkit.SQLPassword+"@", ":${SECRET}@", 1)
 			code := p.run(t.Context(), "check", "--format", "text", "--table", "orders", "--column", "id", database, file)
 			said := stdout.String() + stderr.String()
 			for _, want := range []string{"2 duplicates: 6 ids, 4 distinct", "orders.id, row 2\n", "orders.id, row 4\n", "orders.id, row 3\n", file + ", line 1\n"} {

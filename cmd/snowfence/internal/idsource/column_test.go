@@ -2,11 +2,8 @@ package idsource
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -14,30 +11,14 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// sqlServers are the servers whose columns are read, by the scheme of their URLs.
-var sqlServers = map[string]func(t testing.TB, settings ...string) *testkit.Server{
-	"postgres": testkit.Postgres,
-	"mysql":    testkit.MariaDB,
-}
-
 // eachSQL runs a test on both kinds of server, with a way to change them.
 func eachSQL(t *testing.T, test func(t *testing.T, scheme, url string, do func(statements ...string))) {
 	t.Helper()
-	for scheme, start := range sqlServers {
+	for _, scheme := range []string{"postgres", "mysql"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
-			at := start(t).Addr()
-			user := url.UserPassword(testkit.SQLUser, testkit.SQLPassword).String()
-			driver, source := "pgx", scheme+"://"+user+"@"+at+"/"+testkit.SQLDatabase+"?sslmode=disable"
-			if scheme == "mysql" {
-				driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s", testkit.SQLUser, testkit.SQLPassword, at, testkit.SQLDatabase)
-			}
-			db, err := sql.Open(driver, source)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			test(t, scheme, scheme+"://"+user+"@"+at+"/"+testkit.SQLDatabase, func(statements ...string) {
+			address, db := testkit.SQL(t, scheme)
+			test(t, scheme, address, func(statements ...string) {
 				t.Helper()
 				for _, s := range statements {
 					if _, err := db.ExecContext(t.Context(), s); err != nil {
