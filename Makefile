@@ -123,7 +123,7 @@ chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd
 		-chaos.faults $(FAULTS) -chaos.ids $(IDS)
 
 .PHONY: soak
-soak: ## the long runs: tests repeated, crashes, chaos on every engine, long fuzzing; some hours
+soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion ids checked, the model, fuzzing; many hours
 	@mkdir -p .bin
 	@$(GO) run ./internal/sim/simulate -seeds 300000 -state .bin/sim.state
 	@$(GO) test -race -skip 'Allocate|^TestShell$$' -count=10 -timeout 60m $(RACED)
