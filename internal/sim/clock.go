@@ -2,20 +2,23 @@ package sim
 
 import "time"
 
-// clock is the two clocks of one machine. The wall clock may be set, may run
-// fast or slow, and may repeat or leave out a second; the monotonic one counts
-// true time, and stands still while the machine is suspended.
+// clock is the two clocks of one machine. Each may run fast or slow, as quartz
+// does and as an adjustment by small steps makes it. The wall clock may be set,
+// too, and may repeat or leave out a second; the monotonic one stands still while
+// the machine is suspended.
 type clock struct {
 	agenda *Agenda
 	begin  time.Time // true time zero
 	caller *caller   // whose calls wait on it; nil for none
 
-	offset  time.Duration // of the wall clock, when the drift began
-	ppm     int64         // how fast it runs besides, in parts per million
-	since   time.Duration // when it began to
-	stopped time.Duration // for how long the monotonic clock stood still so far
-	frozen  bool          // it stands still
-	at      time.Duration // since when
+	offset time.Duration // of the wall clock, when the drift began
+	ppm    int64         // how fast it runs besides, in parts per million
+	since  time.Duration // when it began to
+
+	shown  time.Duration // by the monotonic clock, when it was looked at last
+	looked time.Duration // when that was
+	slewed int64         // how fast it runs, in parts per million
+	frozen bool          // it stands still
 }
 
 // Wall implements [snowfence.Clock].
@@ -24,10 +27,25 @@ func (c *clock) Wall() time.Time { return c.begin.Add(c.agenda.Now() + c.off()) 
 // Monotonic implements [snowfence.Clock].
 func (c *clock) Monotonic() time.Duration {
 	if c.frozen {
-		return c.at - c.stopped
+		return c.shown
 	}
-	return c.agenda.Now() - c.stopped
+	// In two parts, because the product of years would not fit.
+	passed, pace := int64(c.agenda.Now()-c.looked), c.pace()
+	return c.shown + time.Duration(passed/million*pace+passed%million*pace/million)
 }
+
+// lasting is how long it takes in truth until the monotonic clock has gone on by
+// d, if nothing happens to it.
+func (c *clock) lasting(d time.Duration) time.Duration {
+	goes, pace := int64(max(0, d)), c.pace()
+	return time.Duration(goes/pace*million + (goes%pace*million+pace-1)/pace)
+}
+
+// pace is by how much the monotonic clock goes on in a million nanoseconds.
+func (c *clock) pace() int64 { return million + c.slewed }
+
+// million is what parts per million are parts of.
+const million = 1_000_000
 
 // After implements [snowfence.Clock], for the one call that is under way. Its
 // wait ends when the machine's caller is resumed.
@@ -43,7 +61,7 @@ func (c *clock) After(d time.Duration) (<-chan time.Time, func() bool) {
 
 // off is how far the wall clock is from true time.
 func (c *clock) off() time.Duration {
-	return c.offset + (c.agenda.Now()-c.since)/1_000_000*time.Duration(c.ppm)
+	return c.offset + (c.agenda.Now()-c.since)/million*time.Duration(c.ppm)
 }
 
 // step sets the wall clock forward, or back if d is negative.
@@ -57,16 +75,12 @@ func (c *clock) drift(ppm int64) {
 // right sets it to true time, at which it stays.
 func (c *clock) right() { c.offset, c.since, c.ppm = 0, c.agenda.Now(), 0 }
 
-// suspend stops the monotonic clock, and resume lets it go on.
-func (c *clock) suspend() {
-	if !c.frozen {
-		c.frozen, c.at = true, c.agenda.Now()
-	}
-}
+// slew lets the monotonic clock run that much faster from now on.
+func (c *clock) slew(ppm int64) { c.look(); c.slewed = ppm }
 
-func (c *clock) resume() {
-	if c.frozen {
-		c.frozen = false
-		c.stopped += c.agenda.Now() - c.at
-	}
-}
+// suspend stops the monotonic clock, and resume lets it go on.
+func (c *clock) suspend() { c.look(); c.frozen = true }
+func (c *clock) resume()  { c.look(); c.frozen = false }
+
+// look is made before anything changes its pace.
+func (c *clock) look() { c.shown, c.looked = c.Monotonic(), c.agenda.Now() }

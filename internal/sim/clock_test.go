@@ -66,4 +66,37 @@ func TestClockDoesWhatRealOnesDo(t *testing.T) {
 	is("awake", 10*time.Hour+81*time.Second, 80*time.Second)
 	pass(time.Second)
 	is("a second later", 10*time.Hour+82*time.Second, 81*time.Second)
+	c.slew(500)
+	pass(10 * time.Second)
+	is("10 s with the monotonic clock at 500 ppm", 10*time.Hour+92*time.Second, 91*time.Second+5*time.Millisecond)
+	c.slew(-500)
+	c.suspend()
+	pass(time.Hour)
+	c.resume()
+	pass(10 * time.Second)
+	is("an hour asleep and 10 s at -500 ppm", 11*time.Hour+102*time.Second, 101*time.Second)
+}
+
+func TestWaitLastsUntilTheMonotonicClockShowsItsEnd(t *testing.T) {
+	for _, ppm := range []int64{0, 1, 7, 500, 50_000, 900_000, -1, -7, -500, -50_000, -900_000} {
+		for _, d := range []time.Duration{0, 1, 2, 3, 999_999, time.Millisecond, time.Second + 1, 10 * time.Hour, 2 * 366 * 24 * time.Hour} {
+			var a Agenda
+			c := &clock{agenda: &a}
+			pass := func(d time.Duration) { a.After(d, func() {}); a.Proceed() }
+			pass(12345)
+			c.slew(ppm)
+			begun := c.Monotonic()
+			takes := c.lasting(d)
+			if takes > 0 {
+				pass(takes - 1)
+				if shown := c.Monotonic() - begun; shown >= d {
+					t.Errorf("%d ppm: %s is shown before %s are over", ppm, shown, takes)
+				}
+				pass(1)
+			}
+			if shown := c.Monotonic() - begun; shown < d {
+				t.Errorf("%d ppm: %s is shown after %s, want %s", ppm, shown, takes, d)
+			}
+		}
+	}
 }

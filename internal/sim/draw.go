@@ -29,6 +29,8 @@ func Draw(seed uint64) Plan {
 	if d.chance(8) {
 		d.night(&p)
 	}
+	// From a source of its own, so that the rest of a plan does not depend on it.
+	drawer{rand.New(rand.NewPCG(seed, 0x51EB))}.slews(&p)
 	return p
 }
 
@@ -330,6 +332,35 @@ func (d drawer) night(p *Plan) {
 	p.Length += length + p.Window
 	for node := range p.Nodes {
 		p.Faults = append(p.Faults, Fault{At: falls + d.upTo(p.beat()), Node: node, Kind: kind, For: length + d.upTo(p.Window/2)})
+	}
+	p.sort()
+}
+
+// slews draws how fast the monotonic clocks run: by up to 500 ppm, as one that is
+// adjusted may, and now and then by a hundred times as much.
+//
+// A holder measures the age of a bound of a lossy store on such a clock. What the
+// store loses is younger than it declares by as much as they run fast: that margin
+// is asked of the declaration, and a scenario shows what becomes of ids without.
+func (d drawer) slews(p *Plan) {
+	if !d.chance(30) {
+		return
+	}
+	fastest := int64(0)
+	for node := range p.Nodes {
+		for at := time.Duration(0); at < p.Length; at += d.upTo(2 * p.Length) {
+			ppm := d.Int64N(1001) - 500
+			if d.chance(20) {
+				ppm *= 100
+			}
+			fastest = max(fastest, ppm)
+			p.Faults = append(p.Faults, Fault{At: at, Node: node, Kind: Slew, N: ppm})
+		}
+	}
+	for i := range p.Faults {
+		if f := &p.Faults[i]; f.Kind == Failover {
+			f.For = min(f.For, p.Loss/time.Duration(million+fastest)*million)
+		}
 	}
 	p.sort()
 }

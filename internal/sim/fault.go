@@ -35,6 +35,7 @@ const (
 	Step                               // the wall clock steps by For
 	Right                              // the wall clock is set right
 	Drift                              // the wall clock runs fast by N parts per million from now on
+	Slew                               // the monotonic clock runs fast by N parts per million from now on
 	Leap                               // a leap second of For: the wall clock repeats it, or leaves it out if negative
 	Terminate                          // the process is asked to end, and is killed after For if it has not
 	TerminateExtending                 // the same while its next write is under way
@@ -100,6 +101,7 @@ func manners() [kinds]manner {
 		Step:               {"step", aNode, lasting},
 		Right:              {"right", aNode, plain},
 		Drift:              {"drift", aNode, counted},
+		Slew:               {"slew", aNode, counted},
 		Leap:               {"leap", aNode, lasting},
 		Terminate:          {"terminate", aNode, lasting},
 		TerminateExtending: {"terminate-extending", aNode, lasting},

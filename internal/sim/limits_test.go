@@ -90,3 +90,44 @@ func TestMutants12ClonedProcessRepeatsUntilItsBound(t *testing.T) {
 		})
 	}
 }
+
+// TestFastMonotonicClockNeedsItsMarginInTheLoss lets monotonic clocks run fast on
+// a lossy store: a holder takes its bound for confirmed when its clock says that
+// loss is over. The store may lose what is younger in truth; what is older by that
+// clock it may not, and then an id is repeated in a run or another.
+func TestFastMonotonicClockNeedsItsMarginInTheLoss(t *testing.T) {
+	const fast = 500_000
+	tests := []struct {
+		name string
+		lost func(loss time.Duration) time.Duration
+		safe bool
+	}{
+		{"the margin is declared", func(loss time.Duration) time.Duration { return loss / (million + fast) * million }, true},
+		{"the margin is not declared", func(loss time.Duration) time.Duration { return loss }, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			broken := make(map[string]int)
+			for seed := range uint64(20) {
+				p := Plain()
+				p.Seed, p.Rough, p.Founded = seed, true, true
+				p.Nodes, p.Loss, p.Length, p.Batch = 4, p.Window/4, 20*p.Window, 100
+				for node := range p.Nodes {
+					p.Faults = append(p.Faults, Fault{Node: node, Kind: Slew, N: fast},
+						Fault{Node: node, Kind: Crash, At: time.Duration(4+node) * p.Window, For: p.Window})
+				}
+				for at := p.Window; at < p.Length; at += 437 * time.Millisecond / 3 {
+					p.Faults = append(p.Faults, Fault{At: at, Kind: Failover, For: test.lost(p.Loss)})
+				}
+				p.sort()
+				for _, f := range Run(p, Config{}).Findings {
+					broken[f.Rule]++
+				}
+			}
+			if safe := len(broken) == 0; safe != test.safe {
+				t.Errorf("rules broken: %v, want none: %t", broken, test.safe)
+			}
+			t.Logf("rules broken: %v", broken)
+		})
+	}
+}

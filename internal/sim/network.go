@@ -32,7 +32,7 @@ func (n *node) call(id uint64, request lease.Request) {
 			}
 		})
 	}
-	n.soon(n.patience(), func() {
+	n.soon(n.clock.lasting(n.patience()), func() {
 		if n.answered < id {
 			w.tally.Counts[Unknowns]++
 			n.hear(id, lease.Reply{ID: id, Err: errNoAnswer})

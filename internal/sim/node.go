@@ -183,7 +183,7 @@ func (n *node) setTimer() {
 		return
 	}
 	waking := n.waking
-	n.soon(max(0, at-n.clock.Monotonic()), func() {
+	n.soon(n.clock.lasting(at-n.clock.Monotonic()), func() {
 		if n.waking == waking {
 			n.step(lease.Woken{})
 		}
@@ -295,7 +295,7 @@ func (n *node) await() {
 	if by := n.w.calling[n.index]; by.generator != nil && c.due-n.begun > n.w.plan.MaxWait {
 		n.w.breaks("waiting", "%s: a call would wait for %s, and may for %s", by.name, c.due-n.begun, n.w.plan.MaxWait)
 	}
-	n.soon(max(0, c.due-n.clock.Monotonic()), func() {
+	n.soon(n.clock.lasting(c.due-n.clock.Monotonic()), func() {
 		if c != n.caller || !c.busy || c.number != number || c.waits != waits {
 			return
 		}

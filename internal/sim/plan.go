@@ -182,13 +182,13 @@ func (p *Plan) check(f Fault) error {
 		return &PlanError{"length of " + m.word, f.For.String(), "must not be negative"}
 	case f.For.Abs() > 2*366*24*time.Hour:
 		return &PlanError{"length of " + m.word, f.For.String(), "must be at most two years"}
-	case f.Kind == Drift && (f.N < -900_000 || f.N > 900_000):
-		return &PlanError{"drift", fmt.Sprint(f.N), "must be within 900000 ppm"}
+	case (f.Kind == Drift || f.Kind == Slew) && (f.N < -900_000 || f.N > 900_000):
+		return &PlanError{m.word, fmt.Sprint(f.N), "must be within 900000 ppm"}
 	case f.Kind == Failover && f.For > p.Loss:
 		return &PlanError{"failover", f.For.String(), fmt.Sprintf("must be at most the loss, %s", p.Loss)}
 	case f.Kind == Quarantine && (f.N < 0 || f.N >= p.Layout.Workers()):
 		return &PlanError{"quarantine", fmt.Sprint(f.N), fmt.Sprintf("must be from 0 to %d", p.Layout.Workers()-1)}
-	case m.measure >= counted && f.Kind != Drift && f.N < 0:
+	case m.measure >= counted && f.Kind != Drift && f.Kind != Slew && f.N < 0:
 		return &PlanError{"number of " + m.word, fmt.Sprint(f.N), "must not be negative"}
 	}
 	return nil

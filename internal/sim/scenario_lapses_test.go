@@ -131,6 +131,7 @@ func TestScenariosNoticeTheLapseTheyAreAbout(t *testing.T) {
 		"crashed-worker-id-is-claimed-after-its-window":        "the window is ten times as long",
 		"crashed-worker-id-rests-for-its-window":               "the window is half as long",
 		"drift-for-a-day-costs-nothing":                        "a generator accepts no rollback",
+		"monotonic-clocks-that-run-fast-and-slow-cost-nothing": "a generator accepts no rollback",
 		"emptied-store-is-not-founded-anew":                    "a lost term ends the process",
 		"horizon-ends-ids":                                     "nothing is extended",
 		"journal-bridges-restarts-without-the-store":           "the journal is left out",

@@ -48,7 +48,7 @@ func (s *server) suffer(number int, f Fault) {
 func (n *node) suffer(f Fault) {
 	w, now := n.w, n.w.agenda.Now()
 	switch f.Kind {
-	case Right, Step, Drift, Leap:
+	case Right, Step, Drift, Slew, Leap:
 		n.misset(f)
 		return
 	case CrashAfterStep, TerminateAfterStep:
@@ -86,7 +86,7 @@ func (n *node) suffer(f Fault) {
 	}
 }
 
-// misset does something to the machine's clock.
+// misset does something to the machine's clocks.
 func (n *node) misset(f Fault) {
 	switch f.Kind {
 	case Right:
@@ -97,6 +97,10 @@ func (n *node) misset(f Fault) {
 		n.clock.drift(f.N)
 	case Leap:
 		n.clock.step(-f.For)
+	case Slew:
+		n.clock.slew(f.N)
+		n.w.struck(f.Kind, n.index, "the monotonic clock of %s runs fast by %d ppm", n.host, f.N)
+		return
 	default:
 	}
 	n.w.struck(f.Kind, n.index, "the clock of %s is off by %s", n.host, n.clock.off())
