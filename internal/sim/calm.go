@@ -50,6 +50,7 @@ func (w *world) calmDown() {
 	}
 	for _, d := range debts {
 		w.tally.Counts[Owed] += int64(d.want)
+		w.tally.Counts[Owing] = min(1, w.tally.Counts[Owed])
 	}
 	for i, n := range w.nodes {
 		if n.alive && n.caller.busy && w.calling[i].generator != nil && n.clock.Monotonic()-n.begun > p.MaxWait {

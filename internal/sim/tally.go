@@ -37,6 +37,7 @@ const (
 	Alone                    // those of them while the store was away
 	Pages                    // pages that were kept
 	Owed                     // nodes that were owed ids when the faults had ended
+	Owing                    // runs in which somebody was
 	counts
 )
 
@@ -44,7 +45,7 @@ func countNames() [counts]string {
 	return [counts]string{
 		"ids", "ranges", "calls", "waits", "refusals", "duplicates", "steps", "requests", "writes", "conflicts", "unknowns",
 		"processes", "terms", "extensions", "losses", "releases", "given-up", "exhausted", "clock-errors", "broken", "misfit",
-		"past-horizon", "resumed", "alone", "pages", "owed",
+		"past-horizon", "resumed", "alone", "pages", "owed", "owing",
 	}
 }
 
