@@ -1,0 +1,212 @@
+package fence_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
+	folder "snowfence.example/snowfence/fence/journal"
+	"snowfence.example/snowfence/store/faultstore"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+func TestRestartsWithoutTheStoreGoOnForAsLongAsTheWindowLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "journal")
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		seen := map[snowfence.ID]bool{}
+		begun, restarts := time.Now(), 0
+		for ; ; restarts++ {
+			j, err := folder.Open(folder.Config{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := tryOpen(t, faulty, pinned, func(c *fence.Config) {
+				c.Window, c.Journal, c.ClaimWait = time.Hour, j, time.Second
+			})
+			if err != nil {
+				if lived := time.Since(begun); lived < time.Hour || !errors.Is(err, faultstore.ErrInjected) {
+					t.Errorf("after %s: %v", lived, err)
+				}
+				if err := j.Close(); err != nil {
+					t.Error(err)
+				}
+				break
+			}
+			if s := h.Status(); s.Term != 1 || !s.Ready || s.Journal.Resumed != (restarts > 0) || !s.Journal.Kept ||
+				s.Left > time.Hour-time.Since(begun)+time.Second || s.Left < time.Hour-time.Since(begun)-time.Second {
+				t.Errorf("after %s the status is %+v", time.Since(begun), s)
+			}
+			faulty.Follow(noStore)
+			for range 150 {
+				id, err := h.Next(t.Context())
+				if err != nil && time.Since(begun) < time.Hour {
+					t.Fatalf("after %s: %v", time.Since(begun), err)
+				}
+				if err == nil && seen[id] {
+					t.Fatalf("%d was issued twice", id)
+				}
+				seen[id] = true
+				pass(7*time.Second + 3*time.Millisecond)
+			}
+			leave(h)
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if restarts < 4 || len(seen) < 400 {
+			t.Errorf("%d restarts, %d ids", restarts, len(seen))
+		}
+	})
+}
+
+func TestResumedTermIsExtendedWhenTheStoreIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		book := &notebook{}
+		keep := func(c *fence.Config) { c.Window, c.Journal = time.Hour, book }
+		h := open(t, faulty, keep)
+		last := next(t, h)
+		faulty.Follow(noStore)
+		leave(h)
+		begun := time.Now()
+		h = open(t, faulty, keep)
+		if waited := time.Since(begun); waited > 5*time.Millisecond {
+			t.Errorf("it waited for %s for a store that refuses", waited)
+		}
+		if id := next(t, h); id <= last {
+			t.Errorf("%d came after %d", id, last)
+		}
+		pass(50 * time.Minute)
+		faulty.Follow(nil)
+		pass(2 * time.Second)
+		if s := h.Status(); s.Term != 1 || s.Extensions == 0 || s.Left < 50*time.Minute || s.Losses != 0 || s.Traits.Engine != "memory" {
+			t.Errorf("the status is %+v", s)
+		}
+		next(t, h)
+	})
+}
+
+func TestSilentStoreHoldsUpAResumedTermForASecondOrTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		book := &notebook{}
+		keep := func(c *fence.Config) { c.Window, c.Journal = time.Hour, book }
+		h := open(t, faulty, keep)
+		next(t, h)
+		faulty.Follow(faultstore.Always(faultstore.Fault{Delay: time.Hour}))
+		leave(h)
+		begun := time.Now()
+		h = open(t, faulty, keep)
+		if waited := time.Since(begun); waited > 2*time.Second+5*time.Millisecond {
+			t.Errorf("it waited for %s", waited)
+		}
+		next(t, h)
+	})
+}
+
+func TestJournalIsGoneOnceTheWorkerIDIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		book := &notebook{}
+		keep := func(c *fence.Config) { pinned(c); c.Window, c.Journal = time.Hour, book }
+		h := open(t, memory.Client(), keep)
+		last := next(t, h)
+		if !book.has() {
+			t.Error("nothing is kept")
+		}
+		if err := h.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if book.has() {
+			t.Error("the page is still there")
+		}
+		h = open(t, memory.Client(), keep)
+		if id := next(t, h); id <= last || h.Status().Term != 2 || h.Status().Journal.Resumed {
+			t.Errorf("%d came after %d: %+v", id, last, h.Status())
+		}
+	})
+}
+
+func TestCloseWithoutTheStoreLeavesTheJournalForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		book := &notebook{}
+		keep := func(c *fence.Config) { pinned(c); c.Window, c.Journal = time.Hour, book }
+		h := open(t, faulty, keep)
+		last := next(t, h)
+		faulty.Follow(noStore)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if err := h.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("closed with %v", err)
+		}
+		if !book.has() {
+			t.Fatal("the page is gone")
+		}
+		h = open(t, faulty, keep)
+		if id := next(t, h); id <= last || h.Status().Term != 1 {
+			t.Errorf("%d came after %d: %+v", id, last, h.Status())
+		}
+	})
+}
+
+// A store that is silent is waited for. Who ends meanwhile, as one does that is
+// too slow to start for its supervisor, has not cost the next one the term.
+func TestEndWhileTheSilentStoreIsAskedLeavesTheJournalForTheNext(t *testing.T) {
+	for _, after := range []time.Duration{10 * time.Millisecond, 990 * time.Millisecond, 1010 * time.Millisecond, 1990 * time.Millisecond} {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "journal")
+				faulty := faultstore.New(memstore.New().Client(), nil, nil)
+				attempt := func(limit time.Duration) (*fence.Holder, *folder.Journal, error) {
+					j, err := folder.Open(folder.Config{Dir: dir})
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), limit)
+					defer cancel()
+					h, err := fence.Open(ctx, fence.Config{
+						Store: faulty, Layout: bubbleLayout(), Window: time.Hour, Worker: new(int64), Journal: j,
+					})
+					return h, j, err
+				}
+				end := func(h *fence.Holder, j *folder.Journal) {
+					if h != nil {
+						leave(h)
+					}
+					if err := j.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				h, j, err := attempt(time.Minute)
+				if err != nil {
+					t.Fatal(err)
+				}
+				last := next(t, h)
+				faulty.Follow(faultstore.Always(faultstore.Fault{Delay: time.Hour}))
+				end(h, j)
+				for range 3 {
+					h, j, err := attempt(after)
+					if !errors.Is(err, context.DeadlineExceeded) {
+						t.Fatalf("it ended with %v", err)
+					}
+					end(h, j)
+				}
+				h, j, err = attempt(time.Minute)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if id := next(t, h); id <= last || h.Status().Term != 1 {
+					t.Errorf("%d came after %d: %+v", id, last, h.Status())
+				}
+				end(h, j)
+			})
+		})
+	}
+}
