@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -95,11 +96,18 @@ Issuers against issuers: whether two could ever issue the same integer, from
 when, and why not. For one layout that is a matter of worker ids, datacenters
 and ticks; for two it is decided bit by bit, since an integer means something
 else in each. Registers keep the present term alone: what earlier terms stamped
-is told by the ids only.
+is told by the ids only. Two issuers of one side, such as its old system and its
+namespace, are held against each other too, and told of as "within" the side.
+
+Ids that stand several times on one side are counted, but are no clash: tables
+of one side may well name the same id. Whether they are two ids, and what made
+them so, is for snowfence check to say.
 
 Ids against issuers: which ids a namespace may still issue, such as rows that
 were imported with ticks to come, and the command that sets its floors above
-them. All clocks are taken to be right.
+them. All clocks are taken to be right, but for a side's own rows that are up to
+5s ahead: they are taken for those of a clock that is. Advice to end or stop
+somebody says what margin clocks need.
 
 Exit codes: 0 nothing clashes, and nothing can as far as the sides name who
 issues ids; 1 ids clash; 5 none does, but ids that are still to come may, or
@@ -149,27 +157,61 @@ func (v *merging) verdict() verdict {
 	if v.tally != nil && v.tally.Clashing > 0 {
 		return idsClash
 	}
-	for _, f := range v.forecasts {
-		if f.Possible() || len(f.Chances) > 0 && !(v.hasData(f.A.Side) && v.hasData(f.B.Side)) {
-			return idsMayClash
-		}
+	if slices.ContainsFunc(v.forecasts, v.mayClash) {
+		return idsMayClash
 	}
-	for _, s := range v.strays {
-		if s.Open > 0 || s.Used > 0 && !v.hasData(s.Issuer.Side) {
-			return idsMayClash
-		}
+	if slices.ContainsFunc(v.strays, v.atStake) {
+		return idsMayClash
 	}
 	return nothingClashes
 }
 
-// hasData reports whether a side's ids were read.
-func (v *merging) hasData(side string) bool {
-	for _, s := range v.sides {
-		if s.Name == side {
-			return len(s.Data) > 0
+// atStake reports whether an issuer may still issue ids that stand somewhere, or may
+// have issued them and no ids of its own tell.
+func (v *merging) atStake(s *merge.Strays) bool {
+	return s.Open > 0 || s.Used > 0 && !v.hasData(s.Issuer.Side)
+}
+
+// mayClash reports whether two issuers may come to equal ids, or may have issued
+// some already and their ids don't tell.
+func (v *merging) mayClash(f merge.Forecast) bool {
+	return f.Possible() || len(f.Chances) > 0 && !v.settled(f)
+}
+
+// settled reports whether the ids that two issuers may both have issued were
+// compared. Within a side they were if none stands there twice: of one that does,
+// nobody but its owner knows whether that is one id or two.
+func (v *merging) settled(f merge.Forecast) bool {
+	if f.Within() {
+		return v.tally != nil && v.hasData(f.A.Side) && v.tally.Twice[v.sideNumber(f.A.Side)] == 0
+	}
+	return v.hasData(f.A.Side) && v.hasData(f.B.Side)
+}
+
+// sideNumber is where a side stands.
+func (v *merging) sideNumber(name string) int {
+	return slices.IndexFunc(v.sides, func(s merge.Side) bool { return s.Name == name })
+}
+
+// clashingWithin are the sides whose own issuers may clash with each other, in
+// their order, and whether two of different sides may too.
+func (v *merging) clashingWithin() (within []string, across bool) {
+	for _, f := range v.forecasts {
+		switch {
+		case !v.mayClash(f):
+		case !f.Within():
+			across = true
+		case !slices.Contains(within, f.A.Side):
+			within = append(within, f.A.Side)
 		}
 	}
-	return false
+	return within, across
+}
+
+// hasData reports whether a side's ids were read.
+func (v *merging) hasData(side string) bool {
+	n := v.sideNumber(side)
+	return n >= 0 && len(v.sides[n].Data) > 0
 }
 
 // sideError is an error about a side.

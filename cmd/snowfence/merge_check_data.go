@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/check"
@@ -35,7 +36,12 @@ type mergeSource struct {
 // Read implements [idsource.Source].
 func (s *mergeSource) Read(ctx context.Context, items []idsource.Item) (int, error) {
 	n, err := s.Source.Read(ctx, items)
+	var now time.Time
+	if len(s.strays) > 0 {
+		now = s.v.clock.Wall() // after the ids were read, and so after they were issued
+	}
 	for _, stray := range s.strays {
+		stray.ReadAt(now)
 		for _, item := range items[:n] {
 			stray.Add(item.ID)
 		}

@@ -95,6 +95,7 @@ type mergeStraysDocument struct {
 	Own     bool                 `json:"own"`
 	Used    uint64               `json:"ids_maybe_issued"`
 	Open    uint64               `json:"ids_still_to_issue"`
+	Below   uint64               `json:"ids_below_bounds"` // of those, with own
 	Workers []mergeStrayDocument `json:"workers"`
 	Command string               `json:"command,omitempty"`
 	Text    string               `json:"text,omitempty"`
@@ -116,6 +117,7 @@ type mergeForecastDocument struct {
 	Chances   []mergeChanceDocument `json:"chances"`
 	Sentences []string              `json:"sentences"`
 	Advice    []string              `json:"advice"`
+	Within    bool                  `json:"within_side"` // both are of one side
 }
 
 type mergeChanceDocument struct {
@@ -225,7 +227,7 @@ func (v *merging) dataDocument() *mergeDataDocument {
 }
 
 func straysDocument(s *merge.Strays) mergeStraysDocument {
-	d := mergeStraysDocument{Side: s.Side, Issuer: s.Issuer.Name, Own: s.Own, Used: s.Used, Open: s.Open, Workers: []mergeStrayDocument{}}
+	d := mergeStraysDocument{Side: s.Side, Issuer: s.Issuer.Name, Own: s.Own, Used: s.Used, Open: s.Open, Below: s.Below, Workers: []mergeStrayDocument{}}
 	for _, w := range s.Workers() {
 		tick, _ := lastOf(s, w)
 		d.Workers = append(d.Workers, mergeStrayDocument{w.Worker, w.Open, w.First.String(), w.Last.String(), instantOf(s.Issuer.Layout, tick)})
@@ -238,7 +240,7 @@ func straysDocument(s *merge.Strays) mergeStraysDocument {
 
 func forecastDocument(f merge.Forecast) mergeForecastDocument {
 	d := mergeForecastDocument{
-		Sides: [2]string{f.A.Side, f.B.Side}, Issuers: [2]string{f.A.Name, f.B.Name}, Never: len(f.Chances) == 0,
+		Sides: [2]string{f.A.Side, f.B.Side}, Issuers: [2]string{f.A.Name, f.B.Name}, Within: f.Within(), Never: len(f.Chances) == 0,
 		Chances: []mergeChanceDocument{}, Sentences: orEmpty(f.Sentences()), Advice: orEmpty(f.Advice()),
 	}
 	if f.Possible() {

@@ -9,14 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
-
-// maxStrayRows is how many worker ids of strays text and tables list. JSON lists
-// all.
-const maxStrayRows = 20
 
 // text is the verdict, and then what it comes from: the ids, who issues them, and
 // the ones against the others.
@@ -42,7 +37,10 @@ func (v *merging) text() string {
 	if len(v.strays) > 0 {
 		section(&b, "ids now against those to come", v.straysText())
 	}
-	section(&b, "ids to come", v.forecastText())
+	section(&b, "ids to come", v.forecastText(false)+v.quarantinedText())
+	if within := v.forecastText(true); within != "" {
+		section(&b, "ids to come within a side", within)
+	}
 	return b.String()
 }
 
@@ -72,10 +70,7 @@ func (v *merging) summary() string {
 	case idsClash:
 		return fmt.Sprintf("clash: %s on more than one side", standText(v.tally.Clashing))
 	case idsMayClash:
-		if v.tally != nil {
-			return "possible: no id stands on two sides now, but ids can clash yet"
-		}
-		return "possible: ids can clash"
+		return v.possibleText()
 	}
 	switch {
 	case v.tally != nil && v.allIssued():
@@ -88,6 +83,22 @@ func (v *merging) summary() string {
 		return "none: no id that stands there can be issued again, and those who issue ids can never issue the same"
 	}
 	return "none: no id that stands there can be issued again"
+}
+
+// possibleText says where ids may clash: between sides, within one, or both.
+func (v *merging) possibleText() string {
+	within, across := v.clashingWithin()
+	text := "ids can clash"
+	if v.tally != nil {
+		text = "no id stands on two sides now, but ids can clash yet"
+	}
+	if len(within) > 0 {
+		if across || slices.ContainsFunc(v.strays, v.atStake) {
+			text += ", also"
+		}
+		text += " within " + strings.Join(within, ", ")
+	}
+	return "possible: " + text
 }
 
 func standText(n uint64) string {
@@ -261,103 +272,4 @@ func (v *merging) rowsOf(side int) uint64 {
 		}
 	}
 	return n
-}
-
-// straysText is what there is to say of ids that an issuer may have issued, or may
-// still issue.
-func (v *merging) straysText() string {
-	var b strings.Builder
-	for _, s := range v.strays {
-		if s.Used > 0 {
-			settled := "only its own ids tell whether it did: name them as a part of side " + s.Issuer.Side
-			if v.hasData(s.Issuer.Side) {
-				settled = "its ids were compared above"
-			}
-			b.WriteString(folded(fmt.Sprintf("%s of %s: %s may have issued the same; %s", countOf(s.Used, "id"), s.Side, s.Issuer.Name, settled), ""))
-		}
-		if s.Open > 0 {
-			b.WriteString(v.openText(s))
-		}
-	}
-	if b.Len() == 0 {
-		return "no id that stands there is one that may still be issued\n"
-	}
-	return b.String()
-}
-
-// openText is about the ids that may still be issued.
-func (*merging) openText(s *merge.Strays) string {
-	var b strings.Builder
-	own := ""
-	if s.Own {
-		own = ", which can't have issued them yet"
-	}
-	b.WriteString(folded(fmt.Sprintf("%s of %s may still be issued by %s%s:", countOf(s.Open, "id"), s.Side, s.Issuer.Name, own), ""))
-	workers := s.Workers()
-	var rows [][]string
-	for _, w := range workers[:min(len(workers), maxStrayRows)] {
-		tick, at := lastOf(s, w)
-		rows = append(rows, []string{strconv.FormatInt(w.Worker, 10), grouped(w.Open), strconv.FormatInt(int64(tick), 10), at})
-	}
-	b.WriteString(indent(table([]column{{"worker", true}, {"ids", true}, {"highest tick", true}, {"its time", false}}, rows), "    "))
-	if more := len(workers) - maxStrayRows; more > 0 {
-		fmt.Fprintf(&b, "  and %s more (-o json lists all)\n", countOf(uint64(more), "worker id"))
-	}
-	if s.Rest > 0 {
-		fmt.Fprintf(&b, "  and %s of still others\n", countOf(s.Rest, "id"))
-	}
-	r, ok := s.Remedy()
-	if !ok {
-		return b.String()
-	}
-	b.WriteString(folded(r.Text, "  what to do: "))
-	if r.Command != "" {
-		b.WriteString("    " + r.Command + "\n")
-	}
-	return b.String()
-}
-
-// lastOf is the highest tick of the ids of a worker that may still be issued.
-func lastOf(s *merge.Strays, w merge.Stray) (snowfence.Tick, string) {
-	l := s.Issuer.Layout
-	parts, err := l.Decompose(w.Last)
-	if err != nil {
-		return 0, "" // it was one of the layout when it was counted
-	}
-	return parts.Tick, decode.FormatTime(l.TimeOf(parts.Tick), l.Unit)
-}
-
-// forecastText is what may become of ids that are still to come.
-func (v *merging) forecastText() string {
-	var b strings.Builder
-	if len(v.forecasts) == 0 {
-		b.WriteString(folded("not known: less than two sides say who issues ids (namespace:URL#NAME or layout:SPEC)", ""))
-	}
-	for i, f := range v.forecasts {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		if len(v.forecasts) > 1 {
-			b.WriteString(folded(fmt.Sprintf("%s (%s) and %s (%s)", f.A.Side, f.A.Name, f.B.Side, f.B.Name), ""))
-		}
-		for _, s := range f.Sentences() {
-			b.WriteString(folded(s, "- "))
-		}
-		if f.Settles() && v.hasData(f.A.Side) && v.hasData(f.B.Side) {
-			b.WriteString(folded("what both may have issued already was compared above, as far as all their ids were given", "- "))
-		}
-		advice := f.Advice()
-		if len(advice) > 0 {
-			b.WriteString("what to do:\n")
-		}
-		for _, s := range advice {
-			b.WriteString(folded(s, "- "))
-		}
-	}
-	for _, i := range v.issuers {
-		if len(i.Quarantined) > 0 {
-			fmt.Fprintf(&b, "%s: %s quarantined, and taken to stay so\n", i.Side, countOf(uint64(len(i.Quarantined)), "worker id"))
-		}
-	}
-	return b.String()
 }

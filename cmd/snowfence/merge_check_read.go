@@ -37,9 +37,7 @@ func (v *merging) run(ctx context.Context) error {
 	}
 	for n, a := range v.issuers {
 		for _, b := range v.issuers[n+1:] {
-			if a.Side != b.Side {
-				v.forecasts = append(v.forecasts, merge.Forecasts(a, b))
-			}
+			v.forecasts = append(v.forecasts, merge.Forecasts(a, b))
 		}
 	}
 	if err := v.report(); err != nil {

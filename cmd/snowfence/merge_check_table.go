@@ -33,6 +33,9 @@ func (v *merging) tableText() string {
 	}
 	for _, f := range v.forecasts {
 		sides := f.A.Side + ", " + f.B.Side
+		if f.Within() {
+			sides = f.A.Side
+		}
 		if len(f.Chances) == 0 {
 			rows = append(rows, []string{"never", sides, "-", "-", "-", "-", f.Sentences()[0]})
 		}

@@ -4,14 +4,19 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store/filestore"
 )
 
 // merged runs merge-check and reads its answer.
@@ -96,6 +101,108 @@ func TestClashesAreThoseOfComparingByHand(t *testing.T) {
 			if s.ClashingRows != rowsOf[side] {
 				t.Fatalf("round %d: %s has %d rows that clash, want %d", round, s.Name, s.ClashingRows, rowsOf[side])
 			}
+		}
+	}
+}
+
+// lateReader is a clock that stands still until ids are read, and is an hour ahead
+// from then on.
+type lateReader struct {
+	snowfence.Clock
+	begun time.Time
+	input io.Reader
+	late  *bool
+}
+
+func (c lateReader) Wall() time.Time {
+	if *c.late {
+		return c.begun.Add(time.Hour)
+	}
+	return c.begun
+}
+
+func (c lateReader) Read(b []byte) (int, error) {
+	*c.late = true
+	return c.input.Read(b)
+}
+
+// TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays: the registers were read before,
+// and the namespace went on.
+func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
+	store := "file:" + filepath.Join(t.TempDir(), "ids")
+	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for minutes, want := range map[int64]int{30: exitOK, 59: exitOK, 61: exitUnsafe} {
+		p, stdout, stderr := inTest(t)
+		if code := p.run(t.Context(), "workers", "import", "list", "--workers", "3", "--layout", "default", "--store", store, "--stopped-at", "2026-01-02T03:04:05Z", "--yes"); code != exitOK {
+			t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+		}
+		l := snowfence.DefaultLayout()
+		id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(begun.Add(time.Duration(minutes) * time.Minute)), Worker: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock := lateReader{p.clock, begun, strings.NewReader(id.String() + "\n"), new(bool)}
+		p.clock, p.stdin = clock, clock
+		merged(t, p, stdout, stderr, want, "eu=-#encoding=decimal", "eu=namespace:"+store, "us=layout:twitter#9/until=2011-01-01")
+	}
+}
+
+// TestRowsThatAHolderComesToAreNamed: rows ahead of the clock on a worker id that is
+// held are named, with what may have made them.
+func TestRowsThatAHolderComesToAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	s, err := filestore.Open(filepath.Join(dir, "ids"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	l := snowfence.DefaultLayout()
+	worker := int64(3)
+	h, err := fence.Open(t.Context(), fence.Config{Store: s, Layout: l, Worker: &worker, Window: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close(t.Context()) })
+	now := time.Now()
+	write := func(name string, ahead ...time.Duration) string {
+		var text strings.Builder
+		for _, d := range ahead {
+			id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(now.Add(d)), Worker: worker})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(&text, id)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	p, stdout, stderr := inTest(t)
+	for _, x := range []struct {
+		name        string
+		ahead       []time.Duration
+		open, below uint64
+		says        string
+	}{
+		{"passed", []time.Duration{-time.Minute}, 0, 0, "no id that stands there is one that may still be issued"},
+		{"below", []time.Duration{30 * time.Minute}, 1, 1, ", or were already by a clock that is more than 5s ahead:"},
+		{"above", []time.Duration{90 * time.Minute}, 1, 0, ", which can't have issued them yet:"},
+		{"both", []time.Duration{30 * time.Minute, 90 * time.Minute}, 2, 1, ", which can't have issued 1 of them yet; the others it may have, by a clock that is more than 5s ahead:"},
+	} {
+		want := exitOK
+		if x.open > 0 {
+			want = exitUnsafe
+		}
+		args := []string{"eu=" + write(x.name, x.ahead...), "eu=namespace:file:" + filepath.Join(dir, "ids"), "us=layout:twitter#9/until=2011-01-01"}
+		d := merged(t, p, stdout, stderr, want, args...)
+		if len(d.Strays) != 2 || d.Strays[0].Open != x.open || d.Strays[0].Below != x.below {
+			t.Errorf("%s: %+v; want %d of the namespace, of which %d lie below the bound", x.name, d.Strays, x.open, x.below)
+		}
+		stdout.Reset()
+		if code := p.run(t.Context(), append([]string{"merge-check"}, args...)...); code != want || !strings.Contains(strings.Join(strings.Fields(stdout.String()), " "), x.says) {
+			t.Errorf("%s: exit code %d; %q is not in\n%s", x.name, code, x.says, stdout)
 		}
 	}
 }

@@ -27,13 +27,26 @@
 // What may have been stamped counts as stamped, also where a register lies ahead of
 // the clock, after a clock that was wrong or a take-over of ids with ticks to come.
 //
+// Two issuers of one side are held against each other as two of different sides
+// are; [Forecast.Within] tells which it is.
+//
+// A side's own rows: what is ahead of the clock by more than [Skew], and its issuer
+// may stamp from now on, counts as a stray. At or above the until of its worker
+// number's register nobody can have stamped it under this namespace, so it came from
+// elsewhere. Below it a holder can have, if its clock is ahead; a register whose floor
+// is ahead of the clock too shows such a clock, and then the rows are taken for the
+// holder's. In every other case the holder comes to those ticks yet. An id that is
+// counted for nothing but a clock that is ahead costs a floor, one that is not
+// counted costs an id that is issued twice.
+//
 // The past: a register tells the ticks of its present term alone. Of the terms
 // before it is known that they lie below its floor; whatever is there may have
 // been stamped. So the past of two issuers is settled by their data only.
 //
 // The future begins at now, by a clock that is right. A claimant whose clock is
 // behind, by as much as the lease protocol lets pass, begins earlier with a worker
-// id that was never claimed.
+// id that was never claimed. Advice to set floors over somebody who was stopped adds
+// as much, and advice to end by a time says that it does not.
 //
 // Where many registers meet many of another layout, neighbours are taken together
 // as if each had the ticks of all of them. That can only turn a "never" into a

@@ -80,7 +80,7 @@ func TestAdviceNamesWhoHasToEnd(t *testing.T) {
 		{foreign(t, "layout:ms41-worker10-seq12@2026-01-01"), named(t, "B", "layout:ms41-worker10-seq12@2025-01-01#since=2026-11-22"), "let A end before 2027-11-22T00:00:00Z; that B ends is not enough"},
 		// The one is stopped already: its ids are what the other comes to.
 		{foreign(t, "layout:twitter#until=2015-01-01"), managed, "let B end now; that A ends is not enough"},
-		{foreign(t, "layout:default#7"), managed, "stop A, and set floors above its ids in B (snowfence workers import list --workers all --stopped-at TIME --store mem:// --namespace default)"},
+		{foreign(t, "layout:default#7"), managed, "stop A, and set floors above its ids in B (snowfence workers import list --workers all --stopped-at TIME --margin 10m --store mem:// --namespace default)"},
 		{managed, foreign(t, "layout:default#7"), "stop A, and set floors above its ids in B (snowfence"},
 		{foreign(t, "layout:default#7"), named(t, "B", "layout:default#7-8"), "let one of them end now, or give them worker ids that are disjoint"},
 		{foreign(t, "layout:baidu"), named(t, "B", "layout:sonyflake-v2"), ""},

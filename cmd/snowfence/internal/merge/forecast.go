@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -36,6 +37,9 @@ type Chance struct {
 // Forecast is what can become of the ids of two issuers.
 type Forecast struct {
 	A, B *Issuer
+	// NameA and NameB are what sentences call them: their sides, or for two of one
+	// side what they are.
+	NameA, NameB string
 	// Same is true when both have one layout, epoch included.
 	Same bool
 	// Chances are the ways in which they may clash: none if they can't, ever.
@@ -54,6 +58,9 @@ type Forecast struct {
 	Why []Reason
 }
 
+// Within reports whether both are of one side.
+func (f Forecast) Within() bool { return f.A.Side == f.B.Side }
+
 // Possible reports whether an id of now or later may clash.
 func (f Forecast) Possible() bool { return !f.FromNow.IsZero() }
 
@@ -63,9 +70,12 @@ func (f Forecast) Settles() bool {
 	return slices.ContainsFunc(f.Chances, func(c Chance) bool { return c.A == Past && c.B == Past })
 }
 
-// Forecasts holds two issuers against each other.
+// Forecasts holds two issuers against each other, of two sides or of one.
 func Forecasts(a, b *Issuer) Forecast {
-	f := Forecast{A: a, B: b, Same: a.Layout.Equal(b.Layout)}
+	f := Forecast{A: a, B: b, NameA: a.Side, NameB: b.Side, Same: a.Layout.Equal(b.Layout)}
+	if f.Within() {
+		f.NameA, f.NameB = apart(a, b)
+	}
 	if a.is(b) {
 		f.Why = []Reason{"they are one namespace, and no two ids of a namespace are equal"}
 		return f
@@ -105,6 +115,21 @@ func Forecasts(a, b *Issuer) Forecast {
 	}
 	f.Above = f.above()
 	return f
+}
+
+// apart names two issuers of one side so that they can be told from each other.
+func apart(a, b *Issuer) (nameA, nameB string) {
+	name := func(i *Issuer) string {
+		if i.Managed() {
+			return i.Name
+		}
+		return fmt.Sprintf("%s (worker id %s)", i.Name, WorkersText(i.workers(life)))
+	}
+	nameA, nameB = name(a), name(b)
+	if nameA == nameB {
+		nameA, nameB = "the first "+nameA, "the second "+nameB
+	}
+	return nameA, nameB
 }
 
 func later(a, b time.Time) time.Time {
@@ -230,14 +255,14 @@ func (f Forecast) above() int {
 // ends before FromNow: the other then never comes to ids that it has issued.
 func (f Forecast) ending() (a, b bool) {
 	last := f.FromNow.Add(-1)
-	apart := func(ends, stays *Issuer) bool {
+	without := func(ends, stays *Issuer) bool {
 		left := ends.sets(ends.pieces(open))
 		for n, s := range left {
 			left[n] = s.Until(ends.Layout.TickAt(last))
 		}
 		return !meet(append(left, ends.sets(ends.pieces(used))...), stays.sets(stays.pieces(open)))
 	}
-	return apart(f.A, f.B), apart(f.B, f.A)
+	return without(f.A, f.B), without(f.B, f.A)
 }
 
 // lowest returns the lowest id of some sets, as an unsigned number.

@@ -5,13 +5,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
+	"snowfence.example/snowfence/fence/takeover"
 )
 
 // shownRanges is how many ranges of worker numbers a sentence names.
 const shownRanges = 6
+
+// margin is how far above the end of another system or namespace its ids may lie:
+// as far as the lease protocol lets a clock be ahead.
+const margin = takeover.DefaultAhead
 
 // Reason is why two issuers can't clash.
 type Reason string
@@ -28,10 +34,10 @@ func (f Forecast) reasons() []Reason {
 		return one("one of them has issued nothing and never will")
 	case f.Same && len(a.Datacenters) > 0 && len(b.Datacenters) > 0 && !slices.ContainsFunc(a.Datacenters, func(d int64) bool { return slices.Contains(b.Datacenters, d) }) && len(shared(ofA, ofB)) == 0:
 		return one("they have one layout and epoch, their records list disjoint datacenters (%s: %s; %s: %s), and every id carries its datacenter",
-			a.Side, numbers(a.Datacenters), b.Side, numbers(b.Datacenters))
+			f.NameA, numbers(a.Datacenters), f.NameB, numbers(b.Datacenters))
 	case f.Same && len(shared(ofA, ofB)) == 0:
 		return one("they have one layout and epoch, no worker id in common (%s: %s; %s: %s), and every id carries its worker id",
-			a.Side, WorkersText(ofA), b.Side, WorkersText(ofB))
+			f.NameA, WorkersText(ofA), f.NameB, WorkersText(ofB))
 	case f.Same:
 		return one("they have one layout and epoch, and where both have a worker id, its ticks in the one and in the other lie apart")
 	}
@@ -42,12 +48,12 @@ func (f Forecast) reasons() []Reason {
 	highB, _ := highest(setsB)
 	switch {
 	case lowA > highB:
-		return one("every id of %s, past and future, is above every id of %s: %d and up against at most %d", a.Side, b.Side, lowA, highB)
+		return one("every id of %s, past and future, is above every id of %s: %d and up against at most %d", f.NameA, f.NameB, lowA, highB)
 	case lowB > highA:
-		return one("every id of %s, past and future, is above every id of %s: %d and up against at most %d", b.Side, a.Side, lowB, highA)
+		return one("every id of %s, past and future, is above every id of %s: %d and up against at most %d", f.NameB, f.NameA, lowB, highA)
 	case !meet(a.everAt(ofA), b.everAt(ofB)):
 		return one("whatever the time, no integer has a worker id of %s (%s) in the bits where %s keeps it and one of %s (%s) where %s does: the fixed bits differ",
-			a.Side, WorkersText(ofA), a.Layout.String(), b.Side, WorkersText(ofB), b.Layout.String())
+			f.NameA, WorkersText(ofA), a.Layout.String(), f.NameB, WorkersText(ofB), b.Layout.String())
 	}
 	return one("their layouts differ, and no integer satisfies the time, the worker ids and the unused bits of both: decided bit by bit over all integers")
 }
@@ -77,15 +83,18 @@ func (f Forecast) Advice() []string {
 	a, b := f.A, f.B
 	switch {
 	case !f.Same:
-		return []string{f.endingText(), "or give them worker ids or layouts whose bits differ: layout:SPEC#WORKERS tries that out"}
+		return append([]string{f.endingText(), "or give them worker ids or layouts whose bits differ: layout:SPEC#WORKERS tries that out"}, f.clocksText()...)
 	case !a.Managed() && !b.Managed():
-		return []string{"let one of them end " + f.whenText() + ", or give them worker ids that are disjoint: layout:SPEC#WORKERS tries that out"}
+		return append([]string{"let one of them end " + f.whenText() + ", or give them worker ids that are disjoint: layout:SPEC#WORKERS tries that out"}, f.clocksText()...)
 	case !b.Managed():
-		return []string{floorsText(a, b)}
+		return []string{floorsText(a, f.NameA, f.NameB), marginText(f.NameB)}
 	case !a.Managed():
-		return []string{floorsText(b, a)}
+		return []string{floorsText(b, f.NameB, f.NameA), marginText(f.NameA)}
 	}
-	advice := []string{fmt.Sprintf("keep one of the two: stop the programs of the other, set floors in the one that stays (snowfence workers import list --workers all --stopped-at TIME --store %s --namespace %s) and let them go on there", quote(a.Store), a.Namespace)}
+	advice := []string{
+		fmt.Sprintf("keep one of the two: stop the programs of the other, set floors in the one that stays (%s) and let them go on there", floorsCommand(a)),
+		marginText("the other"),
+	}
 	if a.Layout.Bits(snowfence.Datacenter) > 0 {
 		advice = append(advice, "or go on in two new namespaces whose records list disjoint datacenters (the generators' datacenters: in the configuration); a record that is there never changes")
 	} else {
@@ -103,9 +112,9 @@ func (f Forecast) endingText() string {
 	case a && b:
 		text = "let one of them end " + f.whenText()
 	case a:
-		text = fmt.Sprintf("let %s end %s; that %s ends is not enough, since %s can come to ids that %s has issued", f.A.Side, f.whenText(), f.B.Side, f.A.Side, f.B.Side)
+		text = fmt.Sprintf("let %s end %s; that %s ends is not enough, since %s can come to ids that %s has issued", f.NameA, f.whenText(), f.NameB, f.NameA, f.NameB)
 	case b:
-		text = fmt.Sprintf("let %s end %s; that %s ends is not enough, since %s can come to ids that %s has issued", f.B.Side, f.whenText(), f.A.Side, f.B.Side, f.A.Side)
+		text = fmt.Sprintf("let %s end %s; that %s ends is not enough, since %s can come to ids that %s has issued", f.NameB, f.whenText(), f.NameA, f.NameB, f.NameA)
 	default:
 		return "that one of them ends is not enough, since the other can come to ids that it has issued: let both end " + f.whenText() + " and go on in a new namespace, which merge-check finds to be apart from both"
 	}
@@ -123,10 +132,34 @@ func (f Forecast) whenText() string {
 	return "now"
 }
 
+// clocksText says what the times of endings rely on.
+func (f Forecast) clocksText() []string {
+	if !f.FromNow.After(later(f.A.Now, f.B.Now)) {
+		return nil
+	}
+	return []string{fmt.Sprintf("that time is by clocks that are right: end by as much earlier as a clock may be ahead, which the lease protocol lets pass up to %s", marginWord())}
+}
+
+// marginWord is the margin as a flag takes it.
+func marginWord() string { return fmt.Sprintf("%dm", margin/time.Minute) }
+
+// floorsCommand is the command line that sets floors in a namespace above the ids
+// of somebody who was stopped.
+func floorsCommand(namespace *Issuer) string {
+	return fmt.Sprintf("snowfence workers import list --workers all --stopped-at TIME --margin %s --store %s --namespace %s", marginWord(), quote(namespace.Store), namespace.Namespace)
+}
+
+// marginText says what the margin is for, when it costs nothing, and when it is not
+// enough.
+func marginText(ends string) string {
+	return fmt.Sprintf("the margin is for clocks of %s that were up to %s ahead when it was stopped: set the floors %s after that, and no claim has to wait for them; if a clock may have been further ahead, give the last ids too (--last-id ID --ahead DURATION)",
+		ends, marginWord(), marginWord())
+}
+
 // floorsText is how a namespace goes on where another system of its layout ends.
-func floorsText(namespace, other *Issuer) string {
-	return fmt.Sprintf("stop %s, and set floors above its ids in %s (snowfence workers import list --workers all --stopped-at TIME --store %s --namespace %s); or quarantine there the worker ids that %s uses (snowfence workers quarantine N)",
-		other.Side, namespace.Side, quote(namespace.Store), namespace.Namespace, other.Side)
+func floorsText(namespace *Issuer, stays, ends string) string {
+	return fmt.Sprintf("stop %s, and set floors above its ids in %s (%s); or quarantine there the worker ids that %s uses (snowfence workers quarantine N)",
+		ends, stays, floorsCommand(namespace), ends)
 }
 
 // WorkersText writes worker numbers as ranges: "0-3, 8", the first few.

@@ -19,20 +19,28 @@ const maxStrays = 1 << 16
 // hidden is what stands in a store's URL in place of a password.
 const hidden = "xxxxx"
 
+// Skew is how far an issuer's clock is taken to be ahead of the one by which ids are
+// read, when its own ids are judged: the default policy's max-rollback.
+const Skew = takeover.DefaultMargin
+
 // Strays are the ids of a side that an issuer may have issued, or may still issue.
 type Strays struct {
 	// Side is the side that has the ids, and Issuer who might issue them.
 	Side   string
 	Issuer *Issuer
-	// Own is true if the issuer is of the same side. Then ids that it may have
-	// stamped already are taken for its own and not counted; what it can't have
-	// stamped yet, but may from now on, came from elsewhere.
+	// Own is true if the issuer is of the same side. Then an id is counted only if
+	// its tick is ahead of the clock by more than [Skew] and the issuer may stamp it
+	// from now on: it came from elsewhere, or from a clock that is wrong.
 	Own bool
 
 	// Used is how many ids carry a tick that the issuer may have stamped with their
 	// worker number, and Open how many one that it may stamp from now on. An id may
 	// be both.
 	Used, Open uint64
+	// Below is how many of Open, where Own is true, lie below the until of their
+	// worker number's register. Its holder can have stamped those, by a clock that is
+	// ahead; nobody can have stamped the others under this namespace.
+	Below uint64
 	// Rest is how many of Open are of worker numbers beyond those that are counted
 	// one by one.
 	Rest uint64
@@ -41,7 +49,8 @@ type Strays struct {
 	workers  map[int64]*Stray
 	at       Stretch // of the id before: ids of one worker often come together
 	known    bool
-	last     snowfence.ID // of Open, the one with the highest tick
+	reach    snowfence.Tick // the highest tick that a clock may have come to
+	last     snowfence.ID   // of Open, the one with the highest tick
 	tick     snowfence.Tick
 }
 
@@ -56,8 +65,15 @@ type Stray struct {
 
 // NewStrays counts the ids of a side against an issuer.
 func NewStrays(side string, i *Issuer) *Strays {
-	return &Strays{Side: side, Issuer: i, Own: side == i.Side, splitter: overlap.NewSplitter(i.Layout), workers: map[int64]*Stray{}}
+	s := &Strays{Side: side, Issuer: i, Own: side == i.Side, splitter: overlap.NewSplitter(i.Layout), workers: map[int64]*Stray{}}
+	s.ReadAt(i.Now)
+	return s
 }
+
+// ReadAt says when the ids that are added next had been read. Until then it is the
+// issuer's now. An issuer goes on while its ids are read, so that what was ahead of
+// the clock at the beginning need not be so any more.
+func (s *Strays) ReadAt(now time.Time) { s.reach = s.Issuer.Layout.TickAt(now.Add(Skew)) }
 
 // Add takes one id, in any order.
 func (s *Strays) Add(id snowfence.ID) {
@@ -73,8 +89,16 @@ func (s *Strays) Add(id snowfence.ID) {
 	within := func(t overlap.Ticks) bool { return t.First <= tick && tick <= t.Last }
 	used := within(s.at.Used)
 	open := within(s.at.Open)
+	below := false
 	if s.Own {
-		used, open = false, open && tick > s.at.Used.Last
+		// What the clock has passed is never stamped again, whoever stamped it.
+		used, open = false, open && tick > s.reach
+		if open && tick <= s.at.Used.Last {
+			// A register's until is above whatever was stamped with its worker number, so
+			// these ids may be its holder's. But the holder comes to these ticks yet, unless
+			// its clock is ahead; a floor that is ahead of the clock tells that it is.
+			below, open = s.at.Term.First <= s.reach, s.at.Term.First <= s.reach
+		}
 	}
 	if used {
 		s.Used++
@@ -86,6 +110,9 @@ func (s *Strays) Add(id snowfence.ID) {
 		s.last, s.tick = id, tick
 	}
 	s.Open++
+	if below {
+		s.Below++
+	}
 	stray := s.workers[worker]
 	if stray == nil {
 		if len(s.workers) >= maxStrays {
@@ -149,7 +176,7 @@ func (s *Strays) Remedy() (Remedy, bool) {
 	end := i.Layout.TimeOf(tick + 1)
 	switch {
 	case !i.Managed():
-		return Remedy{Text: fmt.Sprintf("%s has no floors that could be set: renumber these ids, or keep it from using worker id %s before %s", i.Name, list, instantText(end))}, true
+		return Remedy{Text: fmt.Sprintf("%s has no floors that could be set: renumber these ids, or keep it from using worker id %s before %s by its own clock", i.Name, list, instantText(end))}, true
 	case tick+1+snowfence.Tick(takeover.DefaultMargin/i.Layout.Unit)+1 >= i.Layout.HorizonTick():
 		return Remedy{Text: fmt.Sprintf("the ticks reach to the layout's horizon, so no floor can lie above them: renumber these ids, or quarantine worker id %s for good (snowfence workers quarantine)", list)}, true
 	}

@@ -9,6 +9,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/fence/roster"
 	"snowfence.example/snowfence/fence/takeover"
 )
 
@@ -61,6 +62,94 @@ func TestIDsThatMayStillBeIssuedAreFound(t *testing.T) {
 	}
 }
 
+// TestRowsThatAHolderComesToAreStrays: a side's own rows ahead of the clock on a
+// worker id that is held. Those below its until may be the holder's, if its clock
+// is ahead; but if they are not, it issues them again.
+func TestRowsThatAHolderComesToAreStrays(t *testing.T) {
+	l := snowfence.DefaultLayout()
+	i, r := namespace(t, "eu", l, nil, map[int64]lease.Register{
+		0: {Term: 3, Floor: minutes(l, -10), Until: minutes(l, 24*60), Holder: nonce},                    // of a long window
+		1: {Term: 3, Floor: minutes(l, 500), Until: minutes(l, 501), Holder: nonce},                      // of a clock that is ahead
+		2: {Term: 3, Floor: minutes(l, -10), Until: minutes(l, 24*60)},                                   // released, far ahead
+		3: {Term: 3, Floor: minutes(l, -10), Until: minutes(l, 24*60), Holder: nonce, Quarantined: true}, // its holder lives
+		4: {Term: 3, Floor: minutes(l, -10), Until: minutes(l, 24*60), Quarantined: true},
+	})
+	for _, x := range []struct {
+		name        string
+		worker      int64
+		ahead       time.Duration
+		open, below uint64
+	}{
+		{"passed by the clock", 0, 0, 0, 0},
+		{"as far ahead as a clock may be", 0, merge.Skew, 0, 0},
+		{"further ahead, within the window", 0, merge.Skew + time.Millisecond, 1, 1},
+		{"hours ahead, within the window", 0, 10 * time.Hour, 1, 1},
+		{"the last below the bound", 0, 24*time.Hour - time.Millisecond, 1, 1},
+		{"at the bound", 0, 24 * time.Hour, 1, 0},
+		{"in the term of a clock that is ahead", 1, 500*time.Minute + time.Second, 0, 0},
+		{"below its floor", 1, 499 * time.Minute, 0, 0},
+		{"above its bound", 1, 501 * time.Minute, 1, 0},
+		{"below the bound of one that nobody holds", 2, 10 * time.Hour, 0, 0},
+		{"above it", 2, 24 * time.Hour, 1, 0},
+		{"below the bound of a holder that ends", 3, 10 * time.Hour, 1, 1},
+		{"above it", 3, 24 * time.Hour, 0, 0},
+		{"of one that is kept back", 4, 30 * time.Hour, 0, 0},
+	} {
+		id := compose(t, l, now.Add(x.ahead), x.worker, 5)
+		if s := counted("eu", i, id); s.Used != 0 || s.Open != x.open || s.Below != x.below {
+			t.Errorf("worker %d, %s: %d used, %d open, %d of them below a bound; want 0, %d, %d", x.worker, x.name, s.Used, s.Open, s.Below, x.open, x.below)
+		}
+		// Of another side's ids nobody asks who might have stamped them.
+		if s := counted("us", i, id); s.Below != 0 {
+			t.Errorf("worker %d, %s: %d of another side below a bound", x.worker, x.name, s.Below)
+		}
+	}
+	id := compose(t, l, now.Add(10*time.Hour), 0, 5)
+	apply(t, r, takeover.Facts{Layout: l, Sightings: []takeover.Sighting{{Worker: 0}}, LastIDs: []snowfence.ID{id}, Margin: takeover.DefaultMargin, Ahead: 11 * time.Hour, Now: now})
+	again, err := merge.IssuerOf(t.Context(), "eu", "mem://", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := counted("eu", again, id); s.Open != 0 {
+		t.Errorf("%d are open after the remedy", s.Open)
+	}
+}
+
+// TestRowsOfAnIssuerThatGoesOnAreNoStrays: while its ids are read a namespace issues
+// more of them, above the bounds that were read before.
+func TestRowsOfAnIssuerThatGoesOnAreNoStrays(t *testing.T) {
+	l := snowfence.DefaultLayout()
+	i, _ := namespace(t, "eu", l, nil, map[int64]lease.Register{0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}})
+	id := compose(t, l, now.Add(5*time.Minute), 0, 1)
+	s := merge.NewStrays("eu", i)
+	s.Add(id)
+	if s.Open != 1 {
+		t.Errorf("read at once: %d open, want 1", s.Open)
+	}
+	s = merge.NewStrays("eu", i)
+	s.ReadAt(now.Add(5 * time.Minute))
+	s.Add(id)
+	if s.Open != 0 {
+		t.Errorf("read five minutes later: %d open, want 0", s.Open)
+	}
+}
+
+// apply carries out a take-over.
+func apply(t *testing.T, r *roster.Roster, facts takeover.Facts) {
+	t.Helper()
+	reckoning, err := takeover.Reckon(facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := takeover.Draft(t.Context(), r, reckoning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := takeover.Apply(t.Context(), r, plan, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestStraysAreThoseOfTheSetsOfTheIssuer(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 0))
 	for range 300 {
@@ -100,19 +189,9 @@ func TestTheRemedyIsEnough(t *testing.T) {
 	if !ok || remedy.Command != want {
 		t.Fatalf("%v, %q\nwant %q", ok, remedy.Command, want)
 	}
-	reckoning, err := takeover.Reckon(takeover.Facts{
+	apply(t, r, takeover.Facts{
 		Layout: l, Sightings: []takeover.Sighting{{Worker: 0}, {Worker: 3}, {Worker: 4}}, LastIDs: ids[2:], Margin: takeover.DefaultMargin, Ahead: 52 * time.Hour, Now: now,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := takeover.Draft(t.Context(), r, reckoning)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := takeover.Apply(t.Context(), r, plan, nil); err != nil {
-		t.Fatal(err)
-	}
 	again, err := merge.IssuerOf(t.Context(), "eu", "mem://", r)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 func (f Forecast) Sentences() []string {
 	var all []string
 	for _, why := range f.Why {
-		all = append(all, fmt.Sprintf("%s and %s can never issue the same id: %s", f.A.Side, f.B.Side, why))
+		all = append(all, fmt.Sprintf("%s and %s can never issue the same id: %s", f.NameA, f.NameB, why))
 	}
 	if len(f.Chances) == 0 {
 		return all
@@ -20,13 +20,13 @@ func (f Forecast) Sentences() []string {
 	now := later(f.A.Now, f.B.Now)
 	switch {
 	case !f.Possible():
-		all = append(all, fmt.Sprintf("no id that %s or %s issues from now on can equal one of the other, past or future", f.A.Side, f.B.Side))
+		all = append(all, fmt.Sprintf("no id that %s or %s issues from now on can equal one of the other, past or future", f.NameA, f.NameB))
 	case f.FromNow.After(now):
-		all = append(all, fmt.Sprintf("until %s no id that %s or %s issues from now on can equal one of the other, past or future; from then on it can", instantText(f.FromNow), f.A.Side, f.B.Side))
+		all = append(all, fmt.Sprintf("until %s no id that %s or %s issues from now on can equal one of the other, past or future; from then on it can", instantText(f.FromNow), f.NameA, f.NameB))
 	case len(f.Shared) > 0:
-		all = append(all, fmt.Sprintf("%s and %s can issue the same id from now on: they have one layout and epoch, and both may use worker id %s; whenever both do at the same time, ids can be equal", f.A.Side, f.B.Side, WorkersText(f.Shared)))
+		all = append(all, fmt.Sprintf("%s and %s can issue the same id from now on: they have one layout and epoch, and both may use worker id %s; whenever both do at the same time, ids can be equal", f.NameA, f.NameB, WorkersText(f.Shared)))
 	default:
-		all = append(all, fmt.Sprintf("%s and %s can issue the same id from now on", f.A.Side, f.B.Side))
+		all = append(all, fmt.Sprintf("%s and %s can issue the same id from now on", f.NameA, f.NameB))
 	}
 	if above := f.aboveText(now); above != "" {
 		all = append(all, above)
@@ -42,11 +42,11 @@ func (f Forecast) aboveText(now time.Time) string {
 	if f.Above == 0 || f.Possible() && !f.FromNow.After(now) {
 		return ""
 	}
-	one, other := f.A, f.B
+	one, other := f.NameA, f.NameB
 	if f.Above < 0 {
 		one, other = other, one
 	}
-	text := fmt.Sprintf("every id of %s from now on is above every id of %s", one.Side, other.Side)
+	text := fmt.Sprintf("every id of %s from now on is above every id of %s", one, other)
 	if f.Possible() {
 		text += " until " + instantText(f.FromNow)
 	}
@@ -55,7 +55,7 @@ func (f Forecast) aboveText(now time.Time) string {
 
 // chanceText says when and where, by the example of its first id.
 func (f Forecast) chanceText(c Chance, now time.Time) string {
-	a, b, m := f.A.Side, f.B.Side, c.First
+	a, b, m := f.NameA, f.NameB, c.First
 	since := "from now on"
 	if m.At.After(now) {
 		since = "from " + instantText(m.At) + " on"
