@@ -74,7 +74,8 @@
 //	                                         stored, with the version read
 //	it has the version that guarded them     undecided: send the same bytes
 //	                                         under the same guard again
-//	it shows an older write of this term     the read was late: read again
+//	it shows an older write of this term     the read was late: read again, while
+//	                                         there are usable ticks
 //	anything else                            the term is lost
 //
 // Until that is decided nothing else is written. Sending the same bytes again
@@ -177,9 +178,11 @@
 // by the store's clock where it has one; else by watching for a third of the
 // window which registers change, since every living holder's does, and
 // comparing what their clocks showed. That third is the claimant's own, and a
-// minute at most: holders with longer windows may not show in it. A clock that is off by more than ten
-// minutes, to either side, is refused loudly and nothing is written. When
-// nobody is there to compare with, the clock is accepted, and that is logged.
+// minute at most: holders with longer windows may not show in it. They are looked
+// for in all of a pool of 16 bits, and in as much of a larger one. A clock that is off
+// by more than ten minutes, to either side, is refused loudly and nothing is
+// written. When nobody is found to compare with, the clock is accepted, and that is
+// logged.
 // A machine that was suspended looks the same, and passes.
 // Other claims are judged by the store's clock too; where there is none they
 // are not kept waiting for a third of a window, but a claim that has to wait

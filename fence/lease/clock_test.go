@@ -2,9 +2,11 @@ package lease
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/store"
 )
 
@@ -185,4 +187,63 @@ func TestClockBehindMakesAPoolChangeItsWorkerAndAPinnedHolderWait(t *testing.T) 
 	none[Revoke](s)
 	s.in(Holding)
 	s.extend()
+}
+
+// TestHoldersAreLookedForInAllOfThePoolAfterAForwardStep has one holder or none in
+// pools of up to a million worker ids, and steps the clock of a claimant by two hours.
+func TestHoldersAreLookedForInAllOfThePoolAfterAForwardStep(t *testing.T) {
+	tests := []struct {
+		bits   int
+		holder int64 // -1 for none
+		lists  int   // at the most
+		want   Phase
+	}{
+		{10, 1023, 2, Resting}, {10, 3, 2, Resting}, {10, -1, 2, Probing},
+		{16, 0, 66, Resting}, {16, 999, 66, Resting}, {16, 1000, 66, Resting}, {16, 31_415, 66, Resting}, {16, 65_535, 66, Resting},
+		{16, -1, 66, Probing}, {20, -1, 66, Probing},
+	}
+	for _, test := range tests {
+		layout := wideLayout()
+		layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: test.bits}, {Kind: snowfence.Sequence, Bits: 2}}
+		namespace := testNamespace()
+		namespace.Layout = layout.String()
+		s := newScript(t, func(c *Config) { c.Layout = layout })
+		s.do(Started{})
+		s.found("n1", namespace)
+		s.now.Wall = s.now.Wall.Add(2 * time.Hour)
+		s.do(ClockLost{Stepped: true})
+		s.found("n1", namespace)
+		seen, version := map[string]bool{}, store.Version("v1")
+		list := func() {
+			prefix := request[List](s).Prefix
+			seen[prefix] = true
+			var entries []store.Entry
+			if key := RegisterKey("default", layout, max(0, test.holder)); test.holder >= 0 && strings.HasPrefix(key, prefix) {
+				r := held(900)
+				r.Layout, r.Clock = layout.String(), s.now.Wall.Add(-2*time.Hour)
+				e := entry(t, 0, r)
+				e.Key, e.Version = key, version
+				entries = append(entries, e)
+			}
+			s.reply(Reply{Outcome: Listed, Entries: entries})
+		}
+		for s.state.phase == Judging && s.state.awaited != 0 {
+			list()
+			if len(seen) > test.lists {
+				t.Fatalf("%+v: %d blocks are listed", test, len(seen))
+			}
+		}
+		if s.state.phase == Judging {
+			version = "v2"
+			s.wake()
+			list()
+		}
+		if s.in(test.want); test.holder < 0 && len(seen) != test.lists {
+			t.Errorf("%+v: %d blocks are listed", test, len(seen))
+		}
+		var off *ClockError
+		if report := request[Report](s); (test.want == Resting) != errors.As(report.Err, &off) {
+			t.Errorf("%+v: reported as %+v", test, report)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package lease
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -185,6 +186,34 @@ func TestLateReadOfAnOlderWriteIsReadAgain(t *testing.T) {
 	s.pass(time.Second)
 	s.found("v1", first)
 	request[Revoke](s)
+}
+
+// TestExtensionThatAFailoverTookAwayEndsTheTermWithItsUsableTicks has a clock that
+// is nine minutes ahead for one extension of a lossy store, which then loses it. What the
+// holder was told of that extension is nothing that it could keep.
+func TestExtensionThatAFailoverTookAwayEndsTheTermWithItsUsableTicks(t *testing.T) {
+	s := newScript(t, lossy, pinned)
+	s.claim()
+	confirming := s.extend()
+	s.swapped("v2")
+	request[Start](s)
+	s.now.Wall = s.now.Wall.Add(9 * time.Minute)
+	if ahead := s.extend(); ahead.Until < confirming.Until+540_000 {
+		t.Fatalf("it asks for %d, with its clock nine minutes ahead", ahead.Until)
+	}
+	s.swapped("v3")
+	s.now.Wall = s.now.Wall.Add(-9 * time.Minute)
+	s.extend()
+	s.conflict()
+	s.found("v2", confirming)
+	none[Revoke](s)
+	s.wake()
+	s.pass(testLayout().TimeOf(confirming.Until).Sub(s.now.Wall))
+	s.found("v2", confirming)
+	if cause := request[Revoke](s).Cause; !strings.Contains(cause.Error(), "as it was before its last extension") {
+		t.Errorf("revoked for %v", cause)
+	}
+	s.reopen()
 }
 
 func TestAnswerThatNobodyAwaitsChangesNothing(t *testing.T) {

@@ -18,6 +18,8 @@ type attempt struct {
 	waiting  bool          // it was told that it waits for a worker id
 
 	watched   *block     // the registers that are watched for a reference
+	first     string     // the prefix of the block that was looked at first
+	blocks    int        // how many were looked at
 	watching  bool       // they were read, somebody seemed to be alive, and the time to watch was taken
 	sightings []sighting // registers read in this attempt
 	agree     int        // how many of those that changed under its eyes have a clock like this one
@@ -44,6 +46,10 @@ type sighting struct {
 // block, so that of those that are watched none is forgotten: the living may
 // come last, behind any number of registers that nobody writes any more.
 const maxSightings = blockSize
+
+// maxBlocks is how many blocks are looked at for somebody to compare the clock
+// with: all that 16 bits of worker id have.
+const maxBlocks = 66
 
 // newAttempt forgets the last attempt and begins the claim-wait anew.
 func (r *run) newAttempt(stepped bool) {
@@ -82,7 +88,7 @@ func (r *run) judge() {
 	r.enter(Judging)
 	if r.attempt.watched == nil {
 		b := r.pool.block(r.pool.at(r.choice().Int64N(r.pool.size)))
-		r.attempt.watched = &b
+		r.attempt.watched, r.attempt.first, r.attempt.blocks = &b, b.prefix, 1
 		r.attempt.deadline += r.config.watch()
 	}
 	r.ask(func(id uint64) Request { return List{ID: id, Prefix: r.attempt.watched.prefix} })
@@ -117,11 +123,14 @@ func (r *run) judged(e Reply) {
 			r.wakeAt(r.now.Monotonic + r.config.watch())
 			return
 		}
+		if !living && r.nextBlock() {
+			return
+		}
 		if r.clockRefused() {
 			return
 		}
 		if r.attempt.agree == 0 {
-			r.report(Noted, errors.New("the clock stepped, and no other holder is there to compare it with: it is accepted as it is"))
+			r.report(Noted, errors.New("the clock stepped, and no other holder was found to compare it with: it is accepted as it is"))
 		}
 	default:
 		r.retry(fmt.Errorf("judge the clock: %w", e.Err))
@@ -130,6 +139,20 @@ func (r *run) judged(e Reply) {
 	r.attempt.stepped = false
 	r.failures = 0
 	r.probe()
+}
+
+// nextBlock looks for somebody who is alive in the next block, and reports false
+// if there is none to look at.
+func (r *run) nextBlock() bool {
+	a := &r.attempt
+	b := r.pool.block(a.watched.next)
+	if a.watching || b.prefix == a.first || a.blocks == maxBlocks {
+		return false
+	}
+	a.watched, a.sightings, r.copied = &b, nil, true
+	a.blocks++
+	r.ask(func(id uint64) Request { return List{ID: id, Prefix: b.prefix} })
+	return true
 }
 
 // see remembers a register, and compares clocks when it changed since it was

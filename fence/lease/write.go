@@ -88,7 +88,7 @@ func (r *run) read() {
 //	conflict, or no answer          read the register; then, if it shows
 //	  the very bytes that were sent   it took effect, with the version read
 //	  the version that guarded it     undecided: send it again
-//	  an older write of this term     a late answer: read again
+//	  an older write of this term     a late answer: read again, see outdated
 //	  anything else                   lost
 //
 // A release reads again a few times only. Its generator is sealed, so there is
@@ -166,8 +166,10 @@ func (r *run) doubt(e Reply) {
 // outdated reports whether a value is an older write of the present term: of
 // the same claim, with a bound below the one acknowledged last. Bounds never
 // shrink within a term, so a register can't really be there unless the store
-// was rolled back; a read that is late can show it. Once the acknowledged
-// ticks are over there is nothing left to keep, and it counts as lost.
+// was rolled back; a read that is late can show it. Once the usable ticks are
+// over there is nothing left to keep, and it counts as lost. On a lossy store
+// those may end long before the acknowledged ones, which a failover took away: if
+// the clock was ahead when they were asked for, by as much.
 //
 // Three reads that are late look like a loss and end the term: of an older
 // write with the same bound, which a copy of this process may have written; of
@@ -175,9 +177,13 @@ func (r *run) doubt(e Reply) {
 // no id, and takes a store that is late by a third of a window at least, just
 // when it failed to acknowledge a write.
 func (r *run) outdated(value []byte) bool {
+	kept := r.term.register.Until
+	if r.term.started {
+		kept = r.term.usable
+	}
 	register, err := DecodeRegister(value)
 	return err == nil && register.Holder == r.term.register.Holder && register.Holder != "" &&
-		register.Until < r.term.register.Until && r.tick() < r.term.register.Until
+		register.Until < r.term.register.Until && r.tick() < kept
 }
 
 // landed goes on after a write that took effect as the given version.
@@ -221,6 +227,8 @@ func (r *run) missed(w write, found look) {
 		r.probe()
 	case found.version == "":
 		r.endTerm(fmt.Errorf("%w: the register of worker %d is gone", ErrLost, w.worker), false)
+	case found.register.Holder == r.term.register.Holder && !found.register.Quarantined && found.register.Until < r.term.register.Until:
+		r.endTerm(fmt.Errorf("%w: the store shows term %d of worker %d as it was before its last extension", ErrLost, found.register.Term, w.worker), false)
 	case found.register.Holder == r.term.register.Holder && !found.register.Quarantined:
 		r.endTerm(fmt.Errorf("%w: somebody extends term %d of worker %d beside this process: a copy of it", ErrLost, found.register.Term, w.worker), false)
 	case found.standing == Held || found.standing == Free:

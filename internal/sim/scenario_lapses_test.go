@@ -130,6 +130,7 @@ func TestScenariosNoticeTheLapseTheyAreAbout(t *testing.T) {
 		"crash-after-any-step-costs-one-worker-id":             "everybody wants worker 0",
 		"crashed-worker-id-is-claimed-after-its-window":        "the window is ten times as long",
 		"crashed-worker-id-rests-for-its-window":               "the window is half as long",
+		"extension-that-a-failover-takes-away-costs-a-term":    "nothing is extended",
 		"drift-for-a-day-costs-nothing":                        "a generator accepts no rollback",
 		"monotonic-clocks-that-run-fast-and-slow-cost-nothing": "a generator accepts no rollback",
 		"emptied-store-is-not-founded-anew":                    "a lost term ends the process",
