@@ -37,8 +37,8 @@ func (p program) check() *cobra.Command {
 once, within a source and between sources. It is exact, names the first
 duplicates with their places, and says what its evidence tells of the cause:
 the same worker in two places, overlapping terms, a clock set back, layouts
-mixed up, or rows that were copied and no collision at all. What no rule
-explains it calls unexplained.
+mixed up, or rows that were copied or doubled and no collision at all. What no
+rule explains, or more than one, it calls unexplained.
 
 ` + idSourceHelp + `
 
@@ -53,8 +53,9 @@ sources, between (and between_partial, if there are too many pairs to count),
 named, ranges, range_count, layout, preset, guessed, causes, spilled; -o table
 the places of the duplicates.
 
-Exit codes: 0 no duplicates, 1 duplicates, or an interrupt, which prints none;
-2 usage, 3 a source or the disk failed, 4 what was read is no id.`,
+Exit codes: 0 no duplicates, 1 duplicates; 2 usage, 3 a source or the disk
+failed, 4 what was read is no id; 130 interrupted by SIGINT, 143 by SIGTERM,
+which says on standard error how far it came, and prints no report.`,
 		Example: `  snowfence check orders.txt
   snowfence check --column order_id eu.csv.gz us.csv.gz
   zcat ids-*.gz | snowfence check --memory 512MiB -
@@ -101,7 +102,11 @@ func (v *checkVerb) run(ctx context.Context, names []string) error {
 	stop := v.watch(v.config.Progress)
 	report, err := check.Run(ctx, inputs, v.config)
 	stop()
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		v.note("interrupted %s; whether there are duplicates is not known", howFar(v.config.Progress.Snapshot()))
+		return reported(interruptedBy(ctx).code())
+	case err != nil:
 		return err
 	}
 	for _, s := range report.Sources {

@@ -86,6 +86,18 @@ func bar(s check.Snapshot, passed time.Duration) string {
 	return line + "  " + passed.Truncate(time.Second).String()
 }
 
+// howFar says in words where a check was.
+func howFar(s check.Snapshot) string {
+	if s.Phase == check.Merging {
+		return fmt.Sprintf("while comparing: all of %s read, %s of them compared", countOf(s.IDs, "id"), grouped(s.Merged))
+	}
+	text := fmt.Sprintf("while reading: %s read", countOf(s.IDs, "id"))
+	if s.Size > 0 {
+		text += fmt.Sprintf(", %d %% of the sources", int(min(1, float64(s.Bytes)/float64(s.Size))*100))
+	}
+	return text
+}
+
 // perSecond writes a rate: "12.3 M".
 func perSecond(n float64) string {
 	for _, unit := range []string{"", " k", " M"} {

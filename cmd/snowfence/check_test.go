@@ -1,11 +1,11 @@
 package main
 
 import (
-	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,22 +76,47 @@ func TestBarIsDrawnOverItself(t *testing.T) {
 	}
 }
 
-func TestInterruptEndsACheckThatWaits(t *testing.T) {
-	silent, writer := io.Pipe()
-	t.Cleanup(func() { _ = writer.Close() })
-	p, stdout, stderr := inTest(t)
-	p.stdin = silent
-	ctx, stop := context.WithCancel(t.Context())
-	go func() {
-		_, _ = writer.Write([]byte("7\n")) // returns when it is read
+// TestInterruptIsNoVerdict has signals come while a check waits for input: 1 would
+// mean duplicates.
+func TestInterruptIsNoVerdict(t *testing.T) {
+	for _, x := range []struct {
+		signal syscall.Signal
+		want   int
+	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
+		silent, writer := io.Pipe()
+		p, stdout, stderr := inTest(t)
+		p.stdin = silent
+		ctx, stop := interruptible()
+		go func() {
+			_, _ = writer.Write([]byte("7\n7\n")) // returns when it is read
+			_ = syscall.Kill(syscall.Getpid(), x.signal)
+		}()
+		temp := t.TempDir()
+		code := p.run(ctx, "check", "--temp", temp, "-")
 		stop()
-	}()
-	temp := t.TempDir()
-	if code := p.run(ctx, "check", "--temp", temp, "-"); code != exitFailure || stdout.String() != "" || stderr.String() != "snowfence: interrupted\n" {
-		t.Errorf("exit code %d: %q, %q", code, stdout, stderr)
+		_ = writer.Close()
+		if code != x.want || stdout.String() != "" || !strings.HasPrefix(stderr.String(), "snowfence: interrupted while reading: ") ||
+			!strings.HasSuffix(stderr.String(), "; whether there are duplicates is not known\n") {
+			t.Errorf("%s: exit code %d: %q, %q", x.signal, code, stdout, stderr)
+		}
+		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v (%v)", left, err)
+		}
 	}
-	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v (%v)", left, err)
+}
+
+func TestHowFarACheckCame(t *testing.T) {
+	for _, x := range []struct {
+		snapshot check.Snapshot
+		want     string
+	}{
+		{check.Snapshot{IDs: 1}, "while reading: 1 id read"},
+		{check.Snapshot{IDs: 1234567, Bytes: 50, Size: 101}, "while reading: 1,234,567 ids read, 49 % of the sources"},
+		{check.Snapshot{Phase: check.Merging, IDs: 2000, Merged: 1000, Bytes: 7, Size: 7}, "while comparing: all of 2,000 ids read, 1,000 of them compared"},
+	} {
+		if got := howFar(x.snapshot); got != x.want {
+			t.Errorf("%+v: %q, want %q", x.snapshot, got, x.want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 
@@ -23,6 +24,10 @@ const (
 	exitUnavailable = 3 // the store, the address or a worker id; trying again may help
 	exitInvalidID   = 4 // a text is no id, or not one of the layout
 	exitUnsafe      = 5 // the clock or the lease: ids could not be vouched for
+
+	// exitSignal and the signal's number is the code of a verb whose 1 is a
+	// finding, and of any that a second interrupt ends.
+	exitSignal = 128
 )
 
 // usageError is a mistake in the command line of a verb.
@@ -58,6 +63,30 @@ func unavailable(err error) error {
 type reported int
 
 func (r reported) Error() string { return fmt.Sprintf("exit code %d", int(r)) }
+
+// interruptError is the cause of a context that a signal ended. It is a
+// [context.Canceled].
+type interruptError struct{ signal os.Signal }
+
+func (e interruptError) Error() string        { return "interrupted: " + e.signal.String() }
+func (e interruptError) Is(target error) bool { return target == context.Canceled }
+
+// code is what a shell makes of a process that the signal ended: 130 for SIGINT,
+// 143 for SIGTERM.
+func (e interruptError) code() int {
+	if s, ok := e.signal.(syscall.Signal); ok {
+		return exitSignal + int(s)
+	}
+	return exitSignal + int(syscall.SIGINT)
+}
+
+// interruptedBy returns the interrupt that ended a context. What ended it without
+// a signal is taken for SIGINT.
+func interruptedBy(ctx context.Context) interruptError {
+	by := interruptError{syscall.SIGINT}
+	errors.As(context.Cause(ctx), &by)
+	return by
+}
 
 // exitCode is the one place that says which error ends in which code.
 func exitCode(err error) int {

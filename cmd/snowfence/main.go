@@ -64,17 +64,18 @@ func (p program) main(args []string) int {
 
 // interruptible returns a context that the first interrupt ends, so that a
 // verb can leave in good order. The second ends the process, also where
-// interrupts were ignored when it began, as in the background of a script.
+// interrupts were ignored when it began, as in the background of a script. The
+// context's cause is an interruptError.
 func interruptible() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		for _, act := range []func(){cancel, func() { os.Exit(exitFailure) }} {
+		for _, act := range []func(interruptError){func(by interruptError) { cancel(by) }, func(by interruptError) { os.Exit(by.code()) }} {
 			select {
-			case <-signals:
-				act()
+			case s := <-signals:
+				act(interruptError{s})
 			case <-done:
 				return
 			}
@@ -83,7 +84,7 @@ func interruptible() (ctx context.Context, stop func()) {
 	return ctx, func() {
 		signal.Stop(signals)
 		close(done)
-		cancel()
+		cancel(nil)
 	}
 }
 

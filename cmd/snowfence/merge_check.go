@@ -112,9 +112,9 @@ somebody says what margin clocks need.
 Exit codes: 0 nothing clashes, and nothing can as far as the sides name who
 issues ids; 1 ids clash; 5 none does, but ids that are still to come may, or
 the past of an issuer can't be told without its ids; 2 usage, 3 a source, a
-store or the disk failed, 4 what was read is no id. An interrupt ends with 1 and
-without a verdict. -o json prints one object: verdict (none, clash, possible),
-summary, sides, data, strays, forecasts.`,
+store or the disk failed, 4 what was read is no id; 130 interrupted by SIGINT,
+143 by SIGTERM, without a verdict. -o json prints one object: verdict (none,
+clash, possible), summary, sides, data, strays, forecasts.`,
 		Example: `  snowfence merge-check eu.txt us.txt.gz --layout twitter
   snowfence merge-check --column id eu=players_eu.csv us=players_us.csv \
       eu=namespace:etcd://eu1/ids#players us=namespace:etcd://us1/ids#players
@@ -147,7 +147,13 @@ summary, sides, data, strays, forecasts.`,
 		if v.defaults, err = ids.read(p); err != nil {
 			return usage(cmd, err)
 		}
-		return v.run(cmd.Context())
+		ctx := cmd.Context()
+		err = v.run(ctx)
+		if isVerdict := errors.As(err, new(reported)); err != nil && !isVerdict && ctx.Err() != nil {
+			v.note("interrupted; whether ids clash is not known")
+			return reported(interruptedBy(ctx).code())
+		}
+		return err
 	}
 	return cmd
 }

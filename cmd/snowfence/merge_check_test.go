@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -282,5 +283,37 @@ func checkColumns(t *testing.T, p program, stdout, stderr *strings.Builder, at, 
 	}
 	if strings.Contains(stdout.String()+stderr.String(), testkit.SQLPassword) {
 		t.Errorf("a password is shown: %s%s", stdout, stderr)
+	}
+}
+
+// TestInterruptOfAMergeCheckIsNoVerdict has a signal come while it waits for input:
+// 1 would mean a clash.
+func TestInterruptOfAMergeCheckIsNoVerdict(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ids")
+	if err := os.WriteFile(file, []byte("7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"eu=layout:twitter", "us=-"}, // only held against an issuer
+		{"eu=" + file, "us=-"},        // sorted and compared
+	} {
+		silent, writer := io.Pipe()
+		p, stdout, stderr := inTest(t)
+		p.stdin = silent
+		ctx, stop := interruptible()
+		go func() {
+			_, _ = writer.Write([]byte("7\n")) // returns when it is read
+			_ = syscall.Kill(syscall.Getpid(), syscall.SIGTERM)
+		}()
+		temp := t.TempDir()
+		code := p.run(ctx, append([]string{"merge-check", "--temp", temp}, args...)...)
+		stop()
+		_ = writer.Close()
+		if code != 143 || stdout.String() != "" || stderr.String() != "snowfence: interrupted; whether ids clash is not known\n" {
+			t.Errorf("%v: exit code %d: %q, %q", args, code, stdout, stderr)
+		}
+		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v (%v)", left, err)
+		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 )
 
 // maxWorkers is how many worker ids a cause lists.
@@ -74,10 +72,12 @@ func (r *reporting) cause(g subject, of []subject) Cause {
 		r.overlapping(&c, top)
 	case SetBack:
 		r.setBack(&c, top)
+	case Doubled:
+		r.doubled(&c, top)
 	case MixUp:
 		r.mixUp(&c, g)
 	default:
-		r.unexplained(&c, g)
+		r.unexplained(&c, g, top)
 	}
 	return c
 }
@@ -89,7 +89,68 @@ func (r *reporting) copies(c *Cause, f *finding) {
 	if f.lines > 1 {
 		c.Evidence += fmt.Sprintf("; and %d more such pieces", f.lines-1)
 	}
+	if l.sources[0] == l.sources[1] {
+		c.Evidence += "; none is left out and none is new between them, which speaks against a clock that was set back: a generator goes on at its own pace then"
+	}
 	c.Advice = "most likely the same rows were exported or loaded twice, which is no collision: leave one copy out and check again; should they be different records, one process issued as a clone of the other"
+}
+
+// doubled tells of single rows that stand twice.
+func (r *reporting) doubled(c *Cause, s subject) {
+	f := r.judge.findings[s]
+	if l := f.longest; l.count == 0 {
+		c.Evidence = "single rows, far between each other, stand again in one piece"
+	} else {
+		c.Evidence = fmt.Sprintf("the id at %s stands at %s too", r.place(l.aLow), r.placeText(l.aLow+l.distance))
+	}
+	if s.worker >= 0 {
+		c.Evidence = r.worker(s.worker) + ": " + c.Evidence
+	}
+	if c.Duplicates > 1 {
+		c.Evidence += fmt.Sprintf("; %d ids stand twice like this", c.Duplicates)
+	}
+	if d := f.event; d != nil && s.worker >= 0 {
+		follows := "and nothing follows"
+		if d.wentOn {
+			follows = "but what follows is not"
+		}
+		c.Evidence += fmt.Sprintf("; %s is before what stands above it, %s: a clock that was set back by %s would have repeated the ids after it too, or issued new ones between them",
+			r.time(d.to), follows, r.back(d))
+	}
+	c.Evidence += r.more(c)
+	c.Advice = "most likely a row was written or exported twice, which is no collision: leave one copy out and check again; should they be different records, look whether the clock was set back for a moment when the later one was made"
+}
+
+// undecided tells of a run that may be of copied rows or of a clock set back.
+func (r *reporting) undecided(c *Cause, s subject) {
+	f := r.judge.findings[s]
+	l, d := f.longest, f.event
+	if s.worker < 0 || l.count == 0 || d == nil {
+		c.Evidence = "what stands late repeats ids that came before" + r.workersOf(c)
+	} else {
+		c.Evidence = fmt.Sprintf("%s: %s to %s stand %s too, in the same order",
+			r.worker(s.worker), r.place(l.aLow), r.placeText(l.aHigh), r.span(l.aLow+l.distance, l.aHigh+l.distance))
+		if l.count == 1 {
+			c.Evidence = fmt.Sprintf("%s: the id at %s stands at %s too", r.worker(s.worker), r.place(l.aLow), r.placeText(l.aLow+l.distance))
+		}
+		other := "a clock that was set back by " + r.back(d).String()
+		if d.from == d.to {
+			other = "a sequence that began again within its tick"
+		}
+		c.Evidence += fmt.Sprintf("; rows that were copied look like this, and so does %s: for copies speaks that of %d ids none is new, for the other that ids this few, or of a pace this even, can be repeated by chance",
+			other, f.issued)
+		if f.issued > c.Duplicates {
+			c.Evidence = strings.Replace(c.Evidence, fmt.Sprintf("that of %d ids none is new", f.issued), "that all of one piece is in the other", 1)
+		}
+		c.Evidence += r.more(c)
+	}
+	c.Advice = "compare the rows themselves: copies are alike in every column, and leaving one out ends it; different records with one id are a collision, and the host's log tells whether its clock was set then"
+}
+
+// back is by how much the time goes back.
+func (r *reporting) back(d *descent) time.Duration {
+	f := r.observer.fields
+	return f.time(d.from).Sub(f.time(d.to))
 }
 
 // sameWorker tells of two processes with one worker id at the same time.
@@ -108,10 +169,22 @@ func (r *reporting) sameWorker(c *Cause, s subject) {
 	}
 	c.Evidence += r.more(c)
 	c.Advice = "give each process a worker id of its own; `snowfence workers list` shows who holds which, and a lease from a store can't be held twice"
-	if less, ok := r.judge.nothing[s.sources]; ok {
+	less, ok := r.judge.nothing[s.sources]
+	if ok {
 		c.Evidence += fmt.Sprintf("; %s has no id that the other has not", r.name(less))
+	}
+	if r.evenly(c, s) || ok {
 		c.Advice = "if they are the same records, one that refers to the other or was copied from it, this is no collision; else " + c.Advice
 	}
+}
+
+// evenly adds that rows were copied, maybe, and reports whether it did.
+func (r *reporting) evenly(c *Cause, s subject) bool {
+	n := r.judge.evenly[s.sources]
+	if n > 0 {
+		c.Evidence += fmt.Sprintf("; %d stand in both in the same order with none left out, as rows do that were copied, but the pace is so even that two processes issue them alike", n)
+	}
+	return n > 0
 }
 
 func (r *reporting) overlapping(c *Cause, s subject) {
@@ -123,7 +196,7 @@ func (r *reporting) overlapping(c *Cause, s subject) {
 		c.Evidence = "terms of the same worker ids overlap"
 	case s.why == restarted && event != nil:
 		c.Evidence = fmt.Sprintf("%s: at %s its sequence begins again within the tick of %s",
-			r.worker(s.worker), r.place(event.at), r.time(event.to))
+			r.worker(s.worker), r.place(event.at), r.time(event.to)) + r.pace(r.judge.findings[s])
 	default:
 		if a.low > b.low {
 			a, b, first, second = b, a, second, first
@@ -132,25 +205,37 @@ func (r *reporting) overlapping(c *Cause, s subject) {
 			r.worker(s.worker), r.name(first), r.time(a.high), r.name(second), r.time(b.low))
 	}
 	c.Evidence += r.more(c)
+	r.evenly(c, s)
 	c.Advice = "let a term begin where the one before it ended, or later: a lease from a store does that; without one, wait at a restart until the clock is past the last id"
 }
 
 func (r *reporting) setBack(c *Cause, s subject) {
-	f := r.observer.fields
 	seen := r.observer.sources[s.sources[0]].sighting(s.worker)
-	event := r.judge.findings[s].event
+	f := r.judge.findings[s]
+	event := f.event
 	if s.worker < 0 || seen == nil || event == nil {
 		c.Evidence = "the times of worker ids go back, and ticks repeat"
 	} else {
-		by := f.time(event.from).Sub(f.time(event.to))
 		c.Evidence = fmt.Sprintf("%s: at %s its time goes back by %s, from %s to %s, and ids in between repeat",
-			r.worker(s.worker), r.place(event.at), by, r.time(event.from), r.time(event.to))
+			r.worker(s.worker), r.place(event.at), r.back(event), r.time(event.from), r.time(event.to))
+		c.Evidence += r.pace(f)
 		if seen.descents > 1 {
 			c.Evidence += fmt.Sprintf("; it goes back %d times", seen.descents)
 		}
 	}
 	c.Evidence += r.more(c)
 	c.Advice = "a generator must not issue for ticks that it has used: let it wait or stop when the clock goes back (`--max-rollback`), keep the worker id's last tick over restarts, and step no clock while it runs"
+}
+
+// pace says what of ids that go back tells that a generator issued them.
+func (*reporting) pace(f *finding) string {
+	if fresh := f.issued - min(f.issued, f.count); fresh > 0 {
+		return fmt.Sprintf("; of the %d ids that follow until it is past that, %d are new, which copied rows would not be", f.issued, fresh)
+	}
+	if f.event.even() {
+		return fmt.Sprintf("; none of the %d ids that follow is new until it is past that: a generator of so even a pace repeats them all, but rows that were copied look like this too, and are alike in every column", f.issued)
+	}
+	return fmt.Sprintf("; none of the %d ids that follow is new, but they leave out some that were there, and run on: rows that were copied by hand can look like this too", f.issued)
 }
 
 // mixUp tells of ids of two layouts.
@@ -200,7 +285,7 @@ func (r *reporting) fit(i int) string {
 	return s
 }
 
-func (r *reporting) unexplained(c *Cause, s subject) {
+func (r *reporting) unexplained(c *Cause, s, top subject) {
 	c.Advice = "look at the rows themselves: when and by which process each was made"
 	switch s.why {
 	case noLayout:
@@ -210,100 +295,22 @@ func (r *reporting) unexplained(c *Cause, s subject) {
 		c.Evidence = "the layout has no worker id, so which process issued an id can't be seen"
 	case sorted:
 		c.Evidence = "the ids stand in rising order, so which of them came first can't be seen" + r.workersOf(c)
-		c.Advice = "check the ids in the order in which they were made, or each process's ids as a source of its own"
+		c.Advice = "a row that was written twice on end looks like this, and so do a generator that began anew within a tick and whatever was sorted: check the ids in the order in which they were made, or each process's ids as a source of its own"
 	case unordered:
 		c.Evidence = "the ids stand in no order of time, so which of them came first can't be seen" + r.workersOf(c)
 		c.Advice = "check the ids in the order in which they were made, or each process's ids as a source of its own"
 	case repeating:
 		c.Evidence = "what stands late repeats an id that came before, and nothing of it is new" + r.workersOf(c)
 		c.Advice = "rows that were delivered or written twice look like this, and are no collision; so does a second process that issued nothing else: look at the rows themselves"
+	case following:
+		c.Evidence = "ids follow themselves, with no other of their worker id in between" + r.workersOf(c)
+		c.Advice = "a row that was written twice looks like this, and is no collision; so does a generator that began anew within a tick: look at the rows themselves"
+	case undecided:
+		r.undecided(c, top)
 	default:
 		c.Evidence = "no rule fits them"
 		if r.observer.unwatched > 0 {
 			c.Evidence = fmt.Sprintf("there are more than %d worker ids in the sources, and theirs were not watched", maxSightings)
 		}
 	}
-}
-
-// workersOf lists the worker ids of a cause.
-func (r *reporting) workersOf(c *Cause) string {
-	if len(c.Workers) == 0 {
-		return ""
-	}
-	texts := make([]string, 0, len(c.Workers))
-	for _, w := range c.Workers {
-		texts = append(texts, fmt.Sprint(w))
-	}
-	if more := c.WorkerCount - len(c.Workers); more > 0 {
-		texts = append(texts, fmt.Sprintf("%d more", more))
-	}
-	return "; worker ids " + strings.Join(texts, ", ")
-}
-
-// more says how many worker ids there are besides the one that was described.
-func (r *reporting) more(c *Cause) string {
-	if c.WorkerCount < 2 {
-		return ""
-	}
-	return fmt.Sprintf("; and so do %d more worker ids", c.WorkerCount-1)
-}
-
-func (r *reporting) worker(number int64) string {
-	l := r.observer.fields.layout
-	if dc, worker, err := l.SplitWorker(number); err == nil && l.Workers() > 1 && dc > 0 {
-		return fmt.Sprintf("worker id %d (%d of datacenter %d)", number, worker, dc)
-	}
-	return fmt.Sprintf("worker id %d", number)
-}
-
-func (r *reporting) time(tick uint64) string { return r.observer.fields.timeText(tick) }
-
-// timeText writes the time of a tick.
-func (f *fields) timeText(tick uint64) string {
-	return decode.FormatTime(f.time(tick), f.layout.Unit)
-}
-
-// reporting turns what was found into words.
-type reporting struct {
-	observer *observer
-	judge    *judge
-	tops     []uint64
-	sources  []Source
-	places   []func(at uint64) string
-	now      time.Time
-	layout   string
-}
-
-func (r *reporting) name(i int) string { return r.sources[i].Name }
-
-// names are those of one or two sources.
-func (r *reporting) names(s [2]int) []string {
-	if s[0] == s[1] {
-		return []string{r.name(s[0])}
-	}
-	return []string{r.name(s[0]), r.name(s[1])}
-}
-
-func (r *reporting) layoutName() string { return r.layout }
-
-// where turns a position into a place.
-func (r *reporting) where(at uint64) Place {
-	i := sourceOf(r.tops, at)
-	at -= r.observer.sources[i].base
-	return Place{Source: r.name(i), At: at, Text: r.places[i](at)}
-}
-
-// place is a position in words, with its source.
-func (r *reporting) place(at uint64) string {
-	p := r.where(at)
-	return p.Source + ", " + p.Text
-}
-
-// placeText is a position in words.
-func (r *reporting) placeText(at uint64) string { return r.where(at).Text }
-
-// span is two positions of one source in words.
-func (r *reporting) span(from, to uint64) string {
-	a, b := r.where(from), r.where(to)
-	return fmt.Sprintf("at %s, %s to %s", a.Source, a.Text, b.Text)
 }

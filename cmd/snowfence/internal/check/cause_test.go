@@ -320,3 +320,42 @@ func TestCopiesAreSeenHoweverTheWorkIsDivided(t *testing.T) {
 		contains(t, only(t, runCheck(t, cfg, numbered("a", ids), numbered("b", ids[1000:1600])), Copies), "600 rows in a row")
 	}
 }
+
+// TestEvenPaceOfTwoProcessesIsNotCalledCopies has two processes with one worker id
+// issue an id in each tick, or some: nothing tells their logs from copied rows.
+func TestEvenPaceOfTwoProcessesIsNotCalledCopies(t *testing.T) {
+	seven := issuerOf(t, "default", 7)
+	log := func(from, to, each int64) []uint64 {
+		var ids []uint64
+		for tick := from; tick < to; tick++ {
+			for sequence := range each {
+				ids = append(ids, seven.id(tick, sequence))
+			}
+		}
+		return ids
+	}
+	for _, x := range []struct {
+		name string
+		a, b []uint64
+		want Kind
+		says []string
+	}{
+		{"same times", log(0, 1000, 1), log(0, 1000, 1), SameWorker, []string{"1000 stand in both in the same order", "has no id that the other has not", "if they are the same records"}},
+		{"half of the time", log(0, 1000, 1), log(500, 1500, 1), SameWorker, []string{"500 stand in both in the same order", "if they are the same records", "give each process"}},
+		{"some each tick", log(0, 1000, 4), log(500, 1500, 4), SameWorker, []string{"2000 stand in both in the same order"}},
+		{"one goes on too early", log(0, 10_000, 1), log(9_500, 20_000, 1), Overlapping, []string{"500 stand in both in the same order"}},
+		{"gaps at the same places", slices.Concat(log(0, 300, 1), log(310, 400, 1), log(405, 500, 1), log(520, 700, 1), log(703, 900, 1), log(950, 1000, 1), log(1300, 1310, 1)),
+			slices.Concat(log(0, 300, 1), log(310, 400, 1), log(405, 500, 1), log(520, 700, 1), log(703, 900, 1), log(950, 1000, 1), log(1300, 1310, 1)), Copies, []string{"in a row"}},
+	} {
+		for _, workers := range []int{1, 3} {
+			cfg := layoutConfig(t, "default")
+			cfg.sizes.workers = workers
+			c := only(t, runCheck(t, cfg, numbered("a", x.a), numbered("b", x.b)), x.want)
+			for _, want := range x.says {
+				if !strings.Contains(c.Evidence+c.Advice, want) {
+					t.Errorf("%s: %q is not in %s -> %s", x.name, want, c.Evidence, c.Advice)
+				}
+			}
+		}
+	}
+}

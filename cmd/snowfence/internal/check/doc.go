@@ -18,5 +18,6 @@
 // sorted where they don't.
 //
 // A cause is only said with the numbers that it was concluded from. What no rule
-// explains is called unexplained.
+// explains, or two do that nothing tells apart, is called unexplained: where that
+// is a clock set back and rows that were copied, both are named.
 package check

@@ -7,15 +7,8 @@ import (
 )
 
 const (
-	// leastCopies is how many duplicates in a row must be as far apart as the one
-	// before for them to be copies of rows.
-	leastCopies = 256
-	// openLines is how many such rows may go on at a time.
-	openLines = 8
-	// maxFindings bounds how many findings are told apart, and maxLong how many
-	// long rows of copies.
+	// maxFindings bounds how many findings are told apart.
 	maxFindings = 1 << 12
-	maxLong     = 1 << 8
 	// edge is what part of the shorter of two terms they have in common at most
 	// when one follows the other and begins too early: a tenth.
 	edge = 10
@@ -33,10 +26,12 @@ type judge struct {
 	foreign  map[[2]int]bool // pairs of sources that two layouts explain
 
 	lines    []line // that may go on
-	long     []line // that have leastCopies, one of each distance
+	long     []line // that have enough, one of each distance
 	clock    uint64
+	runs     map[*descent]*repeats
 	findings map[subject]*finding
-	nothing  map[[2]int]int // pairs of sources of which one has no id of its own: that one
+	evenly   map[[2]int]uint64 // how many duplicates of two sources may as well be of rows copied
+	nothing  map[[2]int]int    // pairs of sources of which one has no id of its own: that one
 }
 
 // subject is what a finding is about. The worker id is -1 where it does not
@@ -60,6 +55,8 @@ const (
 	restarted           // overlapping terms: the sequence began again within a source
 	twoSequences        // same worker: two rising sequences within a source
 	repeating           // unexplained: whatever comes late repeats an id
+	following           // unexplained: an id follows itself
+	undecided           // unexplained: rows that were copied or a clock set back
 )
 
 // finding is what was counted of a subject.
@@ -67,6 +64,7 @@ type finding struct {
 	count       uint64
 	first, last uint64   // ids
 	event       *descent // the furthest
+	issued      uint64   // ids after such events, new ones too
 	longest     line     // of copies
 	lines       uint64
 }
@@ -74,107 +72,11 @@ type finding struct {
 // pair is an id that stands at two positions, a before b.
 type pair struct{ id, a, b uint64 }
 
-// line is pairs that are equally far apart, lowest ids first.
-type line struct {
-	sources  [2]int
-	distance uint64
-	count    uint64
-	first    pair
-	last     uint64 // id
-	aLow     uint64 // positions of the first occurrences
-	aHigh    uint64
-	used     uint64
-	held     []pair // until there are leastCopies
-}
-
-// add judges a pair.
-func (j *judge) add(id, a, b uint64) {
-	p := pair{id, a, b}
-	sources := [2]int{sourceOf(j.tops, a), sourceOf(j.tops, b)}
-	j.clock++
-	for i := range j.lines {
-		l := &j.lines[i]
-		if l.distance != b-a || l.sources != sources {
-			continue
-		}
-		l.count++
-		l.used, l.last = j.clock, id
-		l.aLow, l.aHigh = min(l.aLow, a), max(l.aHigh, a)
-		if l.count <= leastCopies {
-			l.held = append(l.held, p)
-		}
-		return
-	}
-	if len(j.lines) == openLines {
-		oldest := 0
-		for i := range j.lines {
-			if j.lines[i].used < j.lines[oldest].used {
-				oldest = i
-			}
-		}
-		j.endLine(&j.lines[oldest])
-		j.lines = slices.Delete(j.lines, oldest, oldest+1)
-	}
-	j.lines = append(j.lines, line{sources, b - a, 1, p, id, a, a, j.clock, []pair{p}})
-}
-
-// end ends what goes on.
-func (j *judge) end() {
-	for i := range j.lines {
-		j.endLine(&j.lines[i])
-	}
-	j.lines = nil
-}
-
-// endLine judges a short line pair by pair, and keeps a long one: what other
-// ranges of ids have of it is to be added.
-func (j *judge) endLine(l *line) {
-	for i := range j.long {
-		m := &j.long[i]
-		if m.distance == l.distance && m.sources == l.sources {
-			m.add(l)
-			return
-		}
-	}
-	if l.count >= leastCopies && len(j.long) < maxLong {
-		j.long = append(j.long, *l)
-		return
-	}
-	j.apart(l)
-}
-
-// add adds a piece of the same line.
-func (l *line) add(m *line) {
-	l.count += m.count
-	l.aLow, l.aHigh = min(l.aLow, m.aLow), max(l.aHigh, m.aHigh)
-	if m.first.id < l.first.id {
-		l.first = m.first
-	}
-	l.last = max(l.last, m.last)
-	if room := leastCopies - len(l.held); room > 0 {
-		l.held = append(l.held, m.held[:min(room, len(m.held))]...)
-	}
-}
-
-// settle judges the long lines, when nothing will be added. Rows were copied when
-// hardly any between the first and the last of them were not.
+// settle judges what could not be judged before everything was there.
 func (j *judge) settle() {
 	j.end()
-	for i := range j.long {
-		l := &j.long[i]
-		if l.count*10 < (l.aHigh-l.aLow+1)*9 {
-			j.apart(l)
-			continue
-		}
-		f := j.finding(subject{Copies, l.sources, -1, plain})
-		f.note(l.first.id, l.count)
-		f.note(l.last, 0)
-		f.lines++
-		if l.count > f.longest.count {
-			f.longest = *l
-		}
-	}
-	j.long = nil
+	j.settleLong()
+	j.settleRuns()
 	for s, f := range j.findings {
 		if s.why != twoSequences || s.worker < 0 {
 			continue
@@ -189,24 +91,11 @@ func (j *judge) settle() {
 	}
 }
 
-// apart judges the pairs of a line one by one. Those that were not held are of
-// the same two sources, and counted as the last one that was.
-func (j *judge) apart(l *line) {
-	for _, p := range l.held {
-		j.one(p, l.sources, 1)
-	}
-	if more := l.count - uint64(len(l.held)); more > 0 {
-		j.one(l.held[len(l.held)-1], l.sources, more)
-	}
-}
-
 // one judges a pair, n times.
 func (j *judge) one(p pair, sources [2]int, n uint64) {
-	s, event := j.subject(p, sources)
+	s := j.subject(p, sources)
 	s.sources = sources
-	f := j.finding(s)
-	f.note(p.id, n)
-	f.went(event)
+	j.finding(s).note(p.id, n)
 }
 
 // note counts.
@@ -241,18 +130,18 @@ func (j *judge) finding(s subject) *finding {
 }
 
 // subject finds the cause of a pair, by the rules of the package's documentation.
-func (j *judge) subject(p pair, sources [2]int) (subject, *descent) {
+func (j *judge) subject(p pair, sources [2]int) subject {
 	f := j.observer.fields
-	unexplained := func(why reason, worker int64) (subject, *descent) {
-		return subject{kind: Unexplained, worker: worker, why: why}, nil
+	unexplained := func(why reason, worker int64) subject {
+		return subject{kind: Unexplained, worker: worker, why: why}
 	}
 	switch {
 	case j.foreign[sources]:
-		return subject{kind: MixUp, worker: -1}, nil
+		return subject{kind: MixUp, worker: -1}
 	case f == nil:
 		return unexplained(noLayout, -1)
 	case !f.fits(p.id):
-		return subject{kind: MixUp, worker: -1}, nil
+		return subject{kind: MixUp, worker: -1}
 	}
 	worker := f.number(p.id)
 	one, other := j.observer.sources[sources[0]].sighting(worker), j.observer.sources[sources[1]].sighting(worker)
@@ -264,27 +153,15 @@ func (j *judge) subject(p pair, sources [2]int) (subject, *descent) {
 			return unexplained(noWorker, -1)
 		}
 		if staggered(one, other) {
-			return subject{kind: Overlapping, worker: worker}, nil
+			return subject{kind: Overlapping, worker: worker}
 		}
-		return subject{kind: SameWorker, worker: worker}, nil
-	}
-	if one.descents <= maxDescents {
-		tick := f.tick.of(p.id)
-		for i, d := range one.went {
-			switch {
-			case d.at <= p.a || d.at > p.b || tick > d.from || tick < d.to:
-			case d.from == d.to:
-				return subject{kind: Overlapping, worker: worker, why: restarted}, &one.went[i]
-			default:
-				return subject{kind: SetBack, worker: worker}, &one.went[i]
-			}
-		}
+		return subject{kind: SameWorker, worker: worker}
 	}
 	switch {
 	case j.observer.sources[sources[0]].falls == 0:
 		return unexplained(sorted, worker)
 	case f.layout.Workers() > 1 && one.descents > maxDescents && one.third*interleaved <= one.ids:
-		return subject{kind: SameWorker, worker: worker, why: twoSequences}, nil
+		return subject{kind: SameWorker, worker: worker, why: twoSequences}
 	}
 	return unexplained(unordered, worker)
 }
@@ -312,23 +189,10 @@ func (j *judge) join(other *judge) {
 			mine.note(f.first, f.count)
 			mine.note(f.last, 0)
 		}
-		mine.lines += f.lines
-		if f.longest.count > mine.longest.count {
-			mine.longest = f.longest
-		}
-		mine.went(f.event)
 	}
-}
-
-// joinLine adds a row that may go on: in another range of ids it was as short, maybe.
-func (j *judge) joinLine(l *line) {
-	for i := range j.lines {
-		if m := &j.lines[i]; m.distance == l.distance && m.sources == l.sources {
-			m.add(l)
-			return
-		}
+	for d, r := range other.runs {
+		j.repeats(d, r.source, r.worker).join(r)
 	}
-	j.lines = append(j.lines, *l)
 }
 
 // foreign returns the pairs of sources whose ids are of two layouts: what is

@@ -8,9 +8,6 @@ import (
 )
 
 const (
-	// maxDescents is up to how many times of a worker id going back in a source
-	// are kept one by one.
-	maxDescents = 16
 	// maxSightings bounds how many worker ids are watched, over all sources.
 	maxSightings = 1 << 15
 	// maxDirect is up to how many worker ids a layout may have to be found without
@@ -81,53 +78,6 @@ func (f *fields) rank(id uint64) uint64 {
 
 func (f *fields) time(tick uint64) time.Time { return f.layout.TimeOf(snowfence.Tick(tick)) }
 
-// sighting is what was seen of a worker id in a source, in the order of reading.
-type sighting struct {
-	ids       uint64
-	low, high uint64 // ticks
-	last      uint64 // rank of the one before
-	lastTick  uint64
-	descents  uint64 // how often its rank went down
-	went      []descent
-
-	// Two rising sequences are laid over the ids: each id belongs to the upper one
-	// if it continues that, else to the lower one, else to none. The numbers are
-	// the last rank of each, plus 1.
-	upper, lower  uint64
-	second, third uint64 // ids in the lower one, and in none
-}
-
-// descent is a place where the rank of a worker id went down.
-type descent struct {
-	at       uint64 // position of the id after it
-	from, to uint64 // ticks before and after
-}
-
-// see adds an id.
-func (s *sighting) see(tick, rank, at uint64) {
-	if s.ids == 0 {
-		s.low, s.high = tick, tick
-	}
-	s.low, s.high = min(s.low, tick), max(s.high, tick)
-	if s.ids > 0 && rank < s.last {
-		s.descents++
-		if len(s.went) < maxDescents {
-			s.went = append(s.went, descent{at, s.lastTick, tick})
-		}
-	}
-	switch {
-	case rank >= s.upper:
-		s.upper = rank + 1
-	case rank >= s.lower:
-		s.lower = rank + 1
-		s.second++
-	default:
-		s.third++
-	}
-	s.ids++
-	s.last, s.lastTick = rank, tick
-}
-
 // witness is what was seen of one source while it was read.
 type witness struct {
 	base      uint64 // positions of its items are above it
@@ -149,6 +99,7 @@ type observer struct {
 	sources   []*witness
 	sightings int
 	unwatched uint64 // ids of worker ids above maxSightings
+	descents  int    // that are kept, of all sightings
 	settled   bool   // whether a layout was looked for
 }
 
@@ -182,7 +133,7 @@ func (o *observer) see(w *witness, items []item) {
 			continue
 		}
 		if s := o.sighting(w, o.fields.number(id)); s != nil {
-			s.see(o.fields.tick.of(id), o.fields.rank(id), x.At)
+			s.see(o, o.fields.tick.of(id), o.fields.rank(id), x.At)
 		} else {
 			o.unwatched++
 		}

@@ -98,6 +98,7 @@ const (
 	SetBack     Kind = "clock set back"
 	MixUp       Kind = "layout mix-up"
 	Copies      Kind = "copies"
+	Doubled     Kind = "doubled rows"
 	Unexplained Kind = "unexplained"
 )
 

@@ -1,0 +1,113 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+)
+
+func TestWhatFitsIsNotPutAside(t *testing.T) {
+	ids := fill(10_000, func(i int) uint64 { return uint64(i) << 22 })
+	if r := runCheck(t, Config{}, numbered("a", ids)); r.Spilled != 0 {
+		t.Errorf("%d bytes were put aside", r.Spilled)
+	}
+	if r := runCheck(t, Config{sizes: tiny}, numbered("a", ids)); r.Spilled == 0 {
+		t.Error("nothing was put aside")
+	}
+}
+
+func TestInterruptLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	l := numbered("a", fill(50_000, func(i int) uint64 { return uint64(i) * 0x9e3779b97f4a7c15 }))
+	l.cause = func(read int) {
+		if read > 30_000 {
+			stop()
+		}
+	}
+	if _, err := Run(ctx, inputs(l), Config{Temp: dir, Now: now, sizes: tiny}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestFileHasNoNameWhileItIsUsed(t *testing.T) {
+	dir := t.TempDir()
+	f, err := folder{dir}.create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("has a name: %v", left)
+	}
+	if _, err := f.WriteAt([]byte("x"), 10); err != nil {
+		t.Error(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := (folder{dir + "/none"}).create(); err == nil {
+		t.Error("a folder that is missing is no error")
+	}
+}
+
+func TestSourceThatFailsEndsTheCheck(t *testing.T) {
+	broken := errors.New("broken")
+	l := numbered("a", []uint64{1, 2, 3})
+	l.fail = broken
+	if _, err := Run(t.Context(), inputs(l), Config{Now: now}); !errors.Is(err, broken) {
+		t.Errorf("error is %v", err)
+	}
+	in := []Input{{Open: func(context.Context) (idsource.Source, error) { return nil, broken }}}
+	if _, err := Run(t.Context(), in, Config{Now: now}); !errors.Is(err, broken) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestMemoryHasALeast(t *testing.T) {
+	_, err := Run(t.Context(), nil, Config{Memory: LeastMemory - 1})
+	if err == nil || !strings.Contains(err.Error(), "at least 64.0 MiB") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestWhatIsAllocatedFitsTheMemory(t *testing.T) {
+	for _, memory := range []int64{LeastMemory, 256 << 20, DefaultMemory, 8 << 30} {
+		for _, processors := range []int{1, 2, 4, 64} {
+			s := sizesOf(memory, processors)
+			reading := int64(s.chunk)*itemBytes*int64(2*s.workers+1) + s.room
+			merging := int64(s.fan)*int64(s.workers)*int64(pageBytes(s.pageItems)+blockItems*itemBytes) + s.room
+			if reading+ownMemory > memory || merging+ownMemory > memory || s.fan < 8 || s.chunk < 1<<14 {
+				t.Errorf("%s on %d: %+v: %d and %d", Bytes(uint64(memory)), processors, s, reading, merging)
+			}
+		}
+	}
+}
+
+// BenchmarkRun reads ten million ids of text in no order.
+func BenchmarkRun(b *testing.B) {
+	const n = 10_000_000
+	var text []byte
+	for i := range uint64(n) {
+		k := i * 0x9e3779b1 % n
+		text = strconv.AppendUint(text, k<<22|1<<58, 10)
+		text = append(text, '\n')
+	}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		in := []Input{{Open: func(ctx context.Context) (idsource.Source, error) {
+			return idsource.Open(ctx, "-", idsource.Options{Stdin: bytes.NewReader(text)})
+		}}}
+		if r, err := Run(b.Context(), in, Config{Temp: b.TempDir(), Now: now}); err != nil || r.IDs != n {
+			b.Fatal(r.IDs, err)
+		}
+	}
+}
