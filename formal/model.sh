@@ -3,12 +3,17 @@
 #
 #	formal/model.sh           the short form, which "make model" runs
 #	formal/model.sh soak      the larger configurations
+#	formal/model.sh size NODES TICKS REQUESTS durable|lossy
+#	                          one configuration
 #	formal/model.sh trace N   the counterexample of mutant N: 1 to 12, 7a, 7b, 10b
 #	formal/model.sh goal N    an example of goal N: 1 to 8
 #
 # It prints a line for each search and fails when one does not end as it must:
 # a search of the protocol completed, without an error; one of a mutant or a goal
 # with the error that is looked for. Needs sh, spin and gcc.
+#
+# MINUTES (30) is the limit of each search of soak and size, MEMORY (6144) that of any
+# in MiB.
 set -eu
 cd "$(dirname "$0")"
 here=$PWD
@@ -17,8 +22,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM HUP
 
-# Each search may take so much memory, in MiB.
-limit=6144
+limit=${MEMORY:-6144}
 
 # Mutants and goals have the nodes and requests of the first configuration. Two
 # ticks are enough for each of them.
@@ -164,13 +168,16 @@ case ${1-} in
 	search '2 nodes, 2 ticks, requests in a life 2, lossy store, untidied' none '-DTICKS=2 -DLIFE -DLOSSY -DUNTIDY' -O1 -m1000000
 	wait ;;
 soak)
-	# MINUTES is the limit of each search. Those that may be cut short say so.
+	# Those that may be cut short say so.
 	time=-Q${MINUTES:-30}
 	prove 2 4 2 lossy
 	prove 2 6 2 lossy reach
 	prove 3 4 2 durable reach
 	climb 2 3 3 durable
 	climb 2 2 3 lossy ;;
+size)
+	time=-Q${MINUTES:-30}
+	prove "${2:?how many nodes?}" "${3:?how many ticks?}" "${4:?how many requests?}" "${5:?durable or lossy?}" reach ;;
 trace) trace "$(mutant "${2:?which mutant?}")" ;;
 goal) trace "$(goal "${2:?which goal?}")" ;;
 *)
