@@ -137,10 +137,7 @@ func (s *server) swap(r lease.Swap, blind bool) lease.Reply {
 // stored notes what reached the store, and holds until to its rule.
 func (s *server) stored(r lease.Swap, version store.Version) {
 	past := append(s.past[r.Key], store.Entry{Key: r.Key, Value: r.Value, Version: version})
-	if len(past) == 1 {
-		at, _ := slices.BinarySearch(s.keys, r.Key)
-		s.keys = slices.Insert(s.keys, at, r.Key)
-	}
+	s.know(r.Key)
 	if len(past) >= 2*remembered {
 		past = slices.Clone(past[len(past)-remembered:])
 	}
@@ -162,6 +159,13 @@ func (s *server) stored(r lease.Swap, version store.Version) {
 	s.reached[worker] = max(s.reached[worker], register.Until)
 	if register.Holder != "" {
 		s.bounds[register.Holder] = max(s.bounds[register.Holder], register.Until)
+	}
+}
+
+// know puts a key among those that were written.
+func (s *server) know(key string) {
+	if at, known := slices.BinarySearch(s.keys, key); !known {
+		s.keys = slices.Insert(s.keys, at, key)
 	}
 }
 
@@ -274,7 +278,15 @@ func (s *server) rollback(to memstore.Snapshot, age time.Duration) {
 }
 
 // reread forgets what was taken away: no read shows it any more, however late.
+// What one rollback took away another may bring back.
 func (s *server) reread() {
+	for entry, err := range s.client.List(context.Background(), "") {
+		if err != nil {
+			s.w.breaks("harness", "%v", err)
+			return
+		}
+		s.know(entry.Key)
+	}
 	for _, key := range s.keys {
 		entry, err := s.client.Get(context.Background(), key)
 		if err != nil {
