@@ -6,13 +6,18 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
 	"snowfence.example/snowfence/internal/sim"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	// What a plan takes of memory is little, and gone with it.
+	debug.SetGCPercent(800)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // options are what the command line says.
 type options struct {
