@@ -1,6 +1,9 @@
 package incident
 
-import "snowfence.example/snowfence/internal/sim"
+import (
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/sim"
+)
 
 // Allocator is a way to come by a worker id.
 type Allocator struct {
@@ -8,6 +11,11 @@ type Allocator struct {
 	Name string
 	// Manner says in a few words how it goes, and whose it is.
 	Manner string
+	// Quorum says that its store is one of ZooKeeper's kind, which loses nothing
+	// that a majority acknowledged. Incidents in which a store does are not run.
+	Quorum bool
+	// Clockless says that it runs on a store without a clock, whatever the plan.
+	Clockless bool
 	// Program returns what runs on the machines of a fleet, for one run.
 	Program func(Fleet) sim.Program
 	// Ours says that it is Snowfence's own, which promises something.
@@ -18,18 +26,31 @@ type Allocator struct {
 func Allocators() []Allocator {
 	return []Allocator{
 		{Name: "static", Manner: "a configured worker id, 0 if there is none; the clock is trusted (most libraries)", Program: derive(configured)},
-		{Name: "steady", Manner: "the same, with a clock that is read at the start and runs on monotonically (bwmarrin)", Program: monotonic},
+		{Name: "steady", Manner: "the same, with a clock that is read at the start and runs on monotonically (bwmarrin)", Program: steady(configured)},
 		{Name: "IP", Manner: "the low 16 bits of the address (Sonyflake)", Program: derive(lowIP)},
 		{Name: "MAC", Manner: "the low 10 bits of the network card's address (DotNetCore.CAP)", Program: derive(lowMAC)},
 		{Name: "PID", Manner: "the process id modulo 1,024", Program: derive(pid)},
 		{Name: "MAC+PID", Manner: "five bits of the card's address, five of a hash of it and the process id (MyBatis-Plus)", Program: derive(macAndPID)},
-		{Name: "name", Manner: "a hash of the host's name modulo 1,023 (SeaweedFS)", Program: derive(hostName)},
+		{Name: "name", Manner: "a hash of host and port, 10 bits (SeaweedFS, where no id is configured), with the clock of *steady*", Program: steady(hostAndPort)},
 		{Name: "INCR", Manner: "a counter in Redis, modulo the number of worker ids (Hyperf)", Program: incrs},
 		{Name: "TTL", Manner: "a Redis key that lasts 30 s and is prolonged every 10 s; its loss is noticed then, and another number is taken", Program: redis},
 		{Name: "TTL, blind", Manner: "the same, and a loss is not noticed", Program: redisBlind},
-		{Name: "session", Manner: "an ephemeral node, a start within 10 s of the peers' mean clock, then 10 s of rest (Twitter)", Program: twitter},
-		{Name: "upload", Manner: "a number for each address, the clock uploaded every 3 s and compared at the start, the number in a file (Leaf)", Program: leafs},
-		{Name: "recycle", Manner: "a pool with a heartbeat of 3 s, used again after an hour of silence (a fork of Leaf)", Program: recycles},
-		{Name: "Snowfence", Manner: "a window of ticks under a term, by compare-and-swap; 60 s, the defaults", Program: func(Fleet) sim.Program { return sim.Ours() }, Ours: true},
+		{Name: "session", Manner: "the lowest free one of 31 ephemeral nodes, a start within 10 s of the peers' mean clock, then 10 s of rest (Twitter's server as first published)", Program: twitter, Quorum: true},
+		{Name: "upload", Manner: "a number for each address, the clock uploaded every 3 s and compared at the start, the number in a file (Leaf)", Program: leafs, Quorum: true},
+		{Name: "recycle", Manner: "a pool with a heartbeat of 3 s, used again after an hour of silence (a fork of Leaf)", Program: recycles, Quorum: true},
+		{Name: "Snowfence", Manner: "a window of ticks under a term, by compare-and-swap; 60 s, the default, on a store with a clock (Redis, SQL)", Program: ours, Ours: true},
+		{Name: "Snowfence, no clock", Manner: "the same, on a store without one (file, etcd, ZooKeeper, NATS)", Program: ours, Ours: true, Clockless: true},
+	}
+}
+
+// ours is Snowfence with its default window. Where a plan has a shorter one, that
+// sets the pace of callers and messages, and nothing else.
+func ours(Fleet) sim.Program {
+	program := sim.Ours()
+	return func(s sim.Site) (sim.Allocator, error) {
+		plan := *s.Plan
+		plan.Window = lease.DefaultWindow
+		s.Plan = &plan
+		return program(s)
 	}
 }

@@ -29,7 +29,8 @@ func (derived) woken(*process, lease.Moment) []lease.Request { return nil }
 func (derived) leave(p *process, now lease.Moment) []lease.Request { return p.end(now) }
 
 // derive makes the program of such an allocator. Its clock is read at every call,
-// and one that stepped back is refused, as most do.
+// and one that stepped back is refused, as Twitter's server does. Some of the
+// systems named are kinder than that, which repeats nothing either.
 func derive(number func(p *process) int64) func(Fleet) sim.Program {
 	return func(f Fleet) sim.Program {
 		return func(s sim.Site) (sim.Allocator, error) {
@@ -68,9 +69,9 @@ func macAndPID(p *process) int64 {
 	return (datacenter<<5 | hashed(fmt.Sprint(datacenter, p.machine.PID))%32) % p.numbers(1024)
 }
 
-// hostName is a hash of the name, as SeaweedFS derives its sequencer's number
-// from host and port, modulo 1023.
-func hostName(p *process) int64 { return hashed(p.machine.Host) % p.numbers(1023) }
+// hostAndPort is the default of SeaweedFS's sequencer: the low 10 bits of a hash of
+// host and port.
+func hostAndPort(p *process) int64 { return hashed(p.machine.Host+":9333") % p.numbers(1024) }
 
 func hashed(text string) int64 {
 	h := fnv.New32a()
@@ -78,18 +79,17 @@ func hashed(text string) int64 {
 	return int64(h.Sum32())
 }
 
-// monotonic is the manner of bwmarrin's library: a configured number, and a clock
-// that is read at the start and counts on from there by the monotonic one. No
-// step of the wall clock moves it, and a new process begins where the wall clock
-// stands then.
-func monotonic(f Fleet) sim.Program {
-	return func(s sim.Site) (sim.Allocator, error) {
-		p, err := newProcess(s, f(s.Plan.Seed, s.Node, s.Process), "twitter", derived{configured})
-		if err != nil {
-			return nil, err
+// steady is the same over the clock of bwmarrin's library, which is read at the
+// start and counts on from there by the monotonic one. No step of the wall clock
+// moves it, so there is nothing to refuse, and a new process begins where the wall
+// clock stands then.
+func steady(number func(p *process) int64) func(Fleet) sim.Program {
+	trusting := derive(number)
+	return func(f Fleet) sim.Program {
+		return func(s sim.Site) (sim.Allocator, error) {
+			s.Clock = steadyClock{Clock: s.Clock, wall: s.Clock.Wall(), since: s.Clock.Monotonic()}
+			return trusting(f)(s)
 		}
-		p.clock = steadyClock{Clock: s.Clock, wall: s.Clock.Wall(), since: s.Clock.Monotonic()}
-		return p, nil
 	}
 }
 

@@ -46,11 +46,14 @@ func redisBlind(f Fleet) sim.Program {
 	return slot(f, slots{prefix: "blind/worker/", most: 1024, ttl: 30 * time.Second})
 }
 
-// twitter is Twitter's server of 2010: an ephemeral node for each of 31 numbers,
-// a start that is refused more than 10 s from the peers' mean clock, and 10 s of
-// rest before the first id, as its configuration has them. The node goes with
-// the session, here after 10 s of silence (ZooKeeper allows 4 to 40 s by
-// default), and nothing in the server takes notice of that.
+// twitter is Twitter's server as it was first published, in 2010: the lowest free
+// one of 31 numbers, each an ephemeral node, a start that is refused more than 10 s
+// from the peers' mean clock, and 10 s of rest before the first id, as its
+// configuration has them. The node goes with the session, here after 10 s of
+// silence (ZooKeeper allows 4 to 40 s by default), and nothing in the server takes
+// notice of that. Its last version is given its number by configuration, and a
+// start fails where the number's node is there: what is shown of a hold that is
+// lost is not about that one.
 //
 // It asks its peers for their clocks directly. Here they leave them in their
 // nodes with the store's time, so that the answer is the same.

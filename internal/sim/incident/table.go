@@ -10,8 +10,8 @@ import (
 )
 
 // Write writes the comparison as Markdown: three tables of one shape, of the ids
-// that were issued before, of all ids, and of refusals. An error is returned
-// when w returns one.
+// that were issued before, of all ids, and of refusals. A cell of a pair that was
+// not run has a dash. An error is returned when w returns one.
 func Write(w io.Writer, c Comparison) error {
 	for _, t := range []struct {
 		title string
@@ -67,7 +67,11 @@ func (c Comparison) table(title string, cell func(Cell) string) string {
 	for i, incident := range c.Incidents {
 		fmt.Fprintf(&b, "| [%s](#%[1]s) |", incident.Name)
 		for a, allocator := range c.Allocators {
-			if text := cell(c.Cells[i][a]); allocator.Ours {
+			text := "–"
+			if !c.Cells[i][a].Spared {
+				text = cell(c.Cells[i][a])
+			}
+			if allocator.Ours {
 				fmt.Fprintf(&b, " **%s** |", text)
 			} else {
 				fmt.Fprintf(&b, " %s |", text)

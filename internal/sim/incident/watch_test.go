@@ -41,31 +41,33 @@ func (c *handClock) Monotonic() time.Duration { return c.now }
 func TestRefusalLastsFromTheFirstRefusedCallToTheNextThatIsAnswered(t *testing.T) {
 	refused := errors.New("refused")
 	type call struct {
-		at  time.Duration
-		err error
+		at    time.Duration
+		err   error
+		takes time.Duration // zero means 1
 	}
 	for _, test := range []struct {
 		name  string
 		calls []call
 		want  time.Duration
 	}{
-		{"none is refused", []call{{1, nil}, {100, nil}}, 0},
-		{"one is refused", []call{{10, nil}, {20, refused}, {50, nil}}, 30 + 1},
-		{"several are", []call{{20, refused}, {30, refused}, {50, nil}}, 30 + 1},
-		{"to the last", []call{{20, refused}, {60, refused}}, 40 + 1},
-		{"the longer one counts", []call{{20, refused}, {60, nil}, {70, refused}, {80, nil}}, 40 + 1},
-		{"nobody calls a machine that is stopped", []call{{20, nil}, {900, nil}}, 0},
+		{"none is refused", []call{{1, nil, 0}, {100, nil, 0}}, 0},
+		{"one is refused", []call{{10, nil, 0}, {20, refused, 0}, {50, nil, 0}}, 30 + 1},
+		{"several are", []call{{20, refused, 0}, {30, refused, 0}, {50, nil, 0}}, 30 + 1},
+		{"to the last", []call{{20, refused, 0}, {60, refused, 0}}, 40 + 1},
+		{"the longer one counts", []call{{20, refused, 0}, {60, nil, 0}, {70, refused, 0}, {80, nil, 0}}, 40 + 1},
+		{"nobody calls a machine that is stopped", []call{{20, nil, 0}, {900, nil, 0}}, 0},
+		{"nor does one that is stopped refuse", []call{{20, refused, 900}, {930, nil, 0}}, 5 + 10 + 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{}
-			answers := &scripted{clock: clock, takes: 1}
+			answers := &scripted{clock: clock}
 			w := watch{calls: make(map[int]*calls)}
-			a, err := w.over(func(sim.Site) (sim.Allocator, error) { return answers, nil })(sim.Site{Clock: clock})
+			a, err := w.over(func(sim.Site) (sim.Allocator, error) { return answers, nil })(sim.Site{Clock: clock, Plan: &sim.Plan{MaxWait: 5}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range test.calls {
-				clock.now, answers.err = c.at, c.err
+				clock.now, answers.err, answers.takes = c.at, c.err, max(c.takes, 1)
 				if _, err := a.Mint(t.Context(), make([]snowfence.ID, 1)); !errors.Is(err, c.err) {
 					t.Fatalf("at %d: %v", c.at, err)
 				}
