@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"snowfence.example/snowfence"
 )
 
 // verifyEvery is how many extensions lie between two readings of the
@@ -99,6 +101,11 @@ func (r *run) extend() {
 // more. When a swap took effect is not known; it was not before it was sent.
 // So a bound is usable once it was acknowledged at least loss before a later
 // swap was sent that was acknowledged too.
+//
+// A bound that would last for less than a third of the window by then is left
+// alone: after an outage the write that was under way lands with one of before
+// it, and to wait for that would make the next, and the ids, come a whole loss
+// later. An answer that late took more than a third, so it is no busy loop.
 func (r *run) acknowledge(w write) {
 	t := &r.term
 	if r.config.Loss == 0 {
@@ -115,7 +122,8 @@ func (r *run) acknowledge(w write) {
 	}
 	// An equal bound was acknowledged before, and better so.
 	known := t.usable >= w.register.Until || slices.ContainsFunc(pending, func(b bound) bool { return b.until >= w.register.Until })
-	if !known {
+	late := t.usable > 0 && r.over(w.register.Until, r.now.Monotonic+r.config.Loss+r.config.third())
+	if !known && !late {
 		pending = append(pending, bound{until: w.register.Until, acked: r.now.Monotonic})
 	}
 	t.pending = pending
@@ -146,17 +154,24 @@ func (r *run) extended() {
 }
 
 // schedule sets the next extension at a third of the window after the last was
-// sent, or at once when the usable ticks are over, as they are when that one took
-// effect very late; but not before it can confirm something.
+// sent, or at once when the usable ticks end before that, as they do when that one
+// took effect very late; but not before it can confirm something.
 func (r *run) schedule() {
 	due := r.term.sent + r.config.third()
-	if r.tick() >= r.term.usable && r.past() == nil {
+	if r.over(r.term.usable, due) {
 		due = r.term.sent + r.config.pause(0)
 	}
 	if len(r.term.pending) > 0 {
 		due = max(due, r.confirmable())
 	}
 	r.wakeAt(max(due, r.now.Monotonic))
+}
+
+// over reports whether a bound will be over at a monotonic instant, or is now,
+// as the wall clock goes. None follows that at the horizon, so it never is.
+func (r *run) over(until snowfence.Tick, at time.Duration) bool {
+	layout, wall := r.config.Layout, r.now.Wall.Add(max(0, at-r.now.Monotonic))
+	return until < layout.HorizonTick() && layout.TickAt(wall) >= until
 }
 
 // windowEnded extends now, unless an extension is on its way, was just made, or
