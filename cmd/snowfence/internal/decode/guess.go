@@ -19,6 +19,7 @@ type Candidate struct {
 	Plausible bool
 
 	age     int           // class of its age: see ageClass
+	rank    int           // 0 for this program's own layout, 1 for others: see rankOf
 	bits    int           // how many bits the worker and the sequence take
 	outside time.Duration // how far the time lies outside what is plausible
 }
@@ -45,8 +46,10 @@ func startOf(p snowfence.Preset) time.Time {
 // An id carries no mark of its layout, so this is a matter of odds, by rules
 // in this order: a plausible time before an implausible one, and of the latter
 // the nearest to plausible; a time within an hour of now, then within a day,
-// because people look at fresh ids; few bits in datacenter, worker and sequence, because small
-// numbers are commoner than large ones; the order of [snowfence.Presets].
+// because people look at fresh ids; the layout that this program gives ids itself,
+// unless the time is of its beginning or to come; few bits in datacenter, worker and
+// sequence, because small numbers are commoner than large ones; the order of
+// [snowfence.Presets].
 func Guess(id snowfence.ID, now time.Time) []Candidate {
 	var candidates []Candidate
 	for _, p := range snowfence.Presets() {
@@ -59,6 +62,7 @@ func Guess(id snowfence.ID, now time.Time) []Candidate {
 		return cmp.Or(
 			cmp.Compare(a.outside, b.outside), // zero when plausible
 			cmp.Compare(a.age, b.age),
+			cmp.Compare(a.rank, b.rank),
 			cmp.Compare(a.bits, b.bits),
 		)
 	})
@@ -73,9 +77,22 @@ func weigh(p snowfence.Preset, r Result, now time.Time) Candidate {
 		Result:    r,
 		Plausible: outside == 0,
 		age:       ageClass(r.Time.Sub(now).Abs()),
+		rank:      rankOf(p, r.Time, now),
 		bits:      width(r.Parts.Datacenter) + width(r.Parts.Worker) + width(r.Parts.Sequence),
 		outside:   outside,
 	}
+}
+
+// rankOf is 0 for the default layout, which has no few bits to show for itself:
+// its worker ids are drawn at random, and its sequences start at random. It is 1 in
+// the first sixty-fourth of the time that the layout exists, where all numbers are
+// that are small, and beyond an hour from now.
+func rankOf(p snowfence.Preset, at, now time.Time) int {
+	epoch := p.Layout.Epoch
+	if p.Name == "default" && at.After(epoch.Add(now.Sub(epoch)/64)) && !at.After(now.Add(time.Hour)) {
+		return 0
+	}
+	return 1
 }
 
 // width is how many bits a part takes.

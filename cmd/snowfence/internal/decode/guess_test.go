@@ -64,6 +64,84 @@ func TestGuessFindsFreshIDsOfEveryPreset(t *testing.T) {
 	}
 }
 
+// madeUnder returns an id of a preset that is so old.
+func madeUnder(t *testing.T, p snowfence.Preset, age time.Duration, worker, sequence int64) snowfence.ID {
+	t.Helper()
+	parts := snowfence.Parts{Tick: p.Layout.TickAt(now.Add(-age)), Worker: worker, Sequence: sequence}
+	if p.Layout.Bits(snowfence.Worker) == 0 {
+		parts.Worker = 0
+	}
+	id, err := p.Layout.Compose(parts)
+	if err != nil {
+		t.Fatalf("%s: %v", p.Name, err)
+	}
+	return id
+}
+
+func TestIDsOfThisProgramAreTakenForThatAtEveryAge(t *testing.T) {
+	p, err := snowfence.PresetByName("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, age := range []time.Duration{0, time.Hour, 3 * day, 300 * day} {
+		for _, worker := range []int64{0, 5, 845, 1023} {
+			for _, sequence := range []int64{0, 18, 1023, 4095} {
+				if id := madeUnder(t, p, age, worker, sequence); Guess(id, now)[0].Preset != p.Name {
+					t.Errorf("%s of worker %d and sequence %d, %s old, is taken for %s", id, worker, sequence, age, Guess(id, now)[0].Preset)
+				}
+			}
+		}
+	}
+	// Small numbers are of the beginning of every layout, and of no other time.
+	for _, id := range []snowfence.ID{1, 5 << 22, 1 << 40} {
+		if c := Guess(id, now); c[0].rank == 0 {
+			t.Errorf("%s is taken for %s of %v", id, c[0].Preset, c[0].Result.Time)
+		}
+	}
+}
+
+// TestOldIDsOfOtherSystemsAreTakenForThese says what becomes of each system's ids
+// of worker 5 and sequence 3 after an hour, three days and 300. Most are taken for
+// the same when they are fresh. Later on many can't be told from another's.
+func TestOldIDsOfOtherSystemsAreTakenForThese(t *testing.T) {
+	ages := []time.Duration{time.Hour, 3 * day, 300 * day}
+	for name, want := range map[string]string{
+		"default":                 "default default default",
+		"twitter":                 "twitter twitter twitter",
+		"leaf":                    "twitter twitter twitter",
+		"shardingsphere":          "shardingsphere twitter twitter",
+		"shardingsphere-shanghai": "shardingsphere-shanghai twitter twitter",
+		"jsnowflake":              "jsnowflake twitter twitter",
+		"beyondfeng":              "beyondfeng twitter twitter",
+		"simple":                  "simple twitter twitter",
+		"simple-class":            "simple twitter twitter",
+		"simple-addition":         "simple twitter twitter",
+		"sonyflake-v1":            "sonyflake-v1 sonyflake-v1 sonyflake-v1",
+		"sonyflake-v2":            "sonyflake-v2 default default",
+		"discord":                 "discord twitter twitter",
+		"instagram":               "instagram instagram instagram",
+		"mastodon":                "mastodon twitter default",
+		"cosid":                   "cosid twitter twitter",
+		"seata":                   "seata default default",
+		"yitter":                  "yitter yitter yitter",
+		"tsid":                    "tsid twitter twitter",
+		"javascript-safe-ms":      "javascript-safe-ms javascript-safe-ms javascript-safe-ms",
+		"javascript-safe-s":       "javascript-safe-s seata seata",
+	} {
+		p, err := snowfence.PresetByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, age := range ages {
+			got = append(got, Guess(madeUnder(t, p, age, 5, 3), now)[0].Preset)
+		}
+		if g := strings.Join(got, " "); g != want {
+			t.Errorf("%s: %s, want %s", name, g, want)
+		}
+	}
+}
+
 func TestIDsFromBeforeTheirSystemAreImplausible(t *testing.T) {
 	// Leaf has Twitter's epoch, but is years younger.
 	l := layout(t, "leaf")
