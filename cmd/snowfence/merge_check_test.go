@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -112,18 +113,18 @@ type lateReader struct {
 	snowfence.Clock
 	begun time.Time
 	input io.Reader
-	late  *bool
+	late  *atomic.Bool
 }
 
 func (c lateReader) Wall() time.Time {
-	if *c.late {
+	if c.late.Load() {
 		return c.begun.Add(time.Hour)
 	}
 	return c.begun
 }
 
 func (c lateReader) Read(b []byte) (int, error) {
-	*c.late = true
+	c.late.Store(true)
 	return c.input.Read(b)
 }
 
@@ -142,7 +143,7 @@ func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		clock := lateReader{p.clock, begun, strings.NewReader(id.String() + "\n"), new(bool)}
+		clock := lateReader{p.clock, begun, strings.NewReader(id.String() + "\n"), new(atomic.Bool)}
 		p.clock, p.stdin = clock, clock
 		merged(t, p, stdout, stderr, want, "eu=-#encoding=decimal", "eu=namespace:"+store, "us=layout:twitter#9/until=2011-01-01")
 	}

@@ -43,7 +43,7 @@ func TestTLSIsVerifiedInBothDirections(t *testing.T) {
 			}
 			limit := 5 * time.Second
 			if test.want != "" {
-				limit = 400 * time.Millisecond
+				limit = 2 * time.Second // a busy machine takes its time to see what is wrong
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
