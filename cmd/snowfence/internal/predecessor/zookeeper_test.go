@@ -69,7 +69,13 @@ func poolData(worker int, at time.Time) string {
 // reader reads with a short watch.
 func (o *old) reader() *ZooKeeper {
 	o.t.Helper()
-	z, err := Open(o.t.Context(), Config{Servers: []string{o.addr}, Watch: 200 * time.Millisecond})
+	return o.watching(200 * time.Millisecond)
+}
+
+// watching reads with a watch as long as that.
+func (o *old) watching(d time.Duration) *ZooKeeper {
+	o.t.Helper()
+	z, err := Open(o.t.Context(), Config{Servers: []string{o.addr}, Watch: d})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -153,9 +159,10 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 
 	t.Run("Leaf with a timestamp of this moment", func(t *testing.T) {
 		o := newOld(t, server.Addr())
-		// By a clock that is ahead of this one by less than is watched.
-		o.leaf("fresh", "10.0.0.1:8080", time.Now().Add(150*time.Millisecond))
-		got, err := o.reader().Leaf(t.Context(), LeafPath("fresh"))
+		// By a clock that is ahead of this one by less than is watched. The second reading
+		// may come a second and a half late.
+		o.leaf("fresh", "10.0.0.1:8080", time.Now().Add(1500*time.Millisecond))
+		got, err := o.watching(2*time.Second).Leaf(t.Context(), LeafPath("fresh"))
 		if err != nil || living(got) != "0:true" || !strings.Contains(got[0].Alive, "old") {
 			t.Errorf("got %+v, %v", got, err)
 		}
