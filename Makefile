@@ -13,7 +13,7 @@ ENGINE =
 FAULTS = 120
 IDS = 15000000
 
-# How many schedules "make sim" simulates, and from which seed on.
+# How many schedules "make sim" simulates, and from which seed on it and "make soak" do.
 SEEDS = 5000
 FROM = 0
 
@@ -41,9 +41,10 @@ build: ## build the program into .bin/snowfence
 
 # Everything runs once as it is, and once under the race detector but for what
 # gains nothing there: a simulation uses one goroutine and takes long, as do hours
-# of virtual time (OutlivesIt), REAL watches other processes and servers (of the scripts, only the one of the daemon is for the
-# detector), and under it pools drop what they hold at random, so that allocations
-# can't be counted. The engines run under the detector alone.
+# of virtual time (OutlivesIt); REAL watches other processes and servers (of the
+# scripts, only the one of the daemon is for the detector); and under it pools drop
+# what they hold at random, so that allocations can't be counted. The engines run
+# under the detector alone. What takes longest begins first.
 RACED = $$($(GO) list ./... | grep -v /internal/sim)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
 REAL := $(REAL)|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestMergesAre|^TestScripts
@@ -51,9 +52,9 @@ REAL := $(REAL)|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemo
 .PHONY: test
 test: ## every test of every module, real servers included; under ten minutes
 	@tools/need.sh $(NEEDED)
-	@$(GO) test -p 3 ./... ./cmd/snowfence/...
+	@$(GO) test -p 3 ./cmd/snowfence/... ./...
 	@$(GO) run ./internal/sim/simulate -seeds 5000 -least-ids 1000000000 -least-faults 250000
-	@$(GO) test -p 3 -race -skip 'Allocate|OutlivesIt|$(REAL)' $(RACED) ./cmd/snowfence/... $(ENGINES:%=./%/...)
+	@$(GO) test -p 3 -race -skip 'Allocate|OutlivesIt|$(REAL)' $(ENGINES:%=./%/...) ./cmd/snowfence/... $(RACED)
 	@$(GO) test -race -run '^TestScripts/serve' ./cmd/snowfence
 	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
@@ -125,7 +126,7 @@ chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd
 .PHONY: soak
 soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion ids checked, the model, fuzzing; many hours
 	@mkdir -p .bin
-	@$(GO) run ./internal/sim/simulate -seeds 300000 -state .bin/sim.state
+	@$(GO) run ./internal/sim/simulate -seeds 300000 -from $(FROM) -state .bin/sim.$(FROM).state
 	@$(GO) test -race -skip 'Allocate|^TestShell$$' -count=10 -timeout 60m $(RACED)
 	@$(GO) test ./fence -run '^TestShell$$' -count=1 -timeout 60m -shell.seeds 10000
 	@$(GO) test -race -count=3 -timeout 60m $(ENGINES:%=./%/...)
