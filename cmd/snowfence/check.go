@@ -104,8 +104,7 @@ func (v *checkVerb) run(ctx context.Context, names []string) error {
 	stop()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		v.note("interrupted %s; whether there are duplicates is not known", howFar(v.config.Progress.Snapshot()))
-		return reported(interruptedBy(ctx).code())
+		return v.interrupted(ctx, " %s; whether there are duplicates is not known", howFar(v.config.Progress.Snapshot()))
 	case err != nil:
 		return err
 	}

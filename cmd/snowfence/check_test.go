@@ -83,26 +83,34 @@ func TestInterruptIsNoVerdict(t *testing.T) {
 		signal syscall.Signal
 		want   int
 	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
-		silent, writer := io.Pipe()
-		p, stdout, stderr := inTest(t)
-		p.stdin = silent
-		ctx, stop := interruptible()
-		go func() {
-			_, _ = writer.Write([]byte("7\n7\n")) // returns when it is read
-			_ = syscall.Kill(syscall.Getpid(), x.signal)
-		}()
-		temp := t.TempDir()
-		code := p.run(ctx, "check", "--temp", temp, "-")
-		stop()
-		_ = writer.Close()
-		if code != x.want || stdout.String() != "" || !strings.HasPrefix(stderr.String(), "snowfence: interrupted while reading: ") ||
-			!strings.HasSuffix(stderr.String(), "; whether there are duplicates is not known\n") {
+		code, stdout, stderr := interrupted(t, x.signal, "check", "-")
+		if code != x.want || stdout != "" || !strings.HasPrefix(stderr, "snowfence: interrupted while reading: ") ||
+			!strings.HasSuffix(stderr, "; whether there are duplicates is not known\n") {
 			t.Errorf("%s: exit code %d: %q, %q", x.signal, code, stdout, stderr)
 		}
-		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v (%v)", left, err)
-		}
 	}
+}
+
+// interrupted runs a verb that reads standard input until a signal comes, and checks
+// that it leaves no file behind.
+func interrupted(t *testing.T, by syscall.Signal, args ...string) (code int, out, errs string) {
+	t.Helper()
+	silent, writer := io.Pipe()
+	p, stdout, stderr := inTest(t)
+	p.stdin = silent
+	ctx, stop := interruptible()
+	go func() {
+		_, _ = writer.Write([]byte("7\n7\n")) // returns when it is read
+		_ = syscall.Kill(syscall.Getpid(), by)
+	}()
+	temp := t.TempDir()
+	code = p.run(ctx, append(args, "--temp", temp)...)
+	stop()
+	_ = writer.Close()
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+	return code, stdout.String(), stderr.String()
 }
 
 func TestHowFarACheckCame(t *testing.T) {

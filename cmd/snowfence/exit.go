@@ -88,6 +88,13 @@ func interruptedBy(ctx context.Context) interruptError {
 	return by
 }
 
+// interrupted says that a verb whose 1 is a finding was interrupted, and ends it
+// with the signal's code.
+func (p program) interrupted(ctx context.Context, format string, args ...any) error {
+	p.note("interrupted"+format, args...)
+	return reported(interruptedBy(ctx).code())
+}
+
 // exitCode is the one place that says which error ends in which code.
 func exitCode(err error) int {
 	var code reported

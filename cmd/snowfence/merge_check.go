@@ -150,8 +150,7 @@ clash, possible), summary, sides, data, strays, forecasts.`,
 		ctx := cmd.Context()
 		err = v.run(ctx)
 		if isVerdict := errors.As(err, new(reported)); err != nil && !isVerdict && ctx.Err() != nil {
-			v.note("interrupted; whether ids clash is not known")
-			return reported(interruptedBy(ctx).code())
+			return v.interrupted(ctx, "; whether ids clash is not known")
 		}
 		return err
 	}

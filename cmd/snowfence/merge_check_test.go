@@ -298,23 +298,9 @@ func TestInterruptOfAMergeCheckIsNoVerdict(t *testing.T) {
 		{"eu=layout:twitter", "us=-"}, // only held against an issuer
 		{"eu=" + file, "us=-"},        // sorted and compared
 	} {
-		silent, writer := io.Pipe()
-		p, stdout, stderr := inTest(t)
-		p.stdin = silent
-		ctx, stop := interruptible()
-		go func() {
-			_, _ = writer.Write([]byte("7\n")) // returns when it is read
-			_ = syscall.Kill(syscall.Getpid(), syscall.SIGTERM)
-		}()
-		temp := t.TempDir()
-		code := p.run(ctx, append([]string{"merge-check", "--temp", temp}, args...)...)
-		stop()
-		_ = writer.Close()
-		if code != 143 || stdout.String() != "" || stderr.String() != "snowfence: interrupted; whether ids clash is not known\n" {
+		code, stdout, stderr := interrupted(t, syscall.SIGTERM, append([]string{"merge-check"}, args...)...)
+		if code != 143 || stdout != "" || stderr != "snowfence: interrupted; whether ids clash is not known\n" {
 			t.Errorf("%v: exit code %d: %q, %q", args, code, stdout, stderr)
-		}
-		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v (%v)", left, err)
 		}
 	}
 }

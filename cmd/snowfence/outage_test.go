@@ -153,16 +153,8 @@ func (o outage) away(t *testing.T) (restore func()) {
 // left is for how long the daemon says that ids last without the store.
 func (o outage) left(t *testing.T) time.Duration {
 	t.Helper()
-	response, err := o.client.Get(o.daemon.URL + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(string(body), "\nsnowfence_lease_remaining_seconds{generator=\"default\"} ")
+	_, body := o.ask(t, http.MethodGet, "/metrics")
+	_, after, _ := strings.Cut(body, "\nsnowfence_lease_remaining_seconds{generator=\"default\"} ")
 	number, _, _ := strings.Cut(after, "\n")
 	seconds, err := strconv.ParseFloat(number, 64)
 	if err != nil {
@@ -175,21 +167,31 @@ func (o outage) left(t *testing.T) time.Duration {
 // with a time to come back.
 func (o outage) try(t *testing.T) bool {
 	t.Helper()
-	response, err := o.client.Post(o.daemon.URL+"/v1/generators/default/ids", "", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response, body := o.ask(t, http.MethodPost, "/v1/generators/default/ids")
 	if response.StatusCode == http.StatusOK {
 		return true
 	}
 	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
-	if response.StatusCode != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(string(body), `"type"`) {
+	if response.StatusCode != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(body, `"type"`) {
 		t.Fatalf("status %s, Retry-After %q: %s", response.Status, response.Header.Get("Retry-After"), body)
 	}
 	return false
+}
+
+// ask sends the daemon a request without a body, and reads the answer.
+func (o outage) ask(t *testing.T, method, path string) (response *http.Response, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, o.daemon.URL+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err = o.client.Do(request); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, string(text)
 }

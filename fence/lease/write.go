@@ -227,9 +227,11 @@ func (r *run) missed(w write, found look) {
 		r.probe()
 	case found.version == "":
 		r.endTerm(fmt.Errorf("%w: the register of worker %d is gone", ErrLost, w.worker), false)
-	case found.register.Holder == r.term.register.Holder && !found.register.Quarantined && found.register.Until < r.term.register.Until:
-		r.endTerm(fmt.Errorf("%w: the store shows term %d of worker %d as it was before its last extension", ErrLost, found.register.Term, w.worker), false)
 	case found.register.Holder == r.term.register.Holder && !found.register.Quarantined:
+		if found.register.Until < r.term.register.Until {
+			r.endTerm(fmt.Errorf("%w: the store shows term %d of worker %d as it was before its last extension", ErrLost, found.register.Term, w.worker), false)
+			return
+		}
 		r.endTerm(fmt.Errorf("%w: somebody extends term %d of worker %d beside this process: a copy of it", ErrLost, found.register.Term, w.worker), false)
 	case found.standing == Held || found.standing == Free:
 		r.endTerm(fmt.Errorf("%w: worker %d is at term %d, of %s", ErrLost, w.worker, found.register.Term, found.register.Process), false)
