@@ -153,7 +153,7 @@ func (o outage) away(t *testing.T) (restore func()) {
 // left is for how long the daemon says that ids last without the store.
 func (o outage) left(t *testing.T) time.Duration {
 	t.Helper()
-	_, body := o.ask(t, http.MethodGet, "/metrics")
+	_, _, body := o.ask(t, http.MethodGet, "/metrics")
 	_, after, _ := strings.Cut(body, "\nsnowfence_lease_remaining_seconds{generator=\"default\"} ")
 	number, _, _ := strings.Cut(after, "\n")
 	seconds, err := strconv.ParseFloat(number, 64)
@@ -167,25 +167,26 @@ func (o outage) left(t *testing.T) time.Duration {
 // with a time to come back.
 func (o outage) try(t *testing.T) bool {
 	t.Helper()
-	response, body := o.ask(t, http.MethodPost, "/v1/generators/default/ids")
-	if response.StatusCode == http.StatusOK {
+	status, header, body := o.ask(t, http.MethodPost, "/v1/generators/default/ids")
+	if status == http.StatusOK {
 		return true
 	}
-	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
-	if response.StatusCode != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(body, `"type"`) {
-		t.Fatalf("status %s, Retry-After %q: %s", response.Status, response.Header.Get("Retry-After"), body)
+	seconds, err := strconv.Atoi(header.Get("Retry-After"))
+	if status != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(body, `"type"`) {
+		t.Fatalf("status %d, Retry-After %q: %s", status, header.Get("Retry-After"), body)
 	}
 	return false
 }
 
 // ask sends the daemon a request without a body, and reads the answer.
-func (o outage) ask(t *testing.T, method, path string) (response *http.Response, body string) {
+func (o outage) ask(t *testing.T, method, path string) (status int, header http.Header, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, o.daemon.URL+path, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if response, err = o.client.Do(request); err != nil {
+	response, err := o.client.Do(request)
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -193,5 +194,5 @@ func (o outage) ask(t *testing.T, method, path string) (response *http.Response,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response, string(text)
+	return response.StatusCode, response.Header, string(text)
 }
