@@ -1,0 +1,306 @@
+package lease
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// resume starts with an earlier process's page, which is written again at once.
+func (s *script) resume(page *Page) {
+	s.t.Helper()
+	s.do(Started{Page: page})
+	none[Get](s)
+	if again := request[Keep](s).Page; again.Used != page.Used || again.Usable != page.Usable || string(again.Pending) != string(page.Pending) {
+		s.t.Fatalf("%+v is kept in place of %+v", again, page)
+	}
+	s.keptPage()
+}
+
+func TestResumedTermBeginsAboveWhatWasUsed(t *testing.T) {
+	page := testPage()
+	stranger, late := page.Register, page.Register
+	stranger.Write = "00000000000000ff"
+	late.Until -= 200
+	extended := pending(t, &page)
+	tests := []struct {
+		name    string
+		open    bool // with an extension whose outcome is open
+		says    func(s *script)
+		resumed bool
+		usable  snowfence.Tick
+	}{
+		{"the store is silent", false, func(s *script) { s.unknown() }, true, testStart + 600},
+		{"the store is silent, and a write is open", true, func(s *script) { s.unknown() }, true, testStart + 600},
+		{"nothing changed", false, func(s *script) { s.found("v7", page.Register) }, true, testStart + 600},
+		{"the open write did not arrive yet", true, func(s *script) { s.found("v7", page.Register) }, true, testStart + 600},
+		{"the open write took effect", true, func(s *script) { s.foundBytes("v8", page.Pending) }, true, testStart + 900},
+		{"a late read", false, func(s *script) { s.found("v6", late) }, true, testStart + 600},
+		{"a write that the journal does not have", false, func(s *script) { s.found("v8", extended) }, false, 0},
+		{"a write of a copy", true, func(s *script) { s.found("v8", stranger) }, false, 0},
+		{"somebody else has it", true, func(s *script) { s.found("v9", released(600)) }, false, 0},
+		{"it is gone", true, func(s *script) { s.absent() }, false, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScript(t, keeping)
+			p := page
+			if !test.open {
+				p.Pending = nil
+			}
+			s.resume(&p)
+			none[Start](s)
+			if deadline, ok := s.state.Deadline(); !ok || deadline != s.now.Monotonic+time.Second {
+				t.Errorf("it waits for the store until %s", deadline)
+			}
+			test.says(s)
+			none[Start](s)
+			if !test.resumed {
+				s.in(Opening)
+				none[Keep](s)
+				// Another namespace than the journal's is one like any other.
+				other := testNamespace()
+				other.Incarnation = "ff112233445566778899aabbccddeeff"
+				s.found("n2", other)
+				s.in(Probing)
+				return
+			}
+			s.in(Recording)
+			if kept := request[Keep](s).Page; kept.Used != testStart+140 || kept.Usable != test.usable {
+				t.Errorf("the page is %+v", kept)
+			}
+			s.keptPage()
+			start := request[Start](s)
+			if start.Floor != p.Used || start.Until != testStart+140 || start.Term != p.Register.Term || start.Worker != 2 || !start.Resumed {
+				t.Errorf("it starts with %+v", start)
+			}
+		})
+	}
+}
+
+// Until the page is written again the next process would find none.
+func TestConsumedPageIsWrittenAgainBeforeTheStoreIsAsked(t *testing.T) {
+	for name, test := range map[string]struct {
+		keep    error
+		discard error
+		resumed bool
+	}{
+		"it is written":                         {nil, nil, true},
+		"it is not, and removed":                {errNoDisk, nil, true},
+		"it can neither be written nor removed": {errNoDisk, errNoDisk, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, keeping)
+			page := testPage()
+			pending(t, &page)
+			s.do(Started{Page: &page})
+			none[Get](s)
+			if again := request[Keep](s).Page; again.Used != page.Used || string(again.Pending) != string(page.Pending) {
+				t.Errorf("%+v is kept in place of %+v", again, page)
+			}
+			s.answerKeep(test.keep)
+			if test.keep != nil {
+				none[Get](s)
+				s.discardedPages(test.discard)
+			}
+			if !test.resumed {
+				s.in(Opening)
+				return
+			}
+			request[Get](s)
+			s.unknown()
+			if test.keep == nil {
+				s.keptPage()
+			}
+			if start := request[Start](s); start.Floor != page.Used || start.Until <= start.Floor {
+				t.Errorf("it starts with %+v", start)
+			}
+		})
+	}
+}
+
+func TestResumedTermWaitsForAClockThatMayNotFallBehind(t *testing.T) {
+	s := newScript(t, keeping, func(c *Config) { c.MaxRollback = 0 })
+	page := testPage()
+	s.resume(&page)
+	s.unknown()
+	s.in(Resuming)
+	none[Keep](s)
+	s.wake()
+	if waited := s.now.Wall.Sub(testWall()); waited != 40*time.Millisecond {
+		t.Errorf("it waited for %s", waited)
+	}
+	s.keptPage()
+	request[Start](s)
+}
+
+func TestResumedTermIsExtendedUnderItsLastVersion(t *testing.T) {
+	s := newScript(t, keeping)
+	page := testPage()
+	s.resume(&page)
+	s.unknown()
+	s.keptPage()
+	s.keptPage() // the extension is due at once
+	swap, r := s.written()
+	if swap.Prev != "v7" || r.Holder != page.Register.Holder || r.Floor != page.Register.Floor || r.Until != testStart+900 {
+		t.Errorf("%+v is written under %s", r, swap.Prev)
+	}
+	s.swapped("v8")
+	s.found("n1", testNamespace()) // and the namespace is looked at
+	s.in(Holding)
+
+	// With a write whose outcome is open that comes first.
+	s = newScript(t, keeping)
+	pending(t, &page)
+	s.resume(&page)
+	s.unknown()
+	s.keptPage()
+	request[Get](s)
+	s.found("v7", page.Register)
+	if swap, _ := s.written(); swap.Prev != "v7" || string(swap.Value) != string(page.Pending) {
+		t.Errorf("%s is sent", swap.Value)
+	}
+}
+
+func TestResumedTermThatWasTakenOverMeanwhileIsLost(t *testing.T) {
+	s := newScript(t, keeping)
+	page := testPage()
+	s.resume(&page)
+	s.unknown()
+	s.keptPage()
+	s.keptPage()
+	s.conflict()
+	s.found("v9", held(1500))
+	request[Revoke](s)
+	request[Discard](s)
+}
+
+func TestResumedTermsClockIsJudgedByTheStoresClock(t *testing.T) {
+	for name, test := range map[string]struct {
+		reply   Reply
+		resumed bool
+	}{
+		"near":      {Reply{Outcome: Told, Time: testWall().Add(9 * time.Minute)}, true},
+		"ahead":     {Reply{Outcome: Told, Time: testWall().Add(-11 * time.Minute)}, false},
+		"behind":    {Reply{Outcome: Told, Time: testWall().Add(11 * time.Minute)}, false},
+		"not known": {Reply{Err: errNoAnswer}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, keeping, func(c *Config) { c.EngineClock = true })
+			page := testPage()
+			s.resume(&page)
+			s.found(page.Version, page.Register)
+			request[Ask](s)
+			s.reply(test.reply)
+			if _, discarded := find[Discard](s.out); discarded == test.resumed {
+				t.Errorf("phase %s, and it asks %+v", s.state.phase, s.out)
+			}
+			if _, started := find[Start](s.out); started {
+				t.Error("it issues before its page is kept")
+			}
+		})
+	}
+}
+
+func TestResumedTermThatIssuedNothingIsReleasedAboveWhatWasUsed(t *testing.T) {
+	for name, reach := range map[string]func(s *script){
+		"while its page is kept again":   func(*script) {},
+		"while the store is asked":       func(s *script) { s.keptPage() },
+		"while its own page is kept":     func(s *script) { s.keptPage(); s.unknown() },
+		"before it was asked for an id ": func(s *script) { s.keptPage(); s.unknown(); s.keptPage(); s.keptPage(); s.swapped("v8") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, keeping)
+			page := testPage()
+			s.do(Started{Page: &page})
+			reach(s)
+			s.do(ReleaseAsked{})
+			if _, ok := find[Drain](s.out); ok {
+				s.do(Drained{Reserved: page.Used})
+			}
+			for s.state.phase == Releasing {
+				if s.state.journal.awaited != 0 {
+					if s.state.journal.discarding {
+						s.discardedPages(nil)
+					} else {
+						s.keptPage()
+					}
+				}
+				if s.state.write != nil {
+					if released, err := DecodeRegister(s.state.write.value); err != nil || released.Until != page.Used {
+						t.Fatalf("it is released as %+v, %v", released, err)
+					}
+					s.swapped("v9")
+				} else if s.state.awaited != 0 {
+					s.found("v7", page.Register)
+				}
+			}
+			s.in(Stopped)
+		})
+	}
+}
+
+func TestResumedBoundOfALossyStoreIsConfirmedAnew(t *testing.T) {
+	s := newScript(t, keeping, lossy)
+	page := testPage()
+	page.Loss = 100 * time.Millisecond
+	page.Usable = testStart + 300 // 600 was acknowledged, it is not known when
+	s.resume(&page)
+	s.found("v7", page.Register)
+	s.keptPage()
+	s.keptPage()
+	s.swapped("v8") // sent too early to confirm anything
+	s.found("n1", testNamespace())
+	if got := s.state.View().Usable; got != testStart+300 {
+		t.Errorf("%d is usable", got)
+	}
+	s.fallDue()
+	for s.state.journal.awaited != 0 {
+		s.keptPage()
+	}
+	s.swapped("v9")
+	if got := s.state.View().Usable; got < testStart+600 {
+		t.Errorf("%d is usable", got)
+	}
+}
+
+func TestPageThatIsNotForThisHolderIsNotResumed(t *testing.T) {
+	tests := []struct {
+		name   string
+		config func(*Config)
+		page   func(*Page)
+		reason string
+	}{
+		{"another namespace", nil, func(p *Page) { p.Name = "orders" }, "namespace"},
+		{"another layout", func(c *Config) { c.Layout.Epoch = c.Layout.Epoch.Add(time.Second) }, nil, "layout"},
+		{"another worker is pinned", func(c *Config) { pinned(c); *c.Worker = 1 }, nil, "worker ids"},
+		{"another datacenter", func(c *Config) { c.Datacenter = new(int64) }, nil, "worker ids"},
+		{"other datacenters", func(c *Config) { c.Datacenters = []int64{1} }, nil, "datacenters"},
+		{"a store that loses more", lossy, nil, "loses 100ms"},
+		{"its window is over", nil, func(p *Page) { p.Usable, p.Used = testStart, testStart-10 }, "window ended"},
+		{"it was used up", nil, func(p *Page) { p.Used = p.Usable }, "window ended"},
+		{"the clock is behind it", nil, func(p *Page) {
+			p.Register.Until, p.Usable, p.Used = testStart+900, testStart+900, testStart+301
+		}, "behind"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			changes := []func(*Config){keeping}
+			if test.config != nil {
+				changes = append(changes, test.config)
+			}
+			s := newScript(t, changes...)
+			page := testPage()
+			if test.page != nil {
+				test.page(&page)
+			}
+			s.do(Started{Page: &page})
+			s.in(Opening)
+			if note := request[Report](s); note.What != Noted || !strings.Contains(note.Err.Error(), test.reason) {
+				t.Errorf("reported as %v", note.Err)
+			}
+		})
+	}
+}
