@@ -133,16 +133,7 @@ func (m *machine) befalls(p *process) bool {
 	case dice < 15:
 		d := spread(rng, 2*w.plan.window)
 		w.struck("deaf", "the store of %s for %s", p, d)
-		hear := p.link.fallDeaf()
-		w.late.Go(func() {
-			expired, stop := w.clock.After(d)
-			select {
-			case <-expired:
-			case <-w.calm:
-				stop()
-			}
-			hear()
-		})
+		w.end(d, p.link.fallDeaf())
 	case dice < 17 && m.keeps:
 		m.spoilDisk(p, spread(rng, 2*w.plan.window), rng.IntN(2) == 0)
 	case dice == 18:
@@ -189,13 +180,7 @@ func (m *machine) spoilDisk(p *process, d time.Duration, hangs bool) {
 			s.fails = true
 		}
 	})
-	w.late.Go(func() {
-		expired, stop := w.clock.After(d)
-		select {
-		case <-expired:
-		case <-w.calm:
-			stop()
-		}
+	w.end(d, func() {
 		m.disk.set(func(s *sheet) {
 			s.fails = false
 			if held != nil && s.hangs == held {
@@ -203,6 +188,19 @@ func (m *machine) spoilDisk(p *process, d time.Duration, hangs bool) {
 				s.hangs = nil
 			}
 		})
+	})
+}
+
+// end ends what befell a machine: after d, or with all faults.
+func (w *world) end(d time.Duration, mend func()) {
+	w.late.Go(func() {
+		expired, stop := w.clock.After(d)
+		select {
+		case <-expired:
+		case <-w.calm:
+			stop()
+		}
+		mend()
 	})
 }
 

@@ -49,18 +49,18 @@ func (s series) order(yield func(k uint64) bool) {
 	}
 }
 
-// duplicate is an id that was planted: at two lines.
+// duplicate is an id that was planted, and the two lines that it stands at, from 1.
 type duplicate struct {
 	id     uint64
 	first  uint64
 	second uint64
 }
 
-// write writes the ids, and the ids of some places a second time, as many as are
-// to be planted. In all it writes n ids and planted more.
+// write writes the ids, and then some of them a second time: as many as are to be
+// planted, at most half of n. In all it writes n ids and planted more.
 func (s series) write(w io.Writer, format string, planted uint64) ([]duplicate, error) {
 	b := bufio.NewWriterSize(w, 1<<20)
-	var pending, done []duplicate
+	var twice []duplicate
 	line, step := uint64(0), uint64(0)
 	if planted > 0 {
 		step = s.n / (2 * planted)
@@ -76,23 +76,21 @@ func (s series) write(w io.Writer, format string, planted uint64) ([]duplicate, 
 		_, err := b.Write(word)
 		return err
 	}
-	count := uint64(0)
-	var err error
 	for k := range s.order {
-		if err = put(s.at(k)); err != nil {
+		id := s.at(k)
+		if err := put(id); err != nil {
 			return nil, err
 		}
-		count++
-		if step > 0 && count%step == 0 && uint64(len(pending)) < planted && count <= s.n/2 {
-			pending = append(pending, duplicate{id: s.at(k), first: line})
+		// Among the ids of the first half, as far apart as may be.
+		if uint64(len(twice)) < planted && line%step == 0 {
+			twice = append(twice, duplicate{id: id, first: line})
 		}
 	}
-	for _, d := range pending {
-		if err = put(d.id); err != nil {
+	for i := range twice {
+		if err := put(twice[i].id); err != nil {
 			return nil, err
 		}
-		d.second = line
-		done = append(done, d)
+		twice[i].second = line
 	}
-	return done, b.Flush()
+	return twice, b.Flush()
 }

@@ -46,10 +46,34 @@ func main() {
 	default:
 		b.orders = []string{"shuffled", "rising"}
 	}
-	if err := b.run(context.Background()); err != nil {
+	err := b.validate()
+	if err == nil {
+		err = b.run(context.Background())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
 		os.Exit(1)
 	}
+}
+
+// validate returns an error that names the flag that can't be used.
+func (b *bench) validate() error {
+	switch {
+	case b.ids < 1:
+		return fmt.Errorf("-ids is %d: must be at least 1", b.ids)
+	case b.planted > b.ids/3:
+		return fmt.Errorf("-planted is %d: must be at most a third of the ids, %d", b.planted, b.ids/3)
+	case b.rounds < 1:
+		return fmt.Errorf("-rounds is %d: must be at least 1", b.rounds)
+	case b.format != "text" && b.format != "binary":
+		return fmt.Errorf("-format is %q: must be text or binary", b.format)
+	}
+	for _, order := range b.orders {
+		if order != "shuffled" && order != "rising" {
+			return fmt.Errorf("-orders has %q: must be of shuffled and rising", order)
+		}
+	}
+	return nil
 }
 
 // run builds what it needs, measures, and removes everything.
@@ -71,9 +95,6 @@ func (b *bench) run(ctx context.Context) (err error) {
 	fmt.Printf("%s %s/%s, %d processors, %s MiB of memory\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), b.memory)
 	for _, order := range b.orders {
 		s := newSeries(b.ids-b.planted, order == "shuffled")
-		if !s.shuffled && order != "rising" {
-			return fmt.Errorf("-orders has %q: must be of shuffled and rising", order)
-		}
 		if b.planted > 0 {
 			err = b.stream(ctx, s)
 		} else {

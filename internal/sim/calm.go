@@ -51,8 +51,8 @@ func (w *world) calmDown() {
 	}
 	for _, d := range debts {
 		w.tally.Counts[Owed] += int64(d.want)
-		w.tally.Counts[Owing] = min(1, w.tally.Counts[Owed])
 	}
+	w.tally.Counts[Owing] = min(1, w.tally.Counts[Owed])
 	for i, n := range w.nodes {
 		if n.alive && n.caller.busy && w.calling[i].generator != nil && n.clock.Monotonic()-n.begun > p.MaxWait {
 			w.breaks("waiting", "%s: a call still waits", w.calling[i].name)

@@ -30,19 +30,6 @@ type disk struct {
 	writing *lease.Keep
 }
 
-// diskBug is a bug of a journal, or around one.
-type diskBug uint8
-
-const (
-	_               diskBug = iota
-	consumesLate            // J2: the page is there until the next one is
-	resumesBelow            // J3
-	discardsLate            // J4: it says that the page is gone, and removes it later
-	acceptsCopies           // J5
-	ignoresFailures         // J6: a failed fsync counts as a good one
-	ignoresRemains          // J6: a page that could not be removed counts as removed
-)
-
 // fails is true as often as the plan's disks fail, or several times as often.
 func (d *disk) fails(times int) bool {
 	p := d.n.w.plan.Weather.Disk

@@ -23,7 +23,8 @@
 //	          then to no less than the term's floor and all that was stamped
 //	waiting   a call for ids ends within max-wait, and at once when its generator
 //	          was sealed
-//	layout    nothing is issued under another layout than the namespace's
+//	layout    nothing is issued under another layout than the namespace's. Plans with
+//	          two layouts have its record from the start: nobody races to make it
 //	live      when the faults have ended, every node for which there is a worker
 //	          id issues again within two windows, the store's loss and a little
 //	broken    no process fails for good without a reason in the plan
@@ -40,12 +41,13 @@
 //
 //	agenda.go    what is still to happen
 //	clock.go     a machine's clocks
-//	plan.go, fault.go, weather.go   what a run is about
+//	plan.go, fault.go               what a run is about
 //	draw.go, scenario.go, shrink.go where plans come from
 //	server.go    a store, and what is known of its registers
 //	network.go   the way to it
 //	process.go   what may run on a machine: write an [Allocator] to simulate another
 //	holder.go    ours
+//	bugs.go      what tests put in the place of right code
 //	caller.go    the calls for ids, which may wait
 //	node.go, trouble.go, disk.go    machines, and what befalls them
 //	ledger.go    every id that was issued, as ranges

@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// year is the longest step of a clock.
+// year is the longest step of a clock that is drawn.
 const year = 366 * 24 * time.Hour
 
 // Draw returns the plan of a seed: equal seeds give equal plans. What is rare in
@@ -226,11 +226,11 @@ func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
 		f.Kind, f.For = kind, length
 		p.Faults = append(p.Faults, f)
 	}
-	rest := 15 * p.beat()
+	rest, pages := 15*p.beat(), 0
 	if p.Journals {
-		rest = 5 * p.beat() // while the window of the term lasts
+		rest, pages = 5*p.beat(), 6 // it rests while the window of the term lasts
 	}
-	switch d.oneOf(26, 26, 15, 20, 3, 3, map[bool]int{true: 6}[p.Journals]) {
+	switch d.oneOf(26, 26, 15, 20, 3, 3, pages) {
 	case 0:
 		kind := Crash
 		if p.Journals && d.chance(30) || d.chance(5) {

@@ -8,7 +8,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/store"
 )
 
 // holder is our allocator: the step function of the lease and its generators,
@@ -300,24 +299,3 @@ func (h *holder) extending(r lease.Request) bool {
 	register, err := lease.DecodeRegister(swap.Value)
 	return err == nil && register.Holder == h.term.nonce
 }
-
-// bugs are what tests put where the code is right. Nothing else sets them.
-type bugs struct {
-	// bend changes the requests that a step returned for an event.
-	bend func(h *holder, before lease.State, e lease.Event, requests []lease.Request) []lease.Request
-	// config changes what the process is told.
-	config func(*lease.Config)
-	// policy changes that of the generators.
-	policy func(*snowfence.Policy)
-	// guard is the store's comparison, instead of that of the version.
-	guard func(s *server, current store.Version, swap lease.Swap) bool
-	// versions is the store's next version of a key, instead of a random one.
-	versions func(current store.Version) []byte
-	// disk is what the nodes' disks do wrong.
-	disk diskBug
-	// strict is no bug: it takes the limits of what a store can fence for bugs.
-	strict bool
-}
-
-// blindSwap is a swap that is carried out whatever the version.
-type blindSwap struct{ lease.Swap }

@@ -22,8 +22,8 @@ func journalMutants() []mutant {
 	}
 }
 
-// TestMutantsOfTheJournalAreCaught does the same to bugs of the journal, in plans
-// that have journals.
+// TestMutantsOfTheJournalAreCaught plants each of the bugs that a journal invites,
+// in plans that have journals.
 func TestMutantsOfTheJournalAreCaught(t *testing.T) {
 	for _, m := range journalMutants() {
 		t.Run(fmt.Sprintf("J%d %s", m.number, m.name), m.caught)

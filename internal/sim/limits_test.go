@@ -3,6 +3,8 @@ package sim
 import (
 	"testing"
 	"time"
+
+	"snowfence.example/snowfence"
 )
 
 // The eleventh and the twelfth mutant are limits of what a store can fence.
@@ -156,5 +158,34 @@ func TestWhatOneRollbackTookAwayAnotherMayBringBack(t *testing.T) {
 	}
 	if r.Tally.Counts[Owed] != 0 {
 		t.Errorf("%d nodes are owed ids", r.Tally.Counts[Owed])
+	}
+}
+
+// TestLimitExcusesOnlyWhomItStruck: after a rollback of the store those that claimed
+// before may be repeated, and may repeat others, but those that claimed afterwards
+// must not repeat each other, nor lower until below what they stamped.
+func TestLimitExcusesOnlyWhomItStruck(t *testing.T) {
+	for _, test := range []struct {
+		one, other string
+		excused    bool
+	}{
+		{"before", "after", true},
+		{"after", "before", true},
+		{"after", "later", false},
+	} {
+		p := Plain()
+		w := newWorld(&p, Config{})
+		s := w.servers[0]
+		s.bounds["before"], s.reached[0] = 100, 100
+		s.rollback(s.memory.Snapshot(), time.Second)
+		s.bounds["after"], s.bounds["later"] = 100, 100
+		for node, nonce := range []string{test.one, test.other} {
+			by := w.issuerOf(w.nodes[node].site(), nonce)
+			by.generator, by.nonce = new(snowfence.Generator), nonce
+			w.issuedRange(by, 0, 8, 9)
+		}
+		if found := w.report().Findings; test.excused != (len(found) == 0) {
+			t.Errorf("%s and %s: %v", test.one, test.other, found)
+		}
 	}
 }

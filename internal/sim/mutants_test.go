@@ -136,7 +136,7 @@ func releaseToNow(h *holder, _ lease.State, _ lease.Event, requests []lease.Requ
 }
 
 // adoptProposed remembers what each process proposed last.
-func adoptProposed() func(*holder, lease.State, lease.Event, []lease.Request) []lease.Request {
+func adoptProposed() bend {
 	proposed := make(map[*holder]snowfence.Tick)
 	return func(h *holder, _ lease.State, e lease.Event, requests []lease.Request) []lease.Request {
 		if reply, ok := e.(lease.Reply); ok && reply.Outcome == lease.Unknown && proposed[h] > 0 && h.term != nil {

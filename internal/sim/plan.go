@@ -68,8 +68,8 @@ type Plan struct {
 	Expect []Expectation
 }
 
-// Weather is what befalls messages and disks by chance: of so many, one.
-// Zero means never. Each message meets one of them at the most.
+// Weather is what befalls messages and disks by chance: how many of the number
+// that stands behind each. Zero means never. A message meets one of them at the most.
 type Weather struct {
 	Lost, Silent, Late, Slow, Damaged int // of a hundred requests
 	Repeated                          int // of a hundred swaps that took effect
@@ -111,8 +111,8 @@ func (p *Plan) Validate() error {
 		field              string
 		value, least, most time.Duration
 	}{
-		{"length", p.Length, 1, 100 * 366 * 24 * time.Hour},
-		{"begin", p.Begin, 0, 250 * 366 * 24 * time.Hour},
+		{"length", p.Length, 1, 100 * year},
+		{"begin", p.Begin, 0, 250 * year},
 		{"window", p.Window, max(4*unit, 30*time.Millisecond), 31 * 24 * time.Hour},
 		{"max-rollback", p.MaxRollback, 0, 24 * time.Hour},
 		{"max-burst", p.MaxBurst, 0, 24 * time.Hour},
@@ -180,7 +180,7 @@ func (p *Plan) check(f Fault) error {
 		return &PlanError{"place of " + m.word, fmt.Sprint(f.Node), fmt.Sprintf("must be below %d", places)}
 	case f.For < 0 && f.Kind != Step && f.Kind != Leap:
 		return &PlanError{"length of " + m.word, f.For.String(), "must not be negative"}
-	case f.For.Abs() > 2*366*24*time.Hour:
+	case f.For.Abs() > 2*year:
 		return &PlanError{"length of " + m.word, f.For.String(), "must be at most two years"}
 	case (f.Kind == Drift || f.Kind == Slew) && (f.N < -900_000 || f.N > 900_000):
 		return &PlanError{m.word, fmt.Sprint(f.N), "must be within 900000 ppm"}

@@ -26,8 +26,8 @@ func TestEveryRuleFindsWhatBreaksIt(t *testing.T) {
 			return r
 		},
 		"monotone": func() Report { return Run(terminated(), Config{bugs: bugs{bend: releaseToNow}}) },
-		"fenced":   func() Report { return issuing(1, 4, 5) },
-		"order":    func() Report { return issuing(1, 3, 2) },
+		"fenced":   func() Report { return issuing(4, 5) },
+		"order":    func() Report { return issuing(3, 2) },
 		"layout": func() Report {
 			p := Plain()
 			p.Misfits, p.Founded = 1, true
@@ -73,20 +73,20 @@ func terminated() Plan {
 	return p
 }
 
-// issuing lets two generators of one worker issue a slot each: the first one the
-// second slot named, and the next, if it is not the same one, the third.
-func issuing(_, second, third uint64) Report {
+// issuing has two slots of one worker issued under one nonce: by two generators, or
+// by one alone if the second slot is the lower one.
+func issuing(first, second uint64) Report {
 	p := Plain()
 	w := newWorld(&p, Config{})
 	by := w.issuerOf(w.nodes[0].site(), "one")
 	by.generator, by.nonce = new(snowfence.Generator), "nonce"
 	w.servers[0].bounds["nonce"] = 100
-	w.issuedRange(by, 0, second, second+1)
-	if third > second {
+	w.issuedRange(by, 0, first, first+1)
+	if second > first {
 		by = w.issuerOf(w.nodes[1].site(), "another")
 		by.generator, by.nonce = new(snowfence.Generator), "nonce"
 	}
-	w.issuedRange(by, 0, third, third+1)
+	w.issuedRange(by, 0, second, second+1)
 	return w.report()
 }
 
@@ -137,6 +137,20 @@ func (c *counting) Mint(_ context.Context, ids []snowfence.ID) (int, error) {
 		c.next++
 	}
 	return len(ids), nil
+}
+
+// TestCallThatMeansToWaitTooLongIsFound: a tick more than max-wait is too long, also
+// when the call then succeeds.
+func TestCallThatMeansToWaitTooLongIsFound(t *testing.T) {
+	p := Plain()
+	p.Batch = 60
+	tooLong := func(p *snowfence.Policy) { p.MaxWait += time.Millisecond }
+	if found := Run(p, Config{bugs: bugs{policy: tooLong}}).Findings; len(found) == 0 || found[0].Rule != "waiting" {
+		t.Errorf("found %v", found)
+	}
+	if found := Run(p, Config{}).Findings; len(found) > 0 {
+		t.Errorf("of a call that ends in time: %v", found)
+	}
 }
 
 // TestAnotherAllocatorIsSimulatedToo: what has no terms is judged by its ids

@@ -5,8 +5,8 @@ import (
 	"hash/fnv"
 )
 
-// rules counts the changes of what a run checks and of how it goes; what is drawn
-// is summed besides.
+// rules is to be counted up with each change of what a run checks or of how it
+// goes. What is drawn needs no counting: Version sums it.
 const rules = 3
 
 // Version tells one state of this package from another: what seeds mean, and what

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,7 +15,7 @@ import (
 
 // Daemon is a running `snowfence serve`.
 type Daemon struct {
-	URL string // of its HTTP front; empty until it listens
+	URL string // of its HTTP front; empty if it ended before it listened
 
 	t       testing.TB
 	command *exec.Cmd
@@ -27,8 +26,9 @@ type Daemon struct {
 	lines []string // of its standard error
 }
 
-// StartDaemon starts binary's serve on a free port and does not wait for it to
-// be ready. What is still running at the end of the test is killed.
+// StartDaemon starts binary's serve on a free port and waits until it listens or
+// has ended, but not until it is ready. What is still running at the end of the
+// test is killed.
 func StartDaemon(t testing.TB, binary string, environ []string, arguments ...string) *Daemon {
 	t.Helper()
 	d := &Daemon{t: t, ready: make(chan struct{}), ended: make(chan struct{})}
@@ -119,7 +119,7 @@ func (d *Daemon) Kill() {
 func (d *Daemon) Log() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return strings.Join(slices.Clone(d.lines), "\n")
+	return strings.Join(d.lines, "\n")
 }
 
 // Client returns an HTTP client that keeps one connection to a daemon.

@@ -4,8 +4,8 @@
 //
 // It starts real servers of the engines, each in a folder of its own, and a
 // [Proxy] stands in front of one where connections are to break, fall silent or
-// lose replies. An [Authority] issues the certificates of both ends where they
-// speak TLS.
+// lose replies. [Eventually] waits for what a server or a client comes to, and an
+// [Authority] issues the certificates of both ends where they speak TLS.
 //
 // Its program duplicates looks for equal ids in files of ids, so that what a
 // fault test collected is judged by something other than the test.

@@ -2,12 +2,13 @@ package testkit_test
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -54,16 +55,10 @@ func TestServerDiesWithAProgramThatIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = command.Wait()
-	tries := time.NewTicker(20 * time.Millisecond)
-	defer tries.Stop()
-	for late := time.After(patience); ; {
-		if _, err := testkit.RedisCall(t.Context(), address, "PING"); err != nil {
-			return
+	testkit.Eventually(t, patience, func(ctx context.Context) error {
+		if _, err := testkit.RedisCall(ctx, address, "PING"); err == nil {
+			return errors.New("the server still answers")
 		}
-		select {
-		case <-tries.C:
-		case <-late:
-			t.Fatal("the server still answers")
-		}
-	}
+		return nil
+	})
 }

@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"testing"
 	"time"
@@ -43,9 +42,9 @@ func StartEngine(t testing.TB, name string) Engine {
 	case "redis":
 		return Engine{Name: name, Server: Redis(t), Lossy: true, url: func(address string) string { return "redis://" + address }}
 	case "postgres":
-		return Engine{Name: name, Server: Postgres(t), url: sqlURL("postgres")}
+		return Engine{Name: name, Server: Postgres(t), url: func(address string) string { return sqlURL("postgres", address) + "?durable=true" }}
 	case "mysql":
-		return Engine{Name: name, Server: MariaDB(t), url: sqlURL("mysql")}
+		return Engine{Name: name, Server: MariaDB(t), url: func(address string) string { return sqlURL("mysql", address) + "?durable=true" }}
 	case "nats":
 		return Engine{Name: name, Server: NATS(t), Lossy: true, url: func(address string) string { return "nats://" + address }}
 	default:
@@ -61,13 +60,6 @@ func StartEngine(t testing.TB, name string) Engine {
 func External(engine string) (address string, ok bool) {
 	address = os.Getenv("SNOWFENCE_TEST_" + engine)
 	return address, address != ""
-}
-
-func sqlURL(scheme string) func(address string) string {
-	user := url.UserPassword(SQLUser, SQLPassword)
-	return func(address string) string {
-		return scheme + "://" + user.String() + "@" + address + "/" + SQLDatabase + "?durable=true"
-	}
 }
 
 // URL names the store by way of an address, the server's own or a proxy's; ""

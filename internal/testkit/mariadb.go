@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -54,16 +53,11 @@ func MariaDB(t testing.TB, arguments ...string) *Server {
 // mariadbGreets is ready once the server greets a client: it does so when its
 // tables are open and the init file is done.
 func mariadbGreets(ctx context.Context, s *Server) error {
-	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Addr())
+	connection, err := dial(ctx, s.Addr())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = connection.Close() }()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := connection.SetDeadline(deadline); err != nil {
-			return err
-		}
-	}
 	// A packet of version 10 of the protocol: three bytes of length, a number.
 	greeting := make([]byte, 5)
 	if _, err := connection.Read(greeting); err != nil {

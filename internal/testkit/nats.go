@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +15,7 @@ import (
 // Settings are lines that are added to its configuration.
 func NATS(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	return nats(t, settings)
+	return nats(t, 1, func(s *Server) error { return natsConfigure(s, settings) })
 }
 
 // NATSCluster starts as many NATS servers as one cluster. It is usable once
@@ -27,30 +26,24 @@ func NATSCluster(t testing.TB, count int, settings ...string) []*Server {
 	var servers []*Server
 	var routes []string
 	for i := range count {
-		server := StartServer(t, Program{
-			Name: "nats-server", Package: "nats-server", Places: []string{"/usr/sbin"}, Ports: 2,
-			Prepare: func(s *Server) error {
-				routes = append(routes, "nats://"+s.Address(1))
-				return natsConfigure(s, append([]string{
-					fmt.Sprintf("server_name: server%d", i),
-					// Each is told of those before it, and hears of the others from them.
-					fmt.Sprintf("cluster { name: cluster, listen: %q, routes: [%s] }", s.Address(1), strings.Join(routes, ", ")),
-				}, settings...))
-			},
-			Arguments: natsArguments,
-			Ready:     natsAnswers,
-		})
-		servers = append(servers, server)
+		servers = append(servers, nats(t, 2, func(s *Server) error {
+			routes = append(routes, "nats://"+s.Address(1))
+			return natsConfigure(s, append([]string{
+				fmt.Sprintf("server_name: server%d", i),
+				// Each is told of those before it, and hears of the others from them.
+				fmt.Sprintf("cluster { name: cluster, listen: %q, routes: [%s] }", s.Address(1), strings.Join(routes, ", ")),
+			}, settings...))
+		}))
 	}
 	return servers
 }
 
-func nats(t testing.TB, settings []string) *Server {
+func nats(t testing.TB, ports int, configure func(*Server) error) *Server {
 	t.Helper()
 	return StartServer(t, Program{
-		Name: "nats-server", Package: "nats-server", Places: []string{"/usr/sbin"},
-		Prepare:   func(s *Server) error { return natsConfigure(s, settings) },
-		Arguments: natsArguments,
+		Name: "nats-server", Package: "nats-server", Places: []string{"/usr/sbin"}, Ports: ports,
+		Prepare:   configure,
+		Arguments: func(s *Server) []string { return []string{"-c", filepath.Join(s.Dir, "nats.conf")} },
 		Ready:     natsAnswers,
 	})
 }
@@ -63,23 +56,14 @@ func natsConfigure(s *Server, settings []string) error {
 	return os.WriteFile(filepath.Join(s.Dir, "nats.conf"), []byte(strings.Join(config, "\n")+"\n"), 0o600)
 }
 
-func natsArguments(s *Server) []string {
-	return []string{"-c", filepath.Join(s.Dir, "nats.conf")}
-}
-
 // natsAnswers is ready once the server says that it has JetStream: then it has
 // read what is in its folder.
 func natsAnswers(ctx context.Context, s *Server) error {
-	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Addr())
+	connection, err := dial(ctx, s.Addr())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = connection.Close() }()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := connection.SetDeadline(deadline); err != nil {
-			return err
-		}
-	}
 	line, err := bufio.NewReader(connection).ReadString('\n')
 	if err != nil {
 		return err

@@ -9,14 +9,6 @@ import (
 	"testing"
 )
 
-// What every SQL server here knows: a database, and who may do anything in it
-// by which password.
-const (
-	SQLDatabase = "snowfence"
-	SQLUser     = "snowfence"
-	SQLPassword = "fence/of@snow"
-)
-
 // postgresPlaces is where Debian puts what is not meant for everyone's PATH.
 const postgresPlaces = "/usr/lib/postgresql/*/bin"
 

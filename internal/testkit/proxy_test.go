@@ -7,196 +7,15 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
-
-// patience is how long a test waits for what must come; quiet is how long it
-// waits to see that something does not.
-const (
-	patience = 10 * time.Second
-	quiet    = 100 * time.Millisecond
-)
-
-// lineServer answers every line by "name: line", and the end of the lines by
-// "name: bye". It keeps the lines, and how connections ended.
-type lineServer struct {
-	name     string
-	listener net.Listener
-	running  sync.WaitGroup
-	heard    chan string
-	ends     chan error // nil for an orderly end
-}
-
-func newLineServer(t *testing.T, name string) *lineServer {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &lineServer{name: name, listener: listener, heard: make(chan string, 1000), ends: make(chan error, 1000)}
-	s.running.Go(func() {
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			s.running.Go(func() { s.answer(connection) })
-		}
-	})
-	t.Cleanup(func() { _ = listener.Close(); s.running.Wait() })
-	return s
-}
-
-func (s *lineServer) addr() string { return s.listener.Addr().String() }
-
-func (s *lineServer) answer(connection net.Conn) {
-	defer func() { _ = connection.Close() }()
-	lines := bufio.NewReader(connection)
-	for {
-		line, err := lines.ReadString('\n')
-		if errors.Is(err, io.EOF) {
-			_, _ = io.WriteString(connection, s.name+": bye\n")
-			err = nil
-			s.ends <- err
-			return
-		}
-		if err != nil {
-			s.ends <- err
-			return
-		}
-		s.heard <- strings.TrimSpace(line)
-		if line == "housekeeping\n" {
-			continue
-		}
-		_, _ = io.WriteString(connection, s.name+": "+line)
-	}
-}
-
-// next returns the next line that the server heard.
-func (s *lineServer) next(t *testing.T) string {
-	t.Helper()
-	select {
-	case line := <-s.heard:
-		return line
-	case <-time.After(patience):
-		t.Fatal("the server heard nothing")
-		return ""
-	}
-}
-
-// hearsNothing sees to it that no line comes.
-func (s *lineServer) hearsNothing(t *testing.T) {
-	t.Helper()
-	select {
-	case line := <-s.heard:
-		t.Fatalf("the server heard %q", line)
-	case <-time.After(quiet):
-	}
-}
-
-// client is a client of a line server.
-type client struct {
-	t *testing.T
-	*net.TCPConn
-	lines *bufio.Reader
-}
-
-func dial(t *testing.T, p *testkit.Proxy) *client {
-	t.Helper()
-	connection, err := net.Dial("tcp", p.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = connection.Close() })
-	return &client{t, connection.(*net.TCPConn), bufio.NewReader(connection)}
-}
-
-func (c *client) say(line string) {
-	c.t.Helper()
-	if _, err := io.WriteString(c, line+"\n"); err != nil {
-		c.t.Errorf("say %q: %v", line, err)
-	}
-}
-
-func (c *client) hear(within time.Duration) (string, error) {
-	if err := c.SetReadDeadline(time.Now().Add(within)); err != nil {
-		return "", err
-	}
-	line, err := c.lines.ReadString('\n')
-	return strings.TrimSpace(line), err
-}
-
-// want expects a line.
-func (c *client) want(line string) {
-	c.t.Helper()
-	if got, err := c.hear(patience); err != nil || got != line {
-		c.t.Fatalf("heard %q (%v), want %q", got, err, line)
-	}
-}
-
-// wantSilence expects an open connection on which nothing comes.
-func (c *client) wantSilence() {
-	c.t.Helper()
-	if got, err := c.hear(quiet); !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.t.Fatalf("heard %q (%v), want silence", got, err)
-	}
-}
-
-// wantReset expects the connection to be broken off.
-func (c *client) wantReset() {
-	c.t.Helper()
-	if got, err := c.hear(patience); !isReset(err) || got != "" {
-		c.t.Fatalf("heard %q (%v), want a reset", got, err)
-	}
-}
-
-// wantNoConnection expects a new connection to be broken off, which its client
-// may see as early as it connects.
-func wantNoConnection(t *testing.T, p *testkit.Proxy) {
-	t.Helper()
-	connection, err := net.Dial("tcp", p.Addr())
-	if isReset(err) {
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &client{t, connection.(*net.TCPConn), bufio.NewReader(connection)}
-	c.wantReset()
-	_ = c.Close()
-}
-
-func isReset(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
-
-// connected returns a server, a proxy to it, and a client that has said hello.
-func connected(t *testing.T) (*lineServer, *testkit.Proxy, *client) {
-	t.Helper()
-	s := newLineServer(t, "server")
-	p := testkit.NewProxy(t, s.addr())
-	return s, p, greeted(t, s, p)
-}
-
-func greeted(t *testing.T, s *lineServer, p *testkit.Proxy) *client {
-	t.Helper()
-	c := dial(t, p)
-	c.say("hello")
-	c.want(s.name + ": hello")
-	if got := s.next(t); got != "hello" {
-		t.Fatalf("the server heard %q", got)
-	}
-	return c
-}
 
 func TestProxyPassesEverythingOn(t *testing.T) {
 	s, _, c := connected(t)
@@ -482,14 +301,7 @@ func TestProxyTakesVerbsFromManyGoroutines(t *testing.T) {
 				_, _ = io.WriteString(connection, "hello\n")
 				_, _ = bufio.NewReader(connection).ReadString('\n')
 				_ = connection.Close()
-				for len(s.heard) > 0 {
-					<-s.heard
-				}
-				for len(s.ends) > 0 {
-					if <-s.ends != nil {
-						continue // how it ended does not matter here
-					}
-				}
+				s.drain()
 			}
 		})
 	}
@@ -511,9 +323,7 @@ func TestProxyTakesVerbsFromManyGoroutines(t *testing.T) {
 	stop()
 	clients.Wait()
 	p.Heal()
-	for len(s.heard) > 0 {
-		<-s.heard
-	}
+	s.drain()
 	c := dial(t, p)
 	c.say("at last")
 	c.want("server: at last")

@@ -61,16 +61,11 @@ func RedisSentinel(t testing.TB, name string, primary *Server) *Server {
 // returns its reply: a status, a number or a text. It is for what a test does
 // to the server itself.
 func RedisCall(ctx context.Context, address, command string) (string, error) {
-	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	connection, err := dial(ctx, address)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = connection.Close() }()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := connection.SetDeadline(deadline); err != nil {
-			return "", err
-		}
-	}
 	if _, err := fmt.Fprintf(connection, "%s\r\n", command); err != nil {
 		return "", err
 	}

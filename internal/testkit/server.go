@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -220,24 +221,20 @@ func (s *Server) Run(ctx context.Context, name string, arguments ...string) (str
 	return string(out), nil
 }
 
-// Accepts is a Program's Ready: nil once the first port accepts a connection.
-func Accepts(ctx context.Context, s *Server) error {
-	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Addr())
-	if err != nil {
-		return err
+// Snapshot stops the server, copies a folder of Dir, and starts it again. What it
+// returns puts the folder back as it was, in the same way; it has the form that the
+// conformance suite asks for.
+func (s *Server) Snapshot(folder string) (restore func(context.Context) error, err error) {
+	folder = filepath.Join(s.Dir, folder)
+	backup := filepath.Join(s.t.TempDir(), "backup")
+	s.Stop()
+	err = os.CopyFS(backup, os.DirFS(folder))
+	restore = func(context.Context) error {
+		s.Stop()
+		err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(backup)))
+		return errors.Join(err, s.TryStart())
 	}
-	return connection.Close()
-}
-
-// FreePort returns a port of 127.0.0.1 that was free a moment ago.
-func FreePort(t testing.TB) int {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
+	return restore, errors.Join(err, s.TryStart())
 }
 
 // run starts a command and returns what is closed when it has ended. How it

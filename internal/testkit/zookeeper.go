@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -127,15 +126,14 @@ func zookeeperServes(ctx context.Context, s *Server) error {
 // zookeeperWord sends one of ZooKeeper's four-letter words, and returns the
 // answer.
 func zookeeperWord(ctx context.Context, address, word string) (string, error) {
-	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	// A server that is paused must not hold the others up.
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	connection, err := dial(ctx, address)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = connection.Close() }()
-	// A server that is paused must not hold the others up.
-	if err := connection.SetDeadline(time.Now().Add(time.Second)); err != nil {
-		return "", err
-	}
 	if _, err := io.WriteString(connection, word); err != nil {
 		return "", err
 	}

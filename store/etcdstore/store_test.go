@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,17 +51,7 @@ func TestEtcdKeepsEveryRule(t *testing.T) {
 			server.Kill()
 			return server.TryStart()
 		},
-		Snapshot: func(context.Context) (func(context.Context) error, error) {
-			data, backup := filepath.Join(server.Dir, "data"), filepath.Join(t.TempDir(), "backup")
-			server.Stop()
-			err := os.CopyFS(backup, os.DirFS(data))
-			restore := func(context.Context) error {
-				server.Stop()
-				err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup)))
-				return errors.Join(err, server.TryStart())
-			}
-			return restore, errors.Join(err, server.TryStart())
-		},
+		Snapshot: func(context.Context) (func(context.Context) error, error) { return server.Snapshot("data") },
 		OpenLossy: func(ctx context.Context) (store.Store, func(), error) {
 			s, err := opener(proxy.Addr())(ctx)
 			// The suite's values say which round it is, and only swaps hold them.
@@ -126,12 +114,9 @@ func TestClientOutlivesItsServer(t *testing.T) {
 	}
 }
 
-func TestCallsEndWithTheirContextWhenTheServerIsSilent(t *testing.T) {
-	server := testkit.Etcd(t)
-	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
-	server.Pause()
-	defer server.Resume()
-	for name, call := range map[string]func(context.Context) error{
+// requests are one of each kind, by name.
+func requests(s *etcdstore.Store) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
 		"get":  func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err },
 		"swap": func(ctx context.Context) error { _, err := s.Swap(ctx, "key", "", nil); return err },
 		"list": func(ctx context.Context) error {
@@ -140,7 +125,15 @@ func TestCallsEndWithTheirContextWhenTheServerIsSilent(t *testing.T) {
 			}
 			return nil
 		},
-	} {
+	}
+}
+
+func TestCallsEndWithTheirContextWhenTheServerIsSilent(t *testing.T) {
+	server := testkit.Etcd(t)
+	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
+	server.Pause()
+	defer server.Resume()
+	for name, call := range requests(s) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		begun := time.Now()
 		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 2*time.Second {

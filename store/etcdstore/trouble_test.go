@@ -24,24 +24,16 @@ func TestErrorSaysWhyNobodyAnswers(t *testing.T) {
 	server := testkit.Etcd(t)
 	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
 	server.Kill()
-	for name, call := range map[string]func(context.Context) error{
-		"open": func(ctx context.Context) error {
-			_, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{nobody}})
-			return err
-		},
-		"open with a user": func(ctx context.Context) error {
-			_, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{nobody}, User: "ids", Password: "hush"})
-			return err
-		},
-		"get":  func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err },
-		"swap": func(ctx context.Context) error { _, err := s.Swap(ctx, "key", "", nil); return err },
-		"list": func(ctx context.Context) error {
-			for _, err := range s.List(ctx, "") {
-				return err
-			}
-			return nil
-		},
-	} {
+	calls := requests(s)
+	calls["open"] = func(ctx context.Context) error {
+		_, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{nobody}})
+		return err
+	}
+	calls["open with a user"] = func(ctx context.Context) error {
+		_, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{nobody}, User: "ids", Password: "hush"})
+		return err
+	}
+	for name, call := range calls {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		err := call(ctx)
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "hush") {

@@ -68,26 +68,6 @@ func raw(t *testing.T, address string, options ...nats.Option) jetstream.JetStre
 	return js
 }
 
-// eventually waits until f returns nil.
-func eventually(t *testing.T, limit time.Duration, f func() error) {
-	t.Helper()
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	every := time.NewTicker(20 * time.Millisecond)
-	defer every.Stop()
-	for {
-		err := f()
-		if err == nil {
-			return
-		}
-		select {
-		case <-every.C:
-		case <-deadline.C:
-			t.Fatalf("not within %v: %v", limit, err)
-		}
-	}
-}
-
 // folderOf is where the server keeps what it stores.
 func folderOf(s *testkit.Server) string { return filepath.Join(s.Dir, "jetstream") }
 
@@ -198,7 +178,7 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 		t.Errorf("a swap that was not answered was sent %d times", n)
 	}
 	proxy.Heal()
-	eventually(t, 5*time.Second, func() error {
+	testkit.Eventually(t, 5*time.Second, func(context.Context) error {
 		_, err := s.Get(t.Context(), "key")
 		return err
 	})
@@ -239,8 +219,8 @@ func TestNumberThatCameBackIsNotTakenForItsVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Start()
-	eventually(t, 5*time.Second, func() error { _, err := s.Get(t.Context(), "key"); return err })
-	eventually(t, 5*time.Second, func() error { _, err := other.Get(t.Context(), "key"); return err })
+	testkit.Eventually(t, 5*time.Second, func(context.Context) error { _, err := s.Get(t.Context(), "key"); return err })
+	testkit.Eventually(t, 5*time.Second, func(context.Context) error { _, err := other.Get(t.Context(), "key"); return err })
 	forgotten := swap(t, s, "key", before, "forgotten")
 
 	server.Kill()
@@ -248,7 +228,7 @@ func TestNumberThatCameBackIsNotTakenForItsVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Start()
-	eventually(t, 5*time.Second, func() error { _, err := other.Get(t.Context(), "key"); return err })
+	testkit.Eventually(t, 5*time.Second, func(context.Context) error { _, err := other.Get(t.Context(), "key"); return err })
 	if _, err := s.Swap(t.Context(), "key", forgotten, []byte("late")); !errors.Is(err, store.ErrConflict) {
 		// The first call may find its connection broken.
 		if _, err = s.Swap(t.Context(), "key", forgotten, []byte("late")); !errors.Is(err, store.ErrConflict) {
@@ -284,7 +264,7 @@ func TestOpenClientSurvivesRestartsAndBrokenConnections(t *testing.T) {
 	version := swap(t, s, "key", "", "value")
 	survives := func(what string) {
 		t.Helper()
-		eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, 10*time.Second, func(context.Context) error {
 			e, err := s.Get(t.Context(), "key")
 			if err == nil && e.Version != version {
 				t.Fatalf("after %s the register is %+v", what, e)
@@ -313,7 +293,7 @@ func TestOpenClientSurvivesRestartsAndBrokenConnections(t *testing.T) {
 	// Nobody resets a connection to a machine that is gone: pings tell.
 	proxy.Drop()
 	gone := s.current.conn
-	eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, 10*time.Second, func(context.Context) error {
 		if gone.IsConnected() {
 			return errors.New("the connection is still taken for one")
 		}
@@ -389,7 +369,7 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, 5*time.Second, func() error {
+	testkit.Eventually(t, 5*time.Second, func(context.Context) error {
 		if n := runtime.NumGoroutine(); n > before {
 			return fmt.Errorf("%d goroutines, %d before", n, before)
 		}

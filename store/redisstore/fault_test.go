@@ -80,7 +80,7 @@ func TestCallReturnsSoonAfterItsContextEndsWhileTheServerHangs(t *testing.T) {
 				}
 			}
 			hang.stop()
-			eventually(t, 5*time.Second, func() error { _, err := s.Get(t.Context(), "key"); return err })
+			testkit.Eventually(t, 5*time.Second, func(context.Context) error { _, err := s.Get(t.Context(), "key"); return err })
 		})
 	}
 }
@@ -140,7 +140,7 @@ func TestSwapIsNeverRepeated(t *testing.T) {
 				t.Errorf("the server was sent %d swaps", calls)
 			}
 			test.end()
-			eventually(t, 5*time.Second, func() error {
+			testkit.Eventually(t, 5*time.Second, func(context.Context) error {
 				e, err := s.Get(t.Context(), key)
 				if test.took && string(e.Value) == "once" || !test.took && errors.Is(err, store.ErrNotFound) {
 					return nil
@@ -206,7 +206,7 @@ func TestSeveralEndpointsAreTriedUntilAPrimaryAnswers(t *testing.T) {
 		t.Errorf("get: %v", err)
 	}
 	command(t, replica, "REPLICAOF NO ONE")
-	eventually(t, 2*time.Second, func() (err error) {
+	testkit.Eventually(t, 2*time.Second, func(context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		next, err := s.Swap(ctx, "key", version, []byte("after"))
@@ -238,7 +238,7 @@ func TestSentinelNamesThePrimary(t *testing.T) {
 	version := swap(t, s, "key", "", "before")
 	replicated(t, primary, replica)
 	// It must know of the replica before it can choose it.
-	eventually(t, 20*time.Second, func() error {
+	testkit.Eventually(t, 20*time.Second, func(context.Context) error {
 		_, err := testkit.RedisCall(t.Context(), sentinel.Addr(), "SENTINEL CKQUORUM main")
 		if err == nil && commandCalls(t, replica, "publish") == 0 {
 			err = errors.New("the Sentinel has not found the replica")
@@ -246,7 +246,7 @@ func TestSentinelNamesThePrimary(t *testing.T) {
 		return err
 	})
 	primary.Kill()
-	eventually(t, 20*time.Second, func() error {
+	testkit.Eventually(t, 20*time.Second, func(context.Context) error {
 		_, err := s.Swap(t.Context(), "key", version, []byte("after"))
 		return err
 	})

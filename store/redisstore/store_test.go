@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,18 +29,7 @@ func TestRedisKeepsEveryRule(t *testing.T) {
 			server.Kill()
 			return server.TryStart()
 		},
-		Snapshot: func(context.Context) (func(context.Context) error, error) {
-			backup := filepath.Join(t.TempDir(), "backup")
-			data := filepath.Join(server.Dir, "appendonlydir")
-			restore := func(context.Context) error {
-				server.Stop()
-				err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup)))
-				return errors.Join(err, server.TryStart())
-			}
-			server.Stop()
-			err := os.CopyFS(backup, os.DirFS(data))
-			return restore, errors.Join(err, server.TryStart())
-		},
+		Snapshot: func(context.Context) (func(context.Context) error, error) { return server.Snapshot("appendonlydir") },
 		OpenLossy: func(ctx context.Context) (store.Store, func(), error) {
 			s, err := opener(proxy.Addr())(ctx)
 			if err != nil {
@@ -255,7 +242,7 @@ func replicated(t *testing.T, primary, replica *testkit.Server) {
 		return -1
 	}
 	want := offset(primary, "master_repl_offset")
-	eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, 10*time.Second, func(context.Context) error {
 		if has := offset(replica, "slave_repl_offset"); has < want {
 			return fmt.Errorf("the replica is at %d of %d", has, want)
 		}
@@ -273,24 +260,4 @@ func commandCalls(t *testing.T, server *testkit.Server, name string) int {
 		}
 	}
 	return 0
-}
-
-// eventually tries f until it returns nil, for as long as given.
-func eventually(t *testing.T, limit time.Duration, f func() error) {
-	t.Helper()
-	late, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	pause := time.NewTicker(20 * time.Millisecond)
-	defer pause.Stop()
-	for {
-		err := f()
-		if err == nil {
-			return
-		}
-		select {
-		case <-pause.C:
-		case <-late.Done():
-			t.Fatalf("not within %s: %v", limit, err)
-		}
-	}
 }

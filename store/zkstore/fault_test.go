@@ -15,26 +15,6 @@ import (
 	"snowfence.example/snowfence/store/zkstore"
 )
 
-// await calls f until it returns nil, for at most as long as given.
-func await(t *testing.T, limit time.Duration, f func(context.Context) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := f(ctx)
-		if err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("after %v: %v", limit, err)
-		}
-	}
-}
-
 // gone returns an error until the store has noticed that it has no session.
 func gone(s store.Store) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -52,7 +32,7 @@ func openClientSurvivesARestartOfItsServer(t *testing.T, server *testkit.Server,
 	version := swap(t, s, "key", "", "before")
 	for round := range 2 {
 		server.Kill()
-		await(t, 10*time.Second, gone(s))
+		testkit.Eventually(t, 10*time.Second, gone(s))
 		server.Start()
 		// An engine that is back is used within a second.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -138,7 +118,7 @@ func callReturnsSoonAfterItsContextEndsWhileTheServerHangs(t *testing.T, server 
 			defer hang.stop()
 			if hang.name == "gone" {
 				// A lost connection is told to those whose request it had.
-				await(t, 10*time.Second, gone(s))
+				testkit.Eventually(t, 10*time.Second, gone(s))
 			}
 			calls := map[string]func(context.Context) error{
 				"get":    func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err },
@@ -196,7 +176,7 @@ func abandonedCallsAreBoundedAndPass(t *testing.T, server *testkit.Server, c zks
 		t.Errorf("%d calls are abandoned, want 1 to %d", n, zkstore.MostAbandoned)
 	}
 	// The client gives a silent server up, and with it what it waits for.
-	await(t, 2*sessionTimeout, func(context.Context) error {
+	testkit.Eventually(t, 2*sessionTimeout, func(context.Context) error {
 		if n := s.Abandoned(); n > 0 {
 			return fmt.Errorf("%d calls are still abandoned", n)
 		}
@@ -212,7 +192,7 @@ func swapThatFoundNoSessionIsNeverSent(t *testing.T, server *testkit.Server, c z
 	s := open(t, c)
 	version := swap(t, s, "key", "", "before")
 	proxy.Cut()
-	await(t, 10*time.Second, gone(s))
+	testkit.Eventually(t, 10*time.Second, gone(s))
 	for n := range 100 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		if _, err := s.Swap(ctx, "key", version, []byte("too late")); !errors.Is(err, context.DeadlineExceeded) {
@@ -306,7 +286,7 @@ func TestCloseEndsCallsThatWait(t *testing.T) {
 			if took := time.Since(begun); took > 2*time.Second {
 				t.Errorf("to close took %v", took)
 			}
-			await(t, 10*time.Second, func(context.Context) error {
+			testkit.Eventually(t, 10*time.Second, func(context.Context) error {
 				if n := s.Abandoned(); n > 0 {
 					return fmt.Errorf("%d calls outlive the store", n)
 				}
@@ -315,7 +295,7 @@ func TestCloseEndsCallsThatWait(t *testing.T) {
 		})
 	}
 	server.Resume()
-	await(t, 10*time.Second, func(context.Context) error {
+	testkit.Eventually(t, 10*time.Second, func(context.Context) error {
 		if stacks := zkstore.Goroutines(); strings.Contains(stacks, "go-zookeeper") {
 			return fmt.Errorf("goroutines outlive their stores:\n%s", stacks)
 		}
@@ -366,7 +346,7 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 		}
 		// As a careful user: an unknown outcome is looked up, and the same sent
 		// again only under the same version.
-		await(t, 20*time.Second, func(ctx context.Context) error {
+		testkit.Eventually(t, 20*time.Second, func(ctx context.Context) error {
 			next, err := one.Swap(ctx, "key", version, []byte(value))
 			if err != nil {
 				e, readErr := one.Get(ctx, "key")
@@ -380,7 +360,7 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 		})
 		acknowledged = append(acknowledged, value)
 		// A sync makes any server show what was acknowledged.
-		await(t, 10*time.Second, func(ctx context.Context) error {
+		testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
 			e, err := other.Get(ctx, "key")
 			if err == nil && (e.Version != version || string(e.Value) != value) {
 				t.Fatalf("the other client reads %q, after %v were acknowledged", e.Value, acknowledged)

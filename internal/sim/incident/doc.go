@@ -17,13 +17,14 @@
 // have Leaf's policy, those of bwmarrin's library its clock, and all others
 // Twitter's policy, which refuses. All of them mint by the real
 // [snowfence.Generator], so none repeats an id by a flaw of its own while its
-// process lives. They speak to the same store, whose clock is right, and which keeps
-// what it acknowledged but where the incident is that it does not; that one is not
-// run for those whose store is a quorum. Ours is run without the store's clock,
-// too. A race that such a store rules out (two owners of one key) is ruled out for
-// them too. Where the field knows a better and a worse form of a manner, the better
-// one is here, and the worse one beside it if it is common. Each of them issues no id twice in a run in which
-// nothing goes wrong, and a test holds that.
+// process lives. They speak to the same store, whose clock is right, and which
+// keeps what it acknowledged but where the incident is that it does not; that one
+// is not run for those whose store is a quorum. Ours is run without the store's
+// clock, too. A race that such a store rules out (two owners of one key) is ruled
+// out for them too. Where the field knows a better and a worse form of a manner,
+// the better one is here, and the worse one beside it if it is common. Each of
+// them issues no id twice in a run in which nothing goes wrong, and a test holds
+// that.
 //
 // # Where to read
 //

@@ -46,15 +46,18 @@ func run(args []string, out, errs io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	var err error
 	switch {
 	case flags.NArg() > 0:
-		err = fmt.Errorf("%q is no flag: must be none but flags", flags.Arg(0))
+		_, _ = fmt.Fprintf(errs, "simulate: %q is no flag: must be none but flags\n", flags.Arg(0))
+		return 2
 	case o.workers < 1:
-		err = fmt.Errorf("-workers is %d: must be at least 1", o.workers)
-	case o.replay != "":
+		_, _ = fmt.Fprintf(errs, "simulate: -workers is %d: must be at least 1\n", o.workers)
+		return 2
+	}
+	var err error
+	if o.replay != "" {
 		err = replay(o.replay, out)
-	default:
+	} else {
 		err = o.simulate(out)
 	}
 	if err != nil {

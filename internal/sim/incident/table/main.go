@@ -27,8 +27,12 @@ func run(args []string, out, errs io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if *seeds < 1 || flags.NArg() > 0 {
-		_, _ = fmt.Fprintf(errs, "table: -seeds is %d, and there are %d arguments besides flags: must be at least 1, and none\n", *seeds, flags.NArg())
+	switch {
+	case flags.NArg() > 0:
+		_, _ = fmt.Fprintf(errs, "table: %q is no flag: must be none but flags\n", flags.Arg(0))
+		return 2
+	case *seeds < 1:
+		_, _ = fmt.Fprintf(errs, "table: -seeds is %d: must be at least 1\n", *seeds)
 		return 2
 	}
 	comparison, err := incident.Compare(incident.Incidents(), incident.Allocators(), *seeds)

@@ -1,0 +1,42 @@
+package sim
+
+import (
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+)
+
+// bugs are what tests put where the code is right. Nothing else sets them.
+type bugs struct {
+	// bend changes the requests that a step returned for an event.
+	bend func(h *holder, before lease.State, e lease.Event, requests []lease.Request) []lease.Request
+	// config changes what the process is told.
+	config func(*lease.Config)
+	// policy changes that of the generators.
+	policy func(*snowfence.Policy)
+	// guard is the store's comparison, instead of that of the version.
+	guard func(s *server, current store.Version, swap lease.Swap) bool
+	// versions is the store's next version of a key, instead of a random one.
+	versions func(current store.Version) []byte
+	// disk is what the nodes' disks do wrong.
+	disk diskBug
+	// strict is no bug: it takes the limits of what a store can fence for bugs.
+	strict bool
+}
+
+// blindSwap is a swap that is carried out whatever the version.
+type blindSwap struct{ lease.Swap }
+
+// diskBug is a bug of a journal, or around one. J and a number name the mutant
+// that it makes; J1 needs nothing of the disk.
+type diskBug uint8
+
+const (
+	_               diskBug = iota
+	consumesLate            // J2: the page is there until the next one is
+	resumesBelow            // J3: the page is read with less used than it says
+	discardsLate            // J4: it says that the page is gone, and removes it later
+	acceptsCopies           // J5: a copy of an earlier page is as good as the page
+	ignoresFailures         // J6: a failed fsync counts as a good one
+	ignoresRemains          // J6: a page that could not be removed counts as removed
+)

@@ -1,0 +1,36 @@
+package testkit_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+func TestEventuallyTriesAgainUntilThereIsNoError(t *testing.T) {
+	tries := 0
+	testkit.Eventually(t, patience, func(context.Context) error {
+		if tries++; tries < 3 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if tries != 3 {
+		t.Errorf("it tried %d times, want 3", tries)
+	}
+}
+
+func TestEventuallyFailsTheTestWithTheLastErrorWhenItsLimitIsOver(t *testing.T) {
+	var ended func() error
+	got := failure(t, func(t testing.TB) {
+		testkit.Eventually(t, 30*time.Millisecond, func(ctx context.Context) error {
+			ended = ctx.Err
+			return errors.New("not yet")
+		})
+	})
+	if want := "not within 30ms: not yet"; got != want || ended() == nil {
+		t.Errorf("message %q, want %q; the context's error is %v", got, want, ended())
+	}
+}

@@ -1,0 +1,145 @@
+package zkstore_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/zkstore"
+)
+
+func whatIsNoRegisterIsDamageAndNotAbsence(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	s := open(t, c)
+	const key = "a/b"
+	version := swap(t, s, key, "", "value")
+	other := raw(t, server.Addr())
+	path := find(t, other, c.Prefix, "a:b")
+	for name, data := range map[string]string{
+		"foreign":         "mine",
+		"empty":           "",
+		"without version": "snowfence 1 value",
+		"newer":           "snowfence 2 0123456789abcdef0123456789abcdef\nvalue",
+		"too long":        "snowfence 1 0123456789abcdef0123456789abcdef\n" + strings.Repeat("x", 4097),
+	} {
+		if _, err := other.Set(path, []byte(data), -1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Get(t.Context(), key); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("get of a node that is %s: %v", name, err)
+		}
+		if err := listError(t, s); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("list with a node that is %s: %v", name, err)
+		}
+		if _, err := s.Swap(t.Context(), key, version, nil); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("swap of a node that is %s: %v", name, err)
+		}
+	}
+}
+
+func nodeThatCanVanishIsDamage(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	s := open(t, c)
+	swap(t, s, "a/b", "", "value")
+	other := raw(t, server.Addr())
+	path := find(t, other, c.Prefix, "a:b")
+	data, _, err := other.Get(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Ours may not be deleted; it has to be allowed first.
+	folder := path[:strings.LastIndexByte(path, '/')]
+	if err := other.Delete(path, -1); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("a register can be deleted at will: %v", err)
+	}
+	if _, err := other.SetACL(folder, zk.WorldACL(zk.PermAll), -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Delete(path, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Create(path, data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(t.Context(), "a/b"); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("get of an ephemeral node: %v", err)
+	}
+	if _, err := other.Create("/vanishing", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	c.Prefix = "/vanishing"
+	if _, err := zkstore.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "persistent") {
+		t.Errorf("open below an ephemeral node: %v", err)
+	}
+}
+
+func removedPrefixIsDamageAndNotAbsence(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	s := open(t, c)
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("get of a new store: %v", err)
+	}
+	if err := raw(t, server.Addr()).Delete(c.Prefix, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("get: %v", err)
+	}
+	if _, err := s.Swap(t.Context(), "key", "", nil); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("swap: %v", err)
+	}
+	if err := listError(t, s); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("list: %v", err)
+	}
+}
+
+func foreignNodeInAFolderIsDamage(t *testing.T, server *testkit.Server, c zkstore.Config) {
+	s := open(t, c)
+	swap(t, s, "key", "", "value")
+	other := raw(t, server.Addr())
+	path := find(t, other, c.Prefix, "key")
+	folder := path[:strings.LastIndexByte(path, '/')]
+	// Beside the folders others may keep what they like.
+	if _, err := other.Create(c.Prefix+"/README", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	if err := listError(t, s); err != nil {
+		t.Errorf("list beside a foreign node: %v", err)
+	}
+	if _, err := other.Create(folder+"/README", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	if err := listError(t, s); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("list with a foreign node: %v", err)
+	}
+}
+
+// find returns the path of the node of that name in one of the folders.
+func find(t *testing.T, c *zk.Conn, prefix, name string) string {
+	t.Helper()
+	folders, _, err := c.Children(prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		path := prefix + "/" + folder + "/" + name
+		if there, _, err := c.Exists(path); err != nil {
+			t.Fatal(err)
+		} else if there {
+			return path
+		}
+	}
+	t.Fatalf("no node %s", name)
+	return ""
+}
+
+func listError(t *testing.T, s store.Store) error {
+	t.Helper()
+	for _, err := range s.List(t.Context(), "") {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
