@@ -117,14 +117,14 @@ func TestHolderOutlivesItsStoreByItsWindowAndThenFailsAtOnce(t *testing.T) {
 			t.Errorf("it lived for %s, and had said %s", got, lived)
 		}
 		pass(2 * time.Millisecond)
-		// The first call waits for max-wait; the outage is older for the second.
+		// Calls wait until the outage has lasted for max-wait, and not at all from then on.
 		for _, wait := range []time.Duration{time.Second, 0} {
 			before := time.Now()
 			_, err := h.Next(t.Context())
 			if !errors.Is(err, fence.ErrUnavailable) || !errors.Is(err, snowfence.ErrWindowEnded) || !errors.Is(err, faultstore.ErrInjected) {
 				t.Fatalf("the error is %v", err)
 			}
-			if waited := time.Since(before); waited != wait {
+			if waited := time.Since(before); waited < wait-2*time.Millisecond || waited > wait {
 				t.Errorf("the call waited for %s, not %s", waited, wait)
 			}
 		}
@@ -139,6 +139,37 @@ func TestHolderOutlivesItsStoreByItsWindowAndThenFailsAtOnce(t *testing.T) {
 			t.Errorf("the status is %+v", s)
 		}
 	})
+}
+
+// TestOutageThatNoCallHasMetIsAsOldAsAnyOther: it began when the window ended, and
+// the first call does not have to find that out by waiting.
+func TestOutageThatNoCallHasMetIsAsOldAsAnyOther(t *testing.T) {
+	for _, x := range []struct{ idle, wait time.Duration }{
+		{0, time.Second},
+		{400 * time.Millisecond, 600 * time.Millisecond},
+		{time.Second, 0},
+		{time.Hour, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			faulty := faultstore.New(memstore.New().Client(), nil, nil)
+			h := open(t, faulty)
+			for range 2 { // the second outage is not as old as the first
+				faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+				for h.Status().Left > 0 {
+					pass(time.Millisecond)
+				}
+				pass(x.idle)
+				before := time.Now()
+				_, err := h.Next(t.Context())
+				if waited := time.Since(before); !errors.Is(err, fence.ErrUnavailable) || waited < x.wait-5*time.Millisecond || waited > x.wait {
+					t.Errorf("after %s the first call waited for %s, not %s: %v", x.idle, waited, x.wait, err)
+				}
+				faulty.Follow(nil)
+				pass(time.Minute)
+				next(t, h)
+			}
+		})
+	}
 }
 
 func TestCloseReleasesSoThatAPinnedWorkerStartsAtOnce(t *testing.T) {

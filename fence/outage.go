@@ -69,11 +69,12 @@ func (l *loop) assess() {
 	if !o.on {
 		o.on, o.since, o.told = true, now, false
 		o.window = errors.Is(reason, snowfence.ErrWindowEnded)
+		l.mu.Lock()
 		if o.window {
-			l.mu.Lock()
 			l.status.WindowsEnded++
-			l.mu.Unlock()
 		}
+		l.fails(now) // also if no call meets it
+		l.mu.Unlock()
 	}
 	switch waits := o.since + l.patience(reason, phase) - now; {
 	case o.told:
@@ -150,4 +151,7 @@ func (l *loop) resumed(now time.Duration) {
 	}
 	l.outage.on = false
 	l.down.Store(false)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failing = false
 }

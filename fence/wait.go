@@ -145,9 +145,7 @@ func (h *Holder) outage(begun time.Duration, err error) (left time.Duration, end
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.failing {
-		h.failing, h.since = true, now
-	}
+	h.fails(now)
 	switch {
 	case h.reason != nil:
 		err = h.reason
@@ -188,14 +186,21 @@ func (h *Holder) recovered() {
 	h.wakeAll()
 }
 
+// fails begins an outage, if there is none. It needs h.mu.
+func (h *Holder) fails(now time.Duration) {
+	if !h.failing {
+		h.failing, h.since = true, now
+	}
+}
+
 // suffers notes why ids can't be issued. A term that lives on may still issue:
 // the outage begins when it can't.
 func (h *Holder) suffers(reason error, outage, broken bool) {
 	now := h.config.Clock.Monotonic()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if outage && !h.failing {
-		h.failing, h.since = true, now
+	if outage {
+		h.fails(now)
 	}
 	h.reason, h.broken = reason, broken
 	if broken {
