@@ -342,6 +342,7 @@ func (l *loop) report(r lease.Report) {
 func (l *loop) waits(log *slog.Logger, what error) {
 	var held *lease.HeldError
 	var full *lease.ExhaustedError
+	var young *lease.YoungError
 	switch limit := l.state.Config().ClaimWait; {
 	case errors.As(what, &held):
 		log.Info("waiting for "+held.Occupant.String(), "claim-wait", limit)
@@ -352,6 +353,8 @@ func (l *loop) waits(log *slog.Logger, what error) {
 		}
 		log.Info("waiting for a worker id", "workers", full.Workers, "held", full.Held, "ahead", full.Ahead,
 			"quarantined", full.Quarantined, "unusable", full.Unusable, "next", next, "claim-wait", limit)
+	case errors.As(what, &young):
+		log.Info("waiting until the store can't lose "+young.Written+" any more", "for", young.For)
 	}
 }
 

@@ -199,11 +199,14 @@ func TestLossyStoreIssuesItsFirstIDAfterItsLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.NewWith(memstore.Config{Loss: 2 * time.Second})
 		begun := time.Now()
-		h := open(t, memory.Client())
+		var log journal
+		h := open(t, memory.Client(), log.keep)
 		next(t, h)
 		if waited := time.Since(begun); waited != 4*time.Second {
 			t.Errorf("it waited for %s in a new namespace: the record, too, must outlive the loss", waited)
 		}
+		log.once(t, "level=INFO", "waiting until the store can't lose the namespace's record any more", "for=2s")
+		log.once(t, "level=INFO", "waiting until the store can't lose the claim of worker ", "for=2s")
 		pass(15 * time.Minute)
 		next(t, h)
 		begun = time.Now()

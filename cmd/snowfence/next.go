@@ -108,6 +108,9 @@ func (p program) mint(ctx context.Context, c config.Config, g config.Generator, 
 			p.note("warning: close store: %s", message(closeErr))
 		}
 	}()
+	if traits, err := s.Traits(ctx); err == nil && traits.Loss > 0 { // an error comes again below
+		p.note("note: a failover of the store may take back writes of the last %s, so the first id waits for a claim that is older; durable=true in the store's URL says that none can", traits.Loss)
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown" // it is for people only

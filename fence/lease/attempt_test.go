@@ -55,6 +55,10 @@ func TestYoungRecordOfALossyStoreIsReadAgainAtItsAge(t *testing.T) {
 	s.do(Started{})
 	s.found("n1", young)
 	s.in(Opening)
+	var waits *YoungError
+	if told := request[Report](s); told.What != Waiting || !errors.As(told.Err, &waits) || waits.For != 100*time.Millisecond {
+		t.Errorf("it tells of %+v", told)
+	}
 	begun := s.now.Monotonic
 	s.wake()
 	if waited := s.now.Monotonic - begun; waited != 100*time.Millisecond {

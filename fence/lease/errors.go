@@ -12,7 +12,7 @@ import (
 var (
 	// ErrLost is the cause of a term's end when its register was taken over,
 	// quarantined or changed by anybody else.
-	ErrLost = errors.New("snowfence: the worker id was lost to another holder")
+	ErrLost = errors.New("snowfence: the worker id was lost")
 
 	// ErrReleased is the cause of a term's end when its holder gave it back.
 	ErrReleased = errors.New("snowfence: the worker id was released")
@@ -155,6 +155,20 @@ func (e *HeldError) Unwrap() []error {
 		return []error{ErrNoWorker}
 	}
 	return []error{ErrNoWorker, e.Reason}
+}
+
+// YoungError is what a claim on a lossy store waits for: until something that was
+// written is so old that the store can't lose it any more.
+type YoungError struct {
+	// Written is what was written: "the claim of worker 7".
+	Written string
+	// For is how long it takes.
+	For time.Duration
+}
+
+// Error says what is waited for, and for how long.
+func (e *YoungError) Error() string {
+	return fmt.Sprintf("%s can be lost by the store for another %s", e.Written, e.For)
 }
 
 // ExhaustedError is returned when no worker id of the pool could be claimed

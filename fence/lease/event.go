@@ -208,7 +208,7 @@ const (
 	Ended                       // after ReleaseAsked: all is done
 	Noted                       // worth a line in the log
 
-	// Waiting tells, once in an attempt, what a claim waits for: a *[HeldError]
-	// or an *[ExhaustedError].
+	// Waiting tells what a claim waits for: once in an attempt a *[HeldError] or an
+	// *[ExhaustedError], and each time it does a *[YoungError].
 	Waiting
 )

@@ -47,6 +47,7 @@ func (r *run) ready() {
 	}
 	r.enter(Confirming)
 	r.wakeAt(r.confirmable())
+	r.report(Waiting, &YoungError{fmt.Sprintf("the claim of worker %d", r.term.worker), max(0, r.confirmable()-r.now.Monotonic)})
 }
 
 // begin makes the generator of this term, once the journal has its first page

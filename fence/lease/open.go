@@ -33,6 +33,7 @@ func (r *run) opened(e Reply) {
 			r.glimpsed = n.Incarnation
 			r.attempt.deadline += r.config.Loss
 			r.wakeAt(r.now.Monotonic + r.config.Loss)
+			r.report(Waiting, &YoungError{"the namespace's record", r.config.Loss})
 			return
 		}
 		if err == nil {
