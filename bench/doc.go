@@ -7,6 +7,6 @@
 // with StepBits raised to 21, so that it never waits for a tick and its cost a
 // call is what is measured. Snowfence runs with as many sequence bits.
 //
-//	go run . -rounds 10            # what `make bench` does
-//	go run . -only speed,full      # some parts
+//	GOWORK=off go run . -rounds 10            # what `make bench` does
+//	GOWORK=off go run . -only speed,full      # some parts
 package main

@@ -1,7 +1,7 @@
 // Command check measures `snowfence check`.
 //
-//	go run ./check                                  # 100,000,000 ids beside sort -u
-//	go run ./check -ids 1000000000 -planted 1       # a billion, streamed
+//	GOWORK=off go run ./check                                  # 100,000,000 ids beside sort -u
+//	GOWORK=off go run ./check -ids 1000000000 -planted 1       # a billion, streamed
 //
 // Without -planted it writes ids to a file, in rising order and shuffled, and lets
 // the program and `sort -u` find whether all are distinct: in turns, because on a

@@ -3,7 +3,7 @@
 // full, how many requests a holder makes, and what a namespace of a million
 // worker ids asks of a claim.
 //
-//	go run ./scale
+//	GOWORK=off go run ./scale
 //
 // It drives the lease protocol's own step function, hundreds of processes of
 // it, in one goroutine and in virtual time. The registers are the reference

@@ -12,6 +12,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
 	"snowfence.example/snowfence/fence/roster"
 )
 
@@ -124,7 +125,7 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 		{"horizon", horizonText(l) + "  " + decode.Relative(l.Horizon(), now)},
 		{"worker ids", fmt.Sprintf("%d of the layout's %d", r.Capacity(), l.Workers())},
 		{"datacenters", datacenters},
-		{"rate", fmt.Sprintf("%.4g ids a second and worker id, %.4g in all", l.RatePerWorker(), l.RatePerWorker()*float64(r.Capacity()))},
+		{"rate", fmt.Sprintf("%s ids a second and worker id, %s in all", plan.Quantity(l.RatePerWorker()), plan.Quantity(l.RatePerWorker()*float64(r.Capacity())))},
 		{"incarnation", record.Incarnation},
 		{"created", decode.FormatTime(record.Created, time.Millisecond) + "  " + decode.Relative(record.Created, now)},
 		{"store", traits.String()},

@@ -60,6 +60,9 @@ type Reading struct {
 // hexPrefix marks a hexadecimal number beyond doubt.
 const hexPrefix = "0x"
 
+// maxText is how much of a text an error carries, as [snowfence.IDError] has it.
+const maxText = 64
+
 // Read returns the ids that a text may stand for, the likeliest first: decimal
 // where it has that form, then the encoding whose fixed width the text has
 // (hex 16, base32 13, base62 11), then hex of another length, if it has a
@@ -90,7 +93,7 @@ func Read(s string) ([]Reading, error) {
 		return one(ReadAs(s, Decimal)) // for its error
 	}
 	return nil, &snowfence.IDError{
-		Form: "any encoding", Text: s, Position: -1,
+		Form: "any encoding", Text: s[:min(len(s), maxText)], Position: -1,
 		Reason: "is neither decimal nor hex, nor base32 of 13 or base62 of 11 digits",
 	}
 }

@@ -80,6 +80,14 @@ func TestTextsThatAreNoIDAreRefused(t *testing.T) {
 	}
 }
 
+func TestErrorCarriesOnlyTheBeginningOfALongText(t *testing.T) {
+	_, err := Read(strings.Repeat("?", 5000))
+	var bad *snowfence.IDError
+	if !errors.As(err, &bad) || bad.Text != strings.Repeat("?", 64) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{"1541815603606036480", "0x1565a11f6217a000", "1ptWyK4WgZU", "1ASD13XH1F800", "007", "deadbeef"} {
 		f.Add(s)

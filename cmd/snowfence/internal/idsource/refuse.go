@@ -57,10 +57,10 @@ func hintOf(line string, at uint64) string {
 	switch {
 	case strings.HasPrefix(line, "\xff\xfe") || strings.HasPrefix(line, "\xfe\xff"):
 		return "it looks like UTF-16: convert it to UTF-8 first"
-	case strings.ContainsAny(line, ",;\t|"):
-		return "it looks like CSV: --column NAME or --column N reads a column of it, --separator CHAR where it is no comma"
 	case strings.ContainsFunc(line, unprintable):
 		return "it looks like no text: --format binary reads 8 bytes an id"
+	case strings.ContainsAny(line, ",;\t|"):
+		return "it looks like CSV: --column NAME or --column N reads a column of it, --separator CHAR where it is no comma"
 	case at == 1 && strings.ContainsFunc(line, letter):
 		return "if it is a header, --column NAME reads the column under it"
 	}

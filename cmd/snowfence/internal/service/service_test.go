@@ -302,6 +302,7 @@ func TestMintersErrorsBecomeProblems(t *testing.T) {
 		{&fence.UnavailableError{For: time.Second, Reason: &fence.ClockError{Offset: time.Hour}}, ClockUnsafe, time.Second},
 		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrClockStepped}, ClockUnsafe, time.Second},
 		{&fence.UnavailableError{For: time.Second, Reason: fence.ErrNamespaceReplaced}, LeaseUnavailable, 0},
+		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrWindowEnded}, LeaseUnavailable, time.Second},
 		{fence.ErrClosed, Stopped, time.Second},
 		{fmt.Errorf("tickets: %w", kind.ErrUnavailable), LeaseUnavailable, time.Second},
 		{context.Canceled, RequestCancelled, 0},
