@@ -2,6 +2,7 @@ package snowfence
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,6 +153,19 @@ func TestBusyGeneratorDoesNotStarveTheOthersOfACachedClock(t *testing.T) {
 		}
 		cancel()
 		<-stopped
+	})
+}
+
+// A generator that stands still issues nothing, not even until the next pulse.
+func TestCachedClockServesNobodyOnceTheGeneratorStandsStill(t *testing.T) {
+	cachedBubble(t, GeneratorConfig{Layout: wideLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
+		makeBusy(t, clock, g)
+		clock.step(-time.Minute)
+		g.CheckClock()
+		if _, err := g.Next(t.Context()); !errors.Is(err, ErrClockBehind) {
+			t.Errorf("got %v, want %v", err, ErrClockBehind)
+		}
+		clock.step(time.Minute)
 	})
 }
 

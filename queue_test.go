@@ -270,6 +270,33 @@ func TestWaitEndsAtMaxWait(t *testing.T) {
 	})
 }
 
+// The leader sleeps for more than the next tick. What comes free meanwhile is not for
+// whoever happens to ask.
+func TestLaterCallTakesNothingThatOthersWaitFor(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
+		if err := g.Fill(t.Context(), make([]ID, 16*11)); err != nil {
+			t.Fatal(err)
+		}
+		waits := make(chan error, 1)
+		go func() { waits <- g.Fill(t.Context(), make([]ID, 16*20)) }()
+		synctest.Wait()
+		state := g.state.Load()
+		clock.pass(2 * time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := g.Next(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("a call that was not to wait: %v", err)
+		}
+		if err := <-waits; err != nil {
+			t.Error(err)
+		}
+		if got := g.state.Load(); got != state+16*20 {
+			t.Errorf("%d slots used up", got-state)
+		}
+	})
+}
+
 func TestLeaderThatGivesUpIsSucceeded(t *testing.T) {
 	bubble(t, testStart, func(t *testing.T, clock *testClock) {
 		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})

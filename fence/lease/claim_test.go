@@ -48,15 +48,39 @@ func TestRacingCreatorTakesTheRecordThatIsThere(t *testing.T) {
 }
 
 func TestAnotherLayoutIsRefusedWithBothShown(t *testing.T) {
-	s := newScript(t)
-	s.do(Started{})
-	n := testNamespace()
-	n.Layout = snowfence.DefaultLayout().String()
-	s.found("n1", n)
-	s.in(Failed)
-	var mismatch *LayoutMismatchError
-	if err := request[Report](s).Err; !errors.As(err, &mismatch) || mismatch.Stored != n.Layout || mismatch.Configured != testLayout().String() {
-		t.Errorf("the error is %v", err)
+	tests := []struct {
+		name   string
+		change func(*snowfence.Layout)
+	}{
+		{"another unit", func(l *snowfence.Layout) { l.Unit *= 10 }},
+		{"another epoch", func(l *snowfence.Layout) { l.Epoch = l.Epoch.Add(time.Second) }},
+		{"a bit from time to sequence", func(l *snowfence.Layout) { l.Fields[0].Bits--; l.Fields[3].Bits++ }},
+		{"a bit from sequence to worker", func(l *snowfence.Layout) { l.Fields[2].Bits++; l.Fields[3].Bits-- }},
+		{"without the datacenter", func(l *snowfence.Layout) { l.Fields = slices.Delete(l.Fields, 1, 2) }},
+		{"sequence before worker", func(l *snowfence.Layout) { l.Fields[2], l.Fields[3] = l.Fields[3], l.Fields[2] }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			other := testLayout()
+			test.change(&other)
+			if err := other.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			s := newScript(t)
+			s.do(Started{})
+			n := testNamespace()
+			n.Layout = other.String()
+			s.found("n1", n)
+			s.in(Failed)
+			none[Swap](s)
+			var mismatch *LayoutMismatchError
+			if err := request[Report](s).Err; !errors.As(err, &mismatch) || mismatch.Stored != n.Layout || mismatch.Configured != testLayout().String() {
+				t.Errorf("the error is %v", err)
+			}
+			if at, ok := s.state.Wake(); ok {
+				t.Errorf("it goes on at %s", at)
+			}
+		})
 	}
 }
 

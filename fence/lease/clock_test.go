@@ -105,6 +105,8 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 		{"they agree", []time.Duration{0, 5 * time.Minute, -5 * time.Minute}, Probing},
 		{"one is an hour behind this clock", []time.Duration{time.Hour}, Resting},
 		{"one is an hour ahead of this clock", []time.Duration{-time.Hour}, Resting},
+		{"one was ten minutes behind this clock when it wrote", []time.Duration{10 * time.Minute}, Probing},
+		{"one was a second more behind it", []time.Duration{10*time.Minute + time.Second}, Resting},
 		{"most agree", []time.Duration{0, 0, time.Hour}, Probing},
 		{"most do not", []time.Duration{0, time.Hour, time.Hour}, Resting},
 	}
@@ -138,6 +140,31 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 				t.Errorf("reported as %+v", report)
 			}
 		})
+	}
+}
+
+// What this program's other holders write comes from the very clock that is judged.
+func TestClockIsNotJudgedByThisProgramsOtherHolders(t *testing.T) {
+	s := newScript(t)
+	s.claim()
+	s.do(ClockLost{Stepped: true})
+	s.reopen()
+	list := func(version store.Version) {
+		request[List](s)
+		own, other := held(900), held(900)
+		own.Process, own.Clock = testProcess(), s.now.Wall
+		other.Clock = s.now.Wall.Add(-time.Hour)
+		entries := []store.Entry{entry(t, 0, own), entry(t, 1, other)}
+		entries[0].Version, entries[1].Version = version, version
+		s.reply(Reply{Outcome: Listed, Entries: entries})
+	}
+	list("v1")
+	s.wake()
+	list("v2")
+	s.in(Resting)
+	var off *ClockError
+	if report := request[Report](s); !errors.As(report.Err, &off) {
+		t.Errorf("reported as %+v", report)
 	}
 }
 

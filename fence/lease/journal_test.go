@@ -120,6 +120,17 @@ func TestBoundFollowsAGeneratorThatIsAheadOfTheClock(t *testing.T) {
 	}
 }
 
+func TestJournalsBoundNeverMovesBack(t *testing.T) {
+	s, _ := claimKeeping(t)
+	s.wakeJournal()
+	s.keptPage() // to 150
+	s.now.Wall = s.now.Wall.Add(-80 * time.Millisecond)
+	s.wakeJournal()
+	if page := request[Keep](s).Page; page.Used != testStart+150 {
+		t.Errorf("it is moved to %d", page.Used)
+	}
+}
+
 func TestExtensionIsSentOnlyOnceItIsInTheJournal(t *testing.T) {
 	s, _ := claimKeeping(t)
 	s.pass(299 * time.Millisecond)
@@ -264,4 +275,18 @@ func TestTermThatEndsIsTakenOutOfTheJournal(t *testing.T) {
 	}
 	s.keptPage()
 	request[Start](s)
+}
+
+// A page of it would let the next process go on with it while the store is silent.
+func TestTermThatIsFoundLostWhenItIsReleasedIsTakenOutOfTheJournal(t *testing.T) {
+	s, _ := claimKeeping(t)
+	s.fallDue()
+	s.keptPage()
+	request[Swap](s)
+	s.do(ReleaseAsked{})
+	s.do(Drained{Reserved: testStart + 10})
+	s.conflict()
+	s.found("v9", held(1500))
+	s.in(Stopped)
+	request[Discard](s)
 }

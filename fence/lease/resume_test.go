@@ -242,6 +242,49 @@ func TestResumedTermThatIssuedNothingIsReleasedAboveWhatWasUsed(t *testing.T) {
 	}
 }
 
+// The earlier process's extension may have taken effect. A release that is guarded by
+// the version before it would be in vain, and the worker id would rest.
+func TestResumedTermIsReleasedUnderTheVersionOfItsOpenWrite(t *testing.T) {
+	for name, reach := range map[string]func(s *script){
+		"while its page is kept again": func(*script) {},
+		"while the store is asked":     func(s *script) { s.keptPage() },
+		"while its own page is kept":   func(s *script) { s.keptPage(); s.unknown() },
+		"while it issues":              func(s *script) { s.keptPage(); s.unknown(); s.keptPage() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, keeping)
+			page := testPage()
+			pending(t, &page)
+			s.do(Started{Page: &page})
+			reach(s)
+			s.do(ReleaseAsked{})
+			if _, ok := find[Drain](s.out); ok {
+				s.do(Drained{Reserved: page.Used})
+			}
+			for range 10 {
+				if swap, ok := find[Swap](s.out); ok {
+					released, err := DecodeRegister(swap.Value)
+					if err != nil || swap.Prev != "v8" || released.Holder != "" || released.Until != page.Used {
+						t.Errorf("released under %q as %+v, %v", swap.Prev, released, err)
+					}
+					s.swapped("v9")
+					s.in(Stopped)
+					return
+				}
+				switch {
+				case s.state.journal.awaited != 0 && s.state.journal.discarding:
+					s.discardedPages(nil)
+				case s.state.journal.awaited != 0 && s.state.awaited == 0:
+					s.keptPage()
+				default:
+					s.foundBytes("v8", page.Pending)
+				}
+			}
+			t.Errorf("it is not released: phase %s", s.state.phase)
+		})
+	}
+}
+
 func TestResumedBoundOfALossyStoreIsConfirmedAnew(t *testing.T) {
 	s := newScript(t, keeping, lossy)
 	page := testPage()
@@ -262,6 +305,37 @@ func TestResumedBoundOfALossyStoreIsConfirmedAnew(t *testing.T) {
 	}
 	s.swapped("v9")
 	if got := s.state.View().Usable; got < testStart+600 {
+		t.Errorf("%d is usable", got)
+	}
+}
+
+// It is known that the earlier process's extension took effect, and not how long ago.
+func TestResumedOpenWriteOfALossyStoreIsConfirmedBeforeItIsUsed(t *testing.T) {
+	s := newScript(t, keeping, lossy)
+	page := testPage()
+	page.Loss = 100 * time.Millisecond
+	pending(t, &page)
+	s.resume(&page)
+	s.foundBytes("v8", page.Pending)
+	s.keptPage()
+	if start := request[Start](s); start.Until > page.Usable || s.state.View().Usable != page.Usable {
+		t.Errorf("it starts with %+v, and %d is usable", start, s.state.View().Usable)
+	}
+	s.keptPage()
+	if swap, _ := s.written(); swap.Prev != "v8" {
+		t.Errorf("it is extended under %q", swap.Prev)
+	}
+	s.swapped("v9") // sent too early to confirm anything
+	s.found("n1", testNamespace())
+	if got := s.state.View().Usable; got != page.Usable {
+		t.Errorf("%d is usable", got)
+	}
+	s.fallDue()
+	for s.state.journal.awaited != 0 {
+		s.keptPage()
+	}
+	s.swapped("v10")
+	if got := s.state.View().Usable; got < testStart+900 {
 		t.Errorf("%d is usable", got)
 	}
 }

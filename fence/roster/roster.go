@@ -214,9 +214,11 @@ func (r *Roster) read(ctx context.Context) error {
 // the record lost, they would be of an incarnation that is no more. An error that
 // is [lease.ErrNamespaceReplaced] is returned if the record is another.
 func (r *Roster) Settle(ctx context.Context) error {
-	// It is judged by its writer's clock, with what that may be off.
-	young := r.config.Clock.Wall().Sub(r.record.Created) < r.traits.Loss+clockTolerance
-	if r.traits.Loss == 0 || !young {
+	// It is judged by its writer's clock, with what that may be off. The writer was
+	// another host, or this one, whose clock nobody has judged: so the record is old
+	// if it is by the reference and by this host's clock.
+	age := min(r.Now().Sub(r.record.Created), r.config.Clock.Wall().Sub(r.record.Created))
+	if r.traits.Loss == 0 || age >= r.traits.Loss+clockTolerance {
 		return nil
 	}
 	if err := r.Wait(ctx, r.traits.Loss); err != nil {

@@ -1,6 +1,7 @@
 package takeover_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,6 +33,81 @@ func TestFloorsAreConfirmedWhateverThisHostsClockShows(t *testing.T) {
 			floored(t, memory, r)
 		})
 	}
+}
+
+// TestFloorsOfATakeOverThatWasInterruptedAreConfirmedToo runs one again that
+// ended when its floors were written and not confirmed.
+func TestFloorsOfATakeOverThatWasInterruptedAreConfirmedToo(t *testing.T) {
+	const loss = 2 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.NewWith(memstore.Config{Loss: loss})
+		r := reckon(t, begun, 0, 1, 2)
+		namespace, plan := draft(t, memory, r)
+		pass(time.Hour) // a namespace that is not young is not waited for
+		interrupted, interrupt := context.WithCancelCause(t.Context())
+		killed, done := errors.New("killed"), 0
+		err := takeover.Apply(interrupted, namespace, plan, func(takeover.Step) {
+			if done++; done == len(plan.Steps) {
+				interrupt(killed)
+			}
+		})
+		if !errors.Is(err, killed) {
+			t.Fatalf("interrupted: %v", err)
+		}
+		again, err := take(t, memory.Client(), r)
+		if fmt.Sprint(again) != "[keep keep keep]" || err != nil {
+			t.Fatalf("again: %v, %v", again, err)
+		}
+		if _, err := memory.Failover(loss); err != nil {
+			t.Fatal(err)
+		}
+		floored(t, memory, r)
+	})
+}
+
+// TestFloorThatTheStoreTookBackIsNoSuccess has registers with a lower floor, which
+// are there again when a failover has taken the new one away.
+func TestFloorThatTheStoreTookBackIsNoSuccess(t *testing.T) {
+	const loss = 2 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.NewWith(memstore.Config{Loss: loss})
+		if _, err := take(t, memory.Client(), reckon(t, begun.Add(-time.Hour), 0, 1, 2)); err != nil {
+			t.Fatal(err)
+		}
+		pass(3 * loss)
+		r := reckon(t, begun, 0, 1, 2)
+		namespace, plan := draft(t, memory, r)
+		done := 0
+		err := takeover.Apply(t.Context(), namespace, plan, func(takeover.Step) {
+			if done++; done < len(plan.Steps) {
+				return
+			}
+			if _, err := memory.Failover(loss); err != nil {
+				t.Error(err)
+			}
+		})
+		if err == nil || !strings.Contains(err.Error(), "run the take-over again") {
+			t.Errorf("it returned %v", err)
+		}
+		if done, err := take(t, memory.Client(), r); fmt.Sprint(done) != "[raise raise raise]" || err != nil {
+			t.Errorf("again: %v, %v", done, err)
+		}
+		floored(t, memory, r)
+	})
+}
+
+// draft makes the namespace and a plan for it.
+func draft(t *testing.T, memory *memstore.Memory, r takeover.Reckoning) (*roster.Roster, takeover.Plan) {
+	t.Helper()
+	namespace, err := roster.Create(t.Context(), roster.Config{Store: memory.Client()}, r.Layout, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := takeover.Draft(t.Context(), namespace, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return namespace, plan
 }
 
 // TestFloorThatCannotBeSetIsNoSuccess has two registers that this program can't

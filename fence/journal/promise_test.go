@@ -1,0 +1,105 @@
+package journal
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+)
+
+// What Keep returned from is durable: only a page that was being kept when the
+// power failed may take it along.
+func TestKeptPageOutlivesALossOfPower(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for n := range fourPages {
+		m := newMachine()
+		j, p, err := open(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, _ := life(j, fourPages[:n+1]...)
+		p.kill()
+		for range 20 {
+			after := m.clone()
+			after.losePower(random)
+			if got, err := found(after); err != nil || got != kept {
+				t.Fatalf("found %q, kept %q, %v", got, kept, err)
+			}
+		}
+	}
+}
+
+func TestDiscardedJournalIsAsGoodAsEmpty(t *testing.T) {
+	for n := range len(fourPages) + 1 {
+		m := newMachine()
+		j, p, err := open(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		life(j, fourPages[:n]...)
+		if err := j.Discard(); err != nil {
+			t.Fatal(err)
+		}
+		p.kill()
+		if j, _, err = open(m); err != nil {
+			t.Fatal(err)
+		}
+		if page, err := j.Take(); page != nil || err != nil {
+			t.Errorf("%d pages were kept and discarded: took %q, %v", n, page, err)
+		}
+	}
+}
+
+// Whoever finds another lock in the folder than its own leaves the files alone:
+// they are of the process that has locked that one.
+func TestOwnerWhoseLockIsGoneTouchesNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		pages []string // kept before it lost the lock
+		do    func(*Journal) error
+	}{
+		"keeps its first page":           {nil, func(j *Journal) error { return j.Keep([]byte("page")) }},
+		"keeps a later page":             {fourPages, func(j *Journal) error { return j.Keep([]byte("page")) }},
+		"discards nothing":               {nil, (*Journal).Discard},
+		"discards what it thinks is its": {fourPages, (*Journal).Discard},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine()
+			first, _, err := open(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			life(first, test.pages...)
+			delete(m.names, lockName)
+			m.owner = nil
+			second, p, err := open(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			life(second, "the second's")
+			if err := test.do(first); !errors.Is(err, ErrReplaced) {
+				t.Errorf("it returned %v", err)
+			}
+			p.kill()
+			if got, err := found(m); err != nil || got != "the second's" {
+				t.Errorf("found %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// A page that went into a file which is no longer in the folder is not kept.
+func TestFileThatWasReplacedEndsTheUse(t *testing.T) {
+	for _, name := range []string{oddName, evenName} {
+		m := newMachine()
+		j, _, err := open(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		life(j, fourPages...)
+		copied := *m.names[name]
+		copied.inode = 1000
+		m.names[name] = &copied
+		if err := j.Keep([]byte("page five")); !errors.Is(err, ErrReplaced) || !errors.Is(err, ErrFailed) {
+			t.Errorf("%s was replaced, and keep returned %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package roster_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
+)
+
+// echoing is a store on the way to which something sends each swap twice, and
+// answers what the second one came to.
+type echoing struct{ store.Store }
+
+func (e echoing) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if _, err := e.Store.Swap(ctx, key, prev, value); err != nil {
+		return "", err
+	}
+	return e.Store.Swap(ctx, key, prev, value)
+}
+
+func TestConflictWithOnesOwnWriteIsNone(t *testing.T) {
+	w := newWorld(t)
+	r := w.roster()
+	w.put(r, 5, w.register(r))
+	w.store = echoing{w.memory.Client()}
+	r = w.roster()
+	after, err := r.Release(t.Context(), w.read(r, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored := w.read(r, 5).Register; stored.Holder != "" || stored.Write != after.Register.Write {
+		t.Errorf("stored %+v, returned %+v", stored, after.Register)
+	}
+}
+
+// A write that took effect, perhaps, and was then overwritten must not be told as
+// one that changed nothing.
+func TestConflictAfterAnUnknownOutcomeSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		faulty := faultstore.New(w.memory.Client(), nil, nil)
+		w.store = faulty
+		r := w.roster()
+		w.put(r, 5, w.register(r))
+		seen := w.read(r, 5)
+		key := lease.RegisterKey(r.Name(), r.Layout(), 5)
+		faulty.Follow(faultstore.First(
+			faultstore.Nth(faultstore.Swap, key, 1, faultstore.Fault{LostReply: true}),
+			faultstore.Nth(faultstore.Get, key, 2, faultstore.Fault{Before: true}), // the first was seen's
+		))
+		overwritten := make(chan struct{})
+		go func() {
+			defer close(overwritten)
+			pass(100 * time.Millisecond) // between the two tries
+			if got := w.read(r, 5).Register; got.Holder != "" {
+				t.Error("it was overwritten before it took effect")
+			}
+			w.put(r, 5, w.register(r, func(x *lease.Register) { x.Term++ }))
+		}()
+		_, err := r.Release(t.Context(), seen)
+		<-overwritten
+		var conflict *roster.ConflictError
+		if !errors.As(err, &conflict) || !errors.Is(conflict.Unsure, faultstore.ErrInjected) || conflict.Now.Register.Term != 4 {
+			t.Errorf("it returned %v", err)
+		}
+	})
+}
