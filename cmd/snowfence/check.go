@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -97,7 +96,7 @@ func (v *checkVerb) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(v.config.Memory)
+	debug.SetMemoryLimit(check.Heap(v.config.Memory))
 	v.config.Progress = &check.Progress{}
 	stop := v.watch(v.config.Progress)
 	report, err := check.Run(ctx, inputs, v.config)
@@ -122,19 +121,14 @@ func (v *checkVerb) run(ctx context.Context, names []string) error {
 	return nil
 }
 
-// inputs looks at all sources before the first is read: that a file is missing
-// should not be found out after an hour.
+// inputs looks at all sources before the first is read.
 func (v *checkVerb) inputs(names []string) ([]check.Input, error) {
 	var inputs []check.Input
 	for _, name := range names {
 		in := check.Input{Open: func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, name, v.options) }}
-		if name != "-" && !idsource.IsDatabase(name) {
-			switch info, err := os.Stat(name); {
-			case err == nil && info.Mode().IsRegular():
-				in.Size = max(1, info.Size())
-			case err != nil && !strings.Contains(name, "://"):
-				return nil, err
-			}
+		var err error
+		if in.Size, err = idsource.Look(name, v.options); err != nil {
+			return nil, err
 		}
 		inputs = append(inputs, in)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
@@ -233,8 +234,9 @@ func (v *merging) sourceFault(side string, err error) error {
 	wrapped := &sideError{side, err}
 	var option *idsource.OptionError
 	var wrong *merge.SideError
+	var url *engine.URLError
 	switch {
-	case errors.As(err, &option), errors.As(err, &wrong):
+	case errors.As(err, &option), errors.As(err, &wrong), errors.As(err, &url):
 		return usage(v.cmd, wrapped)
 	case errors.Is(err, snowfence.ErrInvalidID):
 		return wrapped

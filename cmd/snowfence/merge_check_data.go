@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -65,7 +63,7 @@ func (v *merging) inputs() ([]check.Input, error) {
 			if err != nil {
 				return nil, usage(v.cmd, err)
 			}
-			size, err := sizeOf(d.Place)
+			size, err := idsource.Look(d.Place, options)
 			if err != nil {
 				return nil, v.sourceFault(side.Name, err)
 			}
@@ -88,28 +86,13 @@ func (v *merging) inputs() ([]check.Input, error) {
 	return inputs, nil
 }
 
-// sizeOf is how large a file is, 0 where nobody knows. That a file is missing
-// should not be found out after an hour.
-func sizeOf(place string) (int64, error) {
-	if place == "-" || idsource.IsDatabase(place) {
-		return 0, nil
-	}
-	switch info, err := os.Stat(place); {
-	case err == nil && info.Mode().IsRegular():
-		return max(1, info.Size()), nil
-	case err != nil && !strings.Contains(place, "://"):
-		return 0, err
-	}
-	return 0, nil
-}
-
 // readData reads all ids, and counts those that stand on several sides.
 func (v *merging) readData(ctx context.Context) error {
 	inputs, err := v.inputs()
 	if err != nil || len(inputs) == 0 {
 		return err
 	}
-	debug.SetMemoryLimit(v.memory)
+	debug.SetMemoryLimit(check.Heap(v.memory))
 	defer v.warnOfSkipped()
 	if !v.comparable() {
 		return v.readOnly(ctx, inputs)
@@ -251,9 +234,14 @@ func (v *merging) anyLayout() *snowfence.Layout {
 // source, and what stands behind its #.
 func (v *merging) optionsOf(side string, d merge.Data) (idsource.Options, error) {
 	o := v.defaults
-	if idsource.IsDatabase(d.Place) {
+	_, ownColumn := d.Options["column"]
+	_, ownFormat := d.Options["format"]
+	switch {
+	case idsource.IsDatabase(d.Place):
 		o.Format, o.Separator, o.Gzip = "", 0, ""
-	} else {
+	case !ownColumn && (ownFormat && d.Options["format"] != string(idsource.CSV) || o.Table != "" && o.Format != "" && o.Format != idsource.CSV):
+		o.Table, o.Query, o.Column = "", "", "" // the column is that of others
+	default:
 		o.Table, o.Query = "", ""
 	}
 	for _, key := range slices.Sorted(maps.Keys(d.Options)) {

@@ -41,7 +41,7 @@ func (v *merging) run(ctx context.Context) error {
 		}
 	}
 	if err := v.report(); err != nil {
-		return err
+		return unavailable(err) // exit code 1 is a verdict
 	}
 	if code := v.verdict().exitCode(); code != exitOK {
 		return reported(code)
@@ -98,7 +98,7 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 	if engine.Private(url) {
 		v.warn("side " + side + ": the store " + shown + " is of this process alone: it has nothing to show")
 	}
-	opened, err := engine.Open(ctx, url)
+	opened, err := engine.OpenExisting(ctx, url)
 	if err != nil {
 		return nil, unavailable(in(err))
 	}

@@ -121,6 +121,53 @@ func (r *reporting) doubled(c *Cause, s subject) {
 	c.Advice = "most likely a row was written or exported twice, which is no collision: leave one copy out and check again; should they be different records, look whether the clock was set back for a moment when the later one was made"
 }
 
+// counted tells of numbers that follow each other.
+func (r *reporting) counted(c *Cause, f *finding) {
+	l := f.longest
+	c.Evidence = fmt.Sprintf("%d numbers that follow each other with hardly a gap, from %s on: %s to %s stand %s too, in the same order",
+		l.count, text(l.first.id), r.place(l.aLow), r.place(l.aHigh), r.span(l.aLow+l.distance, l.aHigh+l.distance))
+	if f.lines > 1 {
+		c.Evidence += fmt.Sprintf("; and %d more such pieces", f.lines-1)
+	}
+	c.Advice = "compare the rows themselves before one is left out: numbers that a database counts up start anew in each, so these may be different records with equal ids, which need other ids before they come together; rows that were exported or loaded twice look like this too, and are no collision"
+}
+
+// alike tells of more ids in common than two processes would have by chance.
+func (r *reporting) alike(c *Cause, s subject) {
+	a := r.observer.sources[s.sources[0]].sighting(s.worker)
+	b := r.observer.sources[s.sources[1]].sighting(s.worker)
+	f := r.judge.findings[s]
+	if s.worker < 0 || a == nil || b == nil {
+		c.Evidence = "worker ids have far more ids in common than two processes would come to by chance"
+	} else {
+		c.Evidence = fmt.Sprintf("%s: of its %d ids in %s, which are so far apart that %d have another in their tick or the next, %d stand in %s",
+			r.worker(s.worker), a.ids, r.name(s.sources[0]), a.crowded, f.count, r.name(s.sources[1]))
+		if s.sources[0] == s.sources[1] {
+			c.Evidence = fmt.Sprintf("%s: of its %d ids, which are so far apart that %d have another in their tick or the next, %d stand there again",
+				r.worker(s.worker), a.ids, a.crowded, f.count)
+		}
+		c.Evidence += ": far more than two processes would come to by chance"
+	}
+	c.Evidence += r.more(c)
+	if less, ok := r.judge.nothing[s.sources]; ok {
+		c.Evidence += fmt.Sprintf("; %s has no id that the other has not", r.name(less))
+	}
+	c.Advice = "look at the rows themselves: the same records, of which one refers to the other, was copied from it or was delivered twice, are no collision; different ones are of two processes with one worker id that act on the same events or timers, and each needs a worker id of its own"
+}
+
+// often tells of ids that go back too often to be followed.
+func (r *reporting) often(c *Cause, s subject) {
+	seen := r.observer.sources[s.sources[0]].sighting(s.worker)
+	if s.worker < 0 || seen == nil {
+		c.Evidence = "the times of worker ids go back again and again, and ids repeat"
+	} else {
+		c.Evidence = fmt.Sprintf("%s: its %d ids go back %d times, more often than is followed one by one (%d times)",
+			r.worker(s.worker), seen.ids, seen.descents, maxDescents)
+	}
+	c.Evidence += r.more(c)
+	c.Advice = "check the log piece by piece, each in a check of its own, so that they go back less often: a clock that is set back again and again looks like this, and so do a second process with the worker id that issues few ids, and rows that are written twice, late or out of order"
+}
+
 // undecided tells of a run that may be of copied rows or of a clock set back.
 func (r *reporting) undecided(c *Cause, s subject) {
 	f := r.judge.findings[s]
@@ -169,6 +216,9 @@ func (r *reporting) sameWorker(c *Cause, s subject) {
 	}
 	c.Evidence += r.more(c)
 	c.Advice = "give each process a worker id of its own; `snowfence workers list` shows who holds which, and a lease from a store can't be held twice"
+	if s.why == twoSequences {
+		c.Advice += "; but where several threads write to one log, each a little late, rows that stand there twice look like this too: look at the rows themselves"
+	}
 	less, ok := r.judge.nothing[s.sources]
 	if ok {
 		c.Evidence += fmt.Sprintf("; %s has no id that the other has not", r.name(less))
@@ -307,6 +357,12 @@ func (r *reporting) unexplained(c *Cause, s, top subject) {
 		c.Advice = "a row that was written twice looks like this, and is no collision; so does a generator that began anew within a tick: look at the rows themselves"
 	case undecided:
 		r.undecided(c, top)
+	case counted:
+		r.counted(c, r.judge.findings[top])
+	case alike:
+		r.alike(c, top)
+	case often:
+		r.often(c, top)
 	default:
 		c.Evidence = "no rule fits them"
 		if r.observer.unwatched > 0 {

@@ -105,7 +105,11 @@ func TestSameWorkerTwiceInOneLogIsSaid(t *testing.T) {
 		*from = (*from)[n:]
 	}
 	report := runCheck(t, layoutConfig(t, "default"), numbered("log", ids))
-	contains(t, only(t, report, SameWorker), "worker id 5: ", "two rising sequences that alternate")
+	c := only(t, report, SameWorker)
+	contains(t, c, "worker id 5: ", "two rising sequences that alternate")
+	if !strings.Contains(c.Advice, "several threads write to one log") {
+		t.Error(c.Advice)
+	}
 }
 
 func TestOverlappingTermsAreSaid(t *testing.T) {

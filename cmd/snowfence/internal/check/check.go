@@ -30,9 +30,15 @@ const (
 	DefaultMemory = 1 << 30
 	// LeastMemory is what the program itself needs, and a little more.
 	LeastMemory = 64 << 20
-	// ownMemory is what of it is left for the program.
-	ownMemory = 40 << 20
+	// ownMemory is what of it is left for the program, and mapped what of that is
+	// its own file, which does not count as Go's memory.
+	ownMemory = 44 << 20
+	mapped    = 24 << 20
 )
+
+// Heap is what of so much memory for the whole process is Go's, for
+// [debug.SetMemoryLimit].
+func Heap(memory int64) int64 { return memory - mapped }
 
 // Config says how ids are checked.
 type Config struct {
@@ -148,6 +154,7 @@ func (c *checker) run(ctx context.Context) (Report, error) {
 	if err := c.readAll(ctx, stop); err != nil {
 		return Report{}, err
 	}
+	c.doubt()
 	// What was being sorted is garbage now; the merge needs its room.
 	debug.FreeOSMemory()
 	c.Progress.phase.Store(int64(Merging))

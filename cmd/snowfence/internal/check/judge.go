@@ -13,8 +13,16 @@ const (
 	// when one follows the other and begins too early: a tenth.
 	edge = 10
 	// interleaved is what part of the ids of a worker id may fit neither of two
-	// rising sequences when two processes issued them: a fiftieth.
+	// rising sequences when two processes issued them, and what part must go back at
+	// least: a fiftieth. Sequences that alternate go back all the time, a clock that is
+	// set back does not.
 	interleaved = 50
+	// leastAlike is how many duplicates of a worker id are held against chance, at
+	// least, and byChance how many times as many as two processes would share there
+	// must be for the same records to be as likely. Of two sources a quarter of the ids
+	// of the lesser one must be among them, too; see [judge.alike].
+	leastAlike = 8
+	byChance   = 4
 )
 
 // judge takes pairs of places with equal ids, lowest ids first, and counts them
@@ -28,7 +36,7 @@ type judge struct {
 	lines    []line // that may go on
 	long     []line // that have enough, one of each distance
 	clock    uint64
-	runs     map[*descent]*repeats
+	runs     map[runOf]*repeats
 	findings map[subject]*finding
 	evenly   map[[2]int]uint64 // how many duplicates of two sources may as well be of rows copied
 	nothing  map[[2]int]int    // pairs of sources of which one has no id of its own: that one
@@ -57,6 +65,9 @@ const (
 	repeating           // unexplained: whatever comes late repeats an id
 	following           // unexplained: an id follows itself
 	undecided           // unexplained: rows that were copied or a clock set back
+	counted             // unexplained: numbers that follow each other without a gap
+	alike               // unexplained: more in common than two processes have by chance
+	often               // unexplained: ids go back more often than is followed, but seldom alternate
 )
 
 // finding is what was counted of a subject.
@@ -78,17 +89,52 @@ func (j *judge) settle() {
 	j.settleLong()
 	j.settleRuns()
 	for s, f := range j.findings {
-		if s.why != twoSequences || s.worker < 0 {
+		if s.kind != SameWorker || s.worker < 0 {
 			continue
 		}
-		// A second process would have issued ids that the first did not.
-		if seen := j.observer.sources[s.sources[0]].sighting(s.worker); f.count >= seen.second+seen.third {
-			delete(j.findings, s)
-			g := j.finding(subject{Unexplained, s.sources, s.worker, repeating})
-			g.note(f.first, f.count)
-			g.note(f.last, 0)
+		var why reason
+		switch seen := j.observer.sources[s.sources[0]].sighting(s.worker); {
+		case s.why == twoSequences && f.count >= seen.second+seen.third:
+			why = repeating // a second process would have issued ids that the first did not
+		case s.why == twoSequences && seen.descents*interleaved < seen.ids:
+			why = often
+		case j.alike(s, f.count):
+			why = alike
+		default:
+			continue
+		}
+		delete(j.findings, s)
+		g := j.finding(subject{Unexplained, s.sources, s.worker, why})
+		g.note(f.first, f.count)
+		g.note(f.last, 0)
+	}
+}
+
+// alike reports whether two processes with one worker id would hardly have so many
+// ids in common: its ids stand so far apart that few have another in their tick or
+// in the next. The second process hits as few of them by chance. The same records,
+// or two processes that act on the same events, have more.
+//
+// How far apart they stand is only seen where they stand in order, or nearly.
+func (j *judge) alike(s subject, n uint64) bool {
+	crowd, fewer := 0.0, ^uint64(0)
+	seen := false
+	for _, i := range s.sources {
+		w := j.observer.sources[i].sighting(s.worker)
+		fewer = min(fewer, w.ids)
+		if w.descents*4 <= w.ids {
+			crowd, seen = max(crowd, float64(w.crowded)/float64(w.ids)), true
 		}
 	}
+	if s.why == twoSequences {
+		// One log that two may have written: its second sequence is the fewer ids, and
+		// only the steps within a sequence show how far apart they stand.
+		w := j.observer.sources[s.sources[0]].sighting(s.worker)
+		fewer, crowd = w.second+w.third, 2*crowd
+	} else if n*4 < fewer {
+		return false
+	}
+	return seen && n >= leastAlike && float64(n) > byChance*crowd*float64(fewer)
 }
 
 // one judges a pair, n times.
@@ -190,8 +236,8 @@ func (j *judge) join(other *judge) {
 			mine.note(f.last, 0)
 		}
 	}
-	for d, r := range other.runs {
-		j.repeats(d, r.source, r.worker).join(r)
+	for of, r := range other.runs {
+		j.repeats(of, r.source, r.worker).join(r)
 	}
 }
 

@@ -10,10 +10,9 @@ import (
 const (
 	// maxSightings bounds how many worker ids are watched, over all sources.
 	maxSightings = 1 << 15
-	// maxDirect is up to how many worker ids a layout may have to be found without
-	// a map, and directSources up to how many sources.
-	maxDirect     = 1 << 16
-	directSources = 64
+	// maxDirect is up to how many worker ids are found without a map, over all
+	// sources: each takes room, whether it is seen or not.
+	maxDirect = 1 << 18
 	// samples is how many ids of a source are kept to guess by.
 	samples = 64
 	// tomorrow is how far in the future an id's time may lie: clocks differ.
@@ -99,6 +98,7 @@ type observer struct {
 	sources   []*witness
 	sightings int
 	unwatched uint64 // ids of worker ids above maxSightings
+	direct    int64  // worker ids that are found without a map
 	descents  int    // that are kept, of all sightings
 	settled   bool   // whether a layout was looked for
 }
@@ -106,8 +106,9 @@ type observer struct {
 // begin begins a source.
 func (o *observer) begin(base uint64) *witness {
 	w := &witness{base: base, top: base}
-	if o.fields != nil && o.fields.layout.Workers() <= maxDirect && len(o.sources) < directSources {
+	if o.fields != nil && o.fields.layout.Workers() <= maxDirect-o.direct {
 		w.direct = make([]*sighting, o.fields.layout.Workers())
+		o.direct += o.fields.layout.Workers()
 	} else {
 		w.byNumber = map[int64]*sighting{}
 	}
@@ -213,6 +214,28 @@ func guessLayout(ids []snowfence.ID, now time.Time) (guess, bool) {
 		}
 	}
 	return best, best.fit > 0 && 2*best.fit >= len(ids)
+}
+
+// doubt gives a guessed layout up that does not suit an eighth of all ids or more,
+// if these are of no other preset: what is drawn at random has no layout.
+func (c *checker) doubt() {
+	if c.Layout != nil || c.observer.fields == nil {
+		return
+	}
+	var unfit, ids uint64
+	for _, w := range c.observer.sources {
+		unfit, ids = unfit+w.unfit, ids+w.ids
+		if _, ok := guessLayout(w.badSample, c.Now); ok {
+			return
+		}
+	}
+	if unfit*8 < ids {
+		return
+	}
+	c.guess, c.observer.fields = guess{}, nil
+	for _, w := range c.observer.sources {
+		w.unfit = 0
+	}
 }
 
 // suits counts how many ids are plausible under a preset.

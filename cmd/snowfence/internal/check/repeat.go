@@ -71,11 +71,14 @@ func (j *judge) inRun(p pair, sources [2]int) bool {
 }
 
 // repeats returns those of a run.
-func (j *judge) repeats(d *descent, source int, worker int64) *repeats {
-	r := j.runs[d]
+func (j *judge) repeats(of runOf, source int, worker int64) *repeats {
+	r := j.runs[of]
 	if r == nil {
-		r = &repeats{source: source, worker: worker, of: d}
-		j.runs[d] = r
+		r = &repeats{source: source, worker: worker, of: &descent{}}
+		if of.descent != itself {
+			r.of = &of.sighting.went[of.descent]
+		}
+		j.runs[of] = r
 	}
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -89,6 +90,23 @@ func TestWhatIsAllocatedFitsTheMemory(t *testing.T) {
 				t.Errorf("%s on %d: %+v: %d and %d", Bytes(uint64(memory)), processors, s, reading, merging)
 			}
 		}
+	}
+}
+
+// TestWhatIsWatchedFitsTheProgramsShare adds up what the most worker ids take, that
+// go back as often as is kept; a slice that grows has twice what it needs.
+func TestWhatIsWatchedFitsTheProgramsShare(t *testing.T) {
+	watched := maxSightings*reflect.TypeFor[sighting]().Size() + 2*allDescents*reflect.TypeFor[descent]().Size() + maxDirect*8
+	if own := Heap(ownMemory); int64(watched) > own {
+		t.Errorf("%d bytes are watched, of %d", watched, own)
+	}
+	o := &observer{fields: ready(issuerOf(t, "sonyflake-v1", 0).layout, now)}
+	direct := 0
+	for range 100 {
+		direct += len(o.begin(0).direct)
+	}
+	if direct == 0 || direct > maxDirect {
+		t.Errorf("room for %d worker ids is taken", direct)
 	}
 }
 

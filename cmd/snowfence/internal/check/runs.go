@@ -135,7 +135,7 @@ func (c *checker) compare(ctx context.Context, stop context.CancelCauseFunc) (*t
 	for i, s := range spans {
 		t := &tally{
 			tops: tops, limit: c.Limit, within: map[int]uint64{}, between: map[[2]int]uint64{},
-			pairs: &judge{observer: c.observer, tops: tops, foreign: pairs, findings: map[subject]*finding{}, runs: map[*descent]*repeats{}, evenly: map[[2]int]uint64{}},
+			pairs: &judge{observer: c.observer, tops: tops, foreign: pairs, findings: map[subject]*finding{}, runs: map[runOf]*repeats{}, evenly: map[[2]int]uint64{}},
 		}
 		tallies[i] = t
 		merging.Go(func() {

@@ -14,12 +14,12 @@ type sighting struct {
 	low, high uint64 // ticks
 	last      uint64 // rank of the one before
 	lastTick  uint64
+	crowded   uint64 // ids in the tick of the one before, or in the next
 	turns     uint64 // how often the steps of its rise changed, all in all
 	descents  uint64 // how often its rank went down
 	went      []descent
-	again     descent // stands for the ids that follow themselves: nothing goes down there
-	open      bool    // whether the last descent is not made up for yet
-	rise      ascent  // since the last descent
+	open      bool   // whether the last descent is not made up for yet
+	rise      ascent // since the last descent
 
 	// Two rising sequences are laid over the ids: each id belongs to the upper one
 	// if it continues that, else to the lower one, else to none. The numbers are
@@ -114,6 +114,9 @@ func (s *sighting) see(o *observer, tick, rank, at uint64) {
 // goOn adds an id to the rise.
 func (s *sighting) goOn(rank, tick uint64) {
 	turns := s.rise.turns
+	if tick-s.lastTick <= 1 {
+		s.crowded++
+	}
 	s.rise.add(rank, s.last, tick-s.lastTick)
 	s.turns += s.rise.turns - turns
 }
@@ -140,15 +143,23 @@ func (s *sighting) goBack(o *observer, tick, rank, at uint64) {
 // before is in the run of one, or follows itself.
 func (s *sighting) followed() bool { return s.descents == uint64(len(s.went)) }
 
-// run returns the descent in whose run the second of two positions is and the
-// first is not, or the one that stands for ids that follow themselves.
-func (s *sighting) run(a, b uint64) *descent {
+// runOf says which run of a worker id in a source: the descent that it is of, or
+// itself for the ids that follow themselves.
+type runOf struct {
+	sighting *sighting
+	descent  int
+}
+
+const itself = -1
+
+// run returns that in which the second of two positions is and the first is not.
+func (s *sighting) run(a, b uint64) runOf {
 	for i := range s.went {
 		if d := &s.went[i]; a < d.at && d.at <= b && b <= d.end {
-			return d
+			return runOf{s, i}
 		}
 	}
-	return &s.again
+	return runOf{s, itself}
 }
 
 // start begins an ascent.

@@ -3,6 +3,7 @@ package idsource
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -34,19 +35,11 @@ const connectTimeout = 15 * time.Second
 // openColumn runs the query. It is read in a transaction that can't write, and
 // is a consistent picture, because it is one statement.
 func openColumn(ctx context.Context, name string, o Options) (Source, error) {
-	url, err := config.Expand(name, o.Environ)
+	url, err := databaseURL(name, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", engine.Redact(name), err)
+		return nil, err
 	}
 	shown := engine.Redact(url)
-	switch {
-	case o.Query == "" && o.Table == "":
-		return nil, &OptionError{"table", fmt.Sprintf("%s: needs --table and --column, or --query", shown)}
-	case o.Query != "" && o.Table != "":
-		return nil, &OptionError{"query", "must not be given with --table"}
-	case o.Query == "" && o.Column == "":
-		return nil, &OptionError{"column", "must say which column of --table has the ids"}
-	}
 	ctx, stop := context.WithCancel(ctx)
 	c := &column{refusals: refusals{skip: o.SkipInvalid}, format: o.Format, stop: stop}
 	c.speller = speller{name: shown, place: c.Place, encoding: o.Encoding}
@@ -57,6 +50,24 @@ func openColumn(ctx context.Context, name string, o Options) (Source, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// databaseURL fills in the variables of a database's URL, and checks the options
+// that are for databases.
+func databaseURL(name string, o Options) (string, error) {
+	url, err := config.Expand(name, o.Environ)
+	if err != nil {
+		return "", &engine.URLError{URL: engine.Redact(name), Reason: err.Error()}
+	}
+	switch {
+	case o.Query == "" && o.Table == "":
+		return "", &OptionError{"table", fmt.Sprintf("%s: needs --table and --column, or --query", engine.Redact(url))}
+	case o.Query != "" && o.Table != "":
+		return "", &OptionError{"query", "must not be given with --table"}
+	case o.Query == "" && o.Column == "":
+		return "", &OptionError{"column", "must say which column of --table has the ids"}
+	}
+	return url, nil
 }
 
 // open connects and sends the query.
@@ -80,7 +91,12 @@ func (c *column) open(ctx context.Context, url string, o Options) error {
 		statement = "SELECT " + db.Quote(o.Column) + " FROM " + quotedTable(db, o.Table)
 	}
 	//nolint:rowserrcheck // Read does, at the end of the rows.
-	if c.rows, err = c.tx.QueryContext(ctx, statement); err != nil {
+	c.rows, err = c.tx.QueryContext(ctx, statement)
+	switch {
+	case errors.Is(err, driver.ErrBadConn):
+		// So says the driver of MySQL when a server refuses to write.
+		return fmt.Errorf("%w: %s: query: the connection is of no use any more, as after a statement that writes: it must only read", ErrNoServer, c.name)
+	case err != nil:
 		return fmt.Errorf("%w: %s: query: %w", ErrNoServer, c.name, err)
 	}
 	names, err := c.rows.Columns()

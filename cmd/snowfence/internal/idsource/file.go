@@ -9,19 +9,9 @@ import (
 
 // openFile opens a file or standard input.
 func openFile(ctx context.Context, name string, o Options) (Source, error) {
-	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, "/.") {
-		return nil, fmt.Errorf("%s://: ids are read from files, standard input, postgres:// and mysql://", scheme)
-	}
-	format := o.Format
-	switch {
-	case format != "":
-	case o.Column != "":
-		format = CSV
-	default:
-		format = Text
-	}
-	if o.Column != "" && format != CSV && o.Table == "" {
-		return nil, &OptionError{"column", fmt.Sprintf("must not be given with --format %s", format)}
+	format, err := formatOf(name, o)
+	if err != nil {
+		return nil, err
 	}
 	in, err := openInput(ctx, name, o)
 	if err != nil {
@@ -39,4 +29,23 @@ func openFile(ctx context.Context, name string, o Options) (Source, error) {
 	default:
 		return newLines(in, o), nil
 	}
+}
+
+// formatOf returns the format of a file or stream.
+func formatOf(name string, o Options) (Format, error) {
+	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, "/.") {
+		return "", fmt.Errorf("%s://: ids are read from files, standard input, postgres:// and mysql://", scheme)
+	}
+	format := o.Format
+	switch {
+	case format != "":
+	case o.Column != "":
+		format = CSV
+	default:
+		format = Text
+	}
+	if o.Column != "" && format != CSV && o.Table == "" {
+		return "", &OptionError{"column", fmt.Sprintf("must not be given with --format %s", format)}
+	}
+	return format, nil
 }

@@ -133,6 +133,7 @@ func TestWhatIsNoIDIsNamedWithItsPlace(t *testing.T) {
 		{"1\n18446744073709551616\n", Options{}, "line 2", "is above 18446744073709551615"},
 		{"\xff\xfe1\x00\n\x00", Options{}, "line 1", "UTF-16"},
 		{"\x00\x01\x02\n", Options{}, "line 1", "--format binary"},
+		{"\x00,;\x02\n", Options{}, "line 1", "--format binary"},
 		{"1\n" + strings.Repeat("1", maxLine+2) + "\n2\n", Options{}, "line 2", "longer than 1048576 bytes"},
 		{"id,x\n5,\nsix,\n", Options{Column: "id"}, "line 3", `"six"`},
 		{"x,id\n5\n", Options{Column: "id"}, "line 2", "has no column 2, only 1"},
@@ -229,8 +230,10 @@ func TestGzipThatIsCutOffIsAnError(t *testing.T) {
 	if _, _, err := readAll(t, bytes.NewReader(whole), Options{}, 100); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("damaged: %v", err)
 	}
-	if _, _, err := readAll(t, strings.NewReader("1\n2\n"), Options{Gzip: GzipAlways}, 100); err == nil {
-		t.Error("what is not compressed is no error")
+	for _, content := range []string{"", "1\n", "1541815603606036480\n"} {
+		if _, _, err := readAll(t, strings.NewReader(content), Options{Gzip: GzipAlways}, 100); err == nil || !strings.Contains(err.Error(), "gzip: it is not compressed") {
+			t.Errorf("%q: what is not compressed: %v", content, err)
+		}
 	}
 	two := append(compressed(t, "1\n"), compressed(t, "2\n")...)
 	if items, _, err := readAll(t, bytes.NewReader(two), Options{}, 100); shown(items) != "1@1 2@2" || err != nil {

@@ -12,9 +12,11 @@ import (
 
 const (
 	// blockSize is how much is read ahead at a time, and blocks how many of them
-	// there are: one is filled while the other is read.
-	blockSize = 256 << 10
-	blocks    = 2
+	// there are: one is filled while the other is read. Of a small file less is read
+	// at a time, but leastBlock: there may be very many of them.
+	blockSize  = 256 << 10
+	leastBlock = 16 << 10
+	blocks     = 2
 	// maxLine is the longest line or record.
 	maxLine = 1 << 20
 )
@@ -50,7 +52,7 @@ type block struct {
 func openInput(ctx context.Context, name string, o Options) (*input, error) {
 	in := &input{
 		name: name, filled: make(chan block), empty: make(chan []byte, blocks),
-		quit: make(chan struct{}), ended: make(chan struct{}), window: make([]byte, maxLine+blockSize),
+		quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	source := o.Stdin
 	if name == "-" {
@@ -75,8 +77,13 @@ func openInput(ctx context.Context, name string, o Options) (*input, error) {
 			in.size = info.Size()
 		}
 	}
+	size := blockSize
+	if in.size > 0 {
+		size = int(min(max(4*in.size, leastBlock), blockSize)) // gzip may hold more than its size
+	}
+	in.window = make([]byte, 2*size)
 	for range blocks {
-		in.empty <- make([]byte, blockSize)
+		in.empty <- make([]byte, size)
 	}
 	go in.readAhead(source, o.Gzip)
 	return in, nil
@@ -136,7 +143,7 @@ func (in *input) readAhead(source io.Reader, g Gzip) {
 			return
 		}
 		var n int
-		n, err = r.Read(b[:blockSize])
+		n, err = r.Read(b[:cap(b)])
 		select {
 		case in.filled <- block{bytes: b[:n]}:
 		case <-in.quit:
@@ -161,7 +168,10 @@ func uncompressed(r io.Reader, g Gzip) (io.Reader, error) {
 		return nil, err
 	}
 	rest := io.MultiReader(newHead(head[:n]), r)
-	if g != GzipAlways && (n < len(magic) || [3]byte(head) != magic) {
+	if n < len(magic) || [3]byte(head) != magic {
+		if g == GzipAlways {
+			return nil, fmt.Errorf("gzip: it is not compressed: must begin with % x", magic)
+		}
 		return rest, nil
 	}
 	z, err := gzip.NewReader(rest)
@@ -209,15 +219,11 @@ func gzipFault(err error) error {
 }
 
 // more adds bytes to the window, and returns the error after which there are
-// none, [io.EOF] in the best case. A window that is full stays so: the caller
-// has looked at less than maxLine of it.
+// none, [io.EOF] in the best case. A window that is full grows: the caller has
+// looked at maxLine of it at most.
 func (in *input) more(ctx context.Context) error {
 	if in.err != nil {
 		return in.err
-	}
-	if in.low > 0 && len(in.window)-in.high < blockSize {
-		in.high = copy(in.window, in.window[in.low:in.high])
-		in.low = 0
 	}
 	select {
 	case b := <-in.filled:
@@ -227,6 +233,13 @@ func (in *input) more(ctx context.Context) error {
 				in.err = fmt.Errorf("read %s: %w", in.name, b.err)
 			}
 			return in.err
+		}
+		if len(in.window)-in.high < len(b.bytes) {
+			unparsed := in.window[in.low:in.high]
+			if need := len(unparsed) + len(b.bytes); need > len(in.window) {
+				in.window = make([]byte, max(need, min(2*len(in.window), maxLine+blockSize)))
+			}
+			in.low, in.high = 0, copy(in.window, unparsed)
 		}
 		in.high += copy(in.window[in.high:], b.bytes)
 		in.empty <- b.bytes

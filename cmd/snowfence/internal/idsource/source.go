@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"snowfence.example/snowfence"
@@ -172,6 +173,34 @@ func Open(ctx context.Context, name string, o Options) (Source, error) {
 		return openColumn(ctx, name, o)
 	}
 	return openFile(ctx, name, o)
+}
+
+// Look says how large the source of that name is, in bytes as they are stored; 0
+// stands for one of which nobody knows. It reads nothing and connects to nothing,
+// but returns what error of [Open] can be told so: that the last of many sources is
+// missing should not be found out after an hour.
+func Look(name string, o Options) (size int64, err error) {
+	if IsDatabase(name) {
+		_, err := databaseURL(name, o)
+		return 0, err
+	}
+	if _, err := formatOf(name, o); err != nil || name == "-" {
+		return 0, err
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return 0, err
+	case info.IsDir():
+		return 0, fmt.Errorf("%s: is a directory", name)
+	case !info.Mode().IsRegular():
+		return 0, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	return max(1, info.Size()), f.Close()
 }
 
 // IsDatabase reports whether a name is the URL of a database. A path that looks
