@@ -5,7 +5,7 @@
 #	formal/model.sh soak      the larger configurations
 #	formal/model.sh size NODES TICKS REQUESTS durable|lossy
 #	                          one configuration
-#	formal/model.sh trace N   the counterexample of mutant N: 1 to 12, 7a, 7b, 10b
+#	formal/model.sh trace N   the counterexample of mutant N: 1 to 12 (7a or 7b for 7), 10b
 #	formal/model.sh goal N    an example of goal N: 1 to 8
 #
 # It prints a line for each search and fails when one does not end as it must:
@@ -104,6 +104,19 @@ climb() {
 	echo "the largest that was completed: $((ticks - 1)) ticks"
 }
 
+# Those that there are.
+mutants='1 2 3 4 5 6 7a 7b 8 9 10 10b'
+limits='11 12'
+goals='1 2 3 4 5 6 7 8'
+
+# among N LIST: whether N is one of the list.
+among() {
+	for known in $2; do
+		[ "$known" != "$1" ] || return 0
+	done
+	return 1
+}
+
 # The switches of a mutant and of a goal.
 mutant() {
 	case $1 in
@@ -131,18 +144,25 @@ called() {
 }
 
 mutants() {
-	for n in 1 2 3 4 5 6 7a 7b 8 9 10 10b; do
+	for n in $mutants; do
 		search "mutant $n: $(called mutant "$n")" duplicate "$(mutant $n)" -O0 -m1000000
 	done
-	for n in 11 12; do
+	for n in $limits; do
 		search "limit $n: $(called mutant "$n")" duplicate "$(mutant $n)" -O0 -m1000000
 	done
 }
 
 goals() {
-	for n in 1 2 3 4 5 6 7 8; do
+	for n in $goals; do
 		search "goal $n: $(called goal "$n")" goal "$(goal $n)" -O0 -m1000000
 	done
+}
+
+# usage WHAT: what is wrong, and the commands; it ends the program.
+usage() {
+	echo "model.sh: $1" >&2
+	sed -n '2,/^set/s/^# \{0,1\}//p' "$here/model.sh" >&2
+	exit 2
 }
 
 # trace SWITCHES: the events that lead to the error, one a line. This search is by
@@ -178,10 +198,13 @@ soak)
 size)
 	time=-Q${MINUTES:-30}
 	prove "${2:?how many nodes?}" "${3:?how many ticks?}" "${4:?how many requests?}" "${5:?durable or lossy?}" reach ;;
-trace) trace "$(mutant "${2:?which mutant?}")" ;;
-goal) trace "$(goal "${2:?which goal?}")" ;;
+trace)
+	among "${2-}" "$mutants $limits" || usage "there is no mutant '${2-}'"
+	trace "$(mutant "$2")" ;;
+goal)
+	among "${2-}" "$goals" || usage "there is no goal '${2-}'"
+	trace "$(goal "$2")" ;;
 *)
-	sed -n '2,/^set/s/^# \{0,1\}//p' "$here/model.sh" >&2
-	exit 2 ;;
+	usage "there is no command '$1'" ;;
 esac
 [ ! -e "$tmp/failed" ]

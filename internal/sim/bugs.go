@@ -8,6 +8,8 @@ import (
 
 // bugs are what tests put where the code is right. Nothing else sets them.
 type bugs struct {
+	// hear changes an event before the state takes it.
+	hear func(h *holder, e lease.Event) lease.Event
 	// bend changes the requests that a step returned for an event.
 	bend func(h *holder, before lease.State, e lease.Event, requests []lease.Request) []lease.Request
 	// config changes what the process is told.

@@ -136,8 +136,7 @@ func (s *server) owed(nodes []*node) int {
 	}
 	owed := 0
 	for _, n := range nodes {
-		layout := n.site().Layout.String()
-		if ok && record.Layout != layout {
+		if ok && record.Layout != n.site().Layout.String() {
 			continue
 		}
 		if a, knows := n.allocator.(fenced); n.alive && knows && !a.holds(record.Incarnation) {
@@ -152,10 +151,13 @@ func (s *server) owed(nodes []*node) int {
 // within a window from begun, by a right clock, or are those of nodes that issue.
 func (s *server) claimable(low, high int64, begun time.Duration) int64 {
 	p, layout := s.w.plan, s.w.plan.Layout
+	record, ok := s.namespace()
+	if ok && record.Layout != layout.String() {
+		layout = misfit(layout) // who made it, and whose horizon counts
+	}
 	if layout.TickAt(s.w.begin.Add(begun+3*p.Window+p.Loss+s.w.slack())) >= layout.HorizonTick() {
 		return 0
 	}
-	record, _ := s.namespace()
 	n := high - low
 	for _, key := range s.keys {
 		r, ok := s.registers[key]

@@ -15,7 +15,7 @@
 //
 // # What is checked
 //
-//	unique    no two ids are equal
+//	unique    no two ids of a layout are equal
 //	fenced    a tick of a worker id is stamped by one generator only
 //	bounded   a stamped tick lies in its term's interval as the store has it
 //	order     the ids of a generator increase
@@ -23,8 +23,9 @@
 //	          then to no less than the term's floor and all that was stamped
 //	waiting   a call for ids ends within max-wait, and at once when its generator
 //	          was sealed
-//	layout    nothing is issued under another layout than the namespace's. Plans with
-//	          two layouts have its record from the start: nobody races to make it
+//	layout    nothing is issued under another layout than that of the namespace's
+//	          record, be it there from the start or made by whoever came first. Ids
+//	          of two layouts are not compared: this rule is what parts them
 //	live      when the faults have ended, every node for which there is a worker
 //	          id issues again within two windows, the store's loss and a little
 //	broken    no process fails for good without a reason in the plan

@@ -104,7 +104,8 @@ func (d drawer) surroundings(p *Plan) {
 	p.EngineClock = d.chance(20)
 	p.Journals = d.chance(25)
 	if d.chance(5) {
-		p.Misfits = 1
+		// As often as not they race to found the namespace.
+		p.Misfits, p.Founded = 1, d.chance(50)
 	}
 }
 
@@ -258,6 +259,14 @@ func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
 				length = -length
 			}
 			add(Step, length)
+		case d.chance(10):
+			// Beyond the window, and too little to end a term: forward it pushes a register
+			// many windows ahead.
+			length := d.within(p.Window, 10*time.Minute)
+			if d.chance(50) {
+				length = -length
+			}
+			add(Step, length)
 		case d.chance(20):
 			add(Right, 0)
 		case drifts:
@@ -295,7 +304,7 @@ func (d drawer) slow(p *Plan) {
 	p.Window = d.within(10*time.Minute, 2*time.Hour).Round(time.Second)
 	p.Length = 10*p.Window + d.upTo(10*time.Hour)
 	p.Layout, p.Batch, p.Begin = snowfence.DefaultLayout(), 20_000, 400*24*time.Hour
-	p.Pins, p.Datacenters, p.Split, p.Misfits = 0, 0, false, 0
+	p.Pins, p.Datacenters, p.Split, p.Misfits, p.Founded = 0, 0, false, 0, false
 	p.MaxRollback, p.MaxBurst, p.MaxWait = p.Window/30, 10*time.Millisecond, time.Second
 	if p.Loss > 0 {
 		p.Loss = p.Window / 5

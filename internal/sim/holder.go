@@ -110,6 +110,9 @@ func (h *holder) step(e lease.Event, now lease.Moment) {
 	if h.term != nil && h.site.Journal {
 		now.Stamping = h.term.generator.Status().Now
 	}
+	if hear := h.site.world.bugs.hear; hear != nil {
+		e = hear(h, e)
+	}
 	before := h.state
 	state, requests := before.Step(e, now)
 	h.state = state

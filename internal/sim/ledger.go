@@ -18,6 +18,7 @@ type issuer struct {
 	last     uint64         // the first slot above all that it issued
 	highest  snowfence.Tick // the first tick above all that it issued
 	reserved snowfence.Tick // what its generator said when it was sealed; zero before
+	ledger   *ledger        // of its layout
 
 	// Of our generators:
 	nonce     string
@@ -28,11 +29,14 @@ type issuer struct {
 	sealed    bool
 }
 
-// ledger has every id that was issued: for each worker number the slots, a slot
-// being a tick and a sequence side by side, as ranges in ascending order that
-// do not overlap.
+// ledger has every id that was issued under one layout: for each worker number the
+// slots, a slot being a tick and a sequence side by side, as ranges in ascending
+// order that do not overlap. Where there are misfits they have a ledger of their own:
+// equal integers of two layouts mean different things, and that the two are never
+// issued in one namespace is the rule "layout".
 type ledger struct {
 	layout  snowfence.Layout
+	name    string            // the layout as text, as a namespace's record has it
 	columns map[int64]*column // by worker number
 
 	seqBits                         uint8
@@ -61,7 +65,7 @@ type repetition struct {
 func newLedger(l snowfence.Layout) *ledger {
 	mask := func(kind snowfence.FieldKind) uint64 { return 1<<l.Bits(kind) - 1 }
 	return &ledger{
-		layout: l, columns: make(map[int64]*column),
+		layout: l, name: l.String(), columns: make(map[int64]*column),
 		seqBits: uint8(l.Bits(snowfence.Sequence)), timeShift: uint8(l.Shift(snowfence.Time)), seqShift: uint8(l.Shift(snowfence.Sequence)),
 		timeMask: mask(snowfence.Time), seqMask: mask(snowfence.Sequence),
 		workerShift: uint8(l.Shift(snowfence.Worker)), workerBits: uint8(l.Bits(snowfence.Worker)),

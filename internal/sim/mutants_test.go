@@ -205,7 +205,7 @@ func (m mutant) caught(t *testing.T) {
 		}
 		f := r.Findings[0]
 		switch f.Rule {
-		case "unique", "fenced", "bounded", "monotone":
+		case "unique", "fenced", "bounded", "monotone", "layout":
 			t.Logf("caught by plan %d, seed %d, %s", ran, seed, f)
 			return
 		default:

@@ -28,10 +28,10 @@ type Plan struct {
 	// Misfits is how many of them, the last ones, are configured with another
 	// layout.
 	Misfits int
-	// Founded says that the namespace's record is there from the start, as it is
-	// in any case where there are misfits.
+	// Founded says that the namespace's record is there from the start, with Layout.
+	// Otherwise whoever comes first makes it, be it a misfit.
 	Founded bool
-	// Layout is the namespace's.
+	// Layout is that of all nodes but the misfits.
 	Layout snowfence.Layout
 	// Begin is the true time at the start, counted from the layout's epoch.
 	Begin time.Duration

@@ -119,6 +119,8 @@ func aboutMutants() []aboutMutant {
 		{"a copied page is taken", "copy-of-an-earlier-page-is-not-taken", "unique"},
 		{"a failed fsync is ignored", "journal-on-a-disk-that-fails", "unique"},
 		{"the bound is passed though", "journal-on-a-disk-that-fails", "unique"},
+
+		{"any layout is accepted", "first-to-found-the-namespace-decides-its-layout", "layout"},
 	}
 }
 
@@ -129,7 +131,7 @@ const chances = 20
 // TestScenariosFindTheMutantTheyAreAbout shows that the claims can fail: each
 // mutant breaks those that speak of it.
 func TestScenariosFindTheMutantTheyAreAbout(t *testing.T) {
-	tests, all := aboutMutants(), slices.Concat(mutants(), journalMutants())
+	tests, all := aboutMutants(), slices.Concat(mutants(), journalMutants(), layoutMutants())
 	for _, m := range all {
 		if !slices.ContainsFunc(tests, func(a aboutMutant) bool { return strings.HasPrefix(m.name, a.mutant) }) {
 			t.Errorf("no scenario is about mutant %d, %s", m.number, m.name)

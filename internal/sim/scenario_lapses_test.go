@@ -19,6 +19,7 @@ func lapses() []mutant {
 	return []mutant{
 		{name: "nothing is extended", bugs: bending(extendNothing)},
 		{name: "what is not acknowledged is taken for lost", bugs: bending(loseUnacknowledged)},
+		{name: "a late read of an older write is taken for a loss", bugs: bending(loseOutdated)},
 		{name: "a lost term ends the process", bugs: bending(endWithTheTerm)},
 		{name: "a release leaves until where it is", bugs: bending(releaseAtUntil)},
 		{name: "a process that is asked to end just ends", bugs: bending(endUnreleased)},
@@ -75,7 +76,26 @@ func loseUnacknowledged(h *holder, _ lease.State, e lease.Event, requests []leas
 	if !ok || h.term == nil || reply.Outcome != lease.Conflict && reply.Outcome != lease.Unknown {
 		return requests
 	}
-	cause := errors.New("not acknowledged")
+	return losing("not acknowledged")
+}
+
+// loseOutdated ends the term when its register shows a lesser bound than the one
+// acknowledged last: what a read that is late shows, too.
+func loseOutdated(h *holder, before lease.State, e lease.Event, requests []lease.Request) []lease.Request {
+	reply, ok := e.(lease.Reply)
+	if !ok || h.term == nil || reply.Outcome != lease.Found {
+		return requests
+	}
+	r, err := lease.DecodeRegister(reply.Entry.Value)
+	if err != nil || r.Holder != h.term.nonce || r.Until >= before.View().Register.Until {
+		return requests
+	}
+	return losing("an older write is there")
+}
+
+// losing ends the term, and the process with it.
+func losing(why string) []lease.Request {
+	cause := errors.New(why)
 	return []lease.Request{lease.Revoke{Cause: cause}, lease.Report{What: lease.Lost, Err: cause}, lease.Report{What: lease.Ended}}
 }
 
@@ -137,6 +157,7 @@ func TestScenariosNoticeTheLapseTheyAreAbout(t *testing.T) {
 		"horizon-ends-ids":                                     "nothing is extended",
 		"journal-bridges-restarts-without-the-store":           "the journal is left out",
 		"journal-survives-the-loss-of-power":                   "the journal is left out",
+		"late-read-of-an-older-write-costs-no-term":            "a late read of an older write is taken for a loss",
 		"leap-second-costs-nothing":                            "a generator accepts no rollback",
 		"living-holder-is-not-robbed":                          "the pin is ignored",
 		"lossy-store-issues-after-twice-the-loss":              "the loss is taken for a third of the window",

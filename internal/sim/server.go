@@ -34,6 +34,7 @@ type server struct {
 	keys      []string                  // all that were ever written, in order
 	past      map[string][]store.Entry  // what was written last at each and was not taken away
 	registers map[string]lease.Register // as they are
+	record    *lease.Namespace          // the namespace's, as it is; nil if there is none
 	terms     map[store.Version]int64   // the term that a register had at each version
 	bounds    map[string]snowfence.Tick // the bound of each nonce: the greatest stored, or what it was released at
 	reached   map[int64]snowfence.Tick  // the greatest until ever stored of each worker
@@ -142,6 +143,7 @@ func (s *server) stored(r lease.Swap, version store.Version) {
 		past = slices.Clone(past[len(past)-remembered:])
 	}
 	s.past[r.Key] = past
+	s.noteRecord(r.Key, r.Value)
 	if !isRegister(r.Key) {
 		return
 	}
@@ -159,6 +161,17 @@ func (s *server) stored(r lease.Swap, version store.Version) {
 	s.reached[worker] = max(s.reached[worker], register.Until)
 	if register.Holder != "" {
 		s.bounds[register.Holder] = max(s.bounds[register.Holder], register.Until)
+	}
+}
+
+// noteRecord notes what the namespace's record is now.
+func (s *server) noteRecord(key string, value []byte) {
+	if key != lease.NamespaceKey(lease.DefaultNamespace) {
+		return
+	}
+	s.record = nil
+	if n, err := lease.DecodeNamespace(value); err == nil {
+		s.record = &n
 	}
 }
 
@@ -292,8 +305,10 @@ func (s *server) reread() {
 		if err != nil {
 			s.past[key] = nil
 			delete(s.registers, key)
+			s.noteRecord(key, nil)
 			continue
 		}
+		s.noteRecord(key, entry.Value)
 		past := s.past[key]
 		kept := slices.IndexFunc(past, func(e store.Entry) bool { return e.Version == entry.Version })
 		if s.past[key] = past[:kept+1]; kept < 0 {
@@ -309,8 +324,8 @@ func (s *server) reread() {
 	s.keys = slices.DeleteFunc(s.keys, func(key string) bool { return len(s.past[key]) == 0 })
 }
 
-// found writes the namespace's record before anybody comes, so that it is certain
-// whose layout counts.
+// found writes the namespace's record before anybody comes. It is of the plan's
+// layout.
 func (s *server) found(datacenter int) {
 	record := lease.Namespace{
 		Layout: s.w.plan.Layout.String(), Incarnation: fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64()), Created: s.w.begin.Add(-time.Hour),
@@ -356,12 +371,16 @@ func (s *server) quarantine(worker int64) {
 
 // namespace returns the record of the namespace, if there is one.
 func (s *server) namespace() (lease.Namespace, bool) {
-	entry, err := s.client.Get(context.Background(), lease.NamespaceKey(lease.DefaultNamespace))
-	if err != nil {
+	if s.record == nil {
 		return lease.Namespace{}, false
 	}
-	n, err := lease.DecodeNamespace(entry.Value)
-	return n, err == nil
+	return *s.record, true
+}
+
+// layout returns the namespace's layout as text; empty if there is no record.
+func (s *server) layout() string {
+	record, _ := s.namespace()
+	return record.Layout
 }
 
 func isRegister(key string) bool {

@@ -60,7 +60,7 @@ type world struct {
 	agenda  Agenda
 	servers []*server
 	nodes   []*node
-	ledger  *ledger
+	ledgers []*ledger // one for each layout
 	calling []*issuer // by node: under whom its call was made
 	issuers int32
 
@@ -89,7 +89,7 @@ type stream uint64
 func newWorld(p *Plan, c Config) *world {
 	w := &world{
 		plan: p, program: c.Program, bugs: c.bugs, trace: c.Trace, collect: c.Collect,
-		begin: p.Layout.Epoch.Add(p.Begin), ledger: newLedger(p.Layout), digest: fnv.New64a(),
+		begin: p.Layout.Epoch.Add(p.Begin), digest: fnv.New64a(),
 	}
 	if w.program == nil {
 		w.program = Ours()
@@ -117,7 +117,7 @@ func (w *world) run() {
 			w.agenda.After(upTo(rng, 10*p.beat()), n.disk.somebodyCopies)
 		}
 	}
-	if p.Founded || p.Misfits > 0 {
+	if p.Founded {
 		for i, s := range w.servers {
 			s.found(i)
 		}
@@ -170,41 +170,44 @@ func (w *world) issued(by *issuer, ids []snowfence.ID) {
 	}
 	w.tally.Counts[IDs] += int64(len(ids))
 	for _, id := range []snowfence.ID{ids[0], ids[len(ids)-1]} {
-		if err := w.ledger.check(id); err != nil {
+		if err := by.ledger.check(id); err != nil {
 			w.breaks("harness", "%s: %v", by.name, err)
 			return
 		}
 	}
-	w.ledger.ranges(ids, func(worker int64, low, high uint64) { w.issuedRange(by, worker, low, high) })
+	by.ledger.ranges(ids, func(worker int64, low, high uint64) { w.issuedRange(by, worker, low, high) })
 }
 
 func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
+	l := by.ledger
 	w.tally.Counts[Ranges]++
 	w.sum(uint64(worker), low, high, uint64(by.number))
 	if w.trace != nil {
-		w.tell("%s issues %d ids from tick %d, sequence %d", by.name, high-low, w.ledger.tick(low), low&(1<<w.ledger.seqBits-1))
+		w.tell("%s issues %d ids from tick %d, sequence %d", by.name, high-low, l.tick(low), low&(1<<l.seqBits-1))
 	}
 	server := w.nodes[by.node].server
-	repeated, shared, upTo := w.ledger.issue(worker, span{low, high, by})
+	repeated, shared, upTo := l.issue(worker, span{low, high, by})
 	for _, r := range repeated {
 		n := int64(r.slots.high - r.slots.low)
 		w.tally.Counts[Duplicates] += n
-		if at := w.ledger.tick(r.slots.high - 1); !server.excuses(worker, at, by, r.before) {
+		if at := l.tick(r.slots.high - 1); !server.excuses(worker, at, by, r.before) {
 			w.breaks("unique", "%s issued %d ids up to tick %d of worker %d, which %s had issued", by.name, n, at, worker, r.before.name)
 		}
 	}
-	first, last := w.ledger.tick(low), w.ledger.tick(high-1)
+	first, last := l.tick(low), l.tick(high-1)
 	if by.generator == nil {
 		return // nothing is promised for it but what its ids show
 	}
-	if by.site.Layout.String() != w.plan.Layout.String() {
-		w.breaks("layout", "%s issued ids under %s", by.name, by.site.Layout)
+	if found := server.layout(); l.name != found && !server.excused[by.nonce] {
+		// A rollback may take the record away, and a misfit make it anew, while somebody
+		// still issues under a nonce of before.
+		w.breaks("layout", "%s issued ids under %s, and the namespace is of %q", by.name, l.name, found)
 	}
 	if shared != nil && !server.excuses(worker, upTo, by, shared) {
 		w.breaks("fenced", "ticks up to %d of worker %d were stamped by %s and by %s", upTo, worker, shared.name, by.name)
 	}
 	if low < by.last {
-		w.breaks("order", "%s issued tick %d after tick %d", by.name, first, w.ledger.tick(by.last))
+		w.breaks("order", "%s issued tick %d after tick %d", by.name, first, l.tick(by.last))
 	}
 	by.last, by.highest = high, max(by.highest, last+1)
 	if until := server.bounds[by.nonce]; worker != by.worker || first < by.floor || last >= until {
@@ -215,7 +218,19 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 // issuerOf returns another issuer.
 func (w *world) issuerOf(s Site, name string) *issuer {
 	w.issuers++
-	return &issuer{name: name, node: s.node.index, site: s, number: w.issuers}
+	return &issuer{name: name, node: s.node.index, site: s, number: w.issuers, ledger: w.ledgerOf(s.Layout)}
+}
+
+// ledgerOf returns the ledger of a layout.
+func (w *world) ledgerOf(l snowfence.Layout) *ledger {
+	name := l.String()
+	for _, known := range w.ledgers {
+		if known.name == name {
+			return known
+		}
+	}
+	w.ledgers = append(w.ledgers, newLedger(l))
+	return w.ledgers[len(w.ledgers)-1]
 }
 
 // began chains the issuers of one term.
@@ -234,14 +249,15 @@ func (w *world) resumed(h *holder) {
 }
 
 // brokeDown takes the end of a process that failed for good. It must have been
-// given a reason.
+// given a reason: a namespace of another layout, or one that the store forgot.
 func (w *world) brokeDown(n *node, err error) {
 	w.tally.Counts[Broken]++
 	var layout *lease.LayoutMismatchError
+	forgets := w.plan.Loss > 0 || w.tally.Faults[Rollback] > 0
 	switch {
-	case errors.As(err, &layout) && w.plan.Misfits > 0:
+	case errors.As(err, &layout) && w.plan.Misfits > 0 && (forgets || n.server.layout() != n.asIssuer.ledger.name):
 		w.tally.Counts[Misfit]++
-	case errors.Is(err, lease.ErrNamespaceReplaced) && (w.plan.Loss > 0 || w.tally.Faults[Rollback] > 0):
+	case errors.Is(err, lease.ErrNamespaceReplaced) && forgets:
 	default:
 		w.breaks("broken", "%s, process %d: %v", n.host, n.process, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +25,7 @@ type options struct {
 	seeds, from uint64
 	state       string
 	replay      string
+	draw        *uint64 // the seed; nil for none
 	ids, faults int64
 	workers     int
 }
@@ -40,6 +42,11 @@ func run(args []string, out, errs io.Writer) int {
 	flags.Uint64Var(&o.from, "from", 0, "the first seed")
 	flags.StringVar(&o.state, "state", "", "file to go on from and to keep the state in; none if empty")
 	flags.StringVar(&o.replay, "replay", "", "scenario to run instead, telling what happens")
+	flags.Func("draw", "seed whose plan to print instead, as a scenario for -replay", func(text string) error {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		o.draw = &seed
+		return err
+	})
 	flags.Int64Var(&o.ids, "least-ids", 0, "fail if fewer ids were issued")
 	flags.Int64Var(&o.faults, "least-faults", 0, "fail if fewer faults struck")
 	flags.IntVar(&o.workers, "workers", runtime.NumCPU(), "plans that run at the same time")
@@ -50,14 +57,22 @@ func run(args []string, out, errs io.Writer) int {
 	case flags.NArg() > 0:
 		_, _ = fmt.Fprintf(errs, "simulate: %q is no flag: must be none but flags\n", flags.Arg(0))
 		return 2
+	case o.draw != nil && o.replay != "":
+		_, _ = fmt.Fprintf(errs, "simulate: -draw is %d and -replay is %q: must be one of them\n", *o.draw, o.replay)
+		return 2
 	case o.workers < 1:
 		_, _ = fmt.Fprintf(errs, "simulate: -workers is %d: must be at least 1\n", o.workers)
 		return 2
 	}
 	var err error
-	if o.replay != "" {
+	switch {
+	case o.draw != nil:
+		p := sim.Draw(*o.draw)
+		p.Claim = fmt.Sprintf("Drawn from seed %d.", *o.draw)
+		_, err = fmt.Fprint(out, p)
+	case o.replay != "":
 		err = replay(o.replay, out)
-	} else {
+	default:
 		err = o.simulate(out)
 	}
 	if err != nil {
@@ -141,12 +156,16 @@ type failure struct {
 	finding sim.Finding
 }
 
-// tell shrinks the plan and prints it.
+// tell shrinks the plan and prints it. How to replay it stands below in comments, so
+// that all from the claim on is a scenario.
 func (f *failure) tell(out io.Writer) error {
 	_, _ = fmt.Fprintf(out, "seed %d broke a rule %s\nshrinking\n", f.seed, f.finding)
 	p := sim.Shrink(sim.Draw(f.seed), 1000, sim.Fails(f.finding.Rule, sim.Config{}))
 	p.Claim = fmt.Sprintf("Shrunk from seed %d: %s", f.seed, f.finding.Rule)
-	_, _ = fmt.Fprintf(out, "\n%s\n", p)
+	_, _ = fmt.Fprintf(out, "\n%s", p)
+	const command = "go run ./internal/sim/simulate"
+	_, _ = fmt.Fprintf(out, "# To replay it, put all from \"# Shrunk from seed\" on into FILE:\n#\t%s -replay FILE\n", command)
+	_, _ = fmt.Fprintf(out, "# To replay the seed as it was drawn:\n#\t%s -draw %d >FILE && %s -replay FILE\n", command, f.seed, command)
 	if r := sim.Run(p, sim.Config{}); len(r.Findings) > 0 {
 		return fmt.Errorf("seed %d broke a rule; its scenario breaks it %s", f.seed, r.Findings[0])
 	}

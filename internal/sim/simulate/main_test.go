@@ -100,8 +100,29 @@ func TestReplayTellsWhatHappensAndWhetherItWasExpected(t *testing.T) {
 	}
 }
 
+func TestDrawnPlanIsPrintedAsAScenarioThatReplays(t *testing.T) {
+	code, out, errs := simulating("-draw", "7")
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	p, err := sim.Parse(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := sim.Draw(7); p.Claim != "Drawn from seed 7." || sim.Run(p, sim.Config{}).Digest != sim.Run(want, sim.Config{}).Digest {
+		t.Errorf("seed 7 is printed as\n%s\ninstead of\n%s", p, want)
+	}
+	file := filepath.Join(t.TempDir(), "drawn.txt")
+	if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := simulating("-replay", file); code != 0 {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
 func TestCommandLineThatMeansNothingIsRefused(t *testing.T) {
-	for _, args := range [][]string{{"-seeds", "-1"}, {"-workers", "0"}, {"more"}, {"-colour"}} {
+	for _, args := range [][]string{{"-seeds", "-1"}, {"-workers", "0"}, {"more"}, {"-colour"}, {"-draw", "-1"}, {"-draw", "1", "-replay", "x"}} {
 		if code, _, errs := simulating(args...); code != 2 || errs == "" {
 			t.Errorf("%v: exit code %d", args, code)
 		}
@@ -115,6 +136,11 @@ func TestFailureIsToldByItsSeedAndAsAScenario(t *testing.T) {
 	f := failure{seed: 1, finding: sim.Finding{Rule: "unique"}}
 	if err := f.tell(&out); err == nil || !strings.Contains(err.Error(), "seed 1 broke a rule") {
 		t.Errorf("%v", err)
+	}
+	for _, command := range []string{"simulate -replay FILE\n", "simulate -draw 1 >FILE && "} {
+		if !strings.Contains(out.String(), command) {
+			t.Errorf("it does not say %q:\n%s", command, &out)
+		}
 	}
 	_, scenario, _ := strings.Cut(out.String(), "shrinking\n")
 	if p, err := sim.Parse(scenario); err != nil || p.Claim != "Shrunk from seed 1: unique" {

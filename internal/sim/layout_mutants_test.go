@@ -1,0 +1,120 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/fence/lease"
+)
+
+// layoutMutants are the bugs of those who compare layouts.
+func layoutMutants() []mutant {
+	return []mutant{
+		{number: 1, name: "any layout is accepted", bugs: func() bugs { return bugs{hear: acceptLayout} }},
+	}
+}
+
+// TestMutantsOfTheLayoutAreCaught plants them in drawn plans, of which one in twenty
+// has two layouts.
+func TestMutantsOfTheLayoutAreCaught(t *testing.T) {
+	for _, m := range layoutMutants() {
+		t.Run(fmt.Sprintf("L%d %s", m.number, m.name), m.caught)
+	}
+}
+
+// acceptLayout finds the process's own layout in whatever the store has.
+func acceptLayout(h *holder, e lease.Event) lease.Event {
+	reply, ok := e.(lease.Reply)
+	if !ok || reply.Outcome != lease.Found || reply.Entry.Key != lease.NamespaceKey(lease.DefaultNamespace) {
+		return e
+	}
+	n, err := lease.DecodeNamespace(reply.Entry.Value)
+	if err != nil {
+		return e
+	}
+	n.Layout = h.site.Layout.String()
+	if value, err := n.Encode(); err == nil {
+		reply.Entry.Value = value
+	}
+	return reply
+}
+
+// TestEitherLayoutMayFoundTheNamespace: in drawn plans the misfits win the race to
+// found the namespace, and lose it. Who then accepts any layout is found in either
+// case, and it is the other one's.
+func TestEitherLayoutMayFoundTheNamespace(t *testing.T) {
+	won, lost := 0, 0
+	for seed := uint64(0); seed < schedules && (won == 0 || lost == 0); seed++ {
+		p := Draw(seed)
+		if p.Founded || p.Misfits == 0 {
+			continue
+		}
+		p.Rough = true
+		for _, f := range Run(p, Config{bugs: layoutMutants()[0].bugs()}).Findings {
+			if f.Rule != "layout" {
+				t.Fatalf("seed %d: %s", seed, f)
+			}
+			_, founder, _ := strings.Cut(f.What, "the namespace is of ")
+			switch founder {
+			case fmt.Sprintf("%q", misfit(p.Layout)):
+				won++
+			case fmt.Sprintf("%q", p.Layout):
+				lost++
+			default:
+				t.Errorf("seed %d: %s", seed, f)
+			}
+		}
+	}
+	if won == 0 || lost == 0 {
+		t.Errorf("ids were issued %d times in a namespace that a misfit founded, and %d times by a misfit in another's", won, lost)
+	}
+}
+
+// TestProcessThatIsRefusedItsOwnLayoutIsBroken: that there are misfits is no reason for
+// the others to fail.
+func TestProcessThatIsRefusedItsOwnLayoutIsBroken(t *testing.T) {
+	p := Plain()
+	p.Nodes, p.Misfits, p.Founded = 3, 1, true
+	other := func(h *holder, e lease.Event) lease.Event {
+		reply, ok := e.(lease.Reply)
+		if !ok || h.site.node.misfit || reply.Outcome != lease.Found {
+			return e
+		}
+		if n, err := lease.DecodeNamespace(reply.Entry.Value); err == nil {
+			n.Layout = misfit(h.site.Layout).String()
+			reply.Entry.Value, _ = n.Encode()
+		}
+		return reply
+	}
+	if found := Run(p, Config{bugs: bugs{hear: other}}).Findings; len(found) == 0 || found[0].Rule != "broken" {
+		t.Errorf("found %v", found)
+	}
+	if found := Run(p, Config{}).Findings; len(found) > 0 {
+		t.Errorf("of misfits that are refused: %v", found)
+	}
+}
+
+// TestSlotsAreComparedWithThoseOfTheSameLayout: what a misfit issues where it founded the
+// namespace is judged like everything else, and by its own layout.
+func TestSlotsAreComparedWithThoseOfTheSameLayout(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		one, other int // nodes, of which the last two are misfits
+		repeated   bool
+	}{
+		{"of the plan's layout", 0, 1, true},
+		{"of the misfits' layout", 2, 3, true},
+		{"of two layouts", 1, 2, false},
+	} {
+		p := Plain()
+		p.Nodes, p.Misfits = 4, 2
+		w := newWorld(&p, Config{})
+		for _, node := range []int{test.one, test.other} {
+			w.issuedRange(w.issuerOf(w.nodes[node].site(), test.name), 0, 8, 9)
+		}
+		if found := w.report().Findings; test.repeated != (len(found) == 1 && found[0].Rule == "unique") {
+			t.Errorf("%s: %v", test.name, found)
+		}
+	}
+}
