@@ -182,6 +182,27 @@ func TestUntilNeverPassesTheHorizon(t *testing.T) {
 	}
 }
 
+func TestNamespaceIsNotFoundedOutsideTheLayoutsTime(t *testing.T) {
+	for want, wall := range map[error]time.Time{
+		snowfence.ErrBeforeEpoch: testLayout().Epoch.Add(-1),
+		snowfence.ErrPastHorizon: testLayout().Horizon(),
+	} {
+		s := newScript(t)
+		s.now.Wall = wall
+		s.do(Started{})
+		s.absent()
+		none[Swap](s)
+		if told := request[Report](s); told.What != GaveUp || !errors.Is(told.Err, want) {
+			t.Errorf("it tells of %+v, want %v", told, want)
+		}
+		s.in(Resting)
+		s.now.Wall = testWall() // right again
+		s.wake()
+		s.absent()
+		request[Swap](s)
+	}
+}
+
 func TestNothingIsClaimedOutsideTheLayoutsTime(t *testing.T) {
 	for want, wall := range map[error]time.Time{
 		snowfence.ErrBeforeEpoch: testLayout().Epoch.Add(-1),

@@ -52,6 +52,10 @@ func (r *run) opened(e Reply) {
 			r.retry(errNamespaceGone)
 			return
 		}
+		if err := r.past(); err != nil {
+			r.giveUp(err) // a record of this layout would only shut others out
+			return
+		}
 		value, err := r.newNamespace().Encode()
 		if err != nil {
 			r.giveUp(err)
