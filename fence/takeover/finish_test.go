@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/fence/lease"
 	"snowfence.example/snowfence/fence/roster"
 	"snowfence.example/snowfence/fence/takeover"
@@ -93,6 +94,45 @@ func TestFloorThatTheStoreTookBackIsNoSuccess(t *testing.T) {
 			t.Errorf("again: %v, %v", done, err)
 		}
 		floored(t, memory, r)
+	})
+}
+
+// TestClaimThatTookALostFloorsPlaceIsNoSuccess has a failover take the floor away
+// while the take-over waits, and a new holder claim there, above the floor by its
+// clock: if the store loses that claim too, nothing is left of the floor.
+func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
+	const loss = 2 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		for _, lost := range []bool{true, false} {
+			memory := memstore.NewWith(memstore.Config{Loss: loss})
+			r := reckon(t, begun, 0)
+			namespace, plan := draft(t, memory, r)
+			pass(time.Hour)
+			var claimed *fence.Holder
+			err := takeover.Apply(t.Context(), namespace, plan, func(takeover.Step) {
+				if lost {
+					if _, err := memory.Failover(loss); err != nil {
+						t.Error(err)
+					}
+				}
+				go func() {
+					worker := int64(0)
+					h, err := fence.Open(t.Context(), fence.Config{Store: memory.Client(), Layout: r.Layout, Worker: &worker, Window: time.Minute})
+					if err != nil {
+						t.Error(err)
+					}
+					claimed = h
+				}()
+				synctest.Wait()
+			})
+			if (err != nil) != lost || lost && !strings.Contains(err.Error(), "run the take-over again") {
+				t.Errorf("with the floor lost being %t it returned %v", lost, err)
+			}
+			pass(2 * loss)
+			if err := claimed.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
 	})
 }
 

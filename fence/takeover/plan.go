@@ -144,7 +144,8 @@ func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) er
 	if err := r.Settle(ctx); err != nil {
 		return err
 	}
-	var fresh, unset []int64
+	var fresh []roster.Worker
+	var unset []int64
 	for _, step := range plan.Steps {
 		w, action, note, err := raise(ctx, r, step.Worker, plan.Floor)
 		switch {
@@ -153,7 +154,7 @@ func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) er
 		case err != nil:
 			return fmt.Errorf("set the floor of worker %d: %w", step.Worker, err)
 		case r.Losable(w):
-			fresh = append(fresh, step.Worker)
+			fresh = append(fresh, w)
 		}
 		step.Action, step.Note = action, note
 		if done != nil {
@@ -165,9 +166,9 @@ func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) er
 			return err
 		}
 	}
-	for _, worker := range fresh {
-		if err := confirm(ctx, r, worker, plan.Floor); err != nil {
-			return fmt.Errorf("confirm the floor of worker %d: %w", worker, err)
+	for _, set := range fresh {
+		if err := confirm(ctx, r, set, plan.Floor); err != nil {
+			return fmt.Errorf("confirm the floor of worker %d: %w", set.Number, err)
 		}
 	}
 	if len(unset) > 0 {
@@ -197,12 +198,17 @@ func raise(ctx context.Context, r *roster.Roster, worker int64, floor snowfence.
 	return w, action, note, err
 }
 
-// confirm makes sure that a floor which the store could have lost is there.
-func confirm(ctx context.Context, r *roster.Roster, worker int64, floor snowfence.Tick) error {
-	_, err := insist(ctx, r, worker, func(w roster.Worker) (roster.Worker, error) {
+// confirm makes sure that a floor which the store could have lost is there: that
+// of a register as it was set, or found.
+//
+// Who claims above it counts the term up. A holder whose term is not above the one
+// that was set claimed when the floor was lost, above it by his own clock alone; and
+// his claim can be lost too.
+func confirm(ctx context.Context, r *roster.Roster, set roster.Worker, floor snowfence.Tick) error {
+	_, err := insist(ctx, r, set.Number, func(w roster.Worker) (roster.Worker, error) {
 		switch {
-		case !w.Floored(floor):
-			return w, fmt.Errorf("%w: worker %d is %s", errLost, worker, w)
+		case !w.Floored(floor), set.Register.Holder == "" && w.Register.Holder != "" && w.Register.Term <= set.Register.Term:
+			return w, fmt.Errorf("%w: worker %d is %s", errLost, set.Number, w)
 		case w.State == roster.Foreign || w.Register.Holder != "":
 			return w, nil
 		}
