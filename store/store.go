@@ -134,4 +134,9 @@ var (
 	// returns it has an unknown outcome, as with any error but ErrConflict. An
 	// engine that can't tell damage from an outage does not return it.
 	ErrDamaged = errors.New("store: what is stored can't be read")
+
+	// ErrNoStore is wrapped by what an engine's Open returns when its config
+	// demands a store that exists, and there is none. Nothing was made. Engines
+	// that have nothing to make before the first swap do not return it.
+	ErrNoStore = errors.New("store: nothing is there")
 )

@@ -12,6 +12,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/fence/takeover"
 )
@@ -115,6 +116,10 @@ func exitCode(err error) int {
 			snowfence.ErrRevoked, snowfence.ErrClockBehind, snowfence.ErrClockStepped, fence.ErrLost, fence.ErrNamespaceReplaced)},
 		{exitUnsafe, as[*fence.ClockError]},
 		{exitUnsafe, is(takeover.ErrRunning)},
+		// As it is with a namespace that there is not. Exit code 1 is a verdict of
+		// merge-check: for it, it is a mistake in the side.
+		{exitUsage, func(err error) bool { return as[*sideError](err) && engine.Missing(err) }},
+		{exitFailure, engine.Missing},
 		{exitUnavailable, is(snowfence.ErrSaturated, fence.ErrNoWorker, fence.ErrUnavailable)},
 		{exitFailure, is(context.Canceled)},
 		{exitUnavailable, as[*unavailableError]},

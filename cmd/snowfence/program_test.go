@@ -22,6 +22,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/store"
 )
 
 // inTest is a program of a test's own: its store is in a folder of the test,
@@ -79,6 +80,9 @@ func TestErrorsEndInTheirExitCode(t *testing.T) {
 		{fence.ErrLost, exitUnsafe},
 		{fence.ErrNamespaceReplaced, exitUnsafe},
 		{&takeover.RunningError{}, exitUnsafe},
+		{&unavailableError{store.ErrNoStore}, exitFailure},
+		{&unavailableError{&sideError{"A", store.ErrNoStore}}, exitUsage},
+		{&unavailableError{&sideError{"A", store.ErrDamaged}}, exitUnavailable},
 		// What is unsafe stays so, whoever reports it.
 		{&unavailableError{&fence.ClockError{}}, exitUnsafe},
 		{&fence.UnavailableError{Reason: &fence.ClockError{}}, exitUnsafe},

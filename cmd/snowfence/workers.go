@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,10 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
-	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/fence/roster"
 )
 
@@ -42,100 +38,6 @@ equal.`,
 	}
 	cmd.AddCommand(p.workersList(), p.workersShow(), p.workersRelease(), p.workersQuarantine(), p.workersImport())
 	return cmd
-}
-
-// site is a store that was opened for a namespace.
-type site struct {
-	settings    config.Config
-	roster      roster.Config
-	datacenters []int64 // that the configuration gives the namespace; none means all
-	close       func()
-}
-
-// siteFlags adds the flags that say which namespace of which store is meant.
-func siteFlags(cmd *cobra.Command) *settings {
-	return settingFlags(cmd, "store", "namespace", "layout", "data")
-}
-
-// openSite opens the store that the configuration names. The namespace is that of
-// --namespace, or else the one of the generator that next would use.
-func (p program) openSite(ctx context.Context, s *settings) (site, error) {
-	c, err := s.load(p)
-	if err != nil {
-		return site{}, err
-	}
-	namespace, rollback := c.Namespace, time.Duration(0)
-	if !s.cmd.Flags().Changed("namespace") {
-		g, err := chooseGenerator(c, "")
-		if err != nil {
-			return site{}, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: %w", err))
-		}
-		namespace = g.Namespace
-	}
-	var datacenters []int64
-	for _, g := range generatorsOf(c, namespace) {
-		if rollback == 0 {
-			if rollback = g.Policy.WithDefaults(g.Layout).MaxRollback; rollback == 0 {
-				rollback = -1 // none, and not the default
-			}
-		}
-		if len(datacenters) == 0 {
-			datacenters = g.Datacenters // those who name none are fine with any
-		}
-	}
-	if engine.Private(c.Store) {
-		p.warn("the store " + c.Store + " is of this process alone: it has nothing to show")
-	}
-	opened, err := engine.Open(ctx, c.Store)
-	if err != nil {
-		return site{}, unavailable(err)
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown" // it is for people only
-	}
-	return site{
-		settings:    c,
-		datacenters: datacenters,
-		roster: roster.Config{
-			Store: opened, Namespace: namespace, MaxRollback: rollback, Clock: p.clock,
-			Process: fence.Process{Host: host, PID: os.Getpid(), Version: thisBuild().Version, Started: p.clock.Wall()},
-		},
-		close: func() {
-			if closeErr := opened.Close(); closeErr != nil {
-				p.note("warning: close store: %s", message(closeErr))
-			}
-		},
-	}, nil
-}
-
-// generatorsOf are the generators that have their ids in a namespace, by name.
-func generatorsOf(c config.Config, namespace string) []config.Generator {
-	var found []config.Generator
-	for _, name := range c.Names() {
-		if g := c.Generators[name]; g.Kind == config.KindSnowflake && g.Namespace == namespace {
-			found = append(found, g)
-		}
-	}
-	return found
-}
-
-// openRoster opens the namespace, which must exist, and hold to --layout if that
-// is given.
-func (p program) openRoster(ctx context.Context, s *settings) (*roster.Roster, func(), error) {
-	at, err := p.openSite(ctx, s)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := roster.Open(ctx, at.roster)
-	if given := at.settings.Layout; err == nil && s.cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
-		err = &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
-	}
-	if err != nil {
-		at.close()
-		return nil, nil, outcome(err)
-	}
-	return r, at.close, nil
 }
 
 // outcome marks an error of the store as one that trying again may help, unless

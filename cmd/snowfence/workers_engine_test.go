@@ -40,7 +40,18 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 				}
 			}
 
-			run(exitFailure, "workers", "list")
+			// Nothing is there, and reading leaves it so.
+			for _, verb := range []string{"namespace show", "namespace verify", "workers list", "workers show 7", "workers release 7 --dry-run", "workers quarantine 7"} {
+				run(exitFailure, strings.Fields(verb)...)
+			}
+			expect(run(exitOK, "workers", "import", "list", "--workers", "5-9", "--layout", "default", "--stopped-at", "2026-01-02T03:04:05Z"), "which is new")
+			stderr.Reset()
+			if code := p.run(t.Context(), "merge-check", "old=layout:twitter#0", "new=namespace:"+at); code != exitUsage {
+				t.Errorf("merge-check: exit code %d, want %d", code, exitUsage)
+			}
+			expect(stderr.String(), "side new: "+engine.Redact(at)+": ")
+			nothingIsThere(t, name, at)
+
 			take := []string{"workers", "import", "list", "--workers", "5-9", "--layout", "default", "--stopped-at", "2026-01-02T03:04:05Z", "--yes"}
 			expect(run(exitOK, take...), "5-9      create", "5 worker ids; 5 written")
 			expect(run(exitOK, take...), "5-9      keep", "5 worker ids; 0 ")
@@ -117,5 +128,25 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 			expect(run(exitOK, "namespace", "show"), "namespace     default", "store         "+traits.String())
 			expect(run(exitOK, "namespace", "verify"), "namespace default: valid; 6 registers read, 0 errors")
 		})
+	}
+}
+
+// nothingIsThere wants that a store was never made; or has no register, where
+// there is nothing else to make.
+func nothingIsThere(t *testing.T, name, at string) {
+	t.Helper()
+	s, err := engine.OpenExisting(t.Context(), at)
+	if name != "etcd" && name != "redis" {
+		if !engine.Missing(err) {
+			t.Errorf("a store was left behind (%v)", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for e, err := range s.List(t.Context(), "") {
+		t.Errorf("register %q was left behind (%v)", e.Key, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/predecessor"
 	"snowfence.example/snowfence/fence/roster"
 	"snowfence.example/snowfence/fence/takeover"
@@ -140,17 +141,14 @@ func (v *importing) run(ctx context.Context) error {
 	if err := v.complete(); err != nil {
 		return usage(v.cmd, err)
 	}
-	at, err := v.openSite(ctx, v.settings)
+	at, err := v.siteOf(v.settings)
 	if err != nil {
 		return err
 	}
 	defer at.close()
-	r, err := roster.Open(ctx, at.roster)
-	if errors.Is(err, roster.ErrNoNamespace) {
-		r, err = nil, nil
-	}
+	r, err := v.present(ctx, at)
 	if err != nil {
-		return outcome(err)
+		return err
 	}
 	layout, err := v.layout(at, r)
 	if err != nil {
@@ -179,9 +177,24 @@ func (v *importing) run(ctx context.Context) error {
 	return v.decide(ctx, at, r, plan)
 }
 
+// present opens the namespace that there is, and returns nil where there is none:
+// then not even the store is made before something is to be written.
+func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, error) {
+	if err := at.read(ctx); engine.Missing(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	r, err := roster.Open(ctx, at.roster)
+	if errors.Is(err, roster.ErrNoNamespace) {
+		return nil, nil
+	}
+	return r, outcome(err)
+}
+
 // owned returns an error for a worker id that a namespace which is still to be
 // made will not have.
-func (v *importing) owned(at site, plan takeover.Plan) error {
+func (v *importing) owned(at *site, plan takeover.Plan) error {
 	for _, s := range plan.Steps {
 		datacenter, _, err := plan.Layout.SplitWorker(s.Worker)
 		if err != nil {
@@ -195,7 +208,7 @@ func (v *importing) owned(at site, plan takeover.Plan) error {
 }
 
 // decide carries the plan out if it was said, or is agreed, that it should be.
-func (v *importing) decide(ctx context.Context, at site, r *roster.Roster, plan takeover.Plan) error {
+func (v *importing) decide(ctx context.Context, at *site, r *roster.Roster, plan takeover.Plan) error {
 	// On a lossy store also floors that are there may have to be confirmed: those
 	// of a run that was interrupted before it had.
 	settled := r != nil && r.Traits().Loss == 0 && !slices.ContainsFunc(plan.Steps, func(s takeover.Step) bool { return s.Action != takeover.Keep })
@@ -251,7 +264,7 @@ func (v *importing) complete() error {
 }
 
 // layout is the old system's.
-func (v *importing) layout(at site, r *roster.Roster) (snowfence.Layout, error) {
+func (v *importing) layout(at *site, r *roster.Roster) (snowfence.Layout, error) {
 	if v.cmd.Flags().Changed("layout") {
 		return at.settings.Layout, nil
 	}
@@ -351,10 +364,13 @@ func (v *importing) refused(err error) error {
 }
 
 // apply carries the plan out and shows what was done.
-func (v *importing) apply(ctx context.Context, at site, r *roster.Roster, plan takeover.Plan) error {
+func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan takeover.Plan) error {
 	made := r == nil
 	if made {
-		var err error
+		err := at.write(ctx)
+		if err != nil {
+			return err
+		}
 		if r, err = roster.Create(ctx, at.roster, plan.Layout, at.datacenters); err != nil {
 			return outcome(err)
 		}

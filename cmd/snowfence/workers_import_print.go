@@ -36,7 +36,7 @@ type planDocument struct {
 }
 
 // show prints a plan, or what was done; made says that the namespace is new.
-func (v *importing) show(at site, made bool, plan takeover.Plan, steps []takeover.Step, applied bool) error {
+func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeover.Step, applied bool) error {
 	done := takeover.Plan{Steps: steps}
 	if v.form == jsonForm {
 		for _, s := range steps {

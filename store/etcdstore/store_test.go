@@ -230,6 +230,21 @@ func TestTwoPrefixesDoNotSeeEachOther(t *testing.T) {
 	}
 }
 
+func TestReaderWritesNothing(t *testing.T) {
+	server := testkit.Etcd(t)
+	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("get: %v", err)
+	}
+	for e, err := range s.List(t.Context(), "") {
+		t.Errorf("list: %+v, %v", e, err)
+	}
+	// The first revision is that of a cluster without a write.
+	if all, err := rawClient(t, server).Get(t.Context(), "\x00", clientv3.WithFromKey()); err != nil || all.Count != 0 || all.Header.Revision != 1 {
+		t.Errorf("the cluster has %+v now, %v", all, err)
+	}
+}
+
 func TestWhatThisPackageDidNotWriteIsDamaged(t *testing.T) {
 	server := testkit.Etcd(t)
 	s, raw := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}}), rawClient(t, server)

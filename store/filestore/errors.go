@@ -3,6 +3,7 @@ package filestore
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"snowfence.example/snowfence/store"
 )
@@ -44,7 +45,7 @@ var (
 // A FileError says what is wrong with a file or a folder.
 type FileError struct {
 	Path   string // of the file or folder
-	Err    error  // one of this package's errors
+	Err    error  // one of this package's errors, or store.ErrNoStore
 	Detail string // what was found, and what was expected
 }
 
@@ -56,8 +57,12 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("filestore: %s: %v: %s", e.Path, e.Err, e.Detail)
 }
 
-// Unwrap returns Err, and [store.ErrDamaged] where no retry mends it.
+// Unwrap returns Err, and [store.ErrDamaged] where no retry mends it, and
+// fs.ErrNotExist where there is no store.
 func (e *FileError) Unwrap() []error {
+	if errors.Is(e.Err, store.ErrNoStore) {
+		return []error{e.Err, fs.ErrNotExist}
+	}
 	for _, lasting := range []error{ErrForeign, ErrDamaged, ErrNewer, ErrReplaced} {
 		if errors.Is(e.Err, lasting) {
 			return []error{e.Err, store.ErrDamaged}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
 )
 
 // Config says which folder to open and how.
@@ -19,8 +20,11 @@ type Config struct {
 	// Dir is the store's folder. It must be on a local file system.
 	Dir string
 
-	// Existing refuses to create a store: Dir must hold one already. Set it
-	// where an empty folder can only mean that the right one is not mounted.
+	// Existing refuses to create a store: Dir must hold one already. For a folder
+	// that is missing or empty an error that is [store.ErrNoStore], and
+	// fs.ErrNotExist, is returned, and nothing is made. Set it to read what others
+	// wrote, and where an empty folder can only mean that the right one is not
+	// mounted.
 	Existing bool
 
 	// Clock passes the waits for the lock. Nil means the system's.
@@ -58,6 +62,9 @@ func OpenWith(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	d, err := openDisk(path, !c.Existing)
+	if c.Existing && errors.Is(err, fs.ErrNotExist) {
+		return nil, noStore(path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("filestore: open %s: %w", path, err)
 	}
@@ -126,11 +133,11 @@ func (s *Store) look(existing bool) (found bool, err error) {
 	if found, err = s.findMarker(); found || err != nil {
 		return found, err
 	}
-	if existing {
-		return false, &FileError{Path: s.path, Err: fs.ErrNotExist, Detail: "there is no store in it, and none may be created"}
-	}
 	foreign := s.checkForeign()
 	if foreign == nil {
+		if existing {
+			return false, noStore(s.path)
+		}
 		return false, nil
 	}
 	// Without the lock this may have met a store that another process was just
@@ -140,6 +147,10 @@ func (s *Store) look(existing bool) (found bool, err error) {
 	}
 	return false, foreign
 }
+
+// noStore is the error about a folder that must hold a store, and is missing or
+// empty.
+func noStore(path string) error { return &FileError{Path: path, Err: store.ErrNoStore} }
 
 // findMarker reports whether the folder is a store of this format. A marker of
 // any other kind is an error.

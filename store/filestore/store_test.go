@@ -175,9 +175,10 @@ func TestEmptyVolumeBecomesAStore(t *testing.T) {
 
 func TestExistingStoreIsDemanded(t *testing.T) {
 	dir := t.TempDir()
-	for _, path := range []string{dir, filepath.Join(dir, "missing")} {
-		if _, err := OpenWith(t.Context(), Config{Dir: path, Existing: true}); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: error %v, want fs.ErrNotExist", path, err)
+	for _, path := range []string{dir, filepath.Join(dir, "missing"), filepath.Join(dir, "missing", "below")} {
+		_, err := OpenWith(t.Context(), Config{Dir: path, Existing: true})
+		if !errors.Is(err, store.ErrNoStore) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v, want store.ErrNoStore and fs.ErrNotExist", path, err)
 		}
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
@@ -193,6 +194,25 @@ func TestExistingStoreIsDemanded(t *testing.T) {
 	}
 	if _, err := Open(""); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("an empty path: %v", err)
+	}
+}
+
+// What is left of a store, or is none, is not passed over as if nothing were
+// there.
+func TestFolderThatIsNotEmptyIsNotTakenForNoStore(t *testing.T) {
+	foreign, damaged := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "letter"), nil, fileMode); err != nil {
+		t.Fatal(err)
+	}
+	swap(t, open(t, damaged), "key", "", "value")
+	if err := os.Remove(filepath.Join(damaged, markerName)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]error{foreign: ErrForeign, damaged: ErrDamaged} {
+		_, err := OpenWith(t.Context(), Config{Dir: path, Existing: true})
+		if !errors.Is(err, want) || errors.Is(err, store.ErrNoStore) {
+			t.Errorf("%v, want %v", err, want)
+		}
 	}
 }
 

@@ -48,6 +48,10 @@ type Config struct {
 	// by one server, and that any number will do.
 	Replicas int
 
+	// Existing refuses to make the bucket: it must be there already, or an error
+	// that is [store.ErrNoStore] is returned. Set it to read what others wrote.
+	Existing bool
+
 	// User and Password are the credentials. An empty user means none.
 	User     string
 	Password storeurl.Secret

@@ -171,6 +171,36 @@ func TestWhatOthersWriteIsDamage(t *testing.T) {
 	}
 }
 
+func TestBucketThatHasToExistIsNotMade(t *testing.T) {
+	// Whoever reads may not be allowed to make one.
+	server := testkit.NATS(t, `accounts: { A: { jetstream: enabled, users: [ { user: u, password: p }, { user: reader, password: p,
+		permissions: { publish: { deny: "$JS.API.STREAM.CREATE.>" } } } ] } }`)
+	as := func(user string, existing bool) Config {
+		return of(server.Addr(), func(c *Config) { c.User, c.Password, c.Existing = user, "p", existing })
+	}
+	js := raw(t, server.Addr(), nats.UserInfo("u", "p"))
+	for _, user := range []string{"u", "reader"} {
+		if _, err := Open(t.Context(), as(user, true)); !errors.Is(err, store.ErrNoStore) || !strings.Contains(err.Error(), DefaultBucket) {
+			t.Errorf("%s: %v, want %v", user, err, store.ErrNoStore)
+		}
+	}
+	for name := range js.StreamNames(t.Context()).Name() {
+		t.Errorf("stream %s was made", name)
+	}
+	swap(t, open(t, as("u", false)), "key", "", "value")
+	s := open(t, as("reader", true))
+	if e, err := s.Get(t.Context(), "key"); err != nil || string(e.Value) != "value" {
+		t.Errorf("a bucket that exists: %+v, %v", e, err)
+	}
+	// One that goes is damage, as ever.
+	if err := js.DeleteStream(t.Context(), s.config.stream()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrNoStore) {
+		t.Errorf("a bucket that is gone: %v, want %v", err, store.ErrDamaged)
+	}
+}
+
 func TestBucketThatWasMadeAnewIsNotTakenForTheOther(t *testing.T) {
 	server := testkit.NATS(t)
 	s := open(t, of(server.Addr()))

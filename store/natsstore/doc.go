@@ -97,7 +97,7 @@
 // # What it creates
 //
 // The bucket, which is the stream KV_<bucket>, if it is missing and was never
-// seen. Those who may not create it make it from what [BucketJSON] returns: nats
+// seen, unless the config says that it has to exist. Those who may not create it make it from what [BucketJSON] returns: nats
 // stream add --config FILE. It denies deleting and purging.
 //
 // One message for each register, at $KV.<bucket>.<prefix>.<key>, with / written
@@ -118,7 +118,7 @@
 //
 //	$KV.snowfence.>
 //	$JS.API.STREAM.INFO.KV_snowfence
-//	$JS.API.STREAM.CREATE.KV_snowfence        unless the bucket exists
+//	$JS.API.STREAM.CREATE.KV_snowfence        unless the bucket exists, or has to
 //	$JS.API.STREAM.MSG.GET.KV_snowfence
 //	$JS.API.CONSUMER.CREATE.KV_snowfence.>    these three for List
 //	$JS.API.CONSUMER.MSG.NEXT.KV_snowfence.*

@@ -167,7 +167,7 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 	return next, nil
 }
 
-// fit judges the server and the bucket, which it makes if it is missing.
+// fit judges the server and the bucket, which it makes if it is missing and may be.
 func (s *Store) fit(ctx context.Context, next *session) error {
 	version := next.conn.ConnectedServerVersion()
 	switch {
@@ -218,8 +218,8 @@ func (s *Store) judgeAgain(ctx context.Context, current *session) error {
 }
 
 // judgeBucket reads the bucket's settings and says whether they will do. The
-// bucket is made if it is missing and was never seen. One that was made anew
-// since has forgotten every register, and is not taken for the other.
+// bucket is made if it is missing and was never seen, unless it has to exist. One
+// that was made anew since has forgotten every register, and is not taken for the other.
 func (s *Store) judgeBucket(ctx context.Context, current *session) error {
 	info, err := s.bucket(ctx, current)
 	if err != nil {
@@ -263,6 +263,9 @@ func (s *Store) bucket(ctx context.Context, current *session) (*jetstream.Stream
 	s.mu.Unlock()
 	if known {
 		return nil, fmt.Errorf("it is gone: %w", store.ErrDamaged)
+	}
+	if s.config.Existing {
+		return nil, store.ErrNoStore
 	}
 	settings, err := s.config.newBucket()
 	if err != nil {

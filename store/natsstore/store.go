@@ -46,11 +46,12 @@ type Store struct {
 	created time.Time // when the bucket was made; zero until it was seen
 }
 
-// Open connects, judges the bucket and makes it if it is missing. It returns
-// soon after ctx ends.
+// Open connects, judges the bucket and makes it if it is missing and it may. It
+// returns soon after ctx ends.
 //
 // A *[ServerError] is returned when the server or the bucket could lose
-// registers, the client's own error when no server lets us in, and the error of
+// registers, an error that is [store.ErrNoStore] when there is no bucket and none
+// may be made, the client's own error when no server lets us in, and the error of
 // a config that can't be used.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()

@@ -45,6 +45,20 @@ func TestRedisKeepsEveryRuleUnderFaults(t *testing.T) {
 	storetest.RunFaulty(t, storetest.Harness{Open: opener(testkit.Redis(t).Addr())})
 }
 
+func TestReaderWritesNothing(t *testing.T) {
+	server := testkit.Redis(t)
+	s := open(t, redisstore.Config{Endpoints: []string{server.Addr()}})
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("get: %v", err)
+	}
+	for e, err := range s.List(t.Context(), "") {
+		t.Errorf("list: %+v, %v", e, err)
+	}
+	if n := command(t, server, "DBSIZE"); n != "0" {
+		t.Errorf("the database has %s keys now", n)
+	}
+}
+
 func TestTwoPrefixesAndTwoDatabasesDoNotSeeEachOther(t *testing.T) {
 	server := testkit.Redis(t)
 	var stores []*redisstore.Store

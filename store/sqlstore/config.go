@@ -34,6 +34,10 @@ type Config struct {
 	// DefaultTable.
 	Table string
 
+	// Existing refuses to create the table: it must be there already, or an error
+	// that is [store.ErrNoStore] is returned. Set it to read what others wrote.
+	Existing bool
+
 	// Duplicate reports whether an error is MySQL's number 1062, a duplicate
 	// key, which only the driver's own type tells. Required for MySQL, and not
 	// used for PostgreSQL.

@@ -85,9 +85,9 @@
 // # What it creates, and the rights it needs
 //
 // One table of three columns: key, token, value. Open creates it if it is
-// missing, which needs CREATE on the schema or database. [DDL] prints the
-// statement for those who create it by hand; then SELECT, INSERT and UPDATE on
-// the table are all that is needed. A table that is there is never changed, and
+// missing, unless the config says that it has to exist; that needs CREATE on the
+// schema or database. [DDL] prints the statement for those who create it by hand;
+// then SELECT, INSERT and UPDATE on the table are all that is needed. A table that is there is never changed, and
 // rows are never deleted. Two tables, and two databases, do not see each other.
 //
 // A register of 500 bytes takes about 800 bytes in PostgreSQL, whose autovacuum

@@ -45,10 +45,11 @@ type Store struct {
 }
 
 // Open opens the store that a config means. It connects, judges the server and
-// the table, and creates the table if there is none. It returns a *ServerError
-// if either is not one to stand on, and another error that names the field if
-// the config is wrong or the server can't be reached. ctx bounds the attempt,
-// and nothing after it.
+// the table, and creates the table if there is none and it may. It returns a
+// *ServerError if either is not one to stand on, an error that is
+// [store.ErrNoStore] if there is no table and none may be created, and another
+// error that names the field if the config is wrong or the server can't be
+// reached. ctx bounds the attempt, and nothing after it.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.Table == "" {
 		c.Table = DefaultTable
@@ -75,14 +76,15 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if s.own {
 		s.db = c.pool()
 	}
-	if err := s.prepare(ctx, c.Table); err != nil {
+	if err := s.prepare(ctx, c.Table, c.Existing); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// prepare judges the server and the table.
-func (s *Store) prepare(ctx context.Context, table string) error {
+// prepare judges the server and the table. One that is not there is created,
+// unless it has to exist.
+func (s *Store) prepare(ctx context.Context, table string, existing bool) error {
 	if !s.own {
 		connection, err := s.db.Conn(ctx)
 		if err != nil {
@@ -95,7 +97,7 @@ func (s *Store) prepare(ctx context.Context, table string) error {
 			return err
 		}
 	}
-	return ensureTable(ctx, s.db, s.dialect, table)
+	return ensureTable(ctx, s.db, s.dialect, table, existing)
 }
 
 // Get implements [store.Store]. It reads from the primary.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"snowfence.example/snowfence/store"
 )
 
 const (
@@ -30,12 +32,16 @@ FROM information_schema.statistics WHERE table_schema = COALESCE(NULLIF(?, ''), 
 GROUP BY index_name`
 )
 
-// ensureTable finds the table, or creates it. Of a table that is there it
-// changes nothing.
-func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string) error {
+// ensureTable finds the table, or creates it, unless it has to exist. Of a table
+// that is there it changes nothing.
+func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string, existing bool) error {
 	found, err := findTable(ctx, db, d, table)
 	if found || err != nil {
 		return err
+	}
+	if existing {
+		// A user without any right on a table does not see it.
+		return fmt.Errorf("sqlstore: table %s, as far as the user may see: %w", table, store.ErrNoStore)
 	}
 	ddl, err := DDL(d, table)
 	if err != nil {

@@ -55,6 +55,10 @@ type Config struct {
 	// Empty means DefaultPrefix.
 	Prefix string
 
+	// Existing refuses to create the prefix: it must be there already, or an error
+	// that is [store.ErrNoStore] is returned. Set it to read what others wrote.
+	Existing bool
+
 	// User and Password are the credentials of ZooKeeper's digest scheme. Empty
 	// means none.
 	User     string

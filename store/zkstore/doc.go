@@ -76,11 +76,11 @@
 //	/snowfence/a7/KEY     one register: "snowfence 1 TOKEN", a line feed, the value
 //
 // In a name a slash of the key is a colon; the keys "." and ".." are "!" and
-// "!!". The prefix is created by Open and the folders when they are needed. A
-// million registers are some 4,000 nodes a folder, whose names ZooKeeper sends
-// within its default jute.maxbuffer of 1 MiB; with keys of 30 bytes there is
-// room for seven millions. ZooKeeper holds all nodes in memory. Nothing is ever
-// deleted. A prefix that is gone is [store.ErrDamaged], and so is a folder or
+// "!!". The prefix is created by Open, unless the config says that it has to
+// exist, and the folders when they are needed. A million registers are some
+// 4,000 nodes a folder, whose names ZooKeeper sends within its default
+// jute.maxbuffer of 1 MiB; with keys of 30 bytes there is room for seven
+// millions. ZooKeeper holds all nodes in memory. Nothing is ever deleted. A prefix that is gone is [store.ErrDamaged], and so is a folder or
 // register that goes while List reads, and a node that is not persistent. But a
 // register that somebody removed looks as one that never was, and the one that
 // is made in its place counts from 0 again: see Versions.

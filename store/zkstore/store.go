@@ -26,10 +26,11 @@ type Store struct {
 	session *session
 }
 
-// Open connects to the ensemble and creates the prefix if it does not exist. It
-// returns an error that names the field if the config is wrong, and one that
-// tells why if no server grants a session within 15 seconds, or the context's
-// end. ctx bounds the attempt, and nothing after it.
+// Open connects to the ensemble and creates the prefix if it does not exist and
+// it may. It returns an error that names the field if the config is wrong, one
+// that is [store.ErrNoStore] if there is no prefix and none may be created, and
+// one that tells why if no server grants a session within 15 seconds, or the
+// context's end. ctx bounds the attempt, and nothing after it.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -229,7 +230,8 @@ func (s *Store) path(key string) string {
 	return s.config.Prefix + "/" + folderName(key) + "/" + nodeName(key)
 }
 
-// prepare creates the prefix, and the nodes above it, if they do not exist.
+// prepare creates the prefix, and the nodes above it, if they do not exist and
+// need not.
 func (s *Store) prepare(ctx context.Context) error {
 	v := &view{store: s}
 	names := strings.Split(s.config.Prefix[1:], "/")
@@ -252,6 +254,9 @@ func (s *Store) prepare(ctx context.Context) error {
 				return fmt.Errorf("node %s: must be a persistent one: this one can vanish", path)
 			}
 			continue
+		}
+		if s.config.Existing {
+			return fmt.Errorf("node %s: %w", path, store.ErrNoStore)
 		}
 		for {
 			err := s.make(ctx, path, []byte{})

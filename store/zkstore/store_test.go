@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -275,5 +276,34 @@ func loggerIsToldOfTroubleAndOfNoSecret(t *testing.T, server *testkit.Server, c 
 	}
 	if said := text.String(); !strings.Contains(said, "zookeeper: ") || strings.Contains(said, "s3cr3t") {
 		t.Errorf("the log says %q", said)
+	}
+}
+
+func TestPrefixThatHasToExistIsNotCreated(t *testing.T) {
+	server := testkit.ZooKeeper(t)
+	client := raw(t, server.Addr())
+	if _, err := client.Create("/above", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	for _, prefix := range []string{"/typo", "/typo/below", "/above/typo"} {
+		c := config(server.Addr())
+		c.Prefix, c.Existing = prefix, true
+		_, err := zkstore.Open(t.Context(), c)
+		if !errors.Is(err, store.ErrNoStore) || !strings.Contains(err.Error(), "typo") {
+			t.Errorf("%s: %v, want %v", prefix, err, store.ErrNoStore)
+		}
+	}
+	for parent, want := range map[string]string{"/": "[above zookeeper]", "/above": "[]"} {
+		names, _, err := client.Children(parent)
+		slices.Sort(names)
+		if got := fmt.Sprint(names); err != nil || got != want {
+			t.Errorf("%s has %s now (%v), want %s", parent, got, err, want)
+		}
+	}
+	c := config(server.Addr())
+	swap(t, open(t, c), "key", "", "value")
+	c.Existing = true
+	if e, err := open(t, c).Get(t.Context(), "key"); err != nil || string(e.Value) != "value" {
+		t.Errorf("a store that exists: %+v, %v", e, err)
 	}
 }

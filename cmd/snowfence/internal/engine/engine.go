@@ -58,14 +58,32 @@ func Private(storeURL string) bool {
 	return strings.EqualFold(scheme, "mem")
 }
 
-// Open opens the store that the URL names. It returns a *[URLError] when the
-// URL names none, and else the engine's error.
+// Open opens the store that the URL names, and makes what its engine needs if
+// that is not there. It returns a *[URLError] when the URL names none, and else
+// the engine's error.
 func Open(ctx context.Context, storeURL string) (store.Store, error) {
+	return open(ctx, storeURL, false)
+}
+
+// OpenExisting opens the store that the URL names and makes nothing: for all who
+// read what others wrote, and are not to leave a store behind where a URL was
+// mistyped. It returns an error that is [Missing] when nothing is there, and else
+// what Open returns. etcd, Redis and memory have nothing to make: there it is
+// Open.
+func OpenExisting(ctx context.Context, storeURL string) (store.Store, error) {
+	return open(ctx, storeURL, true)
+}
+
+// Missing reports whether an error means that a store which has to exist does not.
+func Missing(err error) bool { return errors.Is(err, store.ErrNoStore) }
+
+// open opens the store that the URL names, which has to exist if existing.
+func open(ctx context.Context, storeURL string, existing bool) (store.Store, error) {
 	open, err := find(storeURL)
 	if err != nil {
 		return nil, err
 	}
-	s, err := open(ctx)
+	s, err := open(ctx, existing)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Redact(storeURL), err)
 	}
@@ -87,17 +105,17 @@ func find(storeURL string) (opener, error) {
 	case "mem":
 		opener, err = memory(rest)
 	case "etcd", "etcds":
-		opener, err = client(etcdstore.ParseURL, etcdstore.Open, storeURL)
+		opener, err = client(etcdstore.ParseURL, makesNothing(etcdstore.Open), storeURL)
 	case "zookeeper":
-		opener, err = client(zkstore.ParseURL, zkstore.Open, storeURL)
+		opener, err = client(zkstore.ParseURL, openZooKeeper, storeURL)
 	case "redis", "rediss":
-		opener, err = client(redisstore.ParseURL, redisstore.Open, storeURL)
+		opener, err = client(redisstore.ParseURL, makesNothing(redisstore.Open), storeURL)
 	case "postgres", "postgresql":
 		opener, err = client(sqlstore.ParseURL, openPostgres, storeURL)
 	case "mysql", "mariadb":
 		opener, err = client(sqlstore.ParseURL, openMySQL, storeURL)
 	case "nats":
-		opener, err = client(natsstore.ParseURL, natsstore.Open, storeURL)
+		opener, err = client(natsstore.ParseURL, openNATS, storeURL)
 	default:
 		return nil, refuse("unknown scheme; supported are " + schemes)
 	}
@@ -113,17 +131,18 @@ func hasClock(storeURL string) bool {
 	return slices.Contains([]string{"redis", "rediss", "postgres", "postgresql", "mysql", "mariadb"}, scheme)
 }
 
-// opener opens the store of a URL that was understood.
-type opener func(context.Context) (store.Store, error)
+// opener opens the store of a URL that was understood, which has to exist if
+// existing.
+type opener func(ctx context.Context, existing bool) (store.Store, error)
 
 // client makes an opener of an engine's two functions.
-func client[C any, S store.Store](parse func(string) (C, error), open func(context.Context, C) (S, error), storeURL string) (opener, error) {
+func client[C any, S store.Store](parse func(string) (C, error), open func(context.Context, C, bool) (S, error), storeURL string) (opener, error) {
 	config, err := parse(storeURL)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (store.Store, error) {
-		s, err := open(ctx, config)
+	return func(ctx context.Context, existing bool) (store.Store, error) {
+		s, err := open(ctx, config, existing)
 		if err != nil {
 			return nil, err // not s: an interface of a nil pointer is not nil
 		}
@@ -131,11 +150,27 @@ func client[C any, S store.Store](parse func(string) (C, error), open func(conte
 	}, nil
 }
 
+// makesNothing is the way to open an engine whose Open only reads: a prefix is
+// there as soon as somebody writes to it.
+func makesNothing[C any, S store.Store](open func(context.Context, C) (S, error)) func(context.Context, C, bool) (S, error) {
+	return func(ctx context.Context, config C, _ bool) (S, error) { return open(ctx, config) }
+}
+
+func openZooKeeper(ctx context.Context, config zkstore.Config, existing bool) (*zkstore.Store, error) {
+	config.Existing = existing
+	return zkstore.Open(ctx, config)
+}
+
+func openNATS(ctx context.Context, config natsstore.Config, existing bool) (*natsstore.Store, error) {
+	config.Existing = existing
+	return natsstore.Open(ctx, config)
+}
+
 func memory(rest string) (opener, error) {
 	if rest != "" && rest != "//" {
 		return nil, errors.New("nothing may stand after mem://")
 	}
-	return func(context.Context) (store.Store, error) { return memstore.New().Client(), nil }, nil
+	return func(context.Context, bool) (store.Store, error) { return memstore.New().Client(), nil }, nil
 }
 
 func file(rest string) (opener, error) {
@@ -143,7 +178,13 @@ func file(rest string) (opener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(context.Context) (store.Store, error) { return filestore.Open(directory) }, nil
+	return func(ctx context.Context, existing bool) (store.Store, error) {
+		s, err := filestore.OpenWith(ctx, filestore.Config{Dir: directory, Existing: existing})
+		if err != nil {
+			return nil, err // not s: an interface of a nil pointer is not nil
+		}
+		return s, nil
+	}, nil
 }
 
 // Warnings are what an operator must be told whenever the store is used.

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,6 +35,35 @@ func TestEverySchemeOpensItsEngine(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Errorf("%s: close: %v", url, err)
+		}
+	}
+}
+
+func TestStoreThatHasToExistIsNotMade(t *testing.T) {
+	directory := t.TempDir()
+	at := "file:" + filepath.Join(directory, "typo")
+	if _, err := OpenExisting(t.Context(), at); !Missing(err) || !strings.HasPrefix(err.Error(), at+": ") {
+		t.Errorf("%v, want that nothing is at %s", err, at)
+	}
+	if names, err := os.ReadDir(directory); err != nil || len(names) > 0 {
+		t.Errorf("the folder holds %v now, %v", names, err)
+	}
+	if _, err := OpenExisting(t.Context(), "file:"+filepath.Join(directory, "typo\x00")); err == nil || Missing(err) {
+		t.Errorf("a folder that can't be looked for: %v", err)
+	}
+	var refused *URLError
+	if _, err := OpenExisting(t.Context(), "consul://a"); !errors.As(err, &refused) || Missing(err) {
+		t.Errorf("no store's URL: %v", err)
+	}
+	for _, url := range []string{at, "mem://"} {
+		for _, open := range []func(context.Context, string) (store.Store, error){Open, OpenExisting} {
+			s, err := open(t.Context(), url)
+			if err != nil {
+				t.Fatalf("%s: %v", url, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("%s: close: %v", url, err)
+			}
 		}
 	}
 }

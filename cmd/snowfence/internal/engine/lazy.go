@@ -164,7 +164,7 @@ func (l *lazy) get(ctx context.Context) (store.Store, error) {
 		case <-opening.Done():
 		}
 	}()
-	s, err := l.open(opening)
+	s, err := l.open(opening, false)
 	if err != nil {
 		if _, closed := l.present(); closed != nil {
 			return nil, closed

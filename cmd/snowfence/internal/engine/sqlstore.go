@@ -14,27 +14,26 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/sqlstore"
 )
 
 // openPostgres opens the store that a URL of PostgreSQL names.
-func openPostgres(ctx context.Context, address sqlstore.Address) (store.Store, error) {
-	return openSQL(ctx, address, postgresConnector)
+func openPostgres(ctx context.Context, address sqlstore.Address, existing bool) (*sqlstore.Store, error) {
+	return openSQL(ctx, address, existing, postgresConnector)
 }
 
 // openMySQL opens the store that a URL of MySQL or MariaDB names.
-func openMySQL(ctx context.Context, address sqlstore.Address) (store.Store, error) {
-	return openSQL(ctx, address, mysqlConnector)
+func openMySQL(ctx context.Context, address sqlstore.Address, existing bool) (*sqlstore.Store, error) {
+	return openSQL(ctx, address, existing, mysqlConnector)
 }
 
-func openSQL(ctx context.Context, address sqlstore.Address, connector func(a sqlstore.Address, endpoint string) (driver.Connector, error)) (store.Store, error) {
+func openSQL(ctx context.Context, address sqlstore.Address, existing bool, connector func(a sqlstore.Address, endpoint string) (driver.Connector, error)) (*sqlstore.Store, error) {
 	// A file that can't be read is told of now, and not at the first connection.
 	if _, err := address.ReadPassword(); err != nil {
 		return nil, err
 	}
 	config := address.Config()
-	config.Duplicate = duplicateKey
+	config.Existing, config.Duplicate = existing, duplicateKey
 	for _, endpoint := range address.Hosts {
 		c, err := connector(address, endpoint)
 		if err != nil {
@@ -42,11 +41,7 @@ func openSQL(ctx context.Context, address sqlstore.Address, connector func(a sql
 		}
 		config.Connectors = append(config.Connectors, c)
 	}
-	s, err := sqlstore.Open(ctx, config)
-	if err != nil {
-		return nil, err // not s: an interface of a nil pointer is not nil
-	}
-	return s, nil
+	return sqlstore.Open(ctx, config)
 }
 
 // duplicateKey reports whether an error is MySQL's for a row whose key exists.

@@ -32,6 +32,7 @@ func TestSQLServer(t *testing.T) {
 		}{
 			{"server that loses swaps is refused", serverThatLosesSwapsIsRefused},
 			{"table of another shape is refused", tableOfAnotherShapeIsRefused},
+			{"table that has to exist is not created", tableThatHasToExistIsNotCreated},
 			{"table is created once by many at once", tableIsCreatedOnceByManyAtOnce},
 			{"table made by hand needs few rights", tableMadeByHandNeedsFewRights},
 			{"tables and databases do not see each other", tablesAndDatabasesDoNotSeeEachOther},
@@ -168,6 +169,35 @@ func tableIsCreatedOnceByManyAtOnce(t *testing.T, s sqlServer, server *testkit.S
 		if err := errors.Join(errs...); err != nil {
 			t.Errorf("round %d: %v", round, err)
 		}
+	}
+}
+
+func tableThatHasToExistIsNotCreated(t *testing.T, s sqlServer, server *testkit.Server) {
+	db, at := s.administer(t, server), s.url("table=sought", server.Addr())
+	tables := func() (n int) {
+		t.Helper()
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'sought'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	_, err := OpenExisting(t.Context(), at)
+	if !Missing(err) || !strings.Contains(err.Error(), "table sought") || strings.Contains(err.Error(), testkit.SQLPassword) {
+		t.Errorf("without a table: %v", err)
+	}
+	if n := tables(); n != 0 {
+		t.Errorf("%d tables were made", n)
+	}
+	if _, err := s.client(t, at).Swap(t.Context(), "register", "", []byte("value")); err != nil {
+		t.Fatal(err)
+	}
+	client, err := OpenExisting(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	if e, err := client.Get(t.Context(), "register"); err != nil || string(e.Value) != "value" || tables() != 1 {
+		t.Errorf("with a table: %q, %v", e.Value, err)
 	}
 }
 

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/roster"
+)
+
+// site is a namespace of a store, as the configuration names them. The store is
+// opened later: by whoever reads only if it exists, so that nothing is left behind
+// where the store was mistyped.
+type site struct {
+	program
+	settings    config.Config
+	roster      roster.Config // without a store until it is opened
+	datacenters []int64       // that the configuration gives the namespace; none means all
+}
+
+// siteFlags adds the flags that say which namespace of which store is meant.
+func siteFlags(cmd *cobra.Command) *settings {
+	return settingFlags(cmd, "store", "namespace", "layout", "data")
+}
+
+// siteOf finds the site that the configuration names. The namespace is that of
+// --namespace, or else the one of the generator that next would use.
+func (p program) siteOf(s *settings) (*site, error) {
+	c, err := s.load(p)
+	if err != nil {
+		return nil, err
+	}
+	namespace, rollback := c.Namespace, time.Duration(0)
+	if !s.cmd.Flags().Changed("namespace") {
+		g, err := chooseGenerator(c, "")
+		if err != nil {
+			return nil, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: %w", err))
+		}
+		namespace = g.Namespace
+	}
+	var datacenters []int64
+	for _, g := range generatorsOf(c, namespace) {
+		if rollback == 0 {
+			if rollback = g.Policy.WithDefaults(g.Layout).MaxRollback; rollback == 0 {
+				rollback = -1 // none, and not the default
+			}
+		}
+		if len(datacenters) == 0 {
+			datacenters = g.Datacenters // those who name none are fine with any
+		}
+	}
+	if engine.Private(c.Store) {
+		p.warn("the store " + c.Store + " is of this process alone: it has nothing to show")
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // it is for people only
+	}
+	return &site{
+		program:     p,
+		settings:    c,
+		datacenters: datacenters,
+		roster: roster.Config{
+			Namespace: namespace, MaxRollback: rollback, Clock: p.clock,
+			Process: fence.Process{Host: host, PID: os.Getpid(), Version: thisBuild().Version, Started: p.clock.Wall()},
+		},
+	}, nil
+}
+
+// read opens the site's store, which has to exist. An error that is
+// [engine.Missing] is returned if it does not.
+func (at *site) read(ctx context.Context) error {
+	opened, err := engine.OpenExisting(ctx, at.settings.Store)
+	if err != nil {
+		return unavailable(err)
+	}
+	at.roster.Store = opened
+	return nil
+}
+
+// write opens the site's store, and makes it if there is none, unless it is open.
+func (at *site) write(ctx context.Context) error {
+	if at.roster.Store != nil {
+		return nil
+	}
+	opened, err := engine.Open(ctx, at.settings.Store)
+	if err != nil {
+		return unavailable(err)
+	}
+	at.roster.Store = opened
+	return nil
+}
+
+// close closes the site's store if it was opened.
+func (at *site) close() {
+	if at.roster.Store == nil {
+		return
+	}
+	if err := at.roster.Store.Close(); err != nil {
+		at.note("warning: close store: %s", message(err))
+	}
+}
+
+// generatorsOf are the generators that have their ids in a namespace, by name.
+func generatorsOf(c config.Config, namespace string) []config.Generator {
+	var found []config.Generator
+	for _, name := range c.Names() {
+		if g := c.Generators[name]; g.Kind == config.KindSnowflake && g.Namespace == namespace {
+			found = append(found, g)
+		}
+	}
+	return found
+}
+
+// openRoster opens the namespace, which must exist, and hold to --layout if that
+// is given.
+func (p program) openRoster(ctx context.Context, s *settings) (*roster.Roster, func(), error) {
+	at, err := p.siteOf(s)
+	if err == nil {
+		err = at.read(ctx)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := roster.Open(ctx, at.roster)
+	if given := at.settings.Layout; err == nil && s.cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
+		err = &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
+	}
+	if err != nil {
+		at.close()
+		return nil, nil, outcome(err)
+	}
+	return r, at.close, nil
+}
