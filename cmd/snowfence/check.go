@@ -12,23 +12,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/check"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
+
+// defaultCheckLimit is how many duplicates, and how many ranges, are named unless
+// another number is wanted.
+const defaultCheckLimit = 20
 
 // checkVerb is one run of check.
 type checkVerb struct {
 	program
-	form     form
-	config   check.Config
-	options  idsource.Options
-	progress bool // also where nobody sees it move
+	form    form
+	config  check.Config
+	sorting sorting
+	flags   idsource.Options // of sources that don't say otherwise
+	places  []idsource.Place
 }
 
 func (p program) check() *cobra.Command {
 	var layout layoutFlag
 	var source idSourceFlags
-	v := checkVerb{program: p, config: check.Config{Memory: check.DefaultMemory}}
+	var stdin streams
+	v := checkVerb{program: p}
 	cmd := &cobra.Command{
 		Use:   "check SOURCE...",
 		Short: "Find ids that occur twice, in files, streams and databases, and why",
@@ -40,6 +45,12 @@ mixed up, or rows that were copied or doubled and no collision at all. What no
 rule explains, or more than one, it calls unexplained.
 
 ` + idSourceHelp + `
+
+A source may have options of its own behind a #, as orders.csv#column=id,
+ids.bin#format=binary or -#encoding=hex; the keys are column, encoding, format,
+gzip, separator, table and query (last). The flags hold for all sources that
+don't say otherwise. A path that itself ends so is given with an option behind
+it: a#column=1#gzip=auto.
 
 It works in the --memory that it is given, however many ids there are; the rest
 goes to a file in --temp that is gone when the check ends, also by a signal.
@@ -57,11 +68,13 @@ failed, 4 what was read is no id; 130 interrupted by SIGINT, 143 by SIGTERM,
 which says on standard error how far it came, and prints no report.`,
 		Example: `  snowfence check orders.txt
   snowfence check --column order_id eu.csv.gz us.csv.gz
+  snowfence check 'eu.csv#column=id' 'us.csv#column=2' 'old.bin#format=binary'
   zcat ids-*.gz | snowfence check --memory 512MiB -
   snowfence check --layout twitter --table orders --column id \
       'postgres://me:${PGPASSWORD}@db.internal/shop'`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if _, err := idSourceNames(args, 1); err != nil {
+			var err error
+			if v.places, err = placesOf(stdin.among(args)); err != nil {
 				return usage(cmd, err)
 			}
 			return nil
@@ -69,36 +82,33 @@ which says on standard error how far it came, and prints no report.`,
 	}
 	f := outputFlag(cmd)
 	source.add(cmd)
+	stdin.add(cmd)
 	layout.add(cmd, "layout of the ids: a preset's name or a text form (default: guess)")
-	flags := cmd.Flags()
-	flags.Var(&parsed[int64]{value: &v.config.Memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "what the program may use of memory, at least 64MiB")
-	flags.Var(textFlag(&v.config.Temp, "DIR"), "temp", "folder for what does not fit the memory (default: the system's)")
-	flags.Var(&parsed[int]{value: &v.config.Limit, text: "20", word: "N", parse: parseLimit}, "limit", "how many duplicates and ranges to name")
-	v.config.Limit = 20
-	flags.BoolVar(&v.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	v.sorting.add(cmd, defaultCheckLimit, "how many duplicates and ranges to name")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
-		if v.options, err = source.read(p); err != nil {
+		if v.flags, err = source.read(p); err != nil {
 			return usage(cmd, err)
 		}
-		v.form, v.config.Now = *f, p.clock.Wall()
+		v.form = *f
+		v.config = check.Config{Memory: v.sorting.memory, Temp: v.sorting.temp, Limit: v.sorting.limit, Now: p.clock.Wall()}
 		if layout.text != "" {
 			v.config.Layout, v.config.Preset = &layout.layout, layout.preset()
 		}
-		return sourceFault(cmd, v.run(cmd.Context(), args))
+		return sourceFault(cmd, v.run(cmd.Context()))
 	}
 	return cmd
 }
 
 // run checks and prints.
-func (v *checkVerb) run(ctx context.Context, names []string) error {
-	inputs, err := v.inputs(names)
+func (v *checkVerb) run(ctx context.Context) error {
+	inputs, err := v.inputs()
 	if err != nil {
 		return err
 	}
 	debug.SetMemoryLimit(check.Heap(v.config.Memory))
 	v.config.Progress = &check.Progress{}
-	stop := v.watch(v.config.Progress)
+	stop := v.watch(v.config.Progress, v.sorting.progress)
 	report, err := check.Run(ctx, inputs, v.config)
 	stop()
 	switch {
@@ -122,31 +132,20 @@ func (v *checkVerb) run(ctx context.Context, names []string) error {
 }
 
 // inputs looks at all sources before the first is read.
-func (v *checkVerb) inputs(names []string) ([]check.Input, error) {
+func (v *checkVerb) inputs() ([]check.Input, error) {
 	var inputs []check.Input
-	for _, name := range names {
-		in := check.Input{Open: func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, name, v.options) }}
-		var err error
-		if in.Size, err = idsource.Look(name, v.options); err != nil {
+	for _, place := range v.places {
+		options, err := v.optionsOf(place, v.flags)
+		if err != nil {
+			return nil, err
+		}
+		in := check.Input{Open: func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }}
+		if in.Size, err = idsource.Look(place.Name, options); err != nil {
 			return nil, err
 		}
 		inputs = append(inputs, in)
 	}
 	return inputs, nil
-}
-
-// sourceFault gives an error of reading ids its exit code.
-func sourceFault(cmd *cobra.Command, err error) error {
-	var option *idsource.OptionError
-	var url *engine.URLError
-	var done reported
-	switch {
-	case err == nil, errors.As(err, &done):
-		return err
-	case errors.As(err, &option), errors.As(err, &url):
-		return usage(cmd, err)
-	}
-	return unavailable(err)
 }
 
 // parseMemory reads an amount of memory.

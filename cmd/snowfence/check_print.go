@@ -101,7 +101,7 @@ func sourcesText(r check.Report) string {
 	case r.Partial:
 		text += "and many more pairs, too many to count: the numbers are least ones\n"
 	case more > 0:
-		text += fmt.Sprintf("and %d more pairs (-o json lists them all)\n", more)
+		text += fmt.Sprintf("and %s (-o json lists them all)\n", countOf(uint64(more), "more pair"))
 	}
 	return text
 }

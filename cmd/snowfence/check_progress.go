@@ -17,25 +17,25 @@ const (
 	barWidth = 20
 )
 
-// watch shows how far a check is, on a terminal or where it is asked for, until
+// watch shows how far sorting ids is, on a terminal or where it is asked for, until
 // the func that it returns is called.
-func (v *checkVerb) watch(progress *check.Progress) (stop func()) {
-	if !v.draws && !v.progress {
+func (p program) watch(progress *check.Progress, asked bool) (stop func()) {
+	if !p.draws && !asked {
 		return func() {}
 	}
 	every := linesEvery
-	if v.draws {
+	if p.draws {
 		every = barEvery
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
-	began := v.clock.Monotonic()
+	began := p.clock.Monotonic()
 	go func() {
 		defer close(done)
 		for {
-			tick, drop := v.clock.After(every)
+			tick, drop := p.clock.After(every)
 			select {
 			case <-tick:
-				v.show(bar(progress.Snapshot(), v.clock.Monotonic()-began))
+				p.show(bar(progress.Snapshot(), p.clock.Monotonic()-began))
 			case <-quit:
 				drop()
 				return
@@ -45,20 +45,20 @@ func (v *checkVerb) watch(progress *check.Progress) (stop func()) {
 	return func() {
 		close(quit)
 		<-done
-		if v.draws {
-			_, _ = fmt.Fprint(v.stderr, "\r\x1b[K")
+		if p.draws {
+			_, _ = fmt.Fprint(p.stderr, "\r\x1b[K")
 		} else {
-			v.show(bar(progress.Snapshot(), v.clock.Monotonic()-began))
+			p.show(bar(progress.Snapshot(), p.clock.Monotonic()-began))
 		}
 	}
 }
 
 // show draws a line over the one before, or writes it under that.
-func (v *checkVerb) show(line string) {
-	if v.draws {
-		_, _ = fmt.Fprintf(v.stderr, "\r%s\x1b[K", line)
+func (p program) show(line string) {
+	if p.draws {
+		_, _ = fmt.Fprintf(p.stderr, "\r%s\x1b[K", line)
 	} else {
-		v.note("%s", line)
+		p.note("%s", line)
 	}
 }
 
@@ -116,6 +116,14 @@ func grouped(n uint64) string {
 		s = s[:at] + "," + s[at:]
 	}
 	return s
+}
+
+// numbered is the word that goes with a number.
+func numbered(n uint64, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
 }
 
 // countOf writes a number of things.

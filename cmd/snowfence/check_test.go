@@ -50,6 +50,84 @@ func TestSQLColumnIsCheckedWithFiles(t *testing.T) {
 	}
 }
 
+// TestSQLColumnsOfTwoTablesAreCheckedTogether names a column for each, and one by a
+// statement.
+func TestSQLColumnsOfTwoTablesAreCheckedTogether(t *testing.T) {
+	for _, scheme := range []string{"postgres", "mysql"} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			address, db := testkit.SQL(t, scheme)
+			for _, s := range []string{
+				"CREATE TABLE orders_now (id BIGINT)", "INSERT INTO orders_now VALUES (21), (22)",
+				"CREATE TABLE orders_old (number VARCHAR(20), id BIGINT)", "INSERT INTO orders_old VALUES ('22', 1), ('0x17', 21)",
+			} {
+				if _, err := db.ExecContext(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p, stdout, stderr := inTest(t)
+			p.stdin = strings.NewReader("name;order\na;23\n")
+			code := p.run(t.Context(), "check", "--column", "id", "--table", "orders_now", address, address+"#table=orders_old,column=number", "-#column=order,separator=;",
+				address+"#query=select id from orders_old where id > 20")
+			said := stdout.String() + stderr.String()
+			for _, want := range []string{
+				"3 duplicates: 6 ids, 3 distinct", "orders_now.id, row 1\n", "orders_now.id, row 2\n", "orders_old.number, row 1\n",
+				"orders_old.number, row 2\n    standard input, line 2\n",
+			} {
+				if !strings.Contains(said, want) {
+					t.Errorf("%q is not in %s", want, said)
+				}
+			}
+			if code != exitFailure || strings.Contains(said, testkit.SQLPassword) {
+				t.Errorf("exit code %d: %s", code, said)
+			}
+			stdout.Reset()
+			stderr.Reset()
+			// A --format is that of the others for a table that is named apart.
+			p.stdin = strings.NewReader("\x00\x00\x00\x00\x00\x00\x00\x16")
+			code = p.run(t.Context(), "check", "--format", "binary", "-", address+"#table=orders_old,column=number")
+			if code != exitFailure || !strings.HasPrefix(stdout.String(), "1 duplicate: 3 ids, 2 distinct;") {
+				t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+			}
+			stdout.Reset()
+			stderr.Reset()
+			if code := p.run(t.Context(), "check", address+"#table=orders_now,colum=id"); code != exitUsage || !strings.Contains(stderr.String(), `option "colum": must be KEY=VALUE, with a key of column, encoding`) {
+				t.Errorf("an option that is none: exit code %d: %s", code, stderr)
+			}
+			if strings.Contains(stderr.String(), testkit.SQLPassword) {
+				t.Errorf("a password is shown: %s", stderr)
+			}
+		})
+	}
+}
+
+// TestNamesOfFilesDoNotReachTheTerminalRaw has a file whose name colours a terminal.
+func TestNamesOfFilesDoNotReachTheTerminalRaw(t *testing.T) {
+	t.Chdir(t.TempDir())
+	name := "red\x1b[31m"
+	if err := os.WriteFile(name, []byte("7\n7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		args []string
+		want int
+		says string
+	}{
+		{[]string{"check", name}, exitFailure, `"red\x1b[31m", line 2`},
+		{[]string{"check", name, name + "2"}, exitUnavailable, `"red\x1b[31m2": no such file`},
+		{[]string{"check", name + "#format=binary"}, exitInvalidID, `"red\x1b[31m": `},
+		{[]string{"check", name + "#colum=1"}, exitUsage, `"red\x1b[31m#colum=1": option "colum"`},
+		{[]string{"merge-check", name, name}, exitFailure, `"red\x1b[31m" line 1`},
+		{[]string{"merge-check", "namespace:file:" + name, name}, exitUnavailable, `red\x1b[31m`},
+	} {
+		p, stdout, stderr := inTest(t)
+		code := p.run(t.Context(), x.args...)
+		if said := stdout.String() + stderr.String(); code != x.want || !strings.Contains(said, x.says) || strings.Contains(said, "\x1b") {
+			t.Errorf("%q: exit code %d: %q", x.args, code, said)
+		}
+	}
+}
+
 func TestBarFits80Columns(t *testing.T) {
 	for _, x := range []struct {
 		snapshot check.Snapshot

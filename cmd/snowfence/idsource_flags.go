@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -61,24 +60,4 @@ func (f *idSourceFlags) read(p program) (idsource.Options, error) {
 		return o, fmt.Errorf("--separator is %q: must be one character of ASCII and no quote, or tab", f.separator)
 	}
 	return o, nil
-}
-
-// idSourceNames are the sources of a command line. The error is one of usage.
-func idSourceNames(args []string, least int) ([]string, error) {
-	if len(args) < least {
-		if least == 1 {
-			return nil, errors.New("needs a source: a file, - for standard input, or the URL of a database")
-		}
-		return nil, fmt.Errorf("needs at least %d sources: files, - for standard input, or URLs of databases", least)
-	}
-	streams := 0
-	for _, arg := range args {
-		if arg == "-" {
-			streams++
-		}
-	}
-	if streams > 1 {
-		return nil, errors.New("standard input can be read once only, and - is given several times")
-	}
-	return args, nil
 }

@@ -3,13 +3,10 @@ package main
 import (
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/check"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
@@ -49,14 +46,12 @@ type merging struct {
 	program
 	cmd      *cobra.Command
 	form     form
-	limit    int
 	layout   *snowfence.Layout
-	defaults idsource.Options
-	memory   int64
-	temp     string
-	progress bool
+	defaults idsource.Options // of sources that don't say otherwise
+	sorting  sorting
 
 	sides     []merge.Side
+	data      [][]idsource.Place // of each side
 	issuers   []*merge.Issuer
 	sources   []*mergeSource // in the order in which they are read
 	tally     *merge.Tally   // nil unless two sides have data
@@ -65,8 +60,9 @@ type merging struct {
 }
 
 func (p program) mergeCheck() *cobra.Command {
-	v := &merging{program: p, limit: defaultMergeLimit, memory: check.DefaultMemory}
+	v := &merging{program: p}
 	var ids idSourceFlags
+	var stdin streams
 	var layout layoutFlag
 	cmd := &cobra.Command{
 		Use:   "merge-check SIDE SIDE...",
@@ -84,9 +80,9 @@ NAME=PART puts parts with one name together: the ids of a side and its
 namespace. A source may have options of its own behind a #, as
 players.csv#format=csv,column=id or postgres://u@db/eu#table=players,column=id;
 the keys are column, encoding, format, gzip, separator, table and query (last).
-The flags hold for all sources that don't say otherwise. Standard input needs a
-name to have options, in=-#column=2, and a path that looks like something else
-is written ./path.
+The flags hold for all sources that don't say otherwise. A path that looks like
+something else is written ./path, and one that itself ends in an option has
+another behind it: a#column=1#gzip=auto.
 
 Ids against ids: how many stand on several sides, in which runs (of one worker
 id, where the layout is known by --layout or by who issues them), the first
@@ -124,8 +120,7 @@ clash, possible), summary, sides, data, strays, forecasts.`,
   snowfence merge-check namespace:file:/srv/a#orders namespace:redis://b#orders
   snowfence merge-check layout:twitter#0-3 layout:twitter#4-7`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if v.sides, err = merge.ParseSides(args); err != nil {
+			if err := v.parseSides(stdin.among(args)); err != nil {
 				return usage(cmd, err)
 			}
 			return nil
@@ -133,12 +128,9 @@ clash, possible), summary, sides, data, strays, forecasts.`,
 	}
 	f := outputFlag(cmd)
 	ids.add(cmd)
+	stdin.add(cmd)
 	layout.add(cmd, "layout of the ids of sides that don't name who issues them: a preset's name or a text form")
-	flags := cmd.Flags()
-	flags.Var(&parsed[int64]{value: &v.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "what the program may use of memory, at least 64MiB")
-	flags.Var(textFlag(&v.temp, "DIR"), "temp", "folder for what does not fit the memory (default: the system's)")
-	flags.Var(&parsed[int]{value: &v.limit, text: strconv.Itoa(v.limit), word: "N", parse: parseLimit}, "limit", "how many runs, and how many ids, to name")
-	flags.BoolVar(&v.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
+	v.sorting.add(cmd, defaultMergeLimit, "how many runs, and how many ids, to name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		v.cmd, v.form = cmd, *f
 		if layout.text != "" {
@@ -156,6 +148,34 @@ clash, possible), summary, sides, data, strays, forecasts.`,
 		return err
 	}
 	return cmd
+}
+
+// parseSides reads what the command line names.
+func (v *merging) parseSides(args []string) error {
+	sides, err := merge.ParseSides(args)
+	if err != nil {
+		return err
+	}
+	v.sides, v.data = sides, make([][]idsource.Place, len(sides))
+	for n, side := range sides {
+		for _, data := range side.Data {
+			place, err := idsource.ParsePlace(data)
+			if err != nil {
+				return inSide(side.Name, err)
+			}
+			v.data[n] = append(v.data[n], place)
+		}
+	}
+	return nil
+}
+
+// inSide says of an error about a place in which side that is.
+func inSide(side string, err error) error {
+	var wrong *idsource.PlaceError
+	if errors.As(err, &wrong) {
+		return &merge.SideError{Side: side, Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit}
+	}
+	return &sideError{side, err}
 }
 
 // verdict sums up what was found.
@@ -229,18 +249,8 @@ type sideError struct {
 func (e *sideError) Error() string { return "side " + e.side + ": " + message(e.err) }
 func (e *sideError) Unwrap() error { return e.err }
 
-// sourceFault marks an error about a source with the exit code that it ends in.
+// sourceFault marks an error about a source of a side with the exit code that it
+// ends in.
 func (v *merging) sourceFault(side string, err error) error {
-	wrapped := &sideError{side, err}
-	var option *idsource.OptionError
-	var wrong *merge.SideError
-	var url *engine.URLError
-	switch {
-	case errors.As(err, &option), errors.As(err, &wrong), errors.As(err, &url):
-		return usage(v.cmd, wrapped)
-	case errors.Is(err, snowfence.ErrInvalidID):
-		return wrapped
-	}
-	// Exit code 1 is a verdict: what kept the ids from being read has another.
-	return unavailable(wrapped)
+	return sourceFault(v.cmd, &sideError{side, err})
 }

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/check"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
@@ -58,17 +56,17 @@ func (s *mergeSource) Read(ctx context.Context, items []idsource.Item) (int, err
 func (v *merging) inputs() ([]check.Input, error) {
 	var inputs []check.Input
 	for n, side := range v.sides {
-		for _, d := range side.Data {
-			options, err := v.optionsOf(side.Name, d)
+		for _, place := range v.data[n] {
+			options, err := v.optionsOf(place, v.defaults)
 			if err != nil {
-				return nil, usage(v.cmd, err)
+				return nil, usage(v.cmd, inSide(side.Name, err))
 			}
-			size, err := idsource.Look(d.Place, options)
+			size, err := idsource.Look(place.Name, options)
 			if err != nil {
 				return nil, v.sourceFault(side.Name, err)
 			}
 			inputs = append(inputs, check.Input{Size: size, Open: func(ctx context.Context) (idsource.Source, error) {
-				opened, err := idsource.Open(ctx, d.Place, options)
+				opened, err := idsource.Open(ctx, place.Name, options)
 				if err != nil {
 					return nil, v.sourceFault(side.Name, err)
 				}
@@ -92,19 +90,19 @@ func (v *merging) readData(ctx context.Context) error {
 	if err != nil || len(inputs) == 0 {
 		return err
 	}
-	debug.SetMemoryLimit(check.Heap(v.memory))
+	debug.SetMemoryLimit(check.Heap(v.sorting.memory))
 	defer v.warnOfSkipped()
 	if !v.comparable() {
 		return v.readOnly(ctx, inputs)
 	}
 	progress := &check.Progress{}
-	stop := (&checkVerb{program: v.program, progress: v.progress}).watch(progress)
+	stop := v.watch(progress, v.sorting.progress)
 	defer stop()
-	sorted, err := check.Sort(ctx, inputs, check.Config{Memory: v.memory, Temp: v.temp, Layout: v.anyLayout(), Now: v.clock.Wall(), Progress: progress})
+	sorted, err := check.Sort(ctx, inputs, check.Config{Memory: v.sorting.memory, Temp: v.sorting.temp, Layout: v.anyLayout(), Now: v.clock.Wall(), Progress: progress})
 	if err != nil {
 		return v.sortFault(ctx, err)
 	}
-	tally := merge.NewTally(len(v.sides), v.layouts(), v.limit)
+	tally := merge.NewTally(len(v.sides), v.layouts(), v.sorting.limit)
 	err = v.count(ctx, sorted, tally)
 	if closeErr := sorted.Close(); err == nil {
 		err = closeErr
@@ -152,7 +150,7 @@ func (v *merging) readOnly(ctx context.Context, inputs []check.Input) error {
 func (v *merging) warnOfSkipped() {
 	for _, s := range v.sources {
 		if s.invalid != nil {
-			v.warn(fmt.Sprintf("side %s: %s: %s skipped that is no id, the first: %s", v.sides[s.side].Name, s.name, countOf(s.skipped, "thing"), message(s.invalid)))
+			v.warn(fmt.Sprintf("side %s: %s: %s skipped that %s, the first: %s", v.sides[s.side].Name, s.name, countOf(s.skipped, "thing"), numbered(s.skipped, "is no id", "are no ids"), message(s.invalid)))
 		}
 	}
 }
@@ -186,13 +184,8 @@ func (v *merging) count(ctx context.Context, sorted *check.Sorted, tally *merge.
 // sortFault marks an error of sorting. Exit code 1 is a verdict, so what kept the
 // ids from being compared has another.
 func (*merging) sortFault(ctx context.Context, err error) error {
-	var wrong *usageError
-	var away *unavailableError
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	case errors.As(err, &wrong), errors.As(err, &away), errors.Is(err, snowfence.ErrInvalidID):
-		return err
 	}
 	return unavailable(err)
 }
@@ -228,64 +221,4 @@ func (v *merging) anyLayout() *snowfence.Layout {
 	}
 	l := snowfence.DefaultLayout()
 	return &l
-}
-
-// optionsOf are the options of a source: the flags, as far as they are for such a
-// source, and what stands behind its #.
-func (v *merging) optionsOf(side string, d merge.Data) (idsource.Options, error) {
-	o := v.defaults
-	_, ownColumn := d.Options["column"]
-	_, ownFormat := d.Options["format"]
-	switch {
-	case idsource.IsDatabase(d.Place):
-		o.Format, o.Separator, o.Gzip = "", 0, ""
-	case !ownColumn && (ownFormat && d.Options["format"] != string(idsource.CSV) || o.Table != "" && o.Format != "" && o.Format != idsource.CSV):
-		o.Table, o.Query, o.Column = "", "", "" // the column is that of others
-	default:
-		o.Table, o.Query = "", ""
-	}
-	for _, key := range slices.Sorted(maps.Keys(d.Options)) {
-		value := d.Options[key]
-		limit := ""
-		switch key {
-		case "column":
-			o.Column, o.Query = value, ""
-		case "table":
-			o.Table, o.Query = value, ""
-		case "query":
-			o.Query = value
-			if _, given := d.Options["table"]; !given {
-				o.Table = ""
-			}
-			if _, given := d.Options["column"]; !given {
-				o.Column = ""
-			}
-		case "format":
-			o.Format = idsource.Format(value)
-			limit = notOne(o.Format, idsource.Formats())
-		case "encoding":
-			o.Encoding = decode.Encoding(value)
-			limit = notOne(o.Encoding, decode.EncodingNames())
-		case "gzip":
-			o.Gzip = idsource.Gzip(value)
-			limit = notOne(o.Gzip, idsource.Gzips())
-		case "separator":
-			read, err := (&idSourceFlags{separator: value}).read(v.program)
-			if o.Separator = read.Separator; err != nil {
-				limit = "must be one character of ASCII and no quote, or tab"
-			}
-		}
-		if limit != "" {
-			return o, &merge.SideError{Side: side, Field: "option " + key, Value: value, Limit: limit}
-		}
-	}
-	return o, nil
-}
-
-// notOne is what a word must be that is none of some; empty if it is.
-func notOne[T ~string](word T, words []T) string {
-	if slices.Contains(words, word) {
-		return ""
-	}
-	return "must be one of " + join(words, ", ")
 }

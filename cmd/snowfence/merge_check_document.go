@@ -241,10 +241,13 @@ func straysDocument(s *merge.Strays) mergeStraysDocument {
 func forecastDocument(f merge.Forecast) mergeForecastDocument {
 	d := mergeForecastDocument{
 		Sides: [2]string{f.A.Side, f.B.Side}, Issuers: [2]string{f.A.Name, f.B.Name}, Within: f.Within(), Never: len(f.Chances) == 0,
-		Chances: []mergeChanceDocument{}, Sentences: orEmpty(f.Sentences()), Advice: orEmpty(f.Advice()),
+		Chances: []mergeChanceDocument{}, Sentences: orEmpty(f.Sentences()), Advice: []string{},
 	}
 	if f.Possible() {
 		d.FromNowOn = f.FromNow.Format(time.RFC3339Nano)
+	}
+	for _, a := range f.Advice() {
+		d.Advice = append(d.Advice, a.String())
 	}
 	stamped := func(l snowfence.Layout, worker int64, tick snowfence.Tick) mergeStampedDocument {
 		return mergeStampedDocument{worker, instantOf(l, tick)}

@@ -173,7 +173,7 @@ func (v *merging) tallyText() string {
 	}
 	for i, s := range v.sources {
 		if n := t.RowsIn[i]; n > 0 {
-			fmt.Fprintf(&b, "%s: %s of %s clash\n", s.name, grouped(n), countOf(s.rows, "row"))
+			fmt.Fprintf(&b, "%s: %s of %s %s\n", s.name, grouped(n), countOf(s.rows, "row"), numbered(n, "clashes", "clash"))
 		}
 	}
 	fmt.Fprintf(&b, "at least %s to be renumbered%s\n", needText(t.Renumber), v.fewestText())
@@ -221,7 +221,7 @@ func (v *merging) runsText(runs merge.Runs) string {
 		columns = []column{{"worker", true}, {"sides", false}, {"from", false}, {"to", false}, {"ids", true}}
 	}
 	if runs.Outside > 0 {
-		fmt.Fprintf(&b, "%s are none of this layout\n", countOf(runs.Outside, "id"))
+		fmt.Fprintf(&b, "%s %s of this layout\n", countOf(runs.Outside, "id"), numbered(runs.Outside, "is none", "are none"))
 	}
 	var rows [][]string
 	for _, r := range runs.List {

@@ -132,8 +132,13 @@ func (v *merging) oneForecastText(f merge.Forecast) string {
 	if len(advice) > 0 {
 		b.WriteString("what to do:\n")
 	}
-	for _, s := range advice {
-		b.WriteString(folded(s, "- "))
+	for _, a := range advice {
+		if a.Command == "" {
+			b.WriteString(folded(a.Text, "- "))
+			continue
+		}
+		b.WriteString(folded(a.Text+":", "- "))
+		b.WriteString("    " + a.Command + "\n") // however long: it is there to be copied
 	}
 	return b.String()
 }

@@ -3,18 +3,20 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/fence/roster"
 )
 
 // run reads all that the sides name, and says what follows.
 func (v *merging) run(ctx context.Context) error {
-	if err := v.oneStream(); err != nil {
+	if err := oneStream(slices.Concat(v.data...)); err != nil {
 		return usage(v.cmd, err)
 	}
 	// Who issues ids comes first: what is wrong with a store is told before
@@ -37,7 +39,7 @@ func (v *merging) run(ctx context.Context) error {
 	}
 	for n, a := range v.issuers {
 		for _, b := range v.issuers[n+1:] {
-			v.forecasts = append(v.forecasts, merge.Forecasts(a, b))
+			v.forecasts = append(v.forecasts, merge.Predict(a, b))
 		}
 	}
 	if err := v.report(); err != nil {
@@ -45,22 +47,6 @@ func (v *merging) run(ctx context.Context) error {
 	}
 	if code := v.verdict().exitCode(); code != exitOK {
 		return reported(code)
-	}
-	return nil
-}
-
-// oneStream refuses standard input for two sources.
-func (v *merging) oneStream() error {
-	streams := 0
-	for _, side := range v.sides {
-		for _, d := range side.Data {
-			if d.Place == "-" {
-				streams++
-			}
-		}
-	}
-	if streams > 1 {
-		return errors.New("standard input can be read once only, and - is given several times")
 	}
 	return nil
 }
@@ -73,7 +59,7 @@ func (v *merging) issuersOf(ctx context.Context, side merge.Side) error {
 			return err
 		}
 		if i.Strays > 0 || len(i.Unreadable) > 0 {
-			v.warn(fmt.Sprintf("side %s: %s: %d registers can't be read and are taken to have stamped anything, %d keys are no worker ids: see namespace verify", side.Name, i.Name, len(i.Unreadable), i.Strays))
+			v.warn(fmt.Sprintf("side %s: %s: %s: see namespace verify", side.Name, i.Name, strayText(uint64(len(i.Unreadable)), uint64(i.Strays))))
 		}
 		v.issuers = append(v.issuers, i)
 	}
@@ -81,6 +67,18 @@ func (v *merging) issuersOf(ctx context.Context, side merge.Side) error {
 		v.issuers = append(v.issuers, merge.ForeignIssuer(side.Name, f, v.clock.Wall()))
 	}
 	return nil
+}
+
+// strayText tells of what is in a namespace that can't be read as it should.
+func strayText(unreadable, strays uint64) string {
+	var parts []string
+	if unreadable > 0 {
+		parts = append(parts, countOf(unreadable, "register")+" can't be read and "+numbered(unreadable, "is", "are")+" taken to have stamped anything")
+	}
+	if strays > 0 {
+		parts = append(parts, countOf(strays, "key")+" "+numbered(strays, "is no worker id", "are no worker ids"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // namespaceIssuer reads the registers of a namespace.
@@ -95,8 +93,9 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 	}
 	// A variable that stands for a password is not one.
 	shown := engine.Redact(n.Store)
+	place := side + ": " + idsource.Shown(shown)
 	if engine.Private(url) {
-		v.warn("side " + side + ": the store " + shown + " is of this process alone: it has nothing to show")
+		v.warn("side " + side + ": the store " + idsource.Shown(shown) + " is of this process alone: it has nothing to show")
 	}
 	opened, err := engine.OpenExisting(ctx, url)
 	if err != nil {
@@ -109,12 +108,13 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 	}()
 	r, err := roster.Open(ctx, roster.Config{Store: opened, Namespace: n.Name, Clock: v.clock})
 	if err != nil {
-		return nil, v.rosterFault(&sideError{side + ": " + shown, err})
+		return nil, v.rosterFault(&sideError{place, err})
 	}
 	i, err := merge.IssuerOf(ctx, side, shown, r)
 	if err != nil {
-		return nil, v.rosterFault(&sideError{side + ": " + shown, err})
+		return nil, v.rosterFault(&sideError{place, err})
 	}
+	i.Name = idsource.Shown(i.Name)
 	return i, nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -71,8 +72,25 @@ func (p program) warn(warnings ...string) {
 // that could be told.
 func (p program) say(text string) {
 	for line := range strings.Lines(text) {
-		_, _ = fmt.Fprintf(p.stderr, "snowfence: %s\n", strings.TrimSuffix(line, "\n"))
+		_, _ = fmt.Fprintf(p.stderr, "snowfence: %s\n", visible(strings.TrimSuffix(line, "\n")))
 	}
+}
+
+// visible writes out what a terminal would obey: errors carry names of files and
+// what servers answer.
+func visible(line string) string {
+	if !strings.ContainsFunc(line, unicode.IsControl) {
+		return line
+	}
+	var b strings.Builder
+	for _, r := range line {
+		if unicode.IsControl(r) && r != '\t' {
+			fmt.Fprintf(&b, `\x%02x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // column is a column of a table.

@@ -87,7 +87,7 @@ func (r *reporting) copies(c *Cause, f *finding) {
 	of := fmt.Sprintf("%s to %s stand %s too, in the same order", r.place(l.aLow), r.place(l.aHigh), r.span(l.aLow+l.distance, l.aHigh+l.distance))
 	c.Evidence = fmt.Sprintf("%d rows in a row: %s", l.count, of)
 	if f.lines > 1 {
-		c.Evidence += fmt.Sprintf("; and %d more such pieces", f.lines-1)
+		c.Evidence += "; and " + count(f.lines-1, "more such piece")
 	}
 	if l.sources[0] == l.sources[1] {
 		c.Evidence += "; none is left out and none is new between them, which speaks against a clock that was set back: a generator goes on at its own pace then"
@@ -127,7 +127,7 @@ func (r *reporting) counted(c *Cause, f *finding) {
 	c.Evidence = fmt.Sprintf("%d numbers that follow each other with hardly a gap, from %s on: %s to %s stand %s too, in the same order",
 		l.count, text(l.first.id), r.place(l.aLow), r.place(l.aHigh), r.span(l.aLow+l.distance, l.aHigh+l.distance))
 	if f.lines > 1 {
-		c.Evidence += fmt.Sprintf("; and %d more such pieces", f.lines-1)
+		c.Evidence += "; and " + count(f.lines-1, "more such piece")
 	}
 	c.Advice = "compare the rows themselves before one is left out: numbers that a database counts up start anew in each, so these may be different records with equal ids, which need other ids before they come together; rows that were exported or loaded twice look like this too, and are no collision"
 }
@@ -140,11 +140,11 @@ func (r *reporting) alike(c *Cause, s subject) {
 	if s.worker < 0 || a == nil || b == nil {
 		c.Evidence = "worker ids have far more ids in common than two processes would come to by chance"
 	} else {
-		c.Evidence = fmt.Sprintf("%s: of its %d ids in %s, which are so far apart that %d have another in their tick or the next, %d stand in %s",
-			r.worker(s.worker), a.ids, r.name(s.sources[0]), a.crowded, f.count, r.name(s.sources[1]))
+		c.Evidence = fmt.Sprintf("%s: of its %s in %s, which are so far apart that %d %s another in their tick or the next, %d %s in %s",
+			r.worker(s.worker), count(a.ids, "id"), r.name(s.sources[0]), a.crowded, ending(a.crowded, "has", "have"), f.count, ending(f.count, "stands", "stand"), r.name(s.sources[1]))
 		if s.sources[0] == s.sources[1] {
-			c.Evidence = fmt.Sprintf("%s: of its %d ids, which are so far apart that %d have another in their tick or the next, %d stand there again",
-				r.worker(s.worker), a.ids, a.crowded, f.count)
+			c.Evidence = fmt.Sprintf("%s: of its %s, which are so far apart that %d %s another in their tick or the next, %d %s there again",
+				r.worker(s.worker), count(a.ids, "id"), a.crowded, ending(a.crowded, "has", "have"), f.count, ending(f.count, "stands", "stand"))
 		}
 		c.Evidence += ": far more than two processes would come to by chance"
 	}
@@ -184,11 +184,12 @@ func (r *reporting) undecided(c *Cause, s subject) {
 		if d.from == d.to {
 			other = "a sequence that began again within its tick"
 		}
-		c.Evidence += fmt.Sprintf("; rows that were copied look like this, and so does %s: for copies speaks that of %d ids none is new, for the other that ids this few, or of a pace this even, can be repeated by chance",
-			other, f.issued)
+		speaks := "of " + count(f.issued, "id") + " none is new"
 		if f.issued > c.Duplicates {
-			c.Evidence = strings.Replace(c.Evidence, fmt.Sprintf("that of %d ids none is new", f.issued), "that all of one piece is in the other", 1)
+			speaks = "all of one piece is in the other"
 		}
+		c.Evidence += fmt.Sprintf("; rows that were copied look like this, and so does %s: for copies speaks that %s, for the other that ids this few, or of a pace this even, can be repeated by chance",
+			other, speaks)
 		c.Evidence += r.more(c)
 	}
 	c.Advice = "compare the rows themselves: copies are alike in every column, and leaving one out ends it; different records with one id are a collision, and the host's log tells whether its clock was set then"
@@ -208,11 +209,11 @@ func (r *reporting) sameWorker(c *Cause, s subject) {
 	if s.worker < 0 || a == nil || b == nil {
 		c.Evidence = "both sources have ids of the same worker ids, of the same times"
 	} else if s.why == twoSequences {
-		c.Evidence = fmt.Sprintf("%s: its ids, %d from %s to %s, are two rising sequences that alternate (%d and %d ids; its ids go back %d times)",
-			r.worker(s.worker), a.ids, r.time(a.low), r.time(a.high), a.ids-a.second-a.third, a.second, a.descents)
+		c.Evidence = fmt.Sprintf("%s: its ids, %d from %s to %s, are two rising sequences that alternate (%d and %s; its ids go back %s)",
+			r.worker(s.worker), a.ids, r.time(a.low), r.time(a.high), a.ids-a.second-a.third, count(a.second, "id"), count(a.descents, "time"))
 	} else {
-		c.Evidence = fmt.Sprintf("%s: %d ids in %s and %d in %s, both from %s to %s",
-			r.worker(s.worker), a.ids, r.name(s.sources[0]), b.ids, r.name(s.sources[1]), f.timeText(max(a.low, b.low)), f.timeText(min(a.high, b.high)))
+		c.Evidence = fmt.Sprintf("%s: %s in %s and %d in %s, both from %s to %s",
+			r.worker(s.worker), count(a.ids, "id"), r.name(s.sources[0]), b.ids, r.name(s.sources[1]), f.timeText(max(a.low, b.low)), f.timeText(min(a.high, b.high)))
 	}
 	c.Evidence += r.more(c)
 	c.Advice = "give each process a worker id of its own; `snowfence workers list` shows who holds which, and a lease from a store can't be held twice"
@@ -232,7 +233,7 @@ func (r *reporting) sameWorker(c *Cause, s subject) {
 func (r *reporting) evenly(c *Cause, s subject) bool {
 	n := r.judge.evenly[s.sources]
 	if n > 0 {
-		c.Evidence += fmt.Sprintf("; %d stand in both in the same order with none left out, as rows do that were copied, but the pace is so even that two processes issue them alike", n)
+		c.Evidence += fmt.Sprintf("; %d %s in both in the same order with none left out, as rows do that were copied, but the pace is so even that two processes issue them alike", n, ending(n, "stands", "stand"))
 	}
 	return n > 0
 }
@@ -280,13 +281,16 @@ func (r *reporting) setBack(c *Cause, s subject) {
 // pace says what of ids that go back tells that a generator issued them.
 func (*reporting) pace(f *finding) string {
 	if fresh := f.issued - min(f.issued, f.count); fresh > 0 {
-		return fmt.Sprintf("; of the %d ids that follow until it is past that, %d are new, which copied rows would not be", f.issued, fresh)
+		return fmt.Sprintf("; of the %s until it is past that, %d %s new, which copied rows would not be", followers(f.issued), fresh, ending(fresh, "is", "are"))
 	}
 	if f.event.even() {
-		return fmt.Sprintf("; none of the %d ids that follow is new until it is past that: a generator of so even a pace repeats them all, but rows that were copied look like this too, and are alike in every column", f.issued)
+		return fmt.Sprintf("; none of the %s is new until it is past that: a generator of so even a pace repeats them all, but rows that were copied look like this too, and are alike in every column", followers(f.issued))
 	}
-	return fmt.Sprintf("; none of the %d ids that follow is new, but they leave out some that were there, and run on: rows that were copied by hand can look like this too", f.issued)
+	return fmt.Sprintf("; none of the %s is new, but they leave out some that were there, and run on: rows that were copied by hand can look like this too", followers(f.issued))
 }
+
+// followers are ids that follow.
+func followers(n uint64) string { return count(n, "id") + " that " + ending(n, "follows", "follow") }
 
 // mixUp tells of ids of two layouts.
 func (r *reporting) mixUp(c *Cause, s subject) {
@@ -323,14 +327,14 @@ func (r *reporting) fit(i int) string {
 	name := r.name(i)
 	if w.unfit == 0 {
 		if g, ok := guessLayout(w.sample, r.now); ok {
-			return fmt.Sprintf("%s: %d of %d ids looked at are plausible as %s", name, g.fit, g.of, g.preset.Name)
+			return name + ": " + g.text("id")
 		}
 		return fmt.Sprintf("%s: no preset suits its ids", name)
 	}
-	s := fmt.Sprintf("%s: %d of %d ids don't fit %s: they have bits above it, or a time after tomorrow; the first is %s at %s",
-		name, w.unfit, w.ids, r.layoutName(), w.firstBad.ID, r.placeText(w.firstBad.At))
+	s := fmt.Sprintf("%s: %d of %s %s %s: %s bits above it, or a time after tomorrow; the first is %s at %s",
+		name, w.unfit, count(w.ids, "id"), ending(w.unfit, "doesn't fit", "don't fit"), r.layout, ending(w.unfit, "it has", "they have"), w.firstBad.ID, r.placeText(w.firstBad.At))
 	if g, ok := guessLayout(w.badSample, r.now); ok {
-		s += fmt.Sprintf("; %d of %d such ids looked at are plausible as %s", g.fit, g.of, g.preset.Name)
+		s += "; " + g.text("such id")
 	}
 	return s
 }

@@ -158,7 +158,7 @@ func TestClockThatWasSetBackBeforeIsNoCause(t *testing.T) {
 	}
 	ids = append(ids, ids[len(ids)-1]) // and one row twice
 	c := only(t, runCheck(t, layoutConfig(t, "default"), numbered("log", ids)), Unexplained)
-	contains(t, c, "worker ids 5")
+	contains(t, c, "worker id 5")
 }
 
 func TestRowsThatWereCopiedAreNoCollision(t *testing.T) {
@@ -202,7 +202,7 @@ func TestWhatNoRuleExplainsIsCalledSo(t *testing.T) {
 	twice := slices.Concat(ids, ids[100:110])
 	slices.Sort(twice)
 	c := only(t, runCheck(t, layoutConfig(t, "default"), numbered("sorted", twice)), Unexplained)
-	contains(t, c, "stand in rising order", "worker ids 5")
+	contains(t, c, "stand in rising order", "worker id 5")
 
 	rand.New(rand.NewPCG(4, 4)).Shuffle(len(twice), func(i, j int) { twice[i], twice[j] = twice[j], twice[i] })
 	c = only(t, runCheck(t, layoutConfig(t, "default"), numbered("shuffled", twice)), Unexplained)
@@ -286,7 +286,7 @@ func TestRowsThatWereDeliveredTwiceAreNoSecondProcess(t *testing.T) {
 		}
 	}
 	c := only(t, runCheck(t, layoutConfig(t, "default"), numbered("log", log)), Unexplained)
-	contains(t, c, "repeats an id that came before", "worker ids 5")
+	contains(t, c, "repeats an id that came before", "worker id 5")
 }
 
 // TestSourceWithoutAnIDOfItsOwnIsSaidToBe has a table that refers to another.

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -120,6 +122,50 @@ type Cause struct {
 	// Evidence is what it was concluded from, and Advice what to do.
 	Evidence string `json:"evidence"`
 	Advice   string `json:"advice"`
+}
+
+// report puts it all into words.
+func (c *checker) report(t *tally) Report {
+	r := Report{
+		IDs: t.ids, Distinct: t.distinct, Duplicates: t.ids - t.distinct, Repeated: t.repeated,
+		RangeCount: t.count, Sources: []Source{}, Between: []Pair{}, Named: []Duplicate{}, Ranges: []Range{},
+		Spilled: c.shelf.written,
+	}
+	for i, w := range c.observer.sources {
+		s := Source{Name: c.names[i], IDs: w.ids, Within: t.within[i], Invalid: c.invalid[i], Rising: w.falls == 0}
+		if c.first[i] != nil {
+			s.FirstInvalid = c.first[i].Error()
+		}
+		r.Invalid += s.Invalid
+		r.Sources = append(r.Sources, s)
+	}
+	words := reporting{observer: c.observer, judge: t.pairs, tops: t.tops, sources: r.Sources, places: c.places, now: c.Now}
+	if f := c.observer.fields; f != nil {
+		r.Layout, r.Preset, r.Guessed = f.layout.String(), c.Preset, c.Layout == nil
+		if r.Guessed {
+			r.Preset = c.guess.preset.Name
+		}
+		words.layout = cmp.Or(r.Preset, r.Layout)
+	}
+	r.Partial = t.partial
+	for p, n := range t.between {
+		r.Between = append(r.Between, Pair{words.name(p[0]), words.name(p[1]), n})
+	}
+	slices.SortFunc(r.Between, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(b.Common, a.Common), cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B))
+	})
+	for _, g := range t.named {
+		d := Duplicate{ID: text(g.id), Count: g.count}
+		for _, at := range g.places {
+			d.Places = append(d.Places, words.where(at))
+		}
+		r.Named = append(r.Named, d)
+	}
+	for _, s := range longest(t.ranges, c.Limit) {
+		r.Ranges = append(r.Ranges, Range{text(s.first), text(s.last), s.count, words.names(s.sources)})
+	}
+	r.Causes = words.causes()
+	return r
 }
 
 // text writes an id.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 )
@@ -166,6 +167,24 @@ func (t *tally) keepRange(s stretch) {
 	}
 }
 
+// join adds what was counted of the ids above.
+func (t *tally) join(above *tally) {
+	t.joinRanges(above) // before the distinct ones are added
+	t.ids += above.ids
+	t.distinct += above.distinct
+	t.repeated += above.repeated
+	for s, n := range above.within {
+		t.within[s] += n
+	}
+	for p, n := range above.between {
+		t.pair(p, n)
+	}
+	t.partial = t.partial || above.partial
+	t.named = append(t.named, above.named...)
+	t.named = t.named[:min(t.limit, len(t.named))]
+	t.pairs.join(above.pairs)
+}
+
 // joinRanges adds the ranges of the ids above, and makes one of two that meet, so
 // that it does not show how the ids were divided.
 func (t *tally) joinRanges(above *tally) {
@@ -200,13 +219,7 @@ func (t *tally) joinRanges(above *tally) {
 
 // longest returns the n longest ranges, and of equal ones the lowest.
 func longest(r []stretch, n int) []stretch {
-	slices.SortStableFunc(r, func(a, b stretch) int {
-		switch {
-		case a.count > b.count, a.count == b.count && a.first < b.first:
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(r, func(a, b stretch) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.first, b.first)) })
 	return r[:min(n, len(r))]
 }
 

@@ -29,8 +29,6 @@ func (r *reporting) names(s [2]int) []string {
 	return []string{r.name(s[0]), r.name(s[1])}
 }
 
-func (r *reporting) layoutName() string { return r.layout }
-
 // where turns a position into a place.
 func (r *reporting) where(at uint64) Place {
 	i := sourceOf(r.tops, at)
@@ -65,7 +63,7 @@ func (r *reporting) workersOf(c *Cause) string {
 	if more := c.WorkerCount - len(c.Workers); more > 0 {
 		texts = append(texts, fmt.Sprintf("%d more", more))
 	}
-	return "; worker ids " + strings.Join(texts, ", ")
+	return "; worker " + ending(uint64(c.WorkerCount), "id", "ids") + " " + strings.Join(texts, ", ")
 }
 
 // more says how many worker ids there are besides the one that was described.
@@ -73,7 +71,26 @@ func (r *reporting) more(c *Cause) string {
 	if c.WorkerCount < 2 {
 		return ""
 	}
-	return fmt.Sprintf("; and so do %d more worker ids", c.WorkerCount-1)
+	others := uint64(c.WorkerCount - 1)
+	return fmt.Sprintf("; and so %s %s", ending(others, "does", "do"), count(others, "more worker id"))
+}
+
+// text says how many of some things a preset suits.
+func (g guess) text(thing string) string {
+	return fmt.Sprintf("%d of %s looked at %s plausible as %s", g.fit, count(uint64(g.of), thing), ending(uint64(g.fit), "is", "are"), g.preset.Name)
+}
+
+// count writes a number of things.
+func count(n uint64, thing string) string {
+	return fmt.Sprintf("%d %s", n, ending(n, thing, thing+"s"))
+}
+
+// ending is the word that goes with a number.
+func ending(n uint64, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
 }
 
 func (r *reporting) worker(number int64) string {

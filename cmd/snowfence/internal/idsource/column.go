@@ -39,12 +39,12 @@ func openColumn(ctx context.Context, name string, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := engine.Redact(url)
+	shown := Shown(url)
 	ctx, stop := context.WithCancel(ctx)
 	c := &column{refusals: refusals{skip: o.SkipInvalid}, format: o.Format, stop: stop}
 	c.speller = speller{name: shown, place: c.Place, encoding: o.Encoding}
 	if o.Table != "" {
-		c.speller.name += " " + o.Table + "." + o.Column
+		c.speller.name += " " + Shown(o.Table+"."+o.Column)
 	}
 	if err := c.open(ctx, url, o); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -55,13 +55,16 @@ func openColumn(ctx context.Context, name string, o Options) (Source, error) {
 // databaseURL fills in the variables of a database's URL, and checks the options
 // that are for databases.
 func databaseURL(name string, o Options) (string, error) {
+	if err := unknownOption(name, "is none"); err != nil {
+		return "", err
+	}
 	url, err := config.Expand(name, o.Environ)
 	if err != nil {
 		return "", &engine.URLError{URL: engine.Redact(name), Reason: err.Error()}
 	}
 	switch {
 	case o.Query == "" && o.Table == "":
-		return "", &OptionError{"table", fmt.Sprintf("%s: needs --table and --column, or --query", engine.Redact(url))}
+		return "", &OptionError{"table", fmt.Sprintf("%s: needs --table and --column, or --query", Shown(url))}
 	case o.Query != "" && o.Table != "":
 		return "", &OptionError{"query", "must not be given with --table"}
 	case o.Query == "" && o.Column == "":

@@ -122,7 +122,7 @@ func (r *records) header(ctx context.Context) error {
 	}
 	r.index = slices.Index(names, r.column)
 	if r.index < 0 {
-		return &OptionError{"column", fmt.Sprintf("%s: has no column %q; line %d has %s", r.input.name, r.column, r.at, clip(strings.Join(names, ", ")))}
+		return &OptionError{"column", fmt.Sprintf("%s: has no column %q; line %d has %s", r.input.name, r.column, r.at, printable(clip(strings.Join(names, ", "))))}
 	}
 	if slices.Contains(names[r.index+1:], r.column) {
 		return &OptionError{"column", fmt.Sprintf("%s: has two columns %q; a number, --column %d, says which in a file without a header", r.input.name, r.column, r.index+1)}

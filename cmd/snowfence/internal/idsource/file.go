@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -31,10 +32,25 @@ func openFile(ctx context.Context, name string, o Options) (Source, error) {
 	}
 }
 
+// pathFault is an error about a path, with the path as it may be shown. Where there
+// is no such file, what looks like an option may have been meant for one.
+func pathFault(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		if wrong := unknownOption(name, "is none, and no file has the whole name"); wrong != nil {
+			return wrong
+		}
+	}
+	var fault *fs.PathError
+	if errors.As(err, &fault) && fault.Path == name {
+		return &fs.PathError{Op: fault.Op, Path: Shown(name), Err: fault.Err}
+	}
+	return err
+}
+
 // formatOf returns the format of a file or stream.
 func formatOf(name string, o Options) (Format, error) {
 	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, "/.") {
-		return "", fmt.Errorf("%s://: ids are read from files, standard input, postgres:// and mysql://", scheme)
+		return "", fmt.Errorf("%s://: ids are read from files, standard input, postgres:// and mysql://", Shown(scheme))
 	}
 	format := o.Format
 	switch {
@@ -45,7 +61,7 @@ func formatOf(name string, o Options) (Format, error) {
 		format = Text
 	}
 	if o.Column != "" && format != CSV && o.Table == "" {
-		return "", &OptionError{"column", fmt.Sprintf("must not be given with --format %s", format)}
+		return "", &OptionError{"column", fmt.Sprintf("%s: must not be given with --format %s", Shown(name), format)}
 	}
 	return format, nil
 }

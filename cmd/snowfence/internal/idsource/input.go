@@ -51,7 +51,7 @@ type block struct {
 // opening alone.
 func openInput(ctx context.Context, name string, o Options) (*input, error) {
 	in := &input{
-		name: name, filled: make(chan block), empty: make(chan []byte, blocks),
+		name: Shown(name), filled: make(chan block), empty: make(chan []byte, blocks),
 		quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	source := o.Stdin
@@ -63,11 +63,11 @@ func openInput(ctx context.Context, name string, o Options) (*input, error) {
 	} else {
 		f, err := openPath(ctx, name)
 		if err != nil {
-			return nil, err
+			return nil, pathFault(name, err)
 		}
 		info, err := f.Stat()
 		if err == nil && info.IsDir() {
-			err = fmt.Errorf("%s: is a directory", name)
+			err = fmt.Errorf("%s: is a directory", in.name)
 		}
 		if err != nil {
 			return nil, errors.Join(err, f.Close())

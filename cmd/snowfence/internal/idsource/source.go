@@ -165,7 +165,8 @@ func (e *InvalidError) Error() string {
 func (e *InvalidError) Unwrap() error { return e.Reason }
 
 // Open opens the source of that name: a path, "-" or the URL of a database. An
-// *[OptionError] is returned for options that do not fit it, an error that wraps
+// *[OptionError] is returned for options that do not fit it, a *[PlaceError] for a
+// name that leads nowhere and ends in what looks like an option, an error that wraps
 // [ErrNoServer] when a database can't be reached or refuses the query, and else
 // what the operating system says.
 func Open(ctx context.Context, name string, o Options) (Source, error) {
@@ -190,15 +191,15 @@ func Look(name string, o Options) (size int64, err error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return 0, err
+		return 0, pathFault(name, err)
 	case info.IsDir():
-		return 0, fmt.Errorf("%s: is a directory", name)
+		return 0, fmt.Errorf("%s: is a directory", Shown(name))
 	case !info.Mode().IsRegular():
 		return 0, nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return 0, err
+		return 0, pathFault(name, err)
 	}
 	return max(1, info.Size()), f.Close()
 }

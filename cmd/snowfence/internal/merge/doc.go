@@ -3,7 +3,7 @@
 //
 //	sides, err := merge.ParseSides(args)
 //	tally := merge.NewTally(names, layouts, shown)    data against data
-//	forecast := merge.Forecasts(a, b)                 namespace against namespace
+//	forecast := merge.Predict(a, b)                 namespace against namespace
 //	strays := merge.NewStrays(side, issuer)           data against namespace
 //
 // A [Side] is what will be merged: ids that stand somewhere, and whoever issues

@@ -18,7 +18,7 @@ func TestHoldersUpToTheHorizonMayClash(t *testing.T) {
 	held := map[int64]lease.Register{0: {Term: 1, Floor: l.HorizonTick() - 40, Until: l.HorizonTick(), Holder: nonce}, 1: {Term: 1, Quarantined: true}}
 	a, _ := namespace(t, "a", l, nil, held)
 	b, _ := namespace(t, "b", l, nil, held)
-	if f := merge.Forecasts(a, b); !f.FromNow.Equal(now) {
+	if f := merge.Predict(a, b); !f.FromNow.Equal(now) {
 		t.Errorf("from %s, want now: %+v", f.FromNow, f.Chances)
 	}
 }
@@ -30,7 +30,7 @@ func TestWhatLiesFarAheadMayBeStampedAlready(t *testing.T) {
 	const year = 365 * 24 * 60
 	a, _ := namespace(t, "a", l, nil, map[int64]lease.Register{5: {Term: 1, Floor: minutes(l, year), Until: minutes(l, year+60)}})
 	b := named(t, "b", "layout:ms41-worker10-seq12@2025-01-01#5")
-	for _, f := range []merge.Forecast{merge.Forecasts(a, b), merge.Forecasts(b, a)} {
+	for _, f := range []merge.Forecast{merge.Predict(a, b), merge.Predict(b, a)} {
 		if !f.FromNow.Equal(now) || f.Above != 0 {
 			t.Errorf("from %s, want now; above %d: %+v", f.FromNow, f.Above, f.Chances)
 		}
@@ -53,7 +53,7 @@ func TestNamespaceThatIsNamedTwiceIsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := merge.Forecasts(a, again); len(f.Chances) != 0 || !strings.Contains(strings.Join(f.Sentences(), ""), "they are one namespace") {
+	if f := merge.Predict(a, again); len(f.Chances) != 0 || !strings.Contains(strings.Join(f.Sentences(), ""), "they are one namespace") {
 		t.Errorf("%+v", f)
 	}
 	// A copy of the store has the incarnation too, and issues by itself.
@@ -61,7 +61,7 @@ func TestNamespaceThatIsNamedTwiceIsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := merge.Forecasts(a, elsewhere); !f.Possible() {
+	if f := merge.Predict(a, elsewhere); !f.Possible() {
 		t.Errorf("%+v", f)
 	}
 }
@@ -80,12 +80,12 @@ func TestAdviceNamesWhoHasToEnd(t *testing.T) {
 		{foreign(t, "layout:ms41-worker10-seq12@2026-01-01"), named(t, "B", "layout:ms41-worker10-seq12@2025-01-01#since=2026-11-22"), "let A end before 2027-11-22T00:00:00Z; that B ends is not enough"},
 		// The one is stopped already: its ids are what the other comes to.
 		{foreign(t, "layout:twitter#until=2015-01-01"), managed, "let B end now; that A ends is not enough"},
-		{foreign(t, "layout:default#7"), managed, "stop A, and set floors above its ids in B (snowfence workers import list --workers all --stopped-at TIME --margin 10m --store mem:// --namespace default)"},
-		{managed, foreign(t, "layout:default#7"), "stop A, and set floors above its ids in B (snowfence"},
+		{foreign(t, "layout:default#7"), managed, "stop A, and set floors above its ids in B: snowfence workers import list --workers all --stopped-at TIME --margin 10m --store mem:// --namespace default; the margin"},
+		{managed, foreign(t, "layout:default#7"), "stop A, and set floors above its ids in B: snowfence"},
 		{foreign(t, "layout:default#7"), named(t, "B", "layout:default#7-8"), "let one of them end now, or give them worker ids that are disjoint"},
 		{foreign(t, "layout:baidu"), named(t, "B", "layout:sonyflake-v2"), ""},
 	} {
-		if said := strings.Join(merge.Forecasts(x.a, x.b).Advice(), "; "); !strings.Contains(said, x.says) {
+		if said := strings.Join(advised(merge.Predict(x.a, x.b)), "; "); !strings.Contains(said, x.says) {
 			t.Errorf("%s and %s: %q is not in %q", x.a.Name, x.b.Name, x.says, said)
 		} else if x.says == "" {
 			t.Log(said)

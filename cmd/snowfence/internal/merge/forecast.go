@@ -70,8 +70,8 @@ func (f Forecast) Settles() bool {
 	return slices.ContainsFunc(f.Chances, func(c Chance) bool { return c.A == Past && c.B == Past })
 }
 
-// Forecasts holds two issuers against each other, of two sides or of one.
-func Forecasts(a, b *Issuer) Forecast {
+// Predict holds two issuers against each other, of two sides or of one.
+func Predict(a, b *Issuer) Forecast {
 	f := Forecast{A: a, B: b, NameA: a.Side, NameB: b.Side, Same: a.Layout.Equal(b.Layout)}
 	if f.Within() {
 		f.NameA, f.NameB = apart(a, b)

@@ -17,7 +17,7 @@ func TestDisjointDatacentersNeverClash(t *testing.T) {
 	l := layout(t, "twitter")
 	a, _ := namespace(t, "eu", l, []int64{0, 1}, map[int64]lease.Register{3: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
 	b, _ := namespace(t, "us", l, []int64{2, 9}, map[int64]lease.Register{64: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
-	f := merge.Forecasts(a, b)
+	f := merge.Predict(a, b)
 	if f.Possible() || len(f.Chances) != 0 {
 		t.Errorf("%+v", f)
 	}
@@ -34,7 +34,7 @@ func TestPoolsThatOnlyHappenToBeDisjointMayClash(t *testing.T) {
 	l := snowfence.DefaultLayout()
 	a, _ := namespace(t, "eu", l, nil, map[int64]lease.Register{0: {Term: 1, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
 	b, _ := namespace(t, "us", l, nil, map[int64]lease.Register{5: {Term: 1, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
-	f := merge.Forecasts(a, b)
+	f := merge.Predict(a, b)
 	if !f.Possible() || !f.FromNow.Equal(now) {
 		t.Fatalf("%+v", f)
 	}
@@ -44,7 +44,7 @@ func TestPoolsThatOnlyHappenToBeDisjointMayClash(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	said := strings.Join(append(f.Sentences(), f.Advice()...), "\n")
+	said := strings.Join(append(f.Sentences(), advised(f)...), "\n")
 	for _, want := range []string{
 		"eu and us can issue the same id from now on: they have one layout and epoch, and both may use worker id 0-1023; whenever both do at the same time, ids can be equal",
 		"workers import list --workers all", "whose records list disjoint ones", "quarantine",
@@ -73,7 +73,7 @@ func TestThePastOfPresentTermsIsToldFromThatOfEarlierOnes(t *testing.T) {
 		a, _ := namespace(t, "a", l, nil, x.a)
 		b, _ := namespace(t, "b", l, nil, x.b)
 		var past *merge.Chance
-		for _, c := range merge.Forecasts(a, b).Chances {
+		for _, c := range merge.Predict(a, b).Chances {
 			if c.A == merge.Past && c.B == merge.Past {
 				past = &c
 			}
@@ -82,7 +82,7 @@ func TestThePastOfPresentTermsIsToldFromThatOfEarlierOnes(t *testing.T) {
 			t.Errorf("%s: %+v", x.name, past)
 		}
 		// Of what nothing is kept there is no example.
-		said := strings.Join(merge.Forecasts(a, b).Sentences(), "\n")
+		said := strings.Join(merge.Predict(a, b).Sentences(), "\n")
 		if past != nil && strings.Contains(said, "already, in their present terms; the first is ") != x.present || past != nil && strings.Contains(said, "so only their ids tell") == x.present {
 			t.Errorf("%s: %s", x.name, said)
 		}
@@ -99,7 +99,7 @@ func TestQuarantineKeepsNamespacesApart(t *testing.T) {
 		0: {Term: 1, Quarantined: true},
 		1: {Term: 1, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce},
 	})
-	f := merge.Forecasts(a, b)
+	f := merge.Predict(a, b)
 	if len(f.Chances) != 0 || len(f.Why) != 1 || !strings.Contains(string(f.Why[0]), "no worker id in common (a: 0; b: 1)") {
 		t.Errorf("%+v", f)
 	}
@@ -126,7 +126,7 @@ func TestLayoutsThatDiffer(t *testing.T) {
 		{"layout:seata#0-1", "layout:javascript-safe-ms", "2026-11-21T12:00:00Z", "A and B can issue the same id from now on"},
 		{"layout:baidu", "layout:sonyflake-v2", "2026-11-21T12:00:00Z", ""},
 	} {
-		f := merge.Forecasts(foreign(t, x.a), named(t, "B", x.b))
+		f := merge.Predict(foreign(t, x.a), named(t, "B", x.b))
 		from := ""
 		if f.Possible() {
 			from = f.FromNow.UTC().Format(time.RFC3339Nano)
@@ -153,14 +153,14 @@ func TestManyRegistersAreStillDecided(t *testing.T) {
 		})
 	}
 	other := named(t, "b", "layout:tsid#1023")
-	f := merge.Forecasts(i, other)
+	f := merge.Predict(i, other)
 	// The past of the one ends below where the other's future begins.
 	if len(f.Chances) != 2 || f.FromNow.Format(time.RFC3339Nano) != "2036-01-18T10:17:06.363Z" {
 		t.Errorf("%+v", f.Chances)
 	}
 	// Whatever is taken together, the fixed bits stay what they are.
 	i.Stretches = i.Stretches[:512]
-	if f := merge.Forecasts(i, named(t, "b", "layout:twitter#512-1023")); len(f.Chances) != 0 {
+	if f := merge.Predict(i, named(t, "b", "layout:twitter#512-1023")); len(f.Chances) != 0 {
 		t.Errorf("%+v", f.Chances)
 	}
 }

@@ -21,7 +21,7 @@ func TestForecastsAreThoseOfListingEveryID(t *testing.T) {
 			b.Layout = a.Layout
 			b.Stretches = tinyStretches(random, b.Layout)
 		}
-		f := merge.Forecasts(a, b)
+		f := merge.Predict(a, b)
 		var past bool
 		var first time.Time
 		theirs := issued(b)

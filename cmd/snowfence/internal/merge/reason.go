@@ -74,33 +74,55 @@ func meet(as, bs []overlap.Set) bool {
 	})
 }
 
+// Advice is something to do.
+type Advice struct {
+	// Text says what.
+	Text string
+	// Command is the command line for it, with TIME to be filled in; empty if there
+	// is none.
+	Command string
+}
+
+// String is the text, and the command behind it.
+func (a Advice) String() string {
+	if a.Command == "" {
+		return a.Text
+	}
+	return a.Text + ": " + a.Command
+}
+
+// advise makes advice of texts that have no command.
+func advise(texts ...string) []Advice {
+	var all []Advice
+	for _, text := range texts {
+		all = append(all, Advice{Text: text})
+	}
+	return all
+}
+
 // Advice says what keeps the ids that two issuers issue from now on apart; nothing
 // if they can't clash.
-func (f Forecast) Advice() []string {
+func (f Forecast) Advice() []Advice {
 	if !f.Possible() {
 		return nil
 	}
 	a, b := f.A, f.B
 	switch {
 	case !f.Same:
-		return append([]string{f.endingText(), "or give them worker ids or layouts whose bits differ: layout:SPEC#WORKERS tries that out"}, f.clocksText()...)
+		return append(advise(f.endingText(), "or give them worker ids or layouts whose bits differ: layout:SPEC#WORKERS tries that out"), f.clocksAdvice()...)
 	case !a.Managed() && !b.Managed():
-		return append([]string{"let one of them end " + f.whenText() + ", or give them worker ids that are disjoint: layout:SPEC#WORKERS tries that out"}, f.clocksText()...)
+		return append(advise("let one of them end "+f.whenText()+", or give them worker ids that are disjoint: layout:SPEC#WORKERS tries that out"), f.clocksAdvice()...)
 	case !b.Managed():
-		return []string{floorsText(a, f.NameA, f.NameB), marginText(f.NameB)}
+		return floorsAdvice(a, f.NameA, f.NameB)
 	case !a.Managed():
-		return []string{floorsText(b, f.NameB, f.NameA), marginText(f.NameA)}
+		return floorsAdvice(b, f.NameB, f.NameA)
 	}
-	advice := []string{
-		fmt.Sprintf("keep one of the two: stop the programs of the other, set floors in the one that stays (%s) and let them go on there", floorsCommand(a)),
-		marginText("the other"),
-	}
+	others := "or go on in two new namespaces with a layout that has a datacenter, whose records list disjoint ones; this layout has none"
 	if a.Layout.Bits(snowfence.Datacenter) > 0 {
-		advice = append(advice, "or go on in two new namespaces whose records list disjoint datacenters (the generators' datacenters: in the configuration); a record that is there never changes")
-	} else {
-		advice = append(advice, "or go on in two new namespaces with a layout that has a datacenter, whose records list disjoint ones; this layout has none")
+		others = "or go on in two new namespaces whose records list disjoint datacenters (the generators' datacenters: in the configuration); a record that is there never changes"
 	}
-	return append(advice, fmt.Sprintf("or quarantine in each what the other uses (snowfence workers quarantine N), so that the worker ids that can be claimed are disjoint; pools that only happen to use different worker ids (%s can be claimed in both) are not", WorkersText(f.Shared)))
+	keep := Advice{"keep one of the two: stop the programs of the other, set floors in the one that stays, and let them go on there", floorsCommand(a)}
+	return append([]Advice{keep}, advise(marginText("the other"), others, fmt.Sprintf("or quarantine in each what the other uses (snowfence workers quarantine N), so that the worker ids that can be claimed are disjoint; pools that only happen to use different worker ids (%s can be claimed in both) are not", WorkersText(f.Shared)))...)
 }
 
 // endingText says which of two with different layouts has to end. It is not always
@@ -132,12 +154,12 @@ func (f Forecast) whenText() string {
 	return "now"
 }
 
-// clocksText says what the times of endings rely on.
-func (f Forecast) clocksText() []string {
+// clocksAdvice says what the times of endings rely on.
+func (f Forecast) clocksAdvice() []Advice {
 	if !f.FromNow.After(later(f.A.Now, f.B.Now)) {
 		return nil
 	}
-	return []string{fmt.Sprintf("that time is by clocks that are right: end by as much earlier as a clock may be ahead, which the lease protocol lets pass up to %s", marginWord())}
+	return advise(fmt.Sprintf("that time is by clocks that are right: end by as much earlier as a clock may be ahead, which the lease protocol lets pass up to %s", marginWord()))
 }
 
 // marginWord is the margin as a flag takes it.
@@ -156,10 +178,11 @@ func marginText(ends string) string {
 		ends, marginWord(), marginWord())
 }
 
-// floorsText is how a namespace goes on where another system of its layout ends.
-func floorsText(namespace *Issuer, stays, ends string) string {
-	return fmt.Sprintf("stop %s, and set floors above its ids in %s (%s); or quarantine there the worker ids that %s uses (snowfence workers quarantine N)",
-		ends, stays, floorsCommand(namespace), ends)
+// floorsAdvice is how a namespace goes on where another system of its layout ends.
+func floorsAdvice(namespace *Issuer, stays, ends string) []Advice {
+	stop := Advice{fmt.Sprintf("stop %s, and set floors above its ids in %s", ends, stays), floorsCommand(namespace)}
+	return append([]Advice{stop}, advise(marginText(ends),
+		fmt.Sprintf("or quarantine in %s the worker ids that %s uses (snowfence workers quarantine N)", stays, ends))...)
 }
 
 // WorkersText writes worker numbers as ranges: "0-3, 8", the first few.
@@ -167,7 +190,11 @@ func WorkersText(workers []overlap.Workers) string {
 	var parts []string
 	for i, w := range workers {
 		if i == shownRanges {
-			parts = append(parts, fmt.Sprintf("and %d more ranges", len(workers)-i))
+			more := fmt.Sprintf("and %d more ranges", len(workers)-i)
+			if len(workers)-i == 1 {
+				more = "and 1 more range"
+			}
+			parts = append(parts, more)
 			break
 		}
 		if w.First == w.Last {

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,19 +34,12 @@ const (
 type Side struct {
 	// Name is what it is called: given, or else A, B, …
 	Name string
-	// Data are where its ids stand.
-	Data []Data
+	// Data are where its ids stand: sources, with their options behind a #, as they
+	// were given. One may have a password.
+	Data []string
 	// Namespaces and Layouts are what issues its ids.
 	Namespaces []Namespace
 	Layouts    []Foreign
-}
-
-// Data is a source of ids with what is said of it alone.
-type Data struct {
-	// Place is a path, "-" or the URL of a database. It may have a password.
-	Place string
-	// Options are what stands behind its #, by their keys: those of [DataKeys].
-	Options map[string]string
 }
 
 // Namespace is a namespace of a store.
@@ -93,12 +87,6 @@ func (e *SideError) Error() string {
 // Unwrap returns the reason.
 func (e *SideError) Unwrap() error { return e.Reason }
 
-// DataKeys are the keys that may stand behind the # of a source, as the flags of
-// the same names.
-func DataKeys() []string {
-	return []string{"column", "encoding", "format", "gzip", "query", "separator", "table"}
-}
-
 // ParseSides reads what a command line names:
 //
 //	players.csv#column=id                       a source of ids, with its options
@@ -111,9 +99,9 @@ func DataKeys() []string {
 // of its own, called A, B and so on by where it stands. A path that looks like one
 // of these can be given as ./path.
 //
-// Behind the # of a source stand its options, key=value with commas between; query
-// comes last and reaches to the end. Behind that of a layout stand worker numbers
-// and ranges, and after slashes since=TIME and until=TIME.
+// What stands behind the # of a source is for who opens it to read. Behind that of a
+// layout stand worker numbers and ranges, and after slashes since=TIME and
+// until=TIME.
 //
 // A *[SideError] is returned for a part that can't be read, and for sides that are
 // too few or too many.
@@ -277,7 +265,7 @@ func (s *Side) parseWorkers(l snowfence.Layout, text string) ([]overlap.Workers,
 		}
 		workers = append(workers, overlap.Workers{First: int64(first), Last: int64(last)})
 	}
-	slices.SortFunc(workers, func(a, b overlap.Workers) int { return int(min(max(a.First-b.First, -1), 1)) })
+	slices.SortFunc(workers, func(a, b overlap.Workers) int { return cmp.Compare(a.First, b.First) })
 	apart := workers[:1]
 	for _, w := range workers[1:] {
 		if last := &apart[len(apart)-1]; w.First <= last.Last+1 {
@@ -289,62 +277,17 @@ func (s *Side) parseWorkers(l snowfence.Layout, text string) ([]overlap.Workers,
 	return apart, nil
 }
 
-// addData reads PLACE#key=value,…
+// addData takes a source of ids, unless it is a store.
 func (s *Side) addData(text string) error {
-	d := Data{Place: text}
-	if at := optionsAt(text); at >= 0 {
-		var err error
-		d.Place = text[:at]
-		if d.Options, err = s.parseOptions(text[at+1:]); err != nil {
-			return err
-		}
-	}
-	scheme, rest, ok := strings.Cut(d.Place, ":")
-	switch {
-	case d.Place == "":
-		return &SideError{Side: s.Name, Field: "source", Limit: "has no place before the #: must be a file, - for standard input or the URL of a database"}
-	case ok && slices.Contains(stores(), strings.ToLower(scheme)) && (strings.HasPrefix(rest, "//") || strings.EqualFold(scheme, "file")):
+	scheme, rest, ok := strings.Cut(text, ":")
+	if ok && slices.Contains(stores(), strings.ToLower(scheme)) && (strings.HasPrefix(rest, "//") || strings.EqualFold(scheme, "file")) {
 		return &SideError{Side: s.Name, Field: "source", Value: scheme + ":…", Limit: "is a store and no source of ids: write namespace:URL#NAME for a namespace in it"}
 	}
-	s.Data = append(s.Data, d)
+	s.Data = append(s.Data, text)
 	return nil
 }
 
 // stores are the schemes of stores that can't be taken for files or columns.
 func stores() []string {
 	return []string{"etcd", "etcds", "zookeeper", "redis", "rediss", "nats", "mem", "file"}
-}
-
-// optionsAt is where the # of a source's options stands: the first that a key and
-// an = follow. Other # are of the path or of the URL. Minus 1 stands for none.
-func optionsAt(text string) int {
-	for at := 0; at < len(text); at++ {
-		if text[at] != '#' {
-			continue
-		}
-		if key, _, ok := strings.Cut(text[at+1:], "="); ok && slices.Contains(DataKeys(), key) {
-			return at
-		}
-	}
-	return -1
-}
-
-func (s *Side) parseOptions(text string) (map[string]string, error) {
-	options := map[string]string{}
-	for text != "" {
-		key, rest, ok := strings.Cut(text, "=")
-		if !ok || !slices.Contains(DataKeys(), key) {
-			return nil, &SideError{Side: s.Name, Field: "option", Value: key, Limit: "must be KEY=VALUE, with a key of " + strings.Join(DataKeys(), ", ")}
-		}
-		value := rest
-		text = ""
-		if key != "query" {
-			value, text, _ = strings.Cut(rest, ",")
-		}
-		if _, twice := options[key]; twice || value == "" {
-			return nil, &SideError{Side: s.Name, Field: "option " + key, Value: value, Limit: "must be given once and not be empty"}
-		}
-		options[key] = value
-	}
-	return options, nil
 }

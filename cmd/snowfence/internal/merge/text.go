@@ -2,8 +2,10 @@ package merge
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
 )
@@ -93,6 +95,11 @@ func quote(word string) string {
 	}
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
+	}
+	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		// As it stands, a terminal would obey it.
+		inner := strconv.Quote(word)
+		return "$'" + strings.ReplaceAll(inner[1:len(inner)-1], "'", `\'`) + "'"
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -28,8 +28,8 @@ func TestIssuersOfOneSideAreToldApart(t *testing.T) {
 		{"one that was stopped", named(t, "eu", "layout:twitter#3/until=2026-11-20T00:00:00Z"), managed, false, "layout twitter (worker id 3) and namespace default of mem:// can never issue the same id"},
 		{"other layouts", named(t, "eu", "layout:twitter#since=2020-01-01"), named(t, "eu", "layout:default"), true, "every id of layout twitter (worker id 0-1023) from now on is above every id of layout default (worker id 0-1023) until 2035-02-27T22:17:05.343Z"},
 	} {
-		f := merge.Forecasts(x.a, x.b)
-		said := strings.Join(slices.Concat(f.Sentences(), f.Advice()), "\n")
+		f := merge.Predict(x.a, x.b)
+		said := strings.Join(slices.Concat(f.Sentences(), advised(f)), "\n")
 		if !f.Within() || f.Possible() != x.possible || x.says != "" && !strings.Contains(said, x.says) {
 			t.Errorf("%s: possible is %v, want %v; %q is not in\n%s", x.name, f.Possible(), x.possible, x.says, said)
 		}
@@ -37,7 +37,7 @@ func TestIssuersOfOneSideAreToldApart(t *testing.T) {
 			t.Errorf("%s: the side stands for one of its issuers:\n%s", x.name, said)
 		}
 	}
-	across := merge.Forecasts(named(t, "eu", "layout:twitter#7"), named(t, "us", "layout:twitter#7"))
+	across := merge.Predict(named(t, "eu", "layout:twitter#7"), named(t, "us", "layout:twitter#7"))
 	if across.Within() || !strings.Contains(strings.Join(across.Sentences(), "\n"), "eu and us can issue") {
 		t.Errorf("%q", across.Sentences())
 	}
@@ -50,8 +50,8 @@ func TestFloorsAreSetAboveClocksThatMayBeAhead(t *testing.T) {
 	a, _ := namespace(t, "a", l, nil, nil)
 	b, _ := namespace(t, "b", l, nil, nil)
 	other := named(t, "b", "layout:default#7")
-	for _, f := range []merge.Forecast{merge.Forecasts(a, b), merge.Forecasts(a, other), merge.Forecasts(other, a)} {
-		said := strings.Join(f.Advice(), "\n")
+	for _, f := range []merge.Forecast{merge.Predict(a, b), merge.Predict(a, other), merge.Predict(other, a)} {
+		said := strings.Join(advised(f), "\n")
 		for _, want := range []string{"--stopped-at TIME --margin 10m --store", "up to 10m ahead when it was stopped", "give the last ids too"} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s and %s: %q is not in\n%s", f.A.Name, f.B.Name, want, said)
@@ -65,8 +65,8 @@ func TestFloorsAreSetAboveClocksThatMayBeAhead(t *testing.T) {
 		{"a=layout:twitter#3/since=2030-01-01", "b=layout:twitter#3"}: true,
 		{"a=layout:twitter#3", "b=layout:twitter#3"}:                  false,
 	} {
-		f := merge.Forecasts(foreign(t, args[0]), foreign(t, args[1]))
-		if said := strings.Join(f.Advice(), "\n"); strings.Contains(said, "that time is by clocks that are right") != want {
+		f := merge.Predict(foreign(t, args[0]), foreign(t, args[1]))
+		if said := strings.Join(advised(f), "\n"); strings.Contains(said, "that time is by clocks that are right") != want {
 			t.Errorf("%v: %s", args, said)
 		}
 	}

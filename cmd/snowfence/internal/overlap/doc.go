@@ -2,7 +2,6 @@
 // which ones, and when.
 //
 //	id, ok := overlap.Lowest(a, b)        the lowest integer that both can issue
-//	tick, ok := overlap.FirstTick(a, b)   the first tick of a that reaches one
 //	m, ok := overlap.Earliest(a, b)       from when on both can have been issued
 //	m, ok := overlap.Reached(a, b)        from when on, if those of b are there already
 //

@@ -19,7 +19,8 @@ func ExampleEarliest() {
 		return overlap.Set{Layout: l, Ticks: overlap.AllTicks(l), Workers: workers}
 	}
 	twitter, ours := all("twitter", overlap.Workers{First: 0, Last: 3}), all("default", overlap.Workers{First: 0, Last: 1023})
-	since := twitter.From(twitter.Layout.TickAt(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)))
+	since := twitter
+	since.Ticks.First = since.Layout.TickAt(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	m, ok := overlap.Earliest(since, ours)
 	fmt.Println(ok, m.At.Format(time.DateOnly), m.ID)
 	fmt.Println(overlap.Meet(twitter, all("default", overlap.Workers{First: 4, Last: 1023})))

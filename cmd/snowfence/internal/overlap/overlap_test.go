@@ -37,8 +37,7 @@ func listed(t *testing.T, s overlap.Set) map[snowfence.ID]snowfence.Tick {
 type found struct {
 	ok              bool
 	lowest, highest snowfence.ID
-	count           uint64
-	first, last     snowfence.Tick // of a
+	first           snowfence.Tick // of a
 	at              time.Time
 }
 
@@ -57,11 +56,10 @@ func enumerated(t *testing.T, a, b overlap.Set) found {
 			at = later
 		}
 		if !f.ok {
-			f = found{ok: true, lowest: id, highest: id, first: tick, last: tick, at: at}
+			f = found{ok: true, lowest: id, highest: id, first: tick, at: at}
 		}
-		f.count++
 		f.lowest, f.highest = min(f.lowest, id), max(f.highest, id)
-		f.first, f.last = min(f.first, tick), max(f.last, tick)
+		f.first = min(f.first, tick)
 		if at.Before(f.at) {
 			f.at = at
 		}
@@ -72,28 +70,25 @@ func enumerated(t *testing.T, a, b overlap.Set) found {
 // decided asks the package.
 func decided(t *testing.T, a, b overlap.Set) found {
 	t.Helper()
-	f := found{count: overlap.Count(a, b)}
-	var oks [5]bool
+	var f found
+	var oks [4]bool
 	var m overlap.Meeting
+	var r overlap.Meeting
 	f.lowest, oks[0] = overlap.Lowest(a, b)
 	f.highest, oks[1] = overlap.Highest(a, b)
-	f.first, oks[2] = overlap.FirstTick(a, b)
-	f.last, oks[3] = overlap.LastTick(a, b)
-	m, oks[4] = overlap.Earliest(a, b)
+	m, oks[2] = overlap.Earliest(a, b)
+	r, oks[3] = overlap.Reached(a, b)
 	f.at, f.ok = m.At, oks[0]
-	if oks != [5]bool{f.ok, f.ok, f.ok, f.ok, f.ok} || overlap.Meet(a, b) != f.ok {
+	if oks != [4]bool{f.ok, f.ok, f.ok, f.ok} || overlap.Meet(a, b) != f.ok {
 		t.Errorf("the answers disagree: %v", oks)
 	}
 	if !f.ok {
-		if _, ok := overlap.Reached(a, b); ok {
-			t.Error("what does not meet is reached")
-		}
 		return f
 	}
 	// Where those of b are there already, the first tick of a that reaches one counts.
-	if r, ok := overlap.Reached(a, b); !ok || r.A.Tick != f.first || !r.At.Equal(a.Layout.TimeOf(f.first)) ||
-		!overlap.Meet(overlap.Set{Layout: a.Layout, Ticks: overlap.Ticks{First: r.A.Tick, Last: r.A.Tick}, Workers: overlap.Workers{First: r.A.Worker, Last: r.A.Worker}}, b) {
-		t.Errorf("reached %v, %+v; want tick %d", ok, r, f.first)
+	f.first = r.A.Tick
+	if !r.At.Equal(a.Layout.TimeOf(f.first)) || !overlap.Meet(overlap.Set{Layout: a.Layout, Ticks: overlap.Ticks{First: r.A.Tick, Last: r.A.Tick}, Workers: overlap.Workers{First: r.A.Worker, Last: r.A.Worker}}, b) {
+		t.Errorf("reached %+v: no id of it is in both", r)
 	}
 	// The witness is in both sets, and of that instant.
 	one := a.Layout.TimeOf(m.A.Tick)
@@ -213,8 +208,8 @@ func TestEveryPairOfTinyLayoutsIsDecided(t *testing.T) {
 	}
 	for i, a := range sets {
 		for j, b := range sets {
-			if want := common(i, j); overlap.Meet(a, b) != (want > 0) || j < i && overlap.Count(a, b) != want {
-				t.Fatalf("%s %v %v and %s %v %v have %d ids in common, want %d", a.Layout, a.Ticks, a.Workers, b.Layout, b.Ticks, b.Workers, overlap.Count(a, b), want)
+			if want := common(i, j); overlap.Meet(a, b) != (want > 0) {
+				t.Fatalf("%s %v %v and %s %v %v have %d ids in common, but %v is decided", a.Layout, a.Ticks, a.Workers, b.Layout, b.Ticks, b.Workers, want, want == 0)
 			}
 		}
 	}
@@ -268,9 +263,6 @@ func TestUnsignedLayoutsReachThe64thBit(t *testing.T) {
 	a, b := whole(t, "discord"), whole(t, "instagram")
 	if id, ok := overlap.Highest(a, b); !ok || uint64(id) != 1<<64-1 {
 		t.Errorf("highest is %d, %v", uint64(id), ok)
-	}
-	if n := overlap.Count(a, b); n != 1<<64-1 { // 2^64, cut off
-		t.Errorf("count is %d", n)
 	}
 }
 

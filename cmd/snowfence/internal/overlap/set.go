@@ -56,12 +56,6 @@ func (s Set) Until(last snowfence.Tick) Set {
 	return s
 }
 
-// From returns the set without the ticks below first.
-func (s Set) From(first snowfence.Tick) Set {
-	s.Ticks.First = max(s.Ticks.First, first)
-	return s
-}
-
 // lane is a box, as the walk over the bits reads it: the bounds of all fields side
 // by side, and a bit set where a field has its highest. The bits above the fields
 // are a field that must be 0; the walk begins in it.

@@ -115,35 +115,6 @@ func (p pair) find(preferred uint64) (uint64, bool) {
 	return n, true
 }
 
-// count returns how many integers are in both boxes, at most 2^64 - 1.
-func (p pair) count() uint64 {
-	var below [states]uint64
-	for state := range below {
-		below[state] = 1
-	}
-	for bit := range 64 {
-		var here [states]uint64
-		for state := range uint8(states) {
-			for digit := range uint64(2) {
-				if next, ok := p.step(state, bit, digit); ok {
-					here[state] = add(here[state], below[next])
-				}
-			}
-		}
-		below = here
-	}
-	return below[start]
-}
-
-// add stops at the largest number.
-func add(x, y uint64) uint64 {
-	sum, carry := bits.Add64(x, y, 0)
-	if carry != 0 {
-		return math.MaxUint64
-	}
-	return sum
-}
-
 // pairs calls f with each pair of boxes, until it returns false.
 func pairs(a, b Set, f func(pair) bool) {
 	others := b.lanes()
@@ -191,14 +162,4 @@ func Highest(a, b Set) (id snowfence.ID, ok bool) {
 		return true
 	})
 	return snowfence.ID(highest), ok
-}
-
-// Count returns how many integers are in both sets, at most 2^64 - 1.
-func Count(a, b Set) uint64 {
-	var n uint64
-	pairs(a, b, func(p pair) bool {
-		n = add(n, p.count())
-		return true
-	})
-	return n
 }

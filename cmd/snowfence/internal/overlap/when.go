@@ -6,30 +6,11 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// FirstTick returns the first tick of a at which one of its ids is in b; false if
+// firstTick returns the first tick of a at which one of its ids is in b; false if
 // none ever is.
-func FirstTick(a, b Set) (snowfence.Tick, bool) {
+func firstTick(a, b Set) (snowfence.Tick, bool) {
 	a.Ticks = a.Ticks.Meet(AllTicks(a.Layout))
 	return lowest(a.Ticks, func(last snowfence.Tick) bool { return Meet(a.Until(last), b) })
-}
-
-// LastTick returns the last tick of a at which one of its ids is in b; false if
-// none ever is.
-func LastTick(a, b Set) (snowfence.Tick, bool) {
-	a.Ticks = a.Ticks.Meet(AllTicks(a.Layout))
-	if !Meet(a, b) {
-		return 0, false
-	}
-	low, high := a.Ticks.First, a.Ticks.Last
-	for low < high { // the answer is from low to high
-		middle := high - (high-low)/2
-		if Meet(a.From(middle), b) {
-			low = middle
-		} else {
-			high = middle - 1
-		}
-	}
-	return low, true
 }
 
 // Stamp is an id as one layout reads it.
@@ -39,8 +20,8 @@ type Stamp struct {
 	Worker int64     // the worker number
 }
 
-// StampOf reads an id, which must be one of the layout.
-func StampOf(l snowfence.Layout, id snowfence.ID) Stamp {
+// stampOf reads an id, which must be one of the layout.
+func stampOf(l snowfence.Layout, id snowfence.ID) Stamp {
 	tick, worker, _ := NewSplitter(l).Split(id)
 	return Stamp{tick, l.TimeOf(tick), worker}
 }
@@ -75,20 +56,20 @@ func Earliest(a, b Set) (Meeting, bool) {
 	}
 	m := Meeting{At: at}
 	m.ID, found = Lowest(a.Until(a.Layout.TickAt(at)), b.Until(b.Layout.TickAt(at)))
-	m.A, m.B = StampOf(a.Layout, m.ID), StampOf(b.Layout, m.ID)
+	m.A, m.B = stampOf(a.Layout, m.ID), stampOf(b.Layout, m.ID)
 	return m, found
 }
 
 // Reached returns the first meeting if all ids of b are there already: At is when
 // the first tick of a begins at which one of its ids is in b.
 func Reached(a, b Set) (Meeting, bool) {
-	tick, ok := FirstTick(a, b)
+	tick, ok := firstTick(a, b)
 	if !ok {
 		return Meeting{}, false
 	}
 	m := Meeting{At: a.Layout.TimeOf(tick)}
 	m.ID, ok = Lowest(a.Until(tick), b)
-	m.A, m.B = StampOf(a.Layout, m.ID), StampOf(b.Layout, m.ID)
+	m.A, m.B = stampOf(a.Layout, m.ID), stampOf(b.Layout, m.ID)
 	return m, ok
 }
 
