@@ -2,105 +2,12 @@ package lease
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/store"
 )
-
-func TestNewNamespaceIsCreatedAndReadBack(t *testing.T) {
-	s := newScript(t, func(c *Config) { c.Datacenters = []int64{1, 0} })
-	s.do(Started{})
-	if get := request[Get](s); get.Key != NamespaceKey("default") {
-		t.Errorf("the key is %q", get.Key)
-	}
-	s.absent()
-	swap := request[Swap](s)
-	n, err := DecodeNamespace(swap.Value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if swap.Prev != "" || n.Layout != testLayout().String() || !slices.Equal(n.Datacenters, []int64{0, 1}) {
-		t.Errorf("it is created under %q as %+v", swap.Prev, n)
-	}
-	s.swapped("n1")
-	request[Get](s)
-	s.in(Opening)
-	s.found("n1", n)
-	s.in(Probing)
-}
-
-func TestRacingCreatorTakesTheRecordThatIsThere(t *testing.T) {
-	for _, outcome := range []Reply{{Outcome: Conflict}, {Err: errNoAnswer}} {
-		s := newScript(t)
-		s.do(Started{})
-		s.absent()
-		s.reply(outcome)
-		s.wake()
-		s.found("n1", testNamespace())
-		s.in(Probing)
-		if s.state.namespace.Incarnation != testIncarnation {
-			t.Errorf("the incarnation is %s", s.state.namespace.Incarnation)
-		}
-	}
-}
-
-func TestAnotherLayoutIsRefusedWithBothShown(t *testing.T) {
-	tests := []struct {
-		name   string
-		change func(*snowfence.Layout)
-	}{
-		{"another unit", func(l *snowfence.Layout) { l.Unit *= 10 }},
-		{"another epoch", func(l *snowfence.Layout) { l.Epoch = l.Epoch.Add(time.Second) }},
-		{"a bit from time to sequence", func(l *snowfence.Layout) { l.Fields[0].Bits--; l.Fields[3].Bits++ }},
-		{"a bit from sequence to worker", func(l *snowfence.Layout) { l.Fields[2].Bits++; l.Fields[3].Bits-- }},
-		{"without the datacenter", func(l *snowfence.Layout) { l.Fields = slices.Delete(l.Fields, 1, 2) }},
-		{"sequence before worker", func(l *snowfence.Layout) { l.Fields[2], l.Fields[3] = l.Fields[3], l.Fields[2] }},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			other := testLayout()
-			test.change(&other)
-			if err := other.Validate(); err != nil {
-				t.Fatal(err)
-			}
-			s := newScript(t)
-			s.do(Started{})
-			n := testNamespace()
-			n.Layout = other.String()
-			s.found("n1", n)
-			s.in(Failed)
-			none[Swap](s)
-			var mismatch *LayoutMismatchError
-			if err := request[Report](s).Err; !errors.As(err, &mismatch) || mismatch.Stored != n.Layout || mismatch.Configured != testLayout().String() {
-				t.Errorf("the error is %v", err)
-			}
-			if at, ok := s.state.Wake(); ok {
-				t.Errorf("it goes on at %s", at)
-			}
-		})
-	}
-}
-
-func TestDatacentersOfAnotherStoreAreRefused(t *testing.T) {
-	one := int64(1)
-	for name, change := range map[string]func(*Config){
-		"another list":     func(c *Config) { c.Datacenters = []int64{1} },
-		"not in the list":  func(c *Config) { c.Datacenter = &one },
-		"pinned elsewhere": pinned,
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScript(t, change)
-			s.do(Started{})
-			n := testNamespace()
-			n.Datacenters = []int64{0}
-			s.found("n1", n)
-			s.in(Failed)
-		})
-	}
-}
 
 func TestWhoMayBeClaimed(t *testing.T) {
 	foreign, other, marked := released(0), released(0), released(0)
@@ -179,27 +86,6 @@ func TestUntilNeverPassesTheHorizon(t *testing.T) {
 	s.pass(20 * time.Millisecond)
 	if r := s.extend(); r.Until != horizon {
 		t.Errorf("until is %d, the horizon %d", r.Until, horizon)
-	}
-}
-
-func TestNamespaceIsNotFoundedOutsideTheLayoutsTime(t *testing.T) {
-	for want, wall := range map[error]time.Time{
-		snowfence.ErrBeforeEpoch: testLayout().Epoch.Add(-1),
-		snowfence.ErrPastHorizon: testLayout().Horizon(),
-	} {
-		s := newScript(t)
-		s.now.Wall = wall
-		s.do(Started{})
-		s.absent()
-		none[Swap](s)
-		if told := request[Report](s); told.What != GaveUp || !errors.Is(told.Err, want) {
-			t.Errorf("it tells of %+v, want %v", told, want)
-		}
-		s.in(Resting)
-		s.now.Wall = testWall() // right again
-		s.wake()
-		s.absent()
-		request[Swap](s)
 	}
 }
 
