@@ -108,7 +108,7 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 			r := reckon(t, begun, 0)
 			namespace, plan := draft(t, memory, r)
 			pass(time.Hour)
-			var claimed *fence.Holder
+			opened := make(chan *fence.Holder, 1)
 			err := takeover.Apply(t.Context(), namespace, plan, func(takeover.Step) {
 				if lost {
 					if _, err := memory.Failover(loss); err != nil {
@@ -121,7 +121,7 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					claimed = h
+					opened <- h
 				}()
 				synctest.Wait()
 			})
@@ -129,7 +129,7 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 				t.Errorf("with the floor lost being %t it returned %v", lost, err)
 			}
 			pass(2 * loss)
-			if err := claimed.Close(t.Context()); err != nil {
+			if err := (<-opened).Close(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}
