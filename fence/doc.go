@@ -192,12 +192,12 @@
 //
 // The store is down. Ids are issued to the end of the window: at least two
 // thirds of it, 40 s by default for a pool, and a third on a lossy store. [Status]
-// says how long that is. Then calls wait until it has lasted for max-wait, and fail at
-// once from there on, saying why. When the store is back the same term goes on, unless somebody claimed
-// it: at once, or on a lossy store after its loss. The log says once that no ids
-// are issued, when calls begin to be refused, and once that they are again, whether
-// or not anybody asks for one; the same goes for a clock that stepped back, and for
-// a claim that does not succeed.
+// says how long that is. Then calls wait until it has lasted for max-wait, and
+// fail at once from there on, saying why. When the store is back the same term
+// goes on, unless somebody claimed it: at once, or on a lossy store after its
+// loss. The log says once that no ids are issued, when calls begin to be refused,
+// and once that they are again, whether or not anybody asks for one; the same
+// goes for a clock that stepped back, and for a claim that does not succeed.
 //
 // The store is damaged: it says by [store.ErrDamaged] that what it keeps can't
 // be read and that no retry mends it. A claim fails at once if that is the

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -10,33 +9,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/check"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
 
-// This file has what check and merge-check do alike: both sort the ids of sources
-// that may have options of their own.
-
-// sorting is how ids are sorted, as far as flags say.
-type sorting struct {
-	memory   int64
-	temp     string
-	limit    int
-	progress bool // told also where nobody sees it move
-}
-
-// add adds the flags to a verb. What the limit is of, its caller says.
-func (s *sorting) add(cmd *cobra.Command, limit int, of string) {
-	*s = sorting{memory: check.DefaultMemory, limit: limit}
-	flags := cmd.Flags()
-	flags.Var(&parsed[int64]{value: &s.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "what the program may use of memory, at least 64MiB")
-	flags.Var(textFlag(&s.temp, "DIR"), "temp", "folder for what does not fit the memory (default: the system's)")
-	flags.Var(&parsed[int]{value: &s.limit, text: fmt.Sprint(limit), word: "N", parse: parseLimit}, "limit", of)
-	flags.BoolVar(&s.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
-}
+// The sources of check and of merge-check may have options of their own.
 
 // streams are the sources -#key=value: standard input, with options. What begins so
 // is taken for a flag, so it is one, which notes between which arguments it stood.

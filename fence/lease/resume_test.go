@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
 )
 
 // resume starts with an earlier process's page, which is written again at once.
@@ -285,6 +286,17 @@ func TestResumedTermIsReleasedUnderTheVersionOfItsOpenWrite(t *testing.T) {
 	}
 }
 
+// extended lets the time pass until an extension is due and in the journal, and
+// the store acknowledge it.
+func (s *script) extended(version store.Version) {
+	s.t.Helper()
+	s.fallDue()
+	for s.state.journal.awaited != 0 {
+		s.keptPage()
+	}
+	s.swapped(version)
+}
+
 func TestResumedBoundOfALossyStoreIsConfirmedAnew(t *testing.T) {
 	s := newScript(t, keeping, lossy)
 	page := testPage()
@@ -299,11 +311,7 @@ func TestResumedBoundOfALossyStoreIsConfirmedAnew(t *testing.T) {
 	if got := s.state.View().Usable; got != testStart+300 {
 		t.Errorf("%d is usable", got)
 	}
-	s.fallDue()
-	for s.state.journal.awaited != 0 {
-		s.keptPage()
-	}
-	s.swapped("v9")
+	s.extended("v9")
 	if got := s.state.View().Usable; got < testStart+600 {
 		t.Errorf("%d is usable", got)
 	}
@@ -330,11 +338,7 @@ func TestResumedOpenWriteOfALossyStoreIsConfirmedBeforeItIsUsed(t *testing.T) {
 	if got := s.state.View().Usable; got != page.Usable {
 		t.Errorf("%d is usable", got)
 	}
-	s.fallDue()
-	for s.state.journal.awaited != 0 {
-		s.keptPage()
-	}
-	s.swapped("v10")
+	s.extended("v10")
 	if got := s.state.View().Usable; got < testStart+900 {
 		t.Errorf("%d is usable", got)
 	}

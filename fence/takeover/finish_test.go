@@ -43,7 +43,7 @@ func TestFloorsOfATakeOverThatWasInterruptedAreConfirmedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.NewWith(memstore.Config{Loss: loss})
 		r := reckon(t, begun, 0, 1, 2)
-		namespace, plan := draft(t, memory, r)
+		namespace, plan := draft(t, memory.Client(), r)
 		pass(time.Hour) // a namespace that is not young is not waited for
 		interrupted, interrupt := context.WithCancelCause(t.Context())
 		killed, done := errors.New("killed"), 0
@@ -77,7 +77,7 @@ func TestFloorThatTheStoreTookBackIsNoSuccess(t *testing.T) {
 		}
 		pass(3 * loss)
 		r := reckon(t, begun, 0, 1, 2)
-		namespace, plan := draft(t, memory, r)
+		namespace, plan := draft(t, memory.Client(), r)
 		done := 0
 		err := takeover.Apply(t.Context(), namespace, plan, func(takeover.Step) {
 			if done++; done < len(plan.Steps) {
@@ -106,7 +106,7 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 		for _, lost := range []bool{true, false} {
 			memory := memstore.NewWith(memstore.Config{Loss: loss})
 			r := reckon(t, begun, 0)
-			namespace, plan := draft(t, memory, r)
+			namespace, plan := draft(t, memory.Client(), r)
 			pass(time.Hour)
 			opened := make(chan *fence.Holder, 1)
 			err := takeover.Apply(t.Context(), namespace, plan, func(takeover.Step) {
@@ -116,8 +116,7 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 					}
 				}
 				go func() {
-					worker := int64(0)
-					h, err := fence.Open(t.Context(), fence.Config{Store: memory.Client(), Layout: r.Layout, Worker: &worker, Window: time.Minute})
+					h, err := claim(t, memory.Client(), 0, 0, func(c *fence.Config) { c.Window = time.Minute })
 					if err != nil {
 						t.Error(err)
 					}
@@ -129,25 +128,9 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 				t.Errorf("with the floor lost being %t it returned %v", lost, err)
 			}
 			pass(2 * loss)
-			if err := (<-opened).Close(t.Context()); err != nil {
-				t.Error(err)
-			}
+			shut(t, <-opened)
 		}
 	})
-}
-
-// draft makes the namespace and a plan for it.
-func draft(t *testing.T, memory *memstore.Memory, r takeover.Reckoning) (*roster.Roster, takeover.Plan) {
-	t.Helper()
-	namespace, err := roster.Create(t.Context(), roster.Config{Store: memory.Client()}, r.Layout, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := takeover.Draft(t.Context(), namespace, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return namespace, plan
 }
 
 // TestFloorThatCannotBeSetIsNoSuccess has two registers that this program can't

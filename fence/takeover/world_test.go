@@ -49,8 +49,8 @@ func reckon(t *testing.T, stopped time.Time, workers ...int64) takeover.Reckonin
 	return r
 }
 
-// take makes and carries out a take-over, and returns its actions.
-func take(t *testing.T, s store.Store, r takeover.Reckoning) ([]takeover.Action, error) {
+// draft makes the namespace and a plan for it.
+func draft(t *testing.T, s store.Store, r takeover.Reckoning) (*roster.Roster, takeover.Plan) {
 	t.Helper()
 	namespace, err := roster.Create(t.Context(), roster.Config{Store: s}, r.Layout, nil)
 	if err != nil {
@@ -60,8 +60,15 @@ func take(t *testing.T, s store.Store, r takeover.Reckoning) ([]takeover.Action,
 	if err != nil {
 		t.Fatal(err)
 	}
+	return namespace, plan
+}
+
+// take makes and carries out a take-over, and returns its actions.
+func take(t *testing.T, s store.Store, r takeover.Reckoning) ([]takeover.Action, error) {
+	t.Helper()
+	namespace, plan := draft(t, s, r)
 	var done []takeover.Action
-	err = takeover.Apply(t.Context(), namespace, plan, func(s takeover.Step) { done = append(done, s.Action) })
+	err := takeover.Apply(t.Context(), namespace, plan, func(s takeover.Step) { done = append(done, s.Action) })
 	if err == nil {
 		for i, s := range plan.Steps {
 			if done[i] != s.Action {

@@ -27,25 +27,8 @@ func bounded(t *testing.T, length time.Duration, f func(context.Context) error) 
 	return err
 }
 
-// eventually calls f until it returns nil, for 10 seconds.
-func eventually(t *testing.T, f func(context.Context) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := f(ctx)
-		if err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("still: %v", err)
-		}
-	}
-}
+// patience is how long a server may take to be as it was.
+const patience = 10 * time.Second
 
 // swapIsNeverRepeated breaks connections all the time. A swap that was
 // sent twice would meet its own first effect, and its sender, who is the only
@@ -135,7 +118,7 @@ func restartIsSurvived(t *testing.T, s sqlServer, server *testkit.Server) {
 			t.Error("a server that is gone answers")
 		}
 		server.Start()
-		eventually(t, func(ctx context.Context) error {
+		testkit.Eventually(t, patience, func(ctx context.Context) error {
 			e, err := client.Get(ctx, "register")
 			if err == nil && e.Version != version {
 				t.Errorf("version is %q after a restart, want %q", e.Version, version)
@@ -201,7 +184,7 @@ func callsReturnWhileTheServerIsPaused(t *testing.T, s sqlServer, server *testki
 	}
 	server.Resume()
 	again := s.client(t, s.url("table=paused", server.Addr()))
-	eventually(t, func(ctx context.Context) error {
+	testkit.Eventually(t, patience, func(ctx context.Context) error {
 		_, err := again.Get(ctx, "register")
 		return err
 	})
@@ -230,7 +213,7 @@ func nextHostTakesOver(t *testing.T, s sqlServer, second *testkit.Server) {
 	do(t, db, readOnly[s.scheme]...)
 	// The client holds a connection to the first server still, and learns by
 	// being refused.
-	eventually(t, func(ctx context.Context) error {
+	testkit.Eventually(t, patience, func(ctx context.Context) error {
 		next, err := client.Swap(ctx, "register", version, []byte("on the first, too late"))
 		if errors.Is(err, store.ErrConflict) {
 			return nil // the second server has no such register
@@ -258,7 +241,7 @@ func nextHostServesCallersWhoAreInAHurry(t *testing.T, s sqlServer, server *test
 		t.Fatal(err)
 	}
 	proxy.Drop()
-	eventually(t, func(context.Context) error {
+	testkit.Eventually(t, patience, func(context.Context) error {
 		return bounded(t, 500*time.Millisecond, func(ctx context.Context) error {
 			_, err := client.Get(ctx, "register")
 			return err
@@ -282,7 +265,7 @@ func commitThatWaitsIsNotShown(t *testing.T, s sqlServer, server *testkit.Server
 	do(t, db, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
 	// It is in force once a commit waits.
 	tries := 0
-	eventually(t, func(ctx context.Context) error {
+	testkit.Eventually(t, patience, func(ctx context.Context) error {
 		tries++
 		short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 		defer cancel()
@@ -312,7 +295,7 @@ func commitThatWaitsIsNotShown(t *testing.T, s sqlServer, server *testkit.Server
 		}
 	}
 	do(t, db, "ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()")
-	eventually(t, func(ctx context.Context) error {
+	testkit.Eventually(t, patience, func(ctx context.Context) error {
 		e, err := client.Get(ctx, "register")
 		if err == nil && string(e.Value) != "after" {
 			err = errors.New("the swap is not shown")

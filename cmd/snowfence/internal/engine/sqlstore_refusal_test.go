@@ -327,7 +327,7 @@ func passwordFileIsReadAtEveryConnection(t *testing.T, s sqlServer, server *test
 	write("another")
 	server.Kill()
 	server.Start()
-	eventually(t, func(ctx context.Context) error {
+	testkit.Eventually(t, patience, func(ctx context.Context) error {
 		_, err := client.Swap(ctx, "register", "", nil)
 		return err
 	})
