@@ -323,7 +323,9 @@
 // a floor at or above the until of the version before. What the store is asked
 // for is what this does not cover: a page that is older than it should be, a store
 // that was exchanged, a mark of the operator. If the engine has a clock, this one is
-// judged by it as for a claim: one that is far off ends the term.
+// judged by it as for a claim: one that is far off ends the term. A store that was silent
+// is asked for its clock before anything is written. Until then ids come from the page
+// alone, and a clock that is ahead can push no register.
 //
 // It needs two things more: a local disk whose fsync and rename mean what they
 // say, and that no consumed or older page comes back. Against the latter the

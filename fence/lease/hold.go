@@ -62,7 +62,7 @@ func (r *run) begin() {
 }
 
 // start makes the generator. That of a term that was resumed begins above what
-// the earlier one may have stamped, and at once asks what became of the register.
+// the earlier one may have stamped.
 func (r *run) start() {
 	r.enter(Holding)
 	r.term.started = true
@@ -70,14 +70,27 @@ func (r *run) start() {
 		Worker: r.term.worker, Term: r.term.register.Term,
 		Floor: r.term.floor, Until: r.grant(), Compared: r.term.compared, Resumed: r.term.inherited,
 	})
+	if r.term.inherited {
+		r.takeUp()
+		return
+	}
+	r.schedule()
+}
+
+// takeUp goes on with the register of a term that was resumed, at once. If the
+// store was silent so far, nobody judged the clock yet. The engine's clock does so
+// before anything is written: a clock that is far ahead would push the register to
+// a time that is far ahead, and nobody could claim it before that.
+func (r *run) takeUp() {
+	r.term.comparing = r.config.EngineClock && !r.term.compared
 	switch {
+	case r.term.comparing:
+		r.ask(func(id uint64) Request { return Ask{ID: id} })
 	case r.term.open != nil:
 		r.write, r.term.open = r.term.open, nil
 		r.read()
-	case r.term.inherited:
-		r.extend()
 	default:
-		r.schedule()
+		r.extend()
 	}
 }
 
@@ -181,7 +194,7 @@ func (r *run) windowEnded() {
 	if r.phase == Holding {
 		r.pageEnded()
 	}
-	if r.phase != Holding || r.write != nil || len(r.term.pending) > 0 && r.now.Monotonic < r.confirmable() {
+	if r.phase != Holding || r.write != nil || r.term.comparing || len(r.term.pending) > 0 && r.now.Monotonic < r.confirmable() {
 		return
 	}
 	if r.now.Monotonic-r.term.sent >= r.config.pause(0) {

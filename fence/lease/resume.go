@@ -132,13 +132,25 @@ func (r *run) vouched(e Reply) {
 	r.goOn()
 }
 
-// timed takes the engine's time.
+// timed takes the engine's time for a term that was resumed. Without an answer the
+// term goes on to its bound, and the time is asked for again before anything is written.
 func (r *run) timed(e Reply) {
-	if offset := r.now.Wall.Sub(e.Time); e.Outcome == Told && offset.Abs() > clockTolerance {
-		r.endTerm(&ClockError{Offset: offset, Reference: "the store's clock"}, false)
-		return
+	if e.Outcome == Told {
+		if offset := r.now.Wall.Sub(e.Time); offset.Abs() > clockTolerance {
+			r.endTerm(&ClockError{Offset: offset, Reference: "the store's clock"}, false)
+			return
+		}
+		r.term.compared, r.failures = true, 0
 	}
-	r.goOn()
+	switch {
+	case r.phase == Resuming:
+		r.goOn()
+	case r.term.compared:
+		r.takeUp()
+	default:
+		r.note(fmt.Errorf("judge the clock: %w", e.Err), "the resumed term is not extended before that")
+		r.backOff()
+	}
 }
 
 // goOn begins to issue, when the clock is near enough to what was used for a

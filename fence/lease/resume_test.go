@@ -178,33 +178,6 @@ func TestResumedTermThatWasTakenOverMeanwhileIsLost(t *testing.T) {
 	request[Discard](s)
 }
 
-func TestResumedTermsClockIsJudgedByTheStoresClock(t *testing.T) {
-	for name, test := range map[string]struct {
-		reply   Reply
-		resumed bool
-	}{
-		"near":      {Reply{Outcome: Told, Time: testWall().Add(9 * time.Minute)}, true},
-		"ahead":     {Reply{Outcome: Told, Time: testWall().Add(-11 * time.Minute)}, false},
-		"behind":    {Reply{Outcome: Told, Time: testWall().Add(11 * time.Minute)}, false},
-		"not known": {Reply{Err: errNoAnswer}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScript(t, keeping, func(c *Config) { c.EngineClock = true })
-			page := testPage()
-			s.resume(&page)
-			s.found(page.Version, page.Register)
-			request[Ask](s)
-			s.reply(test.reply)
-			if _, discarded := find[Discard](s.out); discarded == test.resumed {
-				t.Errorf("phase %s, and it asks %+v", s.state.phase, s.out)
-			}
-			if _, started := find[Start](s.out); started {
-				t.Error("it issues before its page is kept")
-			}
-		})
-	}
-}
-
 func TestResumedTermThatIssuedNothingIsReleasedAboveWhatWasUsed(t *testing.T) {
 	for name, reach := range map[string]func(s *script){
 		"while its page is kept again":   func(*script) {},

@@ -75,7 +75,8 @@ type State struct {
 type term struct {
 	look                      // the register as it was last acknowledged; its worker is the term's
 	floor      snowfence.Tick // where its generator begins: above all that was stamped before
-	compared   bool           // the clock was compared with another before the claim
+	compared   bool           // the clock was compared with another before the claim, or since
+	comparing  bool           // the engine's time is asked for before the register is taken up
 	inherited  bool           // an earlier process began it
 	started    bool           // a generator was made
 	open       *write         // an extension of the earlier process, until it is taken up
@@ -254,6 +255,10 @@ func (r *run) reply(e Reply) {
 	case Resuming:
 		r.vouched(e)
 	case Holding:
+		if r.term.comparing {
+			r.timed(e)
+			return
+		}
 		r.reread(e)
 	case Releasing:
 		r.answers(e)
@@ -276,7 +281,13 @@ func (r *run) woken() {
 		r.probe()
 	case Verifying:
 		r.readNamespace()
-	case Confirming, Holding:
+	case Holding:
+		if r.term.comparing {
+			r.takeUp()
+			return
+		}
+		r.extend()
+	case Confirming:
 		r.extend()
 	case Resting:
 		r.open()
