@@ -47,7 +47,7 @@ build: ## build the program into .bin/snowfence
 # under the detector alone. What takes longest begins first.
 RACED = $$($(GO) list ./... | grep -v /internal/sim)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
-REAL := $(REAL)|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestMergesAre|^TestScripts
+REAL := $(REAL)|^TestProgramOf|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestMergesAre|^TestScripts
 
 .PHONY: test
 test: ## every test of every module, real servers included; under ten minutes

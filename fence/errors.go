@@ -61,6 +61,33 @@ type (
 	ExhaustedError = lease.ExhaustedError
 )
 
+// NotReleasedError is returned by [Holder.Close] when the worker id could not be
+// given back. Nothing has to be done about it.
+type NotReleasedError struct {
+	// Worker is the worker number.
+	Worker int64
+	// Until is when the worker id can be claimed again, at the latest. It is the
+	// end of the window, by a clock that is right.
+	Until time.Time
+	// Journal says that the next process with the same journal may go on with the
+	// worker id at once.
+	Journal bool
+	// Reason is why: the store's last error, or the context's.
+	Reason error
+}
+
+// Error says which worker id rests until when, and why.
+func (e *NotReleasedError) Error() string {
+	journal := ""
+	if e.Journal {
+		journal = ", or goes on from the journal"
+	}
+	return fmt.Sprintf("snowfence: worker %d is not given back and rests until %s%s: %v", e.Worker, e.Until.UTC().Format(time.RFC3339Nano), journal, e.Reason)
+}
+
+// Unwrap returns the reason.
+func (e *NotReleasedError) Unwrap() error { return e.Reason }
+
 // UnavailableError is returned by calls for ids while the holder has no term
 // that can issue, at once when that has lasted for longer than a call may
 // wait.

@@ -147,21 +147,39 @@ func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
 }
 
 // Close ends the holder: nothing is issued from here on, the worker id is given
-// back, and the goroutine ends. It waits for that until ctx is done, and then
-// returns its error and leaves the worker id to rest until its ticks are over, or
-// to whoever resumes from the journal.
+// back, and the goroutine ends. A store that does not answer is waited for until
+// ctx is done, and for two request timeouts at most: 20 s with the default window.
+//
+// A *[NotReleasedError] is returned when the worker id could not be given back. It
+// says until when the worker id can't be claimed, and wraps the context's error if
+// that ended the wait. No id is at risk then.
 // Closing again waits for the same, and returns the same.
 func (h *Holder) Close(ctx context.Context) error {
 	h.close.Do(func() { close(h.closing) })
+	limit := 2 * h.config.RequestTimeout
+	expired, stop := h.config.Clock.After(limit)
+	defer stop()
 	select {
 	case <-h.done:
 	case <-ctx.Done():
 		h.leave(context.Cause(ctx))
-		<-h.done
+	case <-expired:
+		h.leave(h.silence(limit))
 	}
+	<-h.done
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.end
+}
+
+// silence says that the store did not answer for that long, and what it said last.
+func (h *Holder) silence(lasted time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.refused == nil || errors.Is(h.refused, errTimeout) || errors.Is(h.refused, context.Canceled) {
+		return fmt.Errorf("the store did not answer for %s", lasted)
+	}
+	return fmt.Errorf("the store did not answer for %s: %w", lasted, h.refused)
 }
 
 // leave makes the loop end at once.

@@ -3,7 +3,6 @@ package fence
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -124,11 +123,10 @@ func (l *loop) leaveBehind() {
 	l.stopTraits()
 	l.outage.stopLook()
 	l.seal(ErrClosed)
-	if v := l.state.View(); v.Register.Term > 0 {
+	if worker, until, rests := l.state.Rests(); rests {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.end = fmt.Errorf("release worker %d, which rests until %s: %w",
-			v.Worker, l.config.Layout.TimeOf(v.Register.Until).Format(time.RFC3339Nano), l.cause)
+		l.end = &NotReleasedError{Worker: worker, Until: l.config.Layout.TimeOf(until), Journal: l.state.View().Kept > 0, Reason: l.cause}
 	}
 }
 

@@ -242,18 +242,20 @@ func (p *process) end(limit time.Duration, killed bool) {
 	stood, _ := m.clock.standing()
 	err := p.holder.Load().Close(ctx)
 	after, _ := m.clock.standing()
-	took := w.now() - begun - (after - stood)
+	lasted := w.now() - begun
+	took := lasted - (after - stood)
 	ended := w.turn.Add(1)
 	p.over.Store(int64(w.now()))
 	if !killed {
 		w.say("%s is closed after %s of %s: %v", p, took, limit, err)
 	}
 	p.atRest = took
-	if took > limit {
-		w.breaks("close", "%s: Close took %s, its context %s", p, took, limit)
+	own := 2 * w.plan.timeout
+	if took > min(limit, own) {
+		w.breaks("close", "%s: Close took %s, its context %s and two timeouts %s", p, took, limit, own)
 	}
-	if err != nil && ctx.Err() == nil && p.link.alive() == nil {
-		w.breaks("close", "%s: Close failed before its context ended: %v", p, err)
+	if err != nil && ctx.Err() == nil && lasted < own && p.link.alive() == nil {
+		w.breaks("close", "%s: Close failed before its time was over: %v", p, err)
 	}
 	if _, err := p.holder.Load().Next(context.Background()); !errors.Is(err, fence.ErrClosed) {
 		w.breaks("closed", "%s: a call after Close returned ends with: %v", p, err)

@@ -55,8 +55,8 @@ const (
 //	errors        and fails with what it may fail with
 //	closed        a call that begins after Close returned issues nothing
 //	lost          nor does one of a term whose loss was told before
-//	close, open   Close and Open end with their context; so does Close when the
-//	              faults have ended, and Open anyway
+//	close, open   Close and Open end with their context, and Close after two request
+//	              timeouts; so does Close when the faults have ended, and Open anyway
 //	status        ready is whether a call succeeds
 //	counters      losses and outages are counted as they are told
 //	live          when the faults have ended, whoever may have a worker id issues

@@ -177,6 +177,24 @@ func (s State) View() View {
 	return v
 }
 
+// Rests returns which worker id rests, and until when, if nothing more is asked of
+// the store: that of the term, or of a claim whose outcome is open. It counts a
+// write whose outcome is open as one that takes effect, but for a release.
+func (s State) Rests() (worker int64, until snowfence.Tick, rests bool) {
+	if s.phase == Stopped {
+		return 0, 0, false
+	}
+	worker, until, rests = s.term.worker, s.term.register.Until, s.term.register.Holder != ""
+	w := s.write
+	if w == nil || w.purpose == releasing {
+		w = s.term.open
+	}
+	if w != nil && !w.unsent {
+		worker, until, rests = w.worker, max(until, w.register.Until), true
+	}
+	return worker, until, rests
+}
+
 // run is one step under way. Its methods change its own copy of the state.
 type run struct {
 	State

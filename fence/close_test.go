@@ -1,0 +1,177 @@
+package fence_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+func TestCloseReleasesSoThatAPinnedWorkerStartsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		begun := time.Now()
+		last := snowfence.ID(0)
+		for range 10 {
+			h := open(t, memory.Client(), pinned)
+			id := next(t, h)
+			if id <= last {
+				t.Errorf("%d came after %d", id, last)
+			}
+			last = id
+			for range 2 {
+				if err := h.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := h.Next(t.Context()); !errors.Is(err, fence.ErrClosed) {
+				t.Errorf("the error is %v", err)
+			}
+			if err := h.Fill(t.Context(), make([]snowfence.ID, 3)); !errors.Is(err, fence.ErrClosed) {
+				t.Errorf("the error is %v", err)
+			}
+		}
+		if took := time.Since(begun); took > 100*time.Millisecond {
+			t.Errorf("ten restarts took %s", took)
+		}
+	})
+}
+
+func TestCloseIsBoundedByItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, faulty, pinned)
+		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		err := h.Close(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		if again := h.Close(t.Context()); again == nil || again.Error() != err.Error() {
+			t.Errorf("closing again: %v", again)
+		}
+		if _, err := h.Next(t.Context()); !errors.Is(err, fence.ErrClosed) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+// Nobody has to think of a deadline: programs close with the context that they have.
+func TestCloseIsBoundedByTwoRequestTimeouts(t *testing.T) {
+	refused := faultstore.Fault{Before: true}
+	tests := map[string]struct {
+		worker  func(*fence.Config)
+		fault   faultstore.Fault
+		idle    time.Duration // between the store's end and Close
+		takes   time.Duration
+		reasons string
+	}{
+		"refused":              {func(*fence.Config) {}, refused, 0, 20 * time.Second, "injected"},
+		"refused for long":     {func(*fence.Config) {}, refused, 30 * time.Second, 20 * time.Second, "injected"},
+		"silent":               {func(*fence.Config) {}, faultstore.Fault{Delay: time.Hour}, 0, 20 * time.Second, "the store did not answer for 20s"},
+		"a window of 5 s":      {pinned, refused, 0, 2 * (5 * time.Second / 6), "injected"},
+		"a timeout of its own": {func(c *fence.Config) { c.RequestTimeout = 3 * time.Second }, refused, 0, 6 * time.Second, "injected"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				faulty := faultstore.New(memstore.New().Client(), nil, nil)
+				h := open(t, faulty, test.worker)
+				faulty.Follow(faultstore.Always(test.fault))
+				pass(test.idle)
+				begun := time.Now()
+				err := h.Close(context.Background())
+				var rests *fence.NotReleasedError
+				if !errors.As(err, &rests) || time.Since(begun) > test.takes || !strings.Contains(err.Error(), test.reasons) {
+					t.Fatalf("after %s: %v", time.Since(begun), err)
+				}
+				if s := h.Status(); rests.Worker != s.Worker || rests.Until.Before(s.Layout.TimeOf(s.Until)) {
+					t.Errorf("%+v, and the status is %+v", rests, s)
+				}
+			})
+		})
+	}
+}
+
+// A write that was sent may still take effect, and the worker id rests for longer.
+func TestWorkerThatIsNotReleasedRestsUntilTheEndOfItsLastWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		faulty := faultstore.New(memory.Client(), nil, nil)
+		h := open(t, faulty)
+		faulty.Follow(faultstore.Always(faultstore.Fault{LostReply: true}))
+		for h.Status().Store.Errors == 0 {
+			pass(time.Second)
+		}
+		var rests *fence.NotReleasedError
+		if err := h.Close(context.Background()); !errors.As(err, &rests) {
+			t.Fatal(err)
+		}
+		key := lease.RegisterKey(lease.DefaultNamespace, bubbleLayout(), rests.Worker)
+		entry, err := memory.Client().Get(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		register, err := lease.DecodeRegister(entry.Value)
+		if err != nil || !bubbleLayout().TimeOf(register.Until).Equal(rests.Until) {
+			t.Errorf("%v, and the register rests until %s: %v", rests, bubbleLayout().TimeOf(register.Until), err)
+		}
+	})
+}
+
+// deaf is a store whose swaps heed no context until it is told to go on.
+type deaf struct {
+	store.Store
+	goOn chan struct{}
+}
+
+func (d deaf) Swap(_ context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	<-d.goOn
+	return d.Store.Swap(context.Background(), key, prev, value)
+}
+
+func TestCloseIsBoundedEvenIfTheStoreHeedsNoContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := deaf{memstore.New().Client(), make(chan struct{}, 3)}
+		s.goOn <- struct{}{} // the namespace's record
+		s.goOn <- struct{}{} // the claim
+		h := open(t, s)
+		begun := time.Now()
+		if err := h.Close(t.Context()); err == nil || time.Since(begun) != 20*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		close(s.goOn)
+	})
+}
+
+func TestCloseGivesUpOnAStoreThatWasRolledBackThoughTheClockIsBackToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.NewWith(memstore.Config{Loss: 100 * time.Millisecond})
+		clock := &jumping{Clock: snowfence.SystemClock()}
+		h := open(t, memory.Client(), pinned, func(c *fence.Config) { c.Clock = clock })
+		for before := h.Status().Extensions; h.Status().Extensions == before; {
+			pass(10 * time.Millisecond)
+		}
+		if lost, err := memory.Failover(50 * time.Millisecond); lost != 1 || err != nil {
+			t.Fatalf("%d writes are lost: %v", lost, err)
+		}
+		clock.stepped.Store(int64(-3 * time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begun := time.Now()
+		if err := h.Close(ctx); err != nil || time.Since(begun) > 2*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+	})
+}
