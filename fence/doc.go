@@ -166,11 +166,13 @@
 // max-rollback it runs at half speed until the clock has caught up, beyond that
 // it stands still and refuses. A holder from a pool then ends its term and
 // claims another worker id, where now is the lower time; order is promised per
-// term only. A pinned one refuses until the clock is back. A process that
-// restarts with its clock an hour back finds its old register held or its ticks
-// far ahead, and takes another worker id; a pinned one is refused at once, with
-// the offset, and nothing is written, unless it may wait for that long: with a
-// claim-wait of an hour it waits.
+// term only. Where the store has a clock, one that is more than ten minutes behind
+// is refused: no ids are issued until it is right. A pinned holder refuses until
+// the clock is back. A process that restarts with its clock an hour back on a
+// store without a clock finds its old register held or its ticks far ahead, and
+// takes another worker id; a pinned one is refused at once, with the offset, and
+// nothing is written, unless it may wait for that long: with a claim-wait of an
+// hour it waits.
 //
 // The clock steps forward, by more than ten minutes. The term ends, before the
 // next extension could write a bound far ahead into the register, where it
