@@ -1,6 +1,7 @@
 package snowfence_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -165,6 +166,25 @@ func ExampleLayout_Spans() {
 	// 21..17 worker    1
 	// 16..12 process   0
 	// 11..0  increment 7
+}
+
+// Worker 7 is this program's alone, and its clock is never set back while it is
+// down: somebody else sees to both.
+func ExampleNewUnfencedGenerator() {
+	worker := int64(7)
+	g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Worker: &worker})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	id, err := g.Next(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	parts, err := snowfence.DefaultLayout().Decompose(id)
+	fmt.Println("worker", parts.Worker, err)
+	// Output: worker 7 <nil>
 }
 
 func ExamplePresets() {

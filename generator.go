@@ -2,6 +2,7 @@ package snowfence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
@@ -24,16 +25,18 @@ type GeneratorConfig struct {
 
 	// Worker is the worker number that every id carries: the datacenter id
 	// times 2 to the number of worker bits, plus the worker id, whatever the
-	// order of the fields. Zero is a number like any other. Two generators
-	// that share a worker number, and ticks, issue the same ids: package fence
-	// hands out numbers and ticks so that they never do.
-	Worker int64
+	// order of the fields. Two generators that share a worker number, and
+	// ticks, issue the same ids: package fence hands out numbers and ticks so
+	// that they never do. It must be given: nil is refused, because zero is a
+	// number like any other and no default.
+	Worker *int64
 
 	// Floor is the first tick that may be stamped. Zero means the epoch.
 	Floor Tick
 
 	// Until is the exclusive upper bound of the ticks that may be stamped; see
-	// [Generator.Extend]. Zero means the layout's horizon.
+	// [Generator.Extend]. [NewGenerator] refuses zero. For
+	// [NewUnfencedGenerator] it means the layout's horizon.
 	Until Tick
 
 	// Policy is what to do when time and demand do not agree. The zero value
@@ -148,8 +151,12 @@ type Generator struct {
 
 // NewGenerator returns a generator anchored at the later of the wall clock and
 // the floor. An error is returned when the layout or the policy is not valid,
-// when the worker number does not fit the layout, and when the window is empty
-// or reaches beyond the horizon.
+// when the worker number or the window's end is not given, when the number does
+// not fit the layout, and when the window is empty or reaches beyond the
+// horizon.
+//
+// It is for the holder of a lease, who knows the window. Most programs use
+// package fence, which holds the lease for them.
 func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	if cfg.Layout.Fields == nil {
 		cfg.Layout = DefaultLayout()
@@ -161,10 +168,11 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	if err := cfg.Policy.Validate(l); err != nil {
 		return nil, err
 	}
-	if cfg.Until == 0 {
-		cfg.Until = l.HorizonTick()
-	}
 	switch {
+	case cfg.Worker == nil:
+		return nil, fmt.Errorf("snowfence: generator: worker is not given: must be a number from 0 to %d that nobody else uses", l.Workers()-1)
+	case cfg.Until == 0:
+		return nil, errors.New("snowfence: generator: until is 0: must be given: use package fence, or NewUnfencedGenerator for a generator that nothing fences")
 	case cfg.Floor < 0:
 		return nil, fmt.Errorf("snowfence: generator: floor is %d: must not be before the epoch", cfg.Floor)
 	case cfg.Until > l.HorizonTick():
@@ -172,7 +180,7 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	case cfg.Until <= cfg.Floor:
 		return nil, fmt.Errorf("snowfence: generator: until is %d: must be above the floor, %d", cfg.Until, cfg.Floor)
 	}
-	datacenter, worker, err := l.SplitWorker(cfg.Worker)
+	datacenter, worker, err := l.SplitWorker(*cfg.Worker)
 	if err != nil {
 		return nil, err
 	}
@@ -229,6 +237,25 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	g.reopen()
 	g.mu.Unlock()
 	return g, nil
+}
+
+// NewUnfencedGenerator returns a generator whose window may be left open: an
+// Until of zero means the layout's horizon. The worker number must be given
+// here too. Errors are those of [NewGenerator].
+//
+// Nothing fences such a generator. Its own ids differ and increase, and no more
+// is promised: nothing keeps another process from issuing the same ids under
+// the same worker number, nor the next process after a restart with its clock
+// set back. Use it for tests and measurements, or where something else rules
+// both out.
+func NewUnfencedGenerator(cfg GeneratorConfig) (*Generator, error) {
+	if cfg.Until == 0 {
+		if cfg.Layout.Fields == nil {
+			cfg.Layout = DefaultLayout()
+		}
+		cfg.Until = cfg.Layout.HorizonTick()
+	}
+	return NewGenerator(cfg)
 }
 
 // Next returns the next id. It returns at once while the layout can number

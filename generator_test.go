@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -19,7 +18,8 @@ func smallLayout() Layout {
 	return l
 }
 
-// newTestGenerator returns a generator with seeded randomness.
+// newTestGenerator returns a generator with seeded randomness, of worker 0 and
+// with an open window unless cfg says otherwise.
 func newTestGenerator(t *testing.T, cfg GeneratorConfig) *Generator {
 	t.Helper()
 	if cfg.Rand == nil {
@@ -31,7 +31,10 @@ func newTestGenerator(t *testing.T, cfg GeneratorConfig) *Generator {
 			return seeded.Uint64()
 		}
 	}
-	g, err := NewGenerator(cfg)
+	if cfg.Worker == nil {
+		cfg.Worker = new(int64)
+	}
+	g, err := NewUnfencedGenerator(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +67,7 @@ func TestIDsCarryTheTickAndTheWorker(t *testing.T) {
 			if testStart.After(l.Horizon()) {
 				continue
 			}
-			g := newTestGenerator(t, GeneratorConfig{Layout: l, Worker: last, Clock: clock})
+			g := newTestGenerator(t, GeneratorConfig{Layout: l, Worker: &last, Clock: clock})
 			p := mustNext(t, g)
 			datacenter, worker, err := l.SplitWorker(last)
 			if err != nil {
@@ -329,7 +332,8 @@ func TestTimeOutsideTheLayoutIsRefused(t *testing.T) {
 func TestLayoutRunsOutWithoutWrappingAround(t *testing.T) {
 	l := smallLayout()
 	bubble(t, l.Horizon().Add(-20*time.Millisecond), func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: l, Worker: 1023, Clock: clock})
+		worker := int64(1023)
+		g := newTestGenerator(t, GeneratorConfig{Layout: l, Worker: &worker, Clock: clock})
 		var last ID
 		for {
 			id, err := g.Next(t.Context())
@@ -350,23 +354,6 @@ func TestLayoutRunsOutWithoutWrappingAround(t *testing.T) {
 	})
 }
 
-func TestConfigAtFaultIsNamed(t *testing.T) {
-	l := smallLayout()
-	cases := map[string]GeneratorConfig{
-		"worker":         {Layout: l, Worker: 1024},
-		"floor":          {Layout: l, Floor: -1},
-		"until":          {Layout: l, Floor: 10, Until: 10},
-		"horizon":        {Layout: l, Until: l.HorizonTick() + 1},
-		"max-wait":       {Layout: l, Policy: Policy{MaxWait: time.Millisecond}},
-		"sequence-start": {Layout: l, Policy: Policy{Start: SequenceStart{Rule: StartRandom, Max: 16}}},
-	}
-	for word, cfg := range cases {
-		if _, err := NewGenerator(cfg); err == nil || !strings.Contains(err.Error(), word) {
-			t.Errorf("%s: error is %v", word, err)
-		}
-	}
-}
-
 func TestCallsDoNotAllocate(t *testing.T) {
 	g := newTestGenerator(t, GeneratorConfig{Rand: rand.Uint64})
 	batch := make([]ID, 64)
@@ -384,7 +371,7 @@ func BenchmarkNext(b *testing.B) {
 	l.Fields = []Field{{Kind: Time, Bits: 41}, {Kind: Worker, Bits: 1}, {Kind: Sequence, Bits: 21}}
 	ctx := b.Context()
 	b.Run("serial", func(b *testing.B) {
-		g, err := NewGenerator(GeneratorConfig{Layout: l})
+		g, err := NewUnfencedGenerator(GeneratorConfig{Layout: l, Worker: new(int64)})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -395,7 +382,7 @@ func BenchmarkNext(b *testing.B) {
 		}
 	})
 	b.Run("parallel", func(b *testing.B) {
-		g, err := NewGenerator(GeneratorConfig{Layout: l})
+		g, err := NewUnfencedGenerator(GeneratorConfig{Layout: l, Worker: new(int64)})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -412,7 +399,7 @@ func BenchmarkNext(b *testing.B) {
 func BenchmarkFill(b *testing.B) {
 	l := DefaultLayout()
 	l.Fields = []Field{{Kind: Time, Bits: 40}, {Kind: Worker, Bits: 1}, {Kind: Sequence, Bits: 22}}
-	g, err := NewGenerator(GeneratorConfig{Layout: l})
+	g, err := NewUnfencedGenerator(GeneratorConfig{Layout: l, Worker: new(int64)})
 	if err != nil {
 		b.Fatal(err)
 	}

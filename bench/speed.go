@@ -150,7 +150,7 @@ func next(cached bool) func() (func(int) error, func(), error) {
 			cache = snowfence.NewCachedClock(nil)
 			running.Go(func() { cache.Run(ctx) })
 		}
-		g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: layout(21), Worker: 1, CachedClock: cache})
+		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(21), Worker: new(int64), CachedClock: cache})
 		stop := func() { cancel(); running.Wait() }
 		run := func(n int) error {
 			for range n {
@@ -166,7 +166,7 @@ func next(cached bool) func() (func(int) error, func(), error) {
 
 func fill(n int) func() (func(int) error, func(), error) {
 	return func() (func(int) error, func(), error) {
-		g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: layout(22), Worker: 1})
+		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(22), Worker: new(int64)})
 		ids := make([]snowfence.ID, n)
 		ctx := context.Background()
 		run := func(n int) error {

@@ -234,7 +234,7 @@ func (l *loop) seal(cause error) (reserved snowfence.Tick) {
 // start makes the generator of a new term and lets calls have it.
 func (l *loop) start(r lease.Start) {
 	g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
-		Layout: l.config.Layout, Worker: r.Worker, Floor: r.Floor, Until: r.Until,
+		Layout: l.config.Layout, Worker: &r.Worker, Floor: r.Floor, Until: r.Until,
 		Policy: l.config.Policy, Clock: l.config.Clock, CachedClock: l.config.CachedClock,
 	})
 	if err != nil {

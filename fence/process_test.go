@@ -155,7 +155,7 @@ func BenchmarkNext(b *testing.B) {
 		}
 	})
 	b.Run("generator", func(b *testing.B) {
-		g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: layout})
+		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout, Worker: new(int64)})
 		if err != nil {
 			b.Fatal(err)
 		}

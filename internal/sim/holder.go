@@ -171,7 +171,7 @@ func (h *holder) start(r lease.Start) {
 		w.bugs.policy(&policy)
 	}
 	generator, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
-		Layout: h.site.Layout, Worker: r.Worker, Floor: r.Floor, Until: r.Until, Clock: h.site.Clock,
+		Layout: h.site.Layout, Worker: &r.Worker, Floor: r.Floor, Until: r.Until, Clock: h.site.Clock,
 		Policy: policy, Rand: h.site.Rand.Uint64,
 	})
 	if err != nil {

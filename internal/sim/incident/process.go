@@ -98,8 +98,8 @@ func (p *process) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 // issue begins to issue under a worker id. The process knows nothing of what was
 // issued under it before.
 func (p *process) issue(worker int64) {
-	generator, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
-		Layout: p.site.Layout, Worker: worker, Policy: p.policy, Clock: p.clock, Rand: p.site.Rand.Uint64,
+	generator, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{
+		Layout: p.site.Layout, Worker: &worker, Policy: p.policy, Clock: p.clock, Rand: p.site.Rand.Uint64,
 	})
 	if err == nil {
 		p.generator = generator
