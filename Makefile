@@ -41,11 +41,12 @@ build: ## build the program into .bin/snowfence
 
 # Everything runs once as it is, and once under the race detector but for what
 # gains nothing there: a simulation uses one goroutine and takes long, as do hours
-# of virtual time (OutlivesIt); REAL watches other processes and servers (of the
-# scripts, only the one of the daemon is for the detector); and under it pools drop
-# what they hold at random, so that allocations can't be counted. The engines run
-# under the detector alone. What takes longest begins first.
-RACED = $$($(GO) list ./... | grep -v /internal/sim)
+# of virtual time (OutlivesIt); mutants are planted in programs of their own; REAL
+# watches other processes and servers (of the scripts, only the one of the daemon is
+# for the detector); and under it pools drop what they hold at random, so that
+# allocations can't be counted. The engines run under the detector alone. What takes
+# longest begins first.
+RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
 REAL := $(REAL)|^TestProgramOf|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestMergesAre|^TestScripts
 
@@ -80,8 +81,8 @@ cross: ## vet the code that differs between operating systems on each of them
 	@GOOS=openbsd $(GO) vet ./store/... ./fence/...
 
 .PHONY: mutants
-mutants: ## show that each deliberate bug in the lease protocol is caught
-	@$(GO) test ./internal/sim ./fence/... -run Mutants -count=1 -v
+mutants: ## show that each deliberate bug is caught, in the lease protocol and in the source
+	@$(GO) test ./internal/sim ./internal/mutants ./fence/... -run Mutants -count=1 -v
 
 .PHONY: sim
 sim: ## simulate SEEDS (5000) schedules of faults; a failure prints its seed and a scenario to replay
