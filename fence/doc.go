@@ -296,10 +296,11 @@
 //
 // Fail. After a failed write it is not known which page is there, so none is
 // trusted any more. The page is removed, and when that is durable the term goes
-// on without a journal. If it can't be removed, the term ends: whoever should
-// resume from it stamps ticks that nobody else has, below the usable of a term
-// under which this process issues no more. The next term has no journal. So a
-// disk that dies costs the journal, at worst a term, and never two equal ids.
+// on without a journal. If it can't be removed, or is not there because somebody
+// else took it, the term ends: whoever should resume from it stamps ticks that
+// nobody else has, below the usable of a term under which this process issues no
+// more. The next term has no journal. So a disk that dies costs the journal, at
+// worst a term, and never two equal ids.
 //
 // Release. The page is discarded before the release is sent, because the release
 // lowers until, and a page that outlived it would reach above. A crash in between

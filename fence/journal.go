@@ -41,7 +41,7 @@ type Journal interface {
 	Keep(page []byte) error
 
 	// Discard makes all useless that was kept. When it returns without an error
-	// that is durable.
+	// that is durable, and nobody else has taken it before.
 	Discard() error
 }
 

@@ -325,11 +325,24 @@ func TestMutantsCopiedFileIsCaught(t *testing.T) {
 }
 
 // TestOneOfTwoOwnersNotices has a lock that does not lock, so that a second
-// process takes the journal of a first one that still writes: all of one between
-// any two steps of the other.
+// process takes the journal of a first one that still writes, and goes on with it:
+// all of one between any two steps of the other. The second must not have a page
+// that the first has gone beyond, and none at all if the first is sure that none is
+// left.
 func TestOneOfTwoOwnersNotices(t *testing.T) {
-	for _, name := range []string{"the second takes while the first keeps", "the first keeps while the second takes"} {
-		t.Run(name, func(t *testing.T) {
+	keep := func(j *Journal) error { return j.Keep([]byte("page five")) }
+	for _, test := range []struct {
+		name  string
+		does  func(first *Journal) error
+		inner bool // the first does it between two steps of the second
+		found string
+	}{
+		{"the second takes while the first keeps", keep, false, "page five"},
+		{"the first keeps while the second takes", keep, true, "page five"},
+		{"the second takes while the first discards", (*Journal).Discard, false, "nothing"},
+		{"the first discards while the second takes", (*Journal).Discard, true, "nothing"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
 			for at := 0; ; at++ {
 				m := newMachine()
 				first, p, err := open(m)
@@ -337,20 +350,21 @@ func TestOneOfTwoOwnersNotices(t *testing.T) {
 					t.Fatal(err)
 				}
 				life(first, fourPages...)
-				delete(m.names, lockName)
 				m.owner = nil
 				second, q, err := open(m)
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.held = m.names[lockName] // not even that tells
 				var page []byte
-				var took, kept error
-				take := func() { page, took = second.Take() }
-				keep := func() { kept = first.Keep([]byte("page five")) }
-				outer, inner, disk := take, keep, q
-				if name == "the second takes while the first keeps" {
-					outer, inner, disk = keep, take, p
+				var took, done error
+				outer := func() {
+					if page, took = second.Take(); took == nil {
+						took = second.Keep([]byte("the second's"))
+					}
+				}
+				inner, disk := func() { done = test.does(first) }, q
+				if !test.inner {
+					outer, inner, disk = inner, outer, p
 				}
 				disk.between = func() {
 					if at--; at == -1 {
@@ -362,8 +376,8 @@ func TestOneOfTwoOwnersNotices(t *testing.T) {
 				if at >= 0 {
 					return
 				}
-				if kept == nil && took == nil && page != nil && string(page) != "page five" {
-					t.Errorf("at step %d the second took %q, and the first kept a later page", reached, page)
+				if done == nil && took == nil && page != nil && string(page) != test.found {
+					t.Errorf("at step %d the second took %q, and the first was not stopped", reached, page)
 				}
 				at = reached
 			}

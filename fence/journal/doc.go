@@ -40,6 +40,11 @@
 // is returned. A process that crashes in between has issued nothing, and the next
 // one finds no page.
 //
+// Should the lock fail to keep a second process out, the owner finds its files
+// gone when it keeps its next page, or when it discards the journal. Both then
+// return [ErrReplaced], and the holder's term ends below what the second goes on
+// from.
+//
 // # How a copy is told
 //
 // A file system notes by itself when a file was changed last (its ctime), and

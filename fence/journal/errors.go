@@ -15,12 +15,13 @@ var (
 	// one holder.
 	ErrTaken = errors.New("journal: another holder of this program has it")
 
-	// ErrFailed is returned by [Journal.Keep] after it has failed once. It comes
-	// together with the failure.
+	// ErrFailed is returned by [Journal.Keep] once it or [Journal.Discard] has
+	// failed. It comes together with the failure.
 	ErrFailed = errors.New("journal: failed, and is of no more use to this process")
 
 	// ErrReplaced is returned when the folder's files are no longer those that
-	// were opened: somebody removed, moved or restored them while in use.
+	// were opened: somebody removed, moved or restored them while in use, or has
+	// taken the page. It is final: the page counts as somebody else's.
 	ErrReplaced = errors.New("journal: moved, removed or replaced while in use")
 
 	// ErrUnsupported is returned by [Open] where the operating system lacks what

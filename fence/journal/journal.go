@@ -248,8 +248,8 @@ func (j *Journal) begin() error {
 	if err := j.disk.locked(); err != nil {
 		return err
 	}
-	for parity, name := range []string{evenName, oddName} {
-		f, err := j.disk.create(name)
+	for parity := range j.files {
+		f, err := j.disk.create(nameOf(uint64(parity)))
 		if err != nil {
 			return j.wrap(err)
 		}
@@ -310,35 +310,30 @@ func (j *Journal) same() error {
 	if err := j.disk.locked(); err != nil {
 		return err
 	}
-	for parity, name := range []string{evenName, oddName} {
-		mine, err := j.files[parity].stamp()
-		if err != nil {
-			return j.wrap(err)
-		}
-		there, err := j.disk.stamp(name)
-		if err != nil || there.Inode != mine.Inode || there.Device != mine.Device {
-			return errors.Join(fmt.Errorf("%w: %s", ErrReplaced, filepath.Join(j.path, name)), err)
+	for parity := range j.files {
+		if err := j.mine(parity); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Discard implements [fence.Journal].
-func (j *Journal) Discard() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.closed {
-		return ErrClosed
+// mine returns ErrReplaced if a file that was made here is not the one of its
+// name any more. It is open, so no other file has its number.
+func (j *Journal) mine(parity int) error {
+	name := nameOf(uint64(parity))
+	mine, err := j.files[parity].stamp()
+	if err != nil {
+		return j.wrap(err)
 	}
-	// Files that somebody else put there are his.
-	if err := j.disk.locked(); err != nil {
-		return err
+	there, err := j.disk.stamp(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return j.wrap(err)
 	}
-	err := j.forget()
-	if cleared := j.clear("", oddName, evenName); cleared != nil {
-		return cleared
+	if err != nil || there.Inode != mine.Inode || there.Device != mine.Device {
+		return errors.Join(fmt.Errorf("%w: %s", ErrReplaced, filepath.Join(j.path, name)), err)
 	}
-	return err
+	return nil
 }
 
 // Close gives the journal up and unlocks it. What was kept stays, for the next
@@ -350,37 +345,31 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
-	return errors.Join(j.forget(), j.disk.close())
-}
-
-// forget closes the files.
-func (j *Journal) forget() error {
-	var errs []error
-	for parity, f := range j.files {
-		if f != nil {
-			errs = append(errs, f.close())
-		}
-		j.files[parity] = nil
-	}
-	j.number, j.other = 0, stamp{}
-	return errors.Join(errs...)
+	return errors.Join(j.forget(0), j.forget(1), j.disk.close())
 }
 
 // clear removes files, durably; the first one is kept under another name, if
 // one is given, for people to look at.
 func (j *Journal) clear(as string, names ...string) error {
-	for i, name := range names {
-		var err error
-		if i == 0 && as != "" {
-			err = j.disk.rename(name, as)
-		} else {
-			err = j.disk.remove(name)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if as != "" {
+		if err := j.disk.rename(names[0], as); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return j.wrap(err)
+		}
+		names = names[1:]
+	}
+	for _, name := range names {
+		if err := j.remove(name); err != nil {
+			return err
 		}
 	}
 	return j.wrap(j.disk.sync())
+}
+
+func (j *Journal) remove(name string) error {
+	if err := j.disk.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return j.wrap(err)
+	}
+	return nil
 }
 
 // read returns a file's content, and whether it is there.

@@ -23,6 +23,7 @@ type machine struct {
 	born    uint64
 	clock   int64
 	owner   *process // who has the lock
+	using   []*process
 	boot    int
 	syncs   int
 	deaf    int  // a mutant: from that fsync of a file on none does anything, and says that it did
@@ -50,7 +51,7 @@ func (m *machine) touch(n *node) {
 
 func (m *machine) clone() *machine {
 	c := *m
-	c.owner = nil
+	c.owner, c.using = nil, nil
 	seen := map[*node]*node{}
 	clone := func(names map[string]*node) map[string]*node {
 		to := map[string]*node{}
@@ -72,7 +73,7 @@ func (m *machine) clone() *machine {
 // the old or the new content or a mixture, of the names any that were there
 // since the last fsync of the folder.
 func (m *machine) losePower(random *rand.Rand) {
-	m.owner = nil
+	m.owner, m.using = nil, nil
 	m.boot++
 	left := map[string]*node{}
 	for _, name := range slices.Sorted(maps.Keys(m.durable)) {
@@ -116,6 +117,7 @@ type process struct {
 	between func() // something happens before each step
 	trace   []string
 	held    *node
+	open    map[*node]bool
 }
 
 func (p *process) begin(name string) error {
@@ -146,6 +148,7 @@ func (p *process) kill() {
 
 func (p *process) lock() error {
 	m := p.machine
+	p.open, m.using = map[*node]bool{}, append(m.using, p)
 	if m.names[lockName] == nil {
 		m.born++
 		m.names[lockName] = &node{inode: m.born}
@@ -172,13 +175,30 @@ func (p *process) create(name string) (file, error) {
 		return nil, err
 	}
 	m := p.machine
-	m.born++
-	// The number of a file that is gone is taken again, as file systems do.
-	inode := 100 + m.born%2
-	n := &node{inode: inode}
+	delete(m.names, name)
+	n := &node{inode: m.number()}
 	m.touch(n)
-	m.names[name] = n
+	m.names[name], p.open[n] = n, true
 	return &opened{p, n}, nil
+}
+
+// number returns the lowest number that no file has. That of a file that is gone
+// is taken again, as file systems do, but not while the file is open.
+func (m *machine) number() uint64 {
+	taken := map[uint64]bool{}
+	for _, n := range m.names {
+		taken[n.inode] = true
+	}
+	for _, p := range m.using {
+		for n := range p.open {
+			taken[n.inode] = taken[n.inode] || !p.dead
+		}
+	}
+	number := uint64(100)
+	for taken[number] {
+		number++
+	}
+	return number
 }
 
 func (p *process) read(name string, limit int) ([]byte, error) {
@@ -293,4 +313,7 @@ func (f *opened) stamp() (stamp, error) {
 	return f.process.machine.stampOf(f.node), nil
 }
 
-func (*opened) close() error { return nil }
+func (f *opened) close() error {
+	delete(f.process.open, f.node)
+	return nil
+}

@@ -101,5 +101,10 @@ func TestFileThatWasReplacedEndsTheUse(t *testing.T) {
 		if err := j.Keep([]byte("page five")); !errors.Is(err, ErrReplaced) || !errors.Is(err, ErrFailed) {
 			t.Errorf("%s was replaced, and keep returned %v", name, err)
 		}
+		for range 2 {
+			if err := j.Discard(); !errors.Is(err, ErrReplaced) || m.names[name] != &copied {
+				t.Errorf("%s was replaced, and discard returned %v", name, err)
+			}
+		}
 	}
 }

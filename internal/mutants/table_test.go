@@ -1,15 +1,32 @@
 package mutants
 
-const journal = "fence/journal/journal.go"
+const (
+	journal = "fence/journal/journal.go"
+	discard = "fence/journal/discard.go"
+)
 
 // table lists the bugs. A new one needs a line here and nothing else.
 var table = []mutant{
 	{
-		name: "journal: files are removed, and their folder is not synced",
-		file: journal,
+		name: "journal: a page is discarded, and the folder is not synced",
+		file: discard,
 		old:  "return j.wrap(j.disk.sync())\n",
 		new:  "return nil\n",
 		test: "TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone",
+	},
+	{
+		name: "journal: a page that somebody else took is discarded with success",
+		file: discard,
+		old:  "if err := j.mine(parity); err != nil {\n",
+		new:  "if err := j.mine(parity); err != nil && !errors.Is(err, ErrReplaced) {\n",
+		test: "TestTwoHoldersOfOneJournalShareNoID",
+	},
+	{
+		name: "journal: Keep finds that somebody else took the page, and Discard forgets it",
+		file: discard,
+		old:  "case errors.Is(j.failed, ErrReplaced):\n\t\treturn j.failed\n",
+		new:  "case errors.Is(j.failed, ErrReplaced):\n\t\treturn nil\n",
+		test: "TestTwoHoldersOfOneJournalShareNoID",
 	},
 	{
 		name: "journal: a page is kept in files that are not there any more",
