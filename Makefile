@@ -75,10 +75,10 @@ lint: tools cross ## the linters over every module, and the checks of the house
 
 .PHONY: cross
 cross: ## vet the code that differs between operating systems on each of them
-	@GOOS=darwin $(GO) vet ./store/... ./fence/...
-	@GOOS=windows $(GO) vet ./store/... ./fence/...
-	@GOOS=freebsd $(GO) vet ./store/... ./fence/...
-	@GOOS=openbsd $(GO) vet ./store/... ./fence/...
+	@GOOS=darwin $(GO) vet ./store/... ./fence/... ./internal/localdisk
+	@GOOS=windows $(GO) vet ./store/... ./fence/... ./internal/localdisk
+	@GOOS=freebsd $(GO) vet ./store/... ./fence/... ./internal/localdisk
+	@GOOS=openbsd $(GO) vet ./store/... ./fence/... ./internal/localdisk
 
 .PHONY: mutants
 mutants: ## show that each deliberate bug is caught, in the lease protocol and in the source

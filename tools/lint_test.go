@@ -42,10 +42,11 @@ var tiers = []tier{
 	{dir: ".", refused: io},
 	{dir: "store", refused: io},
 	{dir: "store/storeurl"},
+	{dir: "internal/localdisk", refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 
 	{dir: "fence", allowed: []string{".", "store", "fence/lease"}, refused: io},
 	{dir: "fence/lease", allowed: []string{".", "store"}, refused: io},
-	{dir: "fence/journal", allowed: []string{"fence"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
+	{dir: "fence/journal", allowed: []string{"fence", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 	{dir: "fence/roster", allowed: []string{".", "store", "fence/lease"}, refused: io},
 	{dir: "fence/takeover", allowed: []string{".", "fence/lease", "fence/roster"}, refused: io},
 	{dir: "counter", allowed: []string{".", "store"}},
@@ -55,7 +56,7 @@ var tiers = []tier{
 	{dir: "opaque", allowed: []string{".", "kind"}},
 
 	{dir: "store/memstore", allowed: []string{".", "store", "store/storeurl"}},
-	{dir: "store/filestore", allowed: []string{".", "store", "store/storeurl"}},
+	{dir: "store/filestore", allowed: []string{".", "store", "store/storeurl", "internal/localdisk"}},
 	{dir: "store/sqlstore", allowed: []string{".", "store", "store/storeurl"}},
 	{dir: "store/etcdstore", allowed: []string{"store", "store/storeurl"}, library: true},
 	{dir: "store/zkstore", allowed: []string{"store", "store/storeurl"}, library: true},

@@ -1,6 +1,9 @@
 package journal
 
-import "errors"
+import (
+	"errors"
+	"io/fs"
+)
 
 // Discard implements [fence.Journal]. [ErrReplaced] is returned when the files
 // are not there any more, or not these: then another process may have the page
@@ -57,4 +60,28 @@ func (j *Journal) forget(parity int) error {
 	}
 	j.files[parity] = nil
 	return f.close()
+}
+
+// clear removes files, durably; the first one is kept under another name, if
+// one is given, for people to look at.
+func (j *Journal) clear(as string, names ...string) error {
+	if as != "" {
+		if err := j.disk.rename(names[0], as); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return j.wrap(err)
+		}
+		names = names[1:]
+	}
+	for _, name := range names {
+		if err := j.remove(name); err != nil {
+			return err
+		}
+	}
+	return j.wrap(j.disk.sync())
+}
+
+func (j *Journal) remove(name string) error {
+	if err := j.disk.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return j.wrap(err)
+	}
+	return nil
 }

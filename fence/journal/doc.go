@@ -79,7 +79,11 @@
 // clone of a process does, until the store is heard.
 //
 // The folder has to be on a local disk whose fsync means what it says, as for the
-// file store. It holds no secret but the nonce of a claim, and is to be writable
-// by nobody else: who can set the machine's clock and write the folder can make a
+// file store. A network file system is refused by its name, as there, and so is what
+// might be one: FUSE, and the 9p and virtiofs of sandboxes. A block device that
+// several machines mount can't be recognised.
+//
+// The folder holds no secret but the nonce of a claim, and is to be writable by
+// nobody else: who can set the machine's clock and write the folder can make a
 // stamp.
 package journal

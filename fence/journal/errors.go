@@ -24,6 +24,10 @@ var (
 	// taken the page. It is final: the page counts as somebody else's.
 	ErrReplaced = errors.New("journal: moved, removed or replaced while in use")
 
+	// ErrNetwork is returned by [Open] when the folder is on a network file system,
+	// or on one that might be: its lock may keep out this host's processes alone.
+	ErrNetwork = errors.New("journal: on a network file system")
+
 	// ErrUnsupported is returned by [Open] where the operating system lacks what
 	// the journal needs, and by [Journal.Keep] where the file system does.
 	ErrUnsupported = errors.New("journal: not supported here")

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/localdisk"
 )
 
 // The names in the folder.
@@ -58,7 +59,13 @@ var _ fence.Journal = (*Journal)(nil)
 // this one, has it. A program that gets one goes on without a journal, as it
 // would for the first time: from a pool it claims another worker id than the
 // journal's, and a pinned one has to wait for the owner in any case.
-func Open(c Config) (*Journal, error) {
+//
+// [ErrNetwork] is returned for a folder on a network file system, or on one that
+// might be, and [ErrUnsupported] where the operating system lacks what is needed.
+func Open(c Config) (*Journal, error) { return openAt(c, localdisk.At) }
+
+// openAt opens a journal as Open does, on the file system that at says.
+func openAt(c Config, at func(string) (localdisk.System, error)) (*Journal, error) {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil || c.Dir == "" {
 		return nil, fmt.Errorf("journal: folder %q: must be a path: %w", c.Dir, errors.Join(err, fs.ErrInvalid))
@@ -66,6 +73,13 @@ func Open(c Config) (*Journal, error) {
 	here, err := thisPlace(c.AcrossReboots)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
+	}
+	system, err := at(path)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %s: find file system: %w", path, err)
+	}
+	if system.Network {
+		return nil, fmt.Errorf("%w: %s: %s", ErrNetwork, path, system.Refusal())
 	}
 	d, err := openDisk(path)
 	if err != nil {
@@ -346,30 +360,6 @@ func (j *Journal) Close() error {
 	}
 	j.closed = true
 	return errors.Join(j.forget(0), j.forget(1), j.disk.close())
-}
-
-// clear removes files, durably; the first one is kept under another name, if
-// one is given, for people to look at.
-func (j *Journal) clear(as string, names ...string) error {
-	if as != "" {
-		if err := j.disk.rename(names[0], as); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return j.wrap(err)
-		}
-		names = names[1:]
-	}
-	for _, name := range names {
-		if err := j.remove(name); err != nil {
-			return err
-		}
-	}
-	return j.wrap(j.disk.sync())
-}
-
-func (j *Journal) remove(name string) error {
-	if err := j.disk.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return j.wrap(err)
-	}
-	return nil
 }
 
 // read returns a file's content, and whether it is there.

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"snowfence.example/snowfence/internal/localdisk"
 )
 
 // Permissions: what a journal says is nobody else's to read, and above all
@@ -40,34 +42,24 @@ func openDisk(path string) (disk, error) {
 	if missing != nil {
 		// Should the folder itself be lost with the power, there is no journal,
 		// and that is safe: so nothing is said if this fails.
-		_ = syncFolder(filepath.Dir(path))
+		_ = localdisk.SyncFolder(filepath.Dir(path))
 	}
 	return d, nil
 }
 
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// lock takes the lock of the kernel, which goes with the last descriptor of this
-// opening; package os opens files so that no child inherits one. So it needs no
-// age, and nobody ever breaks it.
 func (d *osDisk) lock() error {
 	f, err := d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return err
 	}
 	d.held = f
-	switch err := flock(f); {
-	case errors.Is(err, syscall.EWOULDBLOCK):
+	locked, err := localdisk.TryLock(f)
+	if err != nil {
+		return err
+	}
+	if !locked {
 		owner, err := io.ReadAll(io.LimitReader(f, 100))
 		return errors.Join(&InUseError{Owner: strings.TrimSpace(string(owner))}, err)
-	case err != nil:
-		return err
 	}
 	if err := d.locked(); err != nil {
 		return err
@@ -77,23 +69,6 @@ func (d *osDisk) lock() error {
 	}
 	_, err = f.WriteAt(fmt.Appendf(nil, "pid %d\n", os.Getpid()), 0)
 	return err
-}
-
-func flock(f *os.File) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failure error
-	err = raw.Control(func(fd uintptr) {
-		for {
-			failure = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB)
-			if !errors.Is(failure, syscall.EINTR) {
-				return
-			}
-		}
-	})
-	return errors.Join(err, failure)
 }
 
 func (d *osDisk) locked() error {

@@ -17,6 +17,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/filestore"
@@ -147,6 +148,22 @@ func TestKilledProcessGoesOnWithItsTermThoughTheStoreIsAway(t *testing.T) {
 	c.Env = append(os.Environ(), issueIn+"="+dir)
 	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "is held by") && !strings.Contains(string(out), "held by pid") {
 		t.Errorf("without its journal: %s, %v", out, err)
+	}
+}
+
+func TestNetworkFileSystemIsRefusedUntouched(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "journal")
+	at := func(path string) (localdisk.System, error) {
+		if path != dir {
+			t.Errorf("looked at %s", path)
+		}
+		return localdisk.System{Name: "NFS", Network: true}, nil
+	}
+	if _, err := openAt(Config{Dir: dir}, at); !errors.Is(err, ErrNetwork) || !strings.Contains(err.Error(), "NFS") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
 	}
 }
 

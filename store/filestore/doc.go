@@ -59,8 +59,9 @@
 // keeps new ids above old ones: a store restored or emptied *and* a clock set
 // back repeats ids. So restore with no process running, and check the clock
 // first. To copy a folder, stop its processes, or take a snapshot that is
-// atomic. A memory file system forgets everything at a reboot, which is the
-// same as emptying the store; [Store.Volatile] tells.
+// atomic. A file system in memory forgets everything at a reboot, and a container's
+// own layer goes with the container, which is the same as emptying the store;
+// [Store.Warnings] tells.
 //
 // The disk must mean what it says: one that acknowledges a flush and loses it
 // at a power failure takes durability away from everything above it.

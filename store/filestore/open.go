@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/store"
 )
 
@@ -50,16 +50,23 @@ func Open(dir string) (*Store, error) {
 // OpenWith opens a store as Open does, the way that c says. ctx ends the wait
 // for another process that is creating the same store.
 func OpenWith(ctx context.Context, c Config) (*Store, error) {
+	return openAt(ctx, c, localdisk.At)
+}
+
+// openAt opens a store as OpenWith does, on the file system that at says.
+func openAt(ctx context.Context, c Config, at func(string) (localdisk.System, error)) (*Store, error) {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil || c.Dir == "" {
 		return nil, fmt.Errorf("filestore: folder %q: must be a path: %w", c.Dir, errors.Join(err, fs.ErrInvalid))
 	}
-	system, err := fileSystemAt(nearest(path))
-	if err != nil {
+	system, err := at(path)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil, ErrUnsupported
+	case err != nil:
 		return nil, fmt.Errorf("filestore: %s: find file system: %w", path, err)
-	}
-	if err := system.check(path); err != nil {
-		return nil, err
+	case system.Network:
+		return nil, &FileError{Path: path, Err: ErrNetwork, Detail: system.Refusal() + ", and several hosts need another engine"}
 	}
 	d, err := openDisk(path, !c.Existing)
 	if c.Existing && errors.Is(err, fs.ErrNotExist) {
@@ -72,20 +79,8 @@ func OpenWith(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.volatile = system.memory
+	s.system = system
 	return s, nil
-}
-
-// nearest returns the path itself if there is something at it, or else the
-// nearest folder above it that exists.
-func nearest(path string) string {
-	for {
-		parent := filepath.Dir(path)
-		if _, err := os.Stat(path); err == nil || parent == path {
-			return path
-		}
-		path = parent
-	}
 }
 
 // openOn opens the store on d, and creates it if it must and may. It closes d

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"snowfence.example/snowfence/internal/localdisk"
 )
 
 // Permissions: what the registers say is nobody else's to read, and above all
@@ -124,19 +126,11 @@ func (d *osDisk) syncAncestors() error {
 		if parent == child {
 			return nil
 		}
-		if err := syncFolder(parent); err != nil && slices.Contains(d.created, child) {
+		if err := localdisk.SyncFolder(parent); err != nil && slices.Contains(d.created, child) {
 			return err
 		}
 		child = parent
 	}
-}
-
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 func (d *osDisk) openLock() (lock, error) {
@@ -158,8 +152,8 @@ type osLock struct {
 	disk *osDisk
 }
 
-func (l *osLock) tryLock() (bool, error) { return tryFlock(l.file) }
-func (l *osLock) unlock() error          { return unflock(l.file) }
+func (l *osLock) tryLock() (bool, error) { return localdisk.TryLock(l.file) }
+func (l *osLock) unlock() error          { return localdisk.Unlock(l.file) }
 func (l *osLock) close() error           { return l.file.Close() }
 
 // readMark reads an empty lock file, as a young one is, as some mark that

@@ -14,18 +14,19 @@ import (
 	"sync/atomic"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/store"
 )
 
 // Store is an open store in a folder. It is safe for concurrent use, by the
 // goroutines of this process and by other processes that opened the folder.
 type Store struct {
-	disk     disk
-	lock     lock
-	path     string // of the folder, absolute; for messages
-	volatile bool
-	clock    snowfence.Clock
-	random   io.Reader
+	disk   disk
+	lock   lock
+	path   string // of the folder, absolute; for messages
+	system localdisk.System
+	clock  snowfence.Clock
+	random io.Reader
 
 	turn    chan struct{} // holds a value while a goroutine of this Store has, or waits for, the lock
 	closing chan struct{} // closed by Close
@@ -125,9 +126,16 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return store.Traits{Engine: "file", Durable: true, OneHost: true}, nil
 }
 
-// Volatile reports whether the folder is on a memory file system, which
-// forgets everything at a reboot: fit for tests alone.
-func (s *Store) Volatile() bool { return s.volatile }
+// Warnings returns what the operator must be told whenever the store is used: that
+// its folder is on a file system which forgets everything, in memory or in a
+// container's own layer. It is fit for tests alone.
+func (s *Store) Warnings() []string {
+	warning := s.system.Warning()
+	if warning == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("the store's folder %s does not last: %s, and a clock that is set back then repeats ids; give the store a folder on a disk or a volume", s.path, warning)}
+}
 
 // Close implements [store.Store]. It waits for a swap that has begun to write.
 func (s *Store) Close() error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/storetest"
@@ -89,6 +90,52 @@ func TestVersionsDoNotRepeatAfterABackupIsRestored(t *testing.T) {
 		seen[next] = true
 		if err := os.WriteFile(path, backup, fileMode); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// on opens a store as if its folder were on that file system.
+func on(t *testing.T, dir string, system localdisk.System) (*Store, error) {
+	t.Helper()
+	s, err := openAt(t.Context(), Config{Dir: dir}, func(path string) (localdisk.System, error) {
+		if path != dir {
+			t.Errorf("looked at %s", path)
+		}
+		return system, nil
+	})
+	if err == nil {
+		t.Cleanup(func() { _ = s.Close() })
+	}
+	return s, err
+}
+
+func TestNetworkFileSystemIsRefusedUntouched(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	_, err := on(t, dir, localdisk.System{Name: "NFS", Network: true})
+	var fileError *FileError
+	if !errors.Is(err, ErrNetwork) || !errors.As(err, &fileError) || fileError.Path != dir || !strings.Contains(err.Error(), "NFS") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
+	}
+}
+
+func TestFolderThatDoesNotLastIsWarnedOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		system localdisk.System
+		want   string
+	}{
+		"a disk":            {localdisk.System{Name: "ext4"}, ""},
+		"memory":            {localdisk.System{Name: "tmpfs", Forgets: "at a reboot"}, "tmpfs forgets everything at a reboot"},
+		"a container's own": {localdisk.System{Name: "overlayfs", Forgets: "with its container"}, "overlayfs forgets everything with its container"},
+	} {
+		s, err := on(t, filepath.Join(t.TempDir(), "store"), test.system)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Warnings(); (len(got) > 0) != (test.want != "") || len(got) > 0 && !strings.Contains(got[0], test.want) {
+			t.Errorf("%s: warned of %q", name, got)
 		}
 	}
 }

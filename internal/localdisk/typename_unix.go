@@ -1,6 +1,6 @@
 //go:build darwin || freebsd || dragonfly || openbsd
 
-package filestore
+package localdisk
 
 // typeName returns a name that ends at its first zero byte.
 func typeName(c []int8) string {
@@ -12,4 +12,12 @@ func typeName(c []int8) string {
 		name = append(name, byte(b))
 	}
 	return string(name)
+}
+
+// memory says when a file system in memory forgets everything.
+func memory(name string) string {
+	if name == "tmpfs" || name == "mfs" {
+		return "at a reboot"
+	}
+	return ""
 }

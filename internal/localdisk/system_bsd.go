@@ -1,6 +1,6 @@
 //go:build darwin || freebsd || dragonfly
 
-package filestore
+package localdisk
 
 import (
 	"os"
@@ -11,16 +11,16 @@ import (
 // stored on this machine.
 const mntLocal = 0x1000
 
-// fileSystemAt tells what kind of file system the folder at path is on.
-func fileSystemAt(path string) (fileSystem, error) {
+// systemOf returns the file system of what is at a path.
+func systemOf(path string) (System, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
-		return fileSystem{}, os.NewSyscallError("statfs", err)
+		return System{}, os.NewSyscallError("statfs", err)
 	}
 	name := typeName(s.Fstypename[:])
-	return fileSystem{
-		name:    name,
-		network: s.Flags&mntLocal == 0,
-		memory:  name == "tmpfs" || name == "mfs",
+	return System{
+		Name:    name,
+		Network: s.Flags&mntLocal == 0,
+		Forgets: memory(name),
 	}, nil
 }

@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd || dragonfly || openbsd
 
-package filestore
+package localdisk
 
 import (
 	"errors"
@@ -8,10 +8,11 @@ import (
 	"syscall"
 )
 
-// tryFlock takes the whole-file lock of f's opening if it is free. It is the
+// TryLock takes the whole-file lock of f's opening if it is free. It is the
 // kernel's: it goes with the last descriptor of that opening, and package os
-// opens files so that no child inherits one.
-func tryFlock(f *os.File) (bool, error) {
+// opens files so that no child inherits one. So it needs no age, and nobody ever
+// breaks it.
+func TryLock(f *os.File) (bool, error) {
 	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
@@ -19,7 +20,8 @@ func tryFlock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-func unflock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
+// Unlock frees the lock of f's opening.
+func Unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
 
 func flock(f *os.File, how int) error {
 	raw, err := f.SyscallConn()

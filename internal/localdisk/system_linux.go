@@ -1,4 +1,4 @@
-package filestore
+package localdisk
 
 import (
 	"fmt"
@@ -67,23 +67,27 @@ func networkSystem(number uint32) string {
 	return ""
 }
 
-// memorySystem returns the name of a file system that forgets everything at a
-// reboot, and "" for any other.
-func memorySystem(number uint32) string {
+// fleetingSystem returns the name of a file system that forgets everything, and
+// when that is; or "" for any other.
+func fleetingSystem(number uint32) (name, forgets string) {
 	switch number {
 	case 0x01021994:
-		return "tmpfs"
+		return "tmpfs", "at a reboot"
 	case 0x858458f6:
-		return "ramfs"
+		return "ramfs", "at a reboot"
+	case 0x794c7630:
+		return "overlayfs", "with its container"
+	case 0x61756673:
+		return "aufs", "with its container"
 	}
-	return ""
+	return "", ""
 }
 
-// fileSystemAt tells what kind of file system the folder at path is on.
-func fileSystemAt(path string) (fileSystem, error) {
+// systemOf returns the file system of what is at a path.
+func systemOf(path string) (System, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
-		return fileSystem{}, os.NewSyscallError("statfs", err)
+		return System{}, os.NewSyscallError("statfs", err)
 	}
 	// The number is a signed one of 32 or 64 bits, as the machine has it; its
 	// low 32 bits tell.
@@ -93,7 +97,7 @@ func fileSystemAt(path string) (fileSystem, error) {
 	}
 	var stat syscall.Stat_t
 	if err := syscall.Stat(path, &stat); err != nil {
-		return fileSystem{}, os.NewSyscallError("stat", err)
+		return System{}, os.NewSyscallError("stat", err)
 	}
 	// Without the table of mounts it stays an unknown kind of FUSE.
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -115,18 +119,18 @@ func device(d uint64) string {
 // in the table of mounts. Of FUSE only fuseblk is local for certain: a local
 // block device with a file system in user space. Behind any other one a
 // program decides what a lock, a rename and an fsync mean.
-func classify(number uint32, mounted string) fileSystem {
+func classify(number uint32, mounted string) System {
 	if number == fuse {
 		if mounted == "" {
 			mounted = "FUSE"
 		}
-		return fileSystem{name: mounted, network: mounted != "fuseblk"}
+		return System{Name: mounted, Network: mounted != "fuseblk"}
 	}
 	if name := networkSystem(number); name != "" {
-		return fileSystem{name: name, network: true}
+		return System{Name: name, Network: true}
 	}
-	if name := memorySystem(number); name != "" {
-		return fileSystem{name: name, memory: true}
+	if name, forgets := fleetingSystem(number); name != "" {
+		return System{Name: name, Forgets: forgets}
 	}
-	return fileSystem{name: fmt.Sprintf("file system %#x", number)}
+	return System{Name: fmt.Sprintf("file system %#x", number)}
 }

@@ -1,0 +1,91 @@
+// Package localdisk tells whether a folder is on a disk of this machine, and has
+// what its users need of one: a lock that the kernel frees, and the fsync of a
+// folder. The file store and the journal stand on it.
+//
+// Both lock their folder with flock and rely on fsync and rename. On a network file
+// system a lock may hold on one host alone, and an fsync may end in a server's
+// memory. So one is refused by its name, and so is every one behind which a program
+// or another machine decides what these calls mean: FUSE, and the 9p and virtiofs
+// that sandboxes and light virtual machines (gVisor, Kata) show to a container.
+package localdisk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// System is a file system, as far as it matters here.
+type System struct {
+	// Name is what people call it.
+	Name string
+
+	// Network is true if other machines can change its files, or might.
+	Network bool
+
+	// Forgets says when it forgets everything, as in "at a reboot". It is empty for
+	// one that does not.
+	Forgets string
+}
+
+// Refusal says why nothing that has to last or to be locked may be on a network
+// file system. It is empty for any other.
+func (s System) Refusal() string {
+	if !s.Network {
+		return ""
+	}
+	return s.Name + "; it needs a local disk"
+}
+
+// Warning says what is lost on a file system that forgets, and when. It is empty
+// for any other.
+func (s System) Warning() string {
+	if s.Forgets == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s forgets everything %s", s.Name, s.Forgets)
+}
+
+// At returns the file system of a path, or of the nearest folder above it that
+// exists. The error is errors.ErrUnsupported where that can't be known.
+func At(path string) (System, error) {
+	for {
+		parent := filepath.Dir(path)
+		if _, err := os.Stat(path); err == nil || parent == path {
+			return systemOf(path)
+		}
+		path = parent
+	}
+}
+
+// SyncFolder makes what was created, renamed and removed in a folder durable.
+func SyncFolder(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// mountType returns the type of the file system on a device ("8:1") from the
+// text of Linux's /proc/self/mountinfo, and "" if it is not in there. A line
+// reads, after proc(5):
+//
+//	36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw
+//
+// with any number of optional fields before the dash.
+func mountType(mounts []byte, device string) string {
+	for line := range strings.Lines(string(mounts)) {
+		before, after, ok := strings.Cut(line, " - ")
+		if !ok {
+			continue
+		}
+		ids, system := strings.Fields(before), strings.Fields(after)
+		if len(ids) > 2 && ids[2] == device && len(system) > 0 {
+			return system[0]
+		}
+	}
+	return ""
+}
