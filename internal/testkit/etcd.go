@@ -55,6 +55,20 @@ func EtcdCluster(t testing.TB, members int) []*Server {
 	return servers
 }
 
+// EtcdProxy starts etcd's own proxy in front of a member, which may be behind an
+// address that is not its own.
+func EtcdProxy(t testing.TB, member string) *Server {
+	t.Helper()
+	return StartServer(t, Program{
+		Name: "etcd", Package: "etcd-server",
+		Arguments: func(s *Server) []string {
+			return []string{"grpc-proxy", "start", "--endpoints", member, "--listen-addr", s.Addr(), "--advertise-client-url", s.Addr(), "--data-dir", s.Dir}
+		},
+		Environ: []string{"ETCD_UNSUPPORTED_ARCH=arm64"},
+		Ready:   Accepts,
+	})
+}
+
 // EtcdLeader returns the member that leads at the moment, or nil.
 func EtcdLeader(ctx context.Context, servers []*Server) *Server {
 	for _, s := range servers {

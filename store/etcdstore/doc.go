@@ -1,4 +1,4 @@
-// Package etcdstore keeps registers in etcd, version 3.4.21 or later. It promises
+// Package etcdstore keeps registers in etcd, version 3.4.22 or later. It promises
 // what package store asks for: an acknowledged swap was agreed upon by a
 // majority of the members, and no failure of a minority takes it away.
 //
@@ -11,10 +11,15 @@
 //     before it votes, unless it was started with --unsafe-no-fsync, which can't
 //     be seen from outside: then say loss=, the age of what a loss of power to a
 //     majority can take away.
-//   - Of 3.5 it is 3.5.5 or later: those before can lose what they acknowledged
-//     when a member is killed. Open refuses 3.5.0 to 3.5.2, and a lone member
-//     before 3.4.21 or of 3.5.0 to 3.5.4, where it may read the version and no
-//     loss is declared.
+//   - Each member runs 3.4.22 or later, of 3.5 it is 3.5.6 or later: those before
+//     can lose what they acknowledged when a member is killed. Open refuses them,
+//     where it may read the version and no loss is declared.
+//   - All endpoints are of one cluster. Open refuses two, and every answer is
+//     checked against the cluster that was opened.
+//   - The members' data agree. Open refuses a cluster with the alarm CORRUPT.
+//     etcd raises it only where its own check is on (--corrupt-check-time, which
+//     had --experimental- before it until 3.6; since 3.5.5 also the check of
+//     compaction's hashes).
 //   - Nobody forces a new cluster from one member's data (--force-new-cluster,
 //     snapshot restore) while holders run; see below.
 //
@@ -32,9 +37,12 @@
 //
 // # Reads and outcomes
 //
-// Get and List are confirmed by a majority, so they are not stale. What a member
-// answers by itself is never invented and never taken back either, but one that
-// is cut off would show the same for as long as it is.
+// Get and List are confirmed by a majority, so they are not stale. (etcd has
+// mended races of that with a pause or a change of the leader, up to 2026. A stale
+// read passes, and no decision rests on one.) A member shows what it has applied,
+// and it applies what a majority has synced to its logs: no loss of power, not
+// even of all members, takes back what was read. A member that is cut off could
+// only show the same for as long as it is.
 //
 // Without a majority calls fail, and nothing is acknowledged: at once on a member
 // that knows of no leader, else when the call's context ends. The next call goes

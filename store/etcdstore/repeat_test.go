@@ -22,31 +22,37 @@ import (
 
 // A relay or a server may end a transaction with a status of its own after it
 // was carried out: Canceled is what a stream's reset means, DeadlineExceeded
-// what a proposal that was not answered in time does.
+// what a proposal that was not answered in time does. etcd's own proxy is a client
+// of the same library.
 func TestSwapIsSentOnceWhateverStatusItEndsWith(t *testing.T) {
 	server := testkit.Etcd(t)
 	direct := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
-	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
-		t.Run(code.String(), func(t *testing.T) {
-			relay := startRelay(t, server.Addr())
-			s := open(t, etcdstore.Config{Endpoints: []string{relay.address}})
-			key := "key." + strings.ToLower(code.String())
-			prev, err := s.Swap(t.Context(), key, "", []byte("first"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			before := relay.transactions.Load()
-			relay.verdict.Store(uint32(code))
-			if _, err := s.Swap(t.Context(), key, prev, []byte("second")); err == nil || errors.Is(err, store.ErrConflict) {
-				t.Errorf("the outcome that is unknown reads %v", err)
-			}
-			if sent := relay.transactions.Load() - before; sent != 1 {
-				t.Errorf("the swap was sent %d times", sent)
-			}
-			if e, err := direct.Get(t.Context(), key); err != nil || string(e.Value) != "second" {
-				t.Errorf("the register holds %q, %v", e.Value, err)
-			}
-		})
+	for way, endpoint := range map[string]func(relay string) string{
+		"straight":           func(relay string) string { return relay },
+		"through-etcd-proxy": func(relay string) string { return testkit.EtcdProxy(t, relay).Addr() },
+	} {
+		relay := startRelay(t, server.Addr())
+		s := open(t, etcdstore.Config{Endpoints: []string{endpoint(relay.address)}})
+		for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
+			t.Run(way+"/"+code.String(), func(t *testing.T) {
+				key := way + "." + strings.ToLower(code.String())
+				prev, err := s.Swap(t.Context(), key, "", []byte("first"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := relay.transactions.Load()
+				relay.verdict.Store(uint32(code))
+				if _, err := s.Swap(t.Context(), key, prev, []byte("second")); err == nil || errors.Is(err, store.ErrConflict) {
+					t.Errorf("the outcome that is unknown reads %v", err)
+				}
+				if sent := relay.transactions.Load() - before; sent != 1 {
+					t.Errorf("the swap was sent %d times", sent)
+				}
+				if e, err := direct.Get(t.Context(), key); err != nil || string(e.Value) != "second" {
+					t.Errorf("the register holds %q, %v", e.Value, err)
+				}
+			})
+		}
 	}
 }
 

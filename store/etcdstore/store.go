@@ -54,6 +54,7 @@ type Store struct {
 	anonymous *clientv3.Client
 	config    Config
 	prefix    string          // with its slash
+	cluster   uint64          // the id of the cluster that the store was opened on
 	closing   context.Context //nolint:containedctx // ends the calls under way when the store is closed
 	end       context.CancelCauseFunc
 }
@@ -109,9 +110,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("etcdstore: connect to %s: %w", strings.Join(c.Endpoints, ","), err)
 	}
 	s := &Store{client: client, anonymous: anonymous, config: c, prefix: c.Prefix + "/", closing: closing, end: end}
-	if _, err := client.Get(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly()); err != nil {
+	first, err := client.Get(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("etcdstore: read from %s: %w", strings.Join(c.Endpoints, ","), s.failure(ctx, err)), s.Close())
 	}
+	s.cluster = first.Header.GetClusterId()
 	if err := s.judge(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -157,6 +160,9 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err != nil {
 		return store.Entry{}, fmt.Errorf("etcdstore: get: %w", s.failure(ctx, err))
 	}
+	if err := s.same(response.Header.GetClusterId()); err != nil {
+		return store.Entry{}, fmt.Errorf("etcdstore: get: %w", err)
+	}
 	if len(response.Kvs) == 0 {
 		return store.Entry{}, store.ErrNotFound
 	}
@@ -196,6 +202,9 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	response, err := s.client.Txn(ctx).If(guard...).Then(clientv3.OpPut(name, token+separator+string(value))).Commit()
 	if err != nil {
 		return "", fmt.Errorf("etcdstore: swap: %w", s.failure(ctx, err))
+	}
+	if err := s.same(response.Header.GetClusterId()); err != nil {
+		return "", fmt.Errorf("etcdstore: swap: %w", err) // no conflict: of this cluster's register it says nothing
 	}
 	if !response.Succeeded {
 		return "", store.ErrConflict
@@ -239,6 +248,9 @@ func (s *Store) page(ctx context.Context, from, end string) (*clientv3.GetRespon
 	response, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(page))
 	if err != nil {
 		return nil, fmt.Errorf("etcdstore: list: %w", s.failure(ctx, err))
+	}
+	if err := s.same(response.Header.GetClusterId()); err != nil {
+		return nil, fmt.Errorf("etcdstore: list: %w", err)
 	}
 	return response, nil
 }

@@ -1,0 +1,117 @@
+package etcdstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/etcdstore"
+)
+
+func TestEndpointsOfTwoClustersAreRefused(t *testing.T) {
+	t.Parallel()
+	one, other := testkit.Etcd(t), testkit.Etcd(t)
+	s, err := etcdstore.Open(t.Context(), etcdstore.Config{Endpoints: []string{one.Addr(), other.Addr()}, Loss: time.Second})
+	if err == nil {
+		t.Fatal(errors.Join(errors.New("opened"), s.Close()))
+	}
+	if !strings.Contains(err.Error(), "must be of one cluster") {
+		t.Error(err)
+	}
+}
+
+// A name or a balancer may come to lead to another cluster, a copy for one.
+func TestAnswerOfAnotherClusterIsNone(t *testing.T) {
+	t.Parallel()
+	one, other := testkit.Etcd(t), testkit.Etcd(t)
+	proxy := testkit.NewProxy(t, one.Addr())
+	s := open(t, etcdstore.Config{Endpoints: []string{proxy.Addr()}})
+	version, err := s.Swap(t.Context(), "key", "", []byte("value"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.SetTarget(other.Addr())
+	proxy.ResetAll()
+	for name, call := range map[string]func(context.Context) error{
+		"get":    func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err },
+		"swap":   func(ctx context.Context) error { _, err := s.Swap(ctx, "key", version, nil); return err },
+		"create": func(ctx context.Context) error { _, err := s.Swap(ctx, "new", "", nil); return err },
+		"list": func(ctx context.Context) error {
+			for _, err := range s.List(ctx, "") {
+				return err
+			}
+			return nil
+		},
+	} {
+		testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
+			err := call(ctx)
+			if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+				t.Fatalf("%s is answered: %v", name, err)
+			}
+			if !strings.Contains(err.Error(), "must be of one cluster") {
+				return fmt.Errorf("%s: %w", name, err) // the connection was lost
+			}
+			return nil
+		})
+	}
+	proxy.SetTarget(one.Addr())
+	proxy.ResetAll()
+	testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
+		e, err := s.Get(ctx, "key")
+		if err == nil && e.Version != version {
+			t.Fatalf("the register is at %s, want %s", e.Version, version)
+		}
+		return err
+	})
+}
+
+func TestClusterWhoseMembersDifferIsRefused(t *testing.T) {
+	t.Parallel()
+	server := testkit.Etcd(t)
+	s, raw := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}}), rawClient(t, server)
+	version, err := s.Swap(t.Context(), "key", "", []byte("before"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As etcd does when its own check finds a difference.
+	alarm := etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, Alarm: etcdserverpb.AlarmType_CORRUPT}
+	if _, err := etcdserverpb.NewMaintenanceClient(raw.ActiveConnection()).Alarm(t.Context(), &alarm); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Swap(t.Context(), "key", version, []byte("after")); err == nil || errors.Is(err, store.ErrConflict) {
+		t.Errorf("swap by one that was open: %v", err)
+	}
+	for _, loss := range []time.Duration{0, time.Second} {
+		refused, err := etcdstore.Open(t.Context(), etcdstore.Config{Endpoints: []string{server.Addr()}, Loss: loss})
+		if err == nil {
+			t.Error(errors.Join(errors.New("opened"), refused.Close()))
+		} else if !strings.Contains(err.Error(), "CORRUPT") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEtcdsOwnProxyCachesNoRead(t *testing.T) {
+	t.Parallel()
+	server := testkit.Etcd(t)
+	direct := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
+	s := open(t, etcdstore.Config{Endpoints: []string{testkit.EtcdProxy(t, server.Addr()).Addr()}})
+	var version store.Version
+	for n := range 50 {
+		next, err := direct.Swap(t.Context(), "key", version, fmt.Append(nil, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := s.Get(t.Context(), "key"); err != nil || e.Version != next {
+			t.Fatalf("swap %d: the proxy shows %q, %v", n, e.Value, err)
+		}
+		version = next
+	}
+}
