@@ -162,7 +162,7 @@ func (l *link) judge(d direction, chunk []byte) verdict {
 	p := l.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.weather == dropped || p.weather == mute && d == toClient {
+	if p.weather == dropped || p.weather == mute && d == toClient || p.hiding && d == toServer && len(chunk) == 0 {
 		l.gap[d] = true
 	}
 	switch {

@@ -12,7 +12,7 @@ import (
 // Proxy is a TCP proxy on the loopback interface, in front of a server that a
 // test makes hard to reach. It passes everything on, half-closes included,
 // until one of its verbs is called. Cut, Drop and LoseReplies replace one
-// another; Delay and LoseReplyTo work beside them; Heal ends them all.
+// another; Delay, HideEnds and LoseReplyTo work beside them; Heal ends them all.
 //
 // TCP never leaves a gap in a stream. So a connection that lost bytes to Drop
 // or LoseReplies is reset by Heal, instead of carrying on with the rest.
@@ -27,6 +27,7 @@ type Proxy struct {
 	target  string
 	weather weather
 	delays  [directions]time.Duration
+	hiding  bool  // the server does not learn that a client has gone
 	loss    *loss // armed, and not yet met by a request
 	links   map[*link]struct{}
 }
@@ -129,6 +130,14 @@ func (p *Proxy) Delay(requests, replies time.Duration) {
 	p.delays = [directions]time.Duration{toServer: requests, toClient: replies}
 }
 
+// HideEnds keeps from the server that clients have gone, until Heal: it goes on
+// with what they asked for last. Some servers roll that back when they notice.
+func (p *Proxy) HideEnds() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hiding = true
+}
+
 // ResetAll resets every connection that there is: both ends see it broken off
 // (RST), not ended. New ones are fine.
 func (p *Proxy) ResetAll() {
@@ -144,7 +153,7 @@ func (p *Proxy) ResetAll() {
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.weather, p.loss, p.delays = fair, nil, [directions]time.Duration{}
+	p.weather, p.hiding, p.loss, p.delays = fair, false, nil, [directions]time.Duration{}
 	for l := range p.links {
 		if l.gap != [directions]bool{} {
 			l.reset()

@@ -160,6 +160,30 @@ func TestLostRepliesLetRequestsThrough(t *testing.T) {
 	greeted(t, s, p)
 }
 
+func TestHiddenEndsAreNotPassedOnUntilTheProxyHeals(t *testing.T) {
+	s, p, c := connected(t)
+	p.HideEnds()
+	for _, end := range []func() error{c.CloseWrite, c.Close} {
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	aborted := greeted(t, s, p) // others are served
+	_ = aborted.SetLinger(0)
+	_ = aborted.Close()
+	select {
+	case err := <-s.ends:
+		t.Fatalf("the server saw an end: %v", err)
+	case <-time.After(quiet):
+	}
+	p.Heal()
+	for range 2 {
+		if err := <-s.ends; !isReset(err) {
+			t.Errorf("the server saw %v after the proxy healed, want a reset", err)
+		}
+	}
+}
+
 func TestDelayHoldsEachDirectionBack(t *testing.T) {
 	const delay = 80 * time.Millisecond
 	tests := []struct {

@@ -23,10 +23,15 @@
 // bits that every swap writes anew; it does not repeat after a failover or a
 // restored backup either.
 //
-// At PostgreSQL's default isolation, READ COMMITTED, and at all of MySQL's, a
-// swap that comes second finds no row. At PostgreSQL's REPEATABLE READ and above
-// it may fail with a serialization failure instead, which is an error without
-// meaning: the caller reads again. That is right, and slower.
+// At PostgreSQL's default isolation, READ COMMITTED, and at MySQL's levels from
+// READ COMMITTED on, a swap that comes second finds no row. At PostgreSQL's
+// REPEATABLE READ and above it may fail with a serialization failure instead,
+// which is an error without meaning: the caller reads again. That is right, and
+// slower.
+//
+// MySQL's READ UNCOMMITTED is refused. A swap that hangs at its commit is shown
+// there, to its own sender too, who takes it for acknowledged; a crash then takes
+// it back. PostgreSQL's level of that name is READ COMMITTED.
 //
 // database/sql sends a statement again if the driver returns driver.ErrBadConn.
 // pgx and go-sql-driver do so only if not a byte was written or, go-sql-driver
@@ -40,23 +45,35 @@
 // are replaced after a minute, with DB once. Refused with a [*ServerError] are
 //
 //   - a standby or replica, and a server that is read-only
-//   - PostgreSQL with fsync off, unless a loss is given; with synchronous_commit
-//     off where the store is durable, or where the loss is below three times
-//     wal_writer_delay; where the store is durable, with synchronous_commit
-//     local beside synchronous standbys
-//   - MySQL with autocommit off; with a binary log and sync_binlog other than 1,
-//     unless a loss is given; with innodb_flush_log_at_trx_commit other than 1,
-//     where the store is durable or the loss is below two times
-//     innodb_flush_log_at_timeout; with innodb_flush_method nosync, unless a
-//     loss is given
+//   - PostgreSQL with fsync or full_page_writes off, unless a loss is given; with
+//     synchronous_commit off where the store is durable, or where the loss is
+//     below three times wal_writer_delay; where the store is durable, with
+//     synchronous_commit local or remote_write beside synchronous standbys; with
+//     data_sync_retry, zero_damaged_pages or ignore_checksum_failure on
+//   - MySQL at READ UNCOMMITTED, or at a level that it does not tell; with
+//     autocommit off; with innodb_force_recovery; with wsrep_on off in a node of a
+//     Galera cluster
+//   - MySQL with a binary log and sync_binlog other than 1, unless a loss is given;
+//     with innodb_flush_log_at_trx_commit other than 1, where the store is durable
+//     or the loss is below two times innodb_flush_log_at_timeout; with
+//     innodb_doublewrite OFF or DETECT_ONLY, innodb_flush_method nosync or
+//     littlesync, or MariaDB's debug_no_sync, unless a loss is given
 //   - MySQL without a binary log, where the store is durable: InnoDB alone shows
 //     a commit to readers before it is on the disk; and with semi-synchronous
-//     replication that waits AFTER_COMMIT, which shows it before a replica has it
+//     replication that waits AFTER_COMMIT, which shows it before a replica has it,
+//     or that gives up waiting within a day
 //   - a table of another shape, an UNLOGGED one, one with row security, one in an
 //     engine other than InnoDB
 //
 // What can't be seen is the operator's: that disks keep what they have synced,
-// and what a failover takes away.
+// and what a failover takes away. A pool that is handed in, as DB, must make all
+// its connections alike.
+//
+// A crash of the machine can leave a page half old and half new, and so take back
+// a register of any age. So full_page_writes and innodb_doublewrite count like
+// fsync. A file system or a cloud disk that writes whole pages does without them
+// (ZFS, Amazon's Optimized Writes), but can't be told from others: give a loss
+// there, which says that you know.
 //
 // # Loss
 //

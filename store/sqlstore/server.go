@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,17 +29,69 @@ const (
 	// The view shows what holds in this session, be it set for the server, the
 	// database or the user.
 	postgresSettings = `SELECT name, setting FROM pg_settings WHERE name IN
-('fsync', 'synchronous_commit', 'synchronous_standby_names', 'wal_writer_delay', 'transaction_read_only')
+('fsync', 'full_page_writes', 'data_sync_retry', 'zero_damaged_pages', 'ignore_checksum_failure',
+'synchronous_commit', 'synchronous_standby_names', 'wal_writer_delay', 'transaction_read_only')
 UNION ALL SELECT 'in_recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END`
 
-	// Variables that the server does not know are left out of the answer.
+	// They are the session's, too. Variables that the server does not know are
+	// left out of the answer.
 	mysqlSettings = `SHOW VARIABLES WHERE Variable_name IN
 ('autocommit', 'read_only', 'super_read_only', 'innodb_read_only', 'transaction_read_only', 'tx_read_only',
+'transaction_isolation', 'tx_isolation', 'innodb_doublewrite', 'innodb_force_recovery', 'debug_no_sync',
 'innodb_flush_log_at_trx_commit', 'innodb_flush_log_at_timeout', 'innodb_flush_method',
-'log_bin', 'sql_log_bin', 'sync_binlog',
-'rpl_semi_sync_master_enabled', 'rpl_semi_sync_master_wait_point',
-'rpl_semi_sync_source_enabled', 'rpl_semi_sync_source_wait_point')`
+'log_bin', 'sql_log_bin', 'sync_binlog', 'wsrep_on', 'wsrep_provider',
+'rpl_semi_sync_master_enabled', 'rpl_semi_sync_master_wait_point', 'rpl_semi_sync_master_timeout', 'rpl_semi_sync_master_wait_no_slave',
+'rpl_semi_sync_source_enabled', 'rpl_semi_sync_source_wait_point', 'rpl_semi_sync_source_timeout', 'rpl_semi_sync_source_wait_no_replica')`
 )
+
+// A rule is what one setting must be, whatever is promised.
+type rule struct {
+	name string
+	fit  []string // the values that will do, in any case
+	why  string
+
+	// A loss that is given excuses it, and a server that does not tell the
+	// setting is fit.
+	excused, silent bool
+}
+
+// Each of postgresRules and mysqlRules must hold.
+var (
+	postgresRules = []rule{
+		{name: "in_recovery", fit: []string{"off"}, why: "the server is a standby, and its primary decides"},
+		{name: "transaction_read_only", fit: []string{"off"}, why: "a standby, or a primary that was replaced"},
+		{name: "fsync", fit: []string{"on"}, excused: true},
+		{name: "full_page_writes", fit: []string{"on"}, excused: true},
+		{name: "data_sync_retry", fit: []string{"off"}, why: "a sync that succeeds after one that failed proves nothing", silent: true},
+		{name: "zero_damaged_pages", fit: []string{"off"}, why: "registers would vanish"},
+		{name: "ignore_checksum_failure", fit: []string{"off"}, why: "damaged registers would be read"},
+	}
+	mysqlRules = []rule{
+		{name: "read_only", fit: no, why: replica, silent: true},
+		{name: "super_read_only", fit: no, why: replica, silent: true},
+		{name: "innodb_read_only", fit: no, why: replica, silent: true},
+		{name: "transaction_read_only", fit: no, why: replica, silent: true},
+		{name: "tx_read_only", fit: no, why: replica, silent: true},
+		// Newer servers have one of these names, older ones the other, some both.
+		{name: "transaction_isolation", fit: committed, why: uncommitted, silent: true},
+		{name: "tx_isolation", fit: committed, why: uncommitted, silent: true},
+		{name: "autocommit", fit: yes, why: "nothing would ever be committed otherwise"},
+		{name: "innodb_force_recovery", fit: []string{"0"}, why: "the server is under repair", silent: true},
+		{name: "innodb_doublewrite", fit: []string{"ON", "1", "DETECT_AND_RECOVER", "fast"}, excused: true},
+		{name: "debug_no_sync", fit: no, excused: true, silent: true}, // MariaDB's
+	}
+	yes, no   = []string{"ON", "1"}, []string{"OFF", "0"}
+	committed = []string{"REPEATABLE-READ", "READ-COMMITTED", "SERIALIZABLE"}
+)
+
+const (
+	replica     = "a replica, or a primary that was replaced"
+	uncommitted = "reads would show swaps that are never committed"
+)
+
+// never is how long a semi-synchronous primary must wait for a replica at the
+// least for nobody to count on its giving up, in milliseconds: a day.
+const never = 24 * 60 * 60 * 1000
 
 // inspect asks the server at the other end of a connection for its settings,
 // and judges them.
@@ -54,26 +107,42 @@ func inspect(ctx context.Context, connection driver.Conn, d Dialect, p promise) 
 	return judge(found, p)
 }
 
+// judge returns a *ServerError if the rule is broken.
+func (r rule) judge(s settings, p promise) error {
+	value := s[r.name]
+	switch {
+	case value == "" && r.silent, r.excused && p.declared:
+		return nil
+	case value == "":
+		return unfit("the server does not tell its setting %s", r.name)
+	case slices.ContainsFunc(r.fit, func(fit string) bool { return strings.EqualFold(fit, value) }):
+		return nil
+	}
+	reason := ": " + r.why
+	if r.excused {
+		reason = ", " + unlessDeclared
+	}
+	return unfit("%s is %s: must be %s%s", r.name, value, strings.Join(r.fit, " or "), reason)
+}
+
+const unlessDeclared = "unless a loss is given and a machine that crashed never comes back with its own disk"
+
 // judgePostgres returns a *ServerError if the settings are not those of a
 // primary that keeps what is promised.
 func judgePostgres(s settings, p promise) error {
-	for _, name := range []string{"fsync", "synchronous_commit", "wal_writer_delay", "transaction_read_only"} {
-		if s[name] == "" {
-			return unfit("the server does not tell its setting %s", name)
+	for _, r := range postgresRules {
+		if err := r.judge(s, p); err != nil {
+			return err
 		}
 	}
 	commit, standbys := s["synchronous_commit"], s["synchronous_standby_names"]
 	switch {
-	case s["in_recovery"] != "off":
-		return unfit("the server is a standby: its primary decides")
-	case s["transaction_read_only"] != "off":
-		return unfit("transaction_read_only is %s: must be off", s["transaction_read_only"])
-	case s["fsync"] != "on" && !p.declared:
-		return unfit("fsync is %s: must be on, unless a loss is given and a machine that crashed never comes back with its own disk", s["fsync"])
+	case commit == "" || s["wal_writer_delay"] == "":
+		return unfit("the server does not tell its settings synchronous_commit and wal_writer_delay")
 	case commit == "off" && p.durable:
 		return unfit("synchronous_commit is off: must not be for a durable store")
-	case commit == "local" && p.durable && standbys != "":
-		return unfit("synchronous_commit is local and synchronous_standby_names is %q: commits must wait for the standbys of a durable store", standbys)
+	case (commit == "local" || commit == "remote_write") && p.durable && standbys != "":
+		return unfit("synchronous_commit is %s and synchronous_standby_names is %q: commits must wait until the standbys of a durable store have synced them", commit, standbys)
 	case commit == "off":
 		// The manual: at most three times wal_writer_delay, which is in
 		// milliseconds here.
@@ -89,19 +158,21 @@ func judgePostgres(s settings, p promise) error {
 // judgeMySQL returns a *ServerError if the settings are not those of a primary
 // that keeps what is promised.
 func judgeMySQL(s settings, p promise) error {
-	for _, name := range []string{"read_only", "super_read_only", "innodb_read_only", "transaction_read_only", "tx_read_only"} {
-		if value := s[name]; value != "" && !off(value) {
-			return unfit("%s is %s: a replica, or a primary that was replaced; must be OFF", name, value)
+	for _, r := range mysqlRules {
+		if err := r.judge(s, p); err != nil {
+			return err
 		}
 	}
-	flush, binlog, sync := s["innodb_flush_log_at_trx_commit"], s["log_bin"], s["sync_binlog"]
+	flush, binlog, sync, method := s["innodb_flush_log_at_trx_commit"], s["log_bin"], s["sync_binlog"], s["innodb_flush_method"]
 	switch {
 	case flush == "" || s["innodb_flush_log_at_timeout"] == "" || binlog == "":
 		return unfit("the server does not tell its settings innodb_flush_log_at_trx_commit, innodb_flush_log_at_timeout and log_bin")
-	case off(s["autocommit"]):
-		return unfit("autocommit is %s: must be ON, or nothing would ever be committed", s["autocommit"])
-	case strings.EqualFold(s["innodb_flush_method"], "nosync") && !p.declared:
-		return unfit("innodb_flush_method is nosync: must be another, unless a loss is given and a machine that crashed never comes back with its own disk")
+	case s["transaction_isolation"]+s["tx_isolation"] == "":
+		return unfit("the server tells neither its setting transaction_isolation nor tx_isolation")
+	case (strings.EqualFold(method, "nosync") || strings.EqualFold(method, "littlesync")) && !p.declared:
+		return unfit("innodb_flush_method is %s: must be another, %s", method, unlessDeclared)
+	case off(s["wsrep_on"]) && s["wsrep_provider"] != "" && !strings.EqualFold(s["wsrep_provider"], "none"):
+		return unfit("wsrep_on is %s and wsrep_provider %s: must be ON, or the rest of the cluster never learns of a swap", s["wsrep_on"], s["wsrep_provider"])
 	case !off(binlog) && sync != "1" && !p.durable && !p.declared:
 		// After a crash InnoDB rolls back what the binary log has not.
 		return unfit("sync_binlog is %s: must be 1, unless a loss is given that covers what the system has not written yet", sync)
@@ -133,11 +204,28 @@ func judgeDurableMySQL(s settings) error {
 	case s["sync_binlog"] != "1":
 		return unfit("sync_binlog is %s: must be 1 for a durable store", s["sync_binlog"])
 	}
-	for _, name := range []string{"rpl_semi_sync_master", "rpl_semi_sync_source"} {
-		enabled, point := s[name+"_enabled"], s[name+"_wait_point"]
-		if enabled != "" && !off(enabled) && strings.EqualFold(point, "AFTER_COMMIT") {
-			return unfit("%s_wait_point is %s: must be AFTER_SYNC for a durable store, because a commit is shown before a replica has it", name, point)
-		}
+	if err := judgeSemiSync(s, "rpl_semi_sync_master_", "wait_no_slave"); err != nil {
+		return err
+	}
+	return judgeSemiSync(s, "rpl_semi_sync_source_", "wait_no_replica")
+}
+
+// judgeSemiSync wants a primary that waits for replicas to show nothing before
+// one has it, and not to give up. Its settings have an older and a newer name.
+func judgeSemiSync(s settings, prefix, alone string) error {
+	if enabled := s[prefix+"enabled"]; enabled == "" || off(enabled) {
+		return nil
+	}
+	if point := s[prefix+"wait_point"]; strings.EqualFold(point, "AFTER_COMMIT") {
+		return unfit("%swait_point is %s: must be AFTER_SYNC for a durable store, because a commit is shown before a replica has it", prefix, point)
+	}
+	// The greatest value may be that of an unsigned number.
+	timeout := s[prefix+"timeout"]
+	if ms, err := strconv.ParseUint(timeout, 10, 64); err != nil || ms < never {
+		return unfit("%stimeout is %s ms: must be at least %d, a day, for a durable store, because commits are acknowledged after it though no replica has them", prefix, timeout, never)
+	}
+	if off(s[prefix+alone]) {
+		return unfit("%s%s is %s: must be ON for a durable store, because commits are acknowledged while no replica is there", prefix, alone, s[prefix+alone])
 	}
 	return nil
 }

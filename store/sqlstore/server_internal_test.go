@@ -44,6 +44,7 @@ func TestPostgresIsJudgedByItsSettings(t *testing.T) {
 	good := settings{
 		"fsync": "on", "synchronous_commit": "on", "synchronous_standby_names": "",
 		"wal_writer_delay": "200", "transaction_read_only": "off", "in_recovery": "off",
+		"full_page_writes": "on", "data_sync_retry": "off", "zero_damaged_pages": "off", "ignore_checksum_failure": "off",
 	}
 	check(t, good, judgePostgres, []judgement{
 		{"as it comes, durable", nil, durable, ""},
@@ -53,6 +54,13 @@ func TestPostgresIsJudgedByItsSettings(t *testing.T) {
 		{"no fsync, durable", settings{"fsync": "off"}, durable, "fsync"},
 		{"no fsync", settings{"fsync": "off"}, usual, "fsync"},
 		{"no fsync, declared", settings{"fsync": "off"}, second, ""},
+		{"torn pages, durable", settings{"full_page_writes": "off"}, durable, "full_page_writes is off: must be on, unless a loss is given"},
+		{"torn pages", settings{"full_page_writes": "off"}, usual, "full_page_writes"},
+		{"torn pages, declared", settings{"full_page_writes": "off"}, second, ""},
+		{"syncs again", settings{"data_sync_retry": "on"}, halfMinute, "data_sync_retry"},
+		{"older than data_sync_retry", settings{"data_sync_retry": ""}, durable, ""},
+		{"empties damaged pages", settings{"zero_damaged_pages": "on"}, halfMinute, "zero_damaged_pages"},
+		{"reads damaged pages", settings{"ignore_checksum_failure": "on"}, halfMinute, "ignore_checksum_failure"},
 		{"no sync, durable", settings{"synchronous_commit": "off"}, durable, "synchronous_commit"},
 		{"no sync", settings{"synchronous_commit": "off"}, usual, ""},
 		{"no sync, long delay", settings{"synchronous_commit": "off", "wal_writer_delay": "334"}, second, "wal_writer_delay"},
@@ -60,8 +68,11 @@ func TestPostgresIsJudgedByItsSettings(t *testing.T) {
 		{"local, durable", settings{"synchronous_commit": "local"}, durable, ""},
 		{"local beside standbys, durable", settings{"synchronous_commit": "local", "synchronous_standby_names": "*"}, durable, "synchronous_standby_names"},
 		{"local beside standbys", settings{"synchronous_commit": "local", "synchronous_standby_names": "*"}, usual, ""},
+		{"written beside standbys, durable", settings{"synchronous_commit": "remote_write", "synchronous_standby_names": "*"}, durable, "remote_write"},
+		{"written, durable", settings{"synchronous_commit": "remote_write"}, durable, ""},
 		{"remote_apply, durable", settings{"synchronous_commit": "remote_apply", "synchronous_standby_names": "*"}, durable, ""},
-		{"says nothing", settings{"fsync": ""}, usual, "does not tell"},
+		{"says nothing", settings{"fsync": ""}, usual, "does not tell its setting fsync"},
+		{"says nothing of commits", settings{"synchronous_commit": ""}, usual, "does not tell its settings synchronous_commit"},
 	})
 }
 
@@ -70,7 +81,19 @@ func TestMySQLIsJudgedByItsSettings(t *testing.T) {
 		"autocommit": "ON", "read_only": "OFF", "innodb_read_only": "OFF", "tx_read_only": "OFF",
 		"innodb_flush_log_at_trx_commit": "1", "innodb_flush_log_at_timeout": "1", "innodb_flush_method": "O_DIRECT",
 		"log_bin": "ON", "sql_log_bin": "ON", "sync_binlog": "1",
+		"tx_isolation": "REPEATABLE-READ", "innodb_doublewrite": "ON", "innodb_force_recovery": "0", "debug_no_sync": "OFF",
+		"wsrep_on": "OFF", "wsrep_provider": "none",
 		"rpl_semi_sync_master_enabled": "OFF", "rpl_semi_sync_master_wait_point": "AFTER_COMMIT",
+		"rpl_semi_sync_master_timeout": "10000", "rpl_semi_sync_master_wait_no_slave": "ON",
+	}
+	// semi is a primary that waits for replicas as it must, with changes.
+	semi := func(changed settings) settings {
+		s := settings{
+			"rpl_semi_sync_master_enabled": "ON", "rpl_semi_sync_master_wait_point": "AFTER_SYNC",
+			"rpl_semi_sync_master_timeout": "18446744073709551615", "rpl_semi_sync_master_wait_no_slave": "ON",
+		}
+		maps.Copy(s, changed)
+		return s
 	}
 	check(t, good, judgeMySQL, []judgement{
 		{"as it should be, durable", nil, durable, ""},
@@ -93,9 +116,36 @@ func TestMySQLIsJudgedByItsSettings(t *testing.T) {
 		{"lazy binary log, declared", settings{"sync_binlog": "0"}, halfMinute, ""},
 		{"nosync, durable", settings{"innodb_flush_method": "nosync"}, durable, "nosync"},
 		{"nosync, declared", settings{"innodb_flush_method": "nosync"}, halfMinute, ""},
-		{"semi-synchronous after commit, durable", settings{"rpl_semi_sync_master_enabled": "ON"}, durable, "AFTER_SYNC"},
-		{"semi-synchronous after commit", settings{"rpl_semi_sync_master_enabled": "ON"}, usual, ""},
-		{"semi-synchronous after sync, durable", settings{"rpl_semi_sync_master_enabled": "ON", "rpl_semi_sync_master_wait_point": "AFTER_SYNC"}, durable, ""},
+		{"littlesync", settings{"innodb_flush_method": "littlesync"}, usual, "littlesync"},
+		{"dirty reads, durable", settings{"tx_isolation": "READ-UNCOMMITTED"}, durable, "tx_isolation is READ-UNCOMMITTED"},
+		{"dirty reads", settings{"tx_isolation": "READ-UNCOMMITTED"}, usual, "tx_isolation"},
+		{"dirty reads, declared", settings{"tx_isolation": "READ-UNCOMMITTED"}, halfMinute, "tx_isolation"},
+		{"dirty reads by the newer name", settings{"tx_isolation": "", "transaction_isolation": "READ-UNCOMMITTED"}, halfMinute, "transaction_isolation is"},
+		{"dirty reads by one of two names", settings{"transaction_isolation": "READ-UNCOMMITTED"}, halfMinute, "transaction_isolation is"},
+		{"level by the newer name, durable", settings{"tx_isolation": "", "transaction_isolation": "SERIALIZABLE"}, durable, ""},
+		{"other level, durable", settings{"tx_isolation": "READ-COMMITTED"}, durable, ""},
+		{"unknown level", settings{"tx_isolation": "SNAPSHOT"}, halfMinute, "tx_isolation is SNAPSHOT"},
+		{"no level", settings{"tx_isolation": ""}, halfMinute, "neither its setting transaction_isolation nor tx_isolation"},
+		{"torn pages, durable", settings{"innodb_doublewrite": "OFF"}, durable, "innodb_doublewrite is OFF"},
+		{"torn pages", settings{"innodb_doublewrite": "0"}, usual, "innodb_doublewrite"},
+		{"torn pages that are seen", settings{"innodb_doublewrite": "DETECT_ONLY"}, usual, "innodb_doublewrite"},
+		{"torn pages, declared", settings{"innodb_doublewrite": "OFF"}, second, ""},
+		{"torn pages that are mended, durable", settings{"innodb_doublewrite": "DETECT_AND_RECOVER"}, durable, ""},
+		{"MariaDB's fast doublewrite, durable", settings{"innodb_doublewrite": "fast"}, durable, ""},
+		{"says nothing of doublewrite", settings{"innodb_doublewrite": ""}, durable, "does not tell its setting innodb_doublewrite"},
+		{"under repair", settings{"innodb_force_recovery": "1"}, halfMinute, "innodb_force_recovery"},
+		{"no sync at all", settings{"debug_no_sync": "ON"}, usual, "debug_no_sync"},
+		{"no sync at all, declared", settings{"debug_no_sync": "ON"}, second, ""},
+		{"cluster's node by itself", settings{"wsrep_provider": "/usr/lib/galera.so"}, halfMinute, "wsrep_on"},
+		{"cluster's node", settings{"wsrep_provider": "/usr/lib/galera.so", "wsrep_on": "ON"}, durable, ""},
+		{"semi-synchronous, durable", semi(nil), durable, ""},
+		{"semi-synchronous after commit, durable", semi(settings{"rpl_semi_sync_master_wait_point": "AFTER_COMMIT"}), durable, "AFTER_SYNC"},
+		{"semi-synchronous after commit", semi(settings{"rpl_semi_sync_master_wait_point": "AFTER_COMMIT"}), usual, ""},
+		{"semi-synchronous for a while, durable", semi(settings{"rpl_semi_sync_master_timeout": "86399999"}), durable, "rpl_semi_sync_master_timeout"},
+		{"semi-synchronous for a while", semi(settings{"rpl_semi_sync_master_timeout": "10000"}), usual, ""},
+		{"semi-synchronous for a day, durable", semi(settings{"rpl_semi_sync_master_timeout": "86400000"}), durable, ""},
+		{"semi-synchronous but when alone, durable", semi(settings{"rpl_semi_sync_master_wait_no_slave": "OFF"}), durable, "wait_no_slave"},
+		{"semi-synchronous by the newer name, durable", settings{"rpl_semi_sync_source_enabled": "ON", "rpl_semi_sync_source_wait_point": "AFTER_SYNC", "rpl_semi_sync_source_timeout": "10000"}, durable, "rpl_semi_sync_source_timeout"},
 		{"says nothing", settings{"log_bin": ""}, usual, "does not tell"},
 	})
 }

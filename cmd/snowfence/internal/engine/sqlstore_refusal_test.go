@@ -74,6 +74,7 @@ func serverThatLosesSwapsIsRefused(t *testing.T, s sqlServer, server *testkit.Se
 			{"ALTER DATABASE snowfence SET synchronous_commit = off", "durable=true", "synchronous_commit", ""},
 			{"SELECT 1", "loss=10ms", "wal_writer_delay", ""},
 			{"SELECT 1", "", "", "ALTER DATABASE snowfence RESET synchronous_commit"},
+			{"ALTER DATABASE snowfence SET zero_damaged_pages = on", "loss=1m", "zero_damaged_pages", "ALTER DATABASE snowfence RESET zero_damaged_pages"},
 			{"ALTER DATABASE snowfence SET default_transaction_read_only = on", "", "transaction_read_only", "SET transaction_read_only = off; ALTER DATABASE snowfence RESET default_transaction_read_only"},
 			{"SELECT 1", "durable=true", "", ""},
 		},
@@ -85,6 +86,9 @@ func serverThatLosesSwapsIsRefused(t *testing.T, s sqlServer, server *testkit.Se
 			{"SELECT 1", "", "sync_binlog", ""},
 			{"SELECT 1", "loss=1m", "", "SET GLOBAL sync_binlog = 1"},
 			{"SET GLOBAL autocommit = OFF", "", "autocommit", "SET GLOBAL autocommit = ON"},
+			{"SET GLOBAL tx_isolation = 'READ-UNCOMMITTED'", "loss=1m", "tx_isolation", "SET GLOBAL tx_isolation = DEFAULT"},
+			{"SET GLOBAL rpl_semi_sync_master_enabled = ON", "durable=true", "wait_point", "SET GLOBAL rpl_semi_sync_master_wait_point = 'AFTER_SYNC'"},
+			{"SELECT 1", "durable=true", "rpl_semi_sync_master_timeout", "SET GLOBAL rpl_semi_sync_master_enabled = OFF"},
 			{"SET GLOBAL read_only = ON", "", "read_only", "SET GLOBAL read_only = OFF"},
 			{"SELECT 1", "durable=true", "", ""},
 		},
@@ -97,6 +101,23 @@ func serverThatLosesSwapsIsRefused(t *testing.T, s sqlServer, server *testkit.Se
 			do(t, db, c.reset)
 		}
 	}
+}
+
+// TestSQLServerThatCanTearPagesIsRefused is about the settings by which a crash
+// of the machine can leave half of a page as it was.
+func TestSQLServerThatCanTearPagesIsRefused(t *testing.T) {
+	t.Parallel()
+	settings := map[string][2]string{
+		"postgres": {"full_page_writes=off", "full_page_writes is off"},
+		"mysql":    {"--skip-innodb-doublewrite", "innodb_doublewrite is OFF"},
+	}
+	eachSQL(t, func(t *testing.T, s sqlServer) {
+		set, want := settings[s.scheme][0], settings[s.scheme][1]
+		server := s.start(t, set)
+		s.refused(t, s.url("durable=true", server.Addr()), want)
+		s.refused(t, s.url("", server.Addr()), want)
+		s.refused(t, s.url("loss=1m", server.Addr()), "")
+	})
 }
 
 func tableOfAnotherShapeIsRefused(t *testing.T, s sqlServer, server *testkit.Server) {
