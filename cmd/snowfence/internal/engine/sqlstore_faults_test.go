@@ -262,6 +262,8 @@ func commitThatWaitsIsNotShown(t *testing.T, s sqlServer, server *testkit.Server
 		t.Fatal(err)
 	}
 	db := s.administer(t, server)
+	// Also when the test fails: whatever is committed after it would wait.
+	defer do(t, db, "ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()")
 	do(t, db, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
 	// It is in force once a commit waits.
 	tries := 0
@@ -302,6 +304,33 @@ func commitThatWaitsIsNotShown(t *testing.T, s sqlServer, server *testkit.Server
 		}
 		return err
 	})
+}
+
+// swapThatRunsOutOfTimeIsNoConflict gives up a swap that waits for the lock of its
+// row. Whether it takes effect is open, and remains so until the lock is free.
+func swapThatRunsOutOfTimeIsNoConflict(t *testing.T, s sqlServer, server *testkit.Server) {
+	client := s.client(t, s.url("table=locked", server.Addr()))
+	before, err := client.Swap(t.Context(), "register", "", []byte("before"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := s.administer(t, server).BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Rollback() }()
+	if _, err := lock.ExecContext(t.Context(), "SELECT * FROM locked FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := bounded(t, 200*time.Millisecond, func(ctx context.Context) error {
+		_, err := client.Swap(ctx, "register", before, []byte("after"))
+		return err
+	}); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, store.ErrConflict) {
+		t.Errorf("a swap that waits for a lock: %v, want %v", err, context.DeadlineExceeded)
+	}
+	if e, err := client.Get(t.Context(), "register"); err != nil || e.Version != before {
+		t.Errorf("a swap that still waits is shown: %q (%v)", e.Value, err)
+	}
 }
 
 func transactionPoolerMayStandBetween(t *testing.T, s sqlServer, server *testkit.Server) {

@@ -31,6 +31,7 @@ func TestSQLServer(t *testing.T) {
 			check func(*testing.T, sqlServer, *testkit.Server)
 		}{
 			{"server that loses swaps is refused", serverThatLosesSwapsIsRefused},
+			{"swap that runs out of time is no conflict", swapThatRunsOutOfTimeIsNoConflict},
 			{"table of another shape is refused", tableOfAnotherShapeIsRefused},
 			{"table that has to exist is not created", tableThatHasToExistIsNotCreated},
 			{"table is created once by many at once", tableIsCreatedOnceByManyAtOnce},
