@@ -57,17 +57,22 @@ func Postgres(t testing.TB, settings ...string) *Server {
 	})
 }
 
-// PgBouncer starts a pooler in front of a PostgreSQL server, in transaction
-// mode: a connection to the server is lent for one transaction.
-func PgBouncer(t testing.TB, behind *Server) *Server {
+// PgBouncer starts a pooler in front of a PostgreSQL server. Its mode is
+// "session", "transaction" or "statement": what a connection to the server is
+// lent for. It has few of them, but in session mode, where every client needs one.
+func PgBouncer(t testing.TB, behind *Server, mode string) *Server {
 	t.Helper()
+	connections := "3"
+	if mode == "session" {
+		connections = "40"
+	}
 	return StartServer(t, Program{
 		Name: "pgbouncer", Package: "pgbouncer", Places: []string{"/usr/sbin"}, User: "postgres",
 		Prepare: func(s *Server) error {
 			config := "[databases]\n* = host=127.0.0.1 port=" + strconv.Itoa(behind.Ports[0]) + "\n" +
 				"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " + strconv.Itoa(s.Ports[0]) + "\nunix_socket_dir =\n" +
 				"auth_type = scram-sha-256\nauth_file = " + filepath.Join(s.Dir, "users") + "\n" +
-				"pool_mode = transaction\ndefault_pool_size = 3\n"
+				"pool_mode = " + mode + "\ndefault_pool_size = " + connections + "\n"
 			users := `"` + SQLUser + `" "` + SQLPassword + "\"\n"
 			if err := os.WriteFile(filepath.Join(s.Dir, "users"), []byte(users), 0o644); err != nil {
 				return err

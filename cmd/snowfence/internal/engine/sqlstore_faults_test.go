@@ -256,12 +256,24 @@ func commitThatWaitsIsNotShown(t *testing.T, s sqlServer, server *testkit.Server
 	if s.scheme == "mysql" {
 		return // nobody waits there
 	}
-	client := s.client(t, s.url("table=waiting&durable=true", server.Addr()))
+	for table, address := range map[string]string{
+		"waiting": server.Addr(), "waiting_by_a_pooler": testkit.PgBouncer(t, server, "transaction").Addr(),
+	} {
+		t.Run(table, func(t *testing.T) { s.commitThatWaits(t, server, address, table) })
+	}
+}
+
+// commitThatWaits is commitThatWaitsIsNotShown for an address of the server. A
+// statement's time limit does not end the wait either.
+func (s sqlServer) commitThatWaits(t *testing.T, server *testkit.Server, address, table string) {
+	db := s.administer(t, server)
+	do(t, db, "ALTER DATABASE snowfence SET statement_timeout = '500ms'")
+	defer do(t, db, "ALTER DATABASE snowfence RESET statement_timeout")
+	client := s.client(t, s.url("durable=true&table="+table, address))
 	before, err := client.Swap(t.Context(), "register", "", []byte("before"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := s.administer(t, server)
 	// Also when the test fails: whatever is committed after it would wait.
 	defer do(t, db, "ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()")
 	do(t, db, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
@@ -333,12 +345,16 @@ func swapThatRunsOutOfTimeIsNoConflict(t *testing.T, s sqlServer, server *testki
 	}
 }
 
-func transactionPoolerMayStandBetween(t *testing.T, s sqlServer, server *testkit.Server) {
+func poolerMayStandBetween(t *testing.T, s sqlServer, server *testkit.Server) {
 	if s.scheme == "mysql" {
 		return // PgBouncer is PostgreSQL's
 	}
-	pooler := testkit.PgBouncer(t, server)
-	storetest.Run(t, storetest.Harness{Open: opens(s.url("table=pooled&durable=true", pooler.Addr()))})
+	for _, mode := range []string{"session", "transaction", "statement"} {
+		t.Run(mode, func(t *testing.T) {
+			pooler := testkit.PgBouncer(t, server, mode)
+			storetest.Run(t, storetest.Harness{Open: opens(s.url("table=pooled_"+mode+"&durable=true", pooler.Addr()))})
+		})
+	}
 }
 
 // otherIsolationLevelWillDo uses the level that is the other server's default.

@@ -41,7 +41,7 @@ func TestSQLServer(t *testing.T) {
 			{"clock is right in every time zone", clockIsRightInEveryTimeZone},
 			{"errors hide the password", errorsHideThePassword},
 			{"pool of the caller's serves", poolOfTheCallersServes},
-			{"transaction pooler may stand between", transactionPoolerMayStandBetween},
+			{"pooler may stand between", poolerMayStandBetween},
 			{"other isolation level will do", otherIsolationLevelWillDo},
 			{"next host serves callers who are in a hurry", nextHostServesCallersWhoAreInAHurry},
 			{"swap is never repeated", swapIsNeverRepeated},
