@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,21 +19,39 @@ const postgresPlaces = "/usr/lib/postgresql/*/bin"
 // its command line.
 func Postgres(t testing.TB, settings ...string) *Server {
 	t.Helper()
+	return postgres(t, settings, func(s *Server) error {
+		secret := filepath.Join(s.Dir, "password")
+		if err := os.WriteFile(secret, []byte(SQLPassword+"\n"), 0o644); err != nil {
+			return err
+		}
+		data := filepath.Join(s.Dir, "data")
+		if _, err := s.Run(context.Background(), "initdb", "--pgdata", data, "--username", SQLUser, "--pwfile", secret,
+			"--auth-host", "scram-sha-256", "--auth-local", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync"); err != nil {
+			return err
+		}
+		// A server of one user can make the database while nobody else is there.
+		return postgresAlone(s, data, "CREATE DATABASE "+SQLDatabase)
+	})
+}
+
+// PostgresStandbyOf starts a PostgreSQL server that follows another one and
+// answers reads.
+func PostgresStandbyOf(t testing.TB, primary *Server) *Server {
+	t.Helper()
+	source := fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s", primary.Ports[0], SQLUser, SQLPassword)
+	return postgres(t, nil, func(s *Server) error {
+		_, err := s.Run(context.Background(), "pg_basebackup", "--pgdata", filepath.Join(s.Dir, "data"), "--dbname", source,
+			"--write-recovery-conf", "--checkpoint", "fast", "--no-sync")
+		return err
+	})
+}
+
+// postgres starts a server on a folder that prepare fills.
+func postgres(t testing.TB, settings []string, prepare func(*Server) error) *Server {
+	t.Helper()
 	return StartServer(t, Program{
 		Name: "postgres", Package: "postgresql", Places: []string{postgresPlaces}, User: "postgres",
-		Prepare: func(s *Server) error {
-			secret := filepath.Join(s.Dir, "password")
-			if err := os.WriteFile(secret, []byte(SQLPassword+"\n"), 0o644); err != nil {
-				return err
-			}
-			data := filepath.Join(s.Dir, "data")
-			if _, err := s.Run(context.Background(), "initdb", "--pgdata", data, "--username", SQLUser, "--pwfile", secret,
-				"--auth-host", "scram-sha-256", "--auth-local", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync"); err != nil {
-				return err
-			}
-			// A server of one user can make the database while nobody else is there.
-			return postgresAlone(s, data, "CREATE DATABASE "+SQLDatabase)
-		},
+		Prepare: prepare,
 		Arguments: func(s *Server) []string {
 			arguments := []string{
 				"-D", filepath.Join(s.Dir, "data"), "-p", strconv.Itoa(s.Ports[0]),

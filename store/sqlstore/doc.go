@@ -65,6 +65,11 @@
 //   - a table of another shape, an UNLOGGED one, one with row security, one in an
 //     engine other than InnoDB
 //
+// A connection may reach another server later: a go-between sends reads to a
+// replica, or the primary is replaced and the connection stays. So each Get asks
+// the server that answers it whether it is a standby or read-only, and fails if it
+// is. A replica may show what the failover to another one takes away.
+//
 // What can't be seen is the operator's: that disks keep what they have synced,
 // and what a failover takes away. A pool that is handed in, as DB, must make all
 // its connections alike.

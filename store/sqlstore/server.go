@@ -230,7 +230,7 @@ func judgeSemiSync(s settings, prefix, alone string) error {
 	return nil
 }
 
-// off reports whether a MySQL switch is off.
+// off reports whether a switch is off.
 func off(value string) bool { return strings.EqualFold(value, "OFF") || value == "0" }
 
 // pairs asks a query without arguments whose rows are a name and a value.

@@ -100,7 +100,9 @@ func (s *Store) prepare(ctx context.Context, table string, existing bool) error 
 	return ensureTable(ctx, s.db, s.dialect, table, existing)
 }
 
-// Get implements [store.Store]. It reads from the primary.
+// Get implements [store.Store]. It reads from the primary: a *ServerError is
+// returned if a go-between asked a replica, or if the primary was replaced since
+// the connection was made.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	call, done, err := s.begin(ctx)
 	if err != nil {
@@ -111,12 +113,17 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 		return store.Entry{}, err
 	}
 	var token, value []byte
-	err = s.db.QueryRowContext(call, s.statements.get, s.dialect.bytes([]byte(key))).Scan(&token, &value)
+	var replica string
+	err = s.db.QueryRowContext(call, s.statements.get, s.dialect.bytes([]byte(key))).Scan(&token, &value, &replica)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.Entry{}, store.ErrNotFound
 	}
 	if err != nil {
 		return store.Entry{}, s.explain(ctx, "get", key, err)
+	}
+	if !off(replica) {
+		s.renew()
+		return store.Entry{}, unfit("get %q: a replica answered, which may show what a failover takes away: must be the primary", key)
 	}
 	return entry([]byte(key), token, value)
 }
@@ -262,6 +269,14 @@ func (s *Store) page(ctx context.Context, from, to []byte) (_ []store.Entry, err
 		page = append(page, e)
 	}
 	return page, rows.Err()
+}
+
+// renew makes the store's own pool connect anew, and so look for the primary.
+func (s *Store) renew() {
+	if s.own {
+		s.db.SetMaxIdleConns(-1) // closes them
+		s.db.SetMaxIdleConns(idleConnections)
+	}
 }
 
 // begin returns the context of one call, which ends with ctx, with the store

@@ -2,14 +2,17 @@ package engine
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/sqlstore"
 	"snowfence.example/snowfence/store/storetest"
 )
 
@@ -210,7 +213,18 @@ func nextHostTakesOver(t *testing.T, s sqlServer, second *testkit.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	reader := s.client(t, s.urlOf(user, "table=taken", gone, first.Addr(), second.Addr()))
+	if e, err := reader.Get(t.Context(), "register"); err != nil || e.Version != version {
+		t.Fatalf("the first server has %q (%v)", e.Value, err)
+	}
 	do(t, db, readOnly[s.scheme]...)
+	if s.scheme == "mysql" {
+		// One who only reads learns by being told so, and asks the next one.
+		_, err := reader.Get(t.Context(), "register")
+		if _, again := reader.Get(t.Context(), "register"); err == nil || !errors.Is(again, store.ErrNotFound) {
+			t.Errorf("read from the first server: %v, then %v, want %v", err, again, store.ErrNotFound)
+		}
+	}
 	// The client holds a connection to the first server still, and learns by
 	// being refused.
 	testkit.Eventually(t, patience, func(ctx context.Context) error {
@@ -230,6 +244,57 @@ func nextHostTakesOver(t *testing.T, s sqlServer, second *testkit.Server) {
 	if e, err := onSecond.Get(t.Context(), "register"); err != nil || string(e.Value) != "on the second" {
 		t.Errorf("the second server has %q (%v)", e.Value, err)
 	}
+}
+
+// replicaIsNotRead puts a replica in the primary's place, of which the store does
+// not learn by connecting: by a go-between that splits reads from writes, as it
+// were, or by replacing the primary under a connection that stays.
+func replicaIsNotRead(t *testing.T, s sqlServer, server *testkit.Server) {
+	var client store.Store
+	var replace, restore func()
+	if s.scheme == "mysql" {
+		db := s.administer(t, server)
+		client = s.client(t, s.url("table=replaced", server.Addr()))
+		replace = func() { do(t, db, "SET GLOBAL read_only = ON") }
+		restore = func() { do(t, db, "SET GLOBAL read_only = OFF") }
+	} else {
+		standby := testkit.PostgresStandbyOf(t, server)
+		s.refused(t, s.url("loss=1m", standby.Addr()), "standby")
+		proxy := testkit.NewProxy(t, server.Addr())
+		route := func(to *testkit.Server) { proxy.SetTarget(to.Addr()); proxy.ResetAll() }
+		db, err := sql.Open("pgx", s.url("sslmode=disable", proxy.Addr()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		if client, err = sqlstore.Open(t.Context(), sqlstore.Config{DB: db, Dialect: sqlstore.PostgreSQL, Table: "replaced"}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = client.Close() })
+		replace, restore = func() { route(standby) }, func() { route(server) }
+	}
+	if _, err := client.Swap(t.Context(), "register", "", []byte("value")); err != nil {
+		t.Fatal(err)
+	}
+	replace()
+	defer restore()
+	testkit.Eventually(t, patience, func(ctx context.Context) error {
+		e, err := client.Get(ctx, "register")
+		if err == nil {
+			t.Fatalf("a replica is read: %q", e.Value)
+		}
+		// The standby may not have the register yet, and the connection is broken.
+		var unfit *sqlstore.ServerError
+		if !errors.As(err, &unfit) || !strings.Contains(err.Error(), "a replica answered") {
+			return err
+		}
+		return nil
+	})
+	restore()
+	testkit.Eventually(t, patience, func(ctx context.Context) error {
+		_, err := client.Get(ctx, "register")
+		return err
+	})
 }
 
 // nextHostServesCallersWhoAreInAHurry makes the first of two hosts fall

@@ -43,6 +43,7 @@ func TestSQLServer(t *testing.T) {
 			{"pool of the caller's serves", poolOfTheCallersServes},
 			{"pooler may stand between", poolerMayStandBetween},
 			{"other isolation level will do", otherIsolationLevelWillDo},
+			{"replica is not read", replicaIsNotRead},
 			{"next host serves callers who are in a hurry", nextHostServesCallersWhoAreInAHurry},
 			{"swap is never repeated", swapIsNeverRepeated},
 		} {
