@@ -56,7 +56,7 @@ func ZooKeeperLeader(t testing.TB, servers []*Server) *Server {
 	defer tick.Stop()
 	for {
 		for _, s := range servers {
-			if text, err := zookeeperWord(ctx, s.Addr(), "srvr"); err == nil && strings.Contains(text, "Mode: leader") {
+			if text, err := ZooKeeperWord(ctx, s.Addr(), "srvr"); err == nil && strings.Contains(text, "Mode: leader") {
 				return s
 			}
 		}
@@ -113,7 +113,7 @@ func zookeeper(t testing.TB, ready func(context.Context, *Server) error, member 
 
 // zookeeperServes is ready once the server answers requests.
 func zookeeperServes(ctx context.Context, s *Server) error {
-	text, err := zookeeperWord(ctx, s.Addr(), "srvr")
+	text, err := ZooKeeperWord(ctx, s.Addr(), "srvr")
 	if err != nil {
 		return err
 	}
@@ -123,9 +123,9 @@ func zookeeperServes(ctx context.Context, s *Server) error {
 	return nil
 }
 
-// zookeeperWord sends one of ZooKeeper's four-letter words, and returns the
-// answer.
-func zookeeperWord(ctx context.Context, address, word string) (string, error) {
+// ZooKeeperWord sends one of ZooKeeper's four-letter words, and returns the
+// answer. Servers of this package answer srvr and cons.
+func ZooKeeperWord(ctx context.Context, address, word string) (string, error) {
 	// A server that is paused must not hold the others up.
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
@@ -75,15 +74,23 @@ func TestAnswerOfAnotherClusterIsNone(t *testing.T) {
 func TestClusterWhoseMembersDifferIsRefused(t *testing.T) {
 	t.Parallel()
 	server := testkit.Etcd(t)
-	s, raw := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}}), rawClient(t, server)
+	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
 	version, err := s.Swap(t.Context(), "key", "", []byte("before"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// As etcd does when its own check finds a difference.
-	alarm := etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, Alarm: etcdserverpb.AlarmType_CORRUPT}
-	if _, err := etcdserverpb.NewMaintenanceClient(raw.ActiveConnection()).Alarm(t.Context(), &alarm); err != nil {
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+server.Addr()+"/v3/maintenance/alarm",
+		strings.NewReader(`{"action": "ACTIVATE", "alarm": "CORRUPT"}`))
+	if err != nil {
 		t.Fatal(err)
+	}
+	response, err := testkit.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("raise the alarm: %s, %v", response.Status, err)
 	}
 	if _, err := s.Swap(t.Context(), "key", version, []byte("after")); err == nil || errors.Is(err, store.ErrConflict) {
 		t.Errorf("swap by one that was open: %v", err)
@@ -113,5 +120,48 @@ func TestEtcdsOwnProxyCachesNoRead(t *testing.T) {
 			t.Fatalf("swap %d: the proxy shows %q, %v", n, e.Value, err)
 		}
 		version = next
+	}
+}
+
+// TestSwapThatNoMajorityHasIsNotShown leaves the leader alone with a swap that it
+// has written to its own log.
+func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
+	t.Parallel()
+	servers := testkit.EtcdCluster(t, 3)
+	leader := testkit.EtcdLeader(t.Context(), servers)
+	if leader == nil {
+		t.Fatal("nobody leads")
+	}
+	s := open(t, etcdstore.Config{Endpoints: []string{leader.Addr()}})
+	version, err := s.Swap(t.Context(), "key", "", []byte("before"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range servers {
+		if server != leader {
+			server.Pause()
+		}
+	}
+	swapped := make(chan error)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.Swap(ctx, "key", version, []byte("after"))
+		swapped <- err
+	}()
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		if e, err := s.Get(ctx, "key"); err == nil && e.Version != version {
+			t.Errorf("the leader shows %q", e.Value)
+		}
+		cancel()
+		select {
+		case err := <-swapped:
+			if err == nil || errors.Is(err, store.ErrConflict) {
+				t.Errorf("swap without a majority: %v", err)
+			}
+			return
+		default:
+		}
 	}
 }

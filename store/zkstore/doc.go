@@ -18,6 +18,17 @@
 //   - disks that keep what they have synced, and that are not emptied: a member
 //     that comes back with an empty disk counts as a majority's part that forgot.
 //   - members that are replaced one at a time, by ZooKeeper's own rules.
+//   - in an ensemble, release 3.9.4 or later. A member of a release before 3.9.3
+//     that restarts, or changes its leader, can miss in its log what it
+//     acknowledged (ZOOKEEPER-4785, ZOOKEEPER-4712, ZOOKEEPER-3911); no 3.8 has
+//     all that mends it. The store warns of those: see [Store.Warnings]. 3.9.3
+//     can lose more (ZOOKEEPER-4925), and Open refuses it unless a loss is
+//     declared. A single server is not concerned.
+//   - endpoints of one ensemble. Open refuses several servers that stand alone, and
+//     two that lead. Afterwards nothing shows whose server answers.
+//
+// Open asks each endpoint for that, with the word srvr, which every server answers
+// unless 4lw.commands.whitelist leaves it out. What does not answer is not judged.
 //
 // A single server will do, too, and is as durable as its disk. Observers may be
 // among the endpoints. Read-only mode is never used: this client does not ask
@@ -25,14 +36,15 @@
 //
 // # What a read shows
 //
-// A server answers reads from what it has applied, which a majority has
-// logged: nothing that a failure can still take away. A follower may lag
-// behind, so a sync goes before each read. It makes the follower catch up with
-// the leader, so that a read shows what was acknowledged before it began. It
-// does not make reads linearizable: a leader that was replaced and has not
-// noticed (syncLimit ticks at most) takes itself for the last word. Such a read
-// is stale, and that passes. No decision rests on it, and the swap that follows
-// is decided by the leader of a majority.
+// A server answers reads from what it has applied, which a majority has synced to
+// its logs: nothing that a failure can still take away, not even a loss of power
+// to all members (but see the releases above). A follower may lag behind, so a
+// sync goes before each read. It makes the follower catch up with the leader, so
+// that a read shows what was acknowledged before it began. It does not make reads
+// linearizable: a leader that was replaced and has not noticed (syncLimit ticks at
+// most) takes itself for the last word. Such a read is stale, and that passes. No
+// decision rests on it, and the swap that follows is decided by the leader of a
+// majority.
 //
 // # Connections and outcomes
 //

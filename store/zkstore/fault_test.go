@@ -336,6 +336,8 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 		c.Endpoints = append(c.Endpoints, server.Addr())
 	}
 	c.SessionTimeout = sessionTimeout
+	releaseIsJudged(t, c)
+	c.Loss = time.Second // whatever the release
 	one, other := open(t, c), open(t, c)
 	version := swap(t, one, "key", "", "0")
 	var acknowledged []string
@@ -367,5 +369,28 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 			}
 			return err
 		})
+	}
+}
+
+// releaseIsJudged looks at the release of ZooKeeper that is installed, as members
+// of an ensemble tell it.
+func releaseIsJudged(t *testing.T, c zkstore.Config) {
+	t.Helper()
+	said, err := testkit.ZooKeeperWord(t.Context(), c.Endpoints[0], "srvr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := zkstore.Open(t.Context(), c)
+	if bad := strings.HasPrefix(said, "Zookeeper version: 3.9.3"); bad != (err != nil) {
+		t.Fatalf("%q: %v", said, err)
+	}
+	if err != nil {
+		return
+	}
+	if old := strings.HasPrefix(said, "Zookeeper version: 3.8."); old != (len(s.Warnings()) > 0) {
+		t.Errorf("%q: warnings %q", said, s.Warnings())
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

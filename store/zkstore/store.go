@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,13 +23,15 @@ const openLimit = 15 * time.Second
 // Store is a client of the registers below one node. It is safe for concurrent
 // use.
 type Store struct {
-	config  Config
-	session *session
+	config   Config
+	session  *session
+	warnings []string // what judge found
 }
 
-// Open connects to the ensemble and creates the prefix if it does not exist and
-// it may. It returns an error that names the field if the config is wrong, one
-// that is [store.ErrNoStore] if there is no prefix and none may be created, and
+// Open connects to the ensemble, judges it, and creates the prefix if it does not
+// exist and it may. It returns an error that names the field if the config is
+// wrong, one that says why the servers are not to be relied on, one that is
+// [store.ErrNoStore] if there is no prefix and none may be created, and
 // one that tells why if no server grants a session within 15 seconds, or the
 // context's end. ctx bounds the attempt, and nothing after it.
 func Open(ctx context.Context, c Config) (*Store, error) {
@@ -61,9 +64,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			return nil, fmt.Errorf("zkstore: open: authenticate: %w", err)
 		}
 	}
-	if err := s.prepare(ctx); err != nil {
-		session.close()
-		return nil, fmt.Errorf("zkstore: open: %w", err)
+	for _, step := range []func(context.Context) error{s.judge, s.prepare} {
+		if err := step(ctx); err != nil {
+			session.close()
+			return nil, fmt.Errorf("zkstore: open: %w", err)
+		}
 	}
 	return s, nil
 }
@@ -168,6 +173,10 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	}
 	return store.Traits{Engine: "zookeeper", Durable: s.config.Loss == 0, Loss: s.config.Loss}, nil
 }
+
+// Warnings returns what the operator must be told whenever the store is used, a
+// sentence each; none, if there is nothing to be said.
+func (s *Store) Warnings() []string { return slices.Clone(s.warnings) }
 
 // Close implements [store.Store]. With a server that does not answer it takes a
 // second.

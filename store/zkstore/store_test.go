@@ -155,6 +155,7 @@ func TestOneServer(t *testing.T) {
 		{"RemovedPrefixIsDamageAndNotAbsence", removedPrefixIsDamageAndNotAbsence},
 		{"ForeignNodeInAFolderIsDamage", foreignNodeInAFolderIsDamage},
 		{"CredentialsKeepOthersOut", credentialsKeepOthersOut},
+		{"SyncGoesBeforeEachRead", syncGoesBeforeEachRead},
 		{"TraitsAreTheOperators", traitsAreTheOperators},
 		{"LoggerIsToldOfTroubleAndOfNoSecret", loggerIsToldOfTroubleAndOfNoSecret},
 		{"OpenClientSurvivesARestartOfItsServer", openClientSurvivesARestartOfItsServer},

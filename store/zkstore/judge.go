@@ -1,0 +1,108 @@
+package zkstore
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// judgeLimit bounds how long the endpoints are asked what they are.
+const judgeLimit = time.Second
+
+// judge asks every endpoint what it is, all at once, by ZooKeeper's word srvr: the
+// only one that a server answers unless its operator allows more. It returns an
+// error if they can't be one ensemble, or run a release that is known to lose what
+// it acknowledged. What can't be read is the operator's to ensure.
+func (s *Store) judge(ctx context.Context) (err error) {
+	// Whoever grants no session need not be asked.
+	if _, err := call(ctx, s.session, func(*zk.Conn) (struct{}, error) { return struct{}{}, nil }); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, judgeLimit)
+	defer cancel()
+	answers := make([]string, len(s.config.Endpoints))
+	var asking sync.WaitGroup
+	for i, endpoint := range s.config.Endpoints {
+		asking.Go(func() { answers[i] = s.session.ask(limited, endpoint, "srvr") })
+	}
+	asking.Wait()
+	s.warnings, err = sound(answers, s.config.Loss > 0)
+	return err
+}
+
+// ask sends a word to a server and returns what it answers, or nothing.
+func (s *session) ask(ctx context.Context, address, word string) string {
+	connection, err := s.reach(ctx, address)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = connection.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = connection.Close() })()
+	if _, err := io.WriteString(connection, word); err != nil {
+		return ""
+	}
+	text, err := io.ReadAll(io.LimitReader(connection, requestSize))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// sound returns an error if servers that say so of themselves can't be one
+// ensemble, or can lose what they acknowledged; and else what the operator must be
+// told:
+//
+//   - servers that stand alone share nothing, and two leaders lead two ensembles;
+//   - 3.9.3 has holes in what a follower keeps after it was synced, and loses them
+//     when it leads (ZOOKEEPER-4925);
+//   - a member before 3.9.3 that restarts, or changes its leader, can miss in its
+//     log what it acknowledged (ZOOKEEPER-4785, 4712 and 3911).
+//
+// lossy says that the operator allows for it.
+func sound(answers []string, lossy bool) (warnings []string, err error) {
+	modes, answered := map[string]int{}, 0
+	for _, answer := range answers {
+		release, mode := field(answer, "Zookeeper version: "), field(answer, "Mode: ")
+		if mode == "" {
+			continue
+		}
+		modes[mode]++
+		answered++
+		if lossy || mode == "standalone" {
+			continue
+		}
+		var major, minor, patch int
+		if n, _ := fmt.Sscanf(release, "%d.%d.%d", &major, &minor, &patch); n < 3 {
+			continue
+		}
+		number := fmt.Sprintf("%d.%d.%d", major, minor, patch)
+		switch {
+		case number == "3.9.3":
+			return nil, fmt.Errorf("ZooKeeper %s: an ensemble of it can lose acknowledged swaps when its leader changes: must be 3.9.4 or later, or say loss=", number)
+		case (major < 3 || major == 3 && (minor < 9 || minor == 9 && patch < 3)) && warnings == nil:
+			warnings = []string{fmt.Sprintf("ZooKeeper %s: an ensemble of a release before 3.9.4 can lose acknowledged swaps when its members restart; ids can then be issued twice: upgrade it", number)}
+		}
+	}
+	switch {
+	case modes["standalone"] > 0 && answered > 1:
+		return nil, fmt.Errorf("%d of %d servers stand alone: all endpoints must be of one ensemble; name a single server once", modes["standalone"], answered)
+	case modes["leader"] > 1:
+		return nil, fmt.Errorf("%d servers lead: all endpoints must be of one ensemble", modes["leader"])
+	}
+	return warnings, nil
+}
+
+// field returns the rest of the line that begins so.
+func field(text, beginning string) string {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, beginning); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
