@@ -11,9 +11,13 @@ import (
 )
 
 // DefaultLoss is the loss of a store whose config neither says one nor asserts
-// that it is durable. It is meant to exceed how far a replica lags that is
-// still promoted.
-const DefaultLoss = 10 * time.Second
+// that it is durable. No setting of a server bounds how far a replica may lag and
+// still be promoted; whatever promotes it does. The default covers a failover that
+// promotes none which lags by more than 10 s: 2 s more for a lag in whole seconds
+// that is measured once a second, and 6 ms for a holder's clock that runs fast by
+// 0.5 ms a second, come to 12.006 s. The rest is margin. Package fence wants it
+// below a third of the window, which is 20 s by default.
+const DefaultLoss = 15 * time.Second
 
 // Config says which table of which server holds the registers, and what the
 // operator asserts. Its String and log forms show no password.

@@ -83,10 +83,13 @@
 // # Loss
 //
 // Loss is the greatest age of an acknowledged swap that a failover or a crash
-// can take away, 10 s unless said otherwise: the greatest lag of a replica that
-// would be promoted. Package fence uses a bound only when it is older than
-// that, and asks for a window of more than three losses. A primary that was
-// replaced and still acknowledges is outside this.
+// can take away: the greatest lag of a replica that would be promoted, and some
+// more for how that is measured. It is 15 s unless said otherwise. Nothing in the
+// server bounds the lag; see to it that whatever promotes replicas, person or
+// program, promotes none that lags by more than 10 s. Package fence uses a bound
+// only when it is older than the loss, and asks for a window of more than three
+// losses. The default window of a pinned worker, 5 s, is not; give one of more
+// than 45 s. A primary that was replaced and still acknowledges is outside this.
 //
 // durable=true asserts that nothing acknowledged is ever lost: either there is
 // no failover, or it is synchronous and only goes to a replica that has
@@ -135,7 +138,7 @@
 //	tls=true           TLS, with the server's certificate checked
 //	ca=path            PEM certificates to trust, instead of the system's
 //	cert=path, key=path  PEM certificate and key of this client
-//	loss=10s           how old a write may be that a failure takes away
+//	loss=15s           how old a write may be that a failure takes away
 //	durable=true       asserts that none is lost; excludes loss
 //
 // The default port is 5432 or 3306. Several hosts are the servers of which one

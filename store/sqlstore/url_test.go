@@ -12,14 +12,14 @@ import (
 
 func TestURLSaysWhereAndHow(t *testing.T) {
 	for u, want := range map[string]string{
-		"postgres://me@a/db":                        `a:5432 database "db" user "me", postgresql table snowfence_registers loss 10s`,
-		"postgresql://me@a:1,b,[::1]:3,[::2]/db":    `a:1,b:5432,[::1]:3,[::2]:5432 database "db" user "me", postgresql table snowfence_registers loss 10s`,
+		"postgres://me@a/db":                        `a:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,
+		"postgresql://me@a:1,b,[::1]:3,[::2]/db":    `a:1,b:5432,[::1]:3,[::2]:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,
 		"mysql://me@a/d%2fb":                        "",
 		"mysql://me@a/d%20b?loss=1m":                `a:3306 database "d b" user "me", mysql table snowfence_registers loss 1m0s`,
 		"mariadb://a/db?user=m%40e&durable=true":    `a:3306 database "db" user "m@e", mysql table snowfence_registers durable`,
-		"postgres://me@a/db?table=x.y_1&tls=true":   `a:5432 database "db" user "me" over TLS, postgresql table x.y_1 loss 10s`,
-		"postgres://me:p%40%2F%3A@a/db?tls=false":   `a:5432 database "db" user "me", postgresql table snowfence_registers loss 10s`,
-		"postgres://m%65:s3cret@a/db?durable=false": `a:5432 database "db" user "me", postgresql table snowfence_registers loss 10s`,
+		"postgres://me@a/db?table=x.y_1&tls=true":   `a:5432 database "db" user "me" over TLS, postgresql table x.y_1 loss 15s`,
+		"postgres://me:p%40%2F%3A@a/db?tls=false":   `a:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,
+		"postgres://m%65:s3cret@a/db?durable=false": `a:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,
 	} {
 		a, err := sqlstore.ParseURL(u)
 		if want == "" {
