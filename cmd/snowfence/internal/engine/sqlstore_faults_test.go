@@ -314,34 +314,51 @@ func nextHostServesCallersWhoAreInAHurry(t *testing.T, s sqlServer, server *test
 	})
 }
 
+// standbyWait makes commits wait for a standby that does not exist, and ends it. A
+// statement's time limit must not end it, so there is one.
+type standbyWait struct{ begin, end, limit, unlimited []string }
+
+var standbyWaits = map[string]standbyWait{
+	"postgres": {
+		begin:     []string{"ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()"},
+		end:       []string{"ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()"},
+		limit:     []string{"ALTER DATABASE snowfence SET statement_timeout = '500ms'"},
+		unlimited: []string{"ALTER DATABASE snowfence RESET statement_timeout"},
+	},
+	"mysql": {
+		begin:     []string{"SET GLOBAL rpl_semi_sync_master_wait_point = 'AFTER_SYNC'", "SET GLOBAL rpl_semi_sync_master_timeout = 86400000", "SET GLOBAL rpl_semi_sync_master_enabled = ON"},
+		end:       []string{"SET GLOBAL rpl_semi_sync_master_enabled = OFF"},
+		limit:     []string{"SET GLOBAL max_statement_time = 0.5"},
+		unlimited: []string{"SET GLOBAL max_statement_time = 0"},
+	},
+}
+
 // commitThatWaitsIsNotShown gives up a swap that waits for a
 // standby which does not exist. If it was cancelled then, everybody would see
 // it, though a failover would still take it away.
 func commitThatWaitsIsNotShown(t *testing.T, s sqlServer, server *testkit.Server) {
-	if s.scheme == "mysql" {
-		return // nobody waits there
+	addresses := map[string]string{"waiting": server.Addr()}
+	if s.scheme == "postgres" {
+		addresses["waiting_by_a_pooler"] = testkit.PgBouncer(t, server, "transaction").Addr()
 	}
-	for table, address := range map[string]string{
-		"waiting": server.Addr(), "waiting_by_a_pooler": testkit.PgBouncer(t, server, "transaction").Addr(),
-	} {
+	for table, address := range addresses {
 		t.Run(table, func(t *testing.T) { s.commitThatWaits(t, server, address, table) })
 	}
 }
 
-// commitThatWaits is commitThatWaitsIsNotShown for an address of the server. A
-// statement's time limit does not end the wait either.
+// commitThatWaits is commitThatWaitsIsNotShown for an address of the server.
 func (s sqlServer) commitThatWaits(t *testing.T, server *testkit.Server, address, table string) {
-	db := s.administer(t, server)
-	do(t, db, "ALTER DATABASE snowfence SET statement_timeout = '500ms'")
-	defer do(t, db, "ALTER DATABASE snowfence RESET statement_timeout")
+	db, w := s.administer(t, server), standbyWaits[s.scheme]
+	do(t, db, w.limit...)
+	defer do(t, db, w.unlimited...)
 	client := s.client(t, s.url("durable=true&table="+table, address))
 	before, err := client.Swap(t.Context(), "register", "", []byte("before"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Also when the test fails: whatever is committed after it would wait.
-	defer do(t, db, "ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()")
-	do(t, db, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+	defer do(t, db, w.end...)
+	do(t, db, w.begin...)
 	// It is in force once a commit waits.
 	tries := 0
 	testkit.Eventually(t, patience, func(ctx context.Context) error {
@@ -373,7 +390,7 @@ func (s sqlServer) commitThatWaits(t *testing.T, server *testkit.Server, address
 			looking = false
 		}
 	}
-	do(t, db, "ALTER SYSTEM SET synchronous_standby_names = ''", "SELECT pg_reload_conf()")
+	do(t, db, w.end...)
 	testkit.Eventually(t, patience, func(ctx context.Context) error {
 		e, err := client.Get(ctx, "register")
 		if err == nil && string(e.Value) != "after" {
