@@ -56,8 +56,8 @@
 //   - MySQL with a binary log and sync_binlog other than 1, unless a loss is given;
 //     with innodb_flush_log_at_trx_commit other than 1, where the store is durable
 //     or the loss is below two times innodb_flush_log_at_timeout; with
-//     innodb_doublewrite OFF or DETECT_ONLY, innodb_flush_method nosync or
-//     littlesync, or MariaDB's debug_no_sync, unless a loss is given
+//     innodb_doublewrite OFF or DETECT_ONLY, or innodb_flush_method nosync or
+//     littlesync, unless a loss is given
 //   - MySQL without a binary log, where the store is durable: InnoDB alone shows
 //     a commit to readers before it is on the disk; and with semi-synchronous
 //     replication that waits AFTER_COMMIT, which shows it before a replica has it,

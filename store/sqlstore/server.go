@@ -37,7 +37,7 @@ UNION ALL SELECT 'in_recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'of
 	// left out of the answer.
 	mysqlSettings = `SHOW VARIABLES WHERE Variable_name IN
 ('autocommit', 'read_only', 'super_read_only', 'innodb_read_only', 'transaction_read_only', 'tx_read_only',
-'transaction_isolation', 'tx_isolation', 'innodb_doublewrite', 'innodb_force_recovery', 'debug_no_sync',
+'transaction_isolation', 'tx_isolation', 'innodb_doublewrite', 'innodb_force_recovery',
 'innodb_flush_log_at_trx_commit', 'innodb_flush_log_at_timeout', 'innodb_flush_method',
 'log_bin', 'sql_log_bin', 'sync_binlog', 'wsrep_on', 'wsrep_provider',
 'rpl_semi_sync_master_enabled', 'rpl_semi_sync_master_wait_point', 'rpl_semi_sync_master_timeout', 'rpl_semi_sync_master_wait_no_slave',
@@ -78,7 +78,6 @@ var (
 		{name: "autocommit", fit: yes, why: "nothing would ever be committed otherwise"},
 		{name: "innodb_force_recovery", fit: []string{"0"}, why: "the server is under repair", silent: true},
 		{name: "innodb_doublewrite", fit: []string{"ON", "1", "DETECT_AND_RECOVER", "fast"}, excused: true},
-		{name: "debug_no_sync", fit: no, excused: true, silent: true}, // MariaDB's
 	}
 	yes, no   = []string{"ON", "1"}, []string{"OFF", "0"}
 	committed = []string{"REPEATABLE-READ", "READ-COMMITTED", "SERIALIZABLE"}
