@@ -55,9 +55,9 @@ type rule struct {
 	excused, silent bool
 }
 
-// Each of postgresRules and mysqlRules must hold.
-var (
-	postgresRules = []rule{
+// postgresRules are those that must hold for PostgreSQL.
+func postgresRules() []rule {
+	return []rule{
 		{name: "in_recovery", fit: []string{"off"}, why: "the server is a standby, and its primary decides"},
 		{name: "transaction_read_only", fit: []string{"off"}, why: "a standby, or a primary that was replaced"},
 		{name: "fsync", fit: []string{"on"}, excused: true},
@@ -66,7 +66,17 @@ var (
 		{name: "zero_damaged_pages", fit: []string{"off"}, why: "registers would vanish"},
 		{name: "ignore_checksum_failure", fit: []string{"off"}, why: "damaged registers would be read"},
 	}
-	mysqlRules = []rule{
+}
+
+// mysqlRules are those that must hold for MySQL and MariaDB.
+func mysqlRules() []rule {
+	const (
+		replica     = "a replica, or a primary that was replaced"
+		uncommitted = "reads would show swaps that are never committed"
+	)
+	yes, no := []string{"ON", "1"}, []string{"OFF", "0"}
+	committed := []string{"REPEATABLE-READ", "READ-COMMITTED", "SERIALIZABLE"}
+	return []rule{
 		{name: "read_only", fit: no, why: replica, silent: true},
 		{name: "super_read_only", fit: no, why: replica, silent: true},
 		{name: "innodb_read_only", fit: no, why: replica, silent: true},
@@ -79,14 +89,7 @@ var (
 		{name: "innodb_force_recovery", fit: []string{"0"}, why: "the server is under repair", silent: true},
 		{name: "innodb_doublewrite", fit: []string{"ON", "1", "DETECT_AND_RECOVER", "fast"}, excused: true},
 	}
-	yes, no   = []string{"ON", "1"}, []string{"OFF", "0"}
-	committed = []string{"REPEATABLE-READ", "READ-COMMITTED", "SERIALIZABLE"}
-)
-
-const (
-	replica     = "a replica, or a primary that was replaced"
-	uncommitted = "reads would show swaps that are never committed"
-)
+}
 
 // never is how long a semi-synchronous primary must wait for a replica at the
 // least for nobody to count on its giving up, in milliseconds: a day.
@@ -129,7 +132,7 @@ const unlessDeclared = "unless a loss is given and a machine that crashed never 
 // judgePostgres returns a *ServerError if the settings are not those of a
 // primary that keeps what is promised.
 func judgePostgres(s settings, p promise) error {
-	for _, r := range postgresRules {
+	for _, r := range postgresRules() {
 		if err := r.judge(s, p); err != nil {
 			return err
 		}
@@ -157,7 +160,7 @@ func judgePostgres(s settings, p promise) error {
 // judgeMySQL returns a *ServerError if the settings are not those of a primary
 // that keeps what is promised.
 func judgeMySQL(s settings, p promise) error {
-	for _, r := range mysqlRules {
+	for _, r := range mysqlRules() {
 		if err := r.judge(s, p); err != nil {
 			return err
 		}
