@@ -19,10 +19,16 @@ const (
 	// DefaultPrefix begins the keys of a store whose config names no prefix.
 	DefaultPrefix = "snowfence"
 
-	// DefaultLoss is the loss of a store whose config says nothing of it:
-	// sync_interval as it is by default, see
-	// https://docs.nats.io/running-a-nats-service/configuration.
-	DefaultLoss = 2 * time.Minute
+	// DefaultLoss is the loss of a store whose config says nothing of it: for how
+	// long a write may be without a sync with sync_interval as it is by default
+	// (https://docs.nats.io/running-a-nats-service/configuration), and some more.
+	//
+	//	120 s     from the end of one sync to the beginning of the next
+	//	 20 s     two syncs of 10 s, on a disk that is busy: the write may come just
+	//	          after the first one passed its file, and is safe after the second
+	//	  0.08 s  a monotonic clock of ours may be fast by half a millisecond a second
+	//	  9.92 s  left for a server that is late
+	DefaultLoss = 150 * time.Second
 
 	maxName     = 64
 	maxReplicas = 5

@@ -35,16 +35,24 @@
 // even one machine's crash, with a pause or a partition at the same time, has
 // been seen to take acknowledged messages away (the analysis above).
 //
-// So the default loss is 2 minutes, and package fence, which asks for a window
-// of more than three losses, refuses it with its default window of a minute.
-// There are four ways out, the best one first:
+// A server of version 2.9 knows no sync_interval: 2.9.10 refuses to start with it,
+// and syncs every 120.0 s (strace, five times in a row). And it closes a full file,
+// and replaces one that it has cleaned up, without a sync: those are safe when the
+// kernel writes them back by itself, on Linux after some 35 s unless
+// vm.dirty_expire_centisecs says otherwise.
+//
+// So the default loss is two and a half minutes: the interval, two syncs, as a write
+// may just miss the one before, and a margin. Package fence, which asks for a window
+// of more than three losses, refuses it with its default window of a minute. There
+// are four ways out, the best one first:
 //
 //	sync_interval: always   on every server, with 2.10 or later, and durable=true
 //	                        here. A server that is too old for it is refused;
 //	                        whether it is set can't be seen by a client.
-//	sync_interval: 5s       on every server, and loss=8s here: the interval, what
-//	                        a sync takes on a busy disk, and some more.
-//	a longer window         of more than six minutes
+//	sync_interval: 5s       on every server, with 2.10 or later, and loss=15s here:
+//	                        the interval, what two syncs take on a busy disk, and
+//	                        some more.
+//	a longer window         of more than seven and a half minutes
 //	unsafe-ignore-loss=true here
 //
 // The last makes the store pass for durable although it is not. When a machine
@@ -156,7 +164,7 @@
 //	tls=true                 TLS
 //	ca=path                  PEM certificates to trust, instead of the system's
 //	cert=path, key=path      PEM certificate and key of this client
-//	loss=2m                  how old a write may be that a failure takes away
+//	loss=2m30s               how old a write may be that a failure takes away
 //	durable=true             asserts that none is lost; excludes loss
 //	unsafe-ignore-loss=true  see Loss
 //

@@ -208,3 +208,13 @@ func TestLossThatIsTooGreatForTheWindowIsRefused(t *testing.T) {
 		t.Logf("%s: %v", test.name, err)
 	}
 }
+
+// TestDefaultLossOutlastsTheIntervalAndTwoSyncs is about a server with nothing set:
+// it syncs a write that just missed a sync with the next one.
+func TestDefaultLossOutlastsTheIntervalAndTwoSyncs(t *testing.T) {
+	const interval, slowSync = 2 * time.Minute, 10 * time.Second
+	const needed = interval + 2*slowSync
+	if fast := needed / 2000; DefaultLoss < needed+fast {
+		t.Errorf("the default loss is %v: must be at least %v", DefaultLoss, needed+fast)
+	}
+}

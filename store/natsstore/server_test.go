@@ -172,6 +172,64 @@ func TestBucketsThatOthersMakeWillDo(t *testing.T) {
 	}
 }
 
+// TestReadsAskTheLeaderAlone uses a bucket that allows direct gets, which any
+// server that keeps it answers, be it as things were a while ago.
+func TestReadsAskTheLeaderAlone(t *testing.T) {
+	server := testkit.NATS(t)
+	js := raw(t, server.Addr())
+	c, err := of(server.Addr()).withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := c.newBucket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.AllowDirect = true
+	if _, err := js.CreateStream(t.Context(), settings); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := js.Conn().SubscribeSync("$JS.API.*.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.Conn().Flush(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, c)
+	version := swap(t, s, "key", "", "value")
+	swap(t, s, "key", version, "other value")
+	for _, err := range s.List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A request of our own is the last: all of the store's came before it.
+	const last = "$JS.API.DIRECT.last"
+	if err := js.Conn().Publish(last, nil); err != nil {
+		t.Fatal(err)
+	}
+	reads := 0
+	for {
+		request, err := asked.NextMsg(5 * time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if request.Subject == last {
+			break
+		}
+		if strings.HasPrefix(request.Subject, "$JS.API.STREAM.MSG.GET.") {
+			reads++
+		}
+		if strings.HasPrefix(request.Subject, "$JS.API.DIRECT.") {
+			t.Errorf("the store asked %s", request.Subject)
+		}
+	}
+	if reads == 0 {
+		t.Error("no read was seen")
+	}
+}
+
 func TestServerThatWillNotDoIsRefused(t *testing.T) {
 	t.Run("small messages", func(t *testing.T) {
 		server := testkit.NATS(t, "max_payload: 4096")
