@@ -17,9 +17,20 @@ const (
 	DefaultPrefix = "snowfence:"
 
 	// DefaultLoss is the loss of a store whose config neither says one nor
-	// asserts that it is durable: the lag at which min-replicas-max-lag, by its
-	// own default, stops a primary from accepting writes.
-	DefaultLoss = 10 * time.Second
+	// asserts that it is durable. It is made for min-replicas-max-lag as it is by
+	// default: for how long a primary goes on accepting writes after its replica
+	// fell silent, and some more.
+	//
+	//	10 s     min-replicas-max-lag
+	//	 1 s     the lag is counted in whole seconds
+	//	 1 s     the lag is looked at once a second
+	//	 0.1 s   the server reads its clock ten times a second
+	//	 0.01 s  a monotonic clock of ours may be fast by half a millisecond a second
+	//	 2.89 s  left for a server that is late: by a slow command, a fork, a busy host
+	//
+	// Three times this is less than the default window of package fence, 60 s. The
+	// window of a pinned worker id, 5 s by default, has to be made longer.
+	DefaultLoss = 15 * time.Second
 
 	maxPrefix   = 128
 	maxDatabase = 1<<31 - 1
@@ -66,7 +77,8 @@ type Config struct {
 	Durable bool
 
 	// Loss is the greatest age of an acknowledged swap that a failover or a
-	// crash can take away. Zero means DefaultLoss, or none if Durable is set.
+	// crash can take away. Zero means DefaultLoss, or none if Durable is set; it
+	// is refused where there are replicas and nothing that is seen bounds their lag.
 	Loss time.Duration
 
 	// NoEviction asserts that the server evicts nothing. It is asked for only
@@ -82,6 +94,8 @@ type Config struct {
 	// concurrent use and never repeat itself, or versions do. Nil means
 	// crypto/rand.
 	Rand io.Reader
+
+	guessed bool // Loss is the default: nobody asserts it
 }
 
 // withDefaults returns the config with every zero value replaced, or an error
@@ -91,7 +105,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Prefix = DefaultPrefix
 	}
 	if c.Loss == 0 && !c.Durable {
-		c.Loss = DefaultLoss
+		c.Loss, c.guessed = DefaultLoss, true
 	}
 	switch {
 	case c.Database < 0 || c.Database > maxDatabase:

@@ -2,7 +2,7 @@
 // asks for, on one primary with or without replicas; it is lossy, because
 // replicas are asynchronous, unless its operator asserts otherwise.
 //
-//	config, err := redisstore.ParseURL("redis://snowfence@redis.internal:6379/0?password-file=/run/secrets/redis&loss=10s")
+//	config, err := redisstore.ParseURL("redis://snowfence@redis.internal:6379/0?password-file=/run/secrets/redis&loss=15s")
 //	s, err := redisstore.Open(ctx, config)
 //
 // # What must be true of the server
@@ -36,14 +36,31 @@
 // # Loss
 //
 // A failover to a replica loses the writes that had not reached it. Loss is the
-// greatest age of such a write, and 10 s unless said otherwise. What keeps that
-// true is the operator's: on the primary, min-replicas-to-write 1 and
-// min-replicas-max-lag well below the loss; where a failover is decided by hand
-// or by Sentinel, no promotion of a replica that lags further. A primary that
-// was replaced and still acknowledges to clients that reach it alone is
-// outside this: min-replicas-to-write bounds it, nothing in this package does.
-// Package fence uses a bound only when it is older than the loss, and asks for
-// a window of more than three losses.
+// greatest age of such a write, and 15 s unless said otherwise. Two settings bound
+// it: with min-replicas-to-write a primary refuses writes when fewer replicas than
+// that have answered within min-replicas-max-lag. The lag is counted in whole
+// seconds and looked at once a second, so the primary refuses up to 2 s later; with
+// the default lag of 10 s, 9.2 to 11.8 s after the replica fell silent (measured,
+// Redis 7.0). Refused with a [*ServerError] are therefore
+//
+//   - a loss of less than min-replicas-max-lag and 2 s, where min-replicas-to-write
+//     is at least 1.
+//   - the default loss, where a failover can come and nothing that is seen bounds
+//     the lag: the default would be a guess. A failover can come where a replica
+//     is connected, with Sentinel, with several endpoints and with replicated=true.
+//     Nothing bounds the lag where min-replicas-to-write or min-replicas-max-lag is
+//     0 or hidden, or fewer replicas have to answer than there are: then another
+//     one may lag without end and be promoted.
+//
+// An explicit loss asserts that no replica is promoted that lags further.
+//
+// A replica that is alone in being cut off, a link that carries its answers and no
+// data, a primary that is paused, and a clock of a primary that is set back are the
+// operator's: docs/engines.md says what to set. A primary that was replaced and
+// still acknowledges to clients that reach it alone is outside this: the settings
+// above bound it, nothing in this package does. Package fence uses a bound only
+// when it is older than the loss, and asks for a window of more than three losses:
+// 46 s for the default. A pinned worker id has one of 5 s by default and is refused.
 //
 // durable=true asserts that acknowledged swaps are never lost: appendonly yes,
 // appendfsync always, no-appendfsync-on-rewrite no, a disk that keeps what it
@@ -112,7 +129,7 @@
 //	tls=true                TLS with the scheme redis, too
 //	ca=path                 PEM certificates to trust, instead of the system's
 //	cert=path, key=path     PEM certificate and key of this client
-//	loss=10s                how old a write may be that a failover loses
+//	loss=15s                how old a write may be that a failover loses
 //	durable=true            asserts that none is lost; excludes loss
 //	noeviction=true         asserts what could not be read
 //	replicated=true         asserts that no primary comes back from its own disk

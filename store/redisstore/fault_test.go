@@ -194,7 +194,7 @@ func TestForgottenScriptIsSentOnceMoreAndTakesEffectOnce(t *testing.T) {
 func TestSeveralEndpointsAreTriedUntilAPrimaryAnswers(t *testing.T) {
 	primary := testkit.Redis(t)
 	replica := testkit.RedisReplica(t, primary)
-	s := open(t, redisstore.Config{Endpoints: []string{replica.Addr(), "127.0.0.1:1", primary.Addr()}})
+	s := open(t, redisstore.Config{Endpoints: []string{replica.Addr(), "127.0.0.1:1", primary.Addr()}, Loss: redisstore.DefaultLoss})
 	version := swap(t, s, "key", "", "before")
 	replicated(t, primary, replica)
 
@@ -234,7 +234,7 @@ func TestSentinelNamesThePrimary(t *testing.T) {
 	primary := testkit.Redis(t)
 	replica := testkit.RedisReplica(t, primary)
 	sentinel := testkit.RedisSentinel(t, "main", primary)
-	s := open(t, redisstore.Config{Endpoints: []string{"127.0.0.1:1", sentinel.Addr()}, Sentinel: "main"})
+	s := open(t, redisstore.Config{Endpoints: []string{"127.0.0.1:1", sentinel.Addr()}, Sentinel: "main", Loss: redisstore.DefaultLoss})
 	version := swap(t, s, "key", "", "before")
 	replicated(t, primary, replica)
 	// It must know of the replica before it can choose it.

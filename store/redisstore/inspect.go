@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,10 @@ import (
 // each second may be put off by another while the disk is busy (Redis,
 // "Redis persistence": up to two seconds).
 const everysecLoss = 2 * time.Second
+
+// lagSlack is for how much longer than min-replicas-max-lag a primary accepts
+// writes, see DefaultLoss.
+const lagSlack = 2 * time.Second
 
 // A ServerError is returned for a server that this store can't stand on. None of
 // its registers was read or written.
@@ -61,10 +66,11 @@ func (c Config) inspector(server string) func(context.Context, *redis.Conn) erro
 // ask reads a server's settings, as far as the user may.
 func (c Config) ask(ctx context.Context, server string, connection *redis.Conn) (settings, error) {
 	var info *redis.StringCmd
-	var config *redis.MapStringStringCmd
+	var config, lag *redis.MapStringStringCmd
 	_, err := connection.Pipelined(ctx, func(p redis.Pipeliner) error {
 		info = p.Info(ctx)
 		config = p.ConfigGet(ctx, "*append*")
+		lag = p.ConfigGet(ctx, "min-replicas-*") // before 7.0 there is one pattern to a command
 		return nil
 	})
 	if refused(info.Err()) {
@@ -75,6 +81,7 @@ func (c Config) ask(ctx context.Context, server string, connection *redis.Conn) 
 	}
 	found := parseInfo(info.Val())
 	maps.Copy(found, config.Val())
+	maps.Copy(found, lag.Val())
 	// Valkey has a name of its own for it.
 	found["redis_mode"] = cmp.Or(found["redis_mode"], found["server_mode"])
 	if found["maxmemory_policy"] == "" {
@@ -109,10 +116,46 @@ func (c Config) judge(server string, found settings) error {
 	case !c.NoEviction:
 		return refuse("maxmemory_policy", "must be noeviction: assert noeviction=true if it is")
 	}
-	if c.Replicated {
-		return nil
+	if err := c.judgeLag(found, refuse); err != nil || c.Replicated {
+		return err
 	}
 	return c.judgeSync(found, refuse)
+}
+
+// judgeLag judges how far a replica may lag that takes the primary's place. A
+// primary with min-replicas-to-write stops when fewer replicas than that answer:
+// so this bounds the lag of all only if it is as many as there are. Where nothing
+// bounds it, the loss is the operator's to assert, and the default is a guess.
+func (c Config) judgeLag(found settings, refuse func(setting, reason string) error) error {
+	if c.Durable {
+		return nil // asserts that none takes its place
+	}
+	// What can't be read counts as 0, which switches either off.
+	least, _ := strconv.Atoi(found["min-replicas-to-write"])
+	lag, _ := strconv.Atoi(found["min-replicas-max-lag"])
+	if longest := time.Duration(lag)*time.Second + lagSlack; least > 0 && lag > 0 && c.Loss < longest {
+		return refuse("min-replicas-max-lag", fmt.Sprintf("must be less with a loss of %v, which must be at least %v: "+
+			"so long a primary accepts writes that no replica gets", c.Loss, longest))
+	}
+	replicas := found.replicas()
+	failover := replicas > 0 || c.Sentinel != "" || len(c.Endpoints) > 1 || c.Replicated
+	if !c.guessed || !failover || lag > 0 && least >= max(1, replicas) {
+		return nil
+	}
+	return refuse("min-replicas-to-write", fmt.Sprintf("must be at least %d, all the replicas, and min-replicas-max-lag above 0: "+
+		"nothing bounds what a failover loses; or say loss= yourself", max(1, replicas)))
+}
+
+// replicas returns how many replicas INFO shows. One that is still getting its
+// first copy is none, and may be a backup.
+func (s settings) replicas() (n int) {
+	for name, value := range s {
+		if strings.HasPrefix(name, "slave") && strings.HasPrefix(value, "ip=") &&
+			!strings.Contains(value, "state=wait_bgsave") && !strings.Contains(value, "state=send_bulk") {
+			n++
+		}
+	}
+	return n
 }
 
 // judgeSync judges what a crash of the server loses. What can't be read is the

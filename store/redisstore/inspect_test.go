@@ -30,6 +30,7 @@ func TestUnfitServerIsRefusedByName(t *testing.T) {
 		{"syncs late, and is said to be durable", []string{"--appendfsync", "everysec"}, redisstore.Config{Durable: true}, "appendfsync"},
 		{"syncs now and then, and is said to be durable", []string{"--no-appendfsync-on-rewrite", "yes"}, redisstore.Config{Durable: true}, "no-appendfsync-on-rewrite"},
 		{"is a cluster's", []string{"--cluster-enabled", "yes"}, redisstore.Config{}, "redis_mode"},
+		{"outlasts the loss", []string{"--min-replicas-to-write", "1"}, redisstore.Config{Loss: 11 * time.Second}, "min-replicas-max-lag"},
 		{"is a replica", []string{"--replicaof", "127.0.0.1 1"}, redisstore.Config{}, "role"},
 	}
 	for _, test := range tests {
@@ -49,6 +50,42 @@ func TestUnfitServerIsRefusedByName(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLagThatNothingBoundsIsNotGuessed is about a server with replicas, of which
+// one may take its place.
+func TestLagThatNothingBoundsIsNotGuessed(t *testing.T) {
+	primary := testkit.Redis(t)
+	judged := func(when string, c redisstore.Config, want string) {
+		t.Helper()
+		c.Endpoints = []string{primary.Addr()}
+		s, err := redisstore.Open(t.Context(), c)
+		if err == nil {
+			defer func() { _ = s.Close() }()
+		}
+		var unfit *redisstore.ServerError
+		if got := errors.As(err, &unfit); got != (want != "") || got && unfit.Setting != want || !got && err != nil {
+			t.Errorf("%s: the error is %v, want one about %q", when, err, want)
+		}
+	}
+	unsaid, said := redisstore.Config{}, redisstore.Config{Loss: 11 * time.Second}
+	hidden := redisstore.Config{User: "ids", Password: "ids"}
+	command(t, primary, "ACL SETUSER ids on >ids ~* +@all -config")
+
+	judged("alone", unsaid, "")
+	judged("alone, settings hidden", hidden, "")
+	testkit.RedisReplica(t, primary)
+	judged("with a replica", unsaid, "min-replicas-to-write")
+	judged("with a replica, settings hidden", hidden, "min-replicas-to-write")
+	judged("with a replica, and a loss said", said, "")
+	command(t, primary, "CONFIG SET min-replicas-to-write 1")
+	judged("with a replica that must answer", unsaid, "")
+	judged("with a replica that must answer, and a loss said that is too small", said, "min-replicas-max-lag")
+	judged("with a replica that must answer, settings hidden", hidden, "min-replicas-to-write")
+	testkit.RedisReplica(t, primary)
+	judged("with two, of which one must answer", unsaid, "min-replicas-to-write")
+	command(t, primary, "CONFIG SET min-replicas-to-write 2")
+	judged("with two that must answer", unsaid, "")
 }
 
 func TestServerIsJudgedAgainByEveryConnection(t *testing.T) {

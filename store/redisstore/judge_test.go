@@ -13,7 +13,17 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 	sound := settings{
 		"redis_mode": "standalone", "role": "master", "maxmemory": "1000000", "maxmemory_policy": "noeviction",
 		"aof_enabled": "1", "appendonly": "yes", "appendfsync": "everysec", "no-appendfsync-on-rewrite": "no",
+		"min-replicas-to-write": "0", "min-replicas-max-lag": "10",
 	}
+	const online, copying = "ip=::1,port=1,state=online,offset=1,lag=1", "ip=::1,port=2,state=send_bulk,offset=0,lag=0"
+	unsaid, err := Config{Endpoints: []string{"there:6379"}}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	several, watched, taken := unsaid, unsaid, unsaid
+	several.Endpoints = []string{"here:6379", "there:6379"}
+	watched.Sentinel = "main"
+	taken.Replicated = true
 	lossy := Config{Loss: DefaultLoss}
 	durable := Config{Durable: true}
 	replicated := Config{Loss: DefaultLoss, Replicated: true}
@@ -33,6 +43,7 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 		{"shows no policy", lossy, settings{"maxmemory": "", "maxmemory_policy": ""}, "maxmemory_policy"},
 		{"shows no policy, and noeviction is asserted", Config{Loss: DefaultLoss, NoEviction: true}, settings{"maxmemory": "", "maxmemory_policy": ""}, ""},
 		{"replica", lossy, settings{"role": "slave"}, "role"},
+		{"active replica, as KeyDB has them", lossy, settings{"role": "active-replica"}, "role"},
 		{"shows no role", lossy, settings{"role": ""}, "role"},
 		{"cluster", lossy, settings{"redis_mode": "cluster"}, "redis_mode"},
 		{"Sentinel", lossy, settings{"redis_mode": "sentinel"}, "redis_mode"},
@@ -52,6 +63,25 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 		{"never syncs", lossy, settings{"appendfsync": "no"}, "appendfsync"},
 		{"does not sync while it rewrites", durable, settings{"appendfsync": "always", "no-appendfsync-on-rewrite": "yes"}, "no-appendfsync-on-rewrite"},
 		{"does not sync while it rewrites, lossy", lossy, settings{"no-appendfsync-on-rewrite": "yes"}, "no-appendfsync-on-rewrite"},
+		{"no replica, and nothing said", unsaid, nil, ""},
+		{"replica, and nothing said", unsaid, settings{"slave0": online}, "min-replicas-to-write"},
+		{"replica that gets its first copy, and nothing said", unsaid, settings{"slave0": copying}, ""},
+		{"replica, and a loss said", lossy, settings{"slave0": online}, ""},
+		{"replica, and durable is asserted", durable, settings{"slave0": online, "appendfsync": "always"}, ""},
+		{"replica that must answer", unsaid, settings{"slave0": online, "min-replicas-to-write": "1"}, ""},
+		{"replica that must answer, without a limit", unsaid, settings{"slave0": online, "min-replicas-to-write": "1", "min-replicas-max-lag": "0"}, "min-replicas-to-write"},
+		{"replica, and the settings are not shown", unsaid, settings{"slave0": online, "min-replicas-to-write": "", "min-replicas-max-lag": ""}, "min-replicas-to-write"},
+		{"replicas of which one must answer", unsaid, settings{"slave0": online, "slave1": online, "min-replicas-to-write": "1"}, "min-replicas-to-write"},
+		{"replicas that must answer", unsaid, settings{"slave0": online, "slave1": online, "min-replicas-to-write": "2"}, ""},
+		{"several endpoints, and nothing said", several, nil, "min-replicas-to-write"},
+		{"several endpoints, and a replica must answer", several, settings{"min-replicas-to-write": "1"}, ""},
+		{"Sentinel's, and nothing said", watched, nil, "min-replicas-to-write"},
+		{"replicas matter, and nothing said", taken, nil, "min-replicas-to-write"},
+		{"lag as great as the default allows", unsaid, settings{"min-replicas-to-write": "1", "min-replicas-max-lag": "13"}, ""},
+		{"lag greater than the default allows", unsaid, settings{"min-replicas-to-write": "1", "min-replicas-max-lag": "14"}, "min-replicas-max-lag"},
+		{"lag greater than the loss", Config{Loss: 11999 * time.Millisecond}, settings{"min-replicas-to-write": "1"}, "min-replicas-max-lag"},
+		{"lag greater than the loss, where replicas matter", Config{Loss: 10 * time.Second, Replicated: true}, settings{"min-replicas-to-write": "1"}, "min-replicas-max-lag"},
+		{"lag within the loss", Config{Loss: 12 * time.Second}, settings{"min-replicas-to-write": "1"}, ""},
 		{"does not show how it syncs", durable, settings{"appendonly": "", "appendfsync": "", "no-appendfsync-on-rewrite": ""}, ""},
 	}
 	for _, test := range tests {
