@@ -10,8 +10,8 @@ var table = []mutant{
 	{
 		name: "journal: a page is discarded, and the folder is not synced",
 		file: discard,
-		old:  "return j.wrap(j.disk.sync())\n",
-		new:  "return nil\n",
+		old:  "stamp{}\n\treturn j.wrap(j.disk.sync())\n",
+		new:  "stamp{}\n\treturn nil\n",
 		test: "TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone",
 	},
 	{
@@ -41,5 +41,36 @@ var table = []mutant{
 		old:  "if err := j.keep(string(page)); err != nil {\n\t\t\tj.failed = err\n",
 		new:  "if err := j.keep(string(page)); err != nil {\n\t\t\treturn fmt.Errorf(\"%w: %w\", ErrFailed, err)\n",
 		test: "TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone",
+	},
+	{
+		name: "filestore: the mark is read before the register",
+		file: "store/filestore/store.go",
+		old: `	e, err := s.read(key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Entry{}, s.unlessClosed(err)
+	}
+	m, markErr := s.lock.readMark()
+`,
+		new: `	m, markErr := s.lock.readMark()
+	e, err := s.read(key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Entry{}, s.unlessClosed(err)
+	}
+`,
+		test: "TestReadingBesideASwapOutlivesALossOfPower",
+	},
+	{
+		name: "filestore: what a dead writer left is not synced",
+		file: "store/filestore/swap.go",
+		old:  "if err := s.syncFolder(at.folder()); err != nil {\n\t\t\treturn err\n\t\t}\n",
+		new:  "",
+		test: "TestKillOrPowerLossAtAnyStepLeavesOldOrNew",
+	},
+	{
+		name: "journal: a network file system is not refused",
+		file: journal,
+		old:  "if system.Network {\n",
+		new:  "if false {\n",
+		test: "TestNetworkFileSystemIsRefusedUntouched",
 	},
 }

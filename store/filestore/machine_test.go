@@ -135,6 +135,7 @@ type process struct {
 	failAt  int      // the step that fails; 0 is none
 	failure error    // with what
 	dead    bool
+	before  func() // something happens before each step; nil for nothing
 }
 
 // begin counts a step. It is called with the machine locked.
@@ -162,8 +163,15 @@ func (p *process) kill() {
 	}
 }
 
+func (p *process) pause() {
+	if p.before != nil {
+		p.before()
+	}
+}
+
 // do makes one step of the process.
 func (p *process) do(name string, f func() error) error {
+	p.pause()
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
 	if err := p.begin(name); err != nil {
@@ -300,6 +308,7 @@ type openNode struct {
 
 // Write writes half when the process dies in it or it fails.
 func (f *openNode) Write(b []byte) (int, error) {
+	f.process.pause()
 	f.process.machine.mu.Lock()
 	defer f.process.machine.mu.Unlock()
 	if f.process.dead {
