@@ -22,9 +22,8 @@
 // each other's ids, and this package can't know. The package
 // [snowfence.example/snowfence/fence] sees to it: it leases worker ids from a
 // store, with windows that never overlap. Use a Generator by itself only where
-// something else makes sure of that: [NewGenerator] has to be given the worker
-// and the window, and a generator that nothing fences bears that name,
-// [NewUnfencedGenerator].
+// something else makes sure of that. [NewGenerator] refuses to guess a worker or
+// a window; [NewUnfencedGenerator] is for those who need no window.
 //
 // # What it leaves alone
 //

@@ -127,7 +127,7 @@ type Generator struct {
 	lane    atomic.Bool   // whether slots are taken without looking first
 
 	_     [64]byte
-	state atomic.Uint64 // the next free slot
+	state word // the next free slot
 	_     [64]byte
 
 	vibrate atomic.Uint64 // ticks begun under StartVibration

@@ -227,6 +227,7 @@ func TestRevokedGeneratorIssuesNothing(t *testing.T) {
 		synctest.Wait()
 		go func() { _, err := g.Next(t.Context()); waiting <- err }()
 		synctest.Wait()
+		revoked := clock.Monotonic()
 		reserved := g.Revoke(cause)
 		if reserved <= last.Tick {
 			t.Errorf("reserved up to %d, but tick %d was issued", reserved, last.Tick)
@@ -235,6 +236,9 @@ func TestRevokedGeneratorIssuesNothing(t *testing.T) {
 			if err := <-waiting; !errors.Is(err, ErrRevoked) || !errors.Is(err, cause) {
 				t.Errorf("call that waited: %v", err)
 			}
+		}
+		if late := clock.Monotonic() - revoked; late != 0 {
+			t.Errorf("the calls that waited ended %s later", late)
 		}
 		for range 3 {
 			clock.pass(time.Second)

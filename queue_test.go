@@ -297,6 +297,33 @@ func TestLaterCallTakesNothingThatOthersWaitFor(t *testing.T) {
 	})
 }
 
+// Nor does one that need not wait, once there is enough for both.
+func TestLaterCallThatNeedNotWaitIsServedAfterThoseThatDo(t *testing.T) {
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
+		if err := g.Fill(t.Context(), make([]ID, 16*11)); err != nil {
+			t.Fatal(err)
+		}
+		earlier := make(chan ID, 1)
+		go func() {
+			id, err := g.Next(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			earlier <- id
+		}()
+		synctest.Wait()
+		clock.pass(time.Millisecond)
+		if len(earlier) > 0 {
+			t.Fatal("the call that waits was served already")
+		}
+		later, err := g.Next(t.Context())
+		if earlier := <-earlier; err != nil || later != earlier+1 {
+			t.Errorf("a later call got %d (%v), and the earlier one %d", later, err, earlier)
+		}
+	})
+}
+
 func TestLeaderThatGivesUpIsSucceeded(t *testing.T) {
 	bubble(t, testStart, func(t *testing.T, clock *testClock) {
 		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})

@@ -1,6 +1,37 @@
 package snowfence
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// word is the state word. Calls take slots with the atomic's own methods. The two
+// other steps stand here, so that a test can let calls come in just before one
+// of them: it sets meanwhile, which is nil otherwise. A race of real calls hits
+// the same few nanoseconds by luck alone.
+type word struct {
+	atomic.Uint64
+	meanwhile func()
+}
+
+// Or is the seal's step.
+func (w *word) Or(mask uint64) (old uint64) {
+	w.others()
+	return w.Uint64.Or(mask)
+}
+
+// Store is for the constructor alone: it loses whatever was taken since the word
+// was read.
+func (w *word) Store(value uint64) {
+	w.others()
+	w.Uint64.Store(value)
+}
+
+func (w *word) others() {
+	if w.meanwhile != nil {
+		w.meanwhile()
+	}
+}
 
 // Extend moves the end of the window to until. It is for the holder of a
 // lease, to be called only after the store has acknowledged that bound. An
