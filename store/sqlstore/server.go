@@ -50,9 +50,8 @@ type rule struct {
 	fit  []string // the values that will do, in any case
 	why  string
 
-	// A loss that is given excuses it, and a server that does not tell the
-	// setting is fit.
-	excused, silent bool
+	excused bool // by a loss that is given
+	silent  bool // a server that does not tell it is fit
 }
 
 // postgresRules are those that must hold for PostgreSQL.
