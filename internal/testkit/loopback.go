@@ -3,7 +3,10 @@ package testkit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
+	"sync/atomic"
 	"testing"
 )
 
@@ -16,15 +19,32 @@ func Accepts(ctx context.Context, s *Server) error {
 	return connection.Close()
 }
 
-// FreePort returns a port of 127.0.0.1 that was free a moment ago.
+// Ports of servers lie below those that a system gives to connections, and to
+// listeners that ask for any: 32768 and up on Linux, higher ones elsewhere. So
+// none of these takes one before its server does, or while that is down.
+const (
+	firstPort = 20000
+	manyPorts = 12000
+)
+
+// drawn counts the ports that this process has drawn.
+var drawn atomic.Int64 //nolint:gochecknoglobals // servers of all tests of a process need different ports
+
+// FreePort returns a port of 127.0.0.1 that was free a moment ago, another one each
+// time. Processes begin at different ones.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range manyPorts {
+		port := firstPort + (os.Getpid()*257+int(drawn.Add(1)))%manyPorts
+		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue // somebody has it
+		}
+		_ = listener.Close()
+		return port
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
+	t.Fatalf("no port from %d to %d is free", firstPort, firstPort+manyPorts-1)
+	return 0
 }
 
 // dial connects to an address. The connection has the context's deadline, if
