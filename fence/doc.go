@@ -352,10 +352,10 @@
 // Ids of different worker ids, and so of different terms, are ordered only as
 // well as clocks agree. A live clone, a store that forgets more than it
 // declares, and a replaced primary that still acknowledges are limits, as said
-// above. Two stores are two spaces: with a store of one host, as the file store
-// is, a namespace is unique on that host. Where several stores share a
-// namespace, the record of each lists the datacenters that it may issue, and
-// keeping those lists disjoint is up to the operator.
+// above. Two stores are two spaces: with a store in a folder, as the file store is,
+// a namespace is unique among the processes that share the folder. Where several
+// stores share a namespace, the record of each lists the datacenters that it may
+// issue, and keeping those lists disjoint is up to the operator.
 //
 // # How it is tested
 //

@@ -31,7 +31,8 @@
 //
 // An fsync that failed ends the journal's use for this process. The kernel tells
 // of a failure once and may drop what it could not write, so no later success
-// proves anything.
+// proves anything. That is about a file's content. A later fsync of the folder, by
+// which a page is discarded, counts: see package filestore.
 //
 // # How a page is taken
 //

@@ -1,6 +1,6 @@
-// Package filestore is the embedded store: registers in a folder, for one host
-// and any number of processes on it. A swap is on the disk before it is
-// acknowledged, through a crash of the process or of the machine.
+// Package filestore is the embedded store: registers in a folder, for any number
+// of processes of one host that share the folder. A swap is on the disk before it
+// is acknowledged, through a crash of the process or of the machine.
 //
 // # What is in the folder
 //
@@ -35,19 +35,31 @@
 // the mark. The mark needs no fsync of its own: a killed process leaves it, and
 // after a power failure there is nothing left that it could speak of.
 //
-// A failed fsync ends the use of the [Store]: the kernel reports a failure once
-// and may then drop what it could not write, so no later success proves
-// anything. All later calls fail with [ErrFailed]. Open the store again once the
-// disk is well. The mark is still there, so whoever comes next, in whichever
-// process, must fsync the folder with success before anything in it counts.
+// A failed fsync ends the use of the [Store]. All later calls fail with
+// [ErrFailed]; open the store again once the disk is well.
+//
+// Of a file's content no later success proves anything: the kernel reports a
+// failure once, and may then drop what it could not write. So that swap is never
+// made. Its new file was not renamed yet, and whoever comes next removes it.
+//
+// Of a folder a later success counts. The mark is still there, so whoever comes
+// next, in whichever process, must fsync the folder with success before anything in
+// it counts. That rests on the file system. One with a journal or with
+// copy-on-write (ext4, XFS, btrfs, ZFS, APFS) stops when it can't write its own
+// structures: each later fsync fails, until it is mounted again and its journal
+// tells what is there. One without (ext2, FAT, ext4 without its journal) may forget
+// the failure, and does not rename atomically through a power failure either. It is
+// no place for a store, and can't be told for certain.
 //
 // A file that is torn, foreign or of a newer format is an error that names it.
 // Nothing is ever taken for absent because it cannot be read.
 //
 // # What to mind
 //
-// Two folders are two stores, and two stores are two spaces of ids. Never point
-// two hosts at copies of one folder.
+// Two folders are two stores, and two stores are two spaces of ids, on one host
+// too. Processes that are to share one space open one folder, and run as one user:
+// the folder is open to its owner alone. Never point two hosts at copies of one
+// folder.
 //
 // Network file systems are refused (NFS, SMB, 9p, cluster file systems, and
 // FUSE but for local block devices): their locks and caches do not keep the

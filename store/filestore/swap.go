@@ -108,7 +108,9 @@ func (s *Store) release() {
 
 // settle makes sure, under the lock, that this is still the store that was
 // opened, and finishes what a writer left that died half-way, or that failed:
-// it clears its new file away and makes what it renamed durable.
+// it clears its new file away and makes what it renamed durable. A folder's fsync
+// may succeed after one that failed; why that counts is said in the package's
+// documentation.
 func (s *Store) settle() error {
 	if err := s.same(); err != nil {
 		return err
