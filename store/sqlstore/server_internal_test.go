@@ -102,6 +102,7 @@ func TestMySQLIsJudgedByItsSettings(t *testing.T) {
 		{"super-read-only", settings{"super_read_only": "1"}, halfMinute, "super_read_only is 1"},
 		{"innodb read-only", settings{"innodb_read_only": "ON"}, halfMinute, "innodb_read_only"},
 		{"session read-only", settings{"transaction_read_only": "ON"}, halfMinute, "transaction_read_only"},
+		{"session read-only by the older name", settings{"tx_read_only": "ON"}, halfMinute, "tx_read_only is ON"},
 		{"no autocommit", settings{"autocommit": "OFF"}, halfMinute, "autocommit"},
 		{"lazy flush, durable", settings{"innodb_flush_log_at_trx_commit": "2"}, durable, "trx_commit is 2"},
 		{"lazy flush", settings{"innodb_flush_log_at_trx_commit": "2"}, usual, ""},

@@ -104,7 +104,7 @@ func hangAtCommit(t *testing.T, level string) (h hang) {
 
 	// For the second one's clock the ticks of the committed bound are over: it is
 	// ahead by less than the window. The first one's then steps to where the second
-	// one began.
+	// one began, which its generator notices within 100 ms, some 400 ids.
 	secondClock.setTo(isolationLayout().TimeOf(committed))
 	second := holdUnjudged(t, s.url("durable=true", server.Addr()), "second", secondClock, nil)
 	secondIDs := take(t, second, 1000)
