@@ -42,11 +42,12 @@ var tiers = []tier{
 	{dir: ".", refused: io},
 	{dir: "store", refused: io},
 	{dir: "store/storeurl"},
+	{dir: "internal/folder", refused: io},
 	{dir: "internal/localdisk", refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 
 	{dir: "fence", allowed: []string{".", "store", "fence/lease"}, refused: io},
 	{dir: "fence/lease", allowed: []string{".", "store"}, refused: io},
-	{dir: "fence/journal", allowed: []string{"fence", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
+	{dir: "fence/journal", allowed: []string{"fence", "internal/folder", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 	{dir: "fence/roster", allowed: []string{".", "store", "fence/lease"}, refused: io},
 	{dir: "fence/takeover", allowed: []string{".", "fence/lease", "fence/roster"}, refused: io},
 	{dir: "counter", allowed: []string{".", "store"}},
@@ -94,7 +95,7 @@ var tiers = []tier{
 	{dir: "store/faultstore", support: true},
 	{dir: "store/lineartest", support: true, library: true},
 	{dir: "kind/kindtest", support: true},
-	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence/lease"}, support: true},
+	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "fence/lease", "fence/journal", "internal/folder"}, support: true},
 }
 
 // never lists what no package may import, tests included.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/folder"
 )
 
 // kept makes a journal in a folder and leaves it as a crash does.
@@ -197,25 +198,25 @@ func TestJournalOfAnotherMachineOrAnEarlierBootIsRefused(t *testing.T) {
 	here.Machine = "this machine"
 	for _, test := range []struct {
 		name  string
-		there place
+		there folder.Place
 		far   bool
 		taken bool
 	}{
 		{"the same", here, false, true},
 		{"the same, across reboots", here, true, true},
-		{"another boot", place{Boot: "before", Machine: here.Machine}, false, false},
-		{"another boot, across reboots", place{Boot: "before", Machine: here.Machine}, true, true},
-		{"another machine, across reboots", place{Boot: "before", Machine: "that machine"}, true, false},
+		{"another boot", folder.Place{Boot: "before", Machine: here.Machine}, false, false},
+		{"another boot, across reboots", folder.Place{Boot: "before", Machine: here.Machine}, true, true},
+		{"another machine, across reboots", folder.Place{Boot: "before", Machine: "that machine"}, true, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "journal")
 			kept(t, dir)
-			at := func(p place) *Journal {
+			at := func(p folder.Place) *Journal {
 				d, err := openDisk(dir)
 				if err != nil {
 					t.Fatal(err)
 				}
-				j, err := openOn(d, dir, p, test.far)
+				j, err := OpenOn(d, dir, p, test.far)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -3,6 +3,8 @@ package journal
 import (
 	"errors"
 	"io/fs"
+
+	"snowfence.example/snowfence/internal/folder"
 )
 
 // Discard implements [fence.Journal]. [ErrReplaced] is returned when the files
@@ -32,7 +34,7 @@ func (j *Journal) Discard() error {
 // second one is still this journal's when the first one is gone, nobody has taken
 // the page, and nobody will.
 func (j *Journal) discard() error {
-	if err := j.disk.locked(); err != nil {
+	if err := j.disk.Locked(); err != nil {
 		return err
 	}
 	for parity := range j.files {
@@ -48,8 +50,8 @@ func (j *Journal) discard() error {
 			return j.wrap(err)
 		}
 	}
-	j.number, j.other = 0, stamp{}
-	return j.wrap(j.disk.sync())
+	j.number, j.other = 0, folder.Stamp{}
+	return j.wrap(j.disk.Sync())
 }
 
 // forget closes a file, if it is open.
@@ -59,14 +61,14 @@ func (j *Journal) forget(parity int) error {
 		return nil
 	}
 	j.files[parity] = nil
-	return f.close()
+	return f.Close()
 }
 
 // clear removes files, durably; the first one is kept under another name, if
 // one is given, for people to look at.
 func (j *Journal) clear(as string, names ...string) error {
 	if as != "" {
-		if err := j.disk.rename(names[0], as); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := j.disk.Rename(names[0], as); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return j.wrap(err)
 		}
 		names = names[1:]
@@ -76,11 +78,11 @@ func (j *Journal) clear(as string, names ...string) error {
 			return err
 		}
 	}
-	return j.wrap(j.disk.sync())
+	return j.wrap(j.disk.Sync())
 }
 
 func (j *Journal) remove(name string) error {
-	if err := j.disk.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := j.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return j.wrap(err)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"snowfence.example/snowfence/internal/folder"
 )
 
 // A file of the journal, numbers big-endian:
@@ -38,11 +40,11 @@ type entry struct {
 	Number uint64 `json:"number"`
 
 	// Place is where it was written.
-	Place place `json:"place"`
+	Place folder.Place `json:"place"`
 
 	// Other is the stamp of the other file, with the entry before this one, taken
 	// after that was written.
-	Other stamp `json:"other"`
+	Other folder.Stamp `json:"other"`
 
 	// Page is what the holder keeps; empty in the first entry, which is there to
 	// be vouched for by the stamp of its file.

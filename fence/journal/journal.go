@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/folder"
 	"snowfence.example/snowfence/internal/localdisk"
 )
 
@@ -37,17 +38,17 @@ type Config struct {
 // Journal is a holder's journal in a folder. It is safe for concurrent use.
 type Journal struct {
 	path string
-	disk disk
-	here place
+	disk folder.Disk
+	here folder.Place
 	far  bool // AcrossReboots
 
 	mu     sync.Mutex // guards what follows
 	taken  bool
 	closed bool
-	failed error   // why Keep is of no more use; nil while it is
-	number uint64  // of the last entry; 0 while there are none
-	files  [2]file // by the parity of their entries
-	other  stamp   // of the file with the last entry
+	failed error          // why Keep is of no more use; nil while it is
+	number uint64         // of the last entry; 0 while there are none
+	files  [2]folder.File // by the parity of their entries
+	other  folder.Stamp   // of the file with the last entry
 }
 
 var _ fence.Journal = (*Journal)(nil)
@@ -85,19 +86,21 @@ func openAt(c Config, at func(string) (localdisk.System, error)) (*Journal, erro
 	if err != nil {
 		return nil, fmt.Errorf("journal: open %s: %w", path, err)
 	}
-	return openOn(d, path, here, c.AcrossReboots)
+	return OpenOn(d, path, here, c.AcrossReboots)
 }
 
-// openOn opens the journal on d, and closes d if it fails.
-func openOn(d disk, path string, here place, acrossReboots bool) (*Journal, error) {
-	if err := d.lock(); err != nil {
+// OpenOn is [Open] on a disk and a machine that a simulation makes up. Programs use
+// Open: nobody outside this module can name what OpenOn takes. It closes d if it
+// fails.
+func OpenOn(d folder.Disk, path string, here folder.Place, acrossReboots bool) (*Journal, error) {
+	if err := d.Lock(); err != nil {
 		var used *InUseError
 		if errors.As(err, &used) {
 			used.Path = path
 		} else {
 			err = fmt.Errorf("journal: lock %s: %w", path, err)
 		}
-		return nil, errors.Join(err, d.close())
+		return nil, errors.Join(err, d.Close())
 	}
 	return &Journal{path: path, disk: d, here: here, far: acrossReboots}, nil
 }
@@ -153,17 +156,17 @@ func (j *Journal) take() ([]byte, error) {
 		}
 		return nil, &RefusedError{Path: j.path, Reason: reason.Error()}
 	}
-	if err := j.disk.rename(newest, consumedName); err != nil {
+	if err := j.disk.Rename(newest, consumedName); err != nil {
 		return nil, j.wrap(err)
 	}
-	if err := j.disk.sync(); err != nil {
+	if err := j.disk.Sync(); err != nil {
 		return nil, j.wrap(err)
 	}
-	contentNow, err := j.disk.read(consumedName, maxFile)
+	contentNow, err := j.disk.Read(consumedName, maxFile)
 	if err != nil {
 		return nil, j.wrap(err)
 	}
-	beforeNow, err := j.disk.read(other, maxFile)
+	beforeNow, err := j.disk.Read(other, maxFile)
 	if err != nil {
 		return nil, j.wrap(err)
 	}
@@ -202,7 +205,7 @@ func (j *Journal) check(content, before []byte, name, other string) (entry, erro
 	if err != nil {
 		return e, fmt.Errorf("%s: %w", name, err)
 	}
-	now, err := j.disk.stamp(other)
+	now, err := j.disk.Stamp(other)
 	switch {
 	case e.Place.Boot != j.here.Boot && !j.far:
 		return e, errors.New("it was kept on another machine, or before this one was last started")
@@ -212,7 +215,7 @@ func (j *Journal) check(content, before []byte, name, other string) (entry, erro
 		return e, errors.New("it was never complete")
 	case err != nil:
 		return e, fmt.Errorf("its other file: %w", err)
-	case !e.Other.same(now, e.Place.Boot == j.here.Boot):
+	case !e.Other.Same(now, e.Place.Boot == j.here.Boot):
 		return e, errors.New("its files were copied, restored or touched since they were written")
 	}
 	if first, err := decode(before); err != nil || first.Number != e.Number-1 || first.Place != e.Place {
@@ -259,11 +262,11 @@ func (j *Journal) keep(page string) error {
 
 // begin makes the two files, with the entry that vouches for the next.
 func (j *Journal) begin() error {
-	if err := j.disk.locked(); err != nil {
+	if err := j.disk.Locked(); err != nil {
 		return err
 	}
 	for parity := range j.files {
-		f, err := j.disk.create(nameOf(uint64(parity)))
+		f, err := j.disk.Create(nameOf(uint64(parity)))
 		if err != nil {
 			return j.wrap(err)
 		}
@@ -275,7 +278,7 @@ func (j *Journal) begin() error {
 	if err := j.add(""); err != nil {
 		return err
 	}
-	if err := j.disk.sync(); err != nil {
+	if err := j.disk.Sync(); err != nil {
 		return j.wrap(err)
 	}
 	return nil
@@ -287,7 +290,7 @@ func (j *Journal) begin() error {
 // whole by chance cost a process its journal, and nothing else.
 func (j *Journal) fine() error {
 	for _, f := range j.files {
-		s, err := f.stamp()
+		s, err := f.Stamp()
 		if err != nil {
 			return j.wrap(err)
 		}
@@ -306,13 +309,13 @@ func (j *Journal) add(page string) error {
 		return j.wrap(err)
 	}
 	f := j.files[e.Number%2]
-	if err := f.write(content); err != nil {
+	if err := f.Write(content); err != nil {
 		return j.wrap(err)
 	}
-	if err := f.sync(); err != nil {
+	if err := f.Sync(); err != nil {
 		return j.wrap(err)
 	}
-	if j.other, err = f.stamp(); err != nil {
+	if j.other, err = f.Stamp(); err != nil {
 		return j.wrap(err)
 	}
 	j.number = e.Number
@@ -321,7 +324,7 @@ func (j *Journal) add(page string) error {
 
 // same returns ErrReplaced if the lock or the files are no longer in the folder.
 func (j *Journal) same() error {
-	if err := j.disk.locked(); err != nil {
+	if err := j.disk.Locked(); err != nil {
 		return err
 	}
 	for parity := range j.files {
@@ -336,11 +339,11 @@ func (j *Journal) same() error {
 // name any more. It is open, so no other file has its number.
 func (j *Journal) mine(parity int) error {
 	name := nameOf(uint64(parity))
-	mine, err := j.files[parity].stamp()
+	mine, err := j.files[parity].Stamp()
 	if err != nil {
 		return j.wrap(err)
 	}
-	there, err := j.disk.stamp(name)
+	there, err := j.disk.Stamp(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return j.wrap(err)
 	}
@@ -359,12 +362,12 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
-	return errors.Join(j.forget(0), j.forget(1), j.disk.close())
+	return errors.Join(j.forget(0), j.forget(1), j.disk.Close())
 }
 
 // read returns a file's content, and whether it is there.
 func (j *Journal) read(name string) ([]byte, bool, error) {
-	content, err := j.disk.read(name, maxFile)
+	content, err := j.disk.Read(name, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, nil

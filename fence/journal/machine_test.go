@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"snowfence.example/snowfence/internal/folder"
 )
 
 var (
@@ -146,7 +148,7 @@ func (p *process) kill() {
 	}
 }
 
-func (p *process) lock() error {
+func (p *process) Lock() error {
 	m := p.machine
 	p.open, m.using = map[*node]bool{}, append(m.using, p)
 	if m.names[lockName] == nil {
@@ -160,7 +162,7 @@ func (p *process) lock() error {
 	return nil
 }
 
-func (p *process) locked() error {
+func (p *process) Locked() error {
 	if err := p.begin("look at the lock"); err != nil {
 		return err
 	}
@@ -170,7 +172,7 @@ func (p *process) locked() error {
 	return nil
 }
 
-func (p *process) create(name string) (file, error) {
+func (p *process) Create(name string) (folder.File, error) {
 	if err := p.begin("create"); err != nil {
 		return nil, err
 	}
@@ -201,7 +203,7 @@ func (m *machine) number() uint64 {
 	return number
 }
 
-func (p *process) read(name string, limit int) ([]byte, error) {
+func (p *process) Read(name string, limit int) ([]byte, error) {
 	if err := p.begin("read"); err != nil {
 		return nil, err
 	}
@@ -212,18 +214,18 @@ func (p *process) read(name string, limit int) ([]byte, error) {
 	return append([]byte{}, n.content[:min(limit, len(n.content))]...), nil
 }
 
-func (p *process) stamp(name string) (stamp, error) {
+func (p *process) Stamp(name string) (folder.Stamp, error) {
 	if err := p.begin("stamp"); err != nil {
-		return stamp{}, err
+		return folder.Stamp{}, err
 	}
 	n := p.machine.names[name]
 	if n == nil {
-		return stamp{}, fs.ErrNotExist
+		return folder.Stamp{}, fs.ErrNotExist
 	}
 	return p.machine.stampOf(n), nil
 }
 
-func (m *machine) stampOf(n *node) stamp {
+func (m *machine) stampOf(n *node) folder.Stamp {
 	changed := time.Unix(0, n.changed)
 	switch {
 	case m.blind:
@@ -231,10 +233,10 @@ func (m *machine) stampOf(n *node) stamp {
 	case m.coarse:
 		changed = changed.Truncate(time.Second)
 	}
-	return stamp{Device: 1, Inode: n.inode, Changed: changed.UTC()}
+	return folder.Stamp{Device: 1, Inode: n.inode, Changed: changed.UTC()}
 }
 
-func (p *process) rename(from, to string) error {
+func (p *process) Rename(from, to string) error {
 	if err := p.begin("rename"); err != nil {
 		return err
 	}
@@ -248,7 +250,7 @@ func (p *process) rename(from, to string) error {
 	return nil
 }
 
-func (p *process) remove(name string) error {
+func (p *process) Remove(name string) error {
 	if err := p.begin("remove"); err != nil {
 		return err
 	}
@@ -259,7 +261,7 @@ func (p *process) remove(name string) error {
 	return nil
 }
 
-func (p *process) sync() error {
+func (p *process) Sync() error {
 	if err := p.begin("sync folder"); err != nil {
 		return err
 	}
@@ -267,7 +269,7 @@ func (p *process) sync() error {
 	return nil
 }
 
-func (p *process) close() error {
+func (p *process) Close() error {
 	p.kill()
 	return nil
 }
@@ -279,7 +281,7 @@ type opened struct {
 }
 
 // write writes half when the process dies in it or it fails.
-func (f *opened) write(content []byte) error {
+func (f *opened) Write(content []byte) error {
 	if f.process.dead {
 		return errKilled
 	}
@@ -296,7 +298,7 @@ func (f *opened) write(content []byte) error {
 	return err
 }
 
-func (f *opened) sync() error {
+func (f *opened) Sync() error {
 	if err := f.process.begin("sync file"); err != nil {
 		return err
 	}
@@ -306,14 +308,14 @@ func (f *opened) sync() error {
 	return nil
 }
 
-func (f *opened) stamp() (stamp, error) {
+func (f *opened) Stamp() (folder.Stamp, error) {
 	if err := f.process.begin("stamp"); err != nil {
-		return stamp{}, err
+		return folder.Stamp{}, err
 	}
 	return f.process.machine.stampOf(f.node), nil
 }
 
-func (f *opened) close() error {
+func (f *opened) Close() error {
 	delete(f.process.open, f.node)
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"snowfence.example/snowfence/internal/localdisk"
+
+	"snowfence.example/snowfence/internal/folder"
 )
 
 // Permissions: what a journal says is nobody else's to read, and above all
@@ -29,7 +31,7 @@ type osDisk struct {
 	held *os.File // the lock file, once it was opened
 }
 
-func openDisk(path string) (disk, error) {
+func openDisk(path string) (folder.Disk, error) {
 	_, missing := os.Stat(path)
 	if err := os.MkdirAll(path, folderMode); err != nil {
 		return nil, err
@@ -47,7 +49,7 @@ func openDisk(path string) (disk, error) {
 	return d, nil
 }
 
-func (d *osDisk) lock() error {
+func (d *osDisk) Lock() error {
 	f, err := d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return err
@@ -61,7 +63,7 @@ func (d *osDisk) lock() error {
 		owner, err := io.ReadAll(io.LimitReader(f, 100))
 		return errors.Join(&InUseError{Owner: strings.TrimSpace(string(owner))}, err)
 	}
-	if err := d.locked(); err != nil {
+	if err := d.Locked(); err != nil {
 		return err
 	}
 	if err := f.Truncate(0); err != nil {
@@ -71,7 +73,7 @@ func (d *osDisk) lock() error {
 	return err
 }
 
-func (d *osDisk) locked() error {
+func (d *osDisk) Locked() error {
 	mine, err := d.held.Stat()
 	if err != nil {
 		return err
@@ -83,7 +85,7 @@ func (d *osDisk) locked() error {
 	return nil
 }
 
-func (d *osDisk) create(name string) (file, error) {
+func (d *osDisk) Create(name string) (folder.File, error) {
 	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func (d *osDisk) create(name string) (file, error) {
 	return &osFile{f}, nil
 }
 
-func (d *osDisk) read(name string, limit int) (content []byte, err error) {
+func (d *osDisk) Read(name string, limit int) (content []byte, err error) {
 	f, err := d.root.Open(name)
 	if err != nil {
 		return nil, err
@@ -103,26 +105,26 @@ func (d *osDisk) read(name string, limit int) (content []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, int64(limit)))
 }
 
-func (d *osDisk) stamp(name string) (stamp, error) {
+func (d *osDisk) Stamp(name string) (folder.Stamp, error) {
 	info, err := d.root.Lstat(name)
 	if err != nil {
-		return stamp{}, err
+		return folder.Stamp{}, err
 	}
 	return stampOf(info)
 }
 
-func stampOf(info fs.FileInfo) (stamp, error) {
+func stampOf(info fs.FileInfo) (folder.Stamp, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return stamp{}, ErrUnsupported
+		return folder.Stamp{}, ErrUnsupported
 	}
-	return stamp{Device: device(stat), Inode: stat.Ino, Changed: changed(stat)}, nil
+	return folder.Stamp{Device: device(stat), Inode: stat.Ino, Changed: changed(stat)}, nil
 }
 
-func (d *osDisk) rename(from, to string) error { return d.root.Rename(from, to) }
-func (d *osDisk) remove(name string) error     { return d.root.Remove(name) }
+func (d *osDisk) Rename(from, to string) error { return d.root.Rename(from, to) }
+func (d *osDisk) Remove(name string) error     { return d.root.Remove(name) }
 
-func (d *osDisk) sync() (err error) {
+func (d *osDisk) Sync() (err error) {
 	f, err := d.root.Open(".")
 	if err != nil {
 		return err
@@ -131,7 +133,7 @@ func (d *osDisk) sync() (err error) {
 	return f.Sync()
 }
 
-func (d *osDisk) close() error {
+func (d *osDisk) Close() error {
 	var err error
 	if d.held != nil {
 		err = d.held.Close()
@@ -142,18 +144,18 @@ func (d *osDisk) close() error {
 // osFile is an open file of the operating system.
 type osFile struct{ file *os.File }
 
-func (f *osFile) write(content []byte) error {
+func (f *osFile) Write(content []byte) error {
 	_, err := f.file.WriteAt(content, 0)
 	return err
 }
 
-func (f *osFile) sync() error  { return f.file.Sync() }
-func (f *osFile) close() error { return f.file.Close() }
+func (f *osFile) Sync() error  { return f.file.Sync() }
+func (f *osFile) Close() error { return f.file.Close() }
 
-func (f *osFile) stamp() (stamp, error) {
+func (f *osFile) Stamp() (folder.Stamp, error) {
 	info, err := f.file.Stat()
 	if err != nil {
-		return stamp{}, err
+		return folder.Stamp{}, err
 	}
 	return stampOf(info)
 }

@@ -21,7 +21,7 @@ import (
 // host has its own.
 type unlocked struct{ *osDisk }
 
-func (d unlocked) lock() (err error) {
+func (d unlocked) Lock() (err error) {
 	d.held, err = d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
 	return err
 }
@@ -43,7 +43,7 @@ func holder(t *testing.T, s store.Store, dir string) (*fence.Holder, error) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j, err := openOn(unlocked{d.(*osDisk)}, dir, here, false)
+		j, err := OpenOn(unlocked{d.(*osDisk)}, dir, here, false)
 		if err != nil {
 			t.Fatal(err)
 		}

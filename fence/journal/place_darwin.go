@@ -4,21 +4,23 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"snowfence.example/snowfence/internal/folder"
 )
 
 // thisPlace returns the machine that this process runs on. The kernel draws
 // kern.bootsessionuuid anew at each start.
-func thisPlace(acrossReboots bool) (place, error) {
+func thisPlace(acrossReboots bool) (folder.Place, error) {
 	boot, err := syscall.Sysctl("kern.bootsessionuuid")
 	if err != nil {
-		return place{}, fmt.Errorf("read kern.bootsessionuuid: %w", err)
+		return folder.Place{}, fmt.Errorf("read kern.bootsessionuuid: %w", err)
 	}
 	machine, err := syscall.Sysctl("kern.uuid")
 	if err != nil && acrossReboots {
-		return place{}, fmt.Errorf("read kern.uuid, without which no restart of the machine is survived: %w", err)
+		return folder.Place{}, fmt.Errorf("read kern.uuid, without which no restart of the machine is survived: %w", err)
 	}
-	here := place{Boot: boot, Machine: machine}
-	return here, here.check(acrossReboots)
+	here := folder.Place{Boot: boot, Machine: machine}
+	return here, here.Check(acrossReboots)
 }
 
 func device(stat *syscall.Stat_t) uint64 { return uint64(stat.Dev) }

@@ -10,8 +10,8 @@ var table = []mutant{
 	{
 		name: "journal: a page is discarded, and the folder is not synced",
 		file: discard,
-		old:  "stamp{}\n\treturn j.wrap(j.disk.sync())\n",
-		new:  "stamp{}\n\treturn nil\n",
+		old:  "Stamp{}\n\treturn j.wrap(j.disk.Sync())\n",
+		new:  "Stamp{}\n\treturn nil\n",
 		test: "TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone",
 	},
 	{
