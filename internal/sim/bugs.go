@@ -29,16 +29,18 @@ type bugs struct {
 // blindSwap is a swap that is carried out whatever the version.
 type blindSwap struct{ lease.Swap }
 
-// diskBug is a bug of a journal, or around one. J and a number name the mutant
-// that it makes; J1 needs nothing of the disk.
+// diskBug is a bug of a journal, or around one.
 type diskBug uint8
 
 const (
 	_               diskBug = iota
-	consumesLate            // J2: the page is there until the next one is
-	resumesBelow            // J3: the page is read with less used than it says
-	discardsLate            // J4: it says that the page is gone, and removes it later
-	acceptsCopies           // J5: a copy of an earlier page is as good as the page
-	ignoresFailures         // J6: a failed fsync counts as a good one
-	ignoresRemains          // J6: a page that could not be removed counts as removed
+	consumesLate            // the page is there until the next one is
+	resumesBelow            // the page is read with less used than it says
+	discardsLate            // it says that the page is gone, and removes it later
+	acceptsCopies           // a copy of an earlier page is as good as the page
+	ignoresFailures         // a page that could not be kept counts as kept
+	ignoresRemains          // a page that could not be removed counts as removed
+	forgetsFolder           // the folder is not synced when the page is removed
+	looksAway               // it is not seen that somebody else took the files
+	syncsAgain              // a failed fsync is tried again, and then counts as good
 )

@@ -1,33 +1,32 @@
 package sim
 
 import (
+	"bytes"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/fence/journal"
 	"snowfence.example/snowfence/fence/lease"
 )
 
-var errDisk = errors.New("the disk failed")
-
-// sheet is a page as it lies on a disk. A copy of it is another sheet.
-type sheet struct {
-	page   lease.Page
-	copied bool
-}
-
-// disk is a node's disk as far as the journal goes. What package journal does
-// on a real one is one step here: it shows the page that was kept last, it shows
-// it once, and it does not show a copy. A page reaches the disk late, or not at
-// all, and a machine that loses its power may lose what was not fsynced.
+// disk is a node's disk as far as the journal goes: package journal itself, on a folder
+// that is made up. A call of it takes a while, in which the process may die; then any
+// part of it is done. What befalls the folder is in papers.go.
 type disk struct {
-	n       *node
-	rng     *rand.Rand
-	shown   *sheet // what a process would read now
-	durable *sheet // what is left for certain when the power fails
-	copy    *sheet // what somebody copied at some time
-	broken  bool   // for this process
-	writing *lease.Keep
+	n      *node
+	rng    *rand.Rand
+	papers *papers
+	copy   map[string][]byte // what somebody copied at some time
+
+	// Of the present process:
+	hand    *hand
+	journal *journal.Journal
+	calls   []func() // those under way
+	free    time.Duration
 }
 
 // fails is true as often as the plan's disks fail, or several times as often.
@@ -39,134 +38,187 @@ func (d *disk) fails(times int) bool {
 // take consumes the page for a process that starts. A disk that can't is of no
 // use to that process.
 func (d *disk) take() (page *lease.Page, usable bool) {
-	w := d.n.w
-	if d.broken = d.fails(2); d.broken {
-		w.struck(DiskFailed, d.n.index, "%s can't take its page", d.n.host)
+	n, w := d.n, d.n.w
+	d.hand, d.calls, d.free = d.papers.hand(d.rng, w.bugs.disk), nil, 0
+	if d.fails(2) {
+		d.hand.fails = 1 + d.rng.IntN(6)
+	}
+	j, err := journal.OpenOn(d.hand, n.host, d.papers.place(), true)
+	if err != nil {
+		w.breaks("harness", "%s: %v", n.host, err)
 		return nil, false
 	}
-	found := d.shown
-	if w.bugs.disk != consumesLate {
-		d.shown, d.durable = nil, nil
+	d.journal = j
+	names, durable := maps.Clone(d.papers.names), maps.Clone(d.papers.durable)
+	text, err := j.Take()
+	d.hand.fails = 0
+	if w.bugs.disk == consumesLate {
+		d.papers.names, d.papers.durable = names, durable
 	}
 	switch {
-	case found == nil:
+	case errors.Is(err, fence.ErrJournalRefused):
+		w.tally.Counts[Refused]++
+		w.tell("%s: %v", n.host, err)
 		return nil, true
-	case found.copied && w.bugs.disk != acceptsCopies:
+	case err != nil:
+		w.struck(DiskFailed, n.index, "%s can't take its page: %v", n.host, err)
+		return nil, false
+	case text == nil:
 		return nil, true
 	}
-	taken := found.page
+	taken, err := lease.DecodePage(text)
+	if err != nil {
+		w.breaks("harness", "%s: %v", n.host, err)
+		return nil, false
+	}
 	if w.bugs.disk == resumesBelow {
 		taken.Used = max(taken.Register.Floor, taken.Used-50)
 	}
 	return &taken, true
 }
 
-// somebodyCopies copies the page, whether or not a process is writing it.
-func (d *disk) somebodyCopies() {
+// somebodyMeddles copies the files, whether or not a process is writing them, or
+// removes one.
+func (d *disk) somebodyMeddles() {
 	w := d.n.w
 	if w.quiet || w.plan.Weather.Disk == 0 {
 		return
 	}
-	if d.shown != nil {
-		d.copy = &sheet{page: d.shown.page, copied: true}
+	d.copy = d.papers.copies()
+	if names := slices.Sorted(maps.Keys(d.papers.names)); len(names) > 0 && d.rng.IntN(1000) < 8 {
+		name := names[d.rng.IntN(len(names))]
+		w.struck(PageRemoved, d.n.index, "somebody removes %q of %s", name, d.n.host)
+		delete(d.papers.names, name)
 	}
-	w.agenda.After(upTo(d.rng, 20*w.plan.beat()), d.somebodyCopies)
+	w.agenda.After(upTo(d.rng, 20*w.plan.beat()), d.somebodyMeddles)
 }
 
 // crash is what becomes of the disk when the process or the machine dies.
-// Somebody may restore an earlier copy then.
+// Somebody may restore an earlier copy then, whole or in part.
 func (d *disk) crash(power bool) {
 	w := d.n.w
-	if d.writing != nil && chance(d.rng, 50) {
-		d.shown = &sheet{page: d.writing.Page}
+	if len(d.calls) > 0 && chance(d.rng, 50) {
+		d.hand.dies = 1 + d.rng.IntN(12)
+		d.calls[0]()
 	}
-	d.writing = nil
-	if power && chance(d.rng, 50) && d.shown != d.durable {
+	d.leave()
+	if power && d.papers.losePower(d.rng) {
 		w.struck(PageLost, d.n.index, "%s loses what was not synced", d.n.host)
-		d.shown = d.durable
 	}
-	if power {
-		d.durable = d.shown
+	if len(d.copy) == 0 || w.quiet || !chance(d.rng, 30) {
+		return
 	}
-	if d.copy != nil && !w.quiet && chance(d.rng, 30) {
-		w.struck(PageCopied, d.n.index, "%s finds a copy of an earlier page", d.n.host)
-		d.shown, d.durable = d.copy, d.copy
+	w.struck(PageCopied, d.n.index, "%s finds a copy of earlier files", d.n.host)
+	all := chance(d.rng, 50)
+	for _, name := range slices.Sorted(maps.Keys(d.copy)) {
+		if all || chance(d.rng, 50) {
+			f := d.papers.add(name, d.copy[name])
+			f.synced, f.stamped = bytes.Clone(f.content), f.changed
+		}
 	}
+	d.papers.durable = maps.Clone(d.papers.names)
+}
+
+// leave is the end of the process.
+func (d *disk) leave() {
+	if d.journal != nil {
+		_ = d.hand.Close()
+	}
+	d.calls = nil
 }
 
 // keep writes a page: it may be seen before it is durable, and the process hears
 // of it later still.
 func (d *disk) keep(r lease.Keep) {
 	n, w := d.n, d.n.w
-	d.writing = &r
-	takes, fails := upTo(d.rng, w.plan.latency()), d.broken
-	switch {
-	case d.fails(1):
-		fails = true
-		d.broken = chance(d.rng, 80)
-	case d.fails(1):
+	takes, fails := upTo(d.rng, w.plan.latency()), d.fails(1)
+	if !fails && d.fails(1) {
 		takes = upTo(d.rng, 20*w.plan.ahead())
 		w.struck(DiskHung, n.index, "the disk of %s takes %s", n.host, takes)
 	}
-	d.process(takes, func() {
-		d.writing = nil
+	var err error
+	d.call(takes, keeping, func() {
 		if fails {
-			w.struck(DiskFailed, n.index, "%s can't keep its page", n.host)
-			// Nobody knows what is there now; no later page will be tried.
-			if chance(d.rng, 20) {
-				d.shown = &sheet{page: r.Page}
-			}
-			if chance(d.rng, 50) {
-				d.durable = d.shown
-			}
-			return
+			d.fail()
 		}
-		w.tally.Counts[Pages]++
-		d.shown = &sheet{page: r.Page}
-		d.durable = d.shown
-	})
-	n.soon(takes+time.Microsecond, func() {
-		var err error
-		if fails && w.bugs.disk != ignoresFailures {
-			err = errDisk
+		var text []byte
+		if text, err = r.Page.Encode(); err == nil {
+			err = d.journal.Keep(text)
+		}
+		switch {
+		case err == nil:
+			w.tally.Counts[Pages]++
+		case !d.hand.dead:
+			w.struck(DiskFailed, n.index, "%s can't keep its page: %v", n.host, err)
+		}
+	}, func() {
+		if w.bugs.disk == ignoresFailures {
+			err = nil
 		}
 		n.step(lease.Kept{ID: r.ID, Err: err})
 	})
 }
 
+// fail lets the next call fail, most often with an fsync and most often not alone. Many
+// a machine whose disk fails is switched off soon.
+func (d *disk) fail() {
+	if chance(d.rng, 60) {
+		d.hand.failsSync = true
+	} else {
+		d.hand.fails = 1 + d.rng.IntN(9)
+	}
+	d.hand.worn = chance(d.rng, 50)
+	if chance(d.rng, 30) {
+		d.n.soon(upTo(d.rng, 4*d.n.w.plan.ahead()), func() {
+			if !d.n.w.quiet {
+				d.n.w.struck(Power, d.n.index, "%s", d.n.host)
+				d.n.crash(true, upTo(d.rng, 5*d.n.w.plan.beat()))
+			}
+		})
+	}
+}
+
 // discard removes the page.
 func (d *disk) discard(r lease.Discard) {
 	n, w := d.n, d.n.w
-	takes, fails := upTo(d.rng, w.plan.latency()), d.fails(4) || !w.quiet && d.broken && chance(d.rng, 60)
-	late := w.bugs.disk == discardsLate
-	gone := func() { d.shown, d.durable = nil, nil }
-	d.process(takes, func() {
-		switch {
-		case fails:
-			w.struck(DiskFailed, n.index, "%s can't remove its page", n.host)
-		case !late:
-			gone()
+	fails := d.fails(4)
+	var err error
+	d.call(upTo(d.rng, w.plan.latency()), discarding, func() {
+		if fails {
+			d.hand.fails = 1 + d.rng.IntN(4)
 		}
-	})
-	if late {
-		n.soon(w.plan.Window, gone)
-	}
-	n.soon(takes+time.Microsecond, func() {
-		var err error
-		if fails && w.bugs.disk != ignoresRemains {
-			err = errDisk
+		if w.bugs.disk == discardsLate {
+			n.soon(w.plan.Window, func() { _ = d.journal.Discard() })
+			return
+		}
+		if err = d.journal.Discard(); err != nil && !d.hand.dead {
+			w.struck(DiskFailed, n.index, "%s can't remove its page: %v", n.host, err)
+		}
+	}, func() {
+		if w.bugs.disk == ignoresRemains {
+			err = nil
 		}
 		n.step(lease.Discarded{ID: r.ID, Err: err})
 	})
 }
 
-// process does something on the disk on behalf of the present process, also
-// while that is stopped, but not after its end.
-func (d *disk) process(in time.Duration, do func()) {
-	process := d.n.process
-	d.n.w.agenda.After(in, func() {
-		if d.n.process == process && d.n.alive {
-			do()
+// call lets the journal of the present process do something, after what it does
+// already, and also while that is stopped, but not after its end.
+func (d *disk) call(takes time.Duration, what diskCall, do, done func()) {
+	n, w := d.n, d.n.w
+	d.free = max(d.free, w.agenda.Now()) + takes
+	in, process := d.free-w.agenda.Now(), n.process
+	act := func() {
+		d.hand.doing = what
+		do()
+		d.hand.fails, d.hand.failsSync = 0, false
+	}
+	d.calls = append(d.calls, act)
+	w.agenda.After(in, func() {
+		if n.process == process && n.alive {
+			d.calls = d.calls[1:]
+			act()
 		}
 	})
+	n.soon(in+time.Microsecond, done)
 }

@@ -4,9 +4,9 @@
 //	report := sim.Run(sim.Draw(seed), sim.Config{})
 //
 // It is the real code: the step function of package fence/lease, the generators
-// of package snowfence with calls that wait, and the reference store. What is
-// made up is everything around them: clocks, machines, disks, the network and
-// the hour. All of it runs in one goroutine on virtual time, and a [Plan] decides
+// of package snowfence with calls that wait, package fence/journal, and the reference
+// store. What is made up is everything around them: clocks, machines, disks, the
+// network and the hour. All of it runs in one goroutine on virtual time, and a [Plan] decides
 // all of it, so what is found once is found again.
 //
 // A plan is data. It is drawn from a seed ([Draw]), written down as a scenario
@@ -32,18 +32,20 @@
 //	harness   the simulation itself is sound
 //
 // Two kinds of faults are limits of what a store can fence: a rollback of the
-// store beyond what it declares, and a copy of a process's memory. In plans that
-// have them ids may be repeated, and are counted, but only below the bounds that
-// were forgotten, or that both copies knew, and only if one of the two issued
-// under a nonce that was written before the rollback, or that both copies had. Any
-// other repetition is a finding like every other.
+// store beyond what it declares, be it to nothing at all, and a copy of a process's
+// memory. In plans that have them ids may be repeated, and are counted, but only below
+// the bounds that were forgotten, or that both copies knew, and only if one of the two
+// issued under a nonce that was written before the rollback, or that both copies had.
+// Where it turns out that a store loses writes, so may those be that were issued before
+// that was known, and by nobody who goes on with their terms. Any other repetition is a
+// finding like every other.
 //
 // # Where to read
 //
 //	agenda.go    what is still to happen
 //	clock.go     a machine's clocks
 //	plan.go, fault.go               what a run is about
-//	draw.go, scenario.go, shrink.go where plans come from
+//	draw.go, lapse.go, scenario.go, shrink.go where plans come from
 //	server.go    a store, and what is known of its registers
 //	forget.go    what a store forgets, and whom that excuses
 //	network.go   the way to it
@@ -51,7 +53,8 @@
 //	holder.go    ours
 //	bugs.go      what tests put in the place of right code
 //	caller.go    the calls for ids, which may wait
-//	node.go, trouble.go, disk.go    machines, and what befalls them
+//	node.go, trouble.go, arm.go     machines, and what befalls them
+//	disk.go, papers.go              their journals, and the folders of these
 //	ledger.go    every id that was issued, as ranges
 //	world.go     all of it together
 //	calm.go      what is owed when the faults have ended

@@ -25,11 +25,12 @@ func Draw(seed uint64) Plan {
 	} else {
 		d.faults(&p)
 	}
+	// From sources of their own, so that the rest of a plan does not depend on them.
+	drawer{rand.New(rand.NewPCG(seed, 0x1A95))}.lapses(&p)
 	p.sort()
 	if d.chance(8) {
 		d.night(&p)
 	}
-	// From a source of its own, so that the rest of a plan does not depend on it.
 	drawer{rand.New(rand.NewPCG(seed, 0x51EB))}.slews(&p)
 	return p
 }

@@ -39,7 +39,9 @@ const (
 	Leap                               // a leap second of For: the wall clock repeats it, or leaves it out if negative
 	Terminate                          // the process is asked to end, and is killed after For if it has not
 	TerminateExtending                 // the same while its next write is under way
+	TerminateResuming                  // the same about when the next process that has a page begins to issue
 	PowerKeeping                       // as Power, while its next page is being written
+	PowerDiscarding                    // as Power, soon after its next page was discarded; it reaches no store for For then
 	CrashAfterStep                     // as Crash, after the process's N-th step
 	TerminateAfterStep                 // as Terminate, after the process's N-th step
 	Cut                                // the machine reaches no store for For
@@ -48,20 +50,23 @@ const (
 	Failover                           // the store loses the writes of the last For, at most what it declares
 	Rollback                           // the store is as it was For ago; a limit
 	Quarantine                         // an operator takes worker number N out of use
+	Refound                            // while the next claim is under way, the store is emptied, and the namespace founded again; a limit
+	Lossy                              // it turns out that the store loses what the plan says; all processes start again, and know it
 
 	// The kinds that a plan's weather brings.
 
-	Lost       // a request is lost
-	Silent     // a request is carried out, and its answer lost
-	Late       // a request arrives up to two windows late, or much later
-	Slow       // an answer arrives about when it is given up
-	Repeated   // a swap takes effect and meets itself
-	Stale      // a read shows what was there before
-	Damaged    // the store says that what it keeps can't be read
-	DiskFailed // a page can't be written, removed or taken
-	DiskHung   // the disk takes long
-	PageLost   // a page or its removal is lost with the power
-	PageCopied // a copy of an earlier page is put in its place
+	Lost        // a request is lost
+	Silent      // a request is carried out, and its answer lost
+	Late        // a request arrives up to two windows late, or much later
+	Slow        // an answer arrives about when it is given up
+	Repeated    // a swap takes effect and meets itself
+	Stale       // a read shows what was there before
+	Damaged     // the store says that what it keeps can't be read
+	DiskFailed  // a page can't be written, removed or taken
+	DiskHung    // the disk takes long
+	PageLost    // a page or its removal is lost with the power
+	PageCopied  // copies of earlier files are put in the place of a page's
+	PageRemoved // a file of a page is removed while in use
 
 	kinds // how many there are, and one
 )
@@ -105,7 +110,9 @@ func manners() [kinds]manner {
 		Leap:               {"leap", aNode, lasting},
 		Terminate:          {"terminate", aNode, lasting},
 		TerminateExtending: {"terminate-extending", aNode, lasting},
+		TerminateResuming:  {"terminate-resuming", aNode, lasting},
 		PowerKeeping:       {"power-keeping", aNode, lasting},
+		PowerDiscarding:    {"power-discarding", aNode, lasting},
 		CrashAfterStep:     {"crash-after-step", aNode, lastingAndCounted},
 		TerminateAfterStep: {"terminate-after-step", aNode, lastingAndCounted},
 		Cut:                {"cut", aNode, lasting},
@@ -114,6 +121,8 @@ func manners() [kinds]manner {
 		Failover:           {"failover", aStore, lasting},
 		Rollback:           {"rollback", aStore, lasting},
 		Quarantine:         {"quarantine", aStore, counted},
+		Refound:            {"refound", aNode, plain},
+		Lossy:              {"lossy", aStore, plain},
 		Lost:               {"lost", weather, plain},
 		Silent:             {"silent", weather, plain},
 		Late:               {"late", weather, plain},
@@ -125,6 +134,7 @@ func manners() [kinds]manner {
 		DiskHung:           {"disk-hung", weather, plain},
 		PageLost:           {"page-lost", weather, plain},
 		PageCopied:         {"page-copied", weather, plain},
+		PageRemoved:        {"page-removed", weather, plain},
 	}
 }
 

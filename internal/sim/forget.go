@@ -14,6 +14,9 @@ import (
 
 // failover takes away acknowledged writes, as far as the store declares.
 func (s *server) failover(age time.Duration) {
+	if !s.lossy {
+		return // it has been lucky so far
+	}
 	n, err := s.memory.Failover(age)
 	if err != nil {
 		s.w.breaks("harness", "%v", err)
@@ -24,7 +27,12 @@ func (s *server) failover(age time.Duration) {
 	s.w.struck(Failover, s.index, "%d writes are lost", n)
 	before := maps.Clone(s.registers)
 	s.reread()
-	for key, was := range before { // each is for itself: their order does not matter
+	further := s.w.agenda.Now()-age < s.turned // than anybody knew that it could
+	for key, was := range before {             // each is for itself: their order does not matter
+		worker, ok := lease.WorkerOf(lease.DefaultNamespace, s.w.plan.Layout, key)
+		if ok && further && s.registers[key].Until < was.Until {
+			s.forgotten[worker] = max(s.forgotten[worker], was.Until)
+		}
 		// What was lost had not been confirmed, so nothing was stamped by it, or
 		// ever will be. Of a register that was rolled back, a holder may know more.
 		switch is := s.registers[key]; {
@@ -37,9 +45,45 @@ func (s *server) failover(age time.Duration) {
 	}
 }
 
-// rollback puts the whole store back, and with it what it knew of ticks.
+// declare lets everybody know that the store can lose writes: all processes are ended,
+// and those that start next are told. What the earlier ones issued rests on writes that
+// may still be lost.
+func (s *server) declare() {
+	if s.lossy {
+		return
+	}
+	s.lossy, s.turned, s.ignorant = true, s.w.agenda.Now(), s.w.issuers
+	s.w.struck(Lossy, s.index, "the store may lose the writes of %s", s.w.plan.Loss)
+	for _, n := range s.w.nodes {
+		if n.server == s && n.alive {
+			n.crash(false, upTo(n.rng, s.w.plan.beat()))
+		}
+	}
+}
+
+// refound empties the store and founds the namespace again, as somebody does who takes
+// it for another: with the misfits' layout, if there are any.
+func (s *server) refound() {
+	if s.w.quiet {
+		return
+	}
+	s.w.struck(Refound, s.index, "the store is empty, and somebody founds the namespace again")
+	s.restore(memstore.Snapshot{})
+	layout := s.w.plan.Layout
+	if s.w.plan.Misfits > 0 {
+		layout = misfit(layout)
+	}
+	s.found(s.index, layout)
+}
+
+// rollback puts the whole store back.
 func (s *server) rollback(to memstore.Snapshot, age time.Duration) {
 	s.w.struck(Rollback, s.index, "the store is as it was %s ago", age)
+	s.restore(to)
+}
+
+// restore puts the whole store back, and with it what it knew of ticks.
+func (s *server) restore(to memstore.Snapshot) {
 	for worker, until := range s.reached { // order does not matter
 		s.forgotten[worker] = max(s.forgotten[worker], until)
 	}
@@ -96,7 +140,9 @@ func (s *server) forgiven(worker int64) snowfence.Tick {
 // excuses reports whether two issuers may both have issued a tick of a worker,
 // because of a limit. It takes one of them that the limit struck: those that
 // claimed afterwards know of each other, and have no excuse. Where there are no
-// nonces only the tick counts.
+// nonces only the tick counts. Of a store that was thought to lose nothing, those have
+// one that issued before it was known; who goes on with their terms has none.
 func (s *server) excuses(worker int64, at snowfence.Tick, one, other *issuer) bool {
-	return at < s.forgiven(worker) && (one.generator == nil || s.excused[one.nonce] || s.excused[other.nonce])
+	return at < s.forgiven(worker) && (one.generator == nil || s.excused[one.nonce] || s.excused[other.nonce] ||
+		min(one.number, other.number) <= s.ignorant)
 }

@@ -37,6 +37,9 @@ func ours(bend func(*lease.Config)) Program {
 			Layout: s.Layout, Window: p.Window, MaxRollback: p.MaxRollback, Loss: p.Loss, EngineClock: p.EngineClock,
 			Process: lease.Process{Host: s.Host, PID: s.Process, Started: s.Clock.Wall()},
 		}
+		if !s.node.server.lossy {
+			config.Loss = 0
+		}
 		if p.Pins > 0 {
 			worker := int64(s.Node % p.Pins)
 			config.Worker = &worker

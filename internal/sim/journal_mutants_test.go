@@ -19,6 +19,11 @@ func journalMutants() []mutant {
 		{journal: true, number: 5, name: "a copied page is taken", bugs: disk(acceptsCopies)},
 		{journal: true, number: 6, name: "a failed fsync is ignored", bugs: disk(ignoresFailures)},
 		{journal: true, number: 6, name: "the bound is passed though a failed page could not be removed", bugs: disk(ignoresRemains)},
+		{journal: true, number: 7, name: "a term is resumed on a store that loses more than it was confirmed for", bugs: func() bugs { return bugs{hear: trustThePage} }},
+		{journal: true, number: 8, name: "a resumed term is released at the register's floor", bugs: func() bugs { return bugs{bend: releaseToTheFloor()} }},
+		{journal: true, number: 9, name: "the folder is not synced when the page is discarded", bugs: disk(forgetsFolder)},
+		{journal: true, number: 10, name: "a page is kept though somebody else took its files", bugs: disk(looksAway)},
+		{journal: true, number: 11, name: "a failed fsync is tried again and then counts as good", bugs: disk(syncsAgain)},
 	}
 }
 
@@ -67,4 +72,39 @@ func startUnkept(h *holder, before lease.State, _ lease.Event, requests []lease.
 		}
 	}
 	return onward(h, requests)
+}
+
+// trustThePage takes the ticks of a page for confirmed, whatever the store loses now.
+func trustThePage(h *holder, e lease.Event) lease.Event {
+	started, ok := e.(lease.Started)
+	if !ok || started.Page == nil {
+		return e
+	}
+	page := *started.Page
+	page.Loss = h.site.Plan.Loss
+	return lease.Started{Page: &page}
+}
+
+// releaseToTheFloor lets a term that was resumed, and under which this process issued
+// nothing, begin where its first process did.
+func releaseToTheFloor() bend {
+	issued := make(map[*holder]bool)
+	return func(h *holder, before lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
+		issued[h] = issued[h] || h.term != nil
+		at, ok := release(requests)
+		if !ok || issued[h] || !before.View().Inherited {
+			return requests
+		}
+		swap, _ := requests[at].(lease.Swap)
+		r, err := lease.DecodeRegister(swap.Value)
+		if err != nil || r.Until == before.View().Register.Until {
+			return requests // the page is still there
+		}
+		r.Until = r.Floor
+		if swap.Value, err = r.Encode(); err == nil {
+			requests = slices.Clone(requests)
+			requests[at] = swap
+		}
+		return requests
+	}
 }

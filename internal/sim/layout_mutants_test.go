@@ -12,6 +12,7 @@ import (
 func layoutMutants() []mutant {
 	return []mutant{
 		{number: 1, name: "any layout is accepted", bugs: func() bugs { return bugs{hear: acceptLayout} }},
+		{number: 2, name: "the namespace's record is not compared after the claim", bugs: func() bugs { return bugs{hear: verifyNothing} }},
 	}
 }
 
@@ -35,6 +36,19 @@ func acceptLayout(h *holder, e lease.Event) lease.Event {
 	}
 	n.Layout = h.site.Layout.String()
 	if value, err := n.Encode(); err == nil {
+		reply.Entry.Value = value
+	}
+	return reply
+}
+
+// verifyNothing finds the record that it knows, after the claim.
+func verifyNothing(h *holder, e lease.Event) lease.Event {
+	reply, ok := e.(lease.Reply)
+	view := h.state.View()
+	if !ok || reply.Outcome != lease.Found || view.Phase != lease.Verifying {
+		return e
+	}
+	if value, err := view.Namespace.Encode(); err == nil {
 		reply.Entry.Value = value
 	}
 	return reply

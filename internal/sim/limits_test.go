@@ -177,7 +177,7 @@ func TestLimitExcusesOnlyWhomItStruck(t *testing.T) {
 		w := newWorld(&p, Config{})
 		s := w.servers[0]
 		s.bounds["before"], s.reached[0] = 100, 100
-		s.found(0)
+		s.found(0, p.Layout)
 		s.rollback(s.memory.Snapshot(), time.Second)
 		s.bounds["after"], s.bounds["later"] = 100, 100
 		for node, nonce := range []string{test.one, test.other} {

@@ -55,7 +55,10 @@ func newNode(w *world, index int) *node {
 	if w.plan.Split {
 		n.server = w.servers[index%w.plan.Datacenters]
 	}
-	n.disk = disk{n: n, rng: w.source(stream(1003 + 8*index))}
+	n.disk = disk{n: n, rng: w.source(stream(1003 + 8*index)), papers: newPapers(n.host)}
+	if w.plan.Shared && index%2 == 1 && index < w.plan.Nodes {
+		n.disk.papers = w.nodes[index-1].disk.papers
+	}
 	return n
 }
 
@@ -96,8 +99,9 @@ func (n *node) boot() {
 		return
 	}
 	n.w.tell("%s starts process %d", n.host, n.process)
-	n.alive, n.leaving, n.sent, n.answered, n.armed = true, false, 0, 0, nil
+	n.alive, n.leaving, n.sent, n.answered = true, false, 0, 0
 	n.run(allocator, s)
+	n.arm(s.page != nil)
 	n.step(lease.Started{Page: s.page})
 	n.soon(upTo(n.rng, n.w.plan.beat()), n.mint)
 }
@@ -116,6 +120,7 @@ func (n *node) end(rest time.Duration) {
 	}
 	n.alive = false
 	n.process++
+	n.disk.leave()
 	n.caller.end()
 	n.clock.caller = nil
 	n.w.agenda.After(rest, n.boot)

@@ -59,6 +59,9 @@ type Plan struct {
 	EngineClock bool
 	// Journals says that nodes keep journals.
 	Journals bool
+	// Shared says that two nodes each have one folder for their journals, with a lock
+	// that keeps nobody out.
+	Shared bool
 
 	// Weather is how often messages and disks fail by chance.
 	Weather Weather

@@ -32,7 +32,7 @@ func TestEveryRuleFindsWhatBreaksIt(t *testing.T) {
 			p := Plain()
 			p.Misfits, p.Founded = 1, true
 			w := newWorld(&p, Config{})
-			w.servers[0].found(0)
+			w.servers[0].found(0, p.Layout)
 			by := w.issuerOf(w.nodes[1].site(), "a misfit")
 			by.generator = new(snowfence.Generator)
 			w.issuedRange(by, 0, 0, 1)
@@ -79,7 +79,7 @@ func terminated() Plan {
 func issuing(first, second uint64) Report {
 	p := Plain()
 	w := newWorld(&p, Config{})
-	w.servers[0].found(0)
+	w.servers[0].found(0, p.Layout)
 	by := w.issuerOf(w.nodes[0].site(), "one")
 	by.generator, by.nonce = new(snowfence.Generator), "nonce"
 	w.servers[0].bounds["nonce"] = 100

@@ -85,6 +85,7 @@ func (p *Plan) settings() []setting {
 		{word: "loss", duration: &p.Loss},
 		{word: "engine-clock", is: &p.EngineClock},
 		{word: "journals", is: &p.Journals},
+		{word: "shared", is: &p.Shared},
 		{word: "rough", is: &p.Rough},
 	}
 }

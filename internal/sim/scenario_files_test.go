@@ -119,8 +119,14 @@ func aboutMutants() []aboutMutant {
 		{"a copied page is taken", "copy-of-an-earlier-page-is-not-taken", "unique"},
 		{"a failed fsync is ignored", "journal-on-a-disk-that-fails", "unique"},
 		{"the bound is passed though", "journal-on-a-disk-that-fails", "unique"},
+		{"a term is resumed on a store that loses more", "page-is-not-resumed-on-a-store-that-loses-more", "bounded"},
+		{"a resumed term is released", "resumed-term-is-released-above-what-was-used", "monotone"},
+		{"the folder is not synced", "discarded-page-does-not-come-back", "bounded"},
+		{"a page is kept though", "two-processes-in-one-journals-folder-repeat-nothing", "fenced"},
+		{"a failed fsync is tried again", "failed-fsync-is-final", "unique"},
 
 		{"any layout is accepted", "first-to-found-the-namespace-decides-its-layout", "layout"},
+		{"the namespace's record is not compared", "claim-in-a-namespace-that-was-exchanged-issues-nothing", "layout"},
 	}
 }
 

@@ -30,6 +30,10 @@ type server struct {
 	rng    *rand.Rand
 	away   time.Duration // nobody reaches it until then
 
+	lossy    bool          // it is known that it loses writes, if it does
+	turned   time.Duration // since when, if it was not known at the start
+	ignorant int32         // the last issuer that did not know
+
 	keys      []string                  // all that were ever written, in order
 	past      map[string][]store.Entry  // what was written last at each and was not taken away
 	registers map[string]lease.Register // as they are
@@ -55,6 +59,9 @@ func newServer(w *world, index int) *server {
 		reached: make(map[int64]snowfence.Tick), forgotten: make(map[int64]snowfence.Tick), excused: make(map[string]bool),
 		snapshots: make(map[int]memstore.Snapshot), issuers: make(map[string]*issuer),
 	}
+	s.lossy = !slices.ContainsFunc(w.plan.Faults, func(f Fault) bool {
+		return f.Kind == Lossy && (f.Node == index || f.Node == Everywhere)
+	})
 	s.tokens = &tokens{rng: w.source(stream(200 + index))}
 	now := &clock{agenda: &w.agenda, begin: w.begin}
 	config := memstore.Config{Rand: s.tokens, Loss: w.plan.Loss, Clock: now}
@@ -234,11 +241,10 @@ func (s *server) seen(now store.Entry) store.Entry {
 	return past[i-back]
 }
 
-// found writes the namespace's record before anybody comes. It is of the plan's
-// layout.
-func (s *server) found(datacenter int) {
+// found writes the namespace's record before anybody comes.
+func (s *server) found(datacenter int, layout snowfence.Layout) {
 	record := lease.Namespace{
-		Layout: s.w.plan.Layout.String(), Incarnation: fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64()), Created: s.w.begin.Add(-time.Hour),
+		Layout: layout.String(), Incarnation: fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64()), Created: s.w.begin.Add(s.w.agenda.Now() - time.Hour),
 	}
 	if s.w.plan.Split {
 		record.Datacenters = []int64{int64(datacenter)}

@@ -127,6 +127,7 @@ func (s *shrinker) surroundings() {
 		func(p *Plan) { p.Misfits = 0 },
 		func(p *Plan) { p.Founded = false },
 		func(p *Plan) { p.Journals = false },
+		func(p *Plan) { p.Shared = false },
 		func(p *Plan) { p.EngineClock = false },
 		func(p *Plan) {
 			p.Loss = 0

@@ -36,6 +36,7 @@ const (
 	Resumed                  // terms that went on from a journal
 	Alone                    // those of them while the store was away
 	Pages                    // pages that were kept
+	Refused                  // pages that could not be used
 	Owed                     // nodes that were owed ids when the faults had ended
 	Owing                    // runs in which somebody was
 	counts
@@ -45,7 +46,7 @@ func countNames() [counts]string {
 	return [counts]string{
 		"ids", "ranges", "calls", "waits", "refusals", "duplicates", "steps", "requests", "writes", "conflicts", "unknowns",
 		"processes", "terms", "extensions", "losses", "releases", "given-up", "exhausted", "clock-errors", "broken", "misfit",
-		"past-horizon", "resumed", "alone", "pages", "owed", "owing",
+		"past-horizon", "resumed", "alone", "pages", "refused", "owed", "owing",
 	}
 }
 

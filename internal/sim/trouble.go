@@ -40,6 +40,8 @@ func (s *server) suffer(number int, f Fault) {
 		}
 	case Quarantine:
 		s.quarantine(f.N)
+	case Lossy:
+		s.declare()
 	default:
 	}
 }
@@ -61,6 +63,11 @@ func (n *node) suffer(f Fault) {
 	case Pause, Suspend:
 		n.pause(f)
 		return
+	case TerminateExtending, TerminateResuming, PowerKeeping, PowerDiscarding, Refound:
+		if n.alive || f.Kind.patient() {
+			n.armed = &f
+		}
+		return
 	default:
 	}
 	if !n.alive {
@@ -78,8 +85,6 @@ func (n *node) suffer(f Fault) {
 			w.struck(f.Kind, n.index, "%s", n.host)
 		}
 		n.terminate(f.For)
-	case TerminateExtending, PowerKeeping:
-		n.armed = &f
 	case Clone:
 		n.copy()
 	default:
@@ -139,30 +144,6 @@ func (n *node) goOn() {
 	}
 }
 
-// spring lets the fault strike that waits for such a request.
-func (n *node) spring(request lease.Request) {
-	f := n.armed
-	if f == nil {
-		return
-	}
-	_, keeps := request.(lease.Keep)
-	switch {
-	case f.Kind == PowerKeeping && keeps:
-		n.soon(upTo(n.rng, n.w.plan.latency()), func() {
-			n.w.struck(f.Kind, n.index, "%s", n.host)
-			n.crash(true, f.For)
-		})
-	case f.Kind == TerminateExtending && n.extending(request):
-		n.soon(upTo(n.rng, n.w.plan.latency()), func() {
-			n.w.struck(f.Kind, n.index, "%s", n.host)
-			n.terminate(f.For)
-		})
-	default:
-		return
-	}
-	n.armed = nil
-}
-
 // terminate asks the process to end, as SIGTERM does, and kills it when its
 // grace is over.
 func (n *node) terminate(grace time.Duration) {
@@ -203,7 +184,9 @@ func (n *node) copy() {
 	w.nodes = append(w.nodes, twin)
 	w.calling = append(w.calling, nil)
 	s := twin.site()
-	s.Journal = w.plan.Journals
+	if s.Journal = w.plan.Journals; s.Journal {
+		twin.disk.take() // on its disk there is nothing yet
+	}
 	twin.run(original.clone(s), s)
 	w.agenda.After(twin.paused-w.agenda.Now(), twin.goOn)
 	if twin.leaving {

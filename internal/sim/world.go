@@ -114,12 +114,12 @@ func (w *world) run() {
 	for _, n := range w.nodes {
 		w.agenda.After(upTo(rng, 2*p.beat()), n.boot)
 		if p.Journals {
-			w.agenda.After(upTo(rng, 10*p.beat()), n.disk.somebodyCopies)
+			w.agenda.After(upTo(rng, 10*p.beat()), n.disk.somebodyMeddles)
 		}
 	}
 	if p.Founded {
 		for i, s := range w.servers {
-			s.found(i)
+			s.found(i, p.Layout)
 		}
 	}
 	for i, f := range p.Faults {
@@ -253,7 +253,7 @@ func (w *world) resumed(h *holder) {
 func (w *world) brokeDown(n *node, err error) {
 	w.tally.Counts[Broken]++
 	var layout *lease.LayoutMismatchError
-	forgets := w.plan.Loss > 0 || w.tally.Faults[Rollback] > 0
+	forgets := w.plan.Loss > 0 || w.tally.Faults[Rollback]+w.tally.Faults[Refound] > 0
 	switch {
 	case errors.As(err, &layout) && w.plan.Misfits > 0 && (forgets || n.server.layout() != n.asIssuer.ledger.name):
 		w.tally.Counts[Misfit]++

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// lapses draws what people do to stores and folders, and what befalls the processes
+// that live on what an earlier one left.
+func (d drawer) lapses(p *Plan) {
+	often := func(gap time.Duration, f Fault) {
+		for at := d.upTo(gap); at < p.Length; at += d.upTo(gap) {
+			f.At = at
+			p.Faults = append(p.Faults, f)
+		}
+	}
+	if d.chance(4) {
+		// While somebody claims, the store is exchanged for one of another layout.
+		p.Misfits = max(1, p.Misfits)
+		often(p.Length, Fault{Node: d.IntN(p.Nodes), Kind: Refound})
+	}
+	if !p.Journals {
+		return
+	}
+	for node := range p.Nodes {
+		often(4*p.Window, Fault{Node: node, Kind: TerminateResuming, For: d.upTo(2 * p.Window)})
+		often(4*p.Window, Fault{Node: node, Kind: PowerDiscarding, For: d.upTo(p.Window)})
+	}
+	p.Shared = d.chance(15)
+	if d.chance(25) {
+		d.discovery(p)
+	}
+	if p.Window > 15*time.Minute {
+		d.ahead(p)
+	}
+}
+
+// discovery lets people find out in the middle of a run that the store loses writes.
+// It had not lost any, and does so soon. Nothing else happens to machines about then:
+// so some have terms, of which some are young.
+func (d drawer) discovery(p *Plan) {
+	if p.Loss == 0 {
+		p.Loss = p.Window / 5
+	}
+	at := p.Window + d.upTo(p.Length-3*p.Window)
+	p.Faults = slices.DeleteFunc(p.Faults, func(f Fault) bool {
+		return f.Kind.manner().place == aNode && f.At > at-p.Window && f.At < at+p.Window
+	})
+	for node := range p.Nodes {
+		if d.chance(30) {
+			p.Faults = append(p.Faults, Fault{At: at - p.Loss - d.upTo(p.Loss), Node: node, Kind: Terminate, For: p.Window})
+		}
+	}
+	p.Faults = append(p.Faults, Fault{At: at, Node: Everywhere, Kind: Lossy})
+	for range 2 {
+		at += d.upTo(p.Loss / 2)
+		p.Faults = append(p.Faults, Fault{At: at, Node: Everywhere, Kind: Failover, For: p.Loss - d.upTo(p.Loss/4)})
+	}
+}
+
+// ahead lets machines start again with a clock that is far ahead, and with no store to
+// tell them for a while.
+func (d drawer) ahead(p *Plan) {
+	p.EngineClock = true
+	for node := range p.Nodes {
+		f := Fault{Node: node, Kind: Crash, For: d.upTo(p.beat())}
+		f.At = d.upTo(p.Length)
+		p.Faults = append(p.Faults, f)
+		f.Kind, f.For = Cut, d.upTo(p.Window)
+		p.Faults = append(p.Faults, f)
+		f.Kind, f.For = Step, d.within(11*time.Minute, p.Window)
+		p.Faults = append(p.Faults, f)
+	}
+}

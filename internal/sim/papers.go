@@ -1,0 +1,335 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence/fence/journal"
+	"snowfence.example/snowfence/internal/folder"
+)
+
+var (
+	errDisk   = errors.New("the disk failed")
+	errKilled = errors.New("the process was killed")
+)
+
+// papers is the folder of a journal: what programs see of it, and what is left of it
+// when the power fails.
+type papers struct {
+	names   map[string]*paper // as programs see them
+	durable map[string]*paper // as they were at the last fsync of the folder
+	clock   int64             // the file system's, which counts changes
+	hands   []*hand           // of the processes that live
+	machine string
+	boot    int // counts the starts of the machine
+}
+
+// paper is a file.
+type paper struct {
+	inode   uint64
+	changed int64
+	content []byte
+	synced  []byte // what is left when the power fails, or a mixture of both
+	stamped int64  // changed, as it was synced
+	deaf    bool   // an fsync of it failed: a later one says that it is good, and does nothing
+}
+
+func newPapers(machine string) *papers {
+	return &papers{names: make(map[string]*paper), durable: make(map[string]*paper), machine: machine}
+}
+
+// add makes a file. The number of one that is gone is taken again, as file systems do.
+func (p *papers) add(name string, content []byte) *paper {
+	f := &paper{inode: 100, content: content}
+	for p.knows(f.inode) {
+		f.inode++
+	}
+	p.touch(f)
+	p.names[name] = f
+	return f
+}
+
+func (p *papers) knows(inode uint64) bool {
+	for _, names := range []map[string]*paper{p.names, p.durable} {
+		for _, f := range names { // order does not matter
+			if f.inode == inode {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(p.hands, func(h *hand) bool {
+		return slices.ContainsFunc(h.mine, func(f *paper) bool { return f.inode == inode })
+	})
+}
+
+func (p *papers) touch(f *paper) {
+	p.clock++
+	f.changed = p.clock
+}
+
+// copies returns what the files hold.
+func (p *papers) copies() map[string][]byte {
+	contents := make(map[string][]byte)
+	for name, f := range p.names { // order does not matter
+		contents[name] = bytes.Clone(f.content)
+	}
+	return contents
+}
+
+// losePower leaves of what was not synced whatever chance wants, or nothing: of each
+// file the old or the new content or a mixture, of the names any that were there since
+// the last fsync of the folder. It reports whether anything is lost.
+func (p *papers) losePower(rng *rand.Rand) (lost bool) {
+	p.boot++
+	least := chance(rng, 50)
+	keeps := func() bool { return !least && chance(rng, 50) }
+	left := make(map[string]*paper)
+	every := maps.Clone(p.durable)
+	maps.Copy(every, p.names)
+	for _, name := range slices.Sorted(maps.Keys(every)) {
+		f := p.durable[name]
+		if is := p.names[name]; is != f {
+			if keeps() {
+				f = is
+			} else {
+				lost = true
+			}
+		}
+		if f == nil {
+			continue
+		}
+		if left[name] = f; bytes.Equal(f.content, f.synced) {
+			continue
+		}
+		if !keeps() {
+			lost = true
+			half := 0
+			if chance(rng, 30) {
+				half = min(len(f.content), len(f.synced)) / 2
+			}
+			f.content = slices.Concat(f.content[:half], f.synced[half:])
+		}
+		if !keeps() {
+			f.changed = f.stamped
+		}
+		f.synced, f.stamped = bytes.Clone(f.content), f.changed
+	}
+	for _, f := range left {
+		f.deaf = false
+	}
+	p.names, p.durable = left, maps.Clone(left)
+	return lost
+}
+
+// hand returns the folder to a process that starts.
+func (p *papers) hand(rng *rand.Rand, bug diskBug) *hand {
+	h := &hand{papers: p, rng: rng, bug: bug, latest: make(map[string]*paper)}
+	p.hands = append(p.hands, h)
+	return h
+}
+
+// hand is the folder as one process has it, with what goes wrong there. It implements
+// [folder.Disk].
+type hand struct {
+	papers *papers
+	rng    *rand.Rand
+	bug    diskBug
+	held   *paper            // the lock file
+	mine   []*paper          // all that it has opened
+	latest map[string]*paper // what it created last under a name
+
+	dead      bool
+	dies      int  // the process does, at that step from now; 0 for never
+	fails     int  // that step from now does; 0 for none
+	failsSync bool // the next fsync of a file does
+	worn      bool // so does one change in three
+	doing     diskCall
+}
+
+// diskCall is what a journal is doing on its disk.
+type diskCall uint8
+
+const (
+	taking diskCall = iota
+	keeping
+	discarding
+)
+
+// step is the beginning of each operation.
+func (h *hand) step(changes bool) error {
+	if h.dies--; h.dead || h.dies == 0 {
+		h.dead = true
+		return errKilled
+	}
+	if h.fails--; h.fails == 0 || changes && h.worn && chance(h.rng, 30) {
+		return errDisk
+	}
+	return nil
+}
+
+// Lock keeps nobody out: on a machine of its own a process is alone, and where two
+// share a folder the lock is of no use.
+func (h *hand) Lock() error {
+	if h.held = h.papers.names["lock"]; h.held == nil {
+		h.held = h.papers.add("lock", nil)
+	}
+	h.mine = append(h.mine, h.held)
+	return nil
+}
+
+func (h *hand) Locked() error {
+	if err := h.step(false); err != nil {
+		return err
+	}
+	if h.papers.names["lock"] != h.held && !h.looksAway() {
+		return journal.ErrReplaced
+	}
+	return nil
+}
+
+// looksAway is a mutant's: it does not see who else was there.
+func (h *hand) looksAway() bool { return h.bug == looksAway && h.doing == keeping }
+
+func (h *hand) Create(name string) (folder.File, error) {
+	if err := h.step(true); err != nil {
+		return nil, err
+	}
+	f := h.papers.add(name, nil)
+	h.mine, h.latest[name] = append(h.mine, f), f
+	return &sheet{h, f}, nil
+}
+
+func (h *hand) Read(name string, limit int) ([]byte, error) {
+	if err := h.step(false); err != nil {
+		return nil, err
+	}
+	f := h.papers.names[name]
+	if f == nil {
+		return nil, fs.ErrNotExist
+	}
+	return bytes.Clone(f.content[:min(limit, len(f.content))]), nil
+}
+
+func (h *hand) Stamp(name string) (folder.Stamp, error) {
+	if err := h.step(false); err != nil {
+		return folder.Stamp{}, err
+	}
+	f := h.papers.names[name]
+	if h.looksAway() {
+		f = h.latest[name]
+	}
+	if f == nil {
+		return folder.Stamp{}, fs.ErrNotExist
+	}
+	return h.stamp(f), nil
+}
+
+func (h *hand) stamp(f *paper) folder.Stamp {
+	if h.bug == acceptsCopies {
+		return folder.Stamp{Inode: 1, Changed: time.Unix(0, 1).UTC()}
+	}
+	return folder.Stamp{Inode: f.inode, Changed: time.Unix(0, f.changed).UTC()}
+}
+
+func (h *hand) Rename(from, to string) error {
+	if err := h.step(true); err != nil {
+		return err
+	}
+	f := h.papers.names[from]
+	if f == nil {
+		return fs.ErrNotExist
+	}
+	h.papers.touch(f)
+	delete(h.papers.names, from)
+	h.papers.names[to] = f
+	return nil
+}
+
+func (h *hand) Remove(name string) error {
+	if err := h.step(true); err != nil {
+		return err
+	}
+	if h.papers.names[name] == nil {
+		return fs.ErrNotExist
+	}
+	delete(h.papers.names, name)
+	return nil
+}
+
+// Sync may have done its work though it fails.
+func (h *hand) Sync() error {
+	if h.bug == forgetsFolder && h.doing == discarding {
+		return nil
+	}
+	err := h.step(true)
+	if err == nil || err == errDisk && chance(h.rng, 50) { //nolint:errorlint // it is this very one
+		h.papers.durable = maps.Clone(h.papers.names)
+	}
+	return err
+}
+
+// Close is what the end of the process does, too.
+func (h *hand) Close() error {
+	h.dead = true
+	h.papers.hands = slices.DeleteFunc(h.papers.hands, func(o *hand) bool { return o == h })
+	return nil
+}
+
+// place is the machine that the folder is on.
+func (p *papers) place() folder.Place {
+	return folder.Place{Boot: fmt.Sprint(p.boot), Machine: p.machine}
+}
+
+// sheet is an open file. It implements [folder.File].
+type sheet struct {
+	hand  *hand
+	paper *paper
+}
+
+// Write writes half when the process dies in it or it fails.
+func (s *sheet) Write(content []byte) error {
+	f, dead := s.paper, s.hand.dead
+	err := s.hand.step(true)
+	if dead {
+		return err
+	}
+	if err != nil {
+		content = content[:len(content)/2]
+	}
+	s.hand.papers.touch(f)
+	f.content = slices.Concat(content, f.content[min(len(content), len(f.content)):])
+	return err
+}
+
+// Sync may have done its work though it fails.
+func (s *sheet) Sync() error {
+	h, f := s.hand, s.paper
+	err := h.step(true)
+	if err == nil && h.failsSync {
+		err, h.failsSync = errDisk, false
+	}
+	if !f.deaf && (err == nil || err == errDisk && chance(h.rng, 50)) { //nolint:errorlint // it is this very one
+		f.synced, f.stamped = bytes.Clone(f.content), f.changed
+	}
+	if err == errDisk { //nolint:errorlint // it is this very one
+		if f.deaf = true; h.bug == syncsAgain {
+			return nil
+		}
+	}
+	return err
+}
+
+func (s *sheet) Stamp() (folder.Stamp, error) {
+	if err := s.hand.step(false); err != nil {
+		return folder.Stamp{}, err
+	}
+	return s.hand.stamp(s.paper), nil
+}
+
+func (s *sheet) Close() error { return nil }
