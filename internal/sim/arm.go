@@ -60,9 +60,10 @@ func (n *node) spring(request lease.Request) {
 }
 
 // darken takes the power away, from the machine and from what is between it and its
-// store. Its process may have ended.
+// store. Its process may have ended. One that sleeps is left alone: it would be awake
+// for the night.
 func (n *node) darken(f Fault) {
-	if n.w.quiet {
+	if n.w.quiet || n.w.agenda.Now() < n.paused {
 		return
 	}
 	n.w.struck(f.Kind, n.index, "%s, and it reaches no store for %s", n.host, f.For)
