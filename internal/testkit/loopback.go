@@ -21,10 +21,11 @@ func Accepts(ctx context.Context, s *Server) error {
 
 // Ports of servers lie below those that a system gives to connections, and to
 // listeners that ask for any: 32768 and up on Linux, higher ones elsewhere. So
-// none of these takes one before its server does, or while that is down.
+// none of these takes one before its server does, or while that is down. Nor one
+// 10,000 above, which Redis uses for its cluster.
 const (
-	firstPort = 20000
-	manyPorts = 12000
+	firstPort = 12000
+	manyPorts = 10000
 )
 
 // drawn counts the ports that this process has drawn.

@@ -40,11 +40,12 @@
 // it: with min-replicas-to-write a primary refuses writes when fewer replicas than
 // that have answered within min-replicas-max-lag. The lag is counted in whole
 // seconds and looked at once a second, so the primary refuses up to 2 s later; with
-// the default lag of 10 s, 9.2 to 11.8 s after the replica fell silent (measured,
-// Redis 7.0). Refused with a [*ServerError] are therefore
+// the default lag of 10 s, 9.2 to 11.8 s after the replica fell silent, and 12.4 s
+// on a machine that was far too busy (measured, Redis 7.0). Therefore these are
+// refused with a [*ServerError]:
 //
 //   - a loss of less than min-replicas-max-lag and 2 s, where min-replicas-to-write
-//     is at least 1.
+//     is at least 1. More is better, for a server that is late.
 //   - the default loss, where a failover can come and nothing that is seen bounds
 //     the lag: the default would be a guess. A failover can come where a replica
 //     is connected, with Sentinel, with several endpoints and with replicated=true.

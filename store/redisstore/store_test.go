@@ -264,6 +264,18 @@ func replicated(t *testing.T, primary, replica *testkit.Server) {
 	})
 }
 
+// counted waits until the primary counts that many replicas. They are ready a
+// moment before.
+func counted(t *testing.T, primary *testkit.Server, replicas int) {
+	t.Helper()
+	testkit.Eventually(t, 10*time.Second, func(context.Context) error {
+		if n := strings.Count(command(t, primary, "INFO replication"), "state=online"); n != replicas {
+			return fmt.Errorf("the primary counts %d replicas", n)
+		}
+		return nil
+	})
+}
+
 // commandCalls is how often the server has carried out a command.
 func commandCalls(t *testing.T, server *testkit.Server, name string) int {
 	t.Helper()
