@@ -116,7 +116,7 @@ func (c *crowd) settle(n int) error {
 func holders(e engine) error {
 	const n, minutes = 100, 10
 	fmt.Printf("\n# A holder in peace, window 60 s\n\n")
-	for _, loss := range []time.Duration{0, 10 * time.Second} {
+	for _, loss := range []time.Duration{0, 15 * time.Second} {
 		c := newCrowd(e, 10, 1)
 		c.loss = loss
 		if err := c.settle(n); err != nil {
