@@ -16,8 +16,8 @@ func (p program) serve() *cobra.Command {
 		Short: "Hand out ids over HTTP",
 		Long: `Serve runs the daemon. It needs no configuration: ids come from one generator
 named "default", fenced by a store in the state directory, at 127.0.0.1:7600.
-Each user and each systemd unit has a state directory of its own. Daemons that are
-to share one space of ids name one folder with --data, or one store with --store.
+Each user and each systemd unit has a state directory of its own. Daemons that
+share one space of ids name one folder with --data, or one store with --store.
 
 An interrupt or SIGTERM lets requests under way end and gives the worker ids
 back; a second one ends the process at once, which is as safe, but lets the
