@@ -148,7 +148,8 @@ func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
 
 // Close ends the holder: nothing is issued from here on, the worker id is given
 // back, and the goroutine ends. A store that does not answer is waited for until
-// ctx is done, and for two request timeouts at most: 20 s with the default window.
+// ctx is done, and for two request timeouts at most: 20 s with the default window,
+// 1.7 s with that of a pinned worker. A longer RequestTimeout makes it wait longer.
 //
 // A *[NotReleasedError] is returned when the worker id could not be given back. It
 // says until when the worker id can't be claimed, and wraps the context's error if
