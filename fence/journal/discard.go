@@ -27,24 +27,30 @@ func (j *Journal) Discard() error {
 	return err
 }
 
-// discard removes the files, durably. Files that somebody else put there are
-// his.
+// discard removes the files that were made here, durably. Others are left alone:
+// somebody else put them there, or has them for the next process because they
+// could not be taken.
 //
-// A page is taken while both files are there, and then none of them is. So if the
-// second one is still this journal's when the first one is gone, nobody has taken
-// the page, and nobody will.
+// A page is taken by a rename of the newer file, and only if both files are read
+// after that. So if both are this journal's until they are removed here, the first
+// before the second is looked at, nobody has taken the page, and nobody will. One
+// that is gone before it is removed may be the newer, in the hands of its taker.
 func (j *Journal) discard() error {
 	if err := j.disk.Locked(); err != nil {
 		return err
 	}
 	for parity := range j.files {
-		if j.files[parity] != nil {
-			if err := j.mine(parity); err != nil {
-				return err
-			}
+		if j.files[parity] == nil {
+			continue
 		}
-		if err := j.remove(nameOf(uint64(parity))); err != nil {
+		if err := j.mine(parity); err != nil {
 			return err
+		}
+		name := nameOf(uint64(parity))
+		if err := j.disk.Remove(name); errors.Is(err, fs.ErrNotExist) {
+			return j.replaced(name, err)
+		} else if err != nil {
+			return j.wrap(err)
 		}
 		if err := j.forget(parity); err != nil {
 			return j.wrap(err)
@@ -74,16 +80,9 @@ func (j *Journal) clear(as string, names ...string) error {
 		names = names[1:]
 	}
 	for _, name := range names {
-		if err := j.remove(name); err != nil {
-			return err
+		if err := j.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return j.wrap(err)
 		}
 	}
 	return j.wrap(j.disk.Sync())
-}
-
-func (j *Journal) remove(name string) error {
-	if err := j.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return j.wrap(err)
-	}
-	return nil
 }

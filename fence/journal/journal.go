@@ -348,9 +348,13 @@ func (j *Journal) mine(parity int) error {
 		return j.wrap(err)
 	}
 	if err != nil || there.Inode != mine.Inode || there.Device != mine.Device {
-		return errors.Join(fmt.Errorf("%w: %s", ErrReplaced, filepath.Join(j.path, name)), err)
+		return j.replaced(name, err)
 	}
 	return nil
+}
+
+func (j *Journal) replaced(name string, err error) error {
+	return errors.Join(fmt.Errorf("%w: %s", ErrReplaced, filepath.Join(j.path, name)), err)
 }
 
 // Close gives the journal up and unlocks it. What was kept stays, for the next
