@@ -1,8 +1,11 @@
 package journal
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"time"
 
 	"snowfence.example/snowfence/internal/folder"
 )
@@ -58,6 +61,35 @@ func (j *Journal) discard() error {
 	}
 	j.number, j.other = 0, folder.Stamp{}
 	return j.wrap(j.disk.Sync())
+}
+
+// closeTakes is how long Close waits for a disk that hangs.
+const closeTakes = 5 * time.Second
+
+// Close gives the journal up and unlocks it. What was kept stays, for the next
+// process. The holder must have been closed before. A disk that hangs is waited for
+// five seconds; the error says so then, and the journal is unlocked when it answers.
+func (j *Journal) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), j.patience)
+	defer cancel()
+	closed := make(chan error, 1) // room for an answer that nobody awaits
+	go func() { closed <- j.close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("journal: close %s: the disk did not answer for %s", j.path, j.patience)
+	}
+}
+
+func (j *Journal) close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return nil
+	}
+	j.closed = true
+	return errors.Join(j.forget(0), j.forget(1), j.disk.Close())
 }
 
 // forget closes a file, if it is open.

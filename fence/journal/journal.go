@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/folder"
@@ -41,6 +42,8 @@ type Journal struct {
 	disk folder.Disk
 	here folder.Place
 	far  bool // AcrossReboots
+
+	patience time.Duration // of Close
 
 	mu     sync.Mutex // guards what follows
 	taken  bool
@@ -102,7 +105,7 @@ func OpenOn(d folder.Disk, path string, here folder.Place, acrossReboots bool) (
 		}
 		return nil, errors.Join(err, d.Close())
 	}
-	return &Journal{path: path, disk: d, here: here, far: acrossReboots}, nil
+	return &Journal{path: path, disk: d, here: here, far: acrossReboots, patience: closeTakes}, nil
 }
 
 // Take implements [fence.Journal]. An error that is a *[RefusedError] says that
@@ -355,18 +358,6 @@ func (j *Journal) mine(parity int) error {
 
 func (j *Journal) replaced(name string, err error) error {
 	return errors.Join(fmt.Errorf("%w: %s", ErrReplaced, filepath.Join(j.path, name)), err)
-}
-
-// Close gives the journal up and unlocks it. What was kept stays, for the next
-// process. The holder must have been closed before.
-func (j *Journal) Close() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.closed {
-		return nil
-	}
-	j.closed = true
-	return errors.Join(j.forget(0), j.forget(1), j.disk.Close())
 }
 
 // read returns a file's content, and whether it is there.

@@ -3,7 +3,9 @@ package journal
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 )
 
 // What Keep returned from is durable: only a page that was being kept when the
@@ -135,5 +137,39 @@ func TestDiscardLeavesFilesThatWereNotMadeHere(t *testing.T) {
 		if got, err := found(m); err != nil || got != "the second's" {
 			t.Errorf("%d pages were kept and discarded: then found %q, %v", n, got, err)
 		}
+	}
+}
+
+// Who ends must not wait for a disk for ever. Once it answers, the next process has
+// the journal.
+func TestCloseDoesNotWaitForADiskThatHangs(t *testing.T) {
+	m := newMachine()
+	j, p, err := open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	life(j, fourPages...)
+	hanging, goOn, kept := make(chan struct{}), make(chan struct{}), make(chan error)
+	p.between = func() {
+		p.between = nil
+		close(hanging)
+		<-goOn
+	}
+	go func() { kept <- j.Keep([]byte("page five")) }()
+	<-hanging
+	j.patience = time.Millisecond
+	if err := j.Close(); err == nil || !strings.Contains(err.Error(), "/simulated: the disk did not answer for 1ms") {
+		t.Errorf("the error is %v", err)
+	}
+	close(goOn)
+	if err := <-kept; err != nil {
+		t.Error(err)
+	}
+	j.patience = time.Hour
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if page, err := found(m); err != nil || page != "page five" {
+		t.Errorf("found %q, %v", page, err)
 	}
 }
