@@ -175,3 +175,62 @@ func TestCloseGivesUpOnAStoreThatWasRolledBackThoughTheClockIsBackToo(t *testing
 		}
 	})
 }
+
+// slowly is a journal that fails to discard its page once, and then takes a second.
+type slowly struct {
+	notebook
+	failed bool
+}
+
+func (s *slowly) Discard() error {
+	if !s.failed {
+		s.failed = true
+		return errDisk
+	}
+	pass(time.Second)
+	return s.notebook.Discard()
+}
+
+func TestCloseWaitsForADiskThatAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := &slowly{}
+		h := open(t, memstore.New().Client(), func(c *fence.Config) { c.Journal = book })
+		next(t, h)
+		if err := h.Close(t.Context()); err != nil || book.has() {
+			t.Errorf("%v, and the page is there: %t", err, book.has())
+		}
+	})
+}
+
+// A disk that hangs must not pass for a store that is away, nor hold up whoever has
+// given the worker id back.
+func TestCloseThatWaitsForAJournalThatHangs(t *testing.T) {
+	for name, test := range map[string]struct {
+		worker func(*fence.Config)
+		takes  time.Duration
+		fails  string
+	}{
+		"names it when the time is up":          {pinned, 2 * (5 * time.Second / 6), "the journal's disk did not answer for 1.666666666s"},
+		"ends with the release if there is one": {func(*fence.Config) {}, 12 * time.Second, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				book := &notebook{}
+				h := open(t, memstore.New().Client(), test.worker, func(c *fence.Config) { c.Journal = book })
+				next(t, h)
+				hangs := make(chan struct{})
+				defer close(hangs)
+				synctest.Wait()
+				book.set(func() { book.hangs = hangs })
+				begun := time.Now()
+				err := h.Close(context.Background())
+				if took := time.Since(begun); took > test.takes || (err != nil) != (test.fails != "") {
+					t.Fatalf("after %s: %v", took, err)
+				}
+				if err != nil && (!strings.Contains(err.Error(), test.fails) || strings.Contains(err.Error(), "store")) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

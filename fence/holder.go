@@ -47,6 +47,7 @@ type Holder struct {
 	status  Status        // as the loop last saw it
 	refused error         // what the store answered last, if that was an error
 	stalled error         // why the loop can make no step at present
+	onDisk  bool          // a release waits for the journal
 	cause   error         // why Close waits no longer
 	end     error         // what Close returns
 }
@@ -147,9 +148,10 @@ func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
 }
 
 // Close ends the holder: nothing is issued from here on, the worker id is given
-// back, and the goroutine ends. A store that does not answer is waited for until
-// ctx is done, and for two request timeouts at most: 20 s with the default window,
-// 1.7 s with that of a pinned worker. A longer RequestTimeout makes it wait longer.
+// back, and the goroutine ends. A store or a journal that does not answer is waited for
+// until ctx is done, and for two request timeouts at most: 20 s with the default window,
+// 1.7 s with that of a pinned worker. A longer RequestTimeout makes it wait longer. A
+// call of a journal that hangs may outlast that.
 //
 // A *[NotReleasedError] is returned when the worker id could not be given back. It
 // says until when the worker id can't be claimed, and wraps the context's error if
@@ -173,10 +175,14 @@ func (h *Holder) Close(ctx context.Context) error {
 	return h.end
 }
 
-// silence says that the store did not answer for that long, and what it said last.
+// silence says that the store did not answer for that long, and what it said last,
+// or that it is the journal which did not.
 func (h *Holder) silence(lasted time.Duration) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.onDisk {
+		return fmt.Errorf("the journal's disk did not answer for %s", lasted)
+	}
 	if h.refused == nil || errors.Is(h.refused, errTimeout) || errors.Is(h.refused, context.Canceled) {
 		return fmt.Errorf("the store did not answer for %s", lasted)
 	}

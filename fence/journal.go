@@ -181,18 +181,29 @@ func (l *loop) discard(r lease.Discard) {
 	l.write(func() lease.Event { return lease.Discarded{ID: r.ID, Err: l.config.Journal.Discard()} })
 }
 
+// idle is the turn of a disk that was not asked for anything yet.
+func idle() <-chan struct{} {
+	turn := make(chan struct{})
+	close(turn)
+	return turn
+}
+
 // write lets the disk do something, after what it is doing. What was given up
 // comes to its end first: its event is of no use to anybody then.
 func (l *loop) write(do func() lease.Event) {
 	written := make(chan lease.Event, 1) // room for an event that nobody awaits
 	turn := make(chan struct{})
 	previous := l.turn
-	l.written, l.turn = written, turn
-	l.calls.Go(func() {
-		defer close(turn)
-		if previous != nil {
-			<-previous
-		}
-		written <- do()
-	})
+	l.written, l.turn, l.hangs = written, turn, false
+	select {
+	case <-previous:
+	default:
+		l.hangs = true
+	}
+	go func() {
+		<-previous
+		event := do()
+		close(turn)
+		written <- event
+	}()
 }

@@ -35,10 +35,11 @@ type loop struct {
 	expired     <-chan time.Time
 	stopExpired func() bool
 	cancel      context.CancelCauseFunc
-	calls       sync.WaitGroup // the store's and the journal's
+	calls       sync.WaitGroup // the store's
 
 	written <-chan lease.Event // what the journal's disk did last
-	turn    <-chan struct{}    // closed when it is idle again; nil before it did anything
+	turn    <-chan struct{}    // closed when it is idle again
+	hangs   bool               // it has yet to end what was given up before its last call
 
 	certain     bool // the store's traits are known from the store
 	traitsFound <-chan traitsFound
@@ -51,7 +52,7 @@ type loop struct {
 
 func newLoop(h *Holder, state lease.State, opened chan<- error) *loop {
 	none := func() bool { return false }
-	return &loop{Holder: h, state: state, opened: opened, stopWake: none, stopExpired: none, cancel: func(error) {}, stopTraits: func() {}, outage: outage{stopLook: none}}
+	return &loop{Holder: h, state: state, opened: opened, turn: idle(), stopWake: none, stopExpired: none, cancel: func(error) {}, stopTraits: func() {}, outage: outage{stopLook: none}}
 }
 
 var (
@@ -107,6 +108,9 @@ func (l *loop) run(page *lease.Page) {
 	ended := make(chan struct{})
 	go func() {
 		l.calls.Wait()
+		if !l.hangs {
+			<-l.turn // the page of a term that ended may be going
+		}
 		close(ended)
 	}()
 	select {

@@ -124,5 +124,6 @@ func (l *loop) publish() {
 	s.Phase, s.Worker, s.Datacenter = v.Phase, v.Worker, datacenter
 	s.Term, s.Floor, s.Until = v.Register.Term, v.Register.Floor, v.Usable
 	s.Extensions = v.Extensions
+	l.onDisk = v.OnDisk
 	s.Journal = JournalStatus{Kept: v.Kept > 0, Used: v.Kept, Resumed: v.Inherited}
 }

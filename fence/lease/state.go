@@ -158,6 +158,8 @@ type View struct {
 	Usable snowfence.Tick
 	// Kept is the journal's bound; zero while the term is in no journal.
 	Kept snowfence.Tick
+	// OnDisk says that a release waits for the journal, and not for the store.
+	OnDisk bool
 	// Inherited says that an earlier process began the term.
 	Inherited bool
 	// Extensions counts those of this term that were acknowledged.
@@ -170,6 +172,7 @@ func (s State) View() View {
 		Phase: s.phase, Namespace: s.namespace, Register: s.term.register,
 		Worker: s.term.worker, Usable: s.term.usable, Extensions: s.term.extensions,
 		Inherited: s.term.inherited,
+		OnDisk:    s.phase == Releasing && s.write == nil && s.journal.awaited != 0,
 	}
 	if s.inJournal() {
 		v.Kept = s.journal.used
