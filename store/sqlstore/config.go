@@ -59,6 +59,11 @@ type Config struct {
 	// comes back from its own disk after its machine crashed.
 	Loss time.Duration
 
+	// WholePages asserts that storage never leaves a page half written, whatever
+	// crashes. It excuses full_page_writes=off and innodb_doublewrite=OFF, and
+	// nothing else. A loss that is given excuses them too, as it does fsync=off.
+	WholePages bool
+
 	// Rand gives the random bytes of versions, 16 for each. It must be safe for
 	// concurrent use and never repeat itself, or versions do. Nil means
 	// crypto/rand.
@@ -67,13 +72,14 @@ type Config struct {
 
 // promise is what the operator asserts about lost writes.
 type promise struct {
-	durable  bool
-	declared bool // loss was given
-	loss     time.Duration
+	durable    bool
+	declared   bool // loss was given
+	loss       time.Duration
+	wholePages bool
 }
 
 func (c Config) promise() promise {
-	p := promise{durable: c.Durable, declared: c.Loss != 0, loss: c.Loss}
+	p := promise{durable: c.Durable, declared: c.Loss != 0, loss: c.Loss, wholePages: c.WholePages}
 	if !p.durable && !p.declared {
 		p.loss = DefaultLoss
 	}
@@ -106,10 +112,14 @@ func (c Config) String() string {
 		table = DefaultTable
 	}
 	p := c.promise()
-	if p.durable {
-		return fmt.Sprintf("%v table %s durable", c.Dialect, table)
+	promised := "durable"
+	if !p.durable {
+		promised = fmt.Sprint("loss ", p.loss)
 	}
-	return fmt.Sprintf("%v table %s loss %v", c.Dialect, table, p.loss)
+	if p.wholePages {
+		promised += " whole-pages"
+	}
+	return fmt.Sprintf("%v table %s %s", c.Dialect, table, promised)
 }
 
 // GoString is String, so that %#v shows no password either.

@@ -45,8 +45,8 @@
 // are replaced after a minute, with DB once. Refused with a [*ServerError] are
 //
 //   - a standby or replica, and a server that is read-only
-//   - PostgreSQL with fsync or full_page_writes off, unless a loss is given; with
-//     synchronous_commit off where the store is durable, or where the loss is
+//   - PostgreSQL with fsync off, unless a loss is given; with full_page_writes
+//     off, unless a loss or whole-pages=true is given; with synchronous_commit off where the store is durable, or where the loss is
 //     below three times wal_writer_delay; where the store is durable, with
 //     synchronous_commit local or remote_write beside synchronous standbys; with
 //     data_sync_retry, zero_damaged_pages or ignore_checksum_failure on
@@ -56,8 +56,9 @@
 //   - MySQL with a binary log and sync_binlog other than 1, unless a loss is given;
 //     with innodb_flush_log_at_trx_commit other than 1, where the store is durable
 //     or the loss is below two times innodb_flush_log_at_timeout; with
-//     innodb_doublewrite OFF or DETECT_ONLY, or innodb_flush_method nosync or
-//     littlesync, unless a loss is given
+//     innodb_flush_method nosync or littlesync, unless a loss is given; with
+//     innodb_doublewrite OFF or DETECT_ONLY, unless a loss or whole-pages=true is
+//     given
 //   - MySQL without a binary log, where the store is durable: InnoDB alone shows
 //     a commit to readers before it is on the disk; and with semi-synchronous
 //     replication that waits AFTER_COMMIT, which shows it before a replica has it,
@@ -76,9 +77,11 @@
 //
 // A crash of the machine can leave a page half old and half new, and so take back
 // a register of any age. So full_page_writes and innodb_doublewrite count like
-// fsync. A file system or a cloud disk that writes whole pages does without them
-// (ZFS, Amazon's Optimized Writes), but can't be told from others: give a loss
-// there, which says that you know.
+// fsync. Storage that never leaves a page half written does without them (ZFS,
+// Aurora, Amazon's Optimized Writes), but can't be told from other storage:
+// whole-pages=true asserts it, and goes with durable and with loss. It excuses
+// these two alone. A loss excuses them as well, and fsync besides, but only where
+// a machine that crashed never comes back with its own disk.
 //
 // # Loss
 //
@@ -140,6 +143,7 @@
 //	cert=path, key=path  PEM certificate and key of this client
 //	loss=15s           how old a write may be that a failure takes away
 //	durable=true       asserts that none is lost; excludes loss
+//	whole-pages=true   asserts that storage never leaves a page half written
 //
 // The default port is 5432 or 3306. Several hosts are the servers of which one
 // is the primary: they are tried in turn until one answers that is. Two

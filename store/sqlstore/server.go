@@ -51,6 +51,7 @@ type rule struct {
 	why  string
 
 	excused bool // by a loss that is given
+	pages   bool // and by storage that writes whole pages
 	silent  bool // a server that does not tell it is fit
 }
 
@@ -60,7 +61,7 @@ func postgresRules() []rule {
 		{name: "in_recovery", fit: []string{"off"}, why: "the server is a standby, and its primary decides"},
 		{name: "transaction_read_only", fit: []string{"off"}, why: "a standby, or a primary that was replaced"},
 		{name: "fsync", fit: []string{"on"}, excused: true},
-		{name: "full_page_writes", fit: []string{"on"}, excused: true},
+		{name: "full_page_writes", fit: []string{"on"}, excused: true, pages: true},
 		{name: "data_sync_retry", fit: []string{"off"}, why: "a sync that succeeds after one that failed proves nothing", silent: true},
 		{name: "zero_damaged_pages", fit: []string{"off"}, why: "registers would vanish"},
 		{name: "ignore_checksum_failure", fit: []string{"off"}, why: "damaged registers would be read"},
@@ -86,7 +87,7 @@ func mysqlRules() []rule {
 		{name: "tx_isolation", fit: committed, why: uncommitted, silent: true},
 		{name: "autocommit", fit: yes, why: "nothing would ever be committed otherwise"},
 		{name: "innodb_force_recovery", fit: []string{"0"}, why: "the server is under repair", silent: true},
-		{name: "innodb_doublewrite", fit: []string{"ON", "1", "DETECT_AND_RECOVER", "fast"}, excused: true},
+		{name: "innodb_doublewrite", fit: []string{"ON", "1", "DETECT_AND_RECOVER", "fast"}, excused: true, pages: true},
 	}
 }
 
@@ -112,7 +113,7 @@ func inspect(ctx context.Context, connection driver.Conn, d Dialect, p promise) 
 func (r rule) judge(s settings, p promise) error {
 	value := s[r.name]
 	switch {
-	case value == "" && r.silent, r.excused && p.declared:
+	case value == "" && r.silent, r.excused && p.declared, r.pages && p.wholePages:
 		return nil
 	case value == "":
 		return unfit("the server does not tell its setting %s", r.name)
@@ -120,13 +121,16 @@ func (r rule) judge(s settings, p promise) error {
 		return nil
 	}
 	reason := ": " + r.why
-	if r.excused {
-		reason = ", " + unlessDeclared
+	switch {
+	case r.pages:
+		reason = ", unless whole-pages=true asserts that storage never leaves a page half written, or " + declared
+	case r.excused:
+		reason = ", unless " + declared
 	}
 	return unfit("%s is %s: must be %s%s", r.name, value, strings.Join(r.fit, " or "), reason)
 }
 
-const unlessDeclared = "unless a loss is given and a machine that crashed never comes back with its own disk"
+const declared = "a loss is given and a machine that crashed never comes back with its own disk"
 
 // judgePostgres returns a *ServerError if the settings are not those of a
 // primary that keeps what is promised.
@@ -171,7 +175,7 @@ func judgeMySQL(s settings, p promise) error {
 	case s["transaction_isolation"]+s["tx_isolation"] == "":
 		return unfit("the server tells neither its setting transaction_isolation nor tx_isolation")
 	case (strings.EqualFold(method, "nosync") || strings.EqualFold(method, "littlesync")) && !p.declared:
-		return unfit("innodb_flush_method is %s: must be another, %s", method, unlessDeclared)
+		return unfit("innodb_flush_method is %s: must be another, unless %s", method, declared)
 	case off(s["wsrep_on"]) && s["wsrep_provider"] != "" && !strings.EqualFold(s["wsrep_provider"], "none"):
 		return unfit("wsrep_on is %s and wsrep_provider %s: must be ON, or the rest of the cluster never learns of a swap", s["wsrep_on"], s["wsrep_provider"])
 	case !off(binlog) && sync != "1" && !p.durable && !p.declared:

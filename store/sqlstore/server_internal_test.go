@@ -14,6 +14,10 @@ var (
 	usual      = promise{loss: DefaultLoss}
 	second     = promise{declared: true, loss: time.Second}
 	halfMinute = promise{declared: true, loss: 30 * time.Second}
+
+	// Storage that writes whole pages.
+	durableWhole = promise{durable: true, wholePages: true}
+	usualWhole   = promise{loss: DefaultLoss, wholePages: true}
 )
 
 // judgement is what is to be said of a server with some settings changed.
@@ -54,9 +58,13 @@ func TestPostgresIsJudgedByItsSettings(t *testing.T) {
 		{"no fsync, durable", settings{"fsync": "off"}, durable, "fsync"},
 		{"no fsync", settings{"fsync": "off"}, usual, "fsync"},
 		{"no fsync, declared", settings{"fsync": "off"}, second, ""},
-		{"torn pages, durable", settings{"full_page_writes": "off"}, durable, "full_page_writes is off: must be on, unless a loss is given"},
+		{"torn pages, durable", settings{"full_page_writes": "off"}, durable, "full_page_writes is off: must be on, unless whole-pages=true asserts that storage never leaves a page half written, or a loss is given and"},
 		{"torn pages", settings{"full_page_writes": "off"}, usual, "full_page_writes"},
 		{"torn pages, declared", settings{"full_page_writes": "off"}, second, ""},
+		{"whole pages, durable", settings{"full_page_writes": "off"}, durableWhole, ""},
+		{"whole pages", settings{"full_page_writes": "off"}, usualWhole, ""},
+		{"whole pages without fsync, durable", settings{"full_page_writes": "off", "fsync": "off"}, durableWhole, "fsync is off: must be on, unless a loss"},
+		{"whole pages without fsync", settings{"full_page_writes": "off", "fsync": "off"}, usualWhole, "fsync"},
 		{"syncs again", settings{"data_sync_retry": "on"}, halfMinute, "data_sync_retry"},
 		{"older than data_sync_retry", settings{"data_sync_retry": ""}, durable, ""},
 		{"empties damaged pages", settings{"zero_damaged_pages": "on"}, halfMinute, "zero_damaged_pages"},
@@ -131,6 +139,10 @@ func TestMySQLIsJudgedByItsSettings(t *testing.T) {
 		{"torn pages", settings{"innodb_doublewrite": "0"}, usual, "innodb_doublewrite"},
 		{"torn pages that are seen", settings{"innodb_doublewrite": "DETECT_ONLY"}, usual, "innodb_doublewrite"},
 		{"torn pages, declared", settings{"innodb_doublewrite": "OFF"}, second, ""},
+		{"whole pages, durable", settings{"innodb_doublewrite": "OFF"}, durableWhole, ""},
+		{"whole pages", settings{"innodb_doublewrite": "OFF"}, usualWhole, ""},
+		{"whole pages and a lazy binary log", settings{"innodb_doublewrite": "OFF", "sync_binlog": "0"}, usualWhole, "sync_binlog"},
+		{"whole pages and nosync, durable", settings{"innodb_doublewrite": "OFF", "innodb_flush_method": "nosync"}, durableWhole, "nosync"},
 		{"torn pages that are mended, durable", settings{"innodb_doublewrite": "DETECT_AND_RECOVER"}, durable, ""},
 		{"MariaDB's fast doublewrite, durable", settings{"innodb_doublewrite": "fast"}, durable, ""},
 		{"says nothing of doublewrite", settings{"innodb_doublewrite": ""}, durable, "does not tell its setting innodb_doublewrite"},

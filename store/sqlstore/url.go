@@ -33,9 +33,10 @@ type Address struct {
 	// Nil means no TLS.
 	TLS *tls.Config
 
-	Table   string        // see Config
-	Durable bool          // see Config
-	Loss    time.Duration // see Config
+	Table      string        // see Config
+	Durable    bool          // see Config
+	Loss       time.Duration // see Config
+	WholePages bool          // see Config
 }
 
 // ParseURL returns the address that a URL means; the package's comment says
@@ -49,6 +50,7 @@ func ParseURL(raw string) (Address, error) {
 	a := Address{
 		Dialect: PostgreSQL, Database: u.Path, TLS: u.TLS(false),
 		Table: u.Text("table"), Durable: u.Flag("durable"), Loss: u.Duration("loss"),
+		WholePages: u.Flag("whole-pages"),
 	}
 	port := "5432"
 	if u.Scheme == "mysql" || u.Scheme == "mariadb" {
@@ -82,7 +84,7 @@ func ParseURL(raw string) (Address, error) {
 // Config returns what of the address needs no driver. Connectors, and for
 // MySQL Duplicate, are the caller's to add.
 func (a Address) Config() Config {
-	return Config{Dialect: a.Dialect, Table: a.Table, Durable: a.Durable, Loss: a.Loss}
+	return Config{Dialect: a.Dialect, Table: a.Table, Durable: a.Durable, Loss: a.Loss, WholePages: a.WholePages}
 }
 
 // ReadPassword returns the password: the URL's, or the first line of the

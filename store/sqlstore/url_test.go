@@ -17,6 +17,8 @@ func TestURLSaysWhereAndHow(t *testing.T) {
 		"mysql://me@a/d%2fb":                        "",
 		"mysql://me@a/d%20b?loss=1m":                `a:3306 database "d b" user "me", mysql table snowfence_registers loss 1m0s`,
 		"mariadb://a/db?user=m%40e&durable=true":    `a:3306 database "db" user "m@e", mysql table snowfence_registers durable`,
+		"mysql://me@a/db?whole-pages=true&loss=1m":  `a:3306 database "db" user "me", mysql table snowfence_registers loss 1m0s whole-pages`,
+		"mysql://me@a/db?durable=1&whole-pages=1":   `a:3306 database "db" user "me", mysql table snowfence_registers durable whole-pages`,
 		"postgres://me@a/db?table=x.y_1&tls=true":   `a:5432 database "db" user "me" over TLS, postgresql table x.y_1 loss 15s`,
 		"postgres://me:p%40%2F%3A@a/db?tls=false":   `a:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,
 		"postgres://m%65:s3cret@a/db?durable=false": `a:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,

@@ -19,16 +19,17 @@ type Database struct {
 
 // OpenDatabase connects to the database that a URL of PostgreSQL or MySQL names,
 // as [Open] would do: to the first of its hosts that answers. The keys of a
-// store, table, durable and loss, have no place in it. A *[URLError] is returned
-// for a URL that is not right, else the driver's error; neither shows a password.
+// store, table, durable, loss and whole-pages, have no place in it. A *[URLError]
+// is returned for a URL that is not right, else the driver's error; neither shows
+// a password.
 func OpenDatabase(ctx context.Context, databaseURL string) (*Database, error) {
 	refuse := func(reason string) error { return &URLError{Redact(databaseURL), reason} }
 	address, err := sqlstore.ParseURL(databaseURL)
 	switch {
 	case err != nil:
 		return nil, refuse(strings.TrimPrefix(err.Error(), "sqlstore: URL: "))
-	case address.Table != "" || address.Durable || address.Loss != 0:
-		return nil, refuse("table, durable and loss: are keys of a store, and must not be given for a database that is read")
+	case address.Table != "" || address.Durable || address.Loss != 0 || address.WholePages:
+		return nil, refuse("table, durable, loss and whole-pages: are keys of a store, and must not be given for a database that is read")
 	}
 	if _, err := address.ReadPassword(); err != nil {
 		return nil, err

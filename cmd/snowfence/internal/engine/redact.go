@@ -12,7 +12,7 @@ const hidden = "xxxxx"
 func shown(key string) bool {
 	return slices.Contains([]string{
 		"ca", "cert", "creds", "durable", "key", "loss", "nkey", "password-file", "prefix", "replicas",
-		"sentinel", "table", "tls", "token-file", "user",
+		"sentinel", "table", "tls", "token-file", "user", "whole-pages",
 	}, key)
 }
 

@@ -114,6 +114,8 @@ func TestSQLServerThatCanTearPagesIsRefused(t *testing.T) {
 		s.refused(t, s.url("durable=true", server.Addr()), want)
 		s.refused(t, s.url("", server.Addr()), want)
 		s.refused(t, s.url("loss=1m", server.Addr()), "")
+		s.refused(t, s.url("durable=true&whole-pages=true", server.Addr()), "")
+		s.refused(t, s.url("whole-pages=true", server.Addr()), "")
 	})
 }
 

@@ -124,6 +124,7 @@ func TestSQLThatIsWrongIsRefused(t *testing.T) {
 			{url, Options{Query: "SELECT 1, 2"}, "returns 2 columns", func(err error) bool { return errors.As(err, &option) }},
 			{url, Options{Table: "none", Column: "id"}, "query:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
 			{url, Options{Query: "DELETE FROM orders"}, "read", func(err error) bool { return errors.Is(err, ErrNoServer) }},
+			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 			{strings.Replace(url, "fence", "wrong", 1), Options{Query: "SELECT 1"}, "connect:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
 			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1"}, "variable NOT_SET is not set", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
