@@ -61,7 +61,7 @@ func DDL(d Dialect, table string) (string, error) {
 // transaction and leaves nothing behind in the session, so that a transaction
 // pooler may stand between.
 type statements struct {
-	get     string // key → token, value, whether the server is a replica now
+	get     string // key → token, value, both NULL if there is no register, and whether the server is a replica now
 	create  string // key, token, value; affects one row or, in MySQL, fails
 	replace string // new token, value, key, token that guards; affects one row or none
 	list    string // from, to → key, token, value
@@ -80,7 +80,7 @@ func (d Dialect) statements(table string) statements {
 		// Bytes travel as hexadecimal digits, so that they mean the same in every
 		// character set that a connection can be in.
 		return statements{
-			get:     "SELECT `token`, `value`, @@read_only FROM " + t + " WHERE `key` = UNHEX(?)",
+			get:     "SELECT r.`token`, r.`value`, @@read_only FROM (SELECT 1) AS one LEFT JOIN " + t + " AS r ON r.`key` = UNHEX(?)",
 			create:  "INSERT INTO " + t + " (`key`, `token`, `value`) VALUES (UNHEX(?), UNHEX(?), UNHEX(?))",
 			replace: "UPDATE " + t + " SET `token` = UNHEX(?), `value` = UNHEX(?) WHERE `key` = UNHEX(?) AND `token` = UNHEX(?)",
 			list: "SELECT `key`, `token`, `value` FROM " + t + " WHERE `key` >= UNHEX(?) AND `key` < UNHEX(?)" +
@@ -89,7 +89,7 @@ func (d Dialect) statements(table string) statements {
 		}
 	}
 	return statements{
-		get:     "SELECT token, value, CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END FROM " + t + " WHERE key = $1",
+		get:     "SELECT r.token, r.value, CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END FROM (SELECT 1) AS one LEFT JOIN " + t + " AS r ON r.key = $1",
 		create:  "INSERT INTO " + t + " (key, token, value) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING",
 		replace: "UPDATE " + t + " SET token = $1, value = $2 WHERE key = $3 AND token = $4",
 		list: "SELECT key, token, value FROM " + t + " WHERE key >= $1 AND key < $2" +

@@ -102,7 +102,7 @@ func (s *Store) prepare(ctx context.Context, table string, existing bool) error 
 
 // Get implements [store.Store]. It reads from the primary: a *ServerError is
 // returned if a go-between asked a replica, or if the primary was replaced since
-// the connection was made.
+// the connection was made, be there a register or not.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	call, done, err := s.begin(ctx)
 	if err != nil {
@@ -112,12 +112,10 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := store.ValidateKey(key); err != nil {
 		return store.Entry{}, err
 	}
-	var token, value []byte
+	var token sql.Null[[]byte]
+	var value []byte
 	var replica string
 	err = s.db.QueryRowContext(call, s.statements.get, s.dialect.bytes([]byte(key))).Scan(&token, &value, &replica)
-	if errors.Is(err, sql.ErrNoRows) {
-		return store.Entry{}, store.ErrNotFound
-	}
 	if err != nil {
 		return store.Entry{}, s.explain(ctx, "get", key, err)
 	}
@@ -125,7 +123,10 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 		s.renew()
 		return store.Entry{}, unfit("get %q: a replica answered, which may show what a failover takes away: must be the primary", key)
 	}
-	return entry([]byte(key), token, value)
+	if !token.Valid {
+		return store.Entry{}, store.ErrNotFound
+	}
+	return entry([]byte(key), token.V, value)
 }
 
 // Swap implements [store.Store]. It is one statement, of which the server says

@@ -45,25 +45,27 @@ func replicaIsNotRead(t *testing.T, s sqlServer, server *testkit.Server) {
 	if _, err := client.Swap(t.Context(), "register", "", []byte("value")); err != nil {
 		t.Fatal(err)
 	}
-	replace()
 	defer restore()
-	testkit.Eventually(t, patience, func(ctx context.Context) error {
-		e, err := client.Get(ctx, "register")
-		if err == nil {
-			t.Fatalf("a replica is read: %q", e.Value)
-		}
-		// The standby may not have the register yet, and the connection is broken.
-		var unfit *sqlstore.ServerError
-		if !errors.As(err, &unfit) || !strings.Contains(err.Error(), "a replica answered") {
+	for _, key := range []string{"register", "absent"} {
+		replace()
+		testkit.Eventually(t, patience, func(ctx context.Context) error {
+			e, err := client.Get(ctx, key)
+			if err == nil || errors.Is(err, store.ErrNotFound) {
+				t.Fatalf("a replica is believed, %s: %q (%v)", key, e.Value, err)
+			}
+			// The connection is broken at first.
+			var unfit *sqlstore.ServerError
+			if !errors.As(err, &unfit) || !strings.Contains(err.Error(), "a replica answered") {
+				return err
+			}
+			return nil
+		})
+		restore()
+		testkit.Eventually(t, patience, func(ctx context.Context) error {
+			_, err := client.Get(ctx, "register")
 			return err
-		}
-		return nil
-	})
-	restore()
-	testkit.Eventually(t, patience, func(ctx context.Context) error {
-		_, err := client.Get(ctx, "register")
-		return err
-	})
+		})
+	}
 }
 
 // standbyWait makes commits wait for a standby that does not exist, and ends it. A
