@@ -46,10 +46,11 @@
 //
 //   - a standby or replica, and a server that is read-only
 //   - PostgreSQL with fsync off, unless a loss is given; with full_page_writes
-//     off, unless a loss or whole-pages=true is given; with synchronous_commit off where the store is durable, or where the loss is
-//     below three times wal_writer_delay; where the store is durable, with
-//     synchronous_commit local or remote_write beside synchronous standbys; with
-//     data_sync_retry, zero_damaged_pages or ignore_checksum_failure on
+//     off, unless a loss or whole-pages=true is given; with synchronous_commit off
+//     where the store is durable, or where the loss is below three times
+//     wal_writer_delay; where the store is durable, with synchronous_commit local
+//     or remote_write beside synchronous standbys; with data_sync_retry,
+//     zero_damaged_pages or ignore_checksum_failure on
 //   - MySQL at READ UNCOMMITTED, or at a level that it does not tell; with
 //     autocommit off; with innodb_force_recovery; with wsrep_on off in a node of a
 //     Galera cluster
@@ -115,8 +116,9 @@
 // One table of three columns: key, token, value. Open creates it if it is
 // missing, unless the config says that it has to exist; that needs CREATE on the
 // schema or database. [DDL] prints the statement for those who create it by hand;
-// then SELECT, INSERT and UPDATE on the table are all that is needed. A table that is there is never changed, and
-// rows are never deleted. Two tables, and two databases, do not see each other.
+// then SELECT, INSERT and UPDATE on the table are all that is needed. A table that
+// is there is never changed, and rows are never deleted. Two tables, and two
+// databases, do not see each other.
 //
 // A register of 500 bytes takes about 800 bytes in PostgreSQL, whose autovacuum
 // must keep up with the updates, and about 600 in InnoDB.

@@ -18,6 +18,6 @@
 //	user=NAME             in place of the user in front of the hosts
 //	password-file=FILE    its first line is the password
 //	prefix=TEXT           what the engine puts in front of every key
-//	loss=10s              the greatest age of an acknowledged write that a failure can take away
+//	loss=15s              the greatest age of an acknowledged write that a failure can take away
 //	durable=true          the operator's word that no acknowledged write is ever lost
 package storeurl
