@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -15,17 +16,7 @@ import (
 // TestGuaranteesNameTestsThatExist looks for `folder: TestName` in the page of
 // guarantees; the root package is called snowfence there.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {
-	declared := make(map[string]bool)
-	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
-	walk(t, func(file string) {
-		if !isTest(file) {
-			return
-		}
-		for _, m := range function.FindAllStringSubmatch(read(t, file), -1) {
-			declared[path.Dir(file)+": "+m[1]] = true
-		}
-	})
-
+	sources := testSources(t)
 	page := read(t, "docs/guarantees.md")
 	named := regexp.MustCompile("`([a-z/]+): ((?:Test|Fuzz|Example)\\w*)`").FindAllStringSubmatch(page, -1)
 	for _, m := range named {
@@ -33,7 +24,7 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 		if folder == "snowfence" {
 			folder = "."
 		}
-		if !declared[folder+": "+m[2]] {
+		if !declares(sources[folder], m[2]) {
 			t.Errorf("docs/guarantees.md names %s: %s, which does not exist", m[1], m[2])
 		}
 	}
@@ -53,6 +44,57 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 		}
 	}
 }
+
+// TestEnginesNameTestsThatExist looks for tests in the page of engines. A name
+// without a folder is of the folder that was named last as the one of such tests;
+// before the first it may be of any. A name in brackets, where there are such, is
+// a subtest, whose name the source must quote.
+func TestEnginesNameTestsThatExist(t *testing.T) {
+	sources := testSources(t)
+	all := strings.Join(slices.Collect(maps.Values(sources)), "")
+	home := regexp.MustCompile("Tests (?:without a folder are (?:of|in)|are those of) `([a-z/]+)`")
+	named := regexp.MustCompile(`(?:([a-z/]+): )?\b((?:Test|Fuzz)[A-Z]\w*)`)
+	brackets := regexp.MustCompile("\\(`[A-Z]\\w+`(?:, `[A-Z]\\w+`)*\\)")
+	source, parts := all, false
+	for i, line := range strings.Split(read(t, "docs/engines.md"), "\n") {
+		if m := home.FindStringSubmatch(line); m != nil {
+			source, parts = sources[m[1]], strings.Contains(line, "in brackets are parts")
+		} else if strings.HasPrefix(line, "## ") {
+			source, parts = all, false
+		}
+		for _, m := range named.FindAllStringSubmatch(line, -1) {
+			in := source
+			if m[1] != "" {
+				in = sources[m[1]]
+			}
+			if !declares(in, m[2]) {
+				t.Errorf("docs/engines.md:%d: %s: there is no such test", i+1, m[0])
+			}
+		}
+		for _, list := range brackets.FindAllString(line, -1) {
+			for name := range strings.SplitSeq(strings.Trim(list, "(`)"), "`, `") {
+				if parts && !strings.Contains(source, `"`+name+`"`) {
+					t.Errorf("docs/engines.md:%d: %s: there is no such subtest", i+1, name)
+				}
+			}
+		}
+	}
+}
+
+// testSources returns the source of each folder's tests.
+func testSources(t *testing.T) map[string]string {
+	t.Helper()
+	sources := make(map[string]string)
+	walk(t, func(file string) {
+		if isTest(file) {
+			sources[path.Dir(file)] += read(t, file)
+		}
+	})
+	return sources
+}
+
+// declares reports whether source declares the test of that name.
+func declares(source, name string) bool { return strings.Contains(source, "\nfunc "+name+"(") }
 
 // TestEveryDirectDependencyIsExplained compares the direct requirements of
 // every go.mod with the lines "- `module`: why" below the heading of its
