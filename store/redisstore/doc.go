@@ -44,8 +44,9 @@
 // on a machine that was far too busy (measured, Redis 7.0). Therefore these are
 // refused with a [*ServerError]:
 //
-//   - a loss of less than min-replicas-max-lag and 2 s, where min-replicas-to-write
-//     is at least 1. More is better, for a server that is late.
+//   - a loss of less than min-replicas-max-lag and 3 s, where min-replicas-to-write
+//     is at least 1: 13 s for the default lag. More is better, for a server that is
+//     later than those.
 //   - the default loss, where a failover can come and nothing that is seen bounds
 //     the lag: the default would be a guess. A failover can come where a replica
 //     is connected, with Sentinel, with several endpoints and with replicated=true.

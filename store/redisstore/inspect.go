@@ -19,8 +19,9 @@ import (
 const everysecLoss = 2 * time.Second
 
 // lagSlack is for how much longer than min-replicas-max-lag a primary accepts
-// writes, see DefaultLoss.
-const lagSlack = 2 * time.Second
+// writes: 2.11 s by the sum at DefaultLoss, and some more for a server that is
+// late. 2.4 s were measured on a machine that was far too busy.
+const lagSlack = 3 * time.Second
 
 // A ServerError is returned for a server that this store can't stand on. None of
 // its registers was read or written.

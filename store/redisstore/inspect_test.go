@@ -30,7 +30,7 @@ func TestUnfitServerIsRefusedByName(t *testing.T) {
 		{"syncs late, and is said to be durable", []string{"--appendfsync", "everysec"}, redisstore.Config{Durable: true}, "appendfsync"},
 		{"syncs now and then, and is said to be durable", []string{"--no-appendfsync-on-rewrite", "yes"}, redisstore.Config{Durable: true}, "no-appendfsync-on-rewrite"},
 		{"is a cluster's", []string{"--cluster-enabled", "yes"}, redisstore.Config{}, "redis_mode"},
-		{"outlasts the loss", []string{"--min-replicas-to-write", "1"}, redisstore.Config{Loss: 11 * time.Second}, "min-replicas-max-lag"},
+		{"outlasts the loss", []string{"--min-replicas-to-write", "1"}, redisstore.Config{Loss: 12900 * time.Millisecond}, "min-replicas-max-lag"},
 		{"is a replica", []string{"--replicaof", "127.0.0.1 1"}, redisstore.Config{}, "role"},
 	}
 	for _, test := range tests {

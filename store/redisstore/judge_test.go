@@ -77,11 +77,11 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 		{"several endpoints, and a replica must answer", several, settings{"min-replicas-to-write": "1"}, ""},
 		{"Sentinel's, and nothing said", watched, nil, "min-replicas-to-write"},
 		{"replicas matter, and nothing said", taken, nil, "min-replicas-to-write"},
-		{"lag as great as the default allows", unsaid, settings{"min-replicas-to-write": "1", "min-replicas-max-lag": "13"}, ""},
-		{"lag greater than the default allows", unsaid, settings{"min-replicas-to-write": "1", "min-replicas-max-lag": "14"}, "min-replicas-max-lag"},
-		{"lag greater than the loss", Config{Loss: 11999 * time.Millisecond}, settings{"min-replicas-to-write": "1"}, "min-replicas-max-lag"},
+		{"lag as great as the default allows", unsaid, settings{"min-replicas-to-write": "1", "min-replicas-max-lag": "12"}, ""},
+		{"lag greater than the default allows", unsaid, settings{"min-replicas-to-write": "1", "min-replicas-max-lag": "13"}, "min-replicas-max-lag"},
+		{"lag greater than the loss", Config{Loss: 12999 * time.Millisecond}, settings{"min-replicas-to-write": "1"}, "min-replicas-max-lag"},
 		{"lag greater than the loss, where replicas matter", Config{Loss: 10 * time.Second, Replicated: true}, settings{"min-replicas-to-write": "1"}, "min-replicas-max-lag"},
-		{"lag within the loss", Config{Loss: 12 * time.Second}, settings{"min-replicas-to-write": "1"}, ""},
+		{"lag within the loss", Config{Loss: 13 * time.Second}, settings{"min-replicas-to-write": "1"}, ""},
 		{"does not show how it syncs", durable, settings{"appendonly": "", "appendfsync": "", "no-appendfsync-on-rewrite": ""}, ""},
 	}
 	for _, test := range tests {
