@@ -78,7 +78,8 @@ type Config struct {
 
 	// Loss is the greatest age of an acknowledged swap that a failover or a
 	// crash can take away. Zero means DefaultLoss, or none if Durable is set; it
-	// is refused where there are replicas and nothing that is seen bounds their lag.
+	// is refused where there are replicas and nothing that is seen bounds their lag,
+	// and on a store that is open after a grace.
 	Loss time.Duration
 
 	// NoEviction asserts that the server evicts nothing. It is asked for only
@@ -95,7 +96,7 @@ type Config struct {
 	// crypto/rand.
 	Rand io.Reader
 
-	guessed bool // Loss is the default: nobody asserts it
+	guess *guess // not nil if Loss is the default: nobody asserts it
 }
 
 // withDefaults returns the config with every zero value replaced, or an error
@@ -105,7 +106,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Prefix = DefaultPrefix
 	}
 	if c.Loss == 0 && !c.Durable {
-		c.Loss, c.guessed = DefaultLoss, true
+		c.Loss, c.guess = DefaultLoss, &guess{log: slog.New(slog.DiscardHandler)}
 	}
 	switch {
 	case c.Database < 0 || c.Database > maxDatabase:

@@ -13,6 +13,7 @@
 // the declared loss. Every new connection asks the server for its settings
 // before anything else, and a connection is replaced after a minute, so that a
 // server is judged again after a failover and after a change of its settings.
+// One rule has a grace while the store is open; see Loss.
 // Refused with a [*ServerError] are
 //
 //   - a replica: its primary decides. And a server that has just started and
@@ -54,7 +55,20 @@
 //     0 or hidden, or fewer replicas have to answer than there are: then another
 //     one may lag without end and be promoted.
 //
-// An explicit loss asserts that no replica is promoted that lags further.
+// An explicit loss asserts that no replica is promoted that lags further. So say
+// loss= before you add a replica to a server that is alone; [Store.Warnings] says
+// so, too.
+//
+// The last rule has a grace of ten minutes while a store is open. A replica that
+// joins breaks it, a lone server's first one as well as the second where one must
+// answer, and so does every replacement that adds the new one first. Refusing at
+// once stops ids for that. Going on for good leaves the promise to a lag that nothing
+// bounds and nobody asserts. In the grace ids can repeat only if a failover comes, to
+// a replica that lags by more than 15 s. That nothing bounds the lag is logged as an
+// error, see [Store.LogTo], and when the refusal begins. Ids end with their windows
+// then. min-replicas-to-write takes effect without a restart, within the minute. Open
+// knows no grace: a store that opens in it is refused. What contradicts an assertion
+// has none either.
 //
 // A replica that is alone in being cut off, a link that carries its answers and no
 // data, a primary that is paused, and a clock of a primary that is set back are the

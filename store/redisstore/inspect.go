@@ -140,11 +140,14 @@ func (c Config) judgeLag(found settings, refuse func(setting, reason string) err
 	}
 	replicas := found.replicas()
 	failover := replicas > 0 || c.Sentinel != "" || len(c.Endpoints) > 1 || c.Replicated
-	if !c.guessed || !failover || lag > 0 && least >= max(1, replicas) {
+	if c.guess == nil {
 		return nil
 	}
-	return refuse("min-replicas-to-write", fmt.Sprintf("must be at least %d, all the replicas, and min-replicas-max-lag above 0: "+
-		"nothing bounds what a failover loses; or say loss= yourself", max(1, replicas)))
+	if !failover || lag > 0 && least >= max(1, replicas) {
+		return c.guess.judge(nil)
+	}
+	return c.guess.judge(refuse("min-replicas-to-write", fmt.Sprintf("must be at least %d, all the replicas, and min-replicas-max-lag above 0: "+
+		"nothing bounds what a failover loses; or say loss= yourself", max(1, replicas))))
 }
 
 // replicas returns how many replicas INFO shows. One that is still getting its

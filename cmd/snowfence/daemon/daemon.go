@@ -197,6 +197,7 @@ func (d *daemon) openStore(ctx context.Context) (store.Store, error) {
 // introduce says what is to be known of the store that was opened.
 func (d *daemon) introduce(s store.Store) {
 	log := d.log.With("store", engine.Redact(d.settings.Store))
+	engine.LogTo(s, log)
 	for _, warning := range engine.Warnings(s) {
 		log.Warn(warning)
 	}

@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -193,6 +194,14 @@ func Warnings(s store.Store) []string {
 		return w.Warnings()
 	}
 	return nil
+}
+
+// LogTo gives the store the logger for what an operator must be told while it is
+// used, if it has any such thing to say.
+func LogTo(s store.Store, log *slog.Logger) {
+	if l, ok := s.(interface{ LogTo(*slog.Logger) }); ok {
+		l.LogTo(log)
+	}
 }
 
 // fileDirectory returns the directory of what stands after "file:". Both

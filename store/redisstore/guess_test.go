@@ -1,0 +1,84 @@
+package redisstore_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/redisstore"
+)
+
+// TestReplicaThatJoinsARunningStoreHasAGrace is about a loss that is the default,
+// and a replica that comes while the store is open and that nothing bounds.
+func TestReplicaThatJoinsARunningStoreHasAGrace(t *testing.T) {
+	t.Parallel()
+	t.Run("the first of a lone server", func(t *testing.T) {
+		t.Parallel()
+		joins(t, 0)
+	})
+	t.Run("the second, where one must answer", func(t *testing.T) {
+		t.Parallel()
+		joins(t, 1)
+	})
+}
+
+// joins lets a replica join a server that has some, all of which must answer.
+func joins(t *testing.T, replicas int) {
+	t.Helper()
+	primary := testkit.Redis(t)
+	require := func(n int) {
+		t.Helper()
+		command(t, primary, "CONFIG SET min-replicas-to-write "+string(rune('0'+n)))
+	}
+	for range replicas {
+		testkit.RedisReplica(t, primary)
+	}
+	require(replicas)
+	counted(t, primary, replicas)
+	c := redisstore.Config{Endpoints: []string{primary.Addr()}}
+	s := open(t, c)
+	var log bytes.Buffer // written by calls of this test alone
+	s.LogTo(slog.New(slog.NewTextHandler(&log, nil)))
+	if w := strings.Join(s.Warnings(), "\n"); !strings.Contains(w, "say loss= before you add a replica") {
+		t.Errorf("at its start the store warns %q", w)
+	}
+
+	var version store.Version
+	refused := func(when, said string, want bool) {
+		t.Helper()
+		command(t, primary, "CLIENT KILL TYPE normal") // the next connection judges the server again
+		next, err := s.Swap(t.Context(), "key", version, []byte("value"))
+		var unfit *redisstore.ServerError
+		if got := errors.As(err, &unfit); got != want || !got && err != nil {
+			t.Fatalf("%s: the error is %v", when, err)
+		}
+		if err == nil {
+			version = next
+		}
+		lines := strings.Count(log.String(), "\n")
+		if said == "" && lines > 0 || said != "" && (lines != 1 || !strings.Contains(log.String(), said)) {
+			t.Errorf("%s: the log is %q, want %q in it, once", when, &log, said)
+		}
+		log.Reset()
+	}
+	testkit.RedisReplica(t, primary)
+	counted(t, primary, replicas+1)
+	refused("joined", "level=ERROR", false)
+	refused("joined a while ago", "", false)
+	s.Age(redisstore.Grace - time.Minute)
+	refused("joined nine minutes ago", "", false)
+	s.Age(time.Minute)
+	refused("joined ten minutes ago", "", true)
+	if _, err := redisstore.Open(t.Context(), c); err == nil {
+		t.Error("a store that is not open yet has a grace")
+	}
+	require(replicas + 1)
+	refused("must answer as well", "bounded again", false)
+	require(replicas)
+	refused("need not answer any more", "level=ERROR", false)
+}
