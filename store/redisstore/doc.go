@@ -59,6 +59,14 @@
 // loss= before you add a replica to a server that is alone; [Store.Warnings] says
 // so, too.
 //
+// With min-replicas-to-write as great as the number of replicas, no replica can be
+// missing. Writes are refused (NOREPLICAS) once one is silent for longer than the lag.
+// A promoted replica has one replica less, so with this setting on every server it
+// refuses all writes until a new one has joined. Ids go on until the window ends, for a
+// third of it at least. So choose: the setting, and a tool that replaces a replica
+// within that time; or loss=, and a tool (not Sentinel alone) that promotes no replica
+// which lags further.
+//
 // The last rule has a grace of ten minutes while a store is open. A replica that
 // joins breaks it, a lone server's first one as well as the second where one must
 // answer, and so does every replacement that adds the new one first. Refusing at

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -81,4 +82,43 @@ func joins(t *testing.T, replicas int) {
 	refused("must answer as well", "bounded again", false)
 	require(replicas)
 	refused("need not answer any more", "level=ERROR", false)
+}
+
+// TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion is what the advice
+// costs that a server is refused with: the promoted replica has none itself.
+func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) {
+	t.Parallel()
+	primary := testkit.Redis(t)
+	replica := testkit.RedisReplica(t, primary)
+	counted(t, primary, 1)
+	c := redisstore.Config{Endpoints: []string{primary.Addr(), replica.Addr()}}
+	var unfit *redisstore.ServerError
+	if _, err := redisstore.Open(t.Context(), c); !errors.As(err, &unfit) ||
+		!strings.Contains(unfit.Reason, "refuses writes while one is missing, as after a failover") || !strings.Contains(unfit.Reason, "loss=") {
+		t.Fatalf("the error does not say what its advice costs: %v", err)
+	}
+	for _, server := range []*testkit.Server{primary, replica} {
+		command(t, server, "CONFIG SET min-replicas-to-write 1")
+	}
+	s := open(t, c)
+	version := swap(t, s, "key", "", "value")
+	replicated(t, primary, replica)
+	primary.Kill()
+	command(t, replica, "REPLICAOF NO ONE")
+	testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
+		_, err := s.Swap(ctx, "key", version, []byte("value"))
+		if err == nil {
+			t.Fatal("the promoted server accepts a write without a replica")
+		}
+		if !strings.Contains(err.Error(), "NOREPLICAS") {
+			return err
+		}
+		return nil
+	})
+	testkit.RedisReplica(t, replica)
+	counted(t, replica, 1)
+	testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
+		_, err := s.Swap(ctx, "key", version, []byte("value"))
+		return err
+	})
 }

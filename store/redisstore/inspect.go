@@ -147,7 +147,8 @@ func (c Config) judgeLag(found settings, refuse func(setting, reason string) err
 		return c.guess.judge(nil)
 	}
 	return c.guess.judge(refuse("min-replicas-to-write", fmt.Sprintf("must be at least %d, all the replicas, and min-replicas-max-lag above 0: "+
-		"nothing bounds what a failover loses; or say loss= yourself", max(1, replicas))))
+		"nothing bounds what a failover loses; a server then refuses writes while one is missing, as after a failover; "+
+		"or say loss=, if what promotes refuses a replica that lags further", max(1, replicas))))
 }
 
 // replicas returns how many replicas INFO shows. One that is still getting its
