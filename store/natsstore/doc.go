@@ -49,9 +49,9 @@
 //	sync_interval: always   on every server, with 2.10 or later, and durable=true
 //	                        here. A server that is too old for it is refused;
 //	                        whether it is set can't be seen by a client.
-//	sync_interval: 5s       on every server, with 2.10 or later, and loss=15s here:
-//	                        the interval, what two syncs take on a busy disk, and
-//	                        some more.
+//	sync_interval: 5s       on every server, with 2.10 or later, and loss=30s here,
+//	                        with a window of more than 90 s: the interval, two
+//	                        syncs of 10 s on a busy disk, and some more.
 //	a longer window         of more than seven and a half minutes
 //	unsafe-ignore-loss=true here
 //

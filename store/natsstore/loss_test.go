@@ -1,7 +1,9 @@
 package natsstore
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -212,9 +214,39 @@ func TestLossThatIsTooGreatForTheWindowIsRefused(t *testing.T) {
 // TestDefaultLossOutlastsTheIntervalAndTwoSyncs is about a server with nothing set:
 // it syncs a write that just missed a sync with the next one.
 func TestDefaultLossOutlastsTheIntervalAndTwoSyncs(t *testing.T) {
-	const interval, slowSync = 2 * time.Minute, 10 * time.Second
-	const needed = interval + 2*slowSync
-	if fast := needed / 2000; DefaultLoss < needed+fast {
-		t.Errorf("the default loss is %v: must be at least %v", DefaultLoss, needed+fast)
+	if needed := lossNeeded(2 * time.Minute); DefaultLoss < needed {
+		t.Errorf("the default loss is %v: must be at least %v", DefaultLoss, needed)
 	}
+}
+
+// TestDocumentedLossOutlastsItsIntervalAndTwoSyncs takes the interval, the loss and
+// the window from doc.go.
+func TestDocumentedLossOutlastsItsIntervalAndTwoSyncs(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	advice := regexp.MustCompile(`sync_interval: (\d+s) [^=]* loss=(\d+s) here,\s*//\s*with a window of more than (\d+) s`).FindSubmatch(text)
+	if advice == nil {
+		t.Fatal("doc.go names no interval with its loss and window")
+	}
+	duration := func(text string) time.Duration {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	interval, loss, window := duration(string(advice[1])), duration(string(advice[2])), duration(string(advice[3])+"s")
+	if needed := lossNeeded(interval); loss < needed || window < 3*loss {
+		t.Errorf("an interval of %v with a loss of %v and a window of %v: the loss must be at least %v, the window three times as much", interval, loss, window, needed)
+	}
+}
+
+// lossNeeded is the least loss for an interval: two syncs of a busy disk, and a
+// monotonic clock of ours that is fast, come on top.
+func lossNeeded(interval time.Duration) time.Duration {
+	const slowSync = 10 * time.Second
+	needed := interval + 2*slowSync
+	return needed + needed/2000
 }
