@@ -1,9 +1,11 @@
 package redisstore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -190,11 +192,18 @@ func holdAndIssue(t *testing.T, s *redisstore.Store, host string) issuing {
 	go func() {
 		defer close(ended)
 		worker := int64(lossWorker)
+		var log bytes.Buffer // the holder's, until Open has failed
 		h, err := fence.Open(ctx, fence.Config{
 			Store: s, Layout: lossLayout(), Worker: &worker, Window: lease.DefaultWindow, Process: fence.Process{Host: host, PID: 1},
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		if err != nil {
-			return // the claim was never confirmed
+			// Only a claim that was written and never confirmed proves anything.
+			waits := fmt.Sprintf("waiting until the store can't lose the claim of worker %d any more", worker)
+			if !errors.Is(err, context.Canceled) || !strings.Contains(log.String(), waits) {
+				t.Errorf("the %s holder failed otherwise than by waiting for its claim to be confirmed until its end: %v\n%s", host, err, &log)
+			}
+			return
 		}
 		defer func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
