@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
-	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/zkstore"
 )
 
@@ -38,41 +38,47 @@ func TestServersThatStandAloneAreNoEnsemble(t *testing.T) {
 }
 
 // TestSwapThatNoMajorityHasIsNotShown leaves the leader alone with a swap that it
-// has written to its own log.
+// has taken, and reads what the leader itself shows then.
 func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
 	t.Parallel()
 	servers := testkit.ZooKeeperEnsemble(t, 3)
 	leader := testkit.ZooKeeperLeader(t, servers)
 	c := config(leader.Addr())
 	c.Loss = time.Second // whatever the release
-	s := open(t, c)
+	s, direct := open(t, c), raw(t, leader.Addr())
 	version := swap(t, s, "key", "", "before")
+	path := find(t, direct, zkstore.DefaultPrefix, "key")
 	for _, server := range servers {
 		if server != leader {
 			server.Pause()
 		}
 	}
-	swapped := make(chan error)
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	swapped := make(chan error, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
 		_, err := s.Swap(ctx, "key", version, []byte("after"))
 		swapped <- err
 	}()
-	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		if e, err := s.Get(ctx, "key"); err == nil && e.Version != version {
-			t.Errorf("the leader shows %q", e.Value)
+	testkit.Eventually(t, 2*time.Second, func(ctx context.Context) error {
+		text, err := testkit.ZooKeeperWord(ctx, leader.Addr(), "srvr")
+		if err == nil && !strings.Contains(text, "Outstanding: 1\n") {
+			err = fmt.Errorf("nothing is under way: %s", text)
 		}
-		cancel()
-		select {
-		case err := <-swapped:
-			if err == nil || errors.Is(err, store.ErrConflict) {
-				t.Errorf("swap without a majority: %v", err)
-			}
-			return
-		default:
-		}
+		return err
+	})
+	// A read without the sync that goes before each read of this package.
+	if data, _, err := direct.Get(path); err != nil || !bytes.HasSuffix(data, []byte("\nbefore")) {
+		t.Errorf("the leader shows %q, %v", data, err)
+	}
+	select {
+	case err := <-swapped:
+		t.Fatalf("the swap ended before it was given up: %v", err)
+	default:
+	}
+	giveUp()
+	if err := <-swapped; !errors.Is(err, context.Canceled) {
+		t.Errorf("swap without a majority: %v", err)
 	}
 }
 
