@@ -13,7 +13,8 @@
 //     majority can take away.
 //   - Each member runs 3.4.22 or later, of 3.5 it is 3.5.6 or later: those before
 //     can lose what they acknowledged when a member is killed. Open refuses them,
-//     where it may read the version and no loss is declared.
+//     where it may read the version and no loss is declared. A member that does
+//     not answer within 0.2 s of the first that does is not judged.
 //   - All endpoints are of one cluster. Open refuses two, and every answer is
 //     checked against the cluster that was opened.
 //   - The members' data agree. Open refuses a cluster with the alarm CORRUPT.
