@@ -28,7 +28,8 @@
 //     two that lead. Afterwards nothing shows whose server answers.
 //
 // Open asks each endpoint for that, with the word srvr, which every server answers
-// unless 4lw.commands.whitelist leaves it out. What does not answer is not judged.
+// unless 4lw.commands.whitelist leaves it out. What does not answer within
+// 0.2 s of the first that does is not judged: a member may be away.
 //
 // A single server will do, too, and is as durable as its disk. Observers may be
 // among the endpoints. Read-only mode is never used: this client does not ask

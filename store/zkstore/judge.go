@@ -11,8 +11,14 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// judgeLimit bounds how long the endpoints are asked what they are.
-const judgeLimit = time.Second
+const (
+	// judgeLimit bounds how long the endpoints are asked what they are.
+	judgeLimit = time.Second
+
+	// othersLimit is how much longer the others may take once one has answered:
+	// a member that is away must not hold up who opens.
+	othersLimit = 200 * time.Millisecond
+)
 
 // judge asks every endpoint what it is, all at once, by ZooKeeper's word srvr: the
 // only one that a server answers unless its operator allows more. It returns an
@@ -23,16 +29,25 @@ func (s *Store) judge(ctx context.Context) (err error) {
 	if _, err := call(ctx, s.session, func(*zk.Conn) (struct{}, error) { return struct{}{}, nil }); err != nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, judgeLimit)
+	s.warnings, err = sound(s.answers(ctx), s.config.Loss > 0)
+	return err
+}
+
+// answers returns what the endpoints that can be asked in time say of themselves.
+func (s *Store) answers(ctx context.Context) []string {
+	limited, cancel := brief(ctx, judgeLimit)
 	defer cancel()
 	answers := make([]string, len(s.config.Endpoints))
 	var asking sync.WaitGroup
 	for i, endpoint := range s.config.Endpoints {
-		asking.Go(func() { answers[i] = s.session.ask(limited, endpoint, "srvr") })
+		asking.Go(func() {
+			if answers[i] = s.session.ask(limited, endpoint, "srvr"); answers[i] != "" {
+				after(othersLimit, cancel) // the first answer's ends first
+			}
+		})
 	}
 	asking.Wait()
-	s.warnings, err = sound(answers, s.config.Loss > 0)
-	return err
+	return answers
 }
 
 // ask sends a word to a server and returns what it answers, or nothing.

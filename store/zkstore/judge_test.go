@@ -1,8 +1,12 @@
 package zkstore
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
 )
 
 func TestServersThatAreNoSoundEnsembleAreRefused(t *testing.T) {
@@ -38,5 +42,19 @@ func TestServersThatAreNoSoundEnsembleAreRefused(t *testing.T) {
 		if (len(warnings) > 0) != c.warned {
 			t.Errorf("%s: warnings %q", c.name, warnings)
 		}
+	}
+}
+
+func TestServersThatDoNotAnswerLeaveTimeToOpen(t *testing.T) {
+	t.Parallel()
+	silent := testkit.NewProxy(t, "127.0.0.1:1")
+	silent.Drop()
+	s := &Store{config: Config{Endpoints: []string{silent.Addr()}}, session: &session{}}
+	const limit = time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	begun := time.Now()
+	if answers := s.answers(ctx); answers[0] != "" || time.Since(begun) >= limit {
+		t.Errorf("after %s: %q", time.Since(begun), answers)
 	}
 }
