@@ -25,7 +25,8 @@
 //     can lose more (ZOOKEEPER-4925), and Open refuses it unless a loss is
 //     declared. A single server is not concerned.
 //   - endpoints of one ensemble. Open refuses several servers that stand alone, and
-//     two that lead. Afterwards nothing shows whose server answers.
+//     two that still lead a second later. Afterwards nothing shows whose server
+//     answers.
 //
 // Open asks each endpoint for that, with the word srvr, which every server answers
 // unless 4lw.commands.whitelist leaves it out. What does not answer within

@@ -51,6 +51,29 @@ func TestServersThatStandAloneAreNoEnsemble(t *testing.T) {
 	}
 }
 
+// A leader that was replaced may not know it for a while. Here one leader answers
+// at two addresses, and later at one of them a follower does.
+func TestSecondLeaderIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	servers := testkit.ZooKeeperEnsemble(t, 3)
+	leader := testkit.ZooKeeperLeader(t, servers)
+	follower := servers[slices.IndexFunc(servers, func(s *testkit.Server) bool { return s != leader })]
+	proxy := testkit.NewProxy(t, leader.Addr())
+	c := config(leader.Addr())
+	c.Endpoints = append(c.Endpoints, proxy.Addr())
+	c.Loss = time.Second // whatever the release
+	if err := refusal(t, &c); !strings.Contains(err.Error(), "2 servers lead: all endpoints must be of one ensemble") {
+		t.Error(err)
+	}
+	proxy.LoseReplyTo(func(request []byte) bool {
+		if bytes.HasPrefix(request, []byte("srvr")) {
+			go proxy.SetTarget(follower.Addr())
+		}
+		return false
+	})
+	open(t, c)
+}
+
 // A pinned worker with a window of 5 seconds gives each request a sixth of it.
 func TestMemberThatIsAwayDoesNotHoldUpWhoOpens(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package zkstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -18,7 +19,13 @@ const (
 	// othersLimit is how much longer the others may take once one has answered:
 	// a member that is away must not hold up who opens.
 	othersLimit = 200 * time.Millisecond
+
+	// secondLook is the pause before servers are asked again that both say they
+	// lead: a leader that was replaced may not know it yet.
+	secondLook = time.Second
 )
+
+var errLeaders = errors.New("all endpoints must be of one ensemble")
 
 // judge asks every endpoint what it is, all at once, by ZooKeeper's word srvr: the
 // only one that a server answers unless its operator allows more. It returns an
@@ -30,6 +37,14 @@ func (s *Store) judge(ctx context.Context) (err error) {
 		return err
 	}
 	s.warnings, err = sound(s.answers(ctx), s.config.Loss > 0)
+	if errors.Is(err, errLeaders) {
+		pause, cancel := context.WithTimeout(ctx, secondLook)
+		defer cancel()
+		<-pause.Done()
+		if ctx.Err() == nil {
+			s.warnings, err = sound(s.answers(ctx), s.config.Loss > 0)
+		}
+	}
 	return err
 }
 
@@ -107,7 +122,7 @@ func sound(answers []string, lossy bool) (warnings []string, err error) {
 	case modes["standalone"] > 0 && answered > 1:
 		return nil, fmt.Errorf("%d of %d servers stand alone: all endpoints must be of one ensemble; name a single server once", modes["standalone"], answered)
 	case modes["leader"] > 1:
-		return nil, fmt.Errorf("%d servers lead: all endpoints must be of one ensemble", modes["leader"])
+		return nil, fmt.Errorf("%d servers lead: %w", modes["leader"], errLeaders)
 	}
 	return warnings, nil
 }
