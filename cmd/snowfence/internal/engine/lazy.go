@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"time"
@@ -10,9 +11,13 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
+// openLimit bounds one attempt to open a store that Lazy returned.
+const openLimit = 10 * time.Second
+
 // Lazy returns the store that the URL names, and opens it when it is first used,
 // and again until that succeeds: so that a program can start while its store is
-// away. It returns a *[URLError] when the URL names none. What opened tells, once,
+// away. An attempt may outlive the call that began it, so that short calls open a
+// slow store too. It returns a *[URLError] when the URL names none. What opened tells, once,
 // is the store that was opened; nil means nobody.
 func Lazy(storeURL string, opened func(store.Store)) (store.Store, error) {
 	open, err := find(storeURL)
@@ -22,7 +27,7 @@ func Lazy(storeURL string, opened func(store.Store)) (store.Store, error) {
 	if opened == nil {
 		opened = func(store.Store) {}
 	}
-	l := &lazy{open: open, opened: opened, turn: make(chan struct{}, 1), closing: make(chan struct{})}
+	l := newLazy(open, opened)
 	if hasClock(storeURL) {
 		return &clockedLazy{l}, nil
 	}
@@ -34,13 +39,26 @@ func Lazy(storeURL string, opened func(store.Store)) (store.Store, error) {
 type lazy struct {
 	open   opener
 	opened func(store.Store)
-	turn   chan struct{} // held by the call that opens the store
+	life   context.Context //nolint:containedctx // ends an attempt that is under way when the store is closed
+	end    context.CancelFunc
 
-	closing chan struct{} // closed by Close
+	mu      sync.Mutex // guards what follows
+	store   store.Store
+	attempt *attempt // under way or successful, or nil
+	failure error    // of the attempt before
+}
 
-	mu     sync.Mutex // guards what follows
-	store  store.Store
-	closed bool
+// attempt is one to open the store. What became of it is there when it is done.
+type attempt struct {
+	done  chan struct{}
+	store store.Store
+	err   error
+}
+
+func newLazy(open opener, opened func(store.Store)) *lazy {
+	l := &lazy{open: open, opened: opened}
+	l.life, l.end = context.WithCancel(context.Background())
+	return l
 }
 
 // clockedLazy is one whose engine has a clock, which is known before it is open:
@@ -126,11 +144,8 @@ func (l *lazy) Unwrap() store.Store {
 // Close implements [store.Store].
 func (l *lazy) Close() error {
 	l.mu.Lock()
-	s, closed := l.store, l.closed
-	if !closed {
-		l.closed = true
-		close(l.closing)
-	}
+	s, closed := l.store, l.closed()
+	l.end()
 	l.mu.Unlock()
 	if s == nil || closed {
 		return nil
@@ -138,58 +153,65 @@ func (l *lazy) Close() error {
 	return s.Close()
 }
 
-// get returns the store, which it opens if nobody has yet. One call at a time
-// tries.
+// get returns the store, which it begins to open if nobody has yet. When ctx ends,
+// the attempt goes on for the calls that follow.
 func (l *lazy) get(ctx context.Context) (store.Store, error) {
-	if s, err := l.present(); s != nil || err != nil {
-		return s, err
-	}
-	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-l.closing:
+	switch {
+	case l.closed():
 		return nil, store.ErrClosed
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
-	if s, err := l.present(); s != nil || err != nil {
-		return s, err
+	a, failure := l.begin()
+	select {
+	case <-a.done:
+		return a.store, a.err
+	case <-l.life.Done():
+		return nil, store.ErrClosed
+	case <-ctx.Done():
 	}
-	opening, end := context.WithCancel(ctx)
-	defer end()
-	go func() {
-		select {
-		case <-l.closing:
-			end()
-		case <-opening.Done():
-		}
-	}()
-	s, err := l.open(opening, false)
-	if err != nil {
-		if _, closed := l.present(); closed != nil {
-			return nil, closed
-		}
-		return nil, err
+	if failure != nil {
+		return nil, fmt.Errorf("%w: the store is being opened, the last attempt failed: %w", ctx.Err(), failure)
 	}
+	return nil, fmt.Errorf("%w: the store is being opened", ctx.Err())
+}
+
+// begin returns the attempt that counts, and why the one before failed.
+func (l *lazy) begin() (*attempt, error) {
 	l.mu.Lock()
-	closed := l.closed
-	if !closed {
+	defer l.mu.Unlock()
+	if l.attempt == nil {
+		l.attempt = &attempt{done: make(chan struct{})}
+		go l.try(l.attempt)
+	}
+	return l.attempt, l.failure
+}
+
+// try is one attempt.
+func (l *lazy) try(a *attempt) {
+	defer close(a.done)
+	ctx, cancel := context.WithTimeout(l.life, openLimit)
+	defer cancel()
+	s, err := l.open(ctx, false)
+	l.mu.Lock()
+	closed := l.closed()
+	switch {
+	case err != nil:
+		l.attempt, l.failure = nil, err
+	case !closed:
 		l.store = s
 	}
 	l.mu.Unlock()
-	if closed {
-		_ = s.Close() // nobody ever had it
-		return nil, store.ErrClosed
+	switch {
+	case closed:
+		if err == nil {
+			_ = s.Close() // nobody ever had it
+		}
+		s, err = nil, store.ErrClosed
+	case err == nil:
+		l.opened(s)
 	}
-	l.opened(s)
-	return s, nil
+	a.store, a.err = s, err
 }
 
-func (l *lazy) present() (store.Store, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, store.ErrClosed
-	}
-	return l.store, nil
-}
+func (l *lazy) closed() bool { return l.life.Err() != nil }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
@@ -126,4 +128,92 @@ func TestLazyStoreThatIsClosedOpensNoLonger(t *testing.T) {
 			t.Fatal("a call still waits")
 		}
 	}
+}
+
+func TestShortCallsOpenASlowStore(t *testing.T) {
+	server := testkit.Redis(t)
+	proxy := testkit.NewProxy(t, server.Addr())
+	proxy.Delay(0, 300*time.Millisecond)
+	s, err := Lazy("redis://"+proxy.Addr(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	testkit.Eventually(t, 20*time.Second, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		_, err := s.Get(ctx, "key")
+		if s.(*clockedLazy).Unwrap() != nil {
+			return nil
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("error is %v", err)
+		}
+		return err
+	})
+	proxy.Heal()
+	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// The calls are as short as those of a pinned worker with a window of 5 seconds.
+func TestLazyStoreOpensWithoutAMemberThatIsAway(t *testing.T) {
+	for _, name := range []string{"etcd", "zookeeper"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := testkit.StartEngine(t, name)
+			silent := testkit.NewProxy(t, e.Server.Addr())
+			silent.Drop()
+			s, err := Lazy(e.URL(silent.Addr()+","+e.Server.Addr(), 0), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = s.Close() }()
+			testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
+				ctx, cancel := context.WithTimeout(ctx, 5*time.Second/6)
+				defer cancel()
+				if _, err := s.Get(ctx, "key"); !errors.Is(err, store.ErrNotFound) {
+					return err
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func TestOneAttemptIsUnderWayAndEndsInTimeOrWithItsStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun atomic.Int32
+		refused := errors.New("refused")
+		l := newLazy(func(ctx context.Context, _ bool) (store.Store, error) {
+			begun.Add(1)
+			<-ctx.Done()
+			return nil, refused
+		}, func(store.Store) { t.Error("opened") })
+		get := func(limit time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			_, err := l.get(ctx)
+			return err
+		}
+		for range 9 {
+			if err := get(time.Second); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, refused) || begun.Load() != 1 {
+				t.Errorf("attempt %d: %v", begun.Load(), err)
+			}
+		}
+		if err := get(time.Minute); !errors.Is(err, refused) || begun.Load() != 1 {
+			t.Errorf("attempt %d: %v", begun.Load(), err)
+		}
+		if err := get(time.Second); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refused) || begun.Load() != 2 {
+			t.Errorf("attempt %d: %v", begun.Load(), err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait() // the attempt has ended, or the bubble's end finds it
+		if err := get(time.Second); !errors.Is(err, store.ErrClosed) || begun.Load() != 2 {
+			t.Errorf("attempt %d: %v", begun.Load(), err)
+		}
+	})
 }
