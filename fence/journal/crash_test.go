@@ -205,8 +205,7 @@ func TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone(t *testing.T) {
 		for range 10 {
 			after := m.clone()
 			after.losePower(random)
-			// What could not be taken is no page of this process.
-			if got, err := found(after); err != nil || got != "" && (took == nil || got != fourPages[3]) {
+			if got, err := found(after); err != nil || got != "" {
 				t.Fatalf("step %d (%s) failed: found %q after it was discarded, %v", fail, p.trace[fail-1], got, err)
 			}
 		}

@@ -30,9 +30,8 @@ func (j *Journal) Discard() error {
 	return err
 }
 
-// discard removes the files that were made here, durably. Others are left alone:
-// somebody else put them there, or has them for the next process because they
-// could not be taken.
+// discard removes the files, durably, be they of this journal or what it failed to
+// take.
 //
 // A page is taken by a rename of the newer file, and only if both files are read
 // after that. So if both are this journal's until they are removed here, the first
@@ -43,16 +42,16 @@ func (j *Journal) discard() error {
 		return err
 	}
 	for parity := range j.files {
-		if j.files[parity] == nil {
-			continue
+		made, name := j.files[parity] != nil, nameOf(uint64(parity))
+		if made {
+			if err := j.mine(parity); err != nil {
+				return err
+			}
 		}
-		if err := j.mine(parity); err != nil {
-			return err
-		}
-		name := nameOf(uint64(parity))
-		if err := j.disk.Remove(name); errors.Is(err, fs.ErrNotExist) {
+		switch err := j.disk.Remove(name); {
+		case made && errors.Is(err, fs.ErrNotExist):
 			return j.replaced(name, err)
-		} else if err != nil {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return j.wrap(err)
 		}
 		if err := j.forget(parity); err != nil {

@@ -111,35 +111,6 @@ func TestFileThatWasReplacedEndsTheUse(t *testing.T) {
 	}
 }
 
-// A journal in which nothing was kept has nothing to discard: what is there is
-// somebody else's, for whom the lock of the first kept nobody out.
-func TestDiscardLeavesFilesThatWereNotMadeHere(t *testing.T) {
-	for n := range 3 {
-		m := newMachine()
-		first, _, err := open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		life(first, fourPages[:n]...)
-		if err := first.Discard(); err != nil {
-			t.Fatal(err)
-		}
-		m.owner = nil
-		second, p, err := open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		life(second, "the second's")
-		if err := first.Discard(); err != nil {
-			t.Error(err)
-		}
-		p.kill()
-		if got, err := found(m); err != nil || got != "the second's" {
-			t.Errorf("%d pages were kept and discarded: then found %q, %v", n, got, err)
-		}
-	}
-}
-
 // Who ends must not wait for a disk for ever. Once it answers, the next process has
 // the journal.
 func TestCloseDoesNotWaitForADiskThatHangs(t *testing.T) {

@@ -29,13 +29,6 @@ var table = []mutant{
 		test: "TestTwoOwnersAtEveryStepNeverBothSucceed",
 	},
 	{
-		name: "journal: files that were not made here are discarded",
-		file: discard,
-		old:  "if j.files[parity] == nil {\n\t\t\tcontinue\n",
-		new:  "if j.files[parity] == nil {\n\t\t\t_ = j.disk.Remove(nameOf(uint64(parity)))\n\t\t\tcontinue\n",
-		test: "TestDiscardLeavesFilesThatWereNotMadeHere",
-	},
-	{
 		name: "journal: Keep finds that somebody else took the page, and Discard forgets it",
 		file: discard,
 		old:  "case errors.Is(j.failed, ErrReplaced):\n\t\treturn j.failed\n",
