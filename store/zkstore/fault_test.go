@@ -376,9 +376,15 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 // of an ensemble tell it.
 func releaseIsJudged(t *testing.T, c zkstore.Config) {
 	t.Helper()
-	said, err := testkit.ZooKeeperWord(t.Context(), c.Endpoints[0], "srvr")
-	if err != nil {
-		t.Fatal(err)
+	said := ""
+	for _, endpoint := range c.Endpoints {
+		// A member that has just joined may not serve yet.
+		testkit.Eventually(t, 20*time.Second, func(ctx context.Context) (err error) {
+			if said, err = testkit.ZooKeeperWord(ctx, endpoint, "srvr"); err == nil && !strings.HasPrefix(said, "Zookeeper version: ") {
+				err = errors.New(said)
+			}
+			return err
+		})
 	}
 	s, err := zkstore.Open(t.Context(), c)
 	if bad := strings.HasPrefix(said, "Zookeeper version: 3.9.3"); bad != (err != nil) {
