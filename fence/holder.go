@@ -151,7 +151,7 @@ func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
 // back, and the goroutine ends. A store or a journal that does not answer is waited for
 // until ctx is done, and for two request timeouts at most: 20 s with the default window,
 // 1.7 s with that of a pinned worker. A longer RequestTimeout makes it wait longer. A
-// call of a journal that hangs may outlast that.
+// disk's call that hangs is left to end by itself.
 //
 // A *[NotReleasedError] is returned when the worker id could not be given back. It
 // says until when the worker id can't be claimed, and wraps the context's error if

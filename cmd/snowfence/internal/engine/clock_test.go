@@ -36,7 +36,7 @@ func TestClockThatStepsBackRepeatsNoIDOnAnyEngine(t *testing.T) {
 			for _, by := range []time.Duration{time.Minute, time.Hour} {
 				t.Run(by.String(), func(t *testing.T) {
 					i := newIssuer(t, s, strings.ToLower(by.String()))
-					i.goesOn(nobody)
+					i.goesOn(noWorker)
 					if by > 10*time.Minute && hasClock(url) {
 						i.stopsWhile(-by)
 					} else {
@@ -44,7 +44,7 @@ func TestClockThatStepsBackRepeatsNoIDOnAnyEngine(t *testing.T) {
 						i.goesOn(i.worker)
 					}
 					i.clock.set(0)
-					i.goesOn(nobody)
+					i.goesOn(noWorker)
 				})
 			}
 		})
@@ -104,8 +104,8 @@ func (i *issuer) issue(ctx context.Context) error {
 	return err
 }
 
-// nobody is no worker id.
-const nobody = -1
+// noWorker is no worker id.
+const noWorker = -1
 
 // goesOn waits until ids are issued with another worker id than the one given. What
 // its term has reserved, a holder issues before it looks at its clock.

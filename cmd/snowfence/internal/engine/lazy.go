@@ -17,8 +17,8 @@ const openLimit = 10 * time.Second
 // Lazy returns the store that the URL names, and opens it when it is first used,
 // and again until that succeeds: so that a program can start while its store is
 // away. An attempt may outlive the call that began it, so that short calls open a
-// slow store too. It returns a *[URLError] when the URL names none. What opened tells, once,
-// is the store that was opened; nil means nobody.
+// slow store too. It calls opened once, with the store, when it is open; nil means that
+// no call is wanted. It returns a *[URLError] when the URL names no store.
 func Lazy(storeURL string, opened func(store.Store)) (store.Store, error) {
 	open, err := find(storeURL)
 	if err != nil {
@@ -153,7 +153,7 @@ func (l *lazy) Close() error {
 	return s.Close()
 }
 
-// get returns the store, which it begins to open if nobody has yet. When ctx ends,
+// get returns the store, which it begins to open if no call has yet. When ctx ends,
 // the attempt goes on for the calls that follow.
 func (l *lazy) get(ctx context.Context) (store.Store, error) {
 	switch {
@@ -205,7 +205,7 @@ func (l *lazy) try(a *attempt) {
 	switch {
 	case closed:
 		if err == nil {
-			_ = s.Close() // nobody ever had it
+			_ = s.Close() // no call was given it
 		}
 		s, err = nil, store.ErrClosed
 	case err == nil:

@@ -76,7 +76,7 @@ func hangAtCommit(t *testing.T, level string) (h hang) {
 		t.Fatal("the first holder issues no ids")
 	}
 
-	// Whoever makes a backup of the server stops its commits for a while.
+	// A backup of the server stops its commits for a while.
 	blocker := s.session(t, server, "READ-COMMITTED", "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT")
 	committed := blocker.until(t)
 	onlooker := s.session(t, server, "READ-UNCOMMITTED")

@@ -35,7 +35,7 @@ func (j *Journal) Discard() error {
 //
 // A page is taken by a rename of the newer file, and only if both files are read
 // after that. So if both are this journal's until they are removed here, the first
-// before the second is looked at, nobody has taken the page, and nobody will. One
+// before the second is looked at, no other process has taken the page, or will. One
 // that is gone before it is removed may be the newer, in the hands of its taker.
 func (j *Journal) discard() error {
 	if err := j.disk.Locked(); err != nil {
@@ -71,7 +71,7 @@ const closeTakes = 5 * time.Second
 func (j *Journal) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), j.patience)
 	defer cancel()
-	closed := make(chan error, 1) // room for an answer that nobody awaits
+	closed := make(chan error, 1) // room for an answer that comes too late
 	go func() { closed <- j.close() }()
 	select {
 	case err := <-closed:
