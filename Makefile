@@ -21,7 +21,7 @@ FROM = 0
 FUZZTIME = 20s
 
 # The modules of the engines.
-ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore store/lineartest
+ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore internal/lineartest
 
 # Programs that the tests need besides Go, and the Debian packages they are in:
 # a C compiler for the race detector, and the real servers.

@@ -10,7 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"

@@ -7,7 +7,7 @@
 //
 // The rest of this comment is the argument that this is so. It is written for
 // somebody who wants to find the hole in it. The protocol itself is a function
-// in package fence/lease, which neither reads a clock nor does I/O; this
+// in package internal/lease, which neither reads a clock nor does I/O; this
 // package is the goroutine around it.
 //
 // # The idea
@@ -264,7 +264,7 @@
 //
 // A restart needs the store, for a claim. A holder with a long window may keep a
 // journal ([Config].Journal) and then does not: the next process on the machine
-// goes on with its term. The journal holds one page, package fence/journal keeps
+// goes on with its term. The journal holds one page, package internal/journal keeps
 // it in a folder:
 //
 //	the namespace's record, the worker number, the version and the register

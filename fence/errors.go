@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 var (

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 )
 
@@ -21,7 +21,7 @@ const patientWithStore = time.Second
 
 // A Journal keeps one page for the next process on this machine: what it needs
 // to go on with the term of a holder that crashed, while the store does not
-// answer. Package fence/journal keeps it in a folder.
+// answer. Package internal/journal keeps it in a folder.
 //
 // One process at a time has a journal, and in it one holder; whoever opens it
 // sees to that. Its methods are called by one goroutine at a time.

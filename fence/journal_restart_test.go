@@ -10,7 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	folder "snowfence.example/snowfence/fence/journal"
+	folder "snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )

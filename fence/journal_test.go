@@ -13,8 +13,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	folder "snowfence.example/snowfence/fence/journal"
-	"snowfence.example/snowfence/fence/lease"
+	folder "snowfence.example/snowfence/internal/journal"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )

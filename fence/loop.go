@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // loop is the holder's one goroutine. It owns the lease's state: it takes

@@ -11,8 +11,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/store/memstore"
 )
 

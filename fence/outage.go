@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // outage is a time in which no ids are issued, as the loop sees it, whether or

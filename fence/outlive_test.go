@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )

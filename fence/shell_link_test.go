@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 )

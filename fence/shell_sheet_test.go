@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// sheet is a machine's journal: what package fence/journal does on a real disk
+// sheet is a machine's journal: what package internal/journal does on a real disk
 // is one step here. It outlives the processes of its machine.
 type sheet struct {
 	mu    sync.Mutex

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )

@@ -2,7 +2,7 @@
  * The lease protocol of one worker id, for the model checker spin.
  *
  * README.md beside this file explains it line by line, and says what is left
- * out and why. model.sh runs it. The protocol itself is fence/lease; the Go
+ * out and why. model.sh runs it. The protocol itself is internal/lease; the Go
  * functions are named where their counterparts stand.
  *
  * Switches, set by -D:

@@ -3,8 +3,8 @@ package kind_test
 import (
 	"testing"
 
+	"snowfence.example/snowfence/internal/kindtest"
 	"snowfence.example/snowfence/kind"
-	"snowfence.example/snowfence/kind/kindtest"
 )
 
 func TestExampleMinterKeepsTheRules(t *testing.T) {

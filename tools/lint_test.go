@@ -41,47 +41,47 @@ const program = "cmd/snowfence"
 var tiers = []tier{
 	{dir: ".", refused: io},
 	{dir: "store", refused: io},
-	{dir: "store/storeurl"},
+	{dir: "internal/storeurl"},
 	{dir: "internal/folder", refused: io},
 	{dir: "internal/localdisk", refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 
-	{dir: "fence", allowed: []string{".", "store", "fence/lease"}, refused: io},
-	{dir: "fence/lease", allowed: []string{".", "store"}, refused: io},
-	{dir: "fence/journal", allowed: []string{"fence", "internal/folder", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
-	{dir: "fence/roster", allowed: []string{".", "store", "fence/lease"}, refused: io},
-	{dir: "fence/takeover", allowed: []string{".", "fence/lease", "fence/roster"}, refused: io},
+	{dir: "fence", allowed: []string{".", "store", "internal/lease"}, refused: io},
+	{dir: "internal/lease", allowed: []string{".", "store"}, refused: io},
+	{dir: "internal/journal", allowed: []string{"fence", "internal/folder", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
+	{dir: "internal/roster", allowed: []string{".", "store", "internal/lease"}, refused: io},
+	{dir: "cmd/snowfence/internal/takeover", allowed: []string{".", "internal/lease", "internal/roster"}, refused: io},
 	{dir: "counter", allowed: []string{".", "store"}},
 	{dir: "kind", allowed: []string{".", "store"}},
 	{dir: "uuid", allowed: []string{".", "kind"}},
 	{dir: "objectid", allowed: []string{".", "kind"}},
 	{dir: "opaque", allowed: []string{".", "kind"}},
 
-	{dir: "store/memstore", allowed: []string{".", "store", "store/storeurl"}},
-	{dir: "store/filestore", allowed: []string{".", "store", "store/storeurl", "internal/localdisk"}},
-	{dir: "store/sqlstore", allowed: []string{".", "store", "store/storeurl"}},
-	{dir: "store/etcdstore", allowed: []string{"store", "store/storeurl"}, library: true},
-	{dir: "store/zkstore", allowed: []string{"store", "store/storeurl"}, library: true},
-	{dir: "store/redisstore", allowed: []string{"store", "store/storeurl"}, library: true},
-	{dir: "store/natsstore", allowed: []string{"store", "store/storeurl"}, library: true},
+	{dir: "store/memstore", allowed: []string{".", "store", "internal/storeurl"}},
+	{dir: "store/filestore", allowed: []string{".", "store", "internal/storeurl", "internal/localdisk"}},
+	{dir: "store/sqlstore", allowed: []string{".", "store", "internal/storeurl"}},
+	{dir: "store/etcdstore", allowed: []string{"store", "internal/storeurl"}, library: true},
+	{dir: "store/zkstore", allowed: []string{"store", "internal/storeurl"}, library: true},
+	{dir: "store/redisstore", allowed: []string{"store", "internal/storeurl"}, library: true},
+	{dir: "store/natsstore", allowed: []string{"store", "internal/storeurl"}, library: true},
 	{dir: "counter/leafalloc", allowed: []string{".", "store", "counter"}, library: true},
 	{dir: "api", library: true},
 	{dir: "client", allowed: []string{".", "api"}, library: true},
 
-	{dir: program, allowed: []string{".", "fence", "fence/roster", "fence/takeover", program + "/internal/predecessor", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"net/http"}},
+	{dir: program, allowed: []string{".", "fence", "internal/roster", "cmd/snowfence/internal/takeover", program + "/internal/predecessor", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/daemon", allowed: []string{
-		".", "store", "fence", "fence/journal", "fence/lease", "fence/roster", "fence/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
+		".", "store", "fence", "internal/journal", "internal/lease", "internal/roster", "cmd/snowfence/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
 		program, program + "/internal/predecessor", program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service",
 		program + "/internal/wire/http", program + "/internal/wire/listen",
 	}, library: true},
-	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "fence/journal", "fence/lease", "fence/roster", "fence/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
+	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/roster", "cmd/snowfence/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/http", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service"}, library: true},
-	{dir: program + "/internal/config", allowed: []string{".", "fence", "fence/lease", program + "/internal/engine"}, library: true, refused: []string{"net/http"}},
+	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", program + "/internal/engine"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/engine", allowed: []string{
-		"store", "store/storeurl", "store/memstore", "store/filestore", "store/sqlstore",
+		"store", "internal/storeurl", "store/memstore", "store/filestore", "store/sqlstore",
 		"store/etcdstore", "store/zkstore", "store/redisstore", "store/natsstore",
 	}, library: true},
-	{dir: program + "/internal/predecessor", allowed: []string{".", "fence/takeover"}, library: true},
+	{dir: program + "/internal/predecessor", allowed: []string{".", "cmd/snowfence/internal/takeover"}, library: true},
 	{dir: program + "/internal/clock", allowed: []string{".", program + "/internal/config"}, library: true},
 	{dir: program + "/internal/metrics", allowed: []string{".", "store", "fence", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/decode", allowed: []string{"."}, refused: io},
@@ -89,20 +89,20 @@ var tiers = []tier{
 	{dir: program + "/internal/idsource", allowed: []string{".", program + "/internal/config", program + "/internal/decode", program + "/internal/engine"}, library: true},
 	{dir: program + "/internal/check", allowed: []string{".", program + "/internal/decode", program + "/internal/idsource"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/overlap", allowed: []string{"."}, refused: io},
-	{dir: program + "/internal/merge", allowed: []string{".", "fence/roster", "fence/takeover", program + "/internal/overlap"}, refused: io},
+	{dir: program + "/internal/merge", allowed: []string{".", "internal/roster", "cmd/snowfence/internal/takeover", program + "/internal/overlap"}, refused: io},
 
 	{dir: "store/storetest", support: true},
 	{dir: "store/faultstore", support: true},
-	{dir: "store/lineartest", support: true, library: true},
-	{dir: "kind/kindtest", support: true},
-	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "fence/lease", "fence/journal", "internal/folder"}, support: true},
+	{dir: "internal/lineartest", support: true, library: true},
+	{dir: "internal/kindtest", support: true},
+	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "internal/lease", "internal/journal", "internal/folder"}, support: true},
 }
 
 // never lists what no package may import, tests included.
 var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof", "expvar"}
 
 // forTests lists what only tests and their support may import.
-var forTests = []string{"testing", "net/http/httptest", ours + "/store/storetest", ours + "/store/faultstore", ours + "/store/lineartest", ours + "/kind/kindtest", ours + "/internal/sim"}
+var forTests = []string{"testing", "net/http/httptest", ours + "/store/storetest", ours + "/store/faultstore", ours + "/internal/lineartest", ours + "/internal/kindtest", ours + "/internal/sim"}
 
 // library stands for a client library.
 const library = "library.example/client"
@@ -243,7 +243,7 @@ func TestLinesThatBreakARuleAreFound(t *testing.T) {
 func TestEveryPackageBelongsToATier(t *testing.T) {
 	// Not the product: measurements and this package. Test support stands
 	// below the packages named, whatever it is called.
-	outside := regexp.MustCompile(`^(bench|tools|formal|internal/(sim|testkit)|store/(storetest|faultstore|lineartest)|kind/kindtest|counter/countertest|cmd/snowfence/internal/testkit)(/|$)`)
+	outside := regexp.MustCompile(`^(bench|tools|formal|internal/(sim|testkit|lineartest|kindtest)|store/(storetest|faultstore)|counter/countertest|cmd/snowfence/internal/testkit)(/|$)`)
 	walk(t, func(file string) {
 		dir := path.Dir(file)
 		if path.Ext(file) != ".go" || isTest(file) || outside.MatchString(dir) {

@@ -13,8 +13,8 @@ require (
 	github.com/spf13/pflag v1.0.9
 	go.yaml.in/yaml/v3 v3.0.6
 	snowfence.example/snowfence v0.0.0
+	snowfence.example/snowfence/internal/lineartest v0.0.0
 	snowfence.example/snowfence/store/etcdstore v0.0.0
-	snowfence.example/snowfence/store/lineartest v0.0.0
 	snowfence.example/snowfence/store/natsstore v0.0.0
 	snowfence.example/snowfence/store/redisstore v0.0.0
 	snowfence.example/snowfence/store/zkstore v0.0.0
@@ -68,8 +68,8 @@ require (
 
 replace (
 	snowfence.example/snowfence => ../..
+	snowfence.example/snowfence/internal/lineartest => ../../internal/lineartest
 	snowfence.example/snowfence/store/etcdstore => ../../store/etcdstore
-	snowfence.example/snowfence/store/lineartest => ../../store/lineartest
 	snowfence.example/snowfence/store/natsstore => ../../store/natsstore
 	snowfence.example/snowfence/store/redisstore => ../../store/redisstore
 	snowfence.example/snowfence/store/zkstore => ../../store/zkstore

@@ -11,7 +11,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/roster"
 )
 
 // run reads all that the sides name, and says what follows.

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/roster"
 )
 
 func (p program) namespace() *cobra.Command {

@@ -20,8 +20,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/takeover"
 	"snowfence.example/snowfence/store"
 )
 

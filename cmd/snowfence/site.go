@@ -11,7 +11,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/roster"
 )
 
 // site is a namespace of a store, as the configuration names them. The store is

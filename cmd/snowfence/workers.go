@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/roster"
 )
 
 // maxRows is how many worker ids a table lists: the lowest ones. JSON lists all.

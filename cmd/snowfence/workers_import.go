@@ -13,8 +13,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/predecessor"
-	"snowfence.example/snowfence/fence/roster"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/internal/roster"
 )
 
 // source is what kind of system is taken over.

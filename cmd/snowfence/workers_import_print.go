@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 )
 
 // stepDocument is what is done about a worker id, in JSON.

@@ -9,8 +9,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
-	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/testkit"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/roster"
 )
 
 // change is what an operator's verb did to a worker id, in JSON.

@@ -8,7 +8,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/roster"
 )
 
 // instant is a tick with its time, in JSON.

@@ -13,9 +13,9 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/predecessor"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/filestore"
 )

@@ -1,5 +1,5 @@
 // Package folder is the seam between a journal and the disk that its folder is on.
-// Package fence/journal has the operating system's; tests and the simulation make
+// Package internal/journal has the operating system's; tests and the simulation make
 // up theirs, and let it fail at any step.
 package folder
 

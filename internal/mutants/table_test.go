@@ -1,8 +1,8 @@
 package mutants
 
 const (
-	journal = "fence/journal/journal.go"
-	discard = "fence/journal/end.go"
+	journal = "internal/journal/journal.go"
+	discard = "internal/journal/end.go"
 )
 
 // table lists the bugs. A new one needs a line here and nothing else.

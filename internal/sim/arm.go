@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // Some faults wait for what a machine does, and strike in the midst of it.

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 )
 

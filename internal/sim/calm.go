@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // debt is a group of nodes of which so many are to issue ids again when the

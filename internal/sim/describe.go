@@ -3,7 +3,7 @@ package sim
 import (
 	"fmt"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // describe writes an event or a request for people.

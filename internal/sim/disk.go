@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/journal"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/journal"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // disk is a node's disk as far as the journal goes: package journal itself, on a folder

@@ -3,8 +3,8 @@
 //
 //	report := sim.Run(sim.Draw(seed), sim.Config{})
 //
-// It is the real code: the step function of package fence/lease, the generators
-// of package snowfence with calls that wait, package fence/journal, and the reference
+// It is the real code: the step function of package internal/lease, the generators
+// of package snowfence with calls that wait, package internal/journal, and the reference
 // store. What is made up is everything around them: clocks, machines, disks, the
 // network and the hour. All of it runs in one goroutine on virtual time, and a [Plan] decides
 // all of it, so what is found once is found again.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )

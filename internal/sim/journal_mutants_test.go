@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // journalMutants are the bugs that a journal invites.

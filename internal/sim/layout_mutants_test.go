@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // layoutMutants are the bugs of those who compare layouts.

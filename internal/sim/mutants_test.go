@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 )
 

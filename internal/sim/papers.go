@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence/fence/journal"
 	"snowfence.example/snowfence/internal/folder"
+	"snowfence.example/snowfence/internal/journal"
 )
 
 var (

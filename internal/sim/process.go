@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // Allocator is what runs on a machine and issues ids: [Ours], or another that is

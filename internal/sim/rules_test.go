@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // TestEveryRuleFindsWhatBreaksIt breaks each rule that the package's comment

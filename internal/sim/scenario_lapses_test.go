@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // lapses are what somebody may leave out or set wrongly, beside the mutants. Most

@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // strike lets a fault of the plan befall whom it is meant for.

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
-	"snowfence.example/snowfence/store/storeurl"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/store/storeurl"
+	"snowfence.example/snowfence/internal/storeurl"
 )
 
 const (

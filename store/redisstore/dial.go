@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"snowfence.example/snowfence/store/storeurl"
+	"snowfence.example/snowfence/internal/storeurl"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"snowfence.example/snowfence/store/storeurl"
+	"snowfence.example/snowfence/internal/storeurl"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/store/storeurl"
+	"snowfence.example/snowfence/internal/storeurl"
 )
 
 // An Address is what a URL says: which servers to connect to and how, which

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"snowfence.example/snowfence/store/storeurl"
+	"snowfence.example/snowfence/internal/storeurl"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
-	"snowfence.example/snowfence/store/storeurl"
 )
 
 const (

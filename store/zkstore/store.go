@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
-	"snowfence.example/snowfence/store/storeurl"
 )
 
 // openLimit is how long Open waits for a server if its context does not end

@@ -3,7 +3,7 @@ package zkstore
 import (
 	"fmt"
 
-	"snowfence.example/snowfence/store/storeurl"
+	"snowfence.example/snowfence/internal/storeurl"
 )
 
 const defaultPort = "2181"

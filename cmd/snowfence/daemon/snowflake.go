@@ -11,7 +11,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/journal"
+	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/kind"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/kindtest"
 	"snowfence.example/snowfence/kind"
-	"snowfence.example/snowfence/kind/kindtest"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"

@@ -1,7 +1,7 @@
 package incident
 
 import (
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/sim"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/sim"
 	"snowfence.example/snowfence/store"
 )

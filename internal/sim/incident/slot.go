@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/sim"
 	"snowfence.example/snowfence/store"
 )

@@ -6,7 +6,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // Fence returns what a holder for this generator is opened with. The store,

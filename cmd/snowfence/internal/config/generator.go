@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // generator completes one generator and holds it to the rules that concern it

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/lineartest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
-	"snowfence.example/snowfence/store/lineartest"
 )
 
 // TestEveryEngineIsLinearizable opens each engine by its URL, on a server of

@@ -13,7 +13,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/sqlstore"
 )

@@ -7,7 +7,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // TestHoldersUpToTheHorizonMayClash: nobody claims their worker ids any more, but

@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 func (stopped) Wall() time.Time { return now }

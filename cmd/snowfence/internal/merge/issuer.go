@@ -10,7 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/roster"
 )
 
 // Issuer is what issues ids: a namespace, or another system of which the layout

@@ -9,8 +9,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
-	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/store/memstore"
 )
 

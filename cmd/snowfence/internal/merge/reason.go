@@ -9,7 +9,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 )
 
 // shownRanges is how many ranges of worker numbers a sentence names.

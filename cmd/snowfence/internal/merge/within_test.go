@@ -7,7 +7,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // TestIssuersOfOneSideAreToldApart: sentences of two issuers of one side can't call

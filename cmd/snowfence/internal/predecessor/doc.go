@@ -1,5 +1,5 @@
 // Package predecessor reads what other systems keep of their worker ids in
-// ZooKeeper, for a take-over; see package fence/takeover. It writes nothing there.
+// ZooKeeper, for a take-over; see package cmd/snowfence/internal/takeover. It writes nothing there.
 //
 //	Leaf               /snowflake/NAME/forever/IP:PORT-NNNNNNNNNN   persistent; the number is the
 //	                   worker id, the data has a timestamp that is uploaded every 3 s

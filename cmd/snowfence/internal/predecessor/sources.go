@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 )
 
 // LeafPath is where Leaf keeps the nodes of one leaf.name.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/internal/testkit"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // Severity is how bad a [Finding] is.

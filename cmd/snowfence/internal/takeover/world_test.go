@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/roster"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/store/memstore"
 )
 

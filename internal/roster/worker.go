@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 )
 

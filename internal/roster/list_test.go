@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )

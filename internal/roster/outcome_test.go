@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 )

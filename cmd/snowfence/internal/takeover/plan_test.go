@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/fence/roster"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )

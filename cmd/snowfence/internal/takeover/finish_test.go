@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/fence/roster"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/store/memstore"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/lease"
-	"snowfence.example/snowfence/fence/roster"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/roster"
 )
 
 // Action is what a [Step] does.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/fence/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 )
 
 // stop is when the old system of these tests was stopped.

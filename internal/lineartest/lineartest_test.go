@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/lineartest"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/filestore"
-	"snowfence.example/snowfence/store/lineartest"
 	"snowfence.example/snowfence/store/memstore"
 )
 

@@ -1,4 +1,4 @@
-module snowfence.example/snowfence/store/lineartest
+module snowfence.example/snowfence/internal/lineartest
 
 go 1.25.0
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"snowfence.example/snowfence/fence/lease"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 )
 
