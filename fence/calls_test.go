@@ -66,7 +66,7 @@ func TestClockIsNotAcceptedForWhatAListThatFailedDidNotShow(t *testing.T) {
 		faulty.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return c.Verb == faultstore.List }))
 		clock.stepped.Store(int64(time.Hour))
 		pass(5 * time.Minute)
-		if s := h.Status(); s.Losses != 1 || s.Phase == lease.Holding {
+		if s := h.Status(); s.Losses != 1 || s.Phase == "holding" {
 			t.Errorf("the status is %+v", s)
 		}
 	})

@@ -107,23 +107,11 @@ type Config struct {
 	// Nil means that nothing is logged.
 	Logger *slog.Logger
 
-	// Observer is told of every request to the store. Nil means nobody.
-	Observer Observer
-
 	// OnLoss is called when a term that could issue ends against the holder's
 	// will, for whatever reason, after its generator was revoked: from then on no
 	// id of that term is issued. It runs in a goroutine of its own, without any
 	// lock, so it may call the holder, Close included. Nil means nobody.
 	OnLoss func(Loss)
-}
-
-// Observer is told of requests to the store, for metrics. Its method is called
-// from several goroutines, one call for each request, and must not block.
-type Observer interface {
-	// StoreCall says that a request ("get", "swap", "list" or "clock") was
-	// answered after that long. Err is what the store returned: nil for a
-	// missing key and for a conflict, which are answers like any other.
-	StoreCall(request string, took time.Duration, err error)
 }
 
 // Loss is a term that ended against its holder's will.
@@ -184,6 +172,7 @@ func (c *Config) prepare(traits store.Traits) (lease.State, error) {
 		Window:      c.Window,
 		ClaimWait:   c.ClaimWait,
 		MaxRollback: policy.MaxRollback,
+		MaxWait:     policy.MaxWait,
 		Loss:        traits.Loss,
 		EngineClock: hasClock,
 		Process:     c.Process,

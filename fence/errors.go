@@ -10,7 +10,7 @@ import (
 
 var (
 	// ErrClosed is returned by calls after [Holder.Close].
-	ErrClosed = errors.New("snowfence: the holder is closed")
+	ErrClosed = lease.ErrClosed
 
 	// ErrUnavailable is wrapped by every [*UnavailableError].
 	ErrUnavailable = errors.New("snowfence: no ids can be issued")

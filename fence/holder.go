@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/store"
 )
 
@@ -28,7 +30,6 @@ type Holder struct {
 	config  Config
 	maxWait time.Duration
 
-	down    atomic.Bool   // no ids are issued, and the loop knows it
 	nudges  chan struct{} // a call found the term unusable; room for one
 	closing chan struct{} // closed by Close
 	abandon chan struct{} // closed when Close may wait no longer
@@ -40,16 +41,10 @@ type Holder struct {
 	// changed is closed, and replaced, whenever a call that failed may now
 	// succeed or now fails for good.
 	changed chan struct{}
-	failing bool          // no ids can be issued
-	since   time.Duration // since when, on the monotonic clock
-	reason  error         // why, as far as the loop knows
-	broken  bool          // and nothing will mend it
-	status  Status        // as the loop last saw it
-	refused error         // what the store answered last, if that was an error
-	stalled error         // why the loop can make no step at present
-	onDisk  bool          // a release waits for the journal
-	cause   error         // why Close waits no longer
-	end     error         // what Close returns
+	lease   lease.View // as the loop last saw it
+	status  Status     // and what follows from it
+	cause   error      // why Close waits no longer
+	end     error      // what Close returns
 }
 
 // Open makes the namespace if it is new, claims a worker id and returns a
@@ -94,8 +89,9 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		status:  Status{Namespace: config.Namespace, Layout: config.Layout, Window: config.Window, Traits: traits},
 	}
 	opened := make(chan error, 1)
-	l := newLoop(h, state, opened)
-	l.certain = certain
+	l := newLoop(h, opened)
+	l.certain.Store(certain)
+	l.driver = drive.New(drive.Config{State: state, Policy: config.Policy, Clock: config.Clock, CachedClock: config.CachedClock}, l)
 	go l.run(page)
 	select {
 	case err = <-opened:
@@ -180,13 +176,14 @@ func (h *Holder) Close(ctx context.Context) error {
 func (h *Holder) silence(lasted time.Duration) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.onDisk {
+	if h.lease.OnDisk {
 		return fmt.Errorf("the journal's disk did not answer for %s", lasted)
 	}
-	if h.refused == nil || errors.Is(h.refused, errTimeout) || errors.Is(h.refused, context.Canceled) {
+	refused := h.lease.Unanswered
+	if refused == nil || errors.Is(refused, errTimeout) || errors.Is(refused, context.Canceled) {
 		return fmt.Errorf("the store did not answer for %s", lasted)
 	}
-	return fmt.Errorf("the store did not answer for %s: %w", lasted, h.refused)
+	return fmt.Errorf("the store did not answer for %s: %w", lasted, refused)
 }
 
 // leave makes the loop end at once.

@@ -9,7 +9,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
@@ -92,7 +91,7 @@ func TestHolderIssuesAndExtendsForAsLongAsItsStoreAnswers(t *testing.T) {
 			pass(7 * time.Second)
 		}
 		s := h.Status()
-		if !s.Ready || s.Term != 1 || s.Extensions < 30 || s.Losses != 0 || s.Left < 39*time.Second || s.Phase != lease.Holding {
+		if !s.Ready || s.Term != 1 || s.Extensions < 30 || s.Losses != 0 || s.Left < 39*time.Second || s.Phase != "holding" {
 			t.Errorf("the status is %+v", s)
 		}
 	})

@@ -61,43 +61,63 @@ func (c *Config) takePage(ctx context.Context) *lease.Page {
 	if c.Journal == nil {
 		return nil
 	}
-	expired, stop := c.Clock.After(journalTakes)
-	defer stop()
-	type answer struct {
-		page []byte
-		err  error
-	}
-	answers := make(chan answer, 1) // room for an answer that nobody awaits
-	go func() {
-		page, err := c.Journal.Take()
-		answers <- answer{page, err}
-	}()
-	var a answer
-	select {
-	case a = <-answers:
-	case <-expired:
-		a.err = errors.New("the disk did not answer in time")
-	case <-ctx.Done():
-		a.err = context.Cause(ctx)
-	}
+	kept, err := await(ctx, c.Clock, journalTakes, errors.New("the disk did not answer in time"), c.Journal.Take)
 	log := c.Logger.With("namespace", c.Namespace)
 	switch {
-	case errors.Is(a.err, ErrJournalRefused):
-		log.Error("what the journal holds is not used", "error", a.err)
+	case errors.Is(err, ErrJournalRefused):
+		log.Error("what the journal holds is not used", "error", err)
 		return nil
-	case a.err != nil:
-		log.Error("the holder goes on without its journal", "error", a.err)
+	case err != nil:
+		log.Error("the holder goes on without its journal", "error", err)
 		c.Journal = nil
 		return nil
-	case a.page == nil:
+	case kept == nil:
 		return nil
 	}
-	page, err := lease.DecodePage(a.page)
+	page, err := lease.DecodePage(kept)
 	if err != nil {
 		log.Error("what the journal holds is not used", "error", err)
 		return nil
 	}
 	return &page
+}
+
+// traits reads the store's traits, and waits for them no longer than a claim
+// may wait, and than the limit.
+func (c *Config) traits(ctx context.Context, limit time.Duration) (store.Traits, error) {
+	for _, given := range []time.Duration{c.ClaimWait, c.RequestTimeout} {
+		if given > 0 {
+			limit = min(limit, given)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	return await(ctx, c.Clock, limit, errTimeout, func() (store.Traits, error) { return c.Store.Traits(ctx) })
+}
+
+// await returns what a call returns, or an error when it took too long or ctx ended:
+// then the call is left to end by itself.
+func await[T any](ctx context.Context, clock snowfence.Clock, limit time.Duration, late error, call func() (T, error)) (T, error) {
+	expired, stop := clock.After(limit)
+	defer stop()
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1) // room for an answer that is not awaited
+	go func() {
+		value, err := call()
+		answers <- answer{value, err}
+	}()
+	var none T
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-expired:
+		return none, late
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
 }
 
 // recall reads the store's traits and consumes the journal's page, in this order:
@@ -125,85 +145,64 @@ func (c *Config) recall(ctx context.Context) (page *lease.Page, traits store.Tra
 	return page, traits, true, err
 }
 
-// ascertain reads the traits of a store that answers now, and could not tell
-// them when the holder began.
-func (l *loop) ascertain(reply lease.Reply) {
-	if l.certain || reply.Err != nil {
-		return
-	}
-	l.certain = true
-	ctx, cancel := context.WithCancel(context.Background())
-	l.stopTraits = cancel
-	found := make(chan traitsFound, 1)
-	l.traitsFound = found
-	l.calls.Go(func() {
-		traits, err := l.config.traits(ctx, mostTimeout)
-		found <- traitsFound{traits, err}
-	})
-}
-
-// traitsFound is what a store said of itself.
-type traitsFound struct {
-	traits store.Traits
-	err    error
-}
-
-// judgeTraits ends a holder whose store can lose more than its bounds were
-// confirmed for.
-func (l *loop) judgeTraits(f traitsFound) {
-	l.stopTraits()
-	l.traitsFound = nil
-	if f.err != nil || f.traits.Validate() != nil {
-		l.certain = false // the next answer asks again
-		return
-	}
+// judgeTraits returns why a holder can't go on with a store, if so: because it can lose
+// more than the bounds of the journal's term were confirmed for.
+func (l *loop) judgeTraits(traits store.Traits) error {
 	l.mu.Lock()
-	l.status.Traits = f.traits
-	l.mu.Unlock()
-	if known := l.state.Config().Loss; f.traits.Loss > known {
-		l.step(lease.Unfit{Err: fmt.Errorf("%w: the store can lose %s now, and %s when the journal was kept: start again", lease.ErrJournal, f.traits.Loss, known)})
+	defer l.mu.Unlock()
+	if known := l.status.Traits.Loss; traits.Loss > known {
+		return fmt.Errorf("%w: the store can lose %s now, and %s when the journal was kept: start again", lease.ErrJournal, traits.Loss, known)
 	}
+	l.status.Traits = traits
+	return nil
 }
 
 // keep writes a page. The loop goes on meanwhile: a disk that is slow holds up
 // the journal's bound, and no more.
-func (l *loop) keep(r lease.Keep) {
-	l.write(func() lease.Event {
-		page, err := r.Page.Encode()
-		if err == nil {
-			err = l.config.Journal.Keep(page)
-		}
-		return lease.Kept{ID: r.ID, Err: err}
-	})
+func (l *loop) keep(r lease.Keep) lease.Event {
+	page, err := r.Page.Encode()
+	if err == nil {
+		err = l.config.Journal.Keep(page)
+	}
+	return lease.Kept{ID: r.ID, Err: err}
 }
 
-func (l *loop) discard(r lease.Discard) {
-	l.write(func() lease.Event { return lease.Discarded{ID: r.ID, Err: l.config.Journal.Discard()} })
+// disk does one thing after the other for the journal.
+type disk struct {
+	written <-chan lease.Event // what it did last
+	turn    <-chan struct{}    // closed when it is idle again
+	hangs   bool               // it has yet to end what was given up before its last call
 }
 
-// idle is the turn of a disk that was not asked for anything yet.
-func idle() <-chan struct{} {
+func newDisk() disk {
 	turn := make(chan struct{})
 	close(turn)
-	return turn
+	return disk{turn: turn}
 }
 
-// write lets the disk do something, after what it is doing. What was given up
-// comes to its end first: its event is of no use to anybody then.
-func (l *loop) write(do func() lease.Event) {
-	written := make(chan lease.Event, 1) // room for an event that nobody awaits
+// do lets the disk do something, after what it is doing. What was given up comes to
+// its end first: its event is of no use then.
+func (d *disk) do(something func() lease.Event) {
+	written := make(chan lease.Event, 1) // room for an event that is not awaited
 	turn := make(chan struct{})
-	previous := l.turn
-	l.written, l.turn, l.hangs = written, turn, false
+	previous := d.turn
+	d.written, d.turn, d.hangs = written, turn, false
 	select {
 	case <-previous:
 	default:
-		l.hangs = true
+		d.hangs = true
 	}
 	go func() {
 		<-previous
-		event := do()
+		event := something()
 		close(turn)
 		written <- event
 	}()
+}
+
+// rest waits until the disk is idle, unless it hangs.
+func (d *disk) rest() {
+	if !d.hangs {
+		<-d.turn
+	}
 }

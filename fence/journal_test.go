@@ -14,7 +14,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
 	folder "snowfence.example/snowfence/internal/journal"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -215,7 +214,7 @@ func TestStoreThatTurnsOutToLoseMoreThanTheJournalKnewEndsTheHolder(t *testing.T
 		next(t, h)
 		faulty.Follow(nil)
 		pass(2 * time.Second)
-		if _, err := h.Next(t.Context()); !errors.Is(err, fence.ErrJournal) || h.Status().Phase != lease.Failed {
+		if _, err := h.Next(t.Context()); !errors.Is(err, fence.ErrJournal) || h.Status().Phase != "failed" {
 			t.Errorf("the error is %v: %+v", err, h.Status())
 		}
 	})

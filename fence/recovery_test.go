@@ -253,7 +253,7 @@ func TestReplacedNamespaceIsToldAsALoss(t *testing.T) {
 		if l := <-losses; l.Term != 1 || !errors.Is(l.Reason, fence.ErrNamespaceReplaced) {
 			t.Errorf("the loss is %+v", l)
 		}
-		if s := h.Status(); s.Losses != 1 || s.Phase != lease.Failed || s.Ready {
+		if s := h.Status(); s.Losses != 1 || s.Phase != "failed" || s.Ready {
 			t.Errorf("the status is %+v", s)
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/internal/lease"
 )
 
 // look compares the status of each process with what a call finds at the same
@@ -43,11 +42,11 @@ func (p *process) look() {
 		w.breaks("status", "%s is ready, and a call fails: %v; %+v", p, err, s)
 	case !s.Ready && err == nil && !again.Ready:
 		w.breaks("status", "%s is not ready, and a call succeeds: %+v", p, s)
-	case s.Ready && (s.Phase != lease.Holding || s.Left <= 0 || s.Term == 0):
+	case s.Ready && (s.Phase != "holding" || s.Left <= 0 || s.Term == 0):
 		w.breaks("status", "%s is ready: %+v", p, s)
 	case s.Ready && s.LastError != nil:
 		w.breaks("status", "%s is ready, and has a last error: %v", p, s.LastError)
-	case !s.Ready && s.LastError == nil && s.Phase != lease.Releasing:
+	case !s.Ready && s.LastError == nil && s.Phase != "releasing":
 		w.breaks("status", "%s is not ready, and has no last error, in phase %s", p, s.Phase)
 	}
 	w.mu.Lock()

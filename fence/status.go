@@ -18,8 +18,10 @@ type Status struct {
 	Window    time.Duration // as it is rounded
 	Traits    store.Traits
 
-	// Phase is what the lease is doing.
-	Phase lease.Phase
+	// Phase is what the lease is doing: "holding" while there is a term, and before
+	// and after it opening, judging, probing, claiming, verifying, confirming,
+	// resuming, recording, resting, releasing, stopped or failed.
+	Phase string
 
 	// Ready is true while ids can be issued.
 	Ready bool
@@ -80,33 +82,36 @@ func (h *Holder) Status() Status {
 	wall := h.config.Clock.Wall()
 	h.mu.Lock()
 	s := h.status
-	s.LastError = h.reason
+	s.LastError = h.lease.Outage.Reason
+	phase := h.lease.Phase
 	h.mu.Unlock()
 	s.HorizonIn = h.config.Layout.Horizon().Sub(wall)
 	s.HorizonNear = s.HorizonIn < horizonNotice
-	if s.Phase != lease.Holding {
+	if phase != lease.Holding {
 		return s
 	}
 	s.Generator = h.current.Load().Status()
 	// With a journal the generator has the journal's bound, and the holder more.
 	s.Until = max(s.Until, s.Generator.Until)
-	s.Left = h.left(s.Generator, s.Until)
+	layout := h.config.Layout
+	s.Left = max(0, layout.TimeOf(s.Until).Sub(layout.TimeOf(s.Generator.Now)))
 	if s.Left == 0 {
 		h.nudge() // nobody may be calling: the extension must not wait for its date
 	}
-	why := refusal(h.config.Layout, s.Generator, wall)
+	why := lease.Refusal(layout, s.Generator, wall)
 	switch s.Ready = why == nil; {
 	case s.Ready:
 		s.LastError = nil
 	case s.LastError == nil:
-		s.LastError = h.because(why)
+		s.LastError = why
 	}
 	return s
 }
 
-// publish notes how the state stands, for Status.
+// publish notes how the state stands, and wakes the calls that wait if they may now
+// succeed, or now fail for good.
 func (l *loop) publish() {
-	v := l.state.View()
+	v := l.driver.State().View()
 	var datacenter int64
 	if v.Register.Term > 0 {
 		// A worker number that was claimed fits its layout.
@@ -121,9 +126,14 @@ func (l *loop) publish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.status
-	s.Phase, s.Worker, s.Datacenter = v.Phase, v.Worker, datacenter
+	s.Phase, s.Worker, s.Datacenter = v.Phase.String(), v.Worker, datacenter
 	s.Term, s.Floor, s.Until = v.Register.Term, v.Register.Floor, v.Usable
-	s.Extensions = v.Extensions
-	l.onDisk = v.OnDisk
+	s.Extensions, s.Losses = v.Extensions, v.Losses
+	s.Outages, s.WindowsEnded = v.Outages, v.WindowsEnded
+	l.lease = v
+	if v.Outage.Supply == lease.Issuing || v.Outage.Final {
+		close(l.changed)
+		l.changed = make(chan struct{})
+	}
 	s.Journal = JournalStatus{Kept: v.Kept > 0, Used: v.Kept, Resumed: v.Inherited}
 }

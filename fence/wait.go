@@ -3,10 +3,10 @@ package fence
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/lease"
 )
 
 // hurry is the context of a call that is not to wait: it has ended, which a
@@ -111,53 +111,34 @@ func (h *Holder) within(ctx context.Context, begun time.Duration, g *snowfence.G
 	return &snowfence.WaitError{Reason: reason, Need: h.config.Clock.Monotonic() - begun, Limit: h.maxWait}
 }
 
-// passes reports whether what a generator refuses with passes with its term,
-// its window or its clock, so that the holder can do something about it.
+// passes reports whether the holder can do something about what a generator refuses
+// with.
 func (h *Holder) passes(g *snowfence.Generator, err error) bool {
-	switch {
-	case errors.Is(err, snowfence.ErrRevoked), errors.Is(err, snowfence.ErrWindowEnded):
-		return true
-	case errors.Is(err, snowfence.ErrClockBehind):
-		// A pool has another worker id; it takes one when the generator stands
-		// still, not when it merely lags.
-		return h.config.Worker == nil && g.Status().ClockLost
-	}
-	return false
+	return lease.Passes(err, g.Status(), h.config.Worker != nil)
 }
 
 // heed lets the loop know of a clock that makes a generator refuse, unless it
 // knows already.
 func (h *Holder) heed(g *snowfence.Generator) {
-	if !h.down.Load() && g.Status().ClockLost {
+	if h.view().Outage.Supply < lease.Refusing && g.Status().ClockLost {
 		h.nudge()
 	}
 }
 
 // outage returns how long a call that has waited since begun, and failed with
-// err, may still wait, or the error that it is to return. The outage begins with
-// the first call or the loop that notices it.
+// err, may still wait, or the error that it is to return.
 func (h *Holder) outage(begun time.Duration, err error) (left time.Duration, ended error) {
-	now := h.config.Clock.Monotonic()
 	select {
 	case <-h.closing:
 		return 0, ErrClosed
 	default:
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.fails(now)
-	switch {
-	case h.reason != nil:
-		err = h.reason
-	case errors.Is(err, snowfence.ErrWindowEnded) && h.lags():
-		err = fmt.Errorf("%w: %w", err, errJournalLags)
-	case h.stalled != nil:
-		err = fmt.Errorf("%w: %w", err, h.stalled)
-	case h.refused != nil:
-		err = fmt.Errorf("%w: %w", err, h.refused)
+	now, o := h.config.Clock.Monotonic(), h.view().Outage
+	if o.Supply >= lease.Failing {
+		begun, err = min(o.Since, begun), o.Reason
 	}
-	lasted := now - min(h.since, begun)
-	if h.broken || lasted >= h.maxWait {
+	lasted := now - begun
+	if o.Final || lasted >= h.maxWait {
 		return 0, &UnavailableError{For: lasted, Reason: err}
 	}
 	return h.maxWait - lasted, nil
@@ -178,46 +159,9 @@ func (h *Holder) changes() <-chan struct{} {
 	return h.changed
 }
 
-// recovered says that ids can be issued again.
-func (h *Holder) recovered() {
+// view is how the lease stood after its last step.
+func (h *Holder) view() lease.View {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.failing, h.reason = false, nil
-	h.wakeAll()
-}
-
-// fails begins an outage, if there is none. It needs h.mu.
-func (h *Holder) fails(now time.Duration) {
-	if !h.failing {
-		h.failing, h.since = true, now
-	}
-}
-
-// suffers notes why ids can't be issued. A term that lives on may still issue:
-// the outage begins when it can't.
-func (h *Holder) suffers(reason error, outage, broken bool) {
-	now := h.config.Clock.Monotonic()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if outage {
-		h.fails(now)
-	}
-	h.reason, h.broken = reason, broken
-	if broken {
-		h.wakeAll()
-	}
-}
-
-// stalls notes why the loop can make no step, or with nil that it can. It says
-// nothing about the term, which lasts as long as its window.
-func (h *Holder) stalls(why error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stalled = why
-}
-
-// wakeAll needs h.mu.
-func (h *Holder) wakeAll() {
-	close(h.changed)
-	h.changed = make(chan struct{})
+	return h.lease
 }

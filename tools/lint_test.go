@@ -45,10 +45,11 @@ var tiers = []tier{
 	{dir: "internal/folder", refused: io},
 	{dir: "internal/localdisk", refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 
-	{dir: "fence", allowed: []string{".", "store", "internal/lease"}, refused: io},
-	{dir: "internal/lease", allowed: []string{".", "store"}, refused: io},
+	{dir: "fence", allowed: []string{".", "store", "internal/lease", "internal/lease/drive"}, refused: io},
+	{dir: "internal/lease/drive", allowed: []string{".", "store", "internal/lease"}, refused: io},
+	{dir: "internal/lease", allowed: []string{".", "store", "internal/lease/drive"}, refused: io},
 	{dir: "internal/journal", allowed: []string{"fence", "internal/folder", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
-	{dir: "internal/roster", allowed: []string{".", "store", "internal/lease"}, refused: io},
+	{dir: "internal/roster", allowed: []string{".", "store", "internal/lease", "internal/lease/drive"}, refused: io},
 	{dir: "cmd/snowfence/internal/takeover", allowed: []string{".", "internal/lease", "internal/roster"}, refused: io},
 	{dir: "counter", allowed: []string{".", "store"}},
 	{dir: "kind", allowed: []string{".", "store"}},
@@ -69,11 +70,11 @@ var tiers = []tier{
 
 	{dir: program, allowed: []string{".", "fence", "internal/roster", "cmd/snowfence/internal/takeover", program + "/internal/predecessor", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/daemon", allowed: []string{
-		".", "store", "fence", "internal/journal", "internal/lease", "internal/roster", "cmd/snowfence/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
+		".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/roster", "cmd/snowfence/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
 		program, program + "/internal/predecessor", program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service",
 		program + "/internal/wire/http", program + "/internal/wire/listen",
 	}, library: true},
-	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/roster", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
+	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/roster", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/http", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", program + "/internal/engine"}, library: true, refused: []string{"net/http"}},
@@ -95,7 +96,7 @@ var tiers = []tier{
 	{dir: "store/faultstore", support: true},
 	{dir: "internal/lineartest", support: true, library: true},
 	{dir: "internal/kindtest", support: true},
-	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "internal/lease", "internal/journal", "internal/folder"}, support: true},
+	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "internal/lease", "internal/lease/drive", "internal/journal", "internal/folder"}, support: true},
 }
 
 // never lists what no package may import, tests included.

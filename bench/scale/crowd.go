@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/internal/sim"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
@@ -51,10 +51,10 @@ type crowd struct {
 	holding   int
 }
 
-// process is one of the crowd.
+// process is one of the crowd: the driver's shell.
 type process struct {
 	crowd   *crowd
-	state   lease.State
+	driver  *drive.Driver
 	waking  int // counts settings of the timer; an earlier one is void
 	holding bool
 	since   time.Duration // when it claimed its worker id
@@ -95,7 +95,8 @@ func (c *crowd) join(after time.Duration) error {
 	if err != nil {
 		return err
 	}
-	p := &process{crowd: c, state: state}
+	p := &process{crowd: c}
+	p.driver = drive.New(drive.Config{State: state, Clock: c}, p)
 	c.processes = append(c.processes, p)
 	c.agenda.After(after, func() { p.step(lease.Started{}) })
 	return nil
@@ -123,17 +124,20 @@ func asked(processes []*process) count {
 
 func (c *crowd) wall() time.Time { return c.layout.Epoch.Add(24*time.Hour + c.agenda.Now()) }
 
+// Wall, Monotonic and After make the crowd the clock of its generators, which are
+// never asked for an id and so never wait.
+func (c *crowd) Wall() time.Time          { return c.wall() }
+func (c *crowd) Monotonic() time.Duration { return c.agenda.Now() }
+func (c *crowd) After(time.Duration) (<-chan time.Time, func() bool) {
+	return nil, func() bool { return false }
+}
+
+// step takes an event to a process. A crowd never lacks random bits.
 func (p *process) step(e lease.Event) {
 	c := p.crowd
-	moment := lease.Moment{Wall: c.wall(), Monotonic: c.agenda.Now()}
-	_, _ = c.Read(moment.Random[:])
-	var requests []lease.Request
-	p.state, requests = p.state.Step(e, moment)
-	for _, request := range requests {
-		p.perform(request)
-	}
+	_ = p.driver.Take(e)
 	p.waking++
-	if at, ok := p.state.Wake(); ok {
+	if at, ok := p.driver.Wake(); ok {
 		waking := p.waking
 		c.agenda.After(max(0, at-c.agenda.Now()), func() {
 			if p.waking == waking {
@@ -143,58 +147,53 @@ func (p *process) step(e lease.Event) {
 	}
 }
 
-func (p *process) perform(request lease.Request) {
-	c := p.crowd
-	switch request.(type) {
-	case lease.Get, lease.Swap, lease.List, lease.Ask:
-		c.agenda.After(c.engine.way/2, func() { c.serve(p, request) })
-	case lease.Start:
-		p.holding, p.since = true, c.agenda.Now()
-		c.holding++
-	case lease.Revoke:
-		p.holding = false
-		c.holding--
-	}
+// Random implements [drive.Shell].
+func (p *process) Random(b []byte) error {
+	_, err := p.crowd.Read(b)
+	return err
 }
+
+// Request implements [drive.Shell].
+func (p *process) Request(request lease.Request) {
+	c := p.crowd
+	c.agenda.After(c.engine.way/2, func() { c.serve(p, request) })
+}
+
+// Began implements [drive.Shell].
+func (p *process) Began(*snowfence.Generator, lease.Start) {
+	p.holding, p.since = true, p.crowd.agenda.Now()
+	p.crowd.holding++
+}
+
+// Sealed implements [drive.Shell].
+func (p *process) Sealed(snowfence.Tick) {
+	p.holding = false
+	p.crowd.holding--
+}
+
+// Report implements [drive.Shell].
+func (p *process) Report(lease.Report) {}
 
 // serve carries a request out when its turn comes, and sends the answer back.
 func (c *crowd) serve(p *process, request lease.Request) {
-	reply, cost := c.answer(p, request)
+	reply := drive.Ask(context.Background(), c.client, request)
+	cost := c.engine.request + time.Duration(len(reply.Entries))*c.engine.entry
+	p.count = p.count.plus(counted(request, reply))
 	c.busy = max(c.busy, c.agenda.Now()) + cost
 	c.agenda.After(c.busy-c.agenda.Now()+c.engine.way/2, func() { p.step(reply) })
 }
 
-// answer is what the store says, and how long it takes to.
-func (c *crowd) answer(p *process, request lease.Request) (lease.Reply, time.Duration) {
-	ctx := context.Background()
-	switch r := request.(type) {
+// counted is what one request adds to the count.
+func counted(request lease.Request, reply lease.Reply) count {
+	switch request.(type) {
 	case lease.Get:
-		p.count.gets++
-		entry, err := c.client.Get(ctx, r.Key)
-		if errors.Is(err, store.ErrNotFound) {
-			return lease.Reply{ID: r.ID, Outcome: lease.Absent}, c.engine.request
-		}
-		return lease.Reply{ID: r.ID, Outcome: lease.Found, Entry: entry, Err: err}, c.engine.request
+		return count{gets: 1}
 	case lease.Swap:
-		p.count.swaps++
-		version, err := c.client.Swap(ctx, r.Key, r.Prev, r.Value)
-		if errors.Is(err, store.ErrConflict) {
-			p.count.conflicts++
-			return lease.Reply{ID: r.ID, Outcome: lease.Conflict}, c.engine.request
+		if reply.Outcome == lease.Conflict {
+			return count{swaps: 1, conflicts: 1}
 		}
-		return lease.Reply{ID: r.ID, Outcome: lease.Swapped, Version: version, Err: err}, c.engine.request
-	case lease.List:
-		p.count.lists++
-		reply := lease.Reply{ID: r.ID, Outcome: lease.Listed}
-		for entry, err := range c.client.List(ctx, r.Prefix) {
-			if err != nil {
-				return lease.Reply{ID: r.ID, Err: err}, c.engine.request
-			}
-			reply.Entries = append(reply.Entries, entry)
-		}
-		p.count.entries += len(reply.Entries)
-		return reply, c.engine.request + time.Duration(len(reply.Entries))*c.engine.entry
+		return count{swaps: 1}
 	default:
-		return lease.Reply{Err: errors.New("the model has no such request")}, 0
+		return count{lists: 1, entries: len(reply.Entries)}
 	}
 }

@@ -72,6 +72,10 @@ type Config struct {
 	// worker id may reach for it to be claimed. Zero means none.
 	MaxRollback time.Duration
 
+	// MaxWait is how long a call for ids waits for the next term or window. Zero
+	// means not at all.
+	MaxWait time.Duration
+
 	// Loss is how much a lossy store can lose, see store.Traits: less than a
 	// third of the window. Zero means that the store is durable.
 	Loss time.Duration

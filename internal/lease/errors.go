@@ -14,8 +14,8 @@ var (
 	// quarantined or changed by anybody else.
 	ErrLost = errors.New("snowfence: the worker id was lost")
 
-	// ErrReleased is the cause of a term's end when its holder gave it back.
-	ErrReleased = errors.New("snowfence: the worker id was released")
+	// ErrClosed is the cause of a term's end when its holder gave it back.
+	ErrClosed = errors.New("snowfence: the holder is closed")
 
 	// ErrNoWorker is wrapped by the errors that a claim ends with when every
 	// worker id it may use is taken: [*ExhaustedError] and [*HeldError].

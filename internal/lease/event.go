@@ -17,10 +17,10 @@ type Moment struct {
 	// never repeat: nonces are made of it. That is why a State has no random
 	// source of its own, which a cloned process would share with its twin.
 	Random [32]byte
-	// Stamping is the generator's own now; zero without a generator. It may be
-	// ahead of the wall clock by as much as that stepped back. The journal's
-	// bound is reckoned from it, safety is not.
-	Stamping snowfence.Tick
+	// Generator is how the term's generator stands; zero without one. Its own now
+	// may be ahead of the wall clock by as much as that stepped back. Outages and
+	// the journal's bound are reckoned from it, safety is not.
+	Generator snowfence.GeneratorStatus
 }
 
 // Event is what happens to a holder. It is one of the types below.
@@ -52,6 +52,13 @@ type (
 	// WindowEnded says that the generator refused a call because its window is
 	// over. It hastens the extension that is due anyway.
 	WindowEnded struct{}
+
+	// Looked answers [Start], [Extend] and [Revoke]: the generator did as it was
+	// asked, and the moment shows how it stands. It is the one event that needs no
+	// random bits, so it also tells that there are none for any other.
+	Looked struct {
+		Err error // why no other event can be taken now; nil if they can
+	}
 
 	// ClockLost says that the generator found the clock unusable: Stepped when
 	// it stepped forward by more than ten minutes, or else behind by more than
@@ -95,6 +102,7 @@ func (Drained) event()      {}
 func (Kept) event()         {}
 func (Discarded) event()    {}
 func (Unfit) event()        {}
+func (Looked) event()       {}
 
 // Outcome is what became of a request to the store.
 type Outcome uint8
@@ -141,7 +149,7 @@ type (
 	Ask struct{ ID uint64 }
 
 	// Start makes the term's one generator, which may stamp ticks in
-	// [Floor, Until).
+	// [Floor, Until). It is answered by [Looked], as are Extend and Revoke.
 	Start struct {
 		Worker       int64
 		Term         int64
@@ -179,9 +187,10 @@ type (
 	// Report tells people.
 	Report struct {
 		What   Happening
-		Err    error // with GaveUp, Lost, Broken, Noted and Waiting
+		Err    error // with all but Ended and Resumed
 		Worker int64 // with Lost, whose term it was
 		Term   int64
+		Lasted time.Duration // with Resumed
 	}
 )
 
@@ -211,4 +220,9 @@ const (
 	// Waiting tells what a claim waits for: once in an attempt a *[HeldError] or an
 	// *[ExhaustedError], and each time it does a *[YoungError].
 	Waiting
+
+	// Interrupted tells that no ids are issued and that calls are refused from now
+	// on, and why; Resumed that ids are issued again after such a report.
+	Interrupted
+	Resumed
 )

@@ -220,6 +220,8 @@ func (r *run) endTerm(cause error, stepped bool) {
 // generator: then, and only then, there are ids that its owner must hear of.
 func (r *run) revoke(cause error) (started bool) {
 	if started = r.term.started; started {
+		r.outage.trouble = cause
+		r.outage.losses++
 		r.out = append(r.out, Revoke{Cause: cause},
 			Report{What: Lost, Err: cause, Worker: r.term.worker, Term: r.term.register.Term})
 	}

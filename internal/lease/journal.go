@@ -54,7 +54,7 @@ func (r *run) grant() snowfence.Tick {
 // front is the tick ahead of which the journal's bound is moved: now, by the
 // clock or by the generator, whichever is later.
 func (r *run) front() snowfence.Tick {
-	return max(r.tick(), r.now.Stamping, r.term.floor)
+	return max(r.tick(), r.now.Generator.Now, r.term.floor)
 }
 
 // keep writes a page of the term as it stands, with the bound moved ahead.

@@ -113,7 +113,7 @@ func TestJournalIsNotMovedAheadByLessThanNothing(t *testing.T) {
 
 func TestBoundFollowsAGeneratorThatIsAheadOfTheClock(t *testing.T) {
 	s, _ := claimKeeping(t)
-	s.now.Stamping = testStart + 95
+	s.now.Generator.Now = testStart + 95
 	s.do(WindowEnded{})
 	if page := request[Keep](s).Page; page.Used != testStart+195 {
 		t.Errorf("it is moved to %d", page.Used)

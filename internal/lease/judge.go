@@ -227,6 +227,7 @@ func (r *run) giveUp(err error) {
 		return
 	}
 	r.revoke(err)
+	r.outage.trouble = err
 	r.report(GaveUp, err)
 	r.enter(Resting)
 	r.wakeAt(r.now.Monotonic + r.config.poll())
@@ -235,6 +236,7 @@ func (r *run) giveUp(err error) {
 // fail ends everything: what is wrong stays wrong until somebody mends it.
 func (r *run) fail(err error) {
 	r.revoke(err)
+	r.outage.trouble = err
 	r.enter(Failed)
 	r.report(Broken, err)
 }

@@ -3,6 +3,7 @@ package lease
 import (
 	"encoding/binary"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,10 +47,10 @@ func pinned(c *Config) { c.Worker = new(int64); *c.Worker = 2 }
 // lossy makes the store lose up to 100 ms.
 func lossy(c *Config) { c.Loss = 100 * time.Millisecond }
 
-// newScript begins with a window of 900 ms, and max-rollback of 100 ms.
+// newScript begins with a window of 900 ms, max-rollback of 100 ms and calls that wait.
 func newScript(t *testing.T, changes ...func(*Config)) *script {
 	t.Helper()
-	c := Config{Layout: testLayout(), Window: 900 * time.Millisecond, MaxRollback: 100 * time.Millisecond, Process: testProcess()}
+	c := Config{Layout: testLayout(), Window: 900 * time.Millisecond, MaxRollback: 100 * time.Millisecond, MaxWait: time.Hour, Process: testProcess()}
 	for _, change := range changes {
 		change(&c)
 	}
@@ -81,17 +82,48 @@ func (s *script) do(e Event) {
 	if !reflect.DeepEqual(state, s.state) || !reflect.DeepEqual(out, s.out) {
 		s.t.Fatalf("two steps from one state differ:\n%+v\n%+v", out, s.out)
 	}
+	s.generate()
+}
+
+// generate does what was asked of the generator, and lets the state look at it.
+func (s *script) generate() {
+	out, g := s.out, &s.now.Generator
+	for _, request := range out {
+		switch r := request.(type) {
+		case Start:
+			*g = snowfence.GeneratorStatus{Floor: r.Floor, Until: r.Until}
+		case Extend:
+			g.Until = r.Until
+		case Revoke, Drain:
+			*g = snowfence.GeneratorStatus{}
+		}
+	}
+	if g.Until > 0 {
+		g.Now = max(g.Now, g.Floor, testLayout().TickAt(s.now.Wall))
+	}
+	if slices.ContainsFunc(out, answeredByLooked) {
+		var looked []Request
+		s.state, looked = s.state.Step(Looked{}, s.now)
+		s.out = append(out, looked...)
+	}
 }
 
 // wake lets the time pass until the timer, and rings it.
 func (s *script) wake() {
 	s.t.Helper()
-	at, ok := s.state.Wake()
-	if !ok {
-		s.t.Fatalf("no timer is set in phase %s", s.state.phase)
+	for {
+		looks := s.state.outage.look
+		at, ok := s.state.Wake()
+		if !ok {
+			s.t.Fatalf("no timer is set in phase %s", s.state.phase)
+		}
+		s.pass(max(0, at-s.now.Monotonic))
+		s.do(Woken{})
+		s.out = slices.DeleteFunc(s.out, func(r Request) bool { report, ok := r.(Report); return ok && report.What == Interrupted })
+		if at != looks || len(s.out) > 0 {
+			return // it was not only a look at the generator
+		}
 	}
-	s.pass(max(0, at-s.now.Monotonic))
-	s.do(Woken{})
 }
 
 // reply answers the request that is awaited.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -64,6 +65,7 @@ type State struct {
 	write   *write // the register's swap whose outcome is not known; never written to once set
 	term    term
 	journal journal
+	outage  outage
 
 	releasing bool           // ReleaseAsked came
 	drained   bool           // and the generator, if there was one, is sealed
@@ -105,6 +107,12 @@ func New(c Config) (State, error) {
 // Step returns the state after an event and what it asks to be done.
 func (s State) Step(e Event, now Moment) (State, []Request) {
 	r := run{State: s, now: now}
+	if looked, ok := e.(Looked); ok {
+		r.outage.stalled = looked.Err
+		r.assess()
+		return r.State, r.out
+	}
+	r.outage.stalled = nil
 	if s.phase != Idle && r.steppedForward() {
 		r.clockLost(ClockLost{Stepped: true})
 		if _, told := e.(ClockLost); told {
@@ -113,20 +121,26 @@ func (s State) Step(e Event, now Moment) (State, []Request) {
 	}
 	r.last = now
 	r.handle(e)
+	if !slices.ContainsFunc(r.out, answeredByLooked) {
+		r.assess()
+	}
 	return r.State, r.out
 }
 
 // Wake returns the monotonic instant at which [Woken] is due, if it is. Each
 // step may change it.
 func (s State) Wake() (at time.Duration, ok bool) {
-	switch {
-	case s.waking && s.journal.waking:
-		return min(s.wake, s.journal.wake), true
-	case s.journal.waking:
-		return s.journal.wake, true
-	default:
-		return s.wake, s.waking
+	at = math.MaxInt64
+	if s.waking {
+		at = s.wake
 	}
+	if s.journal.waking {
+		at = min(at, s.journal.wake)
+	}
+	if s.outage.looking {
+		at = min(at, s.outage.look)
+	}
+	return at, at != math.MaxInt64
 }
 
 // Deadline returns the monotonic instant at which the claim that is under way
@@ -164,6 +178,15 @@ type View struct {
 	Inherited bool
 	// Extensions counts those of this term that were acknowledged.
 	Extensions uint64
+	// Unanswered is what the store answered last, if that was an error.
+	Unanswered error
+	// Losses counts the terms that were lost.
+	Losses uint64
+	// Outage is whether ids can be issued, and Outages counts those that were
+	// reported. WindowsEnded counts the times at which a window ended before the
+	// next was acknowledged, however short; the term goes on after most.
+	Outage                Outage
+	Outages, WindowsEnded uint64
 }
 
 // View returns how the holder stands.
@@ -173,6 +196,8 @@ func (s State) View() View {
 		Worker: s.term.worker, Usable: s.term.usable, Extensions: s.term.extensions,
 		Inherited: s.term.inherited,
 		OnDisk:    s.phase == Releasing && s.write == nil && s.journal.awaited != 0,
+		Outage:    s.outage.Outage, Outages: s.outage.outages, WindowsEnded: s.outage.windows, Losses: s.outage.losses,
+		Unanswered: s.outage.unanswered,
 	}
 	if s.inJournal() {
 		v.Kept = s.journal.used
@@ -219,7 +244,7 @@ func (r *run) handle(e Event) {
 		}
 	case Reply:
 		if e.ID == r.awaited && r.awaited != 0 {
-			r.awaited = 0
+			r.awaited, r.outage.unanswered = 0, e.Err
 			r.reply(e)
 		}
 	case Woken:

@@ -3,9 +3,8 @@
 //
 //	report := sim.Run(sim.Draw(seed), sim.Config{})
 //
-// It is the real code: the step function of package internal/lease, the generators
-// of package snowfence with calls that wait, package internal/journal, and the reference
-// store. What is made up is everything around them: clocks, machines, disks, the
+// It is the real code: packages internal/lease and drive, the generators of package
+// snowfence with calls that wait, package internal/journal, and the reference store. What is made up is everything around them: clocks, machines, disks, the
 // network and the hour. All of it runs in one goroutine on virtual time, and a [Plan] decides
 // all of it, so what is found once is found again.
 //
@@ -28,6 +27,9 @@
 //	          of two layouts are not compared: this rule is what parts them
 //	live      when the faults have ended, every node for which there is a worker
 //	          id issues again within two windows, the store's loss and a little
+//	outage    a holder says that ids can't be issued, since when and why, if and only
+//	          if its generator issues none; it reports so when calls begin to be
+//	          refused, and reports the end; and it looks again in time
 //	broken    no process fails for good without a reason in the plan
 //	harness   the simulation itself is sound
 //
@@ -50,7 +52,8 @@
 //	forget.go    what a store forgets, and whom that excuses
 //	network.go   the way to it
 //	process.go   what may run on a machine: write an [Allocator] to simulate another
-//	holder.go    ours
+//	holder.go    ours: a shell around the driver that ships
+//	supply.go    what it says of its outages
 //	bugs.go      what tests put in the place of right code
 //	caller.go    the calls for ids, which may wait
 //	node.go, trouble.go, arm.go     machines, and what befalls them

@@ -8,21 +8,20 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
 )
 
-// holder is our allocator: the step function of the lease and its generators,
-// and around them what the goroutine of package fence is.
+// holder is our allocator: the driver of the lease, in virtual time. It is the shell
+// that package fence is for a running program.
 type holder struct {
-	site  Site
-	state lease.State
-	term  *issuer // the present one; nil without a generator
-	out   []lease.Request
-	queue []lease.Event
-
-	told    lease.ClockLost // what was told of its clock last
-	telling bool            // and whether anything was
-	open    *lease.Swap     // the last write that was sent
-	page    lease.Page      // the last one that the journal was to keep
+	site   Site
+	driver *drive.Driver
+	state  lease.State // after the last step
+	term   *issuer     // the present one; nil without a generator
+	out    []lease.Request
+	supply supply
+	open   *lease.Swap // the last write that was sent
+	page   lease.Page  // the last one that the journal was to keep
 
 	resumedAt snowfence.Tick // where the page ended that it began with
 }
@@ -34,7 +33,7 @@ func ours(bend func(*lease.Config)) Program {
 	return func(s Site) (Allocator, error) {
 		p := s.Plan
 		config := lease.Config{
-			Layout: s.Layout, Window: p.Window, MaxRollback: p.MaxRollback, Loss: p.Loss, EngineClock: p.EngineClock,
+			Layout: s.Layout, Window: p.Window, MaxRollback: p.MaxRollback, MaxWait: p.MaxWait, Loss: p.Loss, EngineClock: p.EngineClock,
 			Process: lease.Process{Host: s.Host, PID: s.Process, Started: s.Clock.Wall()},
 		}
 		if !s.node.server.lossy {
@@ -58,34 +57,37 @@ func ours(bend func(*lease.Config)) Program {
 		if err != nil {
 			return nil, err
 		}
-		return &holder{site: s, state: state}, nil
+		h := &holder{site: s}
+		h.drive(state)
+		return h, nil
 	}
 }
 
+// drive makes the driver.
+func (h *holder) drive(state lease.State) {
+	policy := h.site.Plan.policy()
+	if bend := h.site.world.bugs.policy; bend != nil {
+		bend(&policy)
+	}
+	h.state = state
+	h.driver = drive.New(drive.Config{State: state, Step: h.step, Policy: policy, Clock: h.site.Clock, Rand: h.site.Rand.Uint64}, h)
+}
+
 // Step implements [Allocator].
-func (h *holder) Step(e lease.Event, now lease.Moment) []lease.Request {
+func (h *holder) Step(e lease.Event, _ lease.Moment) []lease.Request {
 	h.out = nil
-	switch e := e.(type) {
-	case lease.Started:
-		if e.Page != nil {
-			h.resumedAt = e.Page.Used
-		}
-	case lease.Woken, lease.WindowEnded:
-		h.watchClock()
+	if started, ok := e.(lease.Started); ok && started.Page != nil {
+		h.resumedAt = started.Page.Used
 	}
-	h.queue = append(h.queue, e)
-	for first := true; len(h.queue) > 0; first = false {
-		if !first {
-			now = h.site.Moment()
-		}
-		e, h.queue = h.queue[0], h.queue[1:]
-		h.step(e, now)
+	if err := h.driver.Take(e); err != nil {
+		h.site.world.breaks("harness", "%s: %v", h.site.Host, err)
 	}
+	h.supply.judge(h)
 	return h.out
 }
 
 // Wake implements [Allocator].
-func (h *holder) Wake() (time.Duration, bool) { return h.state.Wake() }
+func (h *holder) Wake() (time.Duration, bool) { return h.driver.Wake() }
 
 // Mint implements [Allocator]. The last slot of a batch is asked for alone, as
 // most callers do.
@@ -109,115 +111,79 @@ func (h *holder) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 // errNoTerm is returned while there is no generator.
 var errNoTerm = errors.New("no worker id is held")
 
-func (h *holder) step(e lease.Event, now lease.Moment) {
-	if h.term != nil && h.site.Journal {
-		now.Stamping = h.term.generator.Status().Now
+// step is the step function, with the bugs that a test puts into it.
+func (h *holder) step(before lease.State, e lease.Event, now lease.Moment) (lease.State, []lease.Request) {
+	w := h.site.world
+	if w.bugs.hear != nil {
+		e = w.bugs.hear(h, e)
 	}
-	if hear := h.site.world.bugs.hear; hear != nil {
-		e = hear(h, e)
-	}
-	before := h.state
-	state, requests := before.Step(e, now)
-	h.state = state
-	if bend := h.site.world.bugs.bend; bend != nil {
-		requests = bend(h, before, e, requests)
+	var requests []lease.Request
+	h.state, requests = before.Step(e, now)
+	if w.bugs.bend != nil {
+		requests = w.bugs.bend(h, before, e, requests)
 	}
 	for _, request := range requests {
-		h.perform(request)
+		if _, ok := request.(lease.Extend); ok {
+			w.tally.Counts[Extensions]++
+		}
 	}
+	return h.state, requests
 }
 
-// perform carries out what concerns the generator, and passes on the rest.
-func (h *holder) perform(request lease.Request) {
-	w := h.site.world
+// Random implements [drive.Shell].
+func (h *holder) Random(b []byte) error {
+	random := h.site.Moment().Random
+	copy(b, random[:])
+	return nil
+}
+
+// Request implements [drive.Shell]: the machine carries it out.
+func (h *holder) Request(request lease.Request) {
 	switch r := request.(type) {
-	case lease.Start:
-		h.start(r)
-	case lease.Extend:
-		w.tally.Counts[Extensions]++
-		if h.term == nil {
-			return
-		}
-		if err := h.term.generator.Extend(r.Until); err != nil && !errors.Is(err, snowfence.ErrRevoked) {
-			w.breaks("harness", "%s: extend: %v", h.term.name, err)
-		}
-	case lease.Revoke:
-		h.seal(r.Cause)
-	case lease.Drain:
-		h.queue = append(h.queue, lease.Drained{Reserved: h.seal(nil)})
 	case lease.Swap:
 		h.open = &r
-		h.out = append(h.out, request)
 	case lease.Keep:
 		h.page = r.Page
-		h.out = append(h.out, request)
-	default:
-		h.out = append(h.out, request)
 	}
+	h.out = append(h.out, request)
 }
 
-func (h *holder) seal(cause error) (reserved snowfence.Tick) {
-	if h.term != nil {
-		reserved = h.term.generator.Revoke(cause)
-		h.term.reserved, h.term.sealed = reserved, true
-	}
-	h.term = nil
-	return reserved
+// Report implements [drive.Shell].
+func (h *holder) Report(r lease.Report) {
+	h.supply.reports(h, r)
+	h.out = append(h.out, r)
 }
 
-// start makes the generator of a term.
-func (h *holder) start(r lease.Start) {
+// Began implements [drive.Shell].
+func (h *holder) Began(g *snowfence.Generator, r lease.Start) {
 	w := h.site.world
 	w.tally.Counts[Terms]++
-	policy := h.site.Plan.policy()
-	if w.bugs.policy != nil {
-		w.bugs.policy(&policy)
-	}
-	generator, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
-		Layout: h.site.Layout, Worker: &r.Worker, Floor: r.Floor, Until: r.Until, Clock: h.site.Clock,
-		Policy: policy, Rand: h.site.Rand.Uint64,
-	})
-	if err != nil {
-		w.breaks("harness", "start: %v", err)
-		return
-	}
-	h.telling = false
 	h.term = w.issuerOf(h.site, fmt.Sprintf("%s, process %d, term %d of worker %d", h.site.Host, h.site.Process, r.Term, r.Worker))
-	h.term.nonce, h.term.worker, h.term.floor, h.term.generator = h.state.View().Register.Holder, r.Worker, r.Floor, generator
+	h.term.nonce, h.term.worker, h.term.floor, h.term.generator = h.state.View().Register.Holder, r.Worker, r.Floor, g
 	w.began(h.term)
 	if r.Resumed {
 		w.resumed(h)
 	}
 }
 
-// watchClock looks at the clock on behalf of a generator, and tells the state
-// what it finds, once.
-func (h *holder) watchClock() {
-	if h.term == nil {
-		return
-	}
-	h.term.generator.CheckClock()
-	status := h.term.generator.Status()
-	finding := lease.ClockLost{Stepped: errors.Is(status.Revoked, snowfence.ErrClockStepped)}
-	if !status.ClockLost {
-		h.telling = false
-	} else if !h.telling || h.told != finding {
-		h.telling, h.told = true, finding
-		h.queue = append(h.queue, finding)
-	}
+// Sealed implements [drive.Shell].
+func (h *holder) Sealed(reserved snowfence.Tick) {
+	h.term.reserved, h.term.sealed = reserved, true
+	h.term = nil
 }
 
 // clone copies the process with all that it remembers. Its generator goes on
 // from where the other one stands.
 func (h *holder) clone(s Site) Allocator {
 	twin := *h
-	twin.site, twin.out, twin.queue, twin.term = s, nil, nil, nil
+	twin.site, twin.out, twin.term = s, nil, nil
+	twin.drive(h.state)
 	if h.term != nil {
 		status := h.term.generator.Status()
 		if status.Revoked == nil {
 			// Where nothing is left the last tick must do: no generator is empty.
 			from := min(max(status.Reserved, status.Now), status.Until-1)
-			twin.start(lease.Start{Worker: h.term.worker, Term: h.state.View().Register.Term, Floor: from, Until: status.Until})
+			twin.driver.Perform(lease.Start{Worker: h.term.worker, Term: h.state.View().Register.Term, Floor: from, Until: status.Until})
 			twin.term.name += ", the copy"
 			twin.term.nonce, twin.term.floor = h.term.nonce, h.term.floor
 		}
@@ -291,10 +257,9 @@ func (h *holder) holds(incarnation string) bool {
 
 func (h *holder) deadline() (time.Duration, bool) { return h.state.Deadline() }
 
-// heeds as package fence does: of a clock that is behind it need not be told
-// twice.
+// heeds as package fence does: a clock that is behind is found once.
 func (h *holder) heeds(err error) bool {
-	return !errors.Is(err, snowfence.ErrClockBehind) || !h.telling
+	return !errors.Is(err, snowfence.ErrClockBehind) || h.state.View().Outage.Supply < lease.Refusing
 }
 
 func (h *holder) extending(r lease.Request) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/internal/lease"
 )
@@ -23,7 +24,21 @@ func journalMutants() []mutant {
 		{journal: true, number: 8, name: "a resumed term is released at the register's floor", bugs: func() bugs { return bugs{bend: releaseToTheFloor()} }},
 		{journal: true, number: 9, name: "the folder is not synced when the page is discarded", bugs: disk(forgetsFolder)},
 		{journal: true, number: 10, name: "a page is kept though somebody else took its files", bugs: disk(looksAway)},
-		{journal: true, number: 11, name: "a failed fsync is tried again and then counts as good", bugs: disk(syncsAgain)},
+		{journal: true, number: 11, name: "a failed fsync is tried again and then counts as good", bugs: disk(syncsAgain), shape: powerFails},
+	}
+}
+
+// powerFails is a machine that loses its power every now and then, after which its
+// clock is behind for a while, and whose disk fails: then a page that was not synced
+// is missed. Drawn plans come to that too rarely.
+func powerFails(p *Plan) {
+	seed := p.Seed
+	*p = Plain()
+	p.Seed, p.Rough, p.Nodes, p.Pins, p.Journals = seed, true, 1, 1, true
+	p.Batch, p.MaxWait, p.Length, p.Weather.Disk = 100, 50*time.Millisecond, 20*time.Second, 30
+	for at := 400 * time.Millisecond; at < p.Length; at += 400 * time.Millisecond {
+		p.Faults = append(p.Faults, Fault{At: at, Kind: Power, For: time.Millisecond},
+			Fault{At: at, Kind: Step, For: -60 * time.Millisecond}, Fault{At: at + 150*time.Millisecond, Kind: Right})
 	}
 }
 
@@ -60,7 +75,7 @@ func startUnkept(h *holder, before lease.State, _ lease.Event, requests []lease.
 		switch r := request.(type) {
 		case lease.Keep:
 			if before.View().Phase == lease.Resuming && h.term == nil {
-				h.start(lease.Start{Worker: r.Page.Worker, Term: r.Page.Register.Term, Floor: h.resumedAt, Until: r.Page.Usable})
+				h.driver.Perform(lease.Start{Worker: r.Page.Worker, Term: r.Page.Register.Term, Floor: h.resumedAt, Until: r.Page.Usable})
 				h.site.node.soon(5*h.site.Plan.ahead(), func() { h.site.node.disk.keep(r) })
 				requests = slices.Delete(slices.Clone(requests), i, i+1)
 				return onward(h, requests)

@@ -48,6 +48,11 @@ func TestEveryRuleFindsWhatBreaksIt(t *testing.T) {
 			p.Faults = []Fault{{At: time.Second, Kind: Crash, For: time.Millisecond}}
 			return Run(p, Config{bugs: bugs{bend: claimsOnce}})
 		},
+		"outage": func() Report {
+			p := Plain()
+			p.Faults = []Fault{{At: time.Second, Node: Everywhere, Kind: Cut, For: 2 * p.Window}}
+			return Run(p, Config{bugs: bugs{bend: saysNothing}})
+		},
 		"broken": func() Report {
 			return Run(Plain(), Config{bugs: bugs{bend: func(*holder, lease.State, lease.Event, []lease.Request) []lease.Request {
 				return []lease.Request{lease.Report{What: lease.Broken, Err: errors.New("of its own accord")}}
@@ -90,6 +95,14 @@ func issuing(first, second uint64) Report {
 	}
 	w.issuedRange(by, 0, second, second+1)
 	return w.report()
+}
+
+// saysNothing reports no outage.
+func saysNothing(_ *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
+	return slices.DeleteFunc(slices.Clone(requests), func(r lease.Request) bool {
+		report, is := r.(lease.Report)
+		return is && report.What == lease.Interrupted
+	})
 }
 
 // claimsOnce never asks for a worker id again on a machine that crashed.

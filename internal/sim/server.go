@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -73,72 +75,82 @@ func newServer(w *world, index int) *server {
 	return s
 }
 
-// answer carries out a request.
+// answer carries out a request, by the code that ships.
 func (s *server) answer(request lease.Request) lease.Reply {
-	ctx := context.Background()
-	switch r := request.(type) {
-	case lease.Swap:
-		return s.swap(r, false)
-	case blindSwap:
-		return s.swap(r.Swap, true)
-	case lease.Get:
-		entry, err := s.client.Get(ctx, r.Key)
-		if err != nil {
-			return lease.Reply{ID: r.ID, Outcome: lease.Absent}
-		}
-		if entry = s.seen(entry); entry.Version == "" {
-			return lease.Reply{ID: r.ID, Outcome: lease.Absent}
-		}
-		return lease.Reply{ID: r.ID, Outcome: lease.Found, Entry: entry}
-	case lease.List:
-		reply := lease.Reply{ID: r.ID, Outcome: lease.Listed}
-		for entry, err := range s.client.List(ctx, r.Prefix) {
-			if err != nil {
-				return lease.Reply{ID: r.ID, Err: err}
-			}
-			reply.Entries = append(reply.Entries, entry)
-		}
-		slices.SortFunc(reply.Entries, func(a, b store.Entry) int { return cmp.Compare(a.Key, b.Key) })
-		for i, entry := range reply.Entries {
-			reply.Entries[i] = s.seen(entry)
-		}
-		reply.Entries = slices.DeleteFunc(reply.Entries, func(e store.Entry) bool { return e.Version == "" })
-		return reply
-	case lease.Ask:
-		clock, ok := store.ClockOf(s.client)
-		if !ok {
-			return lease.Reply{ID: r.ID, Err: errors.New("the store has no clock")}
-		}
-		now, err := clock.Now(ctx)
-		return lease.Reply{ID: r.ID, Outcome: lease.Told, Time: now, Err: err}
+	d := desk{Store: s.client, s: s}
+	if b, ok := request.(blindSwap); ok {
+		request, d.blind = b.Swap, true
 	}
-	return lease.Reply{}
+	return drive.Ask(context.Background(), d, request)
 }
 
-func (s *server) swap(r lease.Swap, blind bool) lease.Reply {
-	w, prev := s.w, r.Prev
-	current := s.version(r.Key)
-	if isRegister(r.Key) && (blind || w.bugs.guard != nil && w.bugs.guard(s, current, r)) {
+// desk is a store as a request finds it.
+type desk struct {
+	store.Store
+	s     *server
+	blind bool // a swap is carried out whatever the version
+}
+
+// Unwrap shows the store's clock.
+func (d desk) Unwrap() store.Store { return d.Store }
+
+// Get shows a register as it is, or as it was if the read is late.
+func (d desk) Get(ctx context.Context, key string) (store.Entry, error) {
+	entry, err := d.Store.Get(ctx, key)
+	if err != nil {
+		return entry, err
+	}
+	if entry = d.s.seen(entry); entry.Version == "" {
+		return entry, store.ErrNotFound
+	}
+	return entry, nil
+}
+
+// List does so for many.
+func (d desk) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		var entries []store.Entry
+		for entry, err := range d.Store.List(ctx, prefix) {
+			if err != nil {
+				yield(entry, err)
+				return
+			}
+			entries = append(entries, entry)
+		}
+		slices.SortFunc(entries, func(a, b store.Entry) int { return cmp.Compare(a.Key, b.Key) })
+		for _, entry := range entries {
+			if entry = d.s.seen(entry); entry.Version != "" && !yield(entry, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Swap writes a register, and notes it.
+func (d desk) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	s, w, r := d.s, d.s.w, lease.Swap{Key: key, Prev: prev, Value: value}
+	current := s.version(key)
+	if isRegister(key) && (d.blind || w.bugs.guard != nil && w.bugs.guard(s, current, r)) {
 		prev = current
 	}
 	if w.bugs.versions != nil {
 		s.tokens.next = w.bugs.versions(current)
 	}
-	version, err := s.client.Swap(context.Background(), r.Key, prev, r.Value)
+	version, err := d.Store.Swap(ctx, key, prev, value)
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		w.tally.Counts[Conflicts]++
-		return lease.Reply{ID: r.ID, Outcome: lease.Conflict}
+		return version, err
 	case err != nil:
-		return lease.Reply{ID: r.ID, Err: err}
+		return version, err
 	}
 	w.tally.Counts[Writes]++
 	s.stored(r, version)
 	if p := w.plan.Weather.Repeated; !w.quiet && p > 0 && chance(s.rng, p) {
-		w.struck(Repeated, s.index, "a write of %s", r.Key)
-		return lease.Reply{ID: r.ID, Outcome: lease.Conflict}
+		w.struck(Repeated, s.index, "a write of %s", key)
+		return "", store.ErrConflict
 	}
-	return lease.Reply{ID: r.ID, Outcome: lease.Swapped, Version: version}
+	return version, nil
 }
 
 // stored notes what reached the store, and holds until to its rule.
@@ -254,7 +266,7 @@ func (s *server) found(datacenter int, layout snowfence.Layout) {
 		s.w.breaks("harness", "%v", err)
 		return
 	}
-	s.swap(lease.Swap{Key: lease.NamespaceKey(lease.DefaultNamespace), Value: value}, false)
+	s.answer(lease.Swap{Key: lease.NamespaceKey(lease.DefaultNamespace), Value: value})
 	s.memory.Restore(s.memory.Snapshot()) // it is too old to be lost
 }
 

@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/sqlstore"
 )
 
@@ -70,7 +71,7 @@ func hangAtCommit(t *testing.T, level string) (h hang) {
 	network.HideEnds()
 	calls := &reads{}
 	firstClock, secondClock := &shifted{Clock: snowfence.SystemClock()}, &shifted{Clock: snowfence.SystemClock()}
-	first := holdUnjudged(t, s.url("durable=true", network.Addr()), "first", firstClock, calls)
+	first := holdUnjudged(t, s.url("durable=true", network.Addr()), "first", firstClock, func(s store.Store) store.Store { calls.Store = s; return calls })
 	firstIDs := take(t, first, 100)
 	if len(firstIDs) == 0 {
 		t.Fatal("the first holder issues no ids")
@@ -106,7 +107,7 @@ func hangAtCommit(t *testing.T, level string) (h hang) {
 	// ahead by less than the window. The first one's then steps to where the second
 	// one began, which its generator notices within 100 ms, some 400 ids.
 	secondClock.setTo(isolationLayout().TimeOf(committed))
-	second := holdUnjudged(t, s.url("durable=true", server.Addr()), "second", secondClock, nil)
+	second := holdUnjudged(t, s.url("durable=true", server.Addr()), "second", secondClock, func(s store.Store) store.Store { return s })
 	secondIDs := take(t, second, 1000)
 	if len(secondIDs) == 0 {
 		t.Fatal("the second holder issues no ids")
@@ -142,7 +143,7 @@ func isolationLayout() snowfence.Layout {
 
 // holdUnjudged holds the worker id in a store that is not refused for its
 // isolation level.
-func holdUnjudged(t *testing.T, storeURL, host string, clock snowfence.Clock, observer fence.Observer) *fence.Holder {
+func holdUnjudged(t *testing.T, storeURL, host string, clock snowfence.Clock, over func(store.Store) store.Store) *fence.Holder {
 	t.Helper()
 	address, err := sqlstore.ParseURL(storeURL)
 	if err != nil {
@@ -158,8 +159,8 @@ func holdUnjudged(t *testing.T, storeURL, host string, clock snowfence.Clock, ob
 	t.Cleanup(func() { _ = client.Close() })
 	worker := int64(isolationWorker)
 	holder, err := fence.Open(t.Context(), fence.Config{
-		Store: client, Layout: isolationLayout(), Worker: &worker, Window: isolationWindow, RequestTimeout: isolationTimeout,
-		Process: fence.Process{Host: host, PID: 1}, Clock: clock, Observer: observer,
+		Store: over(client), Layout: isolationLayout(), Worker: &worker, Window: isolationWindow, RequestTimeout: isolationTimeout,
+		Process: fence.Process{Host: host, PID: 1}, Clock: clock,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -261,11 +262,16 @@ func (c *shifted) Wall() time.Time { return c.Clock.Wall().Add(time.Duration(c.a
 // setTo steps the clock to a time, if that is ahead of it.
 func (c *shifted) setTo(wall time.Time) { c.ahead.Add(max(0, int64(wall.Sub(c.Wall())))) }
 
-// reads counts a holder's reads that were answered.
-type reads struct{ done atomic.Int64 }
+// reads is a store that counts the reads that were answered.
+type reads struct {
+	store.Store
+	done atomic.Int64
+}
 
-func (r *reads) StoreCall(request string, _ time.Duration, err error) {
-	if request == "get" && err == nil {
+func (r *reads) Get(ctx context.Context, key string) (store.Entry, error) {
+	entry, err := r.Store.Get(ctx, key)
+	if err == nil || errors.Is(err, store.ErrNotFound) {
 		r.done.Add(1)
 	}
+	return entry, err
 }

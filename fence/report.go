@@ -1,0 +1,77 @@
+package fence
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"snowfence.example/snowfence/internal/lease"
+)
+
+// Report implements [drive.Shell]: it writes the log, answers Open and tells the
+// owner of a loss.
+func (l *loop) Report(r lease.Report) {
+	log := l.config.Logger.With("namespace", l.config.Namespace)
+	switch r.What {
+	case lease.Noted:
+		log.Warn("lease", "note", r.Err)
+	case lease.Waiting:
+		l.logWait(log, r.Err)
+	case lease.GaveUp:
+		text := r.Err.Error()
+		if outside := new(lease.TimeError); errors.As(r.Err, &outside) {
+			text = outside.Reason.Error() // without the time, which is another each time
+		}
+		if text != l.logged { // it is tried again and again
+			l.logged = text
+			log.Error("claim a worker id", "error", r.Err)
+		}
+		l.answerOpen(r.Err)
+	case lease.Broken:
+		log.Error("the holder can issue no more ids", "error", r.Err)
+		l.answerOpen(r.Err)
+	case lease.Lost:
+		log.Error("lost a worker id", "worker", r.Worker, "term", r.Term, "error", r.Err)
+		if l.config.OnLoss != nil {
+			l.publish() // before it asks how the holder stands
+			go l.config.OnLoss(Loss{Namespace: l.config.Namespace, Worker: r.Worker, Term: r.Term, Reason: r.Err})
+		}
+	case lease.Interrupted:
+		log.Error("issues no ids", "reason", r.Err)
+	case lease.Resumed:
+		log.Info("issues ids again", "after", r.Lasted.Round(time.Millisecond))
+	case lease.Ended:
+		log.Info("closed")
+	}
+}
+
+// logTerm logs that a term begins.
+func (l *loop) logTerm(r lease.Start) {
+	until := l.config.Layout.TimeOf(l.driver.State().View().Usable)
+	log := l.config.Logger.With("namespace", l.config.Namespace, "worker", r.Worker, "term", r.Term, "until", until)
+	if r.Resumed {
+		log.Info("resumed a term from the journal", "above", l.config.Layout.TimeOf(r.Floor))
+	} else {
+		log.Info("claimed a worker id", "clock-compared", r.Compared)
+	}
+}
+
+// logWait logs what a claim waits for.
+func (l *loop) logWait(log *slog.Logger, what error) {
+	var held *lease.HeldError
+	var full *lease.ExhaustedError
+	var young *lease.YoungError
+	switch limit := l.driver.State().Config().ClaimWait; {
+	case errors.As(what, &held):
+		log.Info("waiting for "+held.Occupant.String(), "claim-wait", limit)
+	case errors.As(what, &full):
+		next := "unknown"
+		if len(full.First) > 0 {
+			next = full.First[0].String()
+		}
+		log.Info("waiting for a worker id", "workers", full.Workers, "held", full.Held, "ahead", full.Ahead,
+			"quarantined", full.Quarantined, "unusable", full.Unusable, "next", next, "claim-wait", limit)
+	case errors.As(what, &young):
+		log.Info("waiting until the store can't lose "+young.Written+" any more", "for", young.For)
+	}
+}

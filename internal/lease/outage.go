@@ -1,0 +1,171 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Supply is whether ids can be issued.
+type Supply uint8
+
+// The supplies.
+const (
+	Unopened Supply = iota // before the first term: nothing is missing yet
+	Issuing                // the term's generator issues
+	Failing                // nothing is issued: a call waits for the next term or window
+	Refusing               // for longer than a call would wait: it was reported
+)
+
+// Outage is whether ids can be issued, as the last step found it, and why not.
+type Outage struct {
+	Supply Supply
+	// Since is when it was last found that they can't, on the monotonic clock.
+	Since time.Duration
+	// Reason is why they can't; nil if they can.
+	Reason error
+	// Final says that they never will.
+	Final bool
+}
+
+// outage is the present [Outage] and what is known of its reason. It ends in the
+// step that finds the generator issuing, and is reported when calls begin to be
+// refused: at once where waiting can't help, or else after max-wait.
+type outage struct {
+	Outage
+	look       time.Duration // when the generator is looked at again, on the monotonic clock
+	looking    bool          // whether it is
+	trouble    error         // why there is no term, as far as is known
+	unanswered error         // what the store answered last, if that was an error
+	stalled    error         // why no event can be taken; see [Looked]
+
+	outages, windows, losses uint64
+}
+
+// lookAgain is how often the generator's clock is looked at during an outage:
+// nothing else tells that the clock is back.
+const lookAgain = time.Second
+
+var (
+	// errNoTerm is the reason of an outage of which no other is known.
+	errNoTerm = errors.New("no worker id is held")
+
+	// errJournalLags says that there are ticks that may be stamped, and that the
+	// disk has not taken note of them.
+	errJournalLags = errors.New("the journal's disk does not keep up")
+)
+
+// Refusal returns why a generator that stands so refuses every call, or nil.
+func Refusal(layout snowfence.Layout, g snowfence.GeneratorStatus, wall time.Time) error {
+	switch outside := CheckTime(layout, wall); {
+	case g.Revoked != nil:
+		return g.Revoked
+	case outside != nil:
+		return outside
+	case g.ClockLost:
+		return fmt.Errorf("%w: by %s", snowfence.ErrClockBehind, g.Behind)
+	case g.Now >= g.Until:
+		return snowfence.ErrWindowEnded
+	}
+	return nil
+}
+
+// Passes reports whether what a generator refuses with passes with its term, its
+// window or its clock, so that a call may wait for that. The holder is pinned to its
+// worker id or not.
+func Passes(err error, g snowfence.GeneratorStatus, pinned bool) bool {
+	switch {
+	case errors.Is(err, snowfence.ErrRevoked), errors.Is(err, snowfence.ErrWindowEnded):
+		return true
+	case errors.Is(err, snowfence.ErrClockBehind):
+		// A pool has another worker id; it takes one when the generator stands
+		// still, not when it merely lags.
+		return !pinned && g.ClockLost
+	}
+	return false
+}
+
+// assess judges whether ids can be issued, after a step that asked nothing of the
+// generator: after one that did, [Looked] follows.
+func (r *run) assess() {
+	o, now := &r.outage, r.now.Monotonic
+	o.looking = false
+	if r.releasing || o.Supply == Unopened && !r.term.started {
+		return
+	}
+	reason := errNoTerm
+	if r.term.started {
+		reason = Refusal(r.config.Layout, r.now.Generator, r.now.Wall)
+	}
+	if reason == nil {
+		if o.Supply == Refusing {
+			r.out = append(r.out, Report{What: Resumed, Lasted: now - o.Since})
+		}
+		o.Outage, o.trouble = Outage{Supply: Issuing}, nil
+		r.lookAt(now + r.config.Layout.TimeOf(r.now.Generator.Until).Sub(r.config.Layout.TimeOf(r.now.Generator.Now)))
+		return
+	}
+	if o.Supply < Failing {
+		o.Supply, o.Since = Failing, now
+		if errors.Is(reason, snowfence.ErrWindowEnded) {
+			o.windows++
+		}
+	}
+	o.Reason, o.Final = r.because(reason), r.phase == Failed
+	if o.Supply == Failing {
+		if refused := o.Since + r.patience(reason); refused > now {
+			r.lookAt(refused)
+			return
+		}
+		o.Supply = Refusing
+		o.outages++
+		r.report(Interrupted, o.Reason)
+	}
+	if r.term.started {
+		r.lookAt(now + lookAgain)
+	}
+}
+
+// patience is how long a call waits for such an outage to end.
+func (r *run) patience(reason error) time.Duration {
+	if r.phase == Failed || r.term.started && !Passes(reason, r.now.Generator, r.config.Worker != nil) {
+		return 0
+	}
+	return r.config.MaxWait
+}
+
+// because adds to the reason of an outage what else is known.
+func (r *run) because(reason error) error {
+	var more error
+	switch {
+	case errors.Is(reason, errNoTerm) && r.outage.trouble != nil:
+		return r.outage.trouble
+	case !errors.Is(reason, snowfence.ErrWindowEnded):
+		return reason
+	case r.inJournal() && r.journal.used < r.term.usable:
+		more = errJournalLags
+	case r.outage.stalled != nil:
+		more = r.outage.stalled
+	case r.outage.unanswered != nil:
+		more = r.outage.unanswered
+	default:
+		return reason
+	}
+	return fmt.Errorf("%w: %w", reason, more)
+}
+
+// lookAt sets the date of the next look at the generator.
+func (r *run) lookAt(at time.Duration) {
+	r.outage.look, r.outage.looking = max(at, r.now.Monotonic+time.Millisecond), true
+}
+
+// answeredByLooked reports whether a request changes how the generator stands.
+func answeredByLooked(request Request) bool {
+	switch request.(type) {
+	case Start, Extend, Revoke:
+		return true
+	}
+	return false
+}

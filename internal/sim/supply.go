@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"time"
+
+	"snowfence.example/snowfence/internal/lease"
+)
+
+// supply judges what a holder says of its outages by its generator, which it looks at
+// for itself after each step.
+type supply struct {
+	begun    bool          // there was a term
+	dry      bool          // no ids can be issued
+	since    time.Duration // since when, on the monotonic clock
+	reported bool          // and it said so
+	fresh    bool          // in this step
+	outages  uint64
+	losses   uint64
+}
+
+// able reports whether a call for an id can succeed.
+func (h *holder) able() bool {
+	g := h.driver.Generator()
+	if g == nil {
+		return false
+	}
+	status, layout := g.Status(), h.site.Layout
+	now := layout.TickAt(h.site.Clock.Wall())
+	return status.Revoked == nil && !status.ClockLost && status.Now < status.Until && now >= 0 && now < layout.HorizonTick()
+}
+
+// reports takes what a holder reports.
+func (s *supply) reports(h *holder, r lease.Report) {
+	w, now := h.site.world, h.site.Clock.Monotonic()
+	switch r.What {
+	case lease.Lost:
+		s.losses++
+	case lease.Interrupted:
+		s.outages++
+		if s.reported || r.Err == nil {
+			w.breaks("outage", "%s reports an outage, and reported one before: %t, for %v", h.site.Host, s.reported, r.Err)
+		}
+		s.reported, s.fresh = true, true
+	case lease.Resumed:
+		if !s.reported || r.Lasted != now-s.since {
+			w.breaks("outage", "%s reports the end of one of %s: it lasted for %s, and was reported: %t", h.site.Host, r.Lasted, now-s.since, s.reported)
+		}
+		s.reported = false
+	}
+}
+
+// judge compares what the holder says after a step with what is so.
+func (s *supply) judge(h *holder) {
+	view, w, now, fresh := h.state.View(), h.site.world, h.site.Clock.Monotonic(), s.fresh
+	s.fresh = false
+	s.begun = s.begun || h.term != nil
+	if !s.begun || view.Phase == lease.Releasing || view.Phase == lease.Stopped || view.Phase == lease.Failed {
+		return
+	}
+	able, o := h.able(), view.Outage
+	if !able && !s.dry {
+		s.since = now
+	}
+	s.dry = !able
+	at, set := h.driver.Wake()
+	late := func(due time.Duration) bool { return !set || at > max(due, now)+h.site.Layout.Unit+time.Millisecond }
+	fault := ""
+	switch {
+	case able != (o.Supply == lease.Issuing):
+		fault = "can issue, or can't, and says otherwise"
+	case s.reported != (o.Supply == lease.Refusing), s.outages != view.Outages, s.losses != view.Losses:
+		fault = "reports something else than it shows"
+	case able && o.Reason != nil, !able && o.Reason == nil:
+		fault = "has a wrong reason"
+	case able && late(now+h.left()):
+		fault = "will not notice that its window ends"
+	case !able && o.Since != s.since:
+		fault = "dates the outage otherwise"
+	case !able && o.Supply == lease.Failing && now-s.since >= h.site.Plan.MaxWait:
+		fault = "does not say that calls are refused"
+	case fresh && now-s.since < h.site.Plan.MaxWait && h.waitsForIt():
+		fault = "says so before they are"
+	case !able && o.Supply == lease.Failing && late(s.since+h.site.Plan.MaxWait):
+		fault = "will not say in time that calls are refused"
+	case !able && o.Supply == lease.Refusing && h.term != nil && late(now+time.Second):
+		fault = "will not notice that its clock is back"
+	}
+	if fault != "" {
+		w.breaks("outage", "%s, process %d, in phase %s %s: %+v, dry %t since %s, now %s", h.site.Host, h.site.Process, view.Phase, fault, o, s.dry, s.since, now)
+	}
+}
+
+// left is how long the generator takes to the end of its window.
+func (h *holder) left() time.Duration {
+	status, layout := h.driver.Generator().Status(), h.site.Layout
+	return layout.TimeOf(status.Until).Sub(layout.TimeOf(status.Now))
+}
+
+// waitsForIt reports whether a call would wait for the outage to end: there will be
+// another term or window, or the clock of one that has a pool to choose from ends its
+// term.
+func (h *holder) waitsForIt() bool {
+	if h.term == nil {
+		return true
+	}
+	status := h.driver.Generator().Status()
+	now := h.site.Layout.TickAt(h.site.Clock.Wall())
+	outside := now < 0 || now >= h.site.Layout.HorizonTick()
+	return !outside && (status.Revoked != nil || !status.ClockLost || h.site.Plan.Pins == 0)
+}
