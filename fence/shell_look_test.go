@@ -42,7 +42,7 @@ func (p *process) look() {
 		w.breaks("status", "%s is ready, and a call fails: %v; %+v", p, err, s)
 	case !s.Ready && err == nil && !again.Ready:
 		w.breaks("status", "%s is not ready, and a call succeeds: %+v", p, s)
-	case s.Ready && (s.Phase != "holding" || s.Left <= 0 || s.Term == 0):
+	case s.Ready && (s.Phase != "holding" && s.Phase != "comparing" || s.Left <= 0 || s.Term == 0):
 		w.breaks("status", "%s is ready: %+v", p, s)
 	case s.Ready && s.LastError != nil:
 		w.breaks("status", "%s is ready, and has a last error: %v", p, s.LastError)

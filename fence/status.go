@@ -18,9 +18,10 @@ type Status struct {
 	Window    time.Duration // as it is rounded
 	Traits    store.Traits
 
-	// Phase is what the lease is doing: "holding" while there is a term, and before
-	// and after it opening, judging, probing, claiming, verifying, confirming,
-	// resuming, recording, resting, releasing, stopped or failed.
+	// Phase is what the lease is doing: "holding" while there is a term, or "comparing"
+	// while the clock of one that was resumed is judged; before and after it opening,
+	// judging, probing, claiming, verifying, confirming, resuming, recording, resting,
+	// releasing, stopped or failed.
 	Phase string
 
 	// Ready is true while ids can be issued.
@@ -83,11 +84,11 @@ func (h *Holder) Status() Status {
 	h.mu.Lock()
 	s := h.status
 	s.LastError = h.lease.Outage.Reason
-	phase := h.lease.Phase
+	held := h.lease.Holding
 	h.mu.Unlock()
 	s.HorizonIn = h.config.Layout.Horizon().Sub(wall)
 	s.HorizonNear = s.HorizonIn < horizonNotice
-	if phase != lease.Holding {
+	if !held {
 		return s
 	}
 	s.Generator = h.current.Load().Status()

@@ -23,9 +23,9 @@ const (
 	// minTicks is the least window in ticks, so that a third of it is one.
 	minTicks = 4
 
-	// clockTolerance is how far a clock may be from its reference, and how far
+	// ClockTolerance is how far a clock may be from its reference, and how far
 	// it may step forward within a term.
-	clockTolerance = 10 * time.Minute
+	ClockTolerance = 10 * time.Minute
 
 	// luck is how many worker ids are tried at random before the registers are
 	// listed. While half of the pool is free it fails once in 256 claims.

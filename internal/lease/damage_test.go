@@ -94,13 +94,13 @@ func TestListThatEndsAtADamagedRegisterIsReadOneByOne(t *testing.T) {
 			s.found("v0", held(5000))
 		}
 	}
-	for range s.state.pool.size { // those that are tried at random
+	for range s.state.search.pool.size { // those that are tried at random
 		answer()
 	}
 	request[List](s)
 	s.damaged()
 	asked := map[string]bool{}
-	for range s.state.pool.size - 1 {
+	for range s.state.search.pool.size - 1 {
 		asked[request[Get](s).Key] = true
 		answer()
 	}
@@ -171,14 +171,14 @@ func TestDamageDoesNotEndATermAndIsNoted(t *testing.T) {
 // next unless the namespace's record is read first.
 func (s *script) swappedAgain() {
 	s.t.Helper()
-	if s.state.write == nil {
+	if s.state.term.write == nil {
 		s.wake()
 	}
-	if s.state.write.reading {
+	if s.reads {
 		if s.state.awaited == 0 {
 			s.wake()
 		}
-		s.reply(Reply{Outcome: Found, Entry: store.Entry{Version: s.state.write.guard}})
+		s.reply(Reply{Outcome: Found, Entry: store.Entry{Version: s.state.term.write.Guard}})
 	}
 	s.swapped(store.Version(fmt.Sprint("w", s.state.requests)))
 }

@@ -44,22 +44,22 @@ func (s State) inJournal() bool {
 }
 
 // grant is the bound for the generator.
-func (r *run) grant() snowfence.Tick {
-	if r.inJournal() {
-		return min(r.term.usable, r.journal.used)
+func (s *State) grant() snowfence.Tick {
+	if s.inJournal() {
+		return min(s.term.usable, s.journal.used)
 	}
-	return r.term.usable
+	return s.term.usable
 }
 
 // front is the tick ahead of which the journal's bound is moved: now, by the
 // clock or by the generator, whichever is later.
-func (r *run) front() snowfence.Tick {
-	return max(r.tick(), r.now.Generator.Now, r.term.floor)
+func (s *State) front(x *step) snowfence.Tick {
+	return max(x.tick(), x.now.Generator.Now, s.term.floor)
 }
 
 // keep writes a page of the term as it stands, with the bound moved ahead.
-func (r *run) keep() {
-	j := &r.journal
+func (s *State) keep(x *step) {
+	j := &s.journal
 	switch {
 	case j.off:
 		return
@@ -67,52 +67,52 @@ func (r *run) keep() {
 		j.again = true
 		return
 	}
-	if !r.inJournal() {
-		j.holder, j.used = r.term.register.Holder, r.term.floor
+	if !s.inJournal() {
+		j.holder, j.used = s.term.register.Holder, s.term.floor
 	}
 	page := Page{
-		Name: r.config.Namespace, Namespace: r.namespace, Worker: r.term.worker,
-		Version: r.term.version, Register: r.term.register, Usable: r.term.usable,
-		Used: min(r.term.usable, max(j.used, r.front()+r.config.ahead)),
-		Loss: r.config.Loss,
+		Name: x.Namespace, Namespace: s.search.record, Worker: s.term.worker,
+		Version: s.term.version, Register: s.term.register, Usable: s.term.usable,
+		Used: min(s.term.usable, max(j.used, s.front(x)+x.ahead)),
+		Loss: x.Loss,
 	}
-	if r.phase == Resuming {
+	if s.phase == Resuming {
 		page.Used = j.used // nothing is stamped before the next page
 	}
 	j.covers = ""
-	if w := r.undecided(); w != nil {
-		page.Pending, j.covers = w.value, w.register.Write
+	if w := s.undecided(); w != nil {
+		page.Pending, j.covers = w.Value, w.register.Write
 	}
 	j.next, j.again = page.Used, false
-	r.askJournal(false, func(id uint64) Request { return Keep{ID: id, Page: page} })
+	s.askJournal(x, false, func(id uint64) Request { return Keep{ID: id, Page: page} })
 }
 
 // undecided is the extension whose outcome is open, if there is one.
-func (r *run) undecided() *write {
-	if r.write != nil && r.write.purpose == extending {
-		return r.write
+func (s *State) undecided() *write {
+	if s.term.write != nil && s.term.write.purpose == extending {
+		return s.term.write
 	}
-	return r.term.open
+	return s.term.open
 }
 
 // discard makes the page useless, if there may be one.
-func (r *run) discard() {
-	j := &r.journal
+func (s *State) discard(x *step) {
+	j := &s.journal
 	switch {
 	case j.holder == "":
 	case j.awaited != 0:
 		j.end = !j.discarding
 	default:
-		r.askJournal(true, func(id uint64) Request { return Discard{ID: id} })
+		s.askJournal(x, true, func(id uint64) Request { return Discard{ID: id} })
 	}
 }
 
-func (r *run) askJournal(discarding bool, request func(id uint64) Request) {
-	j := &r.journal
+func (s *State) askJournal(x *step, discarding bool, request func(id uint64) Request) {
+	j := &s.journal
 	j.requests++
 	j.awaited, j.discarding, j.overdue = j.requests, discarding, false
-	j.wake, j.waking = r.now.Monotonic+journalPatience*r.config.JournalAhead, true
-	r.out = append(r.out, request(j.requests))
+	j.wake, j.waking = x.now.Monotonic+journalPatience*x.JournalAhead, true
+	x.out = append(x.out, request(j.requests))
 }
 
 // kept goes on when a page was written, or was not.
@@ -121,67 +121,67 @@ func (r *run) askJournal(discarding bool, request func(id uint64) Request) {
 // bound a successor would find. It is none below what was stamped, for the
 // generator does not pass the last one that is durable; but neither may it ever
 // pass that one now, unless no page is left at all.
-func (r *run) kept(err error) {
-	j := &r.journal
+func (s *State) kept(x *step, err error) {
+	j := &s.journal
 	if j.awaited == 0 {
 		return
 	}
 	j.awaited, j.waking = 0, false
 	if err != nil {
 		j.off = true
-		r.note(fmt.Errorf("keep the journal: %w", err), "it is given up")
-		r.discard()
+		x.note(fmt.Errorf("keep the journal: %w", err), "it is given up")
+		s.discard(x)
 		return
 	}
-	if j.end || !r.inJournal() {
+	if j.end || !s.inJournal() {
 		j.end = false
-		r.discard()
+		s.discard(x)
 		return
 	}
 	j.used = j.next
 	switch {
-	case r.releasing:
-		r.release()
+	case s.releasing:
+		s.release(x)
 		return
-	case r.phase == Resuming:
-		r.vouch()
-	case r.phase == Recording:
-		r.start()
-	case r.phase == Holding:
-		r.out = append(r.out, Extend{Until: r.grant()})
+	case s.phase == Resuming:
+		s.vouch(x)
+	case s.phase == Recording:
+		s.start(x)
+	case s.holding():
+		x.out = append(x.out, Extend{Until: s.grant()})
 	default:
 	}
 	if j.awaited != 0 {
 		return // the next page is under way already, with all that there is
 	}
-	if r.write != nil && r.write.unsent {
-		if r.write.register.Write == j.covers {
-			r.swap()
+	if s.term.write != nil && s.term.write.unsent {
+		if s.term.write.register.Write == j.covers {
+			s.term.swap(x)
 		} else {
 			j.again = true
 		}
 	}
 	if j.again {
-		r.keep()
+		s.keep(x)
 		return
 	}
-	r.schedulePage()
+	s.schedulePage(x)
 }
 
 // discarded goes on when the journal was made useless, or was not.
-func (r *run) discarded(err error) {
-	j := &r.journal
+func (s *State) discarded(x *step, err error) {
+	j := &s.journal
 	if j.awaited == 0 {
 		return
 	}
 	j.awaited, j.waking, j.discarding, j.end = 0, false, false, false
 	if err != nil {
 		j.off = true
-		r.note(fmt.Errorf("discard the journal: %w", err), "it stays as it is")
+		x.note(fmt.Errorf("discard the journal: %w", err), "it stays as it is")
 	} else {
 		j.holder = ""
 	}
-	r.unblocked()
+	s.unblocked(x)
 }
 
 // unblocked goes on with what waited for the disk, now that there is either no
@@ -190,22 +190,22 @@ func (r *run) discarded(err error) {
 // In the second case the term ends. Its page is harmless then: whoever resumes
 // from it stamps ticks from used to usable of a term that nobody else has, and
 // under which this process issues no more.
-func (r *run) unblocked() {
+func (s *State) unblocked(x *step) {
 	switch {
-	case r.phase == Releasing:
-		r.release()
-	case r.inJournal():
-		r.endTerm(fmt.Errorf("%w: its page can neither be written nor removed", ErrJournal), false)
-	case r.phase == Resuming:
-		r.vouch()
-	case r.phase == Recording && r.journal.off:
-		r.start()
-	case r.phase == Recording:
-		r.keep()
-	case r.phase == Holding:
-		r.out = append(r.out, Extend{Until: r.grant()})
-		if r.write != nil && r.write.unsent {
-			r.swap()
+	case s.phase == Releasing:
+		s.release(x)
+	case s.inJournal():
+		s.endTerm(x, fmt.Errorf("%w: its page can neither be written nor removed", ErrJournal), false)
+	case s.phase == Resuming:
+		s.vouch(x)
+	case s.phase == Recording && s.journal.off:
+		s.start(x)
+	case s.phase == Recording:
+		s.keep(x)
+	case s.holding():
+		x.out = append(x.out, Extend{Until: s.grant()})
+		if s.term.write != nil && s.term.write.unsent {
+			s.term.swap(x)
 		}
 	default:
 	}
@@ -213,44 +213,44 @@ func (r *run) unblocked() {
 
 // journalWoken moves the bound ahead when that is due, or gives up a disk that
 // does not answer.
-func (r *run) journalWoken() {
-	j := &r.journal
+func (s *State) journalWoken(x *step) {
+	j := &s.journal
 	if j.awaited != 0 && !j.overdue {
 		// It may be this process that was stopped, and not the disk.
-		j.overdue, j.wake, j.waking = true, r.now.Monotonic+r.config.JournalAhead, true
+		j.overdue, j.wake, j.waking = true, x.now.Monotonic+x.JournalAhead, true
 		return
 	}
 	if j.awaited != 0 {
 		j.awaited, j.discarding, j.again, j.end, j.off = 0, false, false, false, true
-		r.note(fmt.Errorf("write the journal: %w", errDiskSilent), "it is given up")
-		r.unblocked()
+		x.note(fmt.Errorf("write the journal: %w", errDiskSilent), "it is given up")
+		s.unblocked(x)
 		return
 	}
-	if r.phase == Holding && r.inJournal() {
-		r.keep()
+	if s.holding() && s.inJournal() {
+		s.keep(x)
 	}
 }
 
 // schedulePage sets the date at which the bound is to be moved again: when half
 // of what it was moved ahead by is left. Nothing is left to move once it is all
 // that is usable.
-func (r *run) schedulePage() {
-	j := &r.journal
-	if r.phase != Holding || !r.inJournal() || j.off || j.awaited != 0 {
+func (s *State) schedulePage(x *step) {
+	j := &s.journal
+	if !s.holding() || !s.inJournal() || j.off || j.awaited != 0 {
 		return
 	}
-	if j.waking = j.used < r.term.usable; !j.waking {
+	if j.waking = j.used < s.term.usable; !j.waking {
 		return
 	}
-	left := r.config.Layout.TimeOf(j.used).Sub(r.config.Layout.TimeOf(r.front()))
-	j.wake = r.now.Monotonic + max(0, left-r.config.JournalAhead/2)
+	left := x.Layout.TimeOf(j.used).Sub(x.Layout.TimeOf(s.front(x)))
+	j.wake = x.now.Monotonic + max(0, left-x.JournalAhead/2)
 }
 
 // pageEnded moves the bound now, if it was the journal's at which the generator
 // stood still.
-func (r *run) pageEnded() {
-	j := &r.journal
-	if r.inJournal() && j.awaited == 0 && j.used < r.term.usable && j.used-r.front() <= r.config.ahead/2 {
-		r.keep()
+func (s *State) pageEnded(x *step) {
+	j := &s.journal
+	if s.inJournal() && j.awaited == 0 && j.used < s.term.usable && j.used-s.front(x) <= x.ahead/2 {
+		s.keep(x)
 	}
 }

@@ -57,9 +57,9 @@ func (s *script) wakeJournal() {
 // fallDue lets the time pass until an extension is due and in the journal.
 func (s *script) fallDue() {
 	s.t.Helper()
-	for s.state.write == nil {
+	for s.state.term.write == nil {
 		s.wake()
-		if s.state.journal.awaited != 0 && s.state.write == nil {
+		if s.state.journal.awaited != 0 && s.state.term.write == nil {
 			s.keptPage()
 		}
 	}
@@ -235,7 +235,7 @@ func TestReleaseKeepsUntilIfTheJournalCanNotBeDiscarded(t *testing.T) {
 			s.do(Drained{Reserved: testStart + 10})
 			s.found("v1", r)
 			fail(s)
-			value := s.state.write.value
+			value := s.state.term.write.Value
 			if released, err := DecodeRegister(value); err != nil || released.Holder != "" || released.Until != r.Until {
 				t.Errorf("it is released as %+v, %v", released, err)
 			}

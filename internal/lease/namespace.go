@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"snowfence.example/snowfence"
 )
 
 // DefaultNamespace is the namespace of those who name none.
@@ -31,6 +33,51 @@ type Namespace struct {
 
 	// Created is when the record was written, by the clock of its writer.
 	Created time.Time
+}
+
+// NewNamespace returns the record of a namespace that is new.
+func NewNamespace(layout snowfence.Layout, datacenters []int64, incarnation string, now time.Time) Namespace {
+	return Namespace{Layout: layout.String(), Incarnation: incarnation, Datacenters: datacenters, Created: now}
+}
+
+// Fits returns an error if the namespace, of that name, is not the configured one: a
+// *[LayoutMismatchError] if it has another layout, a *[ConfigError] if it has other
+// datacenters than the given ones, of which none are fine with all.
+func (n Namespace) Fits(name string, layout snowfence.Layout, datacenters []int64) error {
+	if given := layout.String(); n.Layout != given {
+		return &LayoutMismatchError{Namespace: name, Stored: n.Layout, Configured: given}
+	}
+	if len(datacenters) > 0 && !slices.Equal(datacenters, n.Datacenters) {
+		return &ConfigError{"datacenters", fmt.Sprint(datacenters), fmt.Sprintf("must be those of the namespace's record, %v", n.Datacenters)}
+	}
+	return nil
+}
+
+// Succeeds returns an error that is [ErrNamespaceReplaced] if the record is not the one
+// that was known before; the zero record is none.
+func (n Namespace) Succeeds(known Namespace) error {
+	switch {
+	case known.Incarnation == "":
+		return nil
+	case n.Incarnation != known.Incarnation:
+		return fmt.Errorf("%w: incarnation %s, before %s", ErrNamespaceReplaced, n.Incarnation, known.Incarnation)
+	case !slices.Equal(n.Datacenters, known.Datacenters):
+		// Another store may issue them now.
+		return fmt.Errorf("%w: its store may issue the datacenters %v, before %v", ErrNamespaceReplaced, n.Datacenters, known.Datacenters)
+	}
+	return nil
+}
+
+// Young reports whether a store that can lose what is younger than loss may still lose
+// what was written then, by its writer's clock and with [ClockTolerance] for what that
+// may be off. It is old only if it is so by each of the clocks given.
+func Young(written time.Time, loss time.Duration, clocks ...time.Time) bool {
+	for _, now := range clocks {
+		if loss > 0 && now.Sub(written) < loss+ClockTolerance {
+			return true
+		}
+	}
+	return false
 }
 
 // namespaceJSON is the record as it is stored.

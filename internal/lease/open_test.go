@@ -40,8 +40,8 @@ func TestRacingCreatorTakesTheRecordThatIsThere(t *testing.T) {
 		s.wake()
 		s.found("n1", testNamespace())
 		s.in(Probing)
-		if s.state.namespace.Incarnation != testIncarnation {
-			t.Errorf("the incarnation is %s", s.state.namespace.Incarnation)
+		if s.state.search.record.Incarnation != testIncarnation {
+			t.Errorf("the incarnation is %s", s.state.search.record.Incarnation)
 		}
 	}
 }

@@ -89,22 +89,22 @@ func Passes(err error, g snowfence.GeneratorStatus, pinned bool) bool {
 
 // assess judges whether ids can be issued, after a step that asked nothing of the
 // generator: after one that did, [Looked] follows.
-func (r *run) assess() {
-	o, now := &r.outage, r.now.Monotonic
+func (s *State) assess(x *step) {
+	o, now := &s.outage, x.now.Monotonic
 	o.looking = false
-	if r.releasing || o.Supply == Unopened && !r.term.started {
+	if s.releasing || o.Supply == Unopened && !s.term.started {
 		return
 	}
 	reason := errNoTerm
-	if r.term.started {
-		reason = Refusal(r.config.Layout, r.now.Generator, r.now.Wall)
+	if s.term.started {
+		reason = Refusal(x.Layout, x.now.Generator, x.now.Wall)
 	}
 	if reason == nil {
 		if o.Supply == Refusing {
-			r.out = append(r.out, Report{What: Resumed, Lasted: now - o.Since})
+			x.out = append(x.out, Report{What: Resumed, Lasted: now - o.Since})
 		}
 		o.Outage, o.trouble = Outage{Supply: Issuing}, nil
-		r.lookAt(now + r.config.Layout.TimeOf(r.now.Generator.Until).Sub(r.config.Layout.TimeOf(r.now.Generator.Now)))
+		o.lookAt(x, now+x.Layout.TimeOf(x.now.Generator.Until).Sub(x.Layout.TimeOf(x.now.Generator.Now)))
 		return
 	}
 	if o.Supply < Failing {
@@ -113,43 +113,43 @@ func (r *run) assess() {
 			o.windows++
 		}
 	}
-	o.Reason, o.Final = r.because(reason), r.phase == Failed
+	o.Reason, o.Final = s.because(reason), s.phase == Failed
 	if o.Supply == Failing {
-		if refused := o.Since + r.patience(reason); refused > now {
-			r.lookAt(refused)
+		if refused := o.Since + s.patience(x, reason); refused > now {
+			o.lookAt(x, refused)
 			return
 		}
 		o.Supply = Refusing
 		o.outages++
-		r.report(Interrupted, o.Reason)
+		x.report(Interrupted, o.Reason)
 	}
-	if r.term.started {
-		r.lookAt(now + lookAgain)
+	if s.term.started {
+		o.lookAt(x, now+lookAgain)
 	}
 }
 
 // patience is how long a call waits for such an outage to end.
-func (r *run) patience(reason error) time.Duration {
-	if r.phase == Failed || r.term.started && !Passes(reason, r.now.Generator, r.config.Worker != nil) {
+func (s *State) patience(x *step, reason error) time.Duration {
+	if s.phase == Failed || s.term.started && !Passes(reason, x.now.Generator, x.Worker != nil) {
 		return 0
 	}
-	return r.config.MaxWait
+	return x.MaxWait
 }
 
 // because adds to the reason of an outage what else is known.
-func (r *run) because(reason error) error {
+func (s *State) because(reason error) error {
 	var more error
 	switch {
-	case errors.Is(reason, errNoTerm) && r.outage.trouble != nil:
-		return r.outage.trouble
+	case errors.Is(reason, errNoTerm) && s.outage.trouble != nil:
+		return s.outage.trouble
 	case !errors.Is(reason, snowfence.ErrWindowEnded):
 		return reason
-	case r.inJournal() && r.journal.used < r.term.usable:
+	case s.inJournal() && s.journal.used < s.term.usable:
 		more = errJournalLags
-	case r.outage.stalled != nil:
-		more = r.outage.stalled
-	case r.outage.unanswered != nil:
-		more = r.outage.unanswered
+	case s.outage.stalled != nil:
+		more = s.outage.stalled
+	case s.outage.unanswered != nil:
+		more = s.outage.unanswered
 	default:
 		return reason
 	}
@@ -157,8 +157,8 @@ func (r *run) because(reason error) error {
 }
 
 // lookAt sets the date of the next look at the generator.
-func (r *run) lookAt(at time.Duration) {
-	r.outage.look, r.outage.looking = max(at, r.now.Monotonic+time.Millisecond), true
+func (o *outage) lookAt(x *step, at time.Duration) {
+	o.look, o.looking = max(at, x.now.Monotonic+time.Millisecond), true
 }
 
 // answeredByLooked reports whether a request changes how the generator stands.

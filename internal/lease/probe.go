@@ -8,6 +8,19 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
+// probing is where an attempt looks for a worker id.
+type probing struct {
+	worker     int64         // the one being looked at; none while a block is listed
+	pinned     store.Version // of the pinned one's register when it was read last
+	tries      int           // worker ids picked at random
+	candidates []int64       // worker ids that a list showed as free; never written to in place
+	round      round         // one reading through of all registers
+	rounds     int           // readings through that found none free
+}
+
+// noWorker is the worker that is looked at while a block is listed.
+const noWorker int64 = -1
+
 // round is one reading through of all registers of the pool, block by block
 // from a random one on. A pool of a million is thus never read as a whole
 // unless nearly all of it is taken.
@@ -21,192 +34,177 @@ type round struct {
 
 // probe looks at one more worker id: the pinned one; or one picked at random,
 // a few times; or one that a list showed as free.
-func (r *run) probe() {
-	a := &r.attempt
-	r.enter(Probing)
+func (s *search) probe(x *step) verdict {
+	x.enter(Probing)
 	switch {
-	case r.config.Worker != nil:
-		r.examine(*r.config.Worker)
-	case len(a.candidates) > 0:
-		worker := a.candidates[0]
-		a.candidates = a.candidates[1:]
-		r.examine(worker)
-	case int64(a.tries) < min(luck, r.pool.size):
-		a.tries++
-		r.examine(r.pool.at(r.choice().Int64N(r.pool.size)))
-	case !a.round.begun:
-		a.round = round{begun: true, cursor: r.pool.at(r.choice().Int64N(r.pool.size)), census: ExhaustedError{Workers: r.pool.size}}
-		r.listBlock()
-	case a.round.covered < r.pool.size:
-		r.listBlock()
+	case x.Worker != nil:
+		s.examine(x, *x.Worker)
+	case len(s.candidates) > 0:
+		worker := s.candidates[0]
+		s.candidates = s.candidates[1:]
+		s.examine(x, worker)
+	case int64(s.tries) < min(luck, s.pool.size):
+		s.tries++
+		s.examine(x, s.anyone(x))
+	case !s.round.begun:
+		s.round = round{begun: true, cursor: s.anyone(x), census: ExhaustedError{Workers: s.pool.size}}
+		s.listBlock(x)
+	case s.round.covered < s.pool.size:
+		s.listBlock(x)
 	default:
-		r.exhausted()
+		return s.exhausted(x)
 	}
+	return verdict{}
 }
 
-// examine reads the register of a worker; see probed.
-func (r *run) examine(worker int64) {
-	r.attempt.worker, r.attempt.listing = worker, false
-	r.get(RegisterKey(r.config.Namespace, r.config.Layout, worker))
+// anyone picks a worker of the pool.
+func (s *search) anyone(x *step) int64 { return s.pool.at(x.choice().Int64N(s.pool.size)) }
+
+func (s *search) examine(x *step, worker int64) {
+	s.worker = worker
+	x.getRegister(worker)
 }
 
-func (r *run) listBlock() {
-	r.attempt.listing = true
-	prefix := r.pool.block(r.attempt.round.cursor).prefix
-	r.ask(func(id uint64) Request { return List{ID: id, Prefix: prefix} })
+func (s *search) listBlock(x *step) {
+	s.worker = noWorker
+	prefix := s.pool.block(s.round.cursor).prefix
+	x.ask(func(id uint64) Request { return List{ID: id, Prefix: prefix} })
 }
 
 // probed takes the answers while probing.
-func (r *run) probed(e Reply) {
-	switch e.Outcome {
-	case Absent, Found:
-		r.failures = 0
-		r.considered(r.look(r.attempt.worker, e.Entry))
-	case Listed:
-		r.failures = 0
-		r.listed(e.Entries)
-	default:
-		if damaged(e.Err) && r.config.Worker == nil {
-			r.unread(e.Err)
-			return
-		}
-		r.retry(fmt.Errorf("read registers: %w", e.Err))
-	}
-}
-
-// unread goes on where registers of a pool can't be read: past one of them, or,
-// when it was a list that ended at it, by looking at each of the block.
-func (r *run) unread(err error) {
-	a := &r.attempt
-	if r.late() {
-		r.giveUp(fmt.Errorf("read registers: %w", err))
-		return
-	}
-	r.failures = 0
-	if !a.listing {
-		r.skip(err)
-		r.probe()
-		return
-	}
-	r.note(fmt.Errorf("list registers: %w", err), "they are read one by one")
-	b := r.pool.block(a.round.cursor)
-	a.candidates = r.pool.workers(b)
-	r.choice().Shuffle(len(a.candidates), func(i, j int) {
-		a.candidates[i], a.candidates[j] = a.candidates[j], a.candidates[i]
-	})
-	a.round.covered += int64(len(a.candidates))
-	a.round.cursor = b.next
-	r.probe()
-}
-
-// skip notes that the register of the worker being examined can't be read.
-func (r *run) skip(err error) {
-	a := &r.attempt
-	r.note(fmt.Errorf("read the register of worker %d: %w", a.worker, err), "another worker id is looked for")
-	if a.round.begun {
-		a.round.census.Unusable++
-		a.round.census.Damage = err
-	}
-}
-
-// considered claims the worker id if it may, and goes on otherwise.
-func (r *run) considered(l look) {
-	r.see(l)
+func (s *search) probed(x *step, e Reply) verdict {
 	switch {
-	case r.config.Worker != nil && r.clockRefused():
-	case l.standing == Free:
-		r.claim(l)
-	case r.config.Worker != nil:
-		r.await(l)
-	default:
-		if r.attempt.round.begun {
-			r.count(l)
-		}
-		r.probe()
+	case e.Outcome == Absent || e.Outcome == Found:
+		x.failures = 0
+		return s.considered(x, s.look(x, s.worker, e.Entry))
+	case e.Outcome == Listed:
+		x.failures = 0
+		return s.listed(x, e.Entries)
+	case !damaged(e.Err) || x.Worker != nil:
+		return s.retry(x, fmt.Errorf("read registers: %w", e.Err))
+	case s.late(x):
+		return verdict{what: gaveUp, err: fmt.Errorf("read registers: %w", e.Err)}
 	}
+	x.failures = 0
+	if s.worker != noWorker {
+		return s.skip(x, e.Err)
+	}
+	// The list ended at a register that can't be read: each is looked at.
+	x.note(fmt.Errorf("list registers: %w", e.Err), "they are read one by one")
+	block := s.nextBlock()
+	x.choice().Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
+	s.candidates = block
+	return s.probe(x)
+}
+
+// nextBlock moves the round on by a block, and returns the pool's workers in it.
+func (s *search) nextBlock() []int64 {
+	b := s.pool.block(s.round.cursor)
+	workers := s.pool.workers(b)
+	s.round.covered += int64(len(workers))
+	s.round.cursor = b.next
+	return workers
+}
+
+// skip goes on past the worker being looked at, whose register can't be read.
+func (s *search) skip(x *step, err error) verdict {
+	x.note(fmt.Errorf("read the register of worker %d: %w", s.worker, err), "another worker id is looked for")
+	if s.round.begun {
+		s.round.census.Unusable++
+		s.round.census.Damage = err
+	}
+	return s.probe(x)
+}
+
+// considered chooses the worker id if it may be claimed, and goes on otherwise.
+func (s *search) considered(x *step, l look) verdict {
+	s.see(x, l)
+	if x.Worker != nil {
+		if err := s.refused(); err != nil {
+			return verdict{what: gaveUp, err: err}
+		}
+	}
+	switch {
+	case l.standing == Free:
+		s.claimed = true
+		return verdict{what: chosen, look: l}
+	case x.Worker != nil:
+		return s.await(x, l)
+	case s.round.begun:
+		s.count(x, l)
+	}
+	return s.probe(x)
 }
 
 // await waits for the pinned worker id, if waiting can help.
-func (r *run) await(l look) {
-	left := r.attempt.deadline - r.now.Monotonic
-	behind := l.register.Clock.Sub(r.now.Wall)
-	held := &HeldError{Occupant: r.occupant(l), Reason: l.err}
-	changed := r.attempt.pinned != "" && r.attempt.pinned != l.version
-	r.attempt.pinned = l.version
+func (s *search) await(x *step, l look) verdict {
+	left := s.deadline - x.now.Monotonic
+	held := &HeldError{Occupant: occupant(x, l), Reason: l.err}
+	changed := s.pinned != "" && s.pinned != l.version
+	s.pinned = l.version
 	switch l.standing {
 	case Held:
-		// It is not this holder's own, which has claimed nothing yet. But another
-		// one of this program may have left it behind, and then its ticks end.
-		twin := !r.claimed && l.register.Process.same(r.config.Process)
+		// It is not this holder's own, which has no term. But another one of this
+		// program may have left it behind, and then its ticks end.
+		twin := !s.claimed && l.register.Process.same(x.Process)
 		if twin {
 			held.Reason = ErrPinnedTwice
 		}
+		behind := l.register.Clock.Sub(x.now.Wall)
 		switch {
 		case twin && changed: // that one lives
-			r.giveUp(held)
-		case behind > r.config.ClaimWait+r.config.MaxRollback:
+		case behind > x.ClaimWait+x.MaxRollback:
 			// Its holder wrote at a time that this clock will not reach while it
 			// may wait.
-			r.giveUp(&ClockError{Offset: -behind, Reference: fmt.Sprintf("the last write of worker %d, by %s", l.worker, l.register.Process)})
-		case left <= 0:
-			r.giveUp(held)
-		default:
-			// It may be released at any moment.
-			r.tellWaiting(held)
-			r.wakeAt(r.now.Monotonic + max(time.Millisecond, min(l.wait, left, r.config.poll())))
+			return verdict{what: gaveUp, err: &ClockError{Offset: -behind, Reference: fmt.Sprintf("the last write of worker %d, by %s", l.worker, l.register.Process)}}
+		case left > 0:
+			return s.wait(x, min(l.wait, left, x.poll()), held) // it may be released at any moment
 		}
 	case Ahead:
 		if l.wait > left {
-			r.giveUp(&ClockError{Offset: -l.wait - r.config.MaxRollback, Reference: fmt.Sprintf("the ticks that worker %d has used, under %s", l.worker, l.register.Process)})
-			return
+			return verdict{what: gaveUp, err: &ClockError{Offset: -l.wait - x.MaxRollback, Reference: fmt.Sprintf("the ticks that worker %d has used, under %s", l.worker, l.register.Process)}}
 		}
-		r.tellWaiting(held)
-		r.wakeAt(r.now.Monotonic + max(time.Millisecond, min(l.wait, r.config.poll())))
-	default:
-		r.giveUp(held)
+		return s.wait(x, min(l.wait, x.poll()), held)
 	}
+	return verdict{what: gaveUp, err: held}
 }
 
 // listed picks candidates from a block that was read, counts the others, and
 // moves on to the next block.
-func (r *run) listed(entries []store.Entry) {
-	a := &r.attempt
-	b := r.pool.block(a.round.cursor)
-	free := r.pool.workers(b)
-	a.round.covered += int64(len(free))
-	a.round.cursor = b.next
+func (s *search) listed(x *step, entries []store.Entry) verdict {
+	free := s.nextBlock()
 	taken := make(map[int64]bool, len(entries))
 	for _, e := range entries {
-		w, ok := WorkerOf(r.config.Namespace, r.config.Layout, e.Key)
+		w, ok := WorkerOf(x.Namespace, x.Layout, e.Key)
 		if !ok {
 			continue
 		}
-		l := r.look(w, e)
-		r.see(l)
+		l := s.look(x, w, e)
+		s.see(x, l)
 		if l.standing != Free {
 			taken[w] = true
 			if _, ok := slices.BinarySearch(free, w); ok {
-				r.count(l)
+				s.count(x, l)
 			}
 		}
 	}
-	if r.clockRefused() {
-		return
+	if err := s.refused(); err != nil {
+		return verdict{what: gaveUp, err: err}
 	}
 	free = slices.DeleteFunc(free, func(w int64) bool { return taken[w] })
-	choice := r.choice()
-	a.candidates = nil
+	choice := x.choice()
+	s.candidates = nil
 	for range min(luck, len(free)) {
 		i := choice.IntN(len(free))
-		a.candidates = append(a.candidates, free[i])
+		s.candidates = append(s.candidates, free[i])
 		free = slices.Delete(free, i, i+1)
 	}
-	r.probe()
+	return s.probe(x)
 }
 
 // count adds a worker id that is not free to the round's census.
-func (r *run) count(l look) {
-	c := &r.attempt.round.census
+func (s *search) count(x *step, l look) {
+	c := &s.round.census
 	switch l.standing {
 	case Held:
 		c.Held++
@@ -214,36 +212,62 @@ func (r *run) count(l look) {
 		c.Ahead++
 	case Quarantined:
 		c.Quarantined++
+		return
 	default:
 		c.Unusable++
-	}
-	if l.standing != Held && l.standing != Ahead {
 		return
 	}
-	if r.attempt.round.next == 0 || l.wait < r.attempt.round.next {
-		r.attempt.round.next = max(l.wait, 1)
+	if s.round.next == 0 || l.wait < s.round.next {
+		s.round.next = max(l.wait, 1)
 	}
-	first := append(slices.Clone(c.First), r.occupant(l))
+	first := append(slices.Clone(c.First), occupant(x, l))
 	slices.SortStableFunc(first, func(a, b Occupant) int { return a.Until.Compare(b.Until) })
 	c.First = first[:min(len(first), occupantsShown)]
 }
 
 // exhausted waits for a worker id to come free, or ends the attempt when the
 // claim-wait is over, or when waiting for one is in vain.
-func (r *run) exhausted() {
-	a := &r.attempt
-	census := a.round.census
-	if r.late() || census.Quarantined+census.Unusable >= census.Workers {
-		r.giveUp(&census)
-		return
+func (s *search) exhausted(x *step) verdict {
+	census, wait := s.round.census, x.about(x.rest(s.rounds))
+	if s.late(x) || census.Quarantined+census.Unusable >= census.Workers {
+		return verdict{what: gaveUp, err: &census}
 	}
-	r.tellWaiting(&census)
-	wait := r.config.rest(a.rounds)
-	wait = wait/2 + time.Duration(r.choice().Int64N(int64(wait)+1))
-	if a.round.next > 0 {
-		wait = min(wait, a.round.next)
+	if s.round.next > 0 {
+		wait = min(wait, s.round.next)
 	}
-	a.round = round{}
-	a.rounds++
-	r.wakeAt(r.now.Monotonic + max(wait, time.Millisecond))
+	s.round = round{}
+	s.rounds++
+	return s.wait(x, wait, &census)
+}
+
+// look is a register as it was read, and how it stands.
+type look struct {
+	worker   int64
+	version  store.Version // zero when there is no register yet
+	register Register
+	standing Standing
+	err      error         // why it is Unreadable
+	wait     time.Duration // until it is Free by this clock, if nobody extends it
+}
+
+// look judges a register as it was read.
+func (s *search) look(x *step, worker int64, e store.Entry) look {
+	l := look{worker: worker, version: e.Version, standing: Free}
+	if e.Version == "" {
+		return l
+	}
+	if l.register, l.err = DecodeRegister(e.Value); l.err != nil {
+		l.standing = Unreadable
+		return l
+	}
+	l.standing = s.record.Judge(l.register, x.Layout, x.now.Wall, x.MaxRollback)
+	l.wait = x.Layout.TimeOf(l.register.Until).Sub(x.now.Wall)
+	if l.standing == Ahead {
+		l.wait -= x.MaxRollback
+	}
+	return l
+}
+
+func occupant(x *step, l look) Occupant {
+	return Occupant{Worker: l.worker, Standing: l.standing, Until: x.Layout.TimeOf(l.register.Until), Process: l.register.Process}
 }

@@ -111,8 +111,8 @@ func TestNothingIsIssuedOnceAReleaseWasAsked(t *testing.T) {
 					s.do(Drained{Reserved: testStart})
 				case s.state.awaited == 0:
 					s.wake()
-				case s.state.write.reading:
-					s.foundBytes("v8", s.state.write.value)
+				case s.reads:
+					s.foundBytes("v8", s.state.term.write.Value)
 				default:
 					s.swapped("v8")
 				}
@@ -163,10 +163,11 @@ func TestLossyBoundIsConfirmedOnlyByASwapThatWasSentAtItsAge(t *testing.T) {
 	if e := request[Extend](s); e.Until != second {
 		t.Errorf("the generator gets %d, not %d", e.Until, second)
 	}
-	r := run{State: s.state, now: s.now}
-	r.acknowledge(write{register: held(99999), sent: r.term.pending[0].acked + 99*time.Millisecond})
-	if r.term.usable != second {
-		t.Errorf("a swap that was sent at 99 ms of age confirmed %d", r.term.usable)
+	term := s.state.term
+	x := &step{Config: s.state.config, now: s.now}
+	term.acknowledge(x, &write{register: held(99999), sent: term.pending[0].acked + 99*time.Millisecond}, "v4")
+	if term.usable != second {
+		t.Errorf("a swap that was sent at 99 ms of age confirmed %d", term.usable)
 	}
 }
 

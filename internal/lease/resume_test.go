@@ -202,8 +202,8 @@ func TestResumedTermThatIssuedNothingIsReleasedAboveWhatWasUsed(t *testing.T) {
 						s.keptPage()
 					}
 				}
-				if s.state.write != nil {
-					if released, err := DecodeRegister(s.state.write.value); err != nil || released.Until != page.Used {
+				if s.state.term.write != nil {
+					if released, err := DecodeRegister(s.state.term.write.Value); err != nil || released.Until != page.Used {
 						t.Fatalf("it is released as %+v, %v", released, err)
 					}
 					s.swapped("v9")

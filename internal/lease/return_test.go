@@ -79,7 +79,7 @@ func TestNothingIsHastenedAtTheHorizon(t *testing.T) {
 			extensions := 0
 			for begun := s.now.Monotonic; s.now.Monotonic < begun+2*time.Second && s.state.phase != Failed; extensions++ {
 				s.wake()
-				if s.state.write == nil {
+				if s.state.term.write == nil {
 					s.found("n1", testNamespace())
 					continue
 				}

@@ -17,6 +17,7 @@ type script struct {
 	state State
 	now   Moment
 	out   []Request // of the last step
+	reads bool      // the last request to the store was a read
 }
 
 // testLayout counts ms from testEpoch and has 4 workers.
@@ -90,6 +91,10 @@ func (s *script) generate() {
 	out, g := s.out, &s.now.Generator
 	for _, request := range out {
 		switch r := request.(type) {
+		case Get:
+			s.reads = true
+		case Swap, List, Ask:
+			s.reads = false
 		case Start:
 			*g = snowfence.GeneratorStatus{Floor: r.Floor, Until: r.Until}
 		case Extend:

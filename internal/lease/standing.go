@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/store"
 )
 
 // Standing is how a worker id stands to one who would claim it.
@@ -81,39 +80,13 @@ func (n Namespace) Judge(r Register, layout snowfence.Layout, wall time.Time, ma
 	return Free
 }
 
-// look is a register as it was read, and how it stands.
-type look struct {
-	worker   int64
-	version  store.Version // zero when there is no register yet
-	register Register
-	standing Standing
-	err      error         // why it is Unreadable
-	wait     time.Duration // until it is Free by this clock, if nobody extends it
-}
-
-func (r *run) look(worker int64, e store.Entry) look {
-	l := look{worker: worker, version: e.Version, standing: Free}
-	if e.Version == "" {
-		return l
+// CheckTime returns a *[TimeError] if the layout has no tick for that time.
+func CheckTime(layout snowfence.Layout, wall time.Time) error {
+	switch tick := layout.TickAt(wall); {
+	case tick < 0:
+		return &TimeError{Reason: snowfence.ErrBeforeEpoch, Layout: layout, Now: wall}
+	case tick >= layout.HorizonTick():
+		return &TimeError{Reason: snowfence.ErrPastHorizon, Layout: layout, Now: wall}
 	}
-	l.register, l.err = DecodeRegister(e.Value)
-	if l.err != nil {
-		l.standing = Unreadable
-		return l
-	}
-	l.standing = r.namespace.Judge(l.register, r.config.Layout, r.now.Wall, r.config.MaxRollback)
-	l.wait = r.config.Layout.TimeOf(l.register.Until).Sub(r.now.Wall)
-	if l.standing == Ahead {
-		l.wait -= r.config.MaxRollback
-	}
-	return l
-}
-
-func (r *run) occupant(l look) Occupant {
-	return Occupant{
-		Worker:   l.worker,
-		Standing: l.standing,
-		Until:    r.config.Layout.TimeOf(l.register.Until),
-		Process:  l.register.Process,
-	}
+	return nil
 }

@@ -1,9 +1,7 @@
 package roster
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -140,10 +138,6 @@ func (r *Roster) blank() lease.Register {
 
 // write swaps a register under the version that was read, and finds out what
 // came of it.
-//
-// The bytes have a random mark of this write, so equal bytes were written by it.
-// As long as the version that guards it stands, the outcome is open and the same
-// bytes are sent again under the same guard: only one of them can take effect.
 func (r *Roster) write(ctx context.Context, w Worker, register lease.Register) (Worker, error) {
 	mark, err := random(r.config.Rand, 8)
 	if err != nil {
@@ -160,46 +154,54 @@ func (r *Roster) write(ctx context.Context, w Worker, register lease.Register) (
 	if r.dry {
 		return r.decode(store.Entry{Key: w.Key, Value: value, Version: w.version}), nil
 	}
+	return r.settle(ctx, w, lease.Write{Key: w.Key, Guard: w.version, Value: value})
+}
+
+// settle sends a write until it is known what became of it, by [lease.Write.Settle].
+func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worker, error) {
+	unsettled := func(unsure error) error {
+		return fmt.Errorf("write the register of worker %d: the outcome is unknown: %w", w.Number, unsure)
+	}
 	var unsure error
 	for try := range tries {
 		if try > 0 {
 			if err := r.Wait(ctx, pause); err != nil {
-				return Worker{}, fmt.Errorf("write the register of worker %d: the outcome is unknown: %w", w.Number, unsure)
+				return Worker{}, unsettled(unsure)
 			}
 		}
-		version, err := limited(ctx, r.config, func(ctx context.Context) (store.Version, error) {
-			return r.config.Store.Swap(ctx, w.Key, w.version, value)
-		})
-		if err == nil {
-			return r.decode(store.Entry{Key: w.Key, Value: value, Version: version}), nil
+		reply := r.ask(ctx, lease.Swap{Key: write.Key, Prev: write.Guard, Value: write.Value})
+		if reply.Err != nil {
+			unsure = reply.Err
 		}
-		conflict := errors.Is(err, store.ErrConflict)
-		if !conflict {
-			unsure = err
+		conflict := reply.Outcome == lease.Conflict
+		if write.Settle(reply) == lease.Doubtful {
+			reply = r.ask(ctx, lease.Get{Key: write.Key})
 		}
-		// Also a conflict may be with this very write, if something on the way
-		// repeated it.
-		entry, readErr := limited(ctx, r.config, func(ctx context.Context) (store.Entry, error) {
-			return r.config.Store.Get(ctx, w.Key)
-		})
-		switch {
-		case readErr == nil && bytes.Equal(entry.Value, value):
-			return r.decode(entry), nil
-		case readErr == nil && entry.Version != w.version:
-			return Worker{}, &ConflictError{Now: r.decode(entry), Unsure: unsure}
-		case conflict && unsure == nil && readErr != nil && !errors.Is(readErr, store.ErrNotFound):
-			return Worker{}, fmt.Errorf("write the register of worker %d: it was written by somebody else, and nothing was changed; read it: %w", w.Number, readErr)
-		case conflict && unsure == nil:
-			unsure = err // the read is late
+		switch write.Settle(reply) {
+		case lease.Landed:
+			return r.decode(store.Entry{Key: write.Key, Value: write.Value, Version: reply.Landed()}), nil
+		case lease.Missed:
+			now := r.absent(w.Number, write.Key)
+			if reply.Outcome == lease.Found {
+				now = r.decode(reply.Entry)
+			}
+			return Worker{}, &ConflictError{Now: now, Unsure: unsure}
+		case lease.Doubtful:
+			if conflict && unsure == nil {
+				return Worker{}, fmt.Errorf("write the register of worker %d: it was written by somebody else, and nothing was changed; read it: %w", w.Number, reply.Err)
+			}
+		case lease.Unsent:
+			if conflict && unsure == nil {
+				unsure = store.ErrConflict // the read is late
+			}
 		}
 	}
-	return Worker{}, fmt.Errorf("write the register of worker %d: the outcome is unknown: %w", w.Number, unsure)
+	return Worker{}, unsettled(unsure)
 }
 
 // Losable reports whether a lossy store may still lose the last write of a
 // register, judged by its writer's clock with what that may be off. On a durable
 // store it is false.
 func (r *Roster) Losable(w Worker) bool {
-	loss := r.traits.Loss
-	return loss > 0 && w.Exists && w.State != Unreadable && r.Now().Sub(w.Register.Clock) < loss+clockTolerance
+	return w.Exists && w.State != Unreadable && lease.Young(w.Register.Clock, r.traits.Loss, r.Now())
 }

@@ -12,16 +12,13 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/store"
 )
 
 const (
 	// defaultTimeout bounds a request to the store unless another time is given.
 	defaultTimeout = 10 * time.Second
-
-	// clockTolerance is how far a clock may be off before the lease protocol
-	// refuses it; see package fence.
-	clockTolerance = 10 * time.Minute
 )
 
 // Config says which namespace is read, and as whom it is operated. Only Store
@@ -155,12 +152,8 @@ func Create(ctx context.Context, config Config, layout snowfence.Layout, datacen
 	if err != nil {
 		return nil, err
 	}
-	if stored, given := r.record.Layout, wanted.Layout.String(); stored != given {
-		return nil, &lease.LayoutMismatchError{Namespace: config.Namespace, Stored: stored, Configured: given}
-	}
-	if given := wanted.Datacenters; len(given) > 0 && !slices.Equal(given, r.record.Datacenters) {
-		return nil, &lease.ConfigError{Field: "datacenters", Value: fmt.Sprint(given),
-			Limit: fmt.Sprintf("must be those of the namespace's record, %v", r.record.Datacenters)}
+	if err := r.record.Fits(config.Namespace, layout, wanted.Datacenters); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
@@ -172,9 +165,7 @@ func create(ctx context.Context, config Config, wanted lease.Config) error {
 	if err != nil {
 		return err
 	}
-	value, err := lease.Namespace{
-		Layout: wanted.Layout.String(), Incarnation: incarnation, Datacenters: wanted.Datacenters, Created: config.Clock.Wall(),
-	}.Encode()
+	value, err := lease.NewNamespace(wanted.Layout, wanted.Datacenters, incarnation, config.Clock.Wall()).Encode()
 	if err != nil {
 		return err
 	}
@@ -217,22 +208,17 @@ func (r *Roster) Settle(ctx context.Context) error {
 	// It is judged by its writer's clock, with what that may be off. The writer was
 	// another host, or this one, whose clock nobody has judged: so the record is old
 	// if it is by the reference and by this host's clock.
-	age := min(r.Now().Sub(r.record.Created), r.config.Clock.Wall().Sub(r.record.Created))
-	if r.traits.Loss == 0 || age >= r.traits.Loss+clockTolerance {
+	if !lease.Young(r.record.Created, r.traits.Loss, r.Now(), r.config.Clock.Wall()) {
 		return nil
 	}
 	if err := r.Wait(ctx, r.traits.Loss); err != nil {
 		return err
 	}
-	known := r.record.Incarnation
 	again := &Roster{config: r.config}
 	if err := again.read(ctx); err != nil {
 		return err
 	}
-	if again.record.Incarnation != known {
-		return fmt.Errorf("%w: incarnation %s, before %s", lease.ErrNamespaceReplaced, again.record.Incarnation, known)
-	}
-	return nil
+	return again.record.Succeeds(r.record)
 }
 
 // Wait waits, by the roster's clock, or until ctx ends.
@@ -294,6 +280,16 @@ func (r *Roster) Capacity() int64 {
 func (r *Roster) Own(number int64) bool {
 	datacenter, _, err := r.layout.SplitWorker(number)
 	return err == nil && (len(r.record.Datacenters) == 0 || slices.Contains(r.record.Datacenters, datacenter))
+}
+
+// ask makes one request of the lease's kind.
+func (r *Roster) ask(ctx context.Context, request lease.Request) lease.Reply {
+	reply, err := limited(ctx, r.config, func(ctx context.Context) (lease.Reply, error) {
+		reply := drive.Ask(ctx, r.config.Store, request)
+		return reply, reply.Err
+	})
+	reply.Err = err
+	return reply
 }
 
 // limited makes one request that ends soon after its time is over.

@@ -153,11 +153,11 @@ func (r *Roster) examine(w Worker) []Finding {
 		add(Warning, CheckHorizon, "it is used up to the layout's horizon: nobody can claim it")
 		return found
 	}
-	if ahead := w.Until.Sub(w.Read); ahead > register.Window+r.config.MaxRollback+clockTolerance {
+	if ahead := w.Until.Sub(w.Read); ahead > register.Window+r.config.MaxRollback+lease.ClockTolerance {
 		add(Warning, CheckAhead, "its ticks are taken until %s, %s ahead: a clock was wrong, or an import set a floor there; it is busy until then and must not be lowered",
 			w.Until.Format(time.RFC3339Nano), ahead.Round(time.Second))
 	}
-	if age := w.Age(); age < -clockTolerance {
+	if age := w.Age(); age < -lease.ClockTolerance {
 		add(Warning, CheckClock, "it was written by a clock that is at least %s ahead of %s", (-age).Round(time.Second), r.referenceName())
 	}
 	return found

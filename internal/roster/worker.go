@@ -131,13 +131,18 @@ func (r *Roster) Worker(ctx context.Context, number int64) (Worker, error) {
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return Worker{Number: number, Key: key, State: Free, Read: r.Now()}, nil
+		return r.absent(number, key), nil
 	case errors.Is(err, store.ErrDamaged):
 		return r.damaged(key, err), nil
 	case err != nil:
 		return Worker{}, fmt.Errorf("read the register of worker %d: %w", number, err)
 	}
 	return r.decode(entry), nil
+}
+
+// absent is a worker without a register.
+func (r *Roster) absent(number int64, key string) Worker {
+	return Worker{Number: number, Key: key, State: Free, Read: r.Now()}
 }
 
 // decode is the worker of a register.

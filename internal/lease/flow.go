@@ -1,0 +1,358 @@
+package lease
+
+import (
+	"fmt"
+)
+
+// How the machines follow each other: a search chooses a worker id, a term claims and
+// keeps it, and whatever ends the term begins the next search.
+
+// handle takes an event to the machine that it is for.
+func (s *State) handle(x *step, e Event) {
+	switch e := e.(type) {
+	case Started:
+		switch {
+		case s.phase != Idle:
+		case e.Page != nil:
+			s.resume(x, *e.Page)
+		default:
+			s.open(x)
+		}
+	case Reply:
+		if e.ID == s.awaited && s.awaited != 0 {
+			s.awaited, s.outage.unanswered = 0, e.Err
+			s.reply(x, e)
+		}
+	case Woken:
+		if s.waking && x.now.Monotonic >= s.wake {
+			s.waking = false
+			s.woken(x)
+		}
+		if s.journal.waking && x.now.Monotonic >= s.journal.wake {
+			s.journal.waking = false
+			s.journalWoken(x)
+		}
+	case WindowEnded:
+		s.windowEnded(x)
+	case ClockLost:
+		s.clockLost(x, e)
+	case ReleaseAsked:
+		s.releaseAsked(x)
+	case Drained:
+		if s.releasing && !s.drained {
+			s.drained, s.reserved = true, e.Reserved
+			s.release(x)
+		}
+	case Unfit:
+		if !s.releasing && s.phase != Failed {
+			s.fail(x, e.Err)
+		}
+	case Kept:
+		if e.ID == s.journal.awaited && !s.journal.discarding {
+			s.kept(x, e.Err)
+		}
+	case Discarded:
+		if e.ID == s.journal.awaited && s.journal.discarding {
+			s.discarded(x, e.Err)
+		}
+	}
+}
+
+// reply takes an answer of the store to who waits for it. A write whose
+// outcome is open goes before everything else.
+func (s *State) reply(x *step, e Reply) {
+	if s.term.write != nil {
+		s.settled(x, s.term.settle(x, e, &s.search, s.releasing))
+		return
+	}
+	switch s.phase {
+	case Opening, Judging, Probing:
+		s.searched(x, s.search.take(x, e))
+	case Verifying:
+		s.verified(x, e)
+	case Resuming:
+		s.vouched(x, e)
+	case Comparing:
+		s.timed(x, e)
+	case Holding:
+		s.reread(x, e)
+	case Releasing:
+		s.answers(x, e)
+	}
+}
+
+// woken goes on at the date that was set.
+func (s *State) woken(x *step) {
+	if s.term.write != nil {
+		s.term.read(x)
+		return
+	}
+	switch s.phase {
+	case Opening, Judging, Probing:
+		s.searched(x, s.search.woken(x))
+	case Verifying:
+		x.getNamespace()
+	case Holding, Confirming:
+		s.extend(x)
+	case Comparing:
+		s.takeUp(x)
+	case Resting:
+		s.open(x)
+	case Resuming:
+		s.goOn(x)
+	case Releasing:
+		s.release(x)
+	}
+}
+
+// open begins to look for a worker id.
+func (s *State) open(x *step) { s.search.begin(x) }
+
+// searched claims the worker id that was chosen.
+func (s *State) searched(x *step, v verdict) {
+	switch v.what {
+	case chosen:
+		if err := x.outside(); err != nil {
+			s.giveUp(x, err)
+			return
+		}
+		x.enter(Claiming)
+		s.send(x, s.term.claim(x, s.search.record, v.look))
+	case gaveUp:
+		s.giveUp(x, v.err)
+	case failed:
+		s.fail(x, v.err)
+	}
+}
+
+// send sends the write that was prepared. A successor could not tell an extension from
+// a stranger's write if it did not find it in the journal, and would give the term up;
+// so it waits for the page.
+func (s *State) send(x *step, err error) {
+	switch {
+	case err != nil:
+		s.giveUp(x, err)
+	case s.term.write.purpose == extending && s.inJournal():
+		s.term.write.unsent = true
+		x.awaited, x.waking = 0, false
+		s.keep(x)
+	default:
+		s.term.swap(x)
+	}
+}
+
+// settled goes on when it is known what became of a write.
+func (s *State) settled(x *step, v verdict) {
+	w := v.write
+	switch v.what {
+	case landed:
+		s.landed(x, v)
+	case missed:
+		switch {
+		case s.releasing || w.purpose == releasing:
+			s.stop(x) // whoever has the register now, nothing is left to give back
+		case w.purpose == claiming:
+			s.search.see(x, v.look)
+			s.searched(x, s.search.probe(x))
+		default:
+			s.endTerm(x, s.term.taken(w.worker, v.look), false)
+		}
+	case skipped:
+		s.searched(x, s.search.skip(x, v.err))
+	case gaveUp:
+		s.giveUp(x, v.err)
+	}
+}
+
+// landed goes on after a write that took effect.
+func (s *State) landed(x *step, v verdict) {
+	w := v.write
+	switch w.purpose {
+	case claiming:
+		s.term = term{floor: w.register.Floor, compared: x.EngineClock || s.search.agree > 0}
+		// What is left of it is the wait for the namespace's record, and for the
+		// claim to be safe.
+		s.search.attempt = attempt{deadline: s.search.deadline + x.Loss}
+	case extending:
+		s.term.extensions++
+	case releasing:
+		s.stop(x)
+		return
+	}
+	s.term.acknowledge(x, w, v.version)
+	switch {
+	case s.releasing:
+		s.release(x)
+	case w.purpose == claiming:
+		x.enter(Verifying)
+		x.getNamespace()
+	default:
+		s.extended(x)
+	}
+}
+
+// verified takes the namespace's record as it is after the claim. Only then,
+// if it still is the one that the claim was made in, ids are issued.
+func (s *State) verified(x *step, e Reply) {
+	if e.Outcome != Found {
+		// A store that answers late may not know the record for a while.
+		err := e.Err
+		if err == nil {
+			err = errNamespaceGone
+		}
+		s.searched(x, s.search.retry(x, fmt.Errorf("read namespace after the claim: %w", err)))
+		return
+	}
+	if _, err := s.search.accept(x.Config, e.Entry.Value); err != nil {
+		s.fail(x, err)
+		return
+	}
+	x.failures = 0
+	s.ready(x)
+}
+
+// reread takes the namespace's record as it is in the course of a term. An
+// error says nothing about the term: it will be read again.
+func (s *State) reread(x *step, e Reply) {
+	if e.Err != nil {
+		x.note(fmt.Errorf("read namespace: %w", e.Err), "the term goes on")
+	}
+	if e.Outcome != Found {
+		return
+	}
+	if _, err := s.search.accept(x.Config, e.Entry.Value); err != nil {
+		s.fail(x, err)
+	}
+}
+
+// ready begins to issue, or, on a lossy store, waits until the claim is confirmed; with
+// a journal, once that has the term's first page.
+func (s *State) ready(x *step) {
+	switch {
+	case s.term.usable == 0:
+		s.term.confirm(x)
+	case x.ahead == 0 || s.journal.off:
+		s.start(x)
+	default:
+		x.enter(Recording)
+		s.keep(x)
+	}
+}
+
+// start makes the generator. That of a term that was resumed begins above what
+// the earlier one may have stamped.
+func (s *State) start(x *step) {
+	x.enter(Holding)
+	t := &s.term
+	t.started = true
+	x.out = append(x.out, Start{
+		Worker: t.worker, Term: t.register.Term,
+		Floor: t.floor, Until: s.grant(), Compared: t.compared, Resumed: t.inherited,
+	})
+	if t.inherited {
+		s.takeUp(x)
+		return
+	}
+	t.schedule(x)
+}
+
+func (s *State) extend(x *step) { s.send(x, s.term.extend(x)) }
+
+// extended hands the generator what is usable now, and sets the next date.
+func (s *State) extended(x *step) {
+	t := &s.term
+	if !t.started {
+		s.ready(x)
+		return
+	}
+	x.out = append(x.out, Extend{Until: s.grant()})
+	t.schedule(x)
+	s.schedulePage(x)
+	if t.extensions%verifyEvery == 0 || t.inherited && t.extensions == 1 {
+		due := x.wake
+		x.getNamespace()
+		x.wakeAt(due)
+	}
+}
+
+// windowEnded extends now if that helps. It may be the journal's bound that was met.
+func (s *State) windowEnded(x *step) {
+	if s.holding() {
+		s.pageEnded(x)
+	}
+	if s.phase == Holding && s.term.hasten(x) {
+		s.extend(x)
+	}
+}
+
+// clockLost ends the term, unless it is pinned and the clock fell behind: then
+// its generator refuses until the clock is back, and no other worker id would
+// do. A forward step also begins a claim that is under way again, because the
+// clock was judged before it, or would be judged without the care that is due.
+func (s *State) clockLost(x *step, e ClockLost) {
+	switch s.phase {
+	case Holding, Comparing, Confirming, Verifying, Resuming, Recording:
+		switch {
+		case e.Stepped:
+			s.endTerm(x, fmt.Errorf("the clock stepped forward by more than %s", ClockTolerance), true)
+		case x.Worker == nil:
+			s.endTerm(x, fmt.Errorf("the clock is behind by more than %s", x.MaxRollback), false)
+		default:
+			x.report(Noted, fmt.Errorf("the clock is behind by more than %s: nothing is issued until it is back", x.MaxRollback))
+		}
+	case Opening, Judging, Probing, Claiming, Resting:
+		if e.Stepped {
+			s.term.write, s.search.stepped = nil, true
+			s.open(x)
+		}
+	}
+}
+
+// endTerm ends a term against the holder's will and begins to claim again. The
+// register is left alone: its holder's ticks end by themselves.
+func (s *State) endTerm(x *step, cause error, stepped bool) {
+	if s.term.inherited && !s.term.started {
+		// Nothing was issued yet, so whatever namespace is there now will do.
+		s.search.record, s.search.pool = Namespace{}, pool{}
+	}
+	if !s.revoke(x, cause) {
+		x.report(Noted, cause)
+	}
+	s.search.stepped = stepped
+	s.open(x)
+}
+
+// revoke ends the term, if there is one, and reports its loss if it ever had a
+// generator: then, and only then, there are ids that its owner must hear of.
+func (s *State) revoke(x *step, cause error) (started bool) {
+	s.outage.trouble = cause
+	if started = s.term.started; started {
+		s.outage.losses++
+		x.out = append(x.out, Revoke{Cause: cause},
+			Report{What: Lost, Err: cause, Worker: s.term.worker, Term: s.term.register.Term})
+	}
+	s.term = term{}
+	// Its page could do no harm, but nobody should go on with a term that ended.
+	s.discard(x)
+	return started
+}
+
+// giveUp ends the attempt. Another one follows after a pause, which the owner
+// of the state may not wait for.
+func (s *State) giveUp(x *step, err error) {
+	if s.releasing {
+		s.stop(x) // a release that can't be written down is no reason to claim again
+		return
+	}
+	s.revoke(x, err)
+	x.report(GaveUp, err)
+	x.enter(Resting)
+	x.wakeIn(x.poll())
+}
+
+// fail ends everything: what is wrong stays wrong until somebody mends it.
+func (s *State) fail(x *step, err error) {
+	s.revoke(x, err)
+	x.enter(Failed)
+	x.report(Broken, err)
+}

@@ -1,0 +1,169 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence/store"
+)
+
+// search looks for a worker id that may be claimed: it reads the namespace's record,
+// judges this clock and reads registers. It writes nothing but the record of a
+// namespace that has none.
+//
+// It is in the phases Opening, Judging and Probing. Each attempt begins with the
+// record: a term is most often lost because somebody else has the worker id, but it
+// may be that the store was emptied, and a claim under the incarnation that is
+// remembered would leave a register that can never be claimed again.
+type search struct {
+	record   Namespace // of the namespace; zero until it was read
+	glimpsed string    // the incarnation of a record that was young when it was first read
+	pool     pool      // what may be claimed
+	stepped  bool      // the clock stepped forward since it was judged: it is judged with care
+	claimed  bool      // a worker id was chosen, at some time
+	attempt
+}
+
+// attempt is one try to get a worker id. It ends when the claim-wait does.
+type attempt struct {
+	deadline time.Duration // on the monotonic clock
+	told     bool          // it was reported that it waits for a worker id
+	judgement
+	probing
+}
+
+// begin begins an attempt.
+func (s *search) begin(x *step) {
+	s.attempt = attempt{deadline: x.now.Monotonic + x.ClaimWait}
+	x.failures = 0
+	x.enter(Opening)
+	x.getNamespace()
+}
+
+// take takes an answer of the store.
+func (s *search) take(x *step, e Reply) verdict {
+	switch x.phase {
+	case Opening:
+		return s.opened(x, e)
+	case Judging:
+		return s.judged(x, e)
+	default:
+		return s.probed(x, e)
+	}
+}
+
+// woken goes on at the date that was set.
+func (s *search) woken(x *step) verdict {
+	switch x.phase {
+	case Opening:
+		x.getNamespace()
+		return verdict{}
+	case Judging:
+		return s.judge(x)
+	default:
+		return s.probe(x)
+	}
+}
+
+// opened takes the answers while opening. The record is created by a swap that
+// needs the key not to exist, so one creator wins; and whatever came of the
+// swap, only a record that was read back counts.
+func (s *search) opened(x *step, e Reply) verdict {
+	switch e.Outcome {
+	case Found:
+		return s.read(x, e.Entry.Value)
+	case Absent:
+		return s.found(x)
+	case Swapped:
+		x.getNamespace()
+		return verdict{}
+	case Conflict:
+		return s.retry(x, errors.New("open namespace: the record exists and can't be read yet"))
+	default:
+		return s.retry(x, fmt.Errorf("open namespace: %w", e.Err))
+	}
+}
+
+// read takes the record. If a lossy store lost it after a claim, the claim's register
+// would be of an incarnation that is no more, and in the way for good. So a record
+// that is young is read again when it has been there for loss; if it is still the
+// same one then, it stays.
+func (s *search) read(x *step, value []byte) verdict {
+	n, err := s.accept(x.Config, value)
+	if err != nil {
+		return verdict{what: failed, err: err}
+	}
+	if s.record.Incarnation == "" && s.glimpsed != n.Incarnation && Young(n.Created, x.Loss, x.now.Wall) {
+		s.glimpsed = n.Incarnation
+		s.deadline += x.Loss
+		x.wakeIn(x.Loss)
+		x.report(Waiting, &YoungError{"the namespace's record", x.Loss})
+		return verdict{}
+	}
+	s.record = n
+	if s.pool, err = x.claims(n); err != nil {
+		return verdict{what: failed, err: err}
+	}
+	return s.judge(x)
+}
+
+// found makes the record. It is not made again where there was one: whoever emptied
+// the store may have holders that still issue, and should decide.
+func (s *search) found(x *step) verdict {
+	if s.record.Incarnation != "" {
+		return s.retry(x, errNamespaceGone)
+	}
+	if err := x.outside(); err != nil {
+		return verdict{what: gaveUp, err: err} // a record of this layout would only shut others out
+	}
+	value, err := NewNamespace(x.Layout, x.Datacenters, x.nonce(), x.now.Wall).Encode()
+	if err != nil {
+		return verdict{what: gaveUp, err: err}
+	}
+	x.ask(func(id uint64) Request { return Swap{ID: id, Key: NamespaceKey(x.Namespace), Value: value} })
+	return verdict{}
+}
+
+// errNamespaceGone says that a record that was read before is not there.
+var errNamespaceGone = errors.New("the namespace's record is gone: nothing is claimed until it is back")
+
+// accept returns the namespace of a record if this holder may use it, and if it
+// is the one that it used before, unchanged.
+func (s *search) accept(c *Config, value []byte) (Namespace, error) {
+	n, err := DecodeNamespace(value)
+	if err != nil {
+		return n, fmt.Errorf("open namespace: %w", err)
+	}
+	if err := n.Fits(c.Namespace, c.Layout, c.Datacenters); err != nil {
+		return n, err
+	}
+	return n, n.Succeeds(s.record)
+}
+
+// retry tries again after a pause what failed, until the claim-wait is over;
+// what is damaged is not tried again.
+func (s *search) retry(x *step, err error) verdict {
+	if s.late(x) || damaged(err) {
+		return verdict{what: gaveUp, err: err}
+	}
+	x.note(err, "trying again")
+	x.backOff()
+	return verdict{}
+}
+
+// damaged reports whether an error of the store is one that no retry mends.
+func damaged(err error) bool { return errors.Is(err, store.ErrDamaged) }
+
+// late reports whether the claim-wait is over.
+func (s *search) late(x *step) bool { return x.now.Monotonic >= s.deadline }
+
+// wait reports, once in an attempt, what it waits for, and goes on after d.
+func (s *search) wait(x *step, d time.Duration, what error) verdict {
+	if !s.told {
+		s.told = true
+		x.report(Waiting, what)
+	}
+	x.wakeIn(max(d, time.Millisecond))
+	return verdict{}
+}

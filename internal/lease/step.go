@@ -1,0 +1,128 @@
+package lease
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
+)
+
+// step is one step under way: what the machines read of the world, and what they ask
+// for. The machines are values of a [State]; their methods change the step's own copy.
+type step struct {
+	*Config // never written to
+	*line
+	now    Moment
+	out    []Request
+	copied bool // the sightings are this step's own
+}
+
+// line is the state's one line to the store: a request whose answer is awaited, or a
+// date for the next one.
+type line struct {
+	phase    Phase
+	requests uint64        // so far; the last one's id
+	awaited  uint64        // the id of the request whose answer is awaited; 0 for none
+	wake     time.Duration // the date, on the monotonic clock
+	waking   bool          // whether there is one
+	failures int           // tries in a row that failed
+	noted    []string      // what was noted since a write landed last; never written to in place
+}
+
+// enter begins a phase. What an earlier one waited for is void.
+func (x *step) enter(p Phase) { x.phase, x.waking, x.awaited = p, false, 0 }
+
+// ask sends a request to the store, in place of one that is still awaited.
+func (x *step) ask(request func(id uint64) Request) {
+	x.requests++
+	x.awaited, x.waking = x.requests, false
+	x.out = append(x.out, request(x.requests))
+}
+
+func (x *step) get(key string) {
+	x.ask(func(id uint64) Request { return Get{ID: id, Key: key} })
+}
+
+func (x *step) getRegister(worker int64) { x.get(RegisterKey(x.Namespace, x.Layout, worker)) }
+
+func (x *step) getNamespace() { x.get(NamespaceKey(x.Namespace)) }
+
+func (x *step) askTime() { x.ask(func(id uint64) Request { return Ask{ID: id} }) }
+
+func (x *step) wakeAt(at time.Duration) { x.wake, x.waking = at, true }
+
+func (x *step) wakeIn(d time.Duration) { x.wakeAt(x.now.Monotonic + d) }
+
+// backOff counts a failure and waits longer after each in a row, up to a half
+// more or less by chance, so that many who failed together don't return
+// together.
+func (x *step) backOff() {
+	pause := x.pause(x.failures)
+	x.failures++
+	x.wakeIn(x.about(pause))
+}
+
+// about is a duration, up to a half more or less by chance.
+func (x *step) about(d time.Duration) time.Duration {
+	return d/2 + time.Duration(x.choice().Int64N(int64(d)+1))
+}
+
+func (x *step) report(what Happening, err error) {
+	x.out = append(x.out, Report{What: what, Err: err})
+}
+
+// note reports what goes wrong and is tried again, with the given word about
+// what happens now: each distinct text once, and only so many of them, until a
+// write lands.
+func (x *step) note(err error, now string) {
+	text := err.Error()
+	if len(x.noted) >= maxNotes || slices.Contains(x.noted, text) {
+		return
+	}
+	x.noted = append(slices.Clone(x.noted), text)
+	x.report(Noted, fmt.Errorf("%w: %s", err, now))
+}
+
+// nonce is what a claim is known by.
+func (x *step) nonce() string { return hex.EncodeToString(x.now.Random[:16]) }
+
+// mark is what a write is known by.
+func (x *step) mark() string { return hex.EncodeToString(x.now.Random[16:24]) }
+
+// choice returns a source for what may be guessed.
+func (x *step) choice() *rand.Rand {
+	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(x.now.Random[24:]), x.requests))
+}
+
+// tick is the present tick by the wall clock.
+func (x *step) tick() snowfence.Tick { return x.Layout.TickAt(x.now.Wall) }
+
+// outside returns why no tick can be stamped now; nil if one can.
+func (x *step) outside() error { return CheckTime(x.Layout, x.now.Wall) }
+
+// verdict is what a machine came to. The zero verdict is nothing yet: it asked for
+// something, or waits.
+type verdict struct {
+	what    conclusion
+	err     error         // with gaveUp, failed and skipped
+	look    look          // with chosen, and with missed: the register as it is now
+	write   *write        // with landed and missed
+	version store.Version // with landed
+}
+
+type conclusion uint8
+
+const (
+	_       conclusion = iota
+	chosen             // of search: the worker id that may be claimed
+	gaveUp             // the attempt to claim ended; another is made after a pause
+	failed             // nothing will ever be issued again
+	landed             // a write took effect
+	missed             // a write did not and never will take effect
+	skipped            // a claim: the register can't be read
+)
