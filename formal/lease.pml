@@ -193,7 +193,7 @@ inline grant(b) {
 	fi
 }
 
-/* hold.go, acknowledge: what the acknowledgement of w makes usable. */
+/* term.go, acknowledge: what the acknowledgement of w makes usable. */
 inline acknowledge(w) {
 #if !defined(LOSSY) || defined(UNCONFIRMED)
 	grant(w)
@@ -230,7 +230,7 @@ inline landed(w) {
 	fi
 }
 
-/* hold.go, revoke and stop; or a crash, which forgets as much. The writes that were
+/* flow.go, revoke; release.go, stop; or a crash, which forgets as much. The writes that were
  * sent are not taken back. What the node does next is a new term. */
 inline forget() {
 	for (x : i * REQUESTS + 1 .. (i + 1) * REQUESTS) {
@@ -252,7 +252,7 @@ proctype Node(byte i) {
 	byte w, e, t, u;
 end:	do
 
-	/* probe.go and hold.go, claim: read the register, and swap what was read. The clock
+	/* probe.go and term.go, claim: read the register, and swap what was read. The clock
 	 * shows anything, so that the floor is any tick from until on, and the window any. */
 	:: atomic { ver[i] == 0 && open[i] == 0 && spare[i] > 0 && MY_TURN ->
 		e = cur;
@@ -273,7 +273,7 @@ end:	do
 		fi;
 		w = 0; e = 0; t = 0; u = 0 }
 
-	/* hold.go, extend: the same or a higher bound, guarded by the version last seen.
+	/* term.go, extend: the same or a higher bound, guarded by the version last seen.
 	 * On a lossy store loss may have passed since some bounds were acknowledged;
 	 * if it has, the store can't lose them any more. */
 	:: atomic { ver[i] != 0 && ver[i] != GONE && open[i] == 0 && !sealed[i] && spare[i] > 0 ->
@@ -324,13 +324,13 @@ end:	do
 		printf("node %d: crashes, or gives up\n", i);
 		d_step { forget() } }
 
-	/* hold.go, releaseAsked, while a write is open: the generator is sealed, and that is
+	/* release.go, releaseAsked, while a write is open: the generator is sealed, and that is
 	 * never undone. Its outcome is awaited first. */
 	:: atomic { open[i] != 0 && !sealed[i] ->
 		printf("node %d: is asked to release\n", i);
 		d_step { SEAL; pend[i] = 0; aged[i] = 0; tidy() } }
 
-	/* hold.go, release: sealed, and nothing else is open. until comes down to above what
+	/* release.go, release: sealed, and nothing else is open. until comes down to above what
 	 * was stamped. */
 	:: atomic { ver[i] != 0 && ver[i] != GONE && open[i] == 0 && spare[i] > 0 ->
 		d_step { SEAL; pend[i] = 0; aged[i] = 0 }
