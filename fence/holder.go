@@ -26,7 +26,7 @@ type Holder struct {
 	// returned.
 	current atomic.Pointer[snowfence.Generator]
 
-	hurry   hurry
+	noWait  context.Context //nolint:containedctx // a constant: it has ended, see noWait
 	config  Config
 	maxWait time.Duration
 
@@ -78,7 +78,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		return nil, err
 	}
 	h := &Holder{
-		hurry:   newHurry(),
+		noWait:  noWait(),
 		config:  config,
 		maxWait: config.Policy.WithDefaults(config.Layout).MaxWait,
 		nudges:  make(chan struct{}, 1),
@@ -119,7 +119,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 // [ErrClosed] after Close, and the errors of the generator otherwise.
 func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 	g := h.current.Load()
-	id, err := g.Next(h.hurry)
+	id, err := g.Next(h.noWait)
 	if err != nil {
 		err = h.again(ctx, g, h.config.Clock.Monotonic(), err, func(ctx context.Context, g *snowfence.Generator) error {
 			id, err = g.Next(ctx)

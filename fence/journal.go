@@ -8,6 +8,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/store"
 )
 
@@ -61,7 +62,7 @@ func (c *Config) takePage(ctx context.Context) *lease.Page {
 	if c.Journal == nil {
 		return nil
 	}
-	kept, err := await(ctx, c.Clock, journalTakes, errors.New("the disk did not answer in time"), c.Journal.Take)
+	kept, err := drive.Await(ctx, c.Clock, journalTakes, errors.New("the disk did not answer in time"), c.Journal.Take)
 	log := c.Logger.With("namespace", c.Namespace)
 	switch {
 	case errors.Is(err, ErrJournalRefused):
@@ -92,32 +93,7 @@ func (c *Config) traits(ctx context.Context, limit time.Duration) (store.Traits,
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	return await(ctx, c.Clock, limit, errTimeout, func() (store.Traits, error) { return c.Store.Traits(ctx) })
-}
-
-// await returns what a call returns, or an error when it took too long or ctx ended:
-// then the call is left to end by itself.
-func await[T any](ctx context.Context, clock snowfence.Clock, limit time.Duration, late error, call func() (T, error)) (T, error) {
-	expired, stop := clock.After(limit)
-	defer stop()
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1) // room for an answer that is not awaited
-	go func() {
-		value, err := call()
-		answers <- answer{value, err}
-	}()
-	var none T
-	select {
-	case a := <-answers:
-		return a.value, a.err
-	case <-expired:
-		return none, late
-	case <-ctx.Done():
-		return none, context.Cause(ctx)
-	}
+	return drive.Await(ctx, c.Clock, limit, errTimeout, func() (store.Traits, error) { return c.Store.Traits(ctx) })
 }
 
 // recall reads the store's traits and consumes the journal's page, in this order:
@@ -155,54 +131,4 @@ func (l *loop) judgeTraits(traits store.Traits) error {
 	}
 	l.status.Traits = traits
 	return nil
-}
-
-// keep writes a page. The loop goes on meanwhile: a disk that is slow holds up
-// the journal's bound, and no more.
-func (l *loop) keep(r lease.Keep) lease.Event {
-	page, err := r.Page.Encode()
-	if err == nil {
-		err = l.config.Journal.Keep(page)
-	}
-	return lease.Kept{ID: r.ID, Err: err}
-}
-
-// disk does one thing after the other for the journal.
-type disk struct {
-	written <-chan lease.Event // what it did last
-	turn    <-chan struct{}    // closed when it is idle again
-	hangs   bool               // it has yet to end what was given up before its last call
-}
-
-func newDisk() disk {
-	turn := make(chan struct{})
-	close(turn)
-	return disk{turn: turn}
-}
-
-// do lets the disk do something, after what it is doing. What was given up comes to
-// its end first: its event is of no use then.
-func (d *disk) do(something func() lease.Event) {
-	written := make(chan lease.Event, 1) // room for an event that is not awaited
-	turn := make(chan struct{})
-	previous := d.turn
-	d.written, d.turn, d.hangs = written, turn, false
-	select {
-	case <-previous:
-	default:
-		d.hangs = true
-	}
-	go func() {
-		<-previous
-		event := something()
-		close(turn)
-		written <- event
-	}()
-}
-
-// rest waits until the disk is idle, unless it hangs.
-func (d *disk) rest() {
-	if !d.hangs {
-		<-d.turn
-	}
 }

@@ -35,14 +35,14 @@ type loop struct {
 	calls       sync.WaitGroup // the store's
 	certain     atomic.Bool    // the store's traits are known from the store
 
-	disk          disk
+	disk          *drive.Disk
 	horizonWarned bool
 	logged        string // the last claim's error that was logged
 }
 
 func newLoop(h *Holder, opened chan<- error) *loop {
 	none := func() bool { return false }
-	return &loop{Holder: h, opened: opened, disk: newDisk(), stopWake: none, stopExpired: none, cancel: func(error) {}}
+	return &loop{Holder: h, opened: opened, disk: drive.NewDisk(h.config.Journal), stopWake: none, stopExpired: none, cancel: func(error) {}}
 }
 
 var (
@@ -63,7 +63,7 @@ func (l *loop) run(page *lease.Page) {
 		case answer := <-l.answers:
 			l.drop()
 			l.take(answer)
-		case event := <-l.disk.written:
+		case event := <-l.disk.Written():
 			l.take(event)
 		case <-l.expired:
 			l.expired = nil
@@ -89,7 +89,7 @@ func (l *loop) run(page *lease.Page) {
 	ended := make(chan struct{})
 	go func() {
 		l.calls.Wait()
-		l.disk.rest() // the page of a term that ended may be going
+		l.disk.Rest() // the page of a term that ended may be going
 		close(ended)
 	}()
 	select {
@@ -146,13 +146,11 @@ func (l *loop) Sealed(snowfence.Tick) { l.lost = nil }
 
 // Request implements [drive.Shell].
 func (l *loop) Request(request lease.Request) {
-	switch r := request.(type) {
-	case lease.Keep:
-		l.disk.do(func() lease.Event { return l.keep(r) })
-	case lease.Discard:
-		l.disk.do(func() lease.Event { return lease.Discarded{ID: r.ID, Err: l.config.Journal.Discard()} })
+	switch request.(type) {
+	case lease.Keep, lease.Discard:
+		l.disk.Do(request)
 	default:
-		l.call(r)
+		l.call(request)
 	}
 }
 

@@ -9,23 +9,6 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// hurry is the context of a call that is not to wait: it has ended, which a
-// generator notices only where a call would have to join its queue. A try with it
-// takes what is there and otherwise comes back at once, so that the clock is read
-// by those calls alone that really wait.
-type hurry struct{ done chan struct{} }
-
-func newHurry() hurry {
-	done := make(chan struct{})
-	close(done)
-	return hurry{done}
-}
-
-func (hurry) Deadline() (time.Time, bool) { return time.Time{}, false }
-func (h hurry) Done() <-chan struct{}     { return h.done }
-func (hurry) Err() error                  { return errMustWait }
-func (hurry) Value(any) any               { return nil }
-
 var (
 	// errMustWait is what a try ends with that would have had to wait.
 	errMustWait = errors.New("the call would have to wait")
@@ -33,6 +16,15 @@ var (
 	// errWaited ends a try when the call has waited for max-wait in all.
 	errWaited = errors.New("the call has waited for max-wait")
 )
+
+// noWait returns the context of a call that must not wait: it has ended, and a
+// generator looks at it only where a call would join its queue. Such a call takes what
+// is there or comes back at once, so only those that really wait read the clock.
+func noWait() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errMustWait)
+	return ctx
+}
 
 // again is the way of a call that began to wait at begun and failed with g: it
 // tries once more whenever something changed, for as long as the cause may pass
@@ -58,7 +50,7 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 		// a change before it is seen by the try.
 		changed := h.changes()
 		g = h.current.Load()
-		if err = try(h.hurry, g); errors.Is(err, errMustWait) {
+		if err = try(h.noWait, g); errors.Is(err, errMustWait) {
 			err = h.within(ctx, begun, g, try)
 		}
 		if err == nil {

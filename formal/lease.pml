@@ -230,7 +230,7 @@ inline landed(w) {
 	fi
 }
 
-/* flow.go, revoke; release.go, stop; or a crash, which forgets as much. The writes that were
+/* end.go, revoke and stop; or a crash, which forgets as much. The writes that were
  * sent are not taken back. What the node does next is a new term. */
 inline forget() {
 	for (x : i * REQUESTS + 1 .. (i + 1) * REQUESTS) {
@@ -324,13 +324,13 @@ end:	do
 		printf("node %d: crashes, or gives up\n", i);
 		d_step { forget() } }
 
-	/* release.go, releaseAsked, while a write is open: the generator is sealed, and that is
+	/* end.go, releaseAsked, while a write is open: the generator is sealed, and that is
 	 * never undone. Its outcome is awaited first. */
 	:: atomic { open[i] != 0 && !sealed[i] ->
 		printf("node %d: is asked to release\n", i);
 		d_step { SEAL; pend[i] = 0; aged[i] = 0; tidy() } }
 
-	/* release.go, release: sealed, and nothing else is open. until comes down to above what
+	/* end.go, release: sealed, and nothing else is open. until comes down to above what
 	 * was stamped. */
 	:: atomic { ver[i] != 0 && ver[i] != GONE && open[i] == 0 && spare[i] > 0 ->
 		d_step { SEAL; pend[i] = 0; aged[i] = 0 }

@@ -38,53 +38,22 @@ const (
 	occupantsShown = 8
 )
 
-// Config is what one holder claims, and how. Its durations are measured on the
-// monotonic clock except where ticks are reckoned.
+// Config is what one holder claims, and how; package fence says what each field
+// means. Durations are measured on the monotonic clock except where ticks are reckoned.
 type Config struct {
-	// Namespace names the space of ids. Empty means [DefaultNamespace].
-	Namespace string
+	Namespace   string // empty means [DefaultNamespace]
+	Layout      snowfence.Layout
+	Datacenters []int64 // that the store may issue; empty means what the record says
+	Datacenter  *int64  // nil means all that the store may issue
+	Worker      *int64  // the worker number to claim; nil means any
 
-	// Layout is the layout that the namespace has, or gets when it is new.
-	Layout snowfence.Layout
-
-	// Datacenters are the datacenters that the store may issue, recorded in the
-	// namespace when it is new and compared with its record when it is not.
-	// Empty means whatever the record says; all, when it is new.
-	Datacenters []int64
-
-	// Datacenter restricts the claim to the worker ids of one datacenter. Nil
-	// means all that the store may issue.
-	Datacenter *int64
-
-	// Worker pins the claim to one worker number. Nil means any.
-	Worker *int64
-
-	// Window is how far ahead of the clock ticks are taken, rounded up to whole
-	// ticks and to at least four, at most 31 days. Zero means [DefaultWindow],
-	// or [DefaultPinnedWindow] with a pinned worker.
-	Window time.Duration
-
-	// ClaimWait is how long a claim waits for a worker id. Zero means the
-	// window and MaxRollback together.
-	ClaimWait time.Duration
-
-	// MaxRollback is how far ahead of this clock the used ticks of a released
-	// worker id may reach for it to be claimed. Zero means none.
-	MaxRollback time.Duration
-
-	// MaxWait is how long a call for ids waits for the next term or window. Zero
-	// means not at all.
-	MaxWait time.Duration
-
-	// Loss is how much a lossy store can lose, see store.Traits: less than a
-	// third of the window. Zero means that the store is durable.
-	Loss time.Duration
-
-	// EngineClock says that the store has a clock to judge this one by.
-	EngineClock bool
-
-	// Process is written into the register, for people.
-	Process Process
+	Window      time.Duration // whole ticks, four at least; zero means [DefaultWindow] or [DefaultPinnedWindow]
+	ClaimWait   time.Duration // zero means the window and MaxRollback together
+	MaxRollback time.Duration // how far ahead the used ticks of a released worker id may reach
+	MaxWait     time.Duration // how long a call for ids waits for the next term or window
+	Loss        time.Duration // how much the store can lose, less than a third of the window; zero means durable
+	EngineClock bool          // the store has a clock to judge this one by
+	Process     Process       // written into the register
 
 	// JournalAhead is how far ahead of the clock ticks are marked as used in the
 	// journal, in whole ticks, at least two. Zero means that there is no journal.

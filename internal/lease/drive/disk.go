@@ -1,0 +1,101 @@
+package drive
+
+import (
+	"context"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/lease"
+)
+
+// Journal is what a [Disk] asks of a journal.
+type Journal interface {
+	Keep(page []byte) error
+	Discard() error
+}
+
+// Disk carries out what a lease asks of a journal, one thing after the other, beside
+// the goroutine that owns it: a disk that is slow holds up the journal's bound, and no
+// more.
+type Disk struct {
+	journal Journal
+	written <-chan lease.Event // what it did last
+	turn    <-chan struct{}    // closed when it is idle again
+	hangs   bool               // it has yet to end what was given up before its last call
+}
+
+// NewDisk returns an idle disk.
+func NewDisk(j Journal) *Disk {
+	turn := make(chan struct{})
+	close(turn)
+	return &Disk{journal: j, turn: turn}
+}
+
+// Written yields the answer to the last request.
+func (d *Disk) Written() <-chan lease.Event { return d.written }
+
+// Do carries out a [lease.Keep] or [lease.Discard] after what is under way. What was
+// given up comes to its end first: its answer is of no use then.
+func (d *Disk) Do(request lease.Request) {
+	written := make(chan lease.Event, 1) // room for an answer that is not awaited
+	turn := make(chan struct{})
+	previous := d.turn
+	d.written, d.turn, d.hangs = written, turn, false
+	select {
+	case <-previous:
+	default:
+		d.hangs = true
+	}
+	go func() {
+		<-previous
+		event := d.write(request)
+		close(turn)
+		written <- event
+	}()
+}
+
+func (d *Disk) write(request lease.Request) lease.Event {
+	switch r := request.(type) {
+	case lease.Keep:
+		page, err := r.Page.Encode()
+		if err == nil {
+			err = d.journal.Keep(page)
+		}
+		return lease.Kept{ID: r.ID, Err: err}
+	case lease.Discard:
+		return lease.Discarded{ID: r.ID, Err: d.journal.Discard()}
+	}
+	return nil
+}
+
+// Rest waits until the disk is idle, unless it hangs.
+func (d *Disk) Rest() {
+	if !d.hangs {
+		<-d.turn
+	}
+}
+
+// Await returns what a call returns, or the error late when it took longer than limit,
+// or the context's error when that ended. Then the call is left to end by itself.
+func Await[T any](ctx context.Context, clock snowfence.Clock, limit time.Duration, late error, call func() (T, error)) (T, error) {
+	expired, stop := clock.After(limit)
+	defer stop()
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1) // room for an answer that is not awaited
+	go func() {
+		value, err := call()
+		answers <- answer{value, err}
+	}()
+	var none T
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-expired:
+		return none, late
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
+}
