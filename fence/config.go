@@ -2,7 +2,6 @@ package fence
 
 import (
 	"crypto/rand"
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -124,17 +123,26 @@ type Loss struct {
 	Reason error
 }
 
-// fill replaces what was not given and needs no store to be known.
-func (c *Config) fill() error {
+// Validate returns an error for a config that can't be used with any store: one that
+// names the field, its value and the limit. That a window is longer than three times
+// what the store can lose is known when the store says what that is.
+func (c Config) Validate() error {
+	_, err := c.prepare()
+	return err
+}
+
+// prepare fills in what was not given, and returns the state that the lease begins in.
+func (c *Config) prepare() (lease.State, error) {
 	if c.Layout.Fields == nil {
 		c.Layout = snowfence.DefaultLayout()
 	}
 	if err := c.Layout.Validate(); err != nil {
-		return err
+		return lease.State{}, err
 	}
 	if err := c.Policy.Validate(c.Layout); err != nil {
-		return err
+		return lease.State{}, err
 	}
+	policy := c.Policy.WithDefaults(c.Layout)
 	if c.Clock == nil {
 		c.Clock = snowfence.SystemClock()
 	}
@@ -147,37 +155,20 @@ func (c *Config) fill() error {
 	if c.Process.Started.IsZero() {
 		c.Process.Started = c.Clock.Wall()
 	}
-	return nil
-}
-
-// prepare returns the state that the lease begins in.
-func (c *Config) prepare(traits store.Traits) (lease.State, error) {
-	if err := traits.Validate(); err != nil {
-		return lease.State{}, err
-	}
-	policy := c.Policy.WithDefaults(c.Layout)
 	switch {
 	case c.Journal == nil:
 		c.JournalAhead = 0
 	case c.JournalAhead == 0:
 		c.JournalAhead = max(leastAhead, 4*policy.MaxBurst)
 	}
-	_, hasClock := store.ClockOf(c.Store)
+	hasClock := false
+	if c.Store != nil {
+		_, hasClock = store.ClockOf(c.Store)
+	}
 	state, err := lease.New(lease.Config{
-		Namespace:   c.Namespace,
-		Layout:      c.Layout,
-		Datacenters: c.Datacenters,
-		Datacenter:  c.Datacenter,
-		Worker:      c.Worker,
-		Window:      c.Window,
-		ClaimWait:   c.ClaimWait,
-		MaxRollback: policy.MaxRollback,
-		MaxWait:     policy.MaxWait,
-		Loss:        traits.Loss,
-		EngineClock: hasClock,
-		Process:     c.Process,
-
-		JournalAhead: c.JournalAhead,
+		Namespace: c.Namespace, Layout: c.Layout, Datacenters: c.Datacenters, Datacenter: c.Datacenter, Worker: c.Worker,
+		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: policy.MaxRollback, MaxWait: policy.MaxWait,
+		EngineClock: hasClock, Process: c.Process, JournalAhead: c.JournalAhead,
 	})
 	if err != nil {
 		return state, err
@@ -185,7 +176,7 @@ func (c *Config) prepare(traits store.Traits) (lease.State, error) {
 	filled := state.Config()
 	c.Namespace, c.Window = filled.Namespace, filled.Window
 	if c.RequestTimeout < 0 {
-		return state, fmt.Errorf("snowfence: fence: request timeout is %s: must not be negative", c.RequestTimeout)
+		return state, &lease.ConfigError{Field: "request-timeout", Value: c.RequestTimeout.String(), Limit: "must not be negative"}
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = min(max(c.Window/6, leastTimeout), mostTimeout)

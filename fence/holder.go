@@ -11,7 +11,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
-	"snowfence.example/snowfence/store"
 )
 
 // Holder gives a running program the ids of a namespace, across terms. It is
@@ -61,26 +60,25 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
 	}
-	if err := config.fill(); err != nil {
-		return nil, err
-	}
 	// A config that can't be used with any store must not cost the journal's page.
-	trial := config
-	if _, err := trial.prepare(store.Traits{Engine: "any", Durable: true}); err != nil {
+	state, err := config.prepare()
+	if err != nil {
 		return nil, err
 	}
 	page, traits, certain, err := config.recall(ctx)
+	if err == nil {
+		err = traits.Validate()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the store's traits: %w", err)
 	}
-	state, err := config.prepare(traits)
-	if err != nil {
+	if state, err = state.Adapt(traits.Loss, config.Journal != nil); err != nil {
 		return nil, err
 	}
 	h := &Holder{
 		noWait:  noWait(),
 		config:  config,
-		maxWait: config.Policy.WithDefaults(config.Layout).MaxWait,
+		maxWait: state.Config().MaxWait,
 		nudges:  make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		abandon: make(chan struct{}),

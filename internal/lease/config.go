@@ -98,9 +98,8 @@ func (c Config) prepare() (Config, error) {
 	unit := c.Layout.Unit
 	c.ticks = max(minTicks, snowfence.Tick((c.Window-1)/unit+1))
 	c.Window = time.Duration(c.ticks) * unit
-	if c.Loss < 0 || c.Loss >= c.Window/3 {
-		return c, &ConfigError{"window", c.Window.String(),
-			fmt.Sprintf("must be more than three times what the store can lose, %s", c.Loss)}
+	if err := c.outlasts(c.Loss); err != nil {
+		return c, err
 	}
 	if c.JournalAhead < 0 {
 		return c, &ConfigError{"journal-ahead", c.JournalAhead.String(), "must not be negative"}
@@ -123,6 +122,15 @@ func (c Config) prepare() (Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// outlasts returns a *[ConfigError] unless the window is longer than three times what
+// the store can lose.
+func (c *Config) outlasts(loss time.Duration) error {
+	if loss >= 0 && loss < c.Window/3 {
+		return nil
+	}
+	return &ConfigError{"window", c.Window.String(), fmt.Sprintf("must be more than three times what the store can lose, %s", loss)}
 }
 
 // third is when an extension is due, counted from the sending of the last.

@@ -66,6 +66,18 @@ func New(c Config) (State, error) {
 	return State{config: &c}, nil
 }
 
+// Adapt returns the state, before [Started], for what was found: a store that can lose
+// acknowledged writes of that age, and a journal that can be used or not. A
+// *[ConfigError] is returned if the window is too short for the store.
+func (s State) Adapt(loss time.Duration, journal bool) (State, error) {
+	c := *s.config
+	if c.Loss = loss; !journal {
+		c.JournalAhead, c.ahead = 0, 0
+	}
+	s.config = &c
+	return s, c.outlasts(loss)
+}
+
 // Step returns the state after an event and what it asks to be done.
 func (s State) Step(e Event, now Moment) (State, []Request) {
 	x := &step{Config: s.config, line: &s.line, now: now}
