@@ -16,7 +16,7 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Noted:
 		log.Warn("lease", "note", r.Err)
 	case lease.Waiting:
-		l.logWait(log, r.Err)
+		l.logWait(log, r)
 	case lease.GaveUp:
 		text := r.Err.Error()
 		if outside := new(lease.TimeError); errors.As(r.Err, &outside) {
@@ -39,7 +39,7 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Interrupted:
 		log.Error("issues no ids", "reason", r.Err)
 	case lease.Resumed:
-		log.Info("issues ids again", "after", r.Lasted.Round(time.Millisecond))
+		log.Info("issues ids again", "after", r.For.Round(time.Millisecond))
 	case lease.Ended:
 		log.Info("closed")
 	}
@@ -57,21 +57,20 @@ func (l *loop) logTerm(r lease.Start) {
 }
 
 // logWait logs what a claim waits for.
-func (l *loop) logWait(log *slog.Logger, what error) {
+func (l *loop) logWait(log *slog.Logger, r lease.Report) {
 	var held *lease.HeldError
 	var full *lease.ExhaustedError
-	var young *lease.YoungError
 	switch limit := l.driver.State().Config().ClaimWait; {
-	case errors.As(what, &held):
+	case errors.As(r.Err, &held):
 		log.Info("waiting for "+held.Occupant.String(), "claim-wait", limit)
-	case errors.As(what, &full):
+	case errors.As(r.Err, &full):
 		next := "unknown"
 		if len(full.First) > 0 {
 			next = full.First[0].String()
 		}
 		log.Info("waiting for a worker id", "workers", full.Workers, "held", full.Held, "ahead", full.Ahead,
 			"quarantined", full.Quarantined, "unusable", full.Unusable, "next", next, "claim-wait", limit)
-	case errors.As(what, &young):
-		log.Info("waiting until the store can't lose "+young.Written+" any more", "for", young.For)
+	default:
+		log.Info("waiting "+r.Err.Error(), "for", r.For)
 	}
 }

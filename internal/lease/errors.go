@@ -157,20 +157,6 @@ func (e *HeldError) Unwrap() []error {
 	return []error{ErrNoWorker, e.Reason}
 }
 
-// YoungError is what a claim on a lossy store waits for: until something that was
-// written is so old that the store can't lose it any more.
-type YoungError struct {
-	// Written is what was written: "the claim of worker 7".
-	Written string
-	// For is how long it takes.
-	For time.Duration
-}
-
-// Error says what is waited for, and for how long.
-func (e *YoungError) Error() string {
-	return fmt.Sprintf("%s can be lost by the store for another %s", e.Written, e.For)
-}
-
 // ExhaustedError is returned when no worker id of the pool could be claimed
 // within the claim-wait.
 type ExhaustedError struct {

@@ -190,7 +190,7 @@ type (
 		Err    error // with all but Ended and Resumed
 		Worker int64 // with Lost, whose term it was
 		Term   int64
-		Lasted time.Duration // with Resumed
+		For    time.Duration // with Resumed, and with Waiting for what could be lost
 	}
 )
 
@@ -218,7 +218,8 @@ const (
 	Noted                       // worth a line in the log
 
 	// Waiting tells what a claim waits for: once in an attempt a *[HeldError] or an
-	// *[ExhaustedError], and each time it does a *[YoungError].
+	// *[ExhaustedError], and each time it does, and for how long, what a lossy store
+	// could lose.
 	Waiting
 
 	// Interrupted tells that no ids are issued and that calls are refused from now

@@ -101,7 +101,7 @@ func (s *State) assess(x *step) {
 	}
 	if reason == nil {
 		if o.Supply == Refusing {
-			x.out = append(x.out, Report{What: Resumed, Lasted: now - o.Since})
+			x.out = append(x.out, Report{What: Resumed, For: now - o.Since})
 		}
 		o.Outage, o.trouble = Outage{Supply: Issuing}, nil
 		o.lookAt(x, now+x.Layout.TimeOf(x.now.Generator.Until).Sub(x.Layout.TimeOf(x.now.Generator.Now)))

@@ -131,8 +131,7 @@ func TestLossyClaimIssuesNothingBeforeItIsConfirmed(t *testing.T) {
 	if wait := at - s.now.Monotonic; wait != 100*time.Millisecond {
 		t.Errorf("it is confirmed after %s, and the store can lose 100 ms", wait)
 	}
-	var young *YoungError
-	if told := request[Report](s); told.What != Waiting || !errors.As(told.Err, &young) || young.For != 100*time.Millisecond {
+	if told := request[Report](s); told.What != Waiting || told.For != 100*time.Millisecond {
 		t.Errorf("it tells of %+v", told)
 	}
 	confirming := s.extend()

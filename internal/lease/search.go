@@ -97,8 +97,7 @@ func (s *search) read(x *step, value []byte) verdict {
 	if s.record.Incarnation == "" && s.glimpsed != n.Incarnation && Young(n.Created, x.Loss, x.now.Wall) {
 		s.glimpsed = n.Incarnation
 		s.deadline += x.Loss
-		x.wakeIn(x.Loss)
-		x.report(Waiting, &YoungError{"the namespace's record", x.Loss})
+		x.ripen(x.now.Monotonic+x.Loss, "the namespace's record")
 		return verdict{}
 	}
 	s.record = n

@@ -72,6 +72,15 @@ func (x *step) about(d time.Duration) time.Duration {
 	return d/2 + time.Duration(x.choice().Int64N(int64(d)+1))
 }
 
+// ripen waits until the store can't lose what was written any more.
+func (x *step) ripen(at time.Duration, written string) {
+	x.wakeAt(at)
+	x.out = append(x.out, Report{
+		What: Waiting, For: max(0, at-x.now.Monotonic),
+		Err: fmt.Errorf("until the store can't lose %s any more", written), //nolint:err113 // what is waited for
+	})
+}
+
 func (x *step) report(what Happening, err error) {
 	x.out = append(x.out, Report{What: what, Err: err})
 }

@@ -124,8 +124,7 @@ func (t *term) confirmable(x *step) time.Duration { return t.pending[0].acked + 
 // confirm waits until the claim is old enough for another swap to confirm it.
 func (t *term) confirm(x *step) {
 	x.enter(Confirming)
-	x.wakeAt(t.confirmable(x))
-	x.report(Waiting, &YoungError{fmt.Sprintf("the claim of worker %d", t.worker), max(0, t.confirmable(x)-x.now.Monotonic)})
+	x.ripen(t.confirmable(x), fmt.Sprintf("the claim of worker %d", t.worker))
 }
 
 // schedule sets the next extension at a third of the window after the last was

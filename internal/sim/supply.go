@@ -42,8 +42,8 @@ func (s *supply) reports(h *holder, r lease.Report) {
 		}
 		s.reported, s.fresh = true, true
 	case lease.Resumed:
-		if !s.reported || r.Lasted != now-s.since {
-			w.breaks("outage", "%s reports the end of one of %s: it lasted for %s, and was reported: %t", h.site.Host, r.Lasted, now-s.since, s.reported)
+		if !s.reported || r.For != now-s.since {
+			w.breaks("outage", "%s reports the end of one of %s: it lasted for %s, and was reported: %t", h.site.Host, r.For, now-s.since, s.reported)
 		}
 		s.reported = false
 	}
