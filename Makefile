@@ -154,6 +154,10 @@ tools: .bin/golangci-lint ## build the pinned linter into .bin, once; takes some
 	@cd tools && GOWORK=off $(GO) build -o ../.bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch .bin/golangci-lint
 
+.PHONY: size
+size: ## lines of Go by package, without tests, and the largest file of each
+	@tools/size.sh
+
 .PHONY: checkbench
 checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; takes long, and 8 GB in /tmp
 	@cd bench && GOWORK=off $(GO) run ./check
