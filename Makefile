@@ -158,6 +158,11 @@ tools: .bin/golangci-lint ## build the pinned linter into .bin, once; takes some
 size: ## lines of Go by package, without tests, and the largest file of each
 	@tools/size.sh
 
+.PHONY: api
+api: ## list everything that the public packages export, in docs/api.txt
+	@mkdir -p .bin
+	@cd tools && GOWORK=off $(GO) run ./api >../.bin/api.txt && mv ../.bin/api.txt ../docs/api.txt
+
 .PHONY: checkbench
 checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; takes long, and 8 GB in /tmp
 	@cd bench && GOWORK=off $(GO) run ./check

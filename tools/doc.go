@@ -9,6 +9,7 @@
 //   - Every test that docs/guarantees.md names exists, every direct dependency
 //     has its line in docs/dependencies.md, and links between documents lead
 //     somewhere.
+//   - docs/api.txt lists what the public packages export; see package api.
 //
 // They need the linter that "make lint" builds.
 package tools
