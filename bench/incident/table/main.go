@@ -1,8 +1,8 @@
 // Command table runs the incidents of the field with every allocator and prints
 // the tables of docs/incidents.md.
 //
-//	go run ./internal/sim/incident/table
-//	go run ./internal/sim/incident/table -page docs/incidents.md
+//	GOWORK=off go run ./incident/table
+//	GOWORK=off go run ./incident/table -page ../docs/incidents.md
 //
 // With a page it puts the tables in there instead of printing them.
 package main
@@ -13,7 +13,7 @@ import (
 	"io"
 	"os"
 
-	"snowfence.example/snowfence/internal/sim/incident"
+	"snowfence.example/snowfence/bench/incident"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -39,7 +39,7 @@ func (c Comparison) of(t *testing.T, incident, allocator string) Cell {
 
 func page(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/incidents.md")
+	text, err := os.ReadFile("../../docs/incidents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestIncidentTableIsWhatTheDocumentSays(t *testing.T) {
 	was, is := strings.Split(text, "\n"), strings.Split(printed, "\n")
 	for i := range max(len(was), len(is)) {
 		if i >= len(was) || i >= len(is) || was[i] != is[i] {
-			t.Errorf("docs/incidents.md is not what is printed, from line %d on: go run ./internal/sim/incident/table -page docs/incidents.md", i+1)
+			t.Errorf("docs/incidents.md is not what is printed, from line %d on: make incidents", i+1)
 			break
 		}
 	}
