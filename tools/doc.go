@@ -5,7 +5,7 @@
 //   - Every tier of the architecture is planted with imports that it must not
 //     have, every coding rule with a line that breaks it, and the linter must
 //     find exactly those.
-//   - Every package of the tree belongs to a tier.
+//   - Every package of the tree belongs to a tier, and stands in ARCHITECTURE.md.
 //   - Every test that docs/guarantees.md names exists, every direct dependency
 //     has its line in docs/dependencies.md, and links between documents lead
 //     somewhere.

@@ -204,6 +204,40 @@ func TestEveryDecisionIsListed(t *testing.T) {
 	})
 }
 
+// TestEveryPackageStandsInTheArchitectureOnce holds the page to the tree: its folders,
+// and the functions of its walks.
+func TestEveryPackageStandsInTheArchitectureOnce(t *testing.T) {
+	packages, source := map[string]bool{}, strings.Builder{}
+	walk(t, func(file string) {
+		if path.Ext(file) == ".go" {
+			packages[path.Dir(file)] = true
+			source.WriteString(read(t, file))
+		}
+	})
+	rooms, walks, _ := strings.Cut(read(t, "ARCHITECTURE.md"), "\n## Two walks\n")
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^- `([^`]+)`: .").FindAllStringSubmatch(rooms, -1) {
+		if listed[m[1]] || !packages[m[1]] {
+			t.Errorf("ARCHITECTURE.md names %s, which is no package, or stands there twice", m[1])
+		}
+		listed[m[1]] = true
+	}
+	for folder := range packages {
+		if !listed[folder] {
+			t.Errorf("ARCHITECTURE.md does not say what package %s is for", folder)
+		}
+	}
+	functions := regexp.MustCompile("`(?:\\w+\\.)*(\\w+)`").FindAllStringSubmatch(walks, -1)
+	for _, m := range functions {
+		if !regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?` + m[1] + `\b`).MatchString(source.String()) {
+			t.Errorf("ARCHITECTURE.md walks through %s, which is no function", m[1])
+		}
+	}
+	if len(functions) < 10 {
+		t.Errorf("the walks of ARCHITECTURE.md have %d functions: the test reads them wrongly", len(functions))
+	}
+}
+
 // TestRootModuleRequiresNothing holds what makes the library light to depend
 // on.
 func TestRootModuleRequiresNothing(t *testing.T) {
