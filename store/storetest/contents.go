@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,25 +16,18 @@ func (p *probe) fill(n int) string {
 
 // apart writes a value of its own under each key, and then reads them all:
 // keys that are mixed up show one another's value.
-func (p *probe) apart(ctx context.Context, keys []string) error {
+func (p *probe) apart(keys []string) {
 	versions := make(map[string]store.Version)
 	value := func(key string) []byte { return []byte(p.prefix + " of " + key) }
 	for _, key := range keys {
-		version, err := p.put(ctx, p.a, key, value(key))
-		if err != nil {
-			return err
-		}
-		versions[key] = version
+		versions[key] = p.put(p.a, key, value(key))
 	}
 	for _, key := range keys {
-		if err := p.await(ctx, p.b, key, versions[key], value(key)); err != nil {
-			return err
-		}
+		p.await(p.b, key, versions[key], value(key))
 	}
-	return nil
 }
 
-func keyLimits(ctx context.Context, p *probe) error {
+func keyLimits(p *probe) {
 	keys := []string{p.fill(store.MaxKey), p.fill(store.MaxKey - 1), p.fill(store.MaxKey)[:store.MaxKey-1] + "y"}
 	// Each byte as a whole key (the only keys outside the prefix), and first,
 	// last and doubled in a longer one.
@@ -46,10 +38,10 @@ func keyLimits(ctx context.Context, p *probe) error {
 	for _, odd := range []string{".", "..", "/", "//", "-", "--", "_", "./.", "../..", "/a/", "a//b", "-rf", "a.", ".a", "new.reg", "0", "00"} {
 		keys = append(keys, p.prefix+odd)
 	}
-	return p.apart(ctx, keys)
+	p.apart(keys)
 }
 
-func keyBytes(ctx context.Context, p *probe) error {
+func keyBytes(p *probe) {
 	var keys []string
 	for _, sign := range []string{"", "-", "_", ".", "/", "--", "__", "-_", "_-"} {
 		keys = append(keys, p.key("a"+sign+"b"), p.key("a"+sign), p.key(sign+"a"))
@@ -57,70 +49,50 @@ func keyBytes(ctx context.Context, p *probe) error {
 	// The three spellings with an empty sign are "ab", "a" and "a".
 	keys = append(keys[:2], keys[3:]...)
 	keys = append(keys, p.key("a0"), p.key("a00"), p.key("0a"), p.key("00a"), p.key("a/b/c"), p.key("a/b-c"))
-	return p.apart(ctx, keys)
+	p.apart(keys)
 }
 
-func keyRefused(ctx context.Context, p *probe) error {
+func keyRefused(p *probe) {
 	long := p.fill(store.MaxKey + 1)
 	bad := []string{long, "A", p.key("Key"), p.key("a b"), p.key("a\x00"), "\x00", p.key("é"), p.key("\xff"),
 		p.key("%"), p.key("*"), p.key("?"), p.key("\\"), p.key("'"), p.key("a:b"), p.key("a+b"), p.key("~"), p.key("\n")}
-	refused := func(err error, call, key string) error {
+	refused := func(err error, call, key string) {
 		var k *store.KeyError
 		if !errors.As(err, &k) {
-			return fmt.Errorf("%s %q: error %v, want a *KeyError", call, key, err)
+			p.failf("%s %q: error %v, want a *KeyError", call, key, err)
 		}
 		if k.Key != key || k.Reason == "" || k.Field == "" {
-			return fmt.Errorf("%s %q: the error says %+v: it must name the field, the key and the limit", call, key, *k)
+			p.failf("%s %q: the error says %+v: it must name the field, the key and the limit", call, key, *k)
 		}
-		return nil
 	}
 	for _, key := range append([]string{""}, bad...) {
-		if _, err := p.a.Get(ctx, key); refused(err, "get", key) != nil {
-			return refused(err, "get", key)
-		}
-		if _, err := p.a.Swap(ctx, key, "", []byte("value")); refused(err, "swap", key) != nil {
-			return refused(err, "swap", key)
-		}
+		_, err := p.a.Get(p.ctx, key)
+		refused(err, "get", key)
+		_, err = p.a.Swap(p.ctx, key, "", []byte("value"))
+		refused(err, "swap", key)
 	}
 	for _, prefix := range bad {
-		for e, err := range p.a.List(ctx, prefix) {
-			if err == nil {
-				return fmt.Errorf("list %q yields %q, want a *KeyError", prefix, e.Key)
-			}
-			if err := refused(err, "list", prefix); err != nil {
-				return err
-			}
+		for _, err := range p.a.List(p.ctx, prefix) {
+			refused(err, "list", prefix)
 		}
 	}
 	// What was refused must not have been made to fit.
-	return p.awaitList(ctx, p.b, p.prefix, nil)
+	p.awaitList(p.b, p.prefix, nil)
 }
 
-func valueLimits(ctx context.Context, p *probe) error {
+func valueLimits(p *probe) {
 	for _, size := range []int{0, 1, 2, 255, 256, 1023, 1024, store.MaxValue - 1, store.MaxValue} {
 		key, value := p.key(fmt.Sprint(size)), bytes.Repeat([]byte("v"), size)
 		if size > 0 {
 			value[size-1] = '!' // the end must come back too
 		}
-		version, err := p.put(ctx, p.a, key, value)
-		if err != nil {
-			return fmt.Errorf("value of %d bytes: %w", size, err)
-		}
-		if err := p.awaitBoth(ctx, key, version, value); err != nil {
-			return fmt.Errorf("value of %d bytes: %w", size, err)
-		}
+		p.kept(key, value)
 	}
-	version, err := p.put(ctx, p.a, p.key("nil"), nil)
-	if err != nil {
-		return fmt.Errorf("nil value: %w", err)
-	}
-	if err := p.awaitBoth(ctx, p.key("nil"), version, nil); err != nil {
-		return err
-	}
-	return p.conflicts(ctx, p.b, p.key("nil"), "", []byte("an empty register exists"))
+	p.kept(p.key("nil"), nil)
+	p.conflicts(p.b, p.key("nil"), "", "an empty register exists")
 }
 
-func valueBytes(ctx context.Context, p *probe) error {
+func valueBytes(p *probe) {
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
@@ -140,63 +112,42 @@ func valueBytes(ctx context.Context, p *probe) error {
 		"capitals":      []byte("ABC abc"),
 	}
 	for name, value := range values {
-		version, err := p.put(ctx, p.a, p.key(name), value)
-		if err != nil {
-			return err
-		}
-		if err := p.awaitBoth(ctx, p.key(name), version, value); err != nil {
-			return err
-		}
+		p.kept(p.key(name), value)
 	}
-	return nil
 }
 
-func valueRefused(ctx context.Context, p *probe) error {
+func valueRefused(p *probe) {
 	key := p.key("too-long")
 	for _, size := range []int{store.MaxValue + 1, 2 * store.MaxValue, 1 << 20} {
-		_, err := p.a.Swap(ctx, key, "", make([]byte, size))
+		_, err := p.a.Swap(p.ctx, key, "", make([]byte, size))
 		var v *store.ValueError
-		if !errors.As(err, &v) {
-			return fmt.Errorf("swap to a value of %d bytes: error %v, want a *ValueError", size, err)
-		}
-		if v.Size != size {
-			return fmt.Errorf("swap to a value of %d bytes: the error says %d", size, v.Size)
+		if !errors.As(err, &v) || v.Size != size {
+			p.failf("swap to a value of %d bytes: error %v, want a *ValueError that says so", size, err)
 		}
 	}
-	return p.absent(ctx, p.a, key)
+	p.absent(p.a, key)
 }
 
-func valueCopied(ctx context.Context, p *probe) error {
+func valueCopied(p *probe) {
 	key, want := p.key("copied"), []byte("the value as it was swapped")
 	passed := bytes.Clone(want)
-	version, err := p.put(ctx, p.a, key, passed)
-	if err != nil {
-		return err
-	}
+	version := p.put(p.a, key, passed)
 	if !bytes.Equal(passed, want) {
-		return errors.New("swap changed the value passed to it")
+		p.failf("swap changed the value passed to it")
 	}
 	clear(passed)
-	if err := p.awaitBoth(ctx, key, version, want); err != nil {
-		return fmt.Errorf("after the slice passed to swap was changed: %w", err)
-	}
+	p.awaitBoth(key, version, want)
 	for range 3 { // a cache may only be filled by the first read
-		e, err := p.get(ctx, p.a, key)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("get %q: %w", key, err)
+		e, err := p.get(p.a, key)
+		if !errors.Is(err, store.ErrNotFound) {
+			p.must(err, "get "+key)
 		}
 		clear(e.Value[:cap(e.Value)])
 	}
-	if err := p.awaitBoth(ctx, key, version, want); err != nil {
-		return fmt.Errorf("after a slice returned by get was changed: %w", err)
-	}
-	found, err := p.list(ctx, p.a, key)
-	if err != nil {
-		return err
-	}
+	p.awaitBoth(key, version, want)
+	found, err := p.list(p.a, key)
+	p.must(err, "read by list")
 	clear(found[key].Value)
-	if err := p.awaitBoth(ctx, key, version, want); err != nil {
-		return fmt.Errorf("after a slice yielded by list was changed: %w", err)
-	}
-	return p.awaitList(ctx, p.a, key, map[string]store.Entry{key: {Key: key, Value: want, Version: version}})
+	p.awaitBoth(key, version, want)
+	p.awaitList(p.a, key, map[string]store.Entry{key: {Key: key, Value: want, Version: version}})
 }

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,7 +54,7 @@ type Harness struct {
 type Rule struct {
 	Name        string
 	Explanation string // the rule, in words
-	check       func(context.Context, *probe) error
+	check       func(*probe)
 }
 
 // A Violation is a rule that a store broke.
@@ -116,31 +115,41 @@ func (h Harness) withDefaults() Harness {
 func (h Harness) try(ctx context.Context, rule Rule) error {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
-	p := &probe{harness: h, prefix: h.Prefix + rule.Name + "/"}
-	return h.bounded(ctx, func() error {
-		err := p.open(ctx)
-		if err == nil {
-			err = rule.check(ctx, p)
-		}
-		return errors.Join(err, p.close())
+	p := &probe{harness: h, prefix: h.Prefix + rule.Name + "/", ctx: ctx}
+	checked := begin(func() {
+		defer func() { p.note(p.close()) }()
+		p.open()
+		rule.check(p)
 	})
+	if err := h.await(ctx, checked); err != nil {
+		return err
+	}
+	return p.verdict()
 }
 
-// bounded runs f and returns its error, or gives up when f has not returned
-// long after its context ended: some call of f ignores it.
-func (h Harness) bounded(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
+// begin runs f in a goroutine, and returns what is closed when that has ended.
+func begin(f func()) (ended <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	return done
+}
+
+// await waits until a goroutine has ended, or gives up when it has not long after its
+// context did: some call of it ignores that.
+func (h Harness) await(ctx context.Context, ended <-chan struct{}) error {
 	select {
-	case err := <-done:
-		return err
+	case <-ended:
+		return nil
 	case <-ctx.Done():
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.Timeout)
 	defer cancel()
 	select {
-	case err := <-done:
-		return err
+	case <-ended:
+		return nil
 	case <-late.Done():
 		return fmt.Errorf("a call had not returned %v after its context ended", h.Timeout)
 	}

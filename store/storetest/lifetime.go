@@ -8,120 +8,70 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-func reopen(ctx context.Context, p *probe) error {
-	made, err := p.make(ctx, p.key("one"), p.key("two"), p.key("three"))
-	if err != nil {
-		return err
-	}
+func reopen(p *probe) {
+	made := p.make("one", "two", "three")
 	for round := range 2 {
-		if err := p.reopen(ctx); err != nil {
-			return err
-		}
+		p.reopen()
 		for key, e := range made {
-			if err := p.awaitBoth(ctx, key, e.Version, e.Value); err != nil {
-				return fmt.Errorf("reopened: %w", err)
-			}
-			value := fmt.Appendf(nil, "swapped after reopening %d times", round+1)
-			version, err := p.swap(ctx, p.a, key, e.Version, value)
-			if err != nil {
-				return fmt.Errorf("reopened: swap under a version of before: %w", err)
-			}
-			made[key] = store.Entry{Key: key, Value: value, Version: version}
+			p.awaitBoth(key, e.Version, e.Value)
+			value := fmt.Sprintf("swapped after reopening %d times", round+1)
+			made[key] = store.Entry{Key: key, Value: []byte(value), Version: p.next(p.a, key, e.Version, value)}
 		}
 	}
-	return p.awaitList(ctx, p.b, p.prefix, made)
+	p.awaitList(p.b, p.prefix, made)
 }
 
-func closed(ctx context.Context, p *probe) error {
+func closed(p *probe) {
 	key := p.key("register")
-	version, err := p.put(ctx, p.a, key, []byte("value"))
-	if err != nil {
-		return err
+	version := p.put(p.a, key, []byte("value"))
+	p.await(p.b, key, version, []byte("value"))
+	p.must(p.a.Close(), "close")
+	p.must(p.a.Close(), "close again")
+	if err := p.refusals(p.ctx, key, version, store.ErrClosed); !p.harness.Flaky {
+		p.must(err, "after close")
 	}
-	if err := p.await(ctx, p.b, key, version, []byte("value")); err != nil {
-		return err
-	}
-	for i := range 2 {
-		if err := p.a.Close(); err != nil {
-			return fmt.Errorf("close, call %d: %w", i+1, err)
-		}
-	}
-	is := func(call string, err error) error {
-		if !errors.Is(err, store.ErrClosed) && !p.harness.Flaky {
-			return fmt.Errorf("%s after close: error %v, want ErrClosed", call, err)
-		}
-		return nil
-	}
-	_, getErr := p.a.Get(ctx, key)
-	_, swapErr := p.a.Swap(ctx, key, version, []byte("after close"))
-	_, traitsErr := p.a.Traits(ctx)
-	var listErr error
-	for _, err := range p.a.List(ctx, p.prefix) {
-		if listErr = err; err != nil {
-			break
-		}
-	}
-	if err := errors.Join(is("get", getErr), is("swap", swapErr), is("list", listErr), is("traits", traitsErr)); err != nil {
-		return err
-	}
-	next, err := p.swap(ctx, p.b, key, version, []byte("by the other client"))
-	if err != nil {
-		return fmt.Errorf("swap by a client that is open, after another was closed: %w", err)
-	}
-	return p.await(ctx, p.b, key, next, []byte("by the other client"))
+	// Another client is not affected.
+	value := "by the other client"
+	p.await(p.b, key, p.next(p.b, key, version, value), []byte(value))
 }
 
-func traits(ctx context.Context, p *probe) error {
-	first, err := p.traits(ctx, p.a)
-	if err != nil {
-		return err
-	}
-	if err := first.Validate(); err != nil {
-		return err
-	}
+func traits(p *probe) {
+	first := p.traits(p.a)
+	p.must(first.Validate(), "traits")
 	for i := range 3 {
 		if i == 2 {
-			if err := p.reopen(ctx); err != nil {
-				return err
-			}
+			p.reopen()
 		}
-		other, err := p.traits(ctx, p.b)
-		if err != nil {
-			return err
-		}
-		if other != first {
-			return fmt.Errorf("traits changed from %v to %v", first, other)
+		if other := p.traits(p.b); other != first {
+			p.failf("traits changed from %v to %v", first, other)
 		}
 	}
-	return nil
 }
 
 // traits is Traits, repeated on a flaky store until the store answers.
-func (p *probe) traits(ctx context.Context, s store.Store) (store.Traits, error) {
+func (p *probe) traits(s store.Store) store.Traits {
 	for {
-		t, err := s.Traits(ctx)
-		if err == nil || !p.harness.Flaky || ctx.Err() != nil {
-			return t, err
+		t, err := s.Traits(p.ctx)
+		if !p.again(err) {
+			p.must(err, "traits")
+			return t
 		}
 	}
 }
 
-func clock(ctx context.Context, p *probe) error {
+func clock(p *probe) {
 	c, ok := store.ClockOf(p.a)
 	if !ok {
-		return nil
+		return
 	}
-	now, err := c.Now(ctx)
-	if err != nil {
-		return fmt.Errorf("now: %w", err)
-	}
+	now, err := c.Now(p.ctx)
+	p.must(err, "now")
 	if now.IsZero() {
-		return errors.New("now: the zero time")
+		p.failf("now: the zero time")
 	}
-	ended, cancel := context.WithCancel(ctx)
+	ended, cancel := context.WithCancel(p.ctx)
 	cancel()
 	if _, err := c.Now(ended); !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("now under a context that has ended: error %v, want %v", err, context.Canceled)
+		p.failf("now under a context that has ended: error %v, want %w", err, context.Canceled)
 	}
-	return nil
 }

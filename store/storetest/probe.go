@@ -5,27 +5,68 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"snowfence.example/snowfence/store"
 )
 
-// probe is what the check of one rule works with.
+// probe is what the check of one rule works with, as a test does with a testing.T: a
+// method that finds the rule broken notes it and ends the goroutine.
 type probe struct {
 	harness Harness
 	prefix  string
-	a, b    store.Store // two independent clients
+	ctx     context.Context //nolint:containedctx // of this check alone, like that of a test
+	a, b    store.Store     // two independent clients
 	extra   []store.Store
+
+	mu     sync.Mutex
+	broken []error
 }
 
-func (p *probe) open(ctx context.Context) (err error) {
-	if p.a, err = p.harness.Open(ctx); err != nil {
-		return fmt.Errorf("open: %w", err)
+// note writes down what is wrong, if anything is.
+func (p *probe) note(err error) {
+	if err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.broken = append(p.broken, err)
 	}
-	if p.b, err = p.harness.Open(ctx); err != nil {
-		return fmt.Errorf("open a second client: %w", err)
+}
+
+// verdict returns all that was noted.
+func (p *probe) verdict() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return errors.Join(p.broken...)
+}
+
+// end ends the check if something is wrong.
+func (p *probe) end() {
+	if p.verdict() != nil {
+		runtime.Goexit() //nolint:forbidigo // as testing.T does: the goroutine is the check's own
 	}
-	return nil
+}
+
+// failf notes what is wrong and ends the check.
+func (p *probe) failf(format string, args ...any) {
+	p.note(fmt.Errorf(format, args...))
+	p.end()
+}
+
+// must ends the check if a step of it returned an error.
+func (p *probe) must(err error, step string) {
+	if err != nil {
+		p.failf("%s: %w", step, err)
+	}
+}
+
+func (p *probe) open() {
+	var err error
+	p.a, err = p.harness.Open(p.ctx)
+	p.must(err, "open")
+	p.b, err = p.harness.Open(p.ctx)
+	p.must(err, "open a second client")
 }
 
 func (p *probe) close() error {
@@ -40,17 +81,19 @@ func (p *probe) close() error {
 }
 
 // reopen closes both clients, restarts the store and opens two new ones.
-func (p *probe) reopen(ctx context.Context) error {
-	if err := p.close(); err != nil {
-		return fmt.Errorf("close: %w", err)
-	}
+func (p *probe) reopen() {
+	p.must(p.close(), "close")
 	if p.harness.Restart != nil {
-		if err := p.harness.Restart(ctx); err != nil {
-			return fmt.Errorf("restart: %w", err)
-		}
+		p.must(p.harness.Restart(p.ctx), "restart")
 	}
-	return p.open(ctx)
+	p.open()
 }
+
+// both returns both clients.
+func (p *probe) both() []store.Store { return []store.Store{p.a, p.b} }
+
+// turn returns the first client for even numbers, and the second for odd ones.
+func (p *probe) turn(i int) store.Store { return p.both()[i%2] }
 
 // key returns a key of this rule's own.
 func (p *probe) key(name string) string { return p.prefix + name }
@@ -58,11 +101,15 @@ func (p *probe) key(name string) string { return p.prefix + name }
 // looks is how often a read is repeated to see that something is *not* there.
 const looks = 20
 
+// again reports whether a call that returned an error is to be repeated: on a flaky
+// store that is of no meaning.
+func (p *probe) again(err error) bool { return err != nil && p.harness.Flaky && p.ctx.Err() == nil }
+
 // get is Get, repeated on a flaky store until the store answers.
-func (p *probe) get(ctx context.Context, s store.Store, key string) (store.Entry, error) {
+func (p *probe) get(s store.Store, key string) (store.Entry, error) {
 	for {
-		e, err := s.Get(ctx, key)
-		if err == nil || errors.Is(err, store.ErrNotFound) || !p.harness.Flaky || ctx.Err() != nil {
+		e, err := s.Get(p.ctx, key)
+		if errors.Is(err, store.ErrNotFound) || !p.again(err) {
 			return e, err
 		}
 	}
@@ -72,17 +119,17 @@ func (p *probe) get(ctx context.Context, s store.Store, key string) (store.Entry
 // the contract: the same swap is sent again until it takes effect or
 // conflicts, and what conflicts may be its own effect. Its value must be one
 // that nobody else writes.
-func (p *probe) swap(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) (store.Version, error) {
+func (p *probe) swap(s store.Store, key string, prev store.Version, value []byte) (store.Version, error) {
 	for first := true; ; first = false {
-		version, err := s.Swap(ctx, key, prev, value)
+		version, err := s.Swap(p.ctx, key, prev, value)
 		switch {
-		case err == nil || !p.harness.Flaky || ctx.Err() != nil:
+		case !p.again(err):
 			return version, err
 		case errors.Is(err, store.ErrConflict) && first:
 			return "", err
 		case errors.Is(err, store.ErrConflict):
 			for range looks {
-				if e, err := p.get(ctx, s, key); err == nil && bytes.Equal(e.Value, value) {
+				if e, err := p.get(s, key); err == nil && bytes.Equal(e.Value, value) {
 					return e.Version, nil
 				}
 			}
@@ -91,120 +138,119 @@ func (p *probe) swap(ctx context.Context, s store.Store, key string, prev store.
 	}
 }
 
+// next is swap under the current version, which has to take effect.
+func (p *probe) next(s store.Store, key string, prev store.Version, value string) store.Version {
+	version, err := p.swap(s, key, prev, []byte(value))
+	if err != nil {
+		p.failf("swap %q to %s under the current version, %q: %w", key, show([]byte(value)), prev, err)
+	}
+	return version
+}
+
 // put creates a register that does not exist, or replaces one that does. A
 // conflict is taken for the consequence of a stale read, which must pass.
-func (p *probe) put(ctx context.Context, s store.Store, key string, value []byte) (store.Version, error) {
+func (p *probe) put(s store.Store, key string, value []byte) store.Version {
 	var version store.Version
 	var err error
-	ended := p.poll(ctx, func() bool {
+	ended := p.poll(func() bool {
 		var e store.Entry
-		if e, err = p.get(ctx, s, key); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if e, err = p.get(s, key); err != nil && !errors.Is(err, store.ErrNotFound) {
 			err = fmt.Errorf("get %q: %w", key, err)
 			return true
 		}
-		if version, err = p.swap(ctx, s, key, e.Version, value); err != nil {
+		if version, err = p.swap(s, key, e.Version, value); err != nil {
 			err = fmt.Errorf("swap %q under the version just read, %q: %w", key, e.Version, err)
 		}
 		return !errors.Is(err, store.ErrConflict)
 	})
-	if err != nil {
-		return "", err
-	}
-	if ended != nil {
-		return "", ended
-	}
+	step := "put " + show(value)
+	p.must(err, step)
+	p.must(ended, step)
 	if version == "" {
-		return "", fmt.Errorf("swap %q: the version is zero", key)
+		p.failf("swap %q: the version is zero", key)
 	}
-	return version, nil
+	return version
 }
 
 // await reads key until it has the version and value, because a read may be
 // stale, but not for ever.
-func (p *probe) await(ctx context.Context, s store.Store, key string, version store.Version, value []byte) error {
+func (p *probe) await(s store.Store, key string, version store.Version, value []byte) {
 	var e store.Entry
 	var err error
-	ended := p.poll(ctx, func() bool {
-		e, err = p.get(ctx, s, key)
+	ended := p.poll(func() bool {
+		e, err = p.get(s, key)
 		return err == nil && e.Key == key && e.Version == version && bytes.Equal(e.Value, value)
 	})
-	if ended == nil {
-		return nil
+	client := "first"
+	if s == p.b {
+		client = "second"
 	}
-	if err != nil {
-		return fmt.Errorf("get %q: %w, want %s", key, err, show(value))
+	switch {
+	case ended == nil:
+	case err != nil:
+		p.failf("get %q by the %s client: %w, want %s", key, client, err, show(value))
+	default:
+		p.failf("get %q by the %s client: %s of %q at version %q, want %s at %q",
+			key, client, show(e.Value), e.Key, e.Version, show(value), version)
 	}
-	return fmt.Errorf("get %q: %s of %q at version %q, want %s at %q",
-		key, show(e.Value), e.Key, e.Version, show(value), version)
 }
 
 // awaitBoth awaits the same of both clients.
-func (p *probe) awaitBoth(ctx context.Context, key string, version store.Version, value []byte) error {
-	if err := p.await(ctx, p.a, key, version, value); err != nil {
-		return fmt.Errorf("by the first client: %w", err)
-	}
-	if err := p.await(ctx, p.b, key, version, value); err != nil {
-		return fmt.Errorf("by the second client: %w", err)
-	}
-	return nil
+func (p *probe) awaitBoth(key string, version store.Version, value []byte) {
+	p.await(p.a, key, version, value)
+	p.await(p.b, key, version, value)
+}
+
+// kept puts a value and awaits that both clients see it.
+func (p *probe) kept(key string, value []byte) {
+	p.awaitBoth(key, p.put(p.a, key, value), value)
 }
 
 // absent looks whether key stays missing.
-func (p *probe) absent(ctx context.Context, s store.Store, key string) error {
+func (p *probe) absent(s store.Store, key string) {
 	for range looks {
-		if e, err := p.get(ctx, s, key); err == nil {
-			return fmt.Errorf("get %q: %s, want ErrNotFound", key, show(e.Value))
-		} else if !errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("get %q: %w, want ErrNotFound", key, err)
+		if e, err := p.get(s, key); !errors.Is(err, store.ErrNotFound) {
+			p.failf("get %q: %s, error %v, want ErrNotFound", key, show(e.Value), err)
 		}
 	}
-	return nil
 }
 
-// list gathers what List yields, and checks what holds for any of it.
-func (p *probe) list(ctx context.Context, s store.Store, prefix string) (map[string]store.Entry, error) {
+// list gathers what List yields, each key once.
+func (p *probe) list(s store.Store, prefix string) (map[string]store.Entry, error) {
 	for {
-		found, err := listOnce(ctx, s, prefix)
-		var bad *listError
-		if err == nil || errors.As(err, &bad) || !p.harness.Flaky || ctx.Err() != nil {
-			return found, err
+		found := make(map[string]store.Entry)
+		var failed error
+		for e, err := range s.List(p.ctx, prefix) {
+			if failed = err; err != nil {
+				break
+			}
+			if _, twice := found[e.Key]; twice {
+				p.failf("list %q yields %q twice", prefix, e.Key)
+			}
+			found[e.Key] = e
+		}
+		if failed == nil {
+			return found, nil
+		}
+		if !p.again(failed) {
+			return nil, fmt.Errorf("list %q: %w", prefix, failed)
 		}
 	}
-}
-
-// listError is something that List must not yield, flaky or not.
-type listError struct{ text string }
-
-func (e *listError) Error() string { return e.text }
-
-func listOnce(ctx context.Context, s store.Store, prefix string) (map[string]store.Entry, error) {
-	found := make(map[string]store.Entry)
-	for e, err := range s.List(ctx, prefix) {
-		if err != nil {
-			return nil, fmt.Errorf("list %q: %w", prefix, err)
-		}
-		if _, twice := found[e.Key]; twice {
-			return nil, &listError{fmt.Sprintf("list %q yields %q twice", prefix, e.Key)}
-		}
-		found[e.Key] = e
-	}
-	return found, nil
 }
 
 // awaitList lists prefix until it yields exactly the entries wanted.
-func (p *probe) awaitList(ctx context.Context, s store.Store, prefix string, want map[string]store.Entry) error {
+func (p *probe) awaitList(s store.Store, prefix string, want map[string]store.Entry) {
 	var err error
-	ended := p.poll(ctx, func() bool {
+	ended := p.poll(func() bool {
 		var found map[string]store.Entry
-		if found, err = p.list(ctx, s, prefix); err == nil {
+		if found, err = p.list(s, prefix); err == nil {
 			err = compare(prefix, found, want)
 		}
 		return err == nil
 	})
-	if ended == nil {
-		return nil
+	if ended != nil {
+		p.must(err, "list again and again")
 	}
-	return err
 }
 
 func compare(prefix string, found, want map[string]store.Entry) error {
@@ -228,8 +274,8 @@ func compare(prefix string, found, want map[string]store.Entry) error {
 
 // poll tries f until it succeeds, at growing intervals, for as long as a read
 // may be stale.
-func (p *probe) poll(ctx context.Context, f func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, p.harness.Staleness)
+func (p *probe) poll(f func() bool) error {
+	ctx, cancel := context.WithTimeout(p.ctx, p.harness.Staleness)
 	defer cancel()
 	// Most stale reads pass at once.
 	for range looks {
@@ -252,15 +298,37 @@ func (p *probe) poll(ctx context.Context, f func() bool) error {
 }
 
 // conflicts checks that a swap is refused by ErrConflict.
-func (p *probe) conflicts(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) error {
-	version, err := p.swap(ctx, s, key, prev, value)
+func (p *probe) conflicts(s store.Store, key string, prev store.Version, value string) {
+	version, err := p.swap(s, key, prev, []byte(value))
 	if err == nil {
-		return fmt.Errorf("swap %q under version %q: took effect (version %q), want ErrConflict", key, prev, version)
+		p.failf("swap %q under version %q: took effect (version %q), want ErrConflict", key, prev, version)
 	}
 	if !errors.Is(err, store.ErrConflict) {
-		return fmt.Errorf("swap %q under version %q: %w, want ErrConflict", key, prev, err)
+		p.failf("swap %q under version %q: %w, want ErrConflict", key, prev, err)
 	}
-	return nil
+}
+
+// refusals calls every verb of the first client, and says which do not return the
+// error that they should.
+func (p *probe) refusals(ctx context.Context, key string, version store.Version, want error) error {
+	_, getErr := p.a.Get(ctx, key)
+	_, swapErr := p.a.Swap(ctx, key, version, []byte("after"))
+	_, createErr := p.a.Swap(ctx, p.key("created"), "", []byte("after"))
+	_, traitsErr := p.a.Traits(ctx)
+	var listErr error
+	for _, err := range p.a.List(ctx, p.prefix) {
+		if listErr = err; err != nil {
+			break
+		}
+	}
+	var errs []error
+	for i, err := range []error{getErr, swapErr, createErr, traitsErr, listErr} {
+		if !errors.Is(err, want) {
+			call := []string{"get", "swap", "swap to create", "traits", "list"}[i]
+			errs = append(errs, fmt.Errorf("%s: error %v, want %w", call, err, want))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // show shortens a value for a message.

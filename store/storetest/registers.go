@@ -1,254 +1,159 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"snowfence.example/snowfence/store"
 )
 
-func absent(ctx context.Context, p *probe) error {
-	return errors.Join(p.absent(ctx, p.a, p.key("never")), p.absent(ctx, p.b, p.key("never")))
+func absent(p *probe) {
+	p.absent(p.a, p.key("never"))
+	p.absent(p.b, p.key("never"))
 }
 
-func create(ctx context.Context, p *probe) error {
-	key, value := p.key("new"), []byte("made by the first")
-	version, err := p.swap(ctx, p.a, key, "", value)
-	if err != nil {
-		return fmt.Errorf("create: %w", err)
-	}
+func create(p *probe) {
+	key, value := p.key("new"), "made by the first"
+	version := p.next(p.a, key, "", value)
 	if version == "" {
-		return errors.New("create: the version is zero")
+		p.failf("create: the version is zero")
 	}
-	return p.awaitBoth(ctx, key, version, value)
+	p.awaitBoth(key, version, []byte(value))
 }
 
-func replace(ctx context.Context, p *probe) error {
+func replace(p *probe) {
 	key := p.key("replaced")
-	version, err := p.put(ctx, p.a, key, []byte("first"))
-	if err != nil {
-		return err
-	}
+	version := p.put(p.a, key, []byte("first"))
 	// By turns, so that each client builds on the other's version.
 	for i, s := range []store.Store{p.b, p.a, p.a, p.b} {
-		value := fmt.Appendf(nil, "value %d", i)
-		next, err := p.swap(ctx, s, key, version, value)
-		if err != nil {
-			return fmt.Errorf("swap number %d, under the current version: %w", i+1, err)
-		}
+		value := fmt.Sprintf("value %d", i)
+		next := p.next(s, key, version, value)
 		if next == "" || next == version {
-			return fmt.Errorf("swap number %d: version %q after %q", i+1, next, version)
+			p.failf("swap number %d: version %q after %q", i+1, next, version)
 		}
-		if err := p.awaitBoth(ctx, key, next, value); err != nil {
-			return err
-		}
+		p.awaitBoth(key, next, []byte(value))
 		version = next
 	}
-	return nil
 }
 
-func createExisting(ctx context.Context, p *probe) error {
+func createExisting(p *probe) {
 	key := p.key("existing")
-	if _, err := p.put(ctx, p.a, key, []byte("first")); err != nil {
-		return err
-	}
-	if err := p.conflicts(ctx, p.a, key, "", []byte("again by the first client")); err != nil {
-		return err
-	}
-	return p.conflicts(ctx, p.b, key, "", []byte("again by the second client"))
+	p.put(p.a, key, []byte("first"))
+	p.conflicts(p.a, key, "", "again by the first client")
+	p.conflicts(p.b, key, "", "again by the second client")
 }
 
-func staleVersion(ctx context.Context, p *probe) error {
+func staleVersion(p *probe) {
 	key := p.key("register")
-	first, err := p.put(ctx, p.a, key, []byte("first"))
-	if err != nil {
-		return err
-	}
-	second, err := p.swap(ctx, p.b, key, first, []byte("second"))
-	if err != nil {
-		return fmt.Errorf("swap under the current version: %w", err)
-	}
-	if _, err := p.swap(ctx, p.b, key, second, []byte("third")); err != nil {
-		return fmt.Errorf("swap under the current version: %w", err)
-	}
+	first := p.put(p.a, key, []byte("first"))
+	second := p.next(p.b, key, first, "second")
+	p.next(p.b, key, second, "third")
 	for i, old := range []store.Version{first, second} {
-		if err := p.conflicts(ctx, p.a, key, old, fmt.Appendf(nil, "late %d by the first", i)); err != nil {
-			return err
-		}
-		if err := p.conflicts(ctx, p.b, key, old, fmt.Appendf(nil, "late %d by the second", i)); err != nil {
-			return err
-		}
+		p.conflicts(p.a, key, old, fmt.Sprintf("late %d by the first", i))
+		p.conflicts(p.b, key, old, fmt.Sprintf("late %d by the second", i))
 	}
-	return nil
 }
 
-func versionOfMissing(ctx context.Context, p *probe) error {
-	version, err := p.put(ctx, p.a, p.key("there"), []byte("value"))
-	if err != nil {
-		return err
-	}
-	key := p.key("missing")
-	if err := p.conflicts(ctx, p.a, key, version, []byte("made from nothing")); err != nil {
-		return err
-	}
-	return p.conflicts(ctx, p.a, key, "no-version-of-any-engine", []byte("made from nothing too"))
+func versionOfMissing(p *probe) {
+	version := p.put(p.a, p.key("there"), []byte("value"))
+	p.conflicts(p.a, p.key("missing"), version, "made from nothing")
+	p.conflicts(p.a, p.key("missing"), "no-version-of-any-engine", "made from nothing too")
 }
 
-func versionOfAnother(ctx context.Context, p *probe) error {
+func versionOfAnother(p *probe) {
 	// Equal values and equal histories: only the keys differ.
 	one, other := p.key("one"), p.key("other")
 	for range 3 {
-		if _, err := p.put(ctx, p.a, one, []byte("twin")); err != nil {
-			return err
-		}
-		if _, err := p.put(ctx, p.a, other, []byte("twin")); err != nil {
-			return err
-		}
+		p.put(p.a, one, []byte("twin"))
+		p.put(p.a, other, []byte("twin"))
 	}
-	e, err := p.get(ctx, p.a, one)
-	if err != nil {
-		return fmt.Errorf("get %q: %w", one, err)
-	}
-	return p.conflicts(ctx, p.a, other, e.Version, []byte("under its twin's version"))
+	e, err := p.get(p.a, one)
+	p.must(err, "get "+one)
+	p.conflicts(p.a, other, e.Version, "under its twin's version")
 }
 
-func versionNotValue(ctx context.Context, p *probe) error {
+func versionNotValue(p *probe) {
 	key := p.key("back-and-forth")
-	first, err := p.put(ctx, p.a, key, []byte("A"))
-	if err != nil {
-		return err
-	}
-	version := first
-	for _, value := range []string{"B", "A"} {
-		if version, err = p.swap(ctx, p.b, key, version, []byte(value)); err != nil {
-			return fmt.Errorf("swap to %s: %w", value, err)
-		}
-	}
-	return p.conflicts(ctx, p.a, key, first, []byte("under the version of the first A"))
+	first := p.put(p.a, key, []byte("A"))
+	p.next(p.b, key, p.next(p.b, key, first, "B"), "A")
+	p.conflicts(p.a, key, first, "under the version of the first A")
 }
 
-func versionShared(ctx context.Context, p *probe) error {
-	key := p.key("shared")
-	version, err := p.put(ctx, p.a, key, []byte("by swap"))
-	if err != nil {
-		return err
-	}
-	if err := p.await(ctx, p.b, key, version, []byte("by swap")); err != nil {
-		return err
-	}
-	want := map[string]store.Entry{key: {Key: key, Value: []byte("by swap"), Version: version}}
-	if err := p.awaitList(ctx, p.b, key, want); err != nil {
-		return err
-	}
-	if _, err := p.swap(ctx, p.b, key, version, []byte("by the other client")); err != nil {
-		return fmt.Errorf("swap under another client's version: %w", err)
-	}
-	return nil
+func versionShared(p *probe) {
+	key, value := p.key("shared"), []byte("by swap")
+	version := p.put(p.a, key, value)
+	p.await(p.b, key, version, value)
+	p.awaitList(p.b, key, map[string]store.Entry{key: {Key: key, Value: value, Version: version}})
+	p.next(p.b, key, version, "by the other client")
 }
 
-func versionUnique(ctx context.Context, p *probe) error {
+func versionUnique(p *probe) {
 	key := p.key("counted")
 	seen := make(map[store.Version]int)
-	swaps := 0
-	for round := range 2 {
-		for i := range 30 {
-			s := p.a
-			if i%3 == 0 {
-				s = p.b
-			}
-			// Four different values again and again, two equal ones in a row. But
-			// where a value must tell whose swap took effect, all differ.
-			value := fmt.Appendf(nil, "value %d", i/2%4)
-			if p.harness.Flaky {
-				value = fmt.Appendf(nil, "value %d", swaps)
-			}
-			version, err := p.put(ctx, s, key, value)
-			if err != nil {
-				return fmt.Errorf("swap number %d: %w", swaps, err)
-			}
-			if before, ok := seen[version]; ok {
-				return fmt.Errorf("swap number %d returns version %q, as swap number %d did", swaps, version, before)
-			}
-			seen[version] = swaps
-			swaps++
+	for swaps := range 60 {
+		if swaps == 30 {
+			p.reopen()
 		}
-		if round == 0 {
-			if err := p.reopen(ctx); err != nil {
-				return err
-			}
+		s := p.a
+		if swaps%3 == 0 {
+			s = p.b
 		}
+		// Four different values again and again, two equal ones in a row. But
+		// where a value must tell whose swap took effect, all differ.
+		value := swaps / 2 % 4
+		if p.harness.Flaky {
+			value = swaps
+		}
+		version := p.put(s, key, fmt.Appendf(nil, "value %d", value))
+		if before, ok := seen[version]; ok {
+			p.failf("swap number %d returns version %q, as swap number %d did", swaps, version, before)
+		}
+		seen[version] = swaps
 	}
-	return nil
 }
 
-func versionAfterRollback(ctx context.Context, p *probe) error {
+func versionAfterRollback(p *probe) {
 	if p.harness.Snapshot == nil {
-		return nil
+		return
 	}
 	kept, made := p.key("kept"), p.key("made-since")
-	if _, err := p.put(ctx, p.a, kept, []byte("backed up")); err != nil {
-		return err
-	}
-	restore, err := p.harness.Snapshot(ctx)
-	if err != nil {
-		return fmt.Errorf("snapshot: %w", err)
-	}
-	seen := make(map[string]map[store.Version]bool)
+	p.put(p.a, kept, []byte("backed up"))
+	restore, err := p.harness.Snapshot(p.ctx)
+	p.must(err, "snapshot")
+	seen := make(map[string]bool) // of a key and a version
 	for round := range 4 {
 		for i := range 5 {
 			for _, key := range []string{kept, made} {
-				version, err := p.put(ctx, p.a, key, fmt.Appendf(nil, "value %d", i))
-				if err != nil {
-					return err
+				version := p.put(p.a, key, fmt.Appendf(nil, "value %d", i))
+				state := key + " " + string(version)
+				if seen[state] {
+					p.failf("after %d rollbacks swap returns version %q of %q again", round, version, key)
 				}
-				if seen[key] == nil {
-					seen[key] = make(map[store.Version]bool)
-				}
-				if seen[key][version] {
-					return fmt.Errorf("after %d rollbacks swap returns version %q of %q again", round, version, key)
-				}
-				seen[key][version] = true
+				seen[state] = true
 			}
 		}
-		if err := restore(ctx); err != nil {
-			return fmt.Errorf("restore: %w", err)
-		}
+		p.must(restore(p.ctx), "restore")
 	}
-	return nil
 }
 
-func conflictFinal(ctx context.Context, p *probe) error {
+func conflictFinal(p *probe) {
 	key := p.key("register")
-	first, err := p.put(ctx, p.a, key, []byte("first"))
-	if err != nil {
-		return err
-	}
-	current, err := p.swap(ctx, p.a, key, first, []byte("second"))
-	if err != nil {
-		return fmt.Errorf("swap under the current version: %w", err)
-	}
+	first := p.put(p.a, key, []byte("first"))
+	current := p.next(p.a, key, first, "second")
 	// Whether the swap is refused is another rule's matter.
-	lost := []byte("reported as a conflict")
-	if _, err := p.b.Swap(ctx, key, first, lost); !errors.Is(err, store.ErrConflict) {
-		return nil
+	lost := "reported as a conflict"
+	if _, err := p.b.Swap(p.ctx, key, first, []byte(lost)); !errors.Is(err, store.ErrConflict) {
+		return
 	}
-	if err := p.awaitBoth(ctx, key, current, []byte("second")); err != nil {
-		return fmt.Errorf("after a conflict: %w", err)
-	}
+	p.awaitBoth(key, current, []byte("second"))
 	// Nor may it take effect once its time seems to have come.
-	current, err = p.swap(ctx, p.a, key, current, []byte("first"))
-	if err != nil {
-		return fmt.Errorf("swap under the current version, after a conflict: %w", err)
-	}
+	current = p.next(p.a, key, current, "first")
 	for range looks {
-		e, err := p.get(ctx, p.b, key)
-		if err != nil {
-			return fmt.Errorf("get %q: %w", key, err)
-		}
-		if string(e.Value) == string(lost) {
-			return errors.New("a swap that was reported as a conflict took effect later")
+		e, err := p.get(p.b, key)
+		p.must(err, "get "+key)
+		if string(e.Value) == lost {
+			p.failf("a swap that was reported as a conflict took effect later")
 		}
 	}
-	return p.awaitBoth(ctx, key, current, []byte("first"))
+	p.awaitBoth(key, current, []byte("first"))
 }
