@@ -2,14 +2,11 @@ package lineartest
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 )
@@ -33,26 +30,21 @@ type Harness struct {
 	// faults of Rates. What the scheduler does with it, it does not decide.
 	Seed uint64
 
-	// Clients is how many are opened; zero means 3. Goroutines is how many work
-	// on each of them; zero means 2. Swaps is how many each of those makes; zero
-	// means 60. Keys is how many registers there are; zero means 3. A checker's
+	// Swaps is how many each of the goroutines makes. Zero means 60. A checker's
 	// work grows with the swaps on one key: stay below some hundreds.
-	Clients, Goroutines, Swaps, Keys int
-
-	// Prefix begins every key. Empty means a random one. Registers are never
-	// deleted, so a prefix serves for one run.
-	Prefix string
-
-	// CallTimeout is how long one call may take. Zero means 2 seconds.
-	CallTimeout time.Duration
+	Swaps int
 
 	// Timeout is how long the run may take, and then again the verdict on its
 	// history. Zero means 30 seconds.
 	Timeout time.Duration
-
-	// Clock tells the instants of calls and returns. Nil means the system's.
-	Clock snowfence.Clock
 }
+
+const (
+	clients     = 3               // that work on the store
+	goroutines  = 2               // on each client
+	keys        = 3               // registers that they swap
+	callTimeout = 2 * time.Second // how long one call may take
+)
 
 // A Disturbance is something that happens to the store while it is in use: a
 // server is killed and started again, a proxy resets all connections.
@@ -94,22 +86,11 @@ func Check(ctx context.Context, h Harness) error {
 }
 
 func (h Harness) withDefaults() Harness {
-	for field, preset := range map[*int]int{&h.Clients: 3, &h.Goroutines: 2, &h.Swaps: 60, &h.Keys: 3} {
-		if *field <= 0 {
-			*field = preset
-		}
-	}
-	if h.Prefix == "" {
-		h.Prefix = "lineartest-" + strings.ToLower(rand.Text()) + "/"
-	}
-	if h.CallTimeout <= 0 {
-		h.CallTimeout = 2 * time.Second
+	if h.Swaps <= 0 {
+		h.Swaps = 60
 	}
 	if h.Timeout <= 0 {
 		h.Timeout = 30 * time.Second
-	}
-	if h.Clock == nil {
-		h.Clock = snowfence.SystemClock()
 	}
 	return h
 }

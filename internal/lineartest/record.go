@@ -2,13 +2,16 @@ package lineartest
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/storetest"
@@ -22,6 +25,9 @@ const again = 5 * time.Millisecond
 type recorder struct {
 	Harness
 
+	clock  snowfence.Clock // tells the instants of calls and returns
+	prefix string          // of every key: registers are never deleted
+
 	mu      sync.Mutex
 	made    history
 	begun   int             // swaps
@@ -34,40 +40,43 @@ type recorder struct {
 func (h Harness) record(ctx context.Context) (history, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
-	r := &recorder{Harness: h, between: max(1, h.Clients*h.Goroutines*h.Swaps/(len(h.Disturbances)+1))}
+	r := &recorder{
+		Harness: h, clock: snowfence.SystemClock(), prefix: "lineartest-" + strings.ToLower(crand.Text()) + "/",
+		between: max(1, clients*goroutines*h.Swaps/(len(h.Disturbances)+1)),
+	}
 	for range h.Disturbances {
 		r.turns = append(r.turns, make(chan struct{}))
 	}
-	var clients []store.Store
+	var opened []store.Store
 	defer func() {
-		for _, s := range clients {
+		for _, s := range opened {
 			_ = s.Close() // whatever it says comes too late to matter
 		}
 	}()
-	for i := range h.Clients + 1 {
+	for i := range clients + 1 {
 		s, err := h.Open(ctx)
 		if err != nil {
 			return history{}, fmt.Errorf("open: %w", err)
 		}
 		// The last one is for the end, and has no faults.
-		if h.Rates != (faultstore.Rates{}) && i < h.Clients {
+		if h.Rates != (faultstore.Rates{}) && i < clients {
 			s = storetest.Decorate(s, h.Seed<<8+uint64(i), h.Rates)
 		}
-		clients = append(clients, s)
+		opened = append(opened, s)
 	}
 
 	jobs := []func(context.Context) error{r.disturb}
-	for i := range h.Clients * h.Goroutines {
+	for i := range clients * goroutines {
 		jobs = append(jobs, func(ctx context.Context) error {
-			w := worker{r: r, s: clients[i/h.Goroutines], draw: rand.New(rand.NewPCG(h.Seed, uint64(i))), known: make(map[string][]store.Version)}
+			w := worker{r: r, s: opened[i/goroutines], draw: rand.New(rand.NewPCG(h.Seed, uint64(i))), known: make(map[string][]store.Version)}
 			return w.work(ctx)
 		})
 	}
 	if err := together(ctx, jobs); err != nil {
 		return r.made, err
 	}
-	last := worker{r: r, s: clients[h.Clients]}
-	for k := range h.Keys {
+	last := worker{r: r, s: opened[clients]}
+	for k := range keys {
 		if err := last.finish(ctx, r.key(k)); err != nil {
 			return r.made, err
 		}
@@ -96,7 +105,7 @@ func together(ctx context.Context, jobs []func(context.Context) error) error {
 }
 
 // key is the name of a register.
-func (r *recorder) key(k int) string { return r.Prefix + strconv.Itoa(k) }
+func (r *recorder) key(k int) string { return r.prefix + strconv.Itoa(k) }
 
 // disturb makes the disturbances happen when their turn comes.
 func (r *recorder) disturb(ctx context.Context) error {
@@ -106,13 +115,13 @@ func (r *recorder) disturb(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("disturbance %s: the clients do not go on: %w", d.Name, ctx.Err())
 		}
-		from := r.Clock.Monotonic()
+		from := r.clock.Monotonic()
 		if err := d.Do(ctx); err != nil {
 			return fmt.Errorf("disturbance %s: %w", d.Name, err)
 		}
 		if d.Loss > 0 {
 			r.mu.Lock()
-			r.made.losses = append(r.made.losses, loss{from: from, to: r.Clock.Monotonic(), age: d.Loss})
+			r.made.losses = append(r.made.losses, loss{from: from, to: r.clock.Monotonic(), age: d.Loss})
 			r.mu.Unlock()
 		}
 	}
@@ -132,12 +141,12 @@ func (r *recorder) begin() int {
 
 // swap makes a swap and writes down what came of it.
 func (r *recorder) swap(ctx context.Context, s store.Store, key string, guard store.Version) swap {
-	ctx, cancel := context.WithTimeout(ctx, r.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	made := swap{id: r.begin(), key: key, guard: guard, outcome: unknown}
-	made.call = r.Clock.Monotonic()
+	made.call = r.clock.Monotonic()
 	version, err := s.Swap(ctx, key, guard, []byte(strconv.Itoa(made.id)))
-	made.end = r.Clock.Monotonic()
+	made.end = r.clock.Monotonic()
 	switch {
 	case err == nil:
 		made.outcome, made.version = acknowledged, version
@@ -154,14 +163,14 @@ func (r *recorder) swap(ctx context.Context, s store.Store, key string, guard st
 // answers.
 func (r *recorder) get(ctx context.Context, s store.Store, key string) (store.Version, error) {
 	for {
-		attempt, cancel := context.WithTimeout(ctx, r.CallTimeout)
+		attempt, cancel := context.WithTimeout(ctx, callTimeout)
 		e, err := s.Get(attempt, key)
 		cancel()
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return "", nil
 		case err == nil:
-			seen := read{key: key, value: string(e.Value), version: e.Version, end: r.Clock.Monotonic()}
+			seen := read{key: key, value: string(e.Value), version: e.Version, end: r.clock.Monotonic()}
 			r.mu.Lock()
 			r.made.reads = append(r.made.reads, seen)
 			r.mu.Unlock()
@@ -175,7 +184,7 @@ func (r *recorder) get(ctx context.Context, s store.Store, key string) (store.Ve
 
 // pause lets a moment pass.
 func (r *recorder) pause(ctx context.Context) error {
-	passed, stop := r.Clock.After(again)
+	passed, stop := r.clock.After(again)
 	select {
 	case <-passed:
 		return ctx.Err()
@@ -198,7 +207,7 @@ type worker struct {
 // caught.
 func (w *worker) work(ctx context.Context) error {
 	for range w.r.Swaps {
-		key := w.r.key(w.draw.IntN(w.r.Keys))
+		key := w.r.key(w.draw.IntN(keys))
 		version, err := w.r.get(ctx, w.s, key)
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"sync/atomic"
 	"testing"
@@ -68,9 +67,6 @@ func (h Harness) under(f fault) Harness {
 	faulty := h
 	faulty.Restart, faulty.Snapshot, faulty.OpenLossy = nil, nil, nil
 	faulty.Flaky = h.Flaky || f.rates.Before+f.rates.LostReply+f.rates.Late > 0
-	if h.Prefix != "" {
-		faulty.Prefix = fmt.Sprintf("%s%s/", h.Prefix, f.name)
-	}
 	faulty.Open = func(ctx context.Context) (store.Store, error) {
 		s, err := h.Open(ctx)
 		if err != nil {

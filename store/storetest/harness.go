@@ -38,10 +38,6 @@ type Harness struct {
 	// unexpected error is a violation.
 	Flaky bool
 
-	// Prefix begins every key but a few of one byte. Empty means a random one.
-	// Registers are never deleted, so a prefix serves for one run.
-	Prefix string
-
 	// Staleness is how long a read may lag behind. Zero means half of Timeout.
 	Staleness time.Duration
 
@@ -105,9 +101,6 @@ func (h Harness) withDefaults() Harness {
 	if h.Staleness <= 0 {
 		h.Staleness = h.Timeout / 2
 	}
-	if h.Prefix == "" {
-		h.Prefix = "storetest-" + strings.ToLower(rand.Text()) + "/"
-	}
 	return h
 }
 
@@ -115,7 +108,8 @@ func (h Harness) withDefaults() Harness {
 func (h Harness) try(ctx context.Context, rule Rule) error {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
-	p := &probe{harness: h, prefix: h.Prefix + rule.Name + "/", ctx: ctx}
+	// Registers are never deleted, so each check has a prefix of its own.
+	p := &probe{harness: h, prefix: fmt.Sprintf("storetest-%s/%s/", strings.ToLower(rand.Text()), rule.Name), ctx: ctx}
 	checked := begin(func() {
 		defer func() { p.note(p.close()) }()
 		p.open()
