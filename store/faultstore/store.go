@@ -111,28 +111,21 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 		return s.inner.Get(ctx, key)
 	}
 	fault := s.begin(Get, key)
-	if err := s.request(ctx, fault); err != nil {
-		return store.Entry{}, err
-	}
-	e, err := s.inner.Get(ctx, key)
-	switch {
-	case err == nil:
-		s.see(key, e)
-	case errors.Is(err, store.ErrNotFound):
-		s.see(key, store.Entry{})
-	}
-	if fault.Stale && (err == nil || errors.Is(err, store.ErrNotFound)) {
-		if old, ok := s.earlier(key); ok {
-			e, err = old, nil
-			if old.Version == "" {
-				e, err = store.Entry{}, store.ErrNotFound
-			}
+	return under(ctx, s, fault, func() (store.Entry, error) {
+		e, err := s.inner.Get(ctx, key)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return e, err
 		}
-	}
-	if fail := s.reply(ctx, fault); fail != nil {
-		return store.Entry{}, fail
-	}
-	return e, err
+		s.see(key, e) // the zero entry if it is missing
+		old, ok := s.earlier(key)
+		switch {
+		case !fault.Stale || !ok:
+			return e, err
+		case old.Version == "":
+			return store.Entry{}, store.ErrNotFound
+		}
+		return old, nil
+	})
 }
 
 // Swap implements [store.Store].
@@ -146,20 +139,16 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 		s.late = append(s.late, lateSwap{key: key, prev: prev, value: slices.Clone(value)})
 		s.mu.Unlock()
 	}
-	if err := s.request(ctx, fault); err != nil {
-		return "", err
-	}
-	version, err := s.inner.Swap(ctx, key, prev, value)
-	if err == nil {
-		if prev == "" {
-			s.see(key, store.Entry{})
+	return under(ctx, s, fault, func() (store.Version, error) {
+		version, err := s.inner.Swap(ctx, key, prev, value)
+		if err == nil {
+			if prev == "" {
+				s.see(key, store.Entry{})
+			}
+			s.see(key, store.Entry{Key: key, Value: value, Version: version})
 		}
-		s.see(key, store.Entry{Key: key, Value: value, Version: version})
-	}
-	if fail := s.reply(ctx, fault); fail != nil {
-		return "", fail
-	}
-	return version, err
+		return version, err
+	})
 }
 
 // List implements [store.Store].
@@ -199,15 +188,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 
 // Traits implements [store.Store].
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	fault := s.begin(Traits, "")
-	if err := s.request(ctx, fault); err != nil {
-		return store.Traits{}, err
-	}
-	traits, err := s.inner.Traits(ctx)
-	if fail := s.reply(ctx, fault); fail != nil {
-		return store.Traits{}, fail
-	}
-	return traits, err
+	return under(ctx, s, s.begin(Traits, ""), func() (store.Traits, error) { return s.inner.Traits(ctx) })
 }
 
 // Close implements [store.Store]. Late swaps that were not delivered are
@@ -237,6 +218,18 @@ func (s *Store) begin(verb Verb, key string) Fault {
 	s.calls[index].Fault = fault
 	s.mu.Unlock()
 	return fault
+}
+
+// under carries a call out between the way to the engine and the way back.
+func under[T any](ctx context.Context, s *Store, fault Fault, call func() (T, error)) (answer T, err error) {
+	if err := s.request(ctx, fault); err != nil {
+		return answer, err
+	}
+	carried, outcome := call()
+	if err := s.reply(ctx, fault); err != nil {
+		return answer, err
+	}
+	return carried, outcome
 }
 
 // request is the way to the engine.
