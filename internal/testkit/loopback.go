@@ -1,22 +1,21 @@
 package testkit
 
 import (
+	"bufio"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Accepts is a Program's Ready: nil once the first port accepts a connection.
 func Accepts(ctx context.Context, s *Server) error {
-	connection, err := dial(ctx, s.Addr())
-	if err != nil {
-		return err
-	}
-	return connection.Close()
+	_, err := ask(ctx, s.Addr(), "", func(*bufio.Reader) (string, error) { return "", nil })
+	return err
 }
 
 // Ports of servers lie below those that a system gives to connections, and to
@@ -48,17 +47,20 @@ func FreePort(t testing.TB) int {
 	return 0
 }
 
-// dial connects to an address. The connection has the context's deadline, if
-// there is one.
-func dial(ctx context.Context, address string) (net.Conn, error) {
+// ask connects to an address, sends something and reads an answer, all before the
+// context ends.
+func ask(ctx context.Context, address, request string, answer func(*bufio.Reader) (string, error)) (string, error) {
 	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := connection.SetDeadline(deadline); err != nil {
-			return nil, errors.Join(err, connection.Close())
-		}
+	defer func() { _ = connection.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = connection.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := io.WriteString(connection, request); err != nil {
+		return "", err
 	}
-	return connection, nil
+	return answer(bufio.NewReader(connection))
 }
+
+// readLine reads the first line of an answer.
+func readLine(r *bufio.Reader) (string, error) { return r.ReadString('\n') }

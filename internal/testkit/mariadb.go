@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -53,14 +54,12 @@ func MariaDB(t testing.TB, arguments ...string) *Server {
 // mariadbGreets is ready once the server greets a client: it does so when its
 // tables are open and the init file is done.
 func mariadbGreets(ctx context.Context, s *Server) error {
-	connection, err := dial(ctx, s.Addr())
+	// A packet of version 10 of the protocol: four bytes of length and number first.
+	greeting, err := ask(ctx, s.Addr(), "", func(r *bufio.Reader) (string, error) {
+		head, err := r.Peek(5)
+		return string(head), err
+	})
 	if err != nil {
-		return err
-	}
-	defer func() { _ = connection.Close() }()
-	// A packet of version 10 of the protocol: three bytes of length, a number.
-	greeting := make([]byte, 5)
-	if _, err := connection.Read(greeting); err != nil {
 		return err
 	}
 	if greeting[4] != 10 {

@@ -1,7 +1,6 @@
 package testkit
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -59,12 +58,7 @@ func natsConfigure(s *Server, settings []string) error {
 // natsAnswers is ready once the server says that it has JetStream: then it has
 // read what is in its folder.
 func natsAnswers(ctx context.Context, s *Server) error {
-	connection, err := dial(ctx, s.Addr())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = connection.Close() }()
-	line, err := bufio.NewReader(connection).ReadString('\n')
+	line, err := ask(ctx, s.Addr(), "", readLine)
 	if err != nil {
 		return err
 	}

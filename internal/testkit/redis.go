@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -61,15 +62,7 @@ func RedisSentinel(t testing.TB, name string, primary *Server) *Server {
 // returns its reply: a status, a number or a text. It is for what a test does
 // to the server itself.
 func RedisCall(ctx context.Context, address, command string) (string, error) {
-	connection, err := dial(ctx, address)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = connection.Close() }()
-	if _, err := fmt.Fprintf(connection, "%s\r\n", command); err != nil {
-		return "", err
-	}
-	return redisReply(bufio.NewReader(connection))
+	return ask(ctx, address, command+"\r\n", redisReply)
 }
 
 func redis(t testing.TB, ready func(context.Context, *Server) error, arguments []string) *Server {
@@ -112,32 +105,21 @@ func redisFollows(ctx context.Context, s *Server) error {
 
 // redisReply reads a reply that is not a list.
 func redisReply(r *bufio.Reader) (string, error) {
-	line, err := r.ReadString('\n')
+	line, err := readLine(r)
 	if err != nil {
 		return "", err
 	}
-	line = strings.TrimSuffix(line, "\r\n")
-	if line == "" {
-		return "", errors.New("an empty reply")
-	}
-	switch line[0] {
+	kind, rest := line[0], strings.TrimSpace(line[1:])
+	switch kind {
 	case '-':
-		return "", errors.New(line[1:])
+		return "", errors.New(rest)
 	case '$':
-		n, err := strconv.Atoi(line[1:])
-		if err != nil || n < 0 {
-			return "", err
+		n, err := strconv.Atoi(rest)
+		text := make([]byte, max(n, 0))
+		if err == nil {
+			_, err = io.ReadFull(r, text)
 		}
-		var text strings.Builder
-		for text.Len() < n {
-			line, err := r.ReadString('\n')
-			if err != nil {
-				return "", err
-			}
-			text.WriteString(line)
-		}
-		return text.String()[:n], nil
-	default:
-		return line[1:], nil
+		return string(text), err
 	}
+	return rest, nil
 }

@@ -122,24 +122,14 @@ func (s *Server) TryStart() error {
 		return fmt.Errorf("start %s: %w", s.program.Name, err)
 	}
 	s.ended = ended
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for {
-		err := s.program.Ready(ctx, s)
-		if err == nil {
-			return nil
-		}
-		pause := time.NewTimer(20 * time.Millisecond)
-		select {
-		case <-pause.C:
-		case <-ended:
-			pause.Stop()
-			return fmt.Errorf("%s ended before it was ready: %w", s.program.Name, err)
-		case <-ctx.Done():
-			pause.Stop()
-			return fmt.Errorf("%s is not ready: %w", s.program.Name, err)
-		}
+	err = retry(context.Background(), 30*time.Second, ended, func(ctx context.Context) error { return s.program.Ready(ctx, s) })
+	switch {
+	case err == nil:
+		return nil
+	case !s.running():
+		return fmt.Errorf("%s ended before it was ready: %w", s.program.Name, err)
 	}
+	return fmt.Errorf("%s is not ready: %w", s.program.Name, err)
 }
 
 // Stop asks the server to end, and waits until it has.
@@ -174,16 +164,14 @@ func (s *Server) Kill() {
 func (s *Server) Pause() {
 	s.t.Helper()
 	s.signal(syscall.SIGSTOP)
-	late := time.NewTimer(10 * time.Second)
-	defer late.Stop()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for s.running() && !stopped(s.command.Process.Pid) {
-		select {
-		case <-look.C:
-		case <-late.C:
-			s.t.Fatalf("%s does not stop", s.program.Name)
+	err := retry(context.Background(), 10*time.Second, nil, func(context.Context) error {
+		if s.running() && !stopped(s.command.Process.Pid) {
+			return errors.New("it runs")
 		}
+		return nil
+	})
+	if err != nil {
+		s.t.Fatalf("%s does not stop", s.program.Name)
 	}
 }
 

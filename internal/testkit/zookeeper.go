@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -48,24 +49,18 @@ func ZooKeeperEnsemble(t testing.TB, members int) []*Server {
 
 // ZooKeeperLeader waits until one of the servers leads the ensemble, and
 // returns it, or nil if none does within 30 seconds.
-func ZooKeeperLeader(t testing.TB, servers []*Server) *Server {
+func ZooKeeperLeader(t testing.TB, servers []*Server) (leader *Server) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	_ = retry(t.Context(), 30*time.Second, nil, func(ctx context.Context) error {
 		for _, s := range servers {
 			if text, err := ZooKeeperWord(ctx, s.Addr(), "srvr"); err == nil && strings.Contains(text, "Mode: leader") {
-				return s
+				leader = s
+				return nil
 			}
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+		return errors.New("none leads")
+	})
+	return leader
 }
 
 // zookeeper starts a server: the member of that number, or one that stands
@@ -129,14 +124,8 @@ func ZooKeeperWord(ctx context.Context, address, word string) (string, error) {
 	// A server that is paused must not hold the others up.
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	connection, err := dial(ctx, address)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = connection.Close() }()
-	if _, err := io.WriteString(connection, word); err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(connection)
-	return string(text), err
+	return ask(ctx, address, word, func(r *bufio.Reader) (string, error) {
+		text, err := io.ReadAll(r)
+		return string(text), err
+	})
 }
