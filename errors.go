@@ -1,7 +1,6 @@
 package snowfence
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -11,31 +10,31 @@ import (
 var (
 	// ErrBeforeEpoch is returned while the clock stands before the layout's
 	// epoch.
-	ErrBeforeEpoch = errors.New("snowfence: the clock is before the layout's epoch")
+	ErrBeforeEpoch = NewError(ClassClock, "snowfence: the clock is before the layout's epoch")
 
 	// ErrPastHorizon is returned once the layout's time bits are used up.
-	ErrPastHorizon = errors.New("snowfence: the layout's horizon has passed")
+	ErrPastHorizon = NewError(ClassClock, "snowfence: the layout's horizon has passed")
 
 	// ErrWindowEnded is returned when the generator's window is over and was
 	// not extended.
-	ErrWindowEnded = errors.New("snowfence: the window of ticks has ended")
+	ErrWindowEnded = NewError(ClassLease, "snowfence: the window of ticks has ended")
 
 	// ErrRevoked is returned by every call after [Generator.Revoke]. The error
 	// returned wraps the cause as well.
-	ErrRevoked = errors.New("snowfence: the generator was revoked")
+	ErrRevoked = NewError(ClassLease, "snowfence: the generator was revoked")
 
 	// ErrClockBehind is the reason of a [WaitError] when the clock stepped
 	// back further than a call may wait.
-	ErrClockBehind = errors.New("snowfence: the clock is behind ids already issued")
+	ErrClockBehind = NewError(ClassClock, "snowfence: the clock is behind ids already issued")
 
 	// ErrSaturated is the reason of a [WaitError] when more ids are wanted
 	// than the layout can number within the wait.
-	ErrSaturated = errors.New("snowfence: more ids are wanted than ticks can number")
+	ErrSaturated = NewError(ClassUnavailable, "snowfence: more ids are wanted than ticks can number")
 
 	// ErrClockStepped is the cause with which a generator revokes itself when
 	// the wall clock stepped forward by more than ten minutes. Under
 	// WallEveryCall it never does.
-	ErrClockStepped = errors.New("snowfence: the clock stepped forward by more than ten minutes")
+	ErrClockStepped = NewError(ClassClock, "snowfence: the clock stepped forward by more than ten minutes")
 )
 
 // WaitError is returned by a call that would have to wait longer than its

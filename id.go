@@ -1,7 +1,6 @@
 package snowfence
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -37,7 +36,7 @@ const MaxID ID = math.MaxInt64
 
 // ErrInvalidID is what every *[IDError] wraps: a text or value that is not an
 // id, or not one of the layout that it was held against.
-var ErrInvalidID = errors.New("snowfence: invalid id")
+var ErrInvalidID = NewError(ClassInvalidID, "snowfence: invalid id")
 
 // IDError says what is wrong with something that was to be read as an [ID].
 // It wraps [ErrInvalidID].

@@ -1,7 +1,6 @@
 package snowfence
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -21,7 +20,7 @@ const (
 )
 
 // ErrInvalidLayout is what every *[LayoutError] and *[LayoutSyntaxError] wraps.
-var ErrInvalidLayout = errors.New("snowfence: invalid layout")
+var ErrInvalidLayout = NewError(ClassUsage, "snowfence: invalid layout")
 
 // LayoutError says which part of a [Layout] can't be as it is. It wraps
 // [ErrInvalidLayout].

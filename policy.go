@@ -112,6 +112,9 @@ func (e *PolicyError) Error() string {
 	return fmt.Sprintf("snowfence: policy: %s is %s: %s", e.Field, e.Value, e.Limit)
 }
 
+// Class is [ClassUsage].
+func (e *PolicyError) Class() Class { return ClassUsage }
+
 // Validate reports whether the policy can be used with a layout that is valid
 // itself. A *[PolicyError] is returned when a wait is shorter than two ticks
 // or a sequence start does not fit the layout's sequence.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 )
 
@@ -13,7 +14,7 @@ var (
 	ErrClosed = lease.ErrClosed
 
 	// ErrUnavailable is wrapped by every [*UnavailableError].
-	ErrUnavailable = errors.New("snowfence: no ids can be issued")
+	ErrUnavailable = snowfence.NewError(snowfence.ClassUnavailable, "snowfence: no ids can be issued")
 
 	// ErrLost is the reason of a [Loss] by which another holder, an operator or
 	// a copy of this process took the worker id over.

@@ -2,8 +2,8 @@ package kind
 
 import (
 	"context"
-	"errors"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/store"
 )
 
@@ -42,7 +42,7 @@ type Closer interface {
 
 // ErrUnavailable is wrapped by errors of a [Minter] that time alone may mend.
 // Fronts then ask the client to come back instead of reporting a fault.
-var ErrUnavailable = errors.New("kind: no ids can be minted at present")
+var ErrUnavailable = snowfence.NewError(snowfence.ClassUnavailable, "kind: no ids can be minted at present")
 
 // Kind is a kind of id that a daemon can serve. It is safe for concurrent use.
 type Kind interface {

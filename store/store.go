@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"time"
+
+	"snowfence.example/snowfence"
 )
 
 // A Version names one state of one register. It is opaque: it can be compared
@@ -138,5 +140,5 @@ var (
 	// ErrNoStore is wrapped by what an engine's Open returns when its config
 	// demands a store that exists, and there is none. Nothing was made. Engines
 	// that have nothing to make before the first swap do not return it.
-	ErrNoStore = errors.New("store: nothing is there")
+	ErrNoStore = snowfence.NewError(snowfence.ClassFinal, "store: nothing is there")
 )

@@ -10,9 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
-	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
 
 // The sources of check and of merge-check may have options of their own.
@@ -157,9 +155,9 @@ func notOne[T ~string](word T, words []T) string {
 // Exit code 1 is a finding: what kept ids from being read has another.
 func sourceFault(cmd *cobra.Command, err error) error {
 	switch {
-	case err == nil, as[reported](err), errors.Is(err, snowfence.ErrInvalidID):
+	case as[reported](err):
 		return err
-	case as[*idsource.OptionError](err), as[*idsource.PlaceError](err), as[*merge.SideError](err), as[*engine.URLError](err):
+	case snowfence.ClassOf(err) == snowfence.ClassUsage:
 		return usage(cmd, err)
 	}
 	return unavailable(err)

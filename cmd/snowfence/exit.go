@@ -11,10 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
-	"snowfence.example/snowfence/fence"
 )
 
 // The exit codes. Scripts rely on them.
@@ -37,24 +33,26 @@ type usageError struct {
 	err  error
 }
 
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) Error() string          { return e.err.Error() }
+func (e *usageError) Unwrap() error          { return e.err }
+func (e *usageError) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // usage marks an error as a mistake in the command line.
 func usage(cmd *cobra.Command, err error) error { return &usageError{cmd.CommandPath(), err} }
 
-// unavailableError is whatever kept ids from being served and is of no kind of
-// its own: a store that cannot be opened, an address in use.
+// unavailableError is an error that trying again may mend, such as an address in
+// use.
 type unavailableError struct{ err error }
 
-func (e *unavailableError) Error() string { return e.err.Error() }
-func (e *unavailableError) Unwrap() error { return e.err }
+func (e *unavailableError) Error() string          { return e.err.Error() }
+func (e *unavailableError) Unwrap() error          { return e.err }
+func (e *unavailableError) Class() snowfence.Class { return snowfence.ClassUnavailable }
 
-// unavailable marks an error as one that trying again may help. A mark of
-// another kind that the error has already goes before it.
+// unavailable marks an error as one that trying again may mend, unless the error
+// has a class already or comes from an interrupt.
 func unavailable(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || snowfence.ClassOf(err) != snowfence.ClassUnknown || errors.Is(err, context.Canceled) {
+		return err
 	}
 	return &unavailableError{err}
 }
@@ -99,48 +97,23 @@ func (p program) interrupted(ctx context.Context, format string, args ...any) er
 // exitCode is the one place that says which error ends in which code.
 func exitCode(err error) int {
 	var code reported
-	if errors.As(err, &code) {
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &code):
 		return int(code)
 	}
-	for _, x := range []struct {
-		code int
-		is   func(error) bool
-	}{
-		{exitOK, func(err error) bool { return err == nil }},
-		{exitUsage, as[*usageError]},
-		{exitUsage, as[*config.Error]},
-		{exitUsage, is(snowfence.ErrInvalidLayout)},
-		{exitUsage, as[*fence.LayoutMismatchError]},
-		{exitInvalidID, is(snowfence.ErrInvalidID)},
-		{exitUnsafe, is(snowfence.ErrBeforeEpoch, snowfence.ErrPastHorizon, snowfence.ErrWindowEnded,
-			snowfence.ErrRevoked, snowfence.ErrClockBehind, snowfence.ErrClockStepped, fence.ErrLost, fence.ErrNamespaceReplaced)},
-		{exitUnsafe, as[*fence.ClockError]},
-		{exitUnsafe, is(takeover.ErrRunning)},
-		// As it is with a namespace that there is not. Exit code 1 is a verdict of
-		// merge-check: for it, it is a mistake in the side.
-		{exitUsage, func(err error) bool { return as[*sideError](err) && engine.Missing(err) }},
-		{exitFailure, engine.Missing},
-		{exitUnavailable, is(snowfence.ErrSaturated, fence.ErrNoWorker, fence.ErrUnavailable)},
-		{exitFailure, is(context.Canceled)},
-		{exitUnavailable, as[*unavailableError]},
-	} {
-		if x.is(err) {
-			return x.code
-		}
+	switch snowfence.ClassOf(err) {
+	case snowfence.ClassUsage:
+		return exitUsage
+	case snowfence.ClassInvalidID:
+		return exitInvalidID
+	case snowfence.ClassClock, snowfence.ClassLease:
+		return exitUnsafe
+	case snowfence.ClassUnavailable:
+		return exitUnavailable
 	}
 	return exitFailure
-}
-
-// is makes a test for any of some errors.
-func is(targets ...error) func(error) bool {
-	return func(err error) bool {
-		for _, target := range targets {
-			if errors.Is(err, target) {
-				return true
-			}
-		}
-		return false
-	}
 }
 
 // as tests for an error of a type.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
@@ -248,6 +249,14 @@ type sideError struct {
 
 func (e *sideError) Error() string { return "side " + e.side + ": " + message(e.err) }
 func (e *sideError) Unwrap() error { return e.err }
+
+// Class is never [snowfence.ClassFinal], as exit code 1 is a verdict.
+func (e *sideError) Class() snowfence.Class {
+	if engine.Missing(e.err) {
+		return snowfence.ClassUsage
+	}
+	return snowfence.ClassUnavailable
+}
 
 // sourceFault marks an error about a source of a side with the exit code that it
 // ends in.

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
@@ -121,10 +123,11 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 // rosterFault marks an error about a namespace. Exit code 1 is a verdict: a
 // namespace that there is not, or that can't be, is a mistake in the side.
 func (v *merging) rosterFault(err error) error {
-	if roster.Final(err) {
+	switch snowfence.ClassOf(errors.Unwrap(err)) {
+	case snowfence.ClassFinal, snowfence.ClassUsage:
 		return usage(v.cmd, err)
 	}
-	return outcome(err)
+	return err
 }
 
 // report prints what was found.

@@ -208,7 +208,7 @@ json streams: one object a line with "type":"finding", and a last one with
 		var rows [][]string
 		for x, err := range r.Verify(cmd.Context(), &verdict) {
 			if err != nil {
-				return outcome(err)
+				return unavailable(err)
 			}
 			if err := p.printFinding(*f, x, &rows); err != nil {
 				return err

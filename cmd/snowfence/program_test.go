@@ -57,7 +57,7 @@ func TestErrorsEndInTheirExitCode(t *testing.T) {
 		{errors.New("anything"), exitFailure},
 		{io.ErrShortWrite, exitFailure},
 		{context.Canceled, exitFailure},
-		{&unavailableError{context.Canceled}, exitFailure},
+		{unavailable(context.Canceled), exitFailure},
 		{reported(exitInvalidID), exitInvalidID},
 		{&usageError{"snowfence next", errors.New("unknown flag")}, exitUsage},
 		{errors.Join(&config.Error{Key: "htpp"}, &config.Error{Key: "http"}), exitUsage},
@@ -80,7 +80,7 @@ func TestErrorsEndInTheirExitCode(t *testing.T) {
 		{fence.ErrLost, exitUnsafe},
 		{fence.ErrNamespaceReplaced, exitUnsafe},
 		{&takeover.RunningError{}, exitUnsafe},
-		{&unavailableError{store.ErrNoStore}, exitFailure},
+		{unavailable(store.ErrNoStore), exitFailure},
 		{&unavailableError{&sideError{"A", store.ErrNoStore}}, exitUsage},
 		{&unavailableError{&sideError{"A", store.ErrDamaged}}, exitUnavailable},
 		// What is unsafe stays so, whoever reports it.

@@ -134,7 +134,7 @@ func (p program) openRoster(ctx context.Context, s *settings) (*roster.Roster, f
 	}
 	if err != nil {
 		at.close()
-		return nil, nil, outcome(err)
+		return nil, nil, unavailable(err)
 	}
 	return r, at.close, nil
 }

@@ -40,15 +40,6 @@ equal.`,
 	return cmd
 }
 
-// outcome marks an error of the store as one that trying again may help, unless
-// it is a verdict.
-func outcome(err error) error {
-	if err == nil || roster.Final(err) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return unavailable(err)
-}
-
 // workerArgument wants one worker number.
 func workerArgument(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
@@ -70,7 +61,7 @@ func readWorker(cmd *cobra.Command, r *roster.Roster, arg string) (roster.Worker
 		return roster.Worker{}, usage(cmd, fmt.Errorf("worker number %d: must be from 0 to %d in namespace %q", number, most, r.Name()))
 	}
 	w, err := r.Worker(cmd.Context(), number)
-	return w, outcome(err)
+	return w, unavailable(err)
 }
 
 // stateWords are the states, for --state.
@@ -149,7 +140,7 @@ func (p program) list(ctx context.Context, f form, r *roster.Roster, states []ro
 	var listed int64
 	for w, err := range r.Workers(ctx) {
 		if err != nil {
-			return outcome(err)
+			return unavailable(err)
 		}
 		r.Count(&census, w)
 		if len(states) > 0 && !slices.Contains(states, w.State) {

@@ -189,7 +189,7 @@ func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, erro
 	if errors.Is(err, roster.ErrNoNamespace) {
 		return nil, nil
 	}
-	return r, outcome(err)
+	return r, unavailable(err)
 }
 
 // owned returns an error for a worker id that a namespace which is still to be
@@ -360,7 +360,7 @@ func (v *importing) refused(err error) error {
 	case errors.Is(err, takeover.ErrRunning), errors.Is(err, snowfence.ErrPastHorizon):
 		return err
 	}
-	return outcome(err)
+	return unavailable(err)
 }
 
 // apply carries the plan out and shows what was done.
@@ -372,7 +372,7 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 			return err
 		}
 		if r, err = roster.Create(ctx, at.roster, plan.Layout, at.datacenters); err != nil {
-			return outcome(err)
+			return unavailable(err)
 		}
 		v.note("made the namespace %q with the layout %s", r.Name(), plan.Layout)
 	}
@@ -388,5 +388,5 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 	if showErr := v.show(at, made, plan, steps, true); showErr != nil {
 		return showErr
 	}
-	return outcome(err)
+	return unavailable(err)
 }

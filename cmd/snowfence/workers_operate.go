@@ -52,7 +52,7 @@ func (p program) operate(cmd *cobra.Command, f form, s *settings, o operation, a
 	// What can't be done is said before anybody is asked.
 	after, err := o.do(cmd.Context(), r.Dry(), before)
 	if err != nil {
-		return outcome(err)
+		return unavailable(err)
 	}
 	if o.dry || unchanged(before, after) {
 		return p.printChange(f, r, o, before, after)
@@ -63,7 +63,7 @@ func (p program) operate(cmd *cobra.Command, f form, s *settings, o operation, a
 		}
 	}
 	if after, err = o.do(cmd.Context(), r, before); err != nil {
-		return outcome(err)
+		return unavailable(err)
 	}
 	return p.printChange(f, r, o, before, after)
 }

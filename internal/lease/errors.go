@@ -12,14 +12,14 @@ import (
 var (
 	// ErrLost is the cause of a term's end when its register was taken over,
 	// quarantined or changed by anybody else.
-	ErrLost = errors.New("snowfence: the worker id was lost")
+	ErrLost = snowfence.NewError(snowfence.ClassLease, "snowfence: the worker id was lost")
 
 	// ErrClosed is the cause of a term's end when its holder gave it back.
 	ErrClosed = errors.New("snowfence: the holder is closed")
 
 	// ErrNoWorker is wrapped by the errors that a claim ends with when every
 	// worker id it may use is taken: [*ExhaustedError] and [*HeldError].
-	ErrNoWorker = errors.New("snowfence: no worker id is free")
+	ErrNoWorker = snowfence.NewError(snowfence.ClassUnavailable, "snowfence: no worker id is free")
 
 	// ErrPinnedTwice is wrapped by a [*HeldError] when the holder is this very
 	// program: two of its generators are pinned to one worker id, or one of them
@@ -30,7 +30,7 @@ var (
 	// ErrNamespaceReplaced is returned when the namespace's record is no longer
 	// the one that the holder began with: the store was emptied, restored or
 	// exchanged. What it knew of the ticks in use is gone with it.
-	ErrNamespaceReplaced = errors.New("snowfence: the namespace was replaced in the store")
+	ErrNamespaceReplaced = snowfence.NewError(snowfence.ClassLease, "snowfence: the namespace was replaced in the store")
 
 	// ErrJournal is the cause of a term's end when its journal failed so that
 	// neither could its bound be moved nor its page be removed.
@@ -38,7 +38,7 @@ var (
 
 	// ErrRecord is wrapped by every error about a record that can't be used: it
 	// is no JSON of the expected shape, or written by a newer program.
-	ErrRecord = errors.New("snowfence: unusable record")
+	ErrRecord = snowfence.NewError(snowfence.ClassFinal, "snowfence: unusable record")
 )
 
 // ConfigError is returned for a [Config] that can't be used. It names the
@@ -54,6 +54,9 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("snowfence: lease: %s is %s: %s", e.Field, e.Value, e.Limit)
 }
 
+// Class is [snowfence.ClassUsage].
+func (e *ConfigError) Class() snowfence.Class { return snowfence.ClassUsage }
+
 // LayoutMismatchError is returned when a namespace exists with another layout
 // than the configured one. It is refused because equal integers would mean
 // different things.
@@ -68,6 +71,9 @@ func (e *LayoutMismatchError) Error() string {
 	return fmt.Sprintf("snowfence: namespace %q has the layout %s, but %s is configured: a namespace's layout never changes; use another namespace",
 		e.Namespace, e.Stored, e.Configured)
 }
+
+// Class is [snowfence.ClassUsage].
+func (e *LayoutMismatchError) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // ClockError is returned when a claim is refused because of this machine's
 // clock, before anything was written.
@@ -87,6 +93,9 @@ func (e *ClockError) Error() string {
 	}
 	return fmt.Sprintf("snowfence: this machine's clock is %s %s %s: set it right", by.Round(time.Millisecond), word, e.Reference)
 }
+
+// Class is [snowfence.ClassClock].
+func (e *ClockError) Class() snowfence.Class { return snowfence.ClassClock }
 
 // TimeError is returned when the layout has no tick for what this machine's
 // clock shows.

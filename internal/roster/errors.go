@@ -4,21 +4,21 @@ import (
 	"errors"
 	"fmt"
 
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/store"
 )
 
 var (
 	// ErrNoNamespace is returned when the store has no record of the namespace.
-	ErrNoNamespace = errors.New("snowfence: there is no such namespace in the store")
+	ErrNoNamespace = snowfence.NewError(snowfence.ClassFinal, "snowfence: there is no such namespace in the store")
 
 	// ErrNotHeld is returned by [Roster.Release] for a worker id that has no
 	// holder.
-	ErrNotHeld = errors.New("snowfence: nobody holds the worker id")
+	ErrNotHeld = snowfence.NewError(snowfence.ClassFinal, "snowfence: nobody holds the worker id")
 
 	// ErrUnusable is wrapped by the errors about a register that is not written
 	// to: it can't be read, or is of another incarnation of the namespace.
-	ErrUnusable = errors.New("snowfence: the register is not touched")
+	ErrUnusable = snowfence.NewError(snowfence.ClassFinal, "snowfence: the register is not touched")
 
 	// errTimeout is the cause of a request's end when its time is over.
 	errTimeout = errors.New("the store did not answer within the request timeout")
@@ -50,17 +50,4 @@ func (e *ConflictError) Unwrap() []error {
 		return []error{store.ErrConflict}
 	}
 	return []error{store.ErrConflict, e.Unsure}
-}
-
-// Final reports whether an error is a verdict on what is stored or was asked
-// for, which trying again does not change, and no outage.
-func Final(err error) bool {
-	for _, verdict := range []error{ErrNoNamespace, ErrNotHeld, ErrUnusable, lease.ErrRecord, lease.ErrNamespaceReplaced, store.ErrDamaged} {
-		if errors.Is(err, verdict) {
-			return true
-		}
-	}
-	var config *lease.ConfigError
-	var layout *lease.LayoutMismatchError
-	return errors.As(err, &config) || errors.As(err, &layout)
 }

@@ -174,7 +174,7 @@ func TestOperationsOnWhatIsNotTheirsAreRefusedAndWriteNothing(t *testing.T) {
 	for _, test := range tests {
 		x := w.read(r, test.number)
 		before, _ := w.store.Get(t.Context(), x.Key)
-		if _, err := r.Release(t.Context(), x); !errors.Is(err, test.want) || !roster.Final(err) {
+		if _, err := r.Release(t.Context(), x); !errors.Is(err, test.want) || snowfence.ClassOf(err) != snowfence.ClassFinal {
 			t.Errorf("release worker %d: %v, want %v", test.number, err, test.want)
 		}
 		if errors.Is(test.want, roster.ErrUnusable) {
@@ -209,7 +209,7 @@ func TestRegisterThatChangedSinceItWasReadIsNotTouched(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if conflict.Now.Register.Until != extended.Until || roster.Final(err) {
+		if conflict.Now.Register.Until != extended.Until || snowfence.ClassOf(err) != snowfence.ClassUnknown {
 			t.Errorf("%s: shows until %d, want %d", name, conflict.Now.Register.Until, extended.Until)
 		}
 		if got := w.read(r, 5).Register; got.Write != extended.Write {
@@ -254,7 +254,7 @@ func TestWriteThatGetsNoAnswerSaysThatItsOutcomeIsUnknown(t *testing.T) {
 		seen := w.read(r, 5)
 		faulty.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return c.Verb == faultstore.Swap }))
 		_, err := r.Release(t.Context(), seen)
-		if !errors.Is(err, faultstore.ErrInjected) || !strings.Contains(err.Error(), "outcome is unknown") || roster.Final(err) {
+		if !errors.Is(err, faultstore.ErrInjected) || !strings.Contains(err.Error(), "outcome is unknown") || snowfence.ClassOf(err) != snowfence.ClassUnknown {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -379,7 +379,7 @@ func TestCreateMakesANamespaceOnceAndHoldsToIt(t *testing.T) {
 		t.Errorf("capacity %d", first.Capacity())
 	}
 	var mismatch *lease.LayoutMismatchError
-	if _, err := roster.Create(t.Context(), w.config(), snowfence.DefaultLayout(), nil); !errors.As(err, &mismatch) || !roster.Final(err) {
+	if _, err := roster.Create(t.Context(), w.config(), snowfence.DefaultLayout(), nil); !errors.As(err, &mismatch) || snowfence.ClassOf(err) != snowfence.ClassUsage {
 		t.Errorf("another layout: %v", err)
 	}
 	var config *lease.ConfigError

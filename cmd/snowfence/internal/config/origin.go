@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"snowfence.example/snowfence"
 )
 
 // Source is a place that a setting can come from.
@@ -81,6 +83,9 @@ func (e *Error) Error() string {
 	b.WriteString(e.Reason)
 	return b.String()
 }
+
+// Class is [snowfence.ClassUsage].
+func (*Error) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // compare orders faults as people read them: by place, then by key.
 func (e *Error) compare(other *Error) int {

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/etcdstore"
 	"snowfence.example/snowfence/store/filestore"
@@ -45,6 +46,9 @@ type URLError struct {
 }
 
 func (e *URLError) Error() string { return fmt.Sprintf("store URL %q: %s", e.URL, e.Reason) }
+
+// Class is [snowfence.ClassUsage].
+func (*URLError) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // Check returns a *[URLError] unless Open would find an engine for the URL. It
 // opens nothing.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 )
 
@@ -39,6 +40,9 @@ func (e *PlaceError) Error() string {
 	}
 	return text + ": " + e.Limit
 }
+
+// Class is [snowfence.ClassUsage].
+func (*PlaceError) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // PlaceKeys are the keys that may stand behind the # of a place, as the flags of
 // the same names.

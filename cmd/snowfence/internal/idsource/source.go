@@ -134,6 +134,9 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return fmt.Sprintf("--%s: %s", e.Option, e.Reason) }
 
+// Class is [snowfence.ClassUsage].
+func (*OptionError) Class() snowfence.Class { return snowfence.ClassUsage }
+
 // ErrNoServer is wrapped when a database could not be reached or refused the
 // query.
 var ErrNoServer = errors.New("snowfence: database gave no ids")

@@ -84,6 +84,9 @@ func (e *SideError) Error() string {
 	return text + ": " + e.Limit
 }
 
+// Class is [snowfence.ClassUsage].
+func (*SideError) Class() snowfence.Class { return snowfence.ClassUsage }
+
 // Unwrap returns the reason.
 func (e *SideError) Unwrap() error { return e.Reason }
 

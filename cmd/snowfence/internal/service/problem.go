@@ -41,29 +41,31 @@ const (
 )
 
 // description says of a type what it is called, what it means and, in one line
-// for people, what it is.
+// for people, what it is. The detail is for minters' errors: it tells nothing
+// that only an operator should read.
 type description struct {
-	name  string
-	class Class
-	title string
+	name   string
+	class  Class
+	title  string
+	detail string
 }
 
 // describe returns a type's description; that of none is empty.
 func (t Type) describe() description {
 	types := [typeCount]description{
-		UnknownGenerator: {"unknown-generator", NotFound, "No generator has this name"},
-		CountOutOfRange:  {"count-out-of-range", Invalid, "The number of ids is out of range"},
-		InvalidID:        {"invalid-id", Invalid, "The id can not be read"},
-		InvalidLayout:    {"invalid-layout", Invalid, "The layout can not be used"},
-		InvalidToken:     {"invalid-token", Unauthorized, "A valid token is required"},
-		Starting:         {"starting", Unavailable, "The generator has no worker id yet"},
-		Stopped:          {"stopped", Unavailable, "The server has stopped minting"},
-		LeaseUnavailable: {"lease-unavailable", Unavailable, "The generator has no valid lease"},
-		ClockUnsafe:      {"clock-unsafe", Unavailable, "The clock does not allow ids to be minted"},
-		Saturated:        {"saturated", Unavailable, "More ids are asked for than can be minted"},
-		RequestCancelled: {"request-cancelled", Cancelled, "The request ended before its ids were minted"},
-		HorizonPassed:    {"horizon-passed", Broken, "The layout has run out of time"},
-		Internal:         {"internal", Broken, "The server failed"},
+		UnknownGenerator: {"unknown-generator", NotFound, "No generator has this name", ""},
+		CountOutOfRange:  {"count-out-of-range", Invalid, "The number of ids is out of range", ""},
+		InvalidID:        {"invalid-id", Invalid, "The id can not be read", ""},
+		InvalidLayout:    {"invalid-layout", Invalid, "The layout can not be used", ""},
+		InvalidToken:     {"invalid-token", Unauthorized, "A valid token is required", ""},
+		Starting:         {"starting", Unavailable, "The generator has no worker id yet", "the server is still claiming a worker id"},
+		Stopped:          {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
+		LeaseUnavailable: {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},
+		ClockUnsafe:      {"clock-unsafe", Unavailable, "The clock does not allow ids to be minted", "the server's clock is not safe to mint by; its log says why"},
+		Saturated:        {"saturated", Unavailable, "More ids are asked for than can be minted", "more ids are wanted than ticks can number"},
+		RequestCancelled: {"request-cancelled", Cancelled, "The request ended before its ids were minted", "the request was given up or took longer than it may"},
+		HorizonPassed:    {"horizon-passed", Broken, "The layout has run out of time", "the layout's time bits are used up: an operator must move to another namespace"},
+		Internal:         {"internal", Broken, "The server failed", "the server's log says more"},
 	}
 	if int(t) < len(types) {
 		return types[t]

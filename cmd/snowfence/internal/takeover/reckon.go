@@ -33,7 +33,7 @@ const (
 
 var (
 	// ErrRunning is wrapped by a *[RunningError].
-	ErrRunning = errors.New("snowfence: the old system still runs")
+	ErrRunning = snowfence.NewError(snowfence.ClassLease, "snowfence: the old system still runs")
 
 	// ErrNoBound is returned when neither the time of the stop nor a last id is
 	// given.

@@ -1,0 +1,57 @@
+package snowfence
+
+// Class says what an error means to a caller that does not know the error
+// itself: whether to try again, and whether something is unsafe. Exit codes and
+// the answers of servers follow from it.
+type Class uint8
+
+// The classes. Where an error wraps others, the last class in this order counts:
+// a holder that is unavailable because of its clock is a matter of the clock.
+const (
+	// ClassUnknown is the class of an error that says nothing about itself.
+	ClassUnknown Class = iota
+	// ClassFinal is a failure that trying again does not mend: what is sought does
+	// not exist, or is not usable.
+	ClassFinal
+	// ClassUnavailable is a failure that trying again may mend: a store that does
+	// not answer, no free worker id.
+	ClassUnavailable
+	// ClassLease means that there is no right to issue ids.
+	ClassLease
+	// ClassClock means that the clock does not allow ids to be issued.
+	ClassClock
+	// ClassInvalidID means that something is not an id, or not one of the layout.
+	ClassInvalidID
+	// ClassUsage is a mistake in a configuration or a call.
+	ClassUsage
+)
+
+// ClassOf returns the class of an error and all that it wraps. An error states
+// its class by a method Class() Class.
+func ClassOf(err error) Class {
+	class := ClassUnknown
+	if c, ok := err.(interface{ Class() Class }); ok {
+		class = c.Class()
+	}
+	switch e := err.(type) { //nolint:errorlint // it goes through the tree itself
+	case interface{ Unwrap() error }:
+		class = max(class, ClassOf(e.Unwrap()))
+	case interface{ Unwrap() []error }:
+		for _, wrapped := range e.Unwrap() {
+			class = max(class, ClassOf(wrapped))
+		}
+	}
+	return class
+}
+
+// NewError returns an error of a class. Each one is distinct, also from others
+// with the same text.
+func NewError(class Class, text string) error { return &classError{class, text} }
+
+type classError struct {
+	class Class
+	text  string
+}
+
+func (e *classError) Error() string { return e.text }
+func (e *classError) Class() Class  { return e.class }
