@@ -17,7 +17,7 @@ import (
 //	base 62  11     0-9 A-Z a-z (ASCII order)
 //
 // Hex, base 32 and base 62 hold all 64 bits. Decimal holds 63: a negative ID
-// takes 20 digits, which sort wrongly and which [ParseDecimal] refuses.
+// takes 20 digits, which sort wrongly and which [ParseFixedDecimal] refuses.
 const (
 	decimalWidth = 19
 	hexWidth     = 16
@@ -29,9 +29,11 @@ const (
 	base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// Decimal writes the id in 19 decimal digits, with leading zeros. A negative ID
+// FixedDecimal writes the id in 19 decimal digits, with leading zeros. A negative ID
 // is written as its unsigned number, in 20 digits or 19.
-func (id ID) Decimal() string { return string(id.AppendDecimal(make([]byte, 0, decimalWidth+1))) }
+func (id ID) FixedDecimal() string {
+	return string(id.AppendFixedDecimal(make([]byte, 0, decimalWidth+1)))
+}
 
 // Hex writes the id in 16 lower-case hexadecimal digits.
 func (id ID) Hex() string { return string(id.AppendHex(make([]byte, 0, hexWidth))) }
@@ -43,8 +45,8 @@ func (id ID) Base32() string { return string(id.AppendBase32(make([]byte, 0, bas
 // Base62 writes the id in 11 digits of base 62 in ASCII order: 0-9, A-Z, a-z.
 func (id ID) Base62() string { return string(id.AppendBase62(make([]byte, 0, base62Width))) }
 
-// AppendDecimal appends what [ID.Decimal] writes.
-func (id ID) AppendDecimal(dst []byte) []byte {
+// AppendFixedDecimal appends what [ID.FixedDecimal] writes.
+func (id ID) AppendFixedDecimal(dst []byte) []byte {
 	const zeros = "0000000000000000000"
 	var buf [decimalWidth + 1]byte
 	digits := strconv.AppendUint(buf[:0], uint64(id), 10)
@@ -87,9 +89,9 @@ func (id ID) AppendBase62(dst []byte) []byte {
 	return append(dst, buf[:]...)
 }
 
-// ParseDecimal reads what [ID.Decimal] writes: exactly 19 digits, at most
+// ParseFixedDecimal reads what [ID.FixedDecimal] writes: exactly 19 digits, at most
 // 9223372036854775807. An *[IDError] is returned for anything else.
-func ParseDecimal(s string) (ID, error) {
+func ParseFixedDecimal(s string) (ID, error) {
 	return fixedForm{"fixed-width decimal", decimalWidth, 10, math.MaxInt64, decimalValue}.parse(s)
 }
 

@@ -19,7 +19,7 @@ type formUnderTest struct {
 }
 
 var fixedForms = []formUnderTest{
-	{"decimal", 19, ID.Decimal, ID.AppendDecimal, ParseDecimal},
+	{"decimal", 19, ID.FixedDecimal, ID.AppendFixedDecimal, ParseFixedDecimal},
 	{"hex", 16, ID.Hex, ID.AppendHex, ParseHex},
 	{"base32", 13, ID.Base32, ID.AppendBase32, ParseBase32},
 	{"base62", 11, ID.Base62, ID.AppendBase62, ParseBase62},
@@ -125,18 +125,18 @@ func TestFixedFormsRefuseWhatTheyCannotHold(t *testing.T) {
 func TestAppendingAndParsingDoNotAllocate(t *testing.T) {
 	dst := make([]byte, 0, 64)
 	id := ID(1541815603606036480)
-	text, decimal := []byte(id.String()), id.Decimal()
+	text, decimal := []byte(id.String()), id.FixedDecimal()
 	var back ID
 	for name, call := range map[string]func(){
-		"AppendDecimal": func() { dst = id.AppendDecimal(dst[:0]) },
-		"AppendHex":     func() { dst = id.AppendHex(dst[:0]) },
-		"AppendBase32":  func() { dst = id.AppendBase32(dst[:0]) },
-		"AppendBase62":  func() { dst = id.AppendBase62(dst[:0]) },
-		"AppendText":    func() { dst, _ = id.AppendText(dst[:0]) },
-		"AppendBinary":  func() { dst, _ = id.AppendBinary(dst[:0]) },
-		"UnmarshalText": func() { _ = back.UnmarshalText(text) },
-		"UnmarshalJSON": func() { _ = back.UnmarshalJSON(text) },
-		"ParseDecimal":  func() { back, _ = ParseDecimal(decimal) },
+		"AppendFixedDecimal": func() { dst = id.AppendFixedDecimal(dst[:0]) },
+		"AppendHex":          func() { dst = id.AppendHex(dst[:0]) },
+		"AppendBase32":       func() { dst = id.AppendBase32(dst[:0]) },
+		"AppendBase62":       func() { dst = id.AppendBase62(dst[:0]) },
+		"AppendText":         func() { dst, _ = id.AppendText(dst[:0]) },
+		"AppendBinary":       func() { dst, _ = id.AppendBinary(dst[:0]) },
+		"UnmarshalText":      func() { _ = back.UnmarshalText(text) },
+		"UnmarshalJSON":      func() { _ = back.UnmarshalJSON(text) },
+		"ParseFixedDecimal":  func() { back, _ = ParseFixedDecimal(decimal) },
 	} {
 		if n := testing.AllocsPerRun(100, call); n != 0 {
 			t.Errorf("%s allocates %v times a call", name, n)

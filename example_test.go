@@ -48,7 +48,7 @@ func ExampleParse() {
 
 func ExampleID() {
 	id := snowfence.ID(1541815603606036480)
-	fmt.Println(id.Decimal())
+	fmt.Println(id.FixedDecimal())
 	fmt.Println(id.Hex())
 	fmt.Println(id.Base32())
 	fmt.Println(id.Base62())

@@ -158,7 +158,7 @@ type Generator struct {
 // It is for the holder of a lease, who knows the window. Most programs use
 // package fence, which holds the lease for them.
 func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
-	if cfg.Layout.Fields == nil {
+	if cfg.Layout.IsZero() {
 		cfg.Layout = DefaultLayout()
 	}
 	l := cfg.Layout
@@ -250,7 +250,7 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 // both out.
 func NewUnfencedGenerator(cfg GeneratorConfig) (*Generator, error) {
 	if cfg.Until == 0 {
-		if cfg.Layout.Fields == nil {
+		if cfg.Layout.IsZero() {
 			cfg.Layout = DefaultLayout()
 		}
 		cfg.Until = cfg.Layout.HorizonTick()

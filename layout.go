@@ -90,6 +90,12 @@ type Layout struct {
 	Unsigned bool
 }
 
+// IsZero reports whether the layout is the zero value, which stands for the
+// default wherever a layout is optional.
+func (l Layout) IsZero() bool {
+	return l.Unit == 0 && l.Epoch.IsZero() && l.Fields == nil && !l.Unsigned
+}
+
 // DefaultLayout returns the layout used unless another is asked for: 41 bits of
 // milliseconds since 2026-01-01T00:00:00Z, until 2095, then 10 bits of worker
 // and 12 of sequence.

@@ -271,3 +271,14 @@ func TestLayoutIsATextInJSON(t *testing.T) {
 		t.Errorf("the zero layout: %v", err)
 	}
 }
+
+func TestOnlyTheZeroLayoutIsZero(t *testing.T) {
+	if !(Layout{}).IsZero() {
+		t.Error("the zero layout is not zero")
+	}
+	for _, l := range []Layout{DefaultLayout(), {Unit: time.Second}, {Epoch: time.Unix(1, 0)}, {Fields: []Field{}}, {Unsigned: true}} {
+		if l.IsZero() {
+			t.Errorf("%+v is zero", l)
+		}
+	}
+}

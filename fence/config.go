@@ -133,7 +133,7 @@ func (c Config) Validate() error {
 
 // prepare fills in what was not given, and returns the state that the lease begins in.
 func (c *Config) prepare() (lease.State, error) {
-	if c.Layout.Fields == nil {
+	if c.Layout.IsZero() {
 		c.Layout = snowfence.DefaultLayout()
 	}
 	if err := c.Layout.Validate(); err != nil {

@@ -197,7 +197,7 @@ func policyDuration(place func(*snowfence.Policy) *time.Duration) binding[Genera
 			return nil
 		},
 		show: func(g Generator) string {
-			if g.Layout.Fields == nil { // not complete yet
+			if g.Layout.IsZero() { // not complete yet
 				g.Layout = snowfence.DefaultLayout()
 			}
 			policy := g.Policy.WithDefaults(g.Layout)

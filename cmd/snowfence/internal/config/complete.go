@@ -65,7 +65,7 @@ func (c Config) Fault(key, value, reason string) error {
 
 func (v *completion) common() {
 	v.Namespace = cmp.Or(v.Namespace, "default")
-	if v.Layout.Fields == nil {
+	if v.Layout.IsZero() {
 		v.Layout = snowfence.DefaultLayout()
 	}
 	switch {

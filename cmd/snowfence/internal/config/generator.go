@@ -31,7 +31,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 	for key, value := range g.Settings {
 		v.fault(join(path, settingSection, key), value, "kind %s has no settings", KindSnowflake)
 	}
-	if g.Layout.Fields == nil {
+	if g.Layout.IsZero() {
 		g.Layout = v.Layout
 	}
 	if err := g.Layout.Validate(); err != nil {

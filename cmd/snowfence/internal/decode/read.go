@@ -47,7 +47,7 @@ type Encodings struct {
 
 // Encode writes an id in every encoding.
 func Encode(id snowfence.ID) Encodings {
-	return Encodings{id.String(), id.Decimal(), id.Hex(), id.Base32(), id.Base62()}
+	return Encodings{id.String(), id.FixedDecimal(), id.Hex(), id.Base32(), id.Base62()}
 }
 
 // Reading is one number that a text may stand for.
@@ -149,7 +149,7 @@ func readDecimal(s string) (snowfence.ID, error) {
 	if err == nil {
 		return id, nil
 	}
-	if fixed, fixedErr := snowfence.ParseDecimal(s); fixedErr == nil {
+	if fixed, fixedErr := snowfence.ParseFixedDecimal(s); fixedErr == nil {
 		return fixed, nil
 	}
 	return 0, err

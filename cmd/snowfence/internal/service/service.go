@@ -190,7 +190,7 @@ func (g *generator) countProblem(value string) *Problem {
 // by a client that asks alone. That is every sequence of the present tick, of
 // the ticks that a burst may run ahead, and of those that begin while it waits.
 func most(g config.Generator, limit int) int {
-	if g.Layout.Fields == nil {
+	if g.Layout.IsZero() {
 		return limit // of a kind without layouts
 	}
 	policy, unit := g.Policy.WithDefaults(g.Layout), g.Layout.Unit
@@ -252,12 +252,12 @@ func (s *Service) layout() (snowfence.Layout, bool) {
 	var shared snowfence.Layout
 	for _, g := range s.ordered() {
 		switch l := g.settings.Layout; {
-		case l.Fields == nil: // a kind without layouts
-		case shared.Fields == nil:
+		case l.IsZero(): // a kind without layouts
+		case shared.IsZero():
 			shared = l
 		case !shared.Equal(l):
 			return snowfence.Layout{}, false
 		}
 	}
-	return shared, shared.Fields != nil
+	return shared, !shared.IsZero()
 }
