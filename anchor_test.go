@@ -183,7 +183,7 @@ func TestClockBeforeTheEpochIsLost(t *testing.T) {
 
 func TestOwnBurstIsNoClockThatIsBehind(t *testing.T) {
 	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{WallEveryCall: true, MaxRollback: -1}})
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{WallEveryCall: true, MaxRollback: 1}})
 		for range 1000 {
 			mustNext(t, g)
 		}
@@ -249,7 +249,7 @@ func FuzzDivisionByTheUnit(f *testing.F) {
 
 func TestCallsWaitForAClockThatIsALittleBehind(t *testing.T) {
 	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxBurst: -1, MaxRollback: 50 * time.Millisecond}})
+		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxBurst: 1, MaxRollback: 50 * time.Millisecond}})
 		mustNext(t, g)
 		clock.step(-100 * time.Millisecond)
 		g.CheckClock() // 50 ms too far back: stands still for those

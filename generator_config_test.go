@@ -18,6 +18,8 @@ func TestConfigAtFaultIsNamed(t *testing.T) {
 		"floor, 0":       {Layout: l, Worker: &worker, Until: -1},
 		"horizon":        {Layout: l, Worker: &worker, Until: until + 1},
 		"total is 73":    {Layout: Layout{Unit: l.Unit, Epoch: l.Epoch, Fields: []Field{{Kind: Time, Bits: 61}, {Kind: Sequence, Bits: 12}}}, Worker: &worker},
+		"max-rollback":   {Layout: l, Worker: &worker, Until: until, Policy: Policy{MaxRollback: -1}},
+		"max-burst":      {Layout: l, Worker: &worker, Until: until, Policy: Policy{MaxBurst: -1}},
 		"max-wait":       {Layout: l, Worker: &worker, Until: until, Policy: Policy{MaxWait: time.Millisecond}},
 		"sequence-start": {Layout: l, Worker: &worker, Until: until, Policy: Policy{Start: SequenceStart{Rule: StartRandom, Max: 16}}},
 	}

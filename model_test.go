@@ -29,13 +29,13 @@ func randomRun(t *testing.T, clock *testClock, seed uint64) {
 	l.Fields[2].Bits = []int{1, 4, 9, 12}[r.IntN(4)]
 	l.Unit = []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second}[r.IntN(3)]
 	policy := Policy{
-		MaxBurst:      []time.Duration{0, -1, 3 * l.Unit}[r.IntN(3)],
-		MaxRollback:   []time.Duration{0, -1, 20 * time.Millisecond}[r.IntN(3)],
+		MaxBurst:      []time.Duration{0, 1, 3 * l.Unit}[r.IntN(3)],
+		MaxRollback:   []time.Duration{0, 1, 20 * time.Millisecond}[r.IntN(3)],
 		WallEveryCall: r.IntN(4) == 0,
 		Start:         []SequenceStart{{}, {Rule: StartZero}, {Rule: StartRandom, Max: 1}, {Rule: StartVibration, Max: 1}, {Rule: StartCarry, Max: 1}}[r.IntN(5)],
 	}
 	if policy.WallEveryCall {
-		policy.MaxBurst = -1
+		policy.MaxBurst = 1
 	}
 	now := l.TickAt(clock.Wall())
 	until := now + Tick(6+r.IntN(2000))

@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -15,19 +16,19 @@ const (
 // Policy says what a [Generator] does when time and demand do not agree: when
 // the wall clock steps back, and when more ids are wanted than a tick holds.
 // Three durations stand for what other generators have modes for. The zero
-// value is the default policy.
+// value is the default policy. Zero means the default of each duration too, so
+// "none" is written as the shortest duration, 1 ns.
 type Policy struct {
 	// MaxRollback is how far behind the generator's now the wall clock may
 	// fall while ids are still issued; beyond it the generator stands still
-	// and issues nothing until the clock is back.
-	// Zero means [DefaultMaxRollback], negative means that no step back is
-	// tolerated: none at all under WallEveryCall, none beyond the millisecond
-	// by which two clocks drift apart in 100 ms otherwise.
+	// and issues nothing until the clock is back. Zero means
+	// [DefaultMaxRollback]. Without WallEveryCall a millisecond is always
+	// tolerated: two clocks drift apart by as much in 100 ms.
 	MaxRollback time.Duration
 
 	// MaxBurst is how far ahead of the generator's now a burst may stamp when
-	// it uses ticks up, rounded down to whole ticks. Zero means
-	// [DefaultMaxBurst], negative means that no id is stamped ahead.
+	// it uses ticks up, rounded down to whole ticks: below one tick no id is
+	// stamped ahead. Zero means [DefaultMaxBurst].
 	MaxBurst time.Duration
 
 	// MaxWait is how long a call may block, whether for the next tick or for a
@@ -116,9 +117,16 @@ func (e *PolicyError) Error() string {
 func (e *PolicyError) Class() Class { return ClassUsage }
 
 // Validate reports whether the policy can be used with a layout that is valid
-// itself. A *[PolicyError] is returned when a wait is shorter than two ticks
-// or a sequence start does not fit the layout's sequence.
+// itself. A *[PolicyError] is returned when a duration is negative, a wait is
+// shorter than two ticks or a sequence start does not fit the layout's sequence.
 func (p Policy) Validate(l Layout) error {
+	const none = "must not be negative; none is 1ns"
+	if p.MaxRollback < 0 {
+		return &PolicyError{"max-rollback", p.MaxRollback.String(), none}
+	}
+	if p.MaxBurst < 0 {
+		return &PolicyError{"max-burst", p.MaxBurst.String(), none}
+	}
 	if p.MaxWait != 0 && p.MaxWait < 2*l.Unit {
 		return &PolicyError{"max-wait", p.MaxWait.String(), fmt.Sprintf("must be at least two ticks, %s", 2*l.Unit)}
 	}
@@ -138,25 +146,10 @@ func (p Policy) Validate(l Layout) error {
 }
 
 // WithDefaults returns the policy with every zero duration replaced by its
-// default for the layout, negative ones by zero, and the burst rounded down to
-// whole ticks: the figures that a generator really uses.
+// default for the layout.
 func (p Policy) WithDefaults(l Layout) Policy {
-	p.MaxRollback = pick(p.MaxRollback, DefaultMaxRollback)
-	p.MaxBurst = pick(p.MaxBurst, DefaultMaxBurst)
-	p.MaxBurst -= p.MaxBurst % l.Unit
-	if p.MaxWait == 0 {
-		p.MaxWait = max(DefaultMaxWait, 2*l.Unit)
-	}
+	p.MaxRollback = cmp.Or(p.MaxRollback, DefaultMaxRollback)
+	p.MaxBurst = cmp.Or(p.MaxBurst, DefaultMaxBurst)
+	p.MaxWait = cmp.Or(p.MaxWait, max(DefaultMaxWait, 2*l.Unit))
 	return p
-}
-
-// pick reads a duration in which zero means the default and negative none.
-func pick(d, fallback time.Duration) time.Duration {
-	switch {
-	case d == 0:
-		return fallback
-	case d < 0:
-		return 0
-	}
-	return d
 }

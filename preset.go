@@ -93,7 +93,7 @@ func Presets() []Preset {
 			Layout: milliseconds(1288834974657, Field{Time, 41, ""}, Field{Worker, 10, ""}, Field{Sequence, 12, ""}),
 			Policy: Policy{
 				MaxRollback:   5 * time.Millisecond,
-				MaxBurst:      -1,
+				MaxBurst:      none,
 				MaxWait:       10 * time.Millisecond,
 				WallEveryCall: true,
 				Start:         SequenceStart{StartRandom, 99},
@@ -224,10 +224,13 @@ func unsigned(l Layout) Layout {
 	return l
 }
 
+// none is the shortest duration, which a policy takes for none.
+const none = time.Nanosecond
+
 // reject is the policy of the generators that read the wall clock at every
 // call, fail when it stepped back and wait only for the next tick.
 func reject(start SequenceStart) Policy {
-	return Policy{MaxRollback: -1, MaxBurst: -1, WallEveryCall: true, Start: start}
+	return Policy{MaxRollback: none, MaxBurst: none, WallEveryCall: true, Start: start}
 }
 
 // shardingSpherePolicy has ShardingSphere's two defaults:
@@ -235,7 +238,7 @@ func reject(start SequenceStart) Policy {
 func shardingSpherePolicy() Policy {
 	return Policy{
 		MaxRollback:   10 * time.Millisecond,
-		MaxBurst:      -1,
+		MaxBurst:      none,
 		MaxWait:       10 * time.Millisecond,
 		WallEveryCall: true,
 		Start:         SequenceStart{StartVibration, 1},
@@ -245,7 +248,7 @@ func shardingSpherePolicy() Policy {
 // sonyflakePolicy keeps its logical time over every step back that a clock
 // which is not broken makes.
 func sonyflakePolicy() Policy {
-	return Policy{MaxRollback: 10 * time.Minute, MaxBurst: -1, Start: SequenceStart{Rule: StartZero}}
+	return Policy{MaxRollback: 10 * time.Minute, MaxBurst: none, Start: SequenceStart{Rule: StartZero}}
 }
 
 const aboutSonyflake = "Sonyflake keeps its logical time when the clock steps back, however far, and sleeps once the tick is full; this does so for at most ten minutes, at half speed, and refuses to wait longer than a call may."

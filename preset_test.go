@@ -106,16 +106,16 @@ func TestEveryPresetIsSound(t *testing.T) {
 }
 
 func TestPresetsHaveTheirSystemsRules(t *testing.T) {
-	reject := Policy{MaxRollback: -1, MaxBurst: -1, WallEveryCall: true, Start: SequenceStart{Rule: StartZero}}
+	reject := Policy{MaxRollback: 1, MaxBurst: 1, WallEveryCall: true, Start: SequenceStart{Rule: StartZero}}
 	rejectRandom := reject
 	rejectRandom.Start = SequenceStart{StartRandom, 99}
 	rejectCarry := reject
 	rejectCarry.Start = SequenceStart{StartCarry, 2047}
 	for name, want := range map[string]Policy{
 		"twitter":                 reject,
-		"leaf":                    {MaxRollback: 5 * time.Millisecond, MaxBurst: -1, MaxWait: 10 * time.Millisecond, WallEveryCall: true, Start: SequenceStart{StartRandom, 99}},
-		"shardingsphere":          {MaxRollback: 10 * time.Millisecond, MaxBurst: -1, MaxWait: 10 * time.Millisecond, WallEveryCall: true, Start: SequenceStart{StartVibration, 1}},
-		"shardingsphere-shanghai": {MaxRollback: 10 * time.Millisecond, MaxBurst: -1, MaxWait: 10 * time.Millisecond, WallEveryCall: true, Start: SequenceStart{StartVibration, 1}},
+		"leaf":                    {MaxRollback: 5 * time.Millisecond, MaxBurst: 1, MaxWait: 10 * time.Millisecond, WallEveryCall: true, Start: SequenceStart{StartRandom, 99}},
+		"shardingsphere":          {MaxRollback: 10 * time.Millisecond, MaxBurst: 1, MaxWait: 10 * time.Millisecond, WallEveryCall: true, Start: SequenceStart{StartVibration, 1}},
+		"shardingsphere-shanghai": {MaxRollback: 10 * time.Millisecond, MaxBurst: 1, MaxWait: 10 * time.Millisecond, WallEveryCall: true, Start: SequenceStart{StartVibration, 1}},
 		"jsnowflake":              rejectRandom,
 		"beyondfeng":              reject,
 		"simple":                  reject,

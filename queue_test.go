@@ -11,7 +11,7 @@ import (
 )
 
 func TestBurstRunsAheadOfNowByMaxBurstAndNoFurther(t *testing.T) {
-	for burst, ticks := range map[time.Duration]Tick{-1: 0, 0: 10, 1900 * time.Microsecond: 1, 5 * time.Millisecond: 5} {
+	for burst, ticks := range map[time.Duration]Tick{1: 0, 0: 10, 1900 * time.Microsecond: 1, 5 * time.Millisecond: 5} {
 		bubble(t, testStart, func(t *testing.T, clock *testClock) {
 			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxBurst: burst, Start: SequenceStart{Rule: StartZero}}})
 			started := clock.Monotonic()
@@ -150,8 +150,8 @@ func TestReasonOfARefusalIsTheClockWhenItIs(t *testing.T) {
 		ids    int
 		want   error
 	}{
-		{"read every call, behind", Policy{WallEveryCall: true, MaxBurst: -1}, 3 * time.Second, 1, ErrClockBehind},
-		{"read every call, too many", Policy{WallEveryCall: true, MaxBurst: -1}, 0, 16 * 2000, ErrSaturated},
+		{"read every call, behind", Policy{WallEveryCall: true, MaxBurst: 1}, 3 * time.Second, 1, ErrClockBehind},
+		{"read every call, too many", Policy{WallEveryCall: true, MaxBurst: 1}, 0, 16 * 2000, ErrSaturated},
 		{"half pace, behind", Policy{}, 3 * time.Second, 16 * 800, ErrClockBehind},
 		{"half pace, too many", Policy{}, 3 * time.Second, 16 * 8000, ErrSaturated},
 		{"standing still", Policy{}, time.Minute, 16 * 20, ErrClockBehind},

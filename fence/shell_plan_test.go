@@ -59,7 +59,7 @@ func draw(seed uint64) plan {
 	p.policy = snowfence.Policy{
 		MaxWait:     time.Duration(50+rng.IntN(950)) * time.Millisecond,
 		MaxRollback: time.Duration(rng.IntN(2000)) * time.Millisecond,
-		MaxBurst:    time.Duration(rng.IntN(30)-2) * time.Millisecond,
+		MaxBurst:    max(time.Nanosecond, time.Duration(rng.IntN(30)-2)*time.Millisecond),
 	}
 	if rng.IntN(4) == 0 {
 		// Batches that take about as long as a call may wait.

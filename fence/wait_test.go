@@ -19,7 +19,7 @@ import (
 func narrow(c *fence.Config) {
 	pinned(c)
 	c.Window, c.RequestTimeout = time.Second, 5*time.Second
-	c.Policy = snowfence.Policy{MaxWait: time.Second, MaxBurst: -1, Start: snowfence.SequenceStart{Rule: snowfence.StartZero}}
+	c.Policy = snowfence.Policy{MaxWait: time.Second, MaxBurst: 1, Start: snowfence.SequenceStart{Rule: snowfence.StartZero}}
 	c.Layout.Unit = 10 * time.Millisecond
 	c.Layout.Fields = []snowfence.Field{
 		{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 1}, {Kind: snowfence.Sequence, Bits: 1},

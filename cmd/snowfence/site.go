@@ -47,9 +47,7 @@ func (p program) siteOf(s *settings) (*site, error) {
 	var datacenters []int64
 	for _, g := range generatorsOf(c, namespace) {
 		if rollback == 0 {
-			if rollback = g.Policy.WithDefaults(g.Layout).MaxRollback; rollback == 0 {
-				rollback = -1 // none, and not the default
-			}
+			rollback = g.Policy.WithDefaults(g.Layout).MaxRollback
 		}
 		if len(datacenters) == 0 {
 			datacenters = g.Datacenters // those who name none are fine with any

@@ -32,8 +32,8 @@ type Config struct {
 	Namespace string
 
 	// MaxRollback is how far ahead of the clock the used ticks of a released
-	// worker id may reach for it to count as free. Zero means the default
-	// policy's; negative means none.
+	// worker id may reach for it to count as free; see snowfence.Policy. Zero
+	// means the default policy's.
 	MaxRollback time.Duration
 
 	// RequestTimeout bounds each request to the store, and in a list the wait
@@ -107,10 +107,7 @@ func Open(ctx context.Context, config Config) (*Roster, error) {
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
-	if config.MaxRollback == 0 {
-		r.config.MaxRollback = snowfence.Policy{}.WithDefaults(r.layout).MaxRollback
-	}
-	r.config.MaxRollback = max(r.config.MaxRollback, 0)
+	r.config.MaxRollback = snowfence.Policy{MaxRollback: config.MaxRollback}.WithDefaults(r.layout).MaxRollback
 	clock, ok := store.ClockOf(config.Store)
 	if !ok {
 		return r, nil

@@ -227,11 +227,6 @@ func (p *Plan) ahead() time.Duration { return max(2*p.beat(), 2*p.Layout.Unit) }
 
 // policy is the policy of the nodes' generators.
 func (p *Plan) policy() snowfence.Policy {
-	or := func(d time.Duration) time.Duration {
-		if d == 0 {
-			return -1 // what a policy calls none
-		}
-		return d
-	}
-	return snowfence.Policy{MaxRollback: or(p.MaxRollback), MaxBurst: or(p.MaxBurst), MaxWait: p.MaxWait}
+	const none = time.Nanosecond // zero would be the default
+	return snowfence.Policy{MaxRollback: max(p.MaxRollback, none), MaxBurst: max(p.MaxBurst, none), MaxWait: p.MaxWait}
 }

@@ -36,7 +36,7 @@ func lapses() []mutant {
 		{name: "the journal is left out", bugs: config(func(c *lease.Config) { c.JournalAhead = 0 })},
 		{name: "every layout will do", bugs: config(func(c *lease.Config) { c.Layout = theLayout(c.Layout) })},
 		{name: "a generator follows any rollback", bugs: policy(func(p *snowfence.Policy) { p.MaxRollback = 2 * year })},
-		{name: "a generator accepts no rollback", bugs: policy(func(p *snowfence.Policy) { p.MaxRollback = -1 })},
+		{name: "a generator accepts no rollback", bugs: policy(func(p *snowfence.Policy) { p.MaxRollback = 1 })},
 		{name: "a call may wait for ten times as long", bugs: policy(func(p *snowfence.Policy) { p.MaxWait *= 10 })},
 	}
 }

@@ -181,25 +181,19 @@ func duration[T any](place func(*T) *time.Duration) binding[T] {
 	}, time.Duration.String)
 }
 
-// policyDuration is a duration of a policy: there 0 means none, which a
-// [snowfence.Policy] writes as a negative one.
+// policyDuration is a duration of a policy. There zero stands for the default, so
+// it can't be written: whoever writes 0s means none.
 func policyDuration(place func(*snowfence.Policy) *time.Duration) binding[Generator] {
 	return binding[Generator]{
 		set: func(g *Generator, s string) error {
 			d, err := time.ParseDuration(s)
-			if err != nil || d < 0 {
-				return errors.New("must be a duration such as 0s, 10ms or 5s")
-			}
-			if d == 0 {
-				d = -1
+			if err != nil || d <= 0 {
+				return errors.New("must be a duration above 0 such as 10ms or 5s; none is 1ns")
 			}
 			*place(&g.Policy) = d
 			return nil
 		},
 		show: func(g Generator) string {
-			if g.Layout.IsZero() { // not complete yet
-				g.Layout = snowfence.DefaultLayout()
-			}
 			policy := g.Policy.WithDefaults(g.Layout)
 			return place(&policy).String()
 		},

@@ -116,8 +116,8 @@ generators:
 	if mixed.Layout.Equal(preset.Layout) || mixed.Policy != want {
 		t.Errorf("mixed has layout %s and policy %+v, want %+v", mixed.Layout, mixed.Policy, want)
 	}
-	if v := value(t, c, "generators.plain.policy.max-rollback"); v.Text != "0s" || v.Origin.Line != 3 {
-		t.Errorf("max-rollback is %s from %s, want 0s from where the preset is named", v.Text, v.Origin)
+	if v := value(t, c, "generators.plain.policy.max-rollback"); v.Text != "1ns" || v.Origin.Line != 3 {
+		t.Errorf("max-rollback is %s from %s, want 1ns from where the preset is named", v.Text, v.Origin)
 	}
 }
 
@@ -240,6 +240,8 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:1:9: layout: "ms 37 · worker 20 · seq 16": invalid layout: total is 73 bits, must be at most 63 bits: the 64th bit is the sign`}},
 		{"namespace", "namespace: My Orders", nil, nil,
 			[]string{`%:1:12: generators.default.namespace: "My Orders": must be 1 to 64 of [a-z0-9._-]`}},
+		{"rollback of zero", "generators: {a: {policy: {max-rollback: 0s}}}", nil, nil,
+			[]string{`%:1:41: generators.a.policy.max-rollback: "0s": must be a duration above 0 such as 10ms or 5s; none is 1ns`}},
 		{"wait below two ticks", "generators: {a: {policy: {max-wait: 1ms}}}", nil, nil,
 			[]string{`%:1:37: generators.a.policy.max-wait: "1ms": must be at least two ticks, 2ms`}},
 		{"worker beyond the layout", "generators: {a: {worker: 1024}}", nil, nil,
