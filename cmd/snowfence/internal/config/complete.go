@@ -9,9 +9,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
@@ -26,7 +24,6 @@ func (c Config) Complete(kinds ...string) (Config, error) {
 	v.Generators = maps.Clone(c.Generators)
 	v.common()
 	v.listening()
-	v.limits()
 	if len(v.Generators) == 0 {
 		v.Generators = map[string]Generator{DefaultGenerator: {}}
 	}
@@ -84,9 +81,12 @@ func (v *completion) common() {
 			v.fault(keyStore, v.Store, "%v", err)
 		}
 	}
-	v.Log.Format = cmp.Or(v.Log.Format, "text")
-	if !slices.Contains(LogFormats(), v.Log.Format) {
-		v.fault(keyLogFormat, v.Log.Format, "must be %s", either(LogFormats()))
+	for _, e := range configKeys() {
+		if c, ok := e.value(&v.Config).(completer); ok {
+			if err := c.complete(); err != nil {
+				v.fault(e.Path, e.value(&v.Config).String(), "%v", err)
+			}
+		}
 	}
 }
 
@@ -124,24 +124,3 @@ func Loopback(host string) bool {
 	}
 	return host == "localhost"
 }
-
-// limits sets the defaults and holds each limit to its own.
-func (v *completion) limits() {
-	fallback, least, most, l := DefaultLimits(), leastLimits(), mostLimits(), &v.Limits
-	within(v, "limits.batch", &l.Batch, fallback.Batch, least.Batch, most.Batch, strconv.Itoa)
-	within(v, "limits.body", &l.Body, fallback.Body, least.Body, most.Body, showSize)
-	within(v, "limits.header", &l.Header, fallback.Header, least.Header, most.Header, showSize)
-	within(v, "limits.read-timeout", &l.ReadTimeout, fallback.ReadTimeout, least.ReadTimeout, most.ReadTimeout, time.Duration.String)
-	within(v, "limits.write-timeout", &l.WriteTimeout, fallback.WriteTimeout, least.WriteTimeout, most.WriteTimeout, time.Duration.String)
-	within(v, "limits.idle-timeout", &l.IdleTimeout, fallback.IdleTimeout, least.IdleTimeout, most.IdleTimeout, time.Duration.String)
-	within(v, "limits.drain", &l.Drain, fallback.Drain, least.Drain, most.Drain, time.Duration.String)
-}
-
-func within[V cmp.Ordered](v *completion, key string, value *V, fallback, least, most V, show func(V) string) {
-	*value = cmp.Or(*value, fallback)
-	if *value < least || *value > most {
-		v.fault(key, show(*value), "must be %s", fromTo(show(least), show(most)))
-	}
-}
-
-func fromTo(least, most string) string { return "from " + least + " to " + most }

@@ -145,49 +145,11 @@ const DefaultGenerator = "default"
 // Default returns the configuration of a program that was told nothing. It has
 // no Data directory yet: [Load] finds one.
 func Default() Config {
-	return Config{
-		Namespace: "default",
-		Layout:    snowfence.DefaultLayout(),
-		HTTP:      "127.0.0.1:7600",
-		Log:       Log{Level: slog.LevelInfo, Format: "text"},
-		Limits:    DefaultLimits(),
+	c := Config{Namespace: "default", Layout: snowfence.DefaultLayout(), HTTP: "127.0.0.1:7600"}
+	for _, e := range configKeys() {
+		if v, ok := e.value(&c).(completer); ok {
+			_ = v.complete() // a default is in its range
+		}
 	}
-}
-
-// DefaultLimits returns the limits that hold where none are set.
-func DefaultLimits() Limits {
-	return Limits{
-		Batch:        10_000,
-		Body:         64 << 10,
-		Header:       16 << 10,
-		ReadTimeout:  10 * time.Second,
-		WriteTimeout: 30 * time.Second,
-		IdleTimeout:  2 * time.Minute,
-		Drain:        10 * time.Second,
-	}
-}
-
-// leastLimits and mostLimits are what each limit must lie between.
-func leastLimits() Limits {
-	return Limits{
-		Batch:        1,
-		Body:         1 << 10,
-		Header:       4 << 10,
-		ReadTimeout:  100 * time.Millisecond,
-		WriteTimeout: 100 * time.Millisecond,
-		IdleTimeout:  time.Second,
-		Drain:        time.Millisecond,
-	}
-}
-
-func mostLimits() Limits {
-	return Limits{
-		Batch:        1_000_000,
-		Body:         16 << 20,
-		Header:       1 << 20,
-		ReadTimeout:  10 * time.Minute,
-		WriteTimeout: 10 * time.Minute,
-		IdleTimeout:  time.Hour,
-		Drain:        10 * time.Minute,
-	}
+	return c
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"snowfence.example/snowfence"
@@ -41,10 +42,11 @@ func (g Generator) pinnedWorker() (number int64, ok bool) {
 	return number, err == nil
 }
 
-// lease holds a generator to what the fence asks of it, and takes the fence's
-// defaults over.
-func (v *completion) lease(path string, g *Generator) {
-	c := g.Fence()
+// check returns what a fence makes of a config, as far as it needs no store.
+func check(c fence.Config) (fence.Config, error) {
+	if err := c.Policy.Validate(c.Layout); err != nil {
+		return c, err
+	}
 	state, err := lease.New(lease.Config{
 		Namespace:   c.Namespace,
 		Layout:      c.Layout,
@@ -53,45 +55,51 @@ func (v *completion) lease(path string, g *Generator) {
 		Worker:      c.Worker,
 		Window:      c.Window,
 		ClaimWait:   c.ClaimWait,
-		MaxRollback: g.Policy.WithDefaults(g.Layout).MaxRollback,
+		MaxRollback: c.Policy.WithDefaults(c.Layout).MaxRollback,
 	})
 	if err != nil {
-		v.leaseFault(path, err)
-		return
+		return c, err
 	}
-	complete := state.Config()
-	g.Window, g.ClaimWait = complete.Window, complete.ClaimWait
+	c.Window, c.ClaimWait = state.Config().Window, state.Config().ClaimWait
+	return c, nil
 }
 
-// leaseFault notes what the fence says of a generator.
-func (v *completion) leaseFault(path string, err error) {
-	var bad *lease.ConfigError
-	if errors.As(err, &bad) {
-		v.fault(join(path, bad.Field), strings.Trim(bad.Value, `"`), "%s", bad.Limit)
-		return
+// blame notes what the fence says of a generator, at the key that it is about.
+func (v *completion) blame(path string, err error) {
+	var config *lease.ConfigError
+	var policy *snowfence.PolicyError
+	switch {
+	case errors.As(err, &config):
+		v.fault(join(path, config.Field), strings.Trim(config.Value, `"`), "%s", config.Limit)
+	case errors.As(err, &policy):
+		v.fault(join(path, policySection, policy.Field), policy.Value, "%s", policy.Limit)
+	default:
+		v.fault(path, "", "%s", reason(err))
 	}
-	v.fault(path, "", "%s", reason(err))
 }
 
 // workers holds worker and datacenter to the layout, where both are given: the
-// fence knows the number only that they make.
+// fence knows only the number that they make.
 func (v *completion) workers(path string, g Generator) bool {
 	if g.Datacenter == nil {
 		return true
 	}
-	if bits := g.Layout.Bits(snowfence.Datacenter); bits == 0 {
-		v.fault(join(path, keyDatacenter), show(*g.Datacenter), "layout %s has no datacenter", g.Layout)
-		return false
-	} else if most := int64(1)<<bits - 1; *g.Datacenter < 0 || *g.Datacenter > most {
-		v.fault(join(path, keyDatacenter), show(*g.Datacenter), "must be from 0 to %d with layout %s", most, g.Layout)
-		return false
+	key, value, reason := join(path, keyDatacenter), *g.Datacenter, ""
+	bits := g.Layout.Bits(snowfence.Datacenter)
+	most := int64(1)<<bits - 1
+	switch {
+	case bits == 0:
+		reason = fmt.Sprintf("layout %s has no datacenter", g.Layout)
+	case value < 0 || value > most:
+		reason = fmt.Sprintf("must be from 0 to %d with layout %s", most, g.Layout)
+	case g.Worker != nil:
+		key, value, most = join(path, keyWorker), *g.Worker, int64(1)<<g.Layout.Bits(snowfence.Worker)-1
+		if value < 0 || value > most {
+			reason = fmt.Sprintf("must be from 0 to %d, the workers of one datacenter with layout %s", most, g.Layout)
+		}
 	}
-	if g.Worker == nil {
-		return true
+	if reason != "" {
+		v.fault(key, fmt.Sprint(value), "%s", reason)
 	}
-	if most := int64(1)<<g.Layout.Bits(snowfence.Worker) - 1; *g.Worker < 0 || *g.Worker > most {
-		v.fault(join(path, keyWorker), show(*g.Worker), "must be from 0 to %d, the workers of one datacenter with layout %s", most, g.Layout)
-		return false
-	}
-	return true
+	return reason == ""
 }

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,23 +17,28 @@ const maxFile = 1 << 20
 
 // readFile takes the settings of a YAML file.
 func (s *settings) readFile(path string) {
-	origin := Origin{Source: FromFile, Name: path}
-	file, err := os.Open(path)
+	content, err := read(path)
 	if err != nil {
-		s.fault(origin, "", "", "open: %v", errors.Unwrap(err))
-		return
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err != nil {
-		s.fault(origin, "", "", "read: %v", err)
-		return
-	}
-	if len(content) > maxFile {
-		s.fault(origin, "", "", "has more than %d bytes", maxFile)
+		s.fault(Origin{Source: FromFile, Name: path}, "", "", "%v", err)
 		return
 	}
 	s.readYAML(path, content)
+}
+
+func read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", errors.Unwrap(err)) // without the path
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read: %w", err)
+	case len(content) > maxFile:
+		return nil, fmt.Errorf("has more than %d bytes", maxFile)
+	}
+	return content, nil
 }
 
 // readYAML takes the settings of a file's content. Only its structure is read
@@ -57,7 +61,7 @@ func (s *settings) readYAML(path string, content []byte) {
 		w.syntax(err)
 	}
 	if len(document.Content) == 1 {
-		w.section(document.Content[0], "", knownKeys())
+		w.section(document.Content[0], "", "")
 	}
 }
 
@@ -75,60 +79,42 @@ func (w yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any)
 	w.settings.fault(w.origin(node), key, value, reason, args...)
 }
 
-// syntaxLine finds the line in the YAML library's messages, which name no
-// column.
-var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
+// syntax notes what the YAML library says. Its messages name the line, unless it
+// is the first, and no column.
 func (w yamlWalk) syntax(err error) {
-	message := err.Error()
-	found := syntaxLine.FindStringSubmatchIndex(message)
-	origin := Origin{Source: FromFile, Name: w.path, Line: 1} // the first goes without saying there
-	if found != nil {
-		if found[2] >= 0 {
-			// The expression admits digits only; too many make no line.
-			origin.Line, _ = strconv.Atoi(message[found[2]:found[3]])
-		}
-		message = message[found[1]:]
+	origin := Origin{Source: FromFile, Name: w.path, Line: 1}
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if n, _ := fmt.Sscanf(message, "line %d:", &origin.Line); n == 1 {
+		_, message, _ = strings.Cut(message, ": ")
 	}
 	w.settings.fault(origin, "", "", "not YAML: %s", message)
 }
 
-// section walks a mapping whose keys are known, but for a generator's
-// settings: those only its kind knows.
-func (w yamlWalk) section(node *yaml.Node, path string, known schema) {
+// section walks a mapping at a path. Where users choose names, section has NAME
+// or KEY in their place; see [below].
+func (w yamlWalk) section(node *yaml.Node, path, section string) {
+	known := below(section)
 	for key, value := range w.pairs(node, path) {
-		at := key.Value
-		if path != "" {
-			at = join(path, key.Value)
-		}
-		below, ok := known[key.Value]
+		at, name := strings.TrimPrefix(join(path, key.Value), "."), key.Value
 		switch {
-		case !ok:
-			w.fault(key, at, "", "unknown key%s", didYouMean(key.Value, known.names()))
-		case at == generatorSection:
-			w.generators(value, below)
-		case key.Value == settingSection:
-			for name, text := range w.pairs(value, at) {
-				w.value(name, text, join(at, name.Value))
+		case slices.Equal(known, []string{anyName}):
+			if wrong := checkName(name); wrong != "" {
+				w.fault(key, at, name, "%s", wrong)
+				continue
 			}
-		case len(below) > 0:
-			w.section(value, at, below)
-		default:
-			w.value(key, value, at)
-		}
-	}
-}
-
-// generators walks the mapping from names to generators.
-func (w yamlWalk) generators(node *yaml.Node, known schema) {
-	for key, value := range w.pairs(node, generatorSection) {
-		at := join(generatorSection, key.Value)
-		if wrong := checkName(key.Value); wrong != "" {
-			w.fault(key, at, key.Value, "%s", wrong)
+			w.name(name, w.origin(key))
+			name = anyName
+		case slices.Equal(known, []string{anySetting}):
+			name = anySetting
+		case !slices.Contains(known, name):
+			w.fault(key, at, "", "unknown key%s", didYouMean(name, known))
 			continue
 		}
-		w.name(key.Value, w.origin(key))
-		w.section(value, at, known)
+		if within := join(section, name); len(below(within)) > 0 {
+			w.section(value, at, within)
+		} else {
+			w.value(key, value, at)
+		}
 	}
 }
 

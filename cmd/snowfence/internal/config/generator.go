@@ -2,12 +2,11 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 )
 
@@ -21,7 +20,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 	g.Kind = cmp.Or(g.Kind, KindSnowflake)
 	g.Namespace = cmp.Or(g.Namespace, v.Namespace)
 	if err := lease.CheckNamespace(g.Namespace); err != nil {
-		v.leaseFault(path, err)
+		v.blame(path, err)
 		return g
 	}
 	if g.Kind != KindSnowflake {
@@ -42,11 +41,17 @@ func (v *completion) generator(name string, g Generator) Generator {
 	case g.Journal && v.Data == "":
 		v.fault(join(path, keyJournal), "true", "needs %s to be set", keyData)
 	case g.JournalAcrossReboots && !g.Journal:
-		v.fault(join(path, "journal-across-reboots"), "true", "needs %s to be on", keyJournal)
+		v.fault(join(path, keyReboots), "true", "needs %s to be on", keyJournal)
 	}
-	if v.policy(path, g) && v.workers(path, g) {
-		v.lease(path, &g)
+	if !v.workers(path, g) {
+		return g
 	}
+	complete, err := check(g.Fence())
+	if err != nil {
+		v.blame(path, err)
+		return g
+	}
+	g.Window, g.ClaimWait = complete.Window, complete.ClaimWait
 	return g
 }
 
@@ -67,20 +72,25 @@ func (v *completion) foreignKind(path string, g Generator) {
 	}
 }
 
-// policy holds the policy to the layout.
-func (v *completion) policy(path string, g Generator) bool {
-	err := g.Policy.Validate(g.Layout)
-	var bad *snowfence.PolicyError
-	switch {
-	case errors.As(err, &bad):
-		v.fault(join(path, policySection, bad.Field), bad.Value, "%s", bad.Limit)
-	case err != nil:
-		v.fault(join(path, policySection), "", "%s", reason(err))
-	}
-	return err == nil
-}
+// generatorName is what the name of a generator and of a kind's setting must
+// be. Without underscores and capitals, the way from a key to its variable has
+// a way back.
+var generatorName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
-func show(n int64) string { return fmt.Sprint(n) }
+// maxName is the greatest length of a generator's name.
+const maxName = 63
+
+// checkName returns what is wrong with a generator's name, or nothing.
+func checkName(name string) string {
+	switch {
+	case len(name) > maxName || !generatorName.MatchString(name):
+		return fmt.Sprintf("must be at most %d lower-case letters, digits and single hyphens between them, beginning with a letter", maxName)
+	case strings.HasSuffix(name, "-"+settingSection) || strings.Contains(name, "-"+settingSection+"-"):
+		// Its variables would read as settings of another generator.
+		return fmt.Sprintf("must not have the word %q after the first", settingSection)
+	}
+	return ""
+}
 
 // together holds the generators to the rules that concern several: ids of a
 // namespace have one layout, and no worker id of it can be pinned twice, as
@@ -106,7 +116,7 @@ func (v *completion) together() {
 		if number, ok := g.pinnedWorker(); ok {
 			at := place{g.Namespace, number}
 			if first, taken := pinned[at]; taken {
-				v.fault(join(path, keyWorker), show(*g.Worker), "generator %s pins the same worker id of the same namespace, %s", first, g.Namespace)
+				v.fault(join(path, keyWorker), fmt.Sprint(*g.Worker), "generator %s pins the same worker id of the same namespace, %s", first, g.Namespace)
 				continue
 			}
 			pinned[at] = name

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -33,11 +32,10 @@ func environmentName(path string) string {
 	return EnvironmentPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))
 }
 
-// entry is a key of T, a [Config] or a [Generator], with the way to set it
-// from text and to show it as text.
+// entry is a key of a T, a [Config] or a [Generator], and its value there.
 type entry[T any] struct {
 	Key
-	binding[T]
+	value func(*T) value
 }
 
 // Keys of a generator stand under this section, below the generator's name.
@@ -45,6 +43,10 @@ const (
 	generatorSection = "generators"
 	settingSection   = "settings"
 	policySection    = "policy"
+
+	// What stands in a [Key] for a name that users choose.
+	anyName    = "NAME"
+	anySetting = "KEY"
 )
 
 // Keys of files that others than this package read.
@@ -61,40 +63,41 @@ const (
 	keyLayout    = "layout"
 	keyData      = "data"
 	keyHTTP      = "http"
-	keyLogFormat = "log.format"
+	keyHosts     = "hosts"
 
-	keyKind       = "kind"
-	keyPreset     = "preset"
-	keyWindow     = "window"
-	keyClaimWait  = "claim-wait"
-	keyJournal    = "journal"
-	keyWorker     = "worker"
-	keyDatacenter = "datacenter"
+	keyKind        = "kind"
+	keyPreset      = "preset"
+	keyJournal     = "journal"
+	keyReboots     = "journal-across-reboots"
+	keyWorker      = "worker"
+	keyDatacenter  = "datacenter"
+	keyDatacenters = "datacenters"
 )
 
 // configKeys lists every key but those of the generators, in the order in
 // which they are printed.
 func configKeys() []entry[Config] {
+	const second, minute = time.Second, time.Minute
 	return []entry[Config]{
-		{Key{keyStore, "store", "URL of the store: file:/path, etcd://, zookeeper://, redis://, postgres://, mysql://, nats://, or mem:// for a trial; ${NAME} stands for a variable"}, text(func(c *Config) *string { return &c.Store })},
-		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, text(func(c *Config) *string { return &c.Namespace })},
-		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, layout(func(c *Config) *snowfence.Layout { return &c.Layout })},
-		{Key{keyData, "data", "directory that the program may write to"}, text(func(c *Config) *string { return &c.Data })},
-		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, text(func(c *Config) *string { return &c.HTTP })},
-		{Key{"hosts", "", "further host names, separated by commas, that a loopback address without a token answers to"}, list(func(c *Config) *[]string { return &c.Hosts })},
-		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, boolean(func(c *Config) *bool { return &c.Insecure })},
-		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, text(func(c *Config) *string { return &c.TLS.Certificate })},
-		{Key{KeyPrivateKey, "", "file of the private key, PEM"}, text(func(c *Config) *string { return &c.TLS.Key })},
-		{Key{KeyTokenFile, "", "file of the token that clients must show"}, text(func(c *Config) *string { return &c.TokenFile })},
-		{Key{"log.level", "log-level", "least level that is logged: debug, info, warn or error"}, level(func(c *Config) *slog.Level { return &c.Log.Level })},
-		{Key{keyLogFormat, "log-format", "how the log is written: text or json"}, text(func(c *Config) *string { return &c.Log.Format })},
-		{Key{"limits.batch", "", "most ids of one request"}, countLimit(func(l *Limits) *int { return &l.Batch })},
-		{Key{"limits.body", "", "most bytes of a request's body"}, sizeLimit(func(l *Limits) *int { return &l.Body })},
-		{Key{"limits.header", "", "most bytes of a request's header"}, sizeLimit(func(l *Limits) *int { return &l.Header })},
-		{Key{"limits.read-timeout", "", "longest time to read a request"}, durationLimit(func(l *Limits) *time.Duration { return &l.ReadTimeout })},
-		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, durationLimit(func(l *Limits) *time.Duration { return &l.WriteTimeout })},
-		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection"}, durationLimit(func(l *Limits) *time.Duration { return &l.IdleTimeout })},
-		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, durationLimit(func(l *Limits) *time.Duration { return &l.Drain })},
+		{Key{keyStore, "store", "URL of the store: file:/path, etcd://, zookeeper://, redis://, postgres://, mysql://, nats://, or mem:// for a trial; ${NAME} stands for a variable"}, func(c *Config) value { return text(&c.Store) }},
+		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, func(c *Config) value { return text(&c.Namespace) }},
+		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, func(c *Config) value { return layout(&c.Layout) }},
+		{Key{keyData, "data", "directory that the program may write to"}, func(c *Config) value { return text(&c.Data) }},
+		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, func(c *Config) value { return text(&c.HTTP) }},
+		{Key{keyHosts, "", "further host names, separated by commas, that a loopback address without a token answers to"}, func(c *Config) value { return list(&c.Hosts, same) }},
+		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, func(c *Config) value { return boolean(&c.Insecure) }},
+		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, func(c *Config) value { return text(&c.TLS.Certificate) }},
+		{Key{KeyPrivateKey, "", "file of the private key, PEM"}, func(c *Config) value { return text(&c.TLS.Key) }},
+		{Key{KeyTokenFile, "", "file of the token that clients must show"}, func(c *Config) value { return text(&c.TokenFile) }},
+		{Key{"log.level", "log-level", "least level that is logged: debug, info, warn or error"}, func(c *Config) value { return level(&c.Log.Level) }},
+		{Key{"log.format", "log-format", "how the log is written: text or json"}, func(c *Config) value { return word{text(&c.Log.Format), LogFormats()} }},
+		{Key{"limits.batch", "", "most ids of one request"}, func(c *Config) value { return count(&c.Limits.Batch, 10_000, 1, 1_000_000) }},
+		{Key{"limits.body", "", "most bytes of a request's body"}, func(c *Config) value { return size(&c.Limits.Body, 64*kiB, kiB, 16*miB) }},
+		{Key{"limits.header", "", "most bytes of a request's header"}, func(c *Config) value { return size(&c.Limits.Header, 16*kiB, 4*kiB, miB) }},
+		{Key{"limits.read-timeout", "", "longest time to read a request"}, func(c *Config) value { return timeout(&c.Limits.ReadTimeout, 10*second, second/10, 10*minute) }},
+		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, func(c *Config) value { return timeout(&c.Limits.WriteTimeout, 30*second, second/10, 10*minute) }},
+		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection"}, func(c *Config) value { return timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour) }},
+		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, func(c *Config) value { return timeout(&c.Limits.Drain, 10*second, time.Millisecond, 10*minute) }},
 	}
 }
 
@@ -102,23 +105,30 @@ func configKeys() []entry[Config] {
 // its settings. They take effect in this order: a preset brings a layout and a
 // policy, and what stands after it changes them.
 func generatorKeys() []entry[Generator] {
+	const examples = "500ms, 10s or 1h30m"
 	return []entry[Generator]{
-		{Key{keyKind, "", "kind of the ids"}, text(func(g *Generator) *string { return &g.Kind })},
-		{Key{keyNamespace, "", "space in which the ids are unique"}, text(func(g *Generator) *string { return &g.Namespace })},
-		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, binding[Generator]{set: setPreset, show: func(g Generator) string { return g.Preset }}},
-		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, layout(func(g *Generator) *snowfence.Layout { return &g.Layout })},
-		{Key{keyWindow, "", "how far ahead of its use a lease is taken"}, duration(func(g *Generator) *time.Duration { return &g.Window })},
-		{Key{keyClaimWait, "", "how long to wait for a free worker id"}, duration(func(g *Generator) *time.Duration { return &g.ClaimWait })},
-		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart can go on with it while the store is away"}, boolean(func(g *Generator) *bool { return &g.Journal })},
-		{Key{"journal-across-reboots", "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, boolean(func(g *Generator) *bool { return &g.JournalAcrossReboots })},
-		{Key{keyWorker, "", "the one worker id that this generator uses"}, number(func(g *Generator) **int64 { return &g.Worker })},
-		{Key{keyDatacenter, "", "the datacenter whose worker ids this generator uses"}, number(func(g *Generator) **int64 { return &g.Datacenter })},
-		{Key{"datacenters", "", "the datacenters, separated by commas, that the store may issue where several stores share the namespace"}, numbers(func(g *Generator) *[]int64 { return &g.Datacenters })},
-		{Key{"policy.max-rollback", "", "how far the clock may step back before no ids are issued; 1ns allows no step"}, policyDuration(func(p *snowfence.Policy) *time.Duration { return &p.MaxRollback })},
-		{Key{"policy.max-burst", "", "how far ahead of the clock a burst may stamp; 1ns never"}, policyDuration(func(p *snowfence.Policy) *time.Duration { return &p.MaxBurst })},
-		{Key{"policy.max-wait", "", "how long a request may wait for the next tick or the clock"}, policyDuration(func(p *snowfence.Policy) *time.Duration { return &p.MaxWait })},
-		{Key{"policy.wall-every-call", "", "read the wall clock at every call, as older generators do"}, boolean(func(g *Generator) *bool { return &g.Policy.WallEveryCall })},
-		{Key{"policy.sequence-start", "", "where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"}, binding[Generator]{set: setSequenceStart, show: showSequenceStart}},
+		{Key{keyKind, "", "kind of the ids"}, func(g *Generator) value { return text(&g.Kind) }},
+		{Key{keyNamespace, "", "space in which the ids are unique"}, func(g *Generator) value { return text(&g.Namespace) }},
+		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, preset},
+		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, func(g *Generator) value { return layout(&g.Layout) }},
+		{Key{"window", "", "how far ahead of its use a lease is taken"}, func(g *Generator) value { return duration(&g.Window, examples) }},
+		{Key{"claim-wait", "", "how long to wait for a free worker id"}, func(g *Generator) value { return duration(&g.ClaimWait, examples) }},
+		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart can go on with it while the store is away"}, func(g *Generator) value { return boolean(&g.Journal) }},
+		{Key{keyReboots, "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, func(g *Generator) value { return boolean(&g.JournalAcrossReboots) }},
+		{Key{keyWorker, "", "the one worker id that this generator uses"}, func(g *Generator) value { return optional(&g.Worker) }},
+		{Key{keyDatacenter, "", "the datacenter whose worker ids this generator uses"}, func(g *Generator) value { return optional(&g.Datacenter) }},
+		{Key{keyDatacenters, "", "the datacenters, separated by commas, that the store may issue where several stores share the namespace"}, func(g *Generator) value { return list(&g.Datacenters, parseEach) }},
+		{Key{"policy.max-rollback", "", "how far the clock may step back before no ids are issued; 1ns allows no step"}, func(g *Generator) value {
+			return policy(g, func(p *snowfence.Policy) *time.Duration { return &p.MaxRollback })
+		}},
+		{Key{"policy.max-burst", "", "how far ahead of the clock a burst may stamp; 1ns never"}, func(g *Generator) value {
+			return policy(g, func(p *snowfence.Policy) *time.Duration { return &p.MaxBurst })
+		}},
+		{Key{"policy.max-wait", "", "how long a request may wait for the next tick or the clock"}, func(g *Generator) value {
+			return policy(g, func(p *snowfence.Policy) *time.Duration { return &p.MaxWait })
+		}},
+		{Key{"policy.wall-every-call", "", "read the wall clock at every call, as older generators do"}, func(g *Generator) value { return boolean(&g.Policy.WallEveryCall) }},
+		{Key{"policy.sequence-start", "", "where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"}, func(g *Generator) value { return sequenceStart(&g.Policy.Start) }},
 	}
 }
 
@@ -129,19 +139,41 @@ func Keys() []Key {
 		keys = append(keys, e.Key)
 	}
 	for _, e := range generatorKeys() {
-		key := e.Key
-		key.Path = join(generatorSection, "NAME", key.Path)
-		keys = append(keys, key)
+		e.Path = join(generatorSection, anyName, e.Path)
+		keys = append(keys, e.Key)
 	}
-	return append(keys, Key{Path: join(generatorSection, "NAME", settingSection, "KEY"), About: "a setting of a kind that an embedding program brings"})
+	return append(keys, Key{Path: join(generatorSection, anyName, settingSection, anySetting), About: "a setting of a kind that an embedding program brings"})
+}
+
+// below returns the names that may stand in a section, sorted: those at the top
+// for "", those of a generator for ".generators.NAME". A value has none.
+func below(section string) []string {
+	var names []string
+	for _, key := range Keys() {
+		if rest, ok := strings.CutPrefix("."+key.Path, join(section, "")); ok {
+			name, _, _ := strings.Cut(rest, ".")
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// isList reports whether a file may give the key's value as a list.
+func isList(path string) bool {
+	_, key, _ := splitGenerator(path)
+	return path == keyHosts || key == keyDatacenters
 }
 
 func join(names ...string) string { return strings.Join(names, ".") }
 
-// isList reports whether the value of a key is a list.
-func isList(path string) bool {
-	if _, key, ok := splitGenerator(path); ok {
-		return slices.ContainsFunc(generatorKeys(), func(e entry[Generator]) bool { return e.Path == key && e.list })
+// splitGenerator parts the path of a generator's key into the generator's name
+// and the key relative to it.
+func splitGenerator(path string) (name, key string, ok bool) {
+	rest, ok := strings.CutPrefix(path, generatorSection+".")
+	if !ok {
+		return "", "", false
 	}
-	return slices.ContainsFunc(configKeys(), func(e entry[Config]) bool { return e.Path == path && e.list })
+	name, key, _ = strings.Cut(rest, ".")
+	return name, key, true
 }

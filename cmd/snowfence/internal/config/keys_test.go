@@ -156,13 +156,13 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		s := settings{byPath: map[string]setting{}, generators: map[string]Origin{}}
+		s := newSettings()
 		s.readYAML("fuzz.yaml", content)
 		c, err := s.config().Complete("ticket")
 		if err != nil || len(s.faults) > 0 {
 			return
 		}
-		again := settings{byPath: map[string]setting{}, generators: map[string]Origin{}}
+		again := newSettings()
 		for _, v := range c.Values() {
 			if v.Key != keyStore { // shown without passwords
 				again.put(setting{path: v.Key, text: v.Text})

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,7 @@ type Sources struct {
 // Load returns the configuration that the sources make, complete and valid.
 // Otherwise the error holds an [Error] for each thing that is wrong.
 func Load(sources Sources) (Config, error) {
-	s := settings{byPath: map[string]setting{}, generators: map[string]Origin{}}
+	s := newSettings()
 	file := sources.File
 	if file == "" {
 		file = lookup(sources.Environ, EnvironmentFile)
@@ -54,6 +55,45 @@ func Load(sources Sources) (Config, error) {
 	return c, Join(append(s.faults, err)...)
 }
 
+// setting is a key and a text from one place.
+type setting struct {
+	path   string
+	text   string
+	origin Origin
+}
+
+// settings is what was set, by path, and the generators that were named, with
+// or without any setting.
+type settings struct {
+	byPath     map[string]setting
+	generators map[string]Origin
+	warnings   []string
+	faults     []error
+}
+
+func newSettings() *settings {
+	return &settings{byPath: map[string]setting{}, generators: map[string]Origin{}}
+}
+
+// put takes a setting, in the place of one from a weaker source.
+func (s *settings) put(set setting) {
+	s.byPath[set.path] = set
+	if name, _, ok := splitGenerator(set.path); ok {
+		s.name(name, set.origin)
+	}
+}
+
+// name notes that a generator exists, and where it was first named.
+func (s *settings) name(generator string, origin Origin) {
+	if _, known := s.generators[generator]; !known {
+		s.generators[generator] = origin
+	}
+}
+
+func (s *settings) fault(origin Origin, key, value, reason string, args ...any) {
+	s.faults = append(s.faults, &Error{Origin: origin, Key: key, Value: value, Reason: fmt.Sprintf(reason, args...)})
+}
+
 // readFlags takes the settings of flags.
 func (s *settings) readFlags(flags map[string]string) {
 	names := map[string]string{}
@@ -74,18 +114,18 @@ func (s *settings) readFlags(flags map[string]string) {
 func (s *settings) config() Config {
 	c := Default()
 	c.warnings = s.warnings
-	c.origins = s.generatorOrigins()
+	c.origins = map[string]Origin{}
 	apply(s, &c, configKeys(), "", c.origins)
 	if len(s.generators) > 0 {
 		c.Generators = map[string]Generator{}
 	}
-	for name := range s.generators {
+	for name, origin := range s.generators {
+		path := join(generatorSection, name)
+		c.origins[path] = origin
 		var g Generator
-		path := join(generatorSection, name) + "."
-		apply(s, &g, generatorKeys(), path, c.origins)
-		path += settingSection + "."
+		apply(s, &g, generatorKeys(), path+".", c.origins)
 		for at, set := range s.byPath {
-			if key, ok := strings.CutPrefix(at, path); ok {
+			if key, ok := strings.CutPrefix(at, join(path, settingSection, "")); ok {
 				if g.Settings == nil {
 					g.Settings = map[string]string{}
 				}
@@ -98,15 +138,6 @@ func (s *settings) config() Config {
 	return c
 }
 
-// generatorOrigins returns where each generator was first named, by path.
-func (s *settings) generatorOrigins() map[string]Origin {
-	origins := map[string]Origin{}
-	for name, origin := range s.generators {
-		origins[join(generatorSection, name)] = origin
-	}
-	return origins
-}
-
 // apply sets what the settings say of a T, whose keys stand below prefix.
 func apply[T any](s *settings, t *T, keys []entry[T], prefix string, origins map[string]Origin) {
 	for _, e := range keys {
@@ -115,7 +146,7 @@ func apply[T any](s *settings, t *T, keys []entry[T], prefix string, origins map
 			continue
 		}
 		origins[set.path] = set.origin
-		if err := e.set(t, set.text); err != nil {
+		if err := e.value(t).Set(set.text); err != nil {
 			s.fault(set.origin, set.path, display(set.path, set.text), "%s", reason(err))
 		}
 	}

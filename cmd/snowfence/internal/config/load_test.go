@@ -33,8 +33,8 @@ func load(t testing.TB, s Sources) Config {
 	return c
 }
 
-// value returns a setting in effect.
-func value(t testing.TB, c Config, key string) Value {
+// shown returns a setting in effect.
+func shown(t testing.TB, c Config, key string) Value {
 	t.Helper()
 	for _, v := range c.Values() {
 		if v.Key == key {
@@ -77,11 +77,11 @@ func TestFlagBeatsVariableBeatsFileBeatsDefault(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := load(t, c.sources)
-			if v := value(t, got, "namespace"); v.Text != c.want || v.Origin.String() != c.origin {
+			if v := shown(t, got, "namespace"); v.Text != c.want || v.Origin.String() != c.origin {
 				t.Errorf("namespace is %q from %s, want %q from %s", v.Text, v.Origin, c.want, c.origin)
 			}
 			// A generator that sets none of its own follows.
-			if v := value(t, got, "generators.default.namespace"); v.Text != c.want || v.Origin.String() != c.origin {
+			if v := shown(t, got, "generators.default.namespace"); v.Text != c.want || v.Origin.String() != c.origin {
 				t.Errorf("the generator's is %q from %s, want %q from %s", v.Text, v.Origin, c.want, c.origin)
 			}
 		})
@@ -116,7 +116,7 @@ generators:
 	if mixed.Layout.Equal(preset.Layout) || mixed.Policy != want {
 		t.Errorf("mixed has layout %s and policy %+v, want %+v", mixed.Layout, mixed.Policy, want)
 	}
-	if v := value(t, c, "generators.plain.policy.max-rollback"); v.Text != "1ns" || v.Origin.Line != 3 {
+	if v := shown(t, c, "generators.plain.policy.max-rollback"); v.Text != "1ns" || v.Origin.Line != 3 {
 		t.Errorf("max-rollback is %s from %s, want 1ns from where the preset is named", v.Text, v.Origin)
 	}
 }

@@ -20,6 +20,8 @@ const (
 	FromFile
 	FromEnvironment
 	FromFlag
+
+	noSource
 )
 
 // Origin is where a setting came from. The zero Origin is the default.
@@ -87,33 +89,27 @@ func (e *Error) Error() string {
 // Class is [snowfence.ClassUsage].
 func (*Error) Class() snowfence.Class { return snowfence.ClassUsage }
 
-// compare orders faults as people read them: by place, then by key.
-func (e *Error) compare(other *Error) int {
-	a, b := e.Origin, other.Origin
-	return cmp.Or(
-		cmp.Compare(a.Source, b.Source), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
-		cmp.Compare(e.Key, other.Key), cmp.Compare(e.Reason, other.Reason),
-	)
-}
-
 // Join joins errors as errors.Join does, those that are joined already one by
 // one, and each [Error] in the order of its place and key. What is no Error
 // stands behind them.
 func Join(errs ...error) error {
 	all := apart(errs)
 	slices.SortStableFunc(all, func(a, b error) int {
-		var x, y *Error
-		switch isX, isY := errors.As(a, &x), errors.As(b, &y); {
-		case isX && isY:
-			return x.compare(y)
-		case isX:
-			return -1
-		case isY:
-			return 1
-		}
-		return 0
+		x, y := faultOf(a), faultOf(b)
+		p, q := x.Origin, y.Origin
+		return cmp.Or(
+			cmp.Compare(p.Source, q.Source), cmp.Compare(p.Name, q.Name), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column),
+			cmp.Compare(x.Key, y.Key), cmp.Compare(x.Reason, y.Reason),
+		)
 	})
 	return errors.Join(all...)
+}
+
+// faultOf returns the Error that an error is, or one that sorts behind all.
+func faultOf(err error) *Error {
+	fault := &Error{Origin: Origin{Source: noSource}}
+	errors.As(err, &fault)
+	return fault
 }
 
 // apart takes joined errors apart.
@@ -133,17 +129,9 @@ func apart(errs []error) []error {
 func Faults(err error) []*Error {
 	var faults []*Error
 	for _, err := range apart([]error{err}) {
-		var fault *Error
-		if errors.As(err, &fault) {
+		if fault := faultOf(err); fault.Origin.Source != noSource {
 			faults = append(faults, fault)
 		}
 	}
 	return faults
-}
-
-// setting is a key and a text from one place.
-type setting struct {
-	path   string
-	text   string
-	origin Origin
 }

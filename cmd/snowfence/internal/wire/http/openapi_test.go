@@ -117,7 +117,7 @@ func probes(t *testing.T) map[string][]probe {
 	starting := fixture{Handler: New(Config{Service: service.New(service.Config{Settings: settings(t)})})}
 	large := func(method, target string) *http.Request {
 		r := request(method, target)
-		r.Body = io.NopCloser(bytes.NewReader(make([]byte, config.DefaultLimits().Body+1)))
+		r.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))
 		return r
 	}
 	all := map[string][]probe{}

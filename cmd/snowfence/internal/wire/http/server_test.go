@@ -43,7 +43,7 @@ func dial(t *testing.T, limits config.Limits) net.Conn {
 }
 
 func TestHeaderBeyondItsLimitIsRefused(t *testing.T) {
-	limits := config.DefaultLimits()
+	limits := config.Default().Limits
 	c := dial(t, limits)
 	// The server of the standard library allows 4 KiB on top.
 	if _, err := fmt.Fprintf(c, "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("x", limits.Header+4096)); err != nil {
@@ -60,7 +60,7 @@ func TestHeaderBeyondItsLimitIsRefused(t *testing.T) {
 }
 
 func TestClientThatNeverEndsItsRequestIsCutOff(t *testing.T) {
-	limits := config.DefaultLimits()
+	limits := config.Default().Limits
 	limits.ReadTimeout = 20 * time.Millisecond
 	c := dial(t, limits)
 	if _, err := io.WriteString(c, "GET /livez HTTP/1.1\r\nHost:"); err != nil {
@@ -72,7 +72,7 @@ func TestClientThatNeverEndsItsRequestIsCutOff(t *testing.T) {
 }
 
 func TestConnectionThatIsIdleIsClosed(t *testing.T) {
-	limits := config.DefaultLimits()
+	limits := config.Default().Limits
 	limits.IdleTimeout = 20 * time.Millisecond
 	c := dial(t, limits)
 	if _, err := io.WriteString(c, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
