@@ -5,7 +5,8 @@
 // A [Minter] mints ids in batches into a [Batch] that its caller owns and uses
 // again. One call carries any number of ids and costs no allocation an id, so
 // that a front which answers a pipeline of a thousand requests asks once.
-// A [Kind] opens a minter for each generator that the configuration names.
+// A [Kind] reads the settings of each generator that the configuration names, and
+// says how to open its minter.
 //
 // The package promises fronts three things, whatever the kind: a mint call
 // adds exactly the ids asked for or none; every id has a text of 1 to 255

@@ -50,14 +50,18 @@ type Kind interface {
 	// digits and hyphens, beginning with a letter.
 	Name() string
 
-	// Open returns the minter of one generator. It is called once for each
-	// generator of this kind that the configuration names. It may wait for what
-	// it needs, while the daemon runs and says that it is not ready; an error
-	// ends the daemon.
-	Open(ctx context.Context, spec Spec) (Minter, error)
+	// Configure reads the settings of one generator and returns what opens it,
+	// which keeps them in the kind's own types. It is called once for each
+	// generator of this kind, before anything is opened. A [*SettingError] is
+	// returned for a setting that the kind does not know or can't use.
+	Configure(settings map[string]string) (Opener, error)
 }
 
-// Spec is what a [Kind] is told about the generator that it opens.
+// Opener opens the minter of one generator. It may wait for what it needs, while
+// the daemon runs and says that it is not ready. An error ends the daemon.
+type Opener func(ctx context.Context, spec Spec) (Minter, error)
+
+// Spec is what a daemon gives a generator that it opens.
 type Spec struct {
 	// Generator is the generator's name.
 	Generator string
@@ -69,8 +73,19 @@ type Spec struct {
 	// A kind that keeps registers in the store must keep them apart from other
 	// kinds' by a prefix of its own, followed by the namespace.
 	Namespace string
-
-	// Settings are the generator's settings that are the kind's own. A kind
-	// must refuse a setting that it does not know.
-	Settings map[string]string
 }
+
+// SettingError is returned by a [Kind] for a setting. The daemon adds the value
+// and the place where it was set.
+type SettingError struct {
+	// Key is the setting's name.
+	Key string
+	// Limit says what the value must be, or that the kind has no such setting.
+	Limit string
+}
+
+// Error names the setting and the limit.
+func (e *SettingError) Error() string { return "kind: setting " + e.Key + ": " + e.Limit }
+
+// Class is [snowfence.ClassUsage].
+func (*SettingError) Class() snowfence.Class { return snowfence.ClassUsage }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/daemon"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
@@ -111,13 +111,9 @@ func (p program) mint(ctx context.Context, c config.Config, g config.Generator, 
 	if traits, err := s.Traits(ctx); err == nil && traits.Loss > 0 { // an error comes again below
 		p.note("note: a failover of the store may take back writes of the last %s, so the first id waits for a claim that is older; durable=true in the store's URL says that none can", traits.Loss)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown" // it is for people only
-	}
 	f := g.Fence()
 	f.Store = s
-	f.Process = fence.Process{Host: host, PID: os.Getpid(), Version: thisBuild().Version, Started: p.clock.Wall()}
+	f.Process = daemon.Process(thisBuild().Version, p.clock.Wall())
 	f.Clock = p.clock
 	holder, err := fence.Open(ctx, f)
 	if err != nil {

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/daemon"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/fence"
@@ -56,17 +56,13 @@ func (p program) siteOf(s *settings) (*site, error) {
 	if engine.Private(c.Store) {
 		p.warn("the store " + c.Store + " is of this process alone: it has nothing to show")
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown" // it is for people only
-	}
 	return &site{
 		program:     p,
 		settings:    c,
 		datacenters: datacenters,
 		roster: roster.Config{
 			Namespace: namespace, MaxRollback: rollback, Clock: p.clock,
-			Process: fence.Process{Host: host, PID: os.Getpid(), Version: thisBuild().Version, Started: p.clock.Wall()},
+			Process: daemon.Process(thisBuild().Version, p.clock.Wall()),
 		},
 	}, nil
 }

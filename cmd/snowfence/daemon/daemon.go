@@ -117,8 +117,8 @@ func Run(ctx context.Context, cfg Config, kinds ...kind.Kind) error {
 // daemon is what [Run] has opened.
 type daemon struct {
 	config   Config
-	settings config.Config // complete
-	kinds    map[string]kind.Kind
+	settings config.Config          // complete
+	openers  map[string]kind.Opener // by generator
 	log      *slog.Logger
 	clock    snowfence.Clock
 	started  time.Time
@@ -134,23 +134,14 @@ func newDaemon(ctx context.Context, cfg Config, kinds []kind.Kind) (*daemon, err
 		config:  cfg,
 		log:     cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 		clock:   cfg.Clock,
-		kinds:   map[string]kind.Kind{},
+		openers: map[string]kind.Opener{},
 		minters: map[string]kind.Minter{},
 	}
 	if d.clock == nil {
 		d.clock = snowfence.SystemClock()
 	}
 	d.started = d.clock.Wall()
-	var names []string
-	for _, k := range append([]kind.Kind{snowflakeKind{d}}, kinds...) {
-		if _, twice := d.kinds[k.Name()]; twice {
-			return nil, fmt.Errorf("run: two kinds are named %q", k.Name())
-		}
-		d.kinds[k.Name()] = k
-		names = append(names, k.Name())
-	}
-	var err error
-	if d.settings, err = cfg.Settings.Complete(names[1:]...); err != nil {
+	if err := d.configure(cfg.Settings, kinds); err != nil {
 		return nil, err
 	}
 	token, err := listen.Token(d.settings)
@@ -179,6 +170,38 @@ func newDaemon(ctx context.Context, cfg Config, kinds []kind.Kind) (*daemon, err
 		return nil, errors.Join(err, opened.Close())
 	}
 	return d, nil
+}
+
+// configure completes the settings and has each kind read its own.
+func (d *daemon) configure(settings config.Config, kinds []kind.Kind) error {
+	known := map[string]kind.Kind{config.KindSnowflake: nil}
+	var names []string
+	for _, k := range kinds {
+		if _, twice := known[k.Name()]; twice {
+			return fmt.Errorf("run: two kinds are named %q", k.Name())
+		}
+		known[k.Name()] = k
+		names = append(names, k.Name())
+	}
+	var err error
+	if d.settings, err = settings.Complete(names...); err != nil {
+		return err
+	}
+	var faults []error
+	for name, g := range d.settings.Generators {
+		if g.Kind == config.KindSnowflake {
+			d.openers[name] = d.fenced(g)
+			continue
+		}
+		opener, err := known[g.Kind].Configure(g.Settings)
+		var wrong *kind.SettingError
+		if errors.As(err, &wrong) {
+			err = d.settings.SettingFault(name, wrong.Key, wrong.Limit)
+		}
+		d.openers[name] = opener
+		faults = append(faults, err)
+	}
+	return config.Join(faults...)
 }
 
 // openStore opens the store. With a journal a generator can do without it for a
@@ -224,7 +247,7 @@ func (d *daemon) claim(ctx context.Context) error {
 	results := make(chan result)
 	for name, g := range d.settings.Generators {
 		go func() {
-			minter, err := d.kinds[g.Kind].Open(ctx, kind.Spec{Generator: name, Store: d.store, Namespace: g.Namespace, Settings: g.Settings})
+			minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: d.store, Namespace: g.Namespace})
 			results <- result{name, minter, err}
 		}()
 	}

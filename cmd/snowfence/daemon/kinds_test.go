@@ -17,6 +17,7 @@ type gated struct {
 	entered chan struct{} // takes one for each call
 	gate    chan struct{} // closed to let them go
 	closed  atomic.Bool
+	step    string
 	spec    kind.Spec
 }
 
@@ -26,12 +27,20 @@ func newGated() *gated {
 
 func (g *gated) Name() string { return "gated" }
 
-func (g *gated) Open(_ context.Context, spec kind.Spec) (kind.Minter, error) {
-	if _, ok := spec.Settings["fail"]; ok {
-		return nil, errors.New("told to")
+func (g *gated) Configure(settings map[string]string) (kind.Opener, error) {
+	for key := range settings {
+		if key != "step" && key != "fail" {
+			return nil, &kind.SettingError{Key: key, Limit: "is no setting of gated"}
+		}
 	}
-	g.spec = spec
-	return g, nil
+	g.step = settings["step"]
+	return func(_ context.Context, spec kind.Spec) (kind.Minter, error) {
+		if _, ok := settings["fail"]; ok {
+			return nil, errors.New("told to")
+		}
+		g.spec = spec
+		return g, nil
+	}, nil
 }
 
 func (g *gated) Form() kind.Form { return kind.Text }
@@ -63,8 +72,8 @@ func TestProgramsServeKindsOfTheirOwn(t *testing.T) {
 	if status, body := d.get("/v1/generators/tickets/ids?count=2"); status != http.StatusOK || body != `{"ids":["G-0","G-1"]}`+"\n" {
 		t.Errorf("%d %s", status, body)
 	}
-	if g.spec.Generator != "tickets" || g.spec.Namespace != "box" || g.spec.Settings["step"] != "3" || g.spec.Store == nil {
-		t.Errorf("the kind was told %+v", g.spec)
+	if g.spec.Generator != "tickets" || g.spec.Namespace != "box" || g.step != "3" || g.spec.Store == nil {
+		t.Errorf("the kind was told %+v, step %q", g.spec, g.step)
 	}
 	d.stop()
 	if err := d.end(); err != nil || !g.closed.Load() {
@@ -76,6 +85,13 @@ func TestKindThatFailsToOpenEndsTheDaemon(t *testing.T) {
 	err := start(t, gatedSettings(t, map[string]string{"fail": ""}), newGated()).end()
 	var opened *OpenError
 	if !errors.As(err, &opened) || opened.What != "generator tickets" {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestSettingThatAKindRefusesIsAFaultOfTheConfiguration(t *testing.T) {
+	err := Run(t.Context(), Config{Settings: gatedSettings(t, map[string]string{"stepp": "3"})}, newGated())
+	if err == nil || err.Error() != `config: generators.tickets.settings.stepp: "3": is no setting of gated` {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -80,43 +80,45 @@ func (s snowflake) Ready() error {
 	return nil
 }
 
-// snowflakeKind opens holders by the generators' settings.
-type snowflakeKind struct{ *daemon }
+// fenced returns what opens a generator of fenced ids.
+func (d *daemon) fenced(settings config.Generator) kind.Opener {
+	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
+		c := settings.Fence()
+		c.Store = spec.Store
+		c.Process = Process(d.config.Version, d.started)
+		c.Clock = d.clock
+		c.Logger = d.log.With("generator", spec.Generator)
+		var kept *journal.Journal
+		if settings.Journal {
+			var err error
+			kept, err = journal.Open(journal.Config{
+				Dir:           filepath.Join(d.settings.Data, "journal", spec.Generator),
+				AcrossReboots: settings.JournalAcrossReboots,
+			})
+			if err != nil {
+				// It is for restarts alone, so ids need not wait for it.
+				c.Logger.Error("the generator goes on without its journal", "error", err)
+			} else {
+				c.Journal = kept
+			}
+		}
+		holder, err := fence.Open(ctx, c)
+		if err != nil {
+			if kept != nil {
+				err = errors.Join(err, kept.Close())
+			}
+			return nil, err
+		}
+		return snowflake{holder, kept}, nil
+	}
+}
 
-// Name is what the configuration calls fenced ids.
-func (snowflakeKind) Name() string { return config.KindSnowflake }
-
-// Open claims a worker id.
-func (k snowflakeKind) Open(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
+// Process describes this process, for people who read the registers that it
+// writes.
+func Process(version string, started time.Time) fence.Process {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "unknown" // it is for people only
+		host = "unknown"
 	}
-	settings := k.settings.Generators[spec.Generator]
-	c := settings.Fence()
-	c.Store = spec.Store
-	c.Process = fence.Process{Host: host, PID: os.Getpid(), Version: k.config.Version, Started: k.started}
-	c.Clock = k.clock
-	c.Logger = k.log.With("generator", spec.Generator)
-	var kept *journal.Journal
-	if settings.Journal {
-		kept, err = journal.Open(journal.Config{
-			Dir:           filepath.Join(k.settings.Data, "journal", spec.Generator),
-			AcrossReboots: settings.JournalAcrossReboots,
-		})
-		if err != nil {
-			// It is for restarts alone, so ids need not wait for it.
-			c.Logger.Error("the generator goes on without its journal", "error", err)
-		} else {
-			c.Journal = kept
-		}
-	}
-	holder, err := fence.Open(ctx, c)
-	if err != nil {
-		if kept != nil {
-			err = errors.Join(err, kept.Close())
-		}
-		return nil, err
-	}
-	return snowflake{holder, kept}, nil
+	return fence.Process{Host: host, PID: os.Getpid(), Version: version, Started: started}
 }

@@ -60,6 +60,11 @@ func (c Config) Fault(key, value, reason string) error {
 	return &Error{origin, key, display(key, value), reason}
 }
 
+// SettingFault returns the [*Error] that a generator's kind refuses a setting.
+func (c Config) SettingFault(generator, key, reason string) error {
+	return c.Fault(join(generatorSection, generator, settingSection, key), c.Generators[generator].Settings[key], reason)
+}
+
 func (v *completion) common() {
 	v.Namespace = cmp.Or(v.Namespace, "default")
 	if v.Layout.IsZero() {
