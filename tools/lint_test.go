@@ -72,10 +72,10 @@ var tiers = []tier{
 	{dir: program + "/daemon", allowed: []string{
 		".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/roster", "cmd/snowfence/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
 		program, program + "/internal/predecessor", program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service",
-		program + "/internal/wire/http", program + "/internal/wire/listen",
+		program + "/internal/wire/httpfront", program + "/internal/wire/listen",
 	}, library: true},
 	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/roster", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
-	{dir: program + "/internal/wire/http", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
+	{dir: program + "/internal/wire/httpfront", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", program + "/internal/engine"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/engine", allowed: []string{

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/wire/http"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/httpfront"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
 
@@ -17,16 +17,16 @@ import (
 // and its listener is nil.
 type front struct {
 	listener net.Listener
-	server   *nethttp.Server
+	server   *http.Server
 }
 
 // newFront listens, and tells whoever wants to know where.
-func newFront(ctx context.Context, d *daemon, metrics nethttp.Handler) (*front, error) {
+func newFront(ctx context.Context, d *daemon, metrics http.Handler) (*front, error) {
 	s := d.settings
 	if s.HTTP == "" {
 		return &front{}, nil
 	}
-	listener, err := listen.Address(ctx, s, http.Protocols()...)
+	listener, err := listen.Address(ctx, s, httpfront.Protocols()...)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func newFront(ctx context.Context, d *daemon, metrics nethttp.Handler) (*front, 
 	if s.Insecure && !config.Loopback(host) {
 		d.log.Warn("others than this host can mint ids here, and nothing keeps them from it", "http", listener.Addr().String())
 	}
-	handler := http.New(http.Config{
+	handler := httpfront.New(httpfront.Config{
 		Service: d.service,
 		Metrics: metrics,
 		AnyHost: d.service.Guarded() || !config.Loopback(host),
@@ -46,7 +46,7 @@ func newFront(ctx context.Context, d *daemon, metrics nethttp.Handler) (*front, 
 	if d.config.Listening != nil {
 		d.config.Listening(listener.Addr())
 	}
-	return &front{listener, http.NewServer(handler, s.Limits, d.log)}, nil
+	return &front{listener, httpfront.NewServer(handler, s.Limits, d.log)}, nil
 }
 
 // serve accepts connections, and returns where it says that it no longer can.
@@ -54,7 +54,7 @@ func (f *front) serve() <-chan error {
 	failed := make(chan error, 1)
 	if f.listener != nil {
 		go func() {
-			if err := f.server.Serve(f.listener); !errors.Is(err, nethttp.ErrServerClosed) {
+			if err := f.server.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve HTTP: %w", err)
 			}
 		}()

@@ -141,18 +141,14 @@ func (s *Service) Check(name string, n int) error {
 	return nil
 }
 
-// Count reads the number of ids that a client asks the named generator for.
-// Whether it is in range is for Mint to say. Its error is a *[Problem].
-func (s *Service) Count(name, text string) (int, error) {
+// InvalidCount returns the [*Problem] with a client's number of ids that can't be
+// read.
+func (s *Service) InvalidCount(name, text string) error {
 	g, err := s.find(name)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || strconv.Itoa(n) != text {
-		return 0, s.problem(g, g.countProblem(text))
-	}
-	return n, nil
+	return s.problem(g, g.countProblem(text))
 }
 
 // find finds a generator. Its error is a *Problem.

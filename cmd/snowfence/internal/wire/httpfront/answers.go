@@ -1,4 +1,4 @@
-package http
+package httpfront
 
 import (
 	"encoding/json"
@@ -11,15 +11,15 @@ import (
 )
 
 // mint answers with new ids.
-func (h *Handler) mint(w http.ResponseWriter, r *http.Request, segments []string) error {
+func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
 	query, err := parameters(r, "count")
 	if err != nil {
 		return err
 	}
-	n := 1
-	if query.Has("count") {
-		if n, err = h.service.Count(segments[0], query.Get("count")); err != nil {
-			return err
+	name, n := r.PathValue("name"), 1
+	if text := query.Get("count"); query.Has("count") {
+		if n, err = strconv.Atoi(text); err != nil || strconv.Itoa(n) != text {
+			return h.service.InvalidCount(name, text)
 		}
 	}
 	form, err := negotiate(r, typeJSON, typePlain)
@@ -27,7 +27,7 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request, segments []string
 		return err
 	}
 	if r.Method == http.MethodHead {
-		if err := h.service.Check(segments[0], n); err != nil {
+		if err := h.service.Check(name, n); err != nil {
 			return err
 		}
 		setContentType(w, form)
@@ -35,7 +35,7 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request, segments []string
 	}
 	b, _ := h.buffers.Get().(*buffer) // it holds nothing else
 	defer h.release(b)
-	if err := h.service.Mint(r.Context(), segments[0], n, &b.batch); err != nil {
+	if err := h.service.Mint(r.Context(), name, n, &b.batch); err != nil {
 		return err
 	}
 	setContentType(w, form)
@@ -126,7 +126,7 @@ type generatorsJSON struct {
 }
 
 // generators answers with the generators and how they stand.
-func (h *Handler) generators(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (h *Handler) generators(w http.ResponseWriter, r *http.Request) error {
 	if _, err := parameters(r); err != nil {
 		return err
 	}
@@ -138,14 +138,14 @@ func (h *Handler) generators(w http.ResponseWriter, r *http.Request, _ []string)
 
 // ready answers 200 while every generator can mint, and will be able to for a
 // while yet, and else a problem; either way with how they stand.
-func (h *Handler) ready(w http.ResponseWriter, r *http.Request, _ []string) error {
+func (h *Handler) ready(w http.ResponseWriter, r *http.Request) error {
 	statuses := h.service.Statuses()
 	if service.Ready(statuses) {
 		return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
 	}
 	return &problem{
-		status: http.StatusServiceUnavailable, name: typeNotReady, title: "Not every generator is ready",
-		detail: "a generator can not mint, or soon may not be able to", retryAfter: time.Second, generators: describe(statuses),
+		Type: typeNotReady, Title: "Not every generator is ready", Status: http.StatusServiceUnavailable,
+		Detail: "a generator can not mint, or soon may not be able to", Generators: describe(statuses), retryAfter: time.Second,
 	}
 }
 
@@ -164,7 +164,7 @@ func describe(statuses []service.Status) []generatorJSON {
 }
 
 // decode answers with what an id says.
-func (h *Handler) decode(w http.ResponseWriter, r *http.Request, segments []string) error {
+func (h *Handler) decode(w http.ResponseWriter, r *http.Request) error {
 	query, err := parameters(r, "layout")
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (h *Handler) decode(w http.ResponseWriter, r *http.Request, segments []stri
 	if _, err := negotiate(r, typeJSON); err != nil {
 		return err
 	}
-	document, err := h.service.Decode(segments[0], query.Get("layout"))
+	document, err := h.service.Decode(r.PathValue("id"), query.Get("layout"))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package http
+package httpfront
 
 import (
 	"context"
@@ -108,9 +108,9 @@ func (f fixture) do(r *http.Request) *httptest.ResponseRecorder {
 }
 
 // wantProblem checks that an answer is a problem of a type, in form too.
-func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int, name string) problemJSON {
+func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int, name string) problem {
 	t.Helper()
-	var p problemJSON
+	var p problem
 	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
 		t.Errorf("content type is %q, want that of a problem", got)
 	}
@@ -207,6 +207,7 @@ func TestAddressesAreExact(t *testing.T) {
 	} {
 		wantProblem(t, f.do(request("GET", path)), http.StatusNotFound, "not-found")
 	}
+	wantProblem(t, f.do(request("GET", "/v1/decode/.5")), http.StatusBadRequest, "invalid-id")
 	// A slash that is escaped belongs to the name.
 	p := wantProblem(t, f.do(request("GET", "/v1/generators/a%2Fb/ids")), http.StatusNotFound, "unknown-generator")
 	if p.Value != "a/b" {

@@ -1,4 +1,4 @@
-package http
+package httpfront
 
 import (
 	"net/http"
@@ -65,8 +65,8 @@ func FuzzAccept(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, accept string) {
 		for _, offer := range []string{typeJSON, typePlain} {
-			if q := quality(accept, offer); q < 0 || q > 1000 {
-				t.Errorf("%q likes %s by %d thousandths", accept, offer, q)
+			if q := quality(accept, offer); !(q >= 0 && q <= 1) {
+				t.Errorf("%q likes %s by %v", accept, offer, q)
 			}
 		}
 	})

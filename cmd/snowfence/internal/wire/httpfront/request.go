@@ -1,4 +1,4 @@
-package http
+package httpfront
 
 import (
 	"bytes"
@@ -20,14 +20,14 @@ import (
 func (h *Handler) admit(r *http.Request) error {
 	if !h.anyHost && !h.knownHost(r.Host) {
 		return &problem{
-			status: http.StatusMisdirectedRequest, name: typeUnknownHost, title: "The server does not answer to this host name",
-			detail: "without a token, a loopback address answers to loopback names and the configured hosts only", field: "Host", value: r.Host,
+			Status: http.StatusMisdirectedRequest, Type: typeUnknownHost, Title: "The server does not answer to this host name",
+			Detail: "without a token, a loopback address answers to loopback names and the configured hosts only", Field: "Host", Value: r.Host,
 		}
 	}
 	if header, foreign := otherSite(r); foreign {
 		return &problem{
-			status: http.StatusForbidden, name: typeCrossSite, title: "Web pages of other sites may not use this server",
-			detail: "the browser says that the request comes from another site", field: header, value: r.Header.Get(header),
+			Status: http.StatusForbidden, Type: typeCrossSite, Title: "Web pages of other sites may not use this server",
+			Detail: "the browser says that the request comes from another site", Field: header, Value: r.Header.Get(header),
 		}
 	}
 	token, _ := bearer(r.Header.Get("Authorization"))
@@ -88,8 +88,8 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case errors.As(err, &tooLarge):
 		return &problem{
-			status: http.StatusRequestEntityTooLarge, name: typeBodyTooLarge, title: "The request's body is too large",
-			detail: "no request needs a body", field: "body", limit: "at most " + strconv.FormatInt(most, 10) + " bytes",
+			Status: http.StatusRequestEntityTooLarge, Type: typeBodyTooLarge, Title: "The request's body is too large",
+			Detail: "no request needs a body", Field: "body", Limit: "at most " + strconv.FormatInt(most, 10) + " bytes",
 		}
 	case err != nil:
 		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
@@ -97,8 +97,8 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
 	// Many HTTP clients send an empty JSON object when they are told to POST.
 	if body = bytes.TrimSpace(body); len(body) > 0 && string(body) != "{}" {
 		return &problem{
-			status: http.StatusBadRequest, name: typeUnexpectedBody, title: "The request has a body",
-			detail: "no request takes a body: parameters stand in the query", field: "body",
+			Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body",
+			Detail: "no request takes a body: parameters stand in the query", Field: "body",
 		}
 	}
 	return nil
@@ -109,8 +109,8 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
 func parameters(r *http.Request, known ...string) (url.Values, error) {
 	refuse := func(name, limit string) error {
 		return &problem{
-			status: http.StatusBadRequest, name: typeInvalidQuery, title: "The query can not be used",
-			detail: "parameter " + strconv.Quote(name) + " " + limit, field: name, limit: limit,
+			Status: http.StatusBadRequest, Type: typeInvalidQuery, Title: "The query can not be used",
+			Detail: "parameter " + strconv.Quote(name) + " " + limit, Field: name, Limit: limit,
 		}
 	}
 	if r.URL.RawQuery == "" {

@@ -1,4 +1,4 @@
-// Package http is the HTTP front of the service. It translates requests into
+// Package httpfront is the HTTP front of the service. It translates requests into
 // calls of package service and what comes back into answers; it decides
 // nothing.
 //
@@ -24,4 +24,4 @@
 // loopback address that asks for no token answers to loopback names only, and
 // to the hosts that the configuration adds. Programs send neither header, and
 // are not concerned.
-package http
+package httpfront

@@ -1,4 +1,4 @@
-package http
+package httpfront
 
 import (
 	"errors"
@@ -16,33 +16,20 @@ const typePrefix = "tag:snowfence.example,2026:problem/"
 
 // The types of problems that HTTP alone has, beside those of package service.
 const (
-	typeNotFound         = "not-found"
-	typeMethodNotAllowed = "method-not-allowed"
-	typeNotAcceptable    = "not-acceptable"
-	typeInvalidQuery     = "invalid-query"
-	typeUnexpectedBody   = "unexpected-body"
-	typeBodyTooLarge     = "body-too-large"
-	typeCrossSite        = "cross-site"
-	typeUnknownHost      = "unknown-host"
-	typeNotReady         = "not-ready"
+	typeNotFound         = typePrefix + "not-found"
+	typeMethodNotAllowed = typePrefix + "method-not-allowed"
+	typeNotAcceptable    = typePrefix + "not-acceptable"
+	typeInvalidQuery     = typePrefix + "invalid-query"
+	typeUnexpectedBody   = typePrefix + "unexpected-body"
+	typeBodyTooLarge     = typePrefix + "body-too-large"
+	typeCrossSite        = typePrefix + "cross-site"
+	typeUnknownHost      = typePrefix + "unknown-host"
+	typeNotReady         = typePrefix + "not-ready"
 )
 
-// problem is an error in the form in which it is sent.
+// problem is an error as it is sent, in the body of RFC 9457. What stands after
+// Detail is an extension.
 type problem struct {
-	status              int
-	name                string // of its type
-	title               string
-	detail              string
-	field, value, limit string
-	retryAfter          time.Duration
-	generators          []generatorJSON // of a server that is not ready
-}
-
-func (p *problem) Error() string { return p.name + ": " + p.detail }
-
-// problemJSON is the body of RFC 9457. What stands after Detail is an
-// extension.
-type problemJSON struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
@@ -51,8 +38,12 @@ type problemJSON struct {
 	Value  string `json:"value,omitempty"`
 	Limit  string `json:"limit,omitempty"`
 
-	Generators []generatorJSON `json:"generators,omitempty"`
+	Generators []generatorJSON `json:"generators,omitempty"` // of a server that is not ready
+
+	retryAfter time.Duration
 }
+
+func (p *problem) Error() string { return p.Type + ": " + p.Detail }
 
 // statusOf returns what one of the service's classes is called here.
 func statusOf(class service.Class) int {
@@ -80,13 +71,11 @@ func asProblem(err error) *problem {
 		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
 	}
 	return &problem{
-		status:     statusOf(p.Type.Class()),
-		name:       p.Type.String(),
-		title:      p.Type.Title(),
-		detail:     p.Detail,
-		field:      p.Field,
-		value:      p.Value,
-		limit:      p.Limit,
+		Type:   typePrefix + p.Type.String(),
+		Title:  p.Type.Title(),
+		Status: statusOf(p.Type.Class()),
+		Detail: p.Detail,
+		Field:  p.Field, Value: p.Value, Limit: p.Limit,
 		retryAfter: p.RetryAfter,
 	}
 }
@@ -97,19 +86,9 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	if p.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
 	}
-	if p.status == http.StatusUnauthorized {
+	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="snowfence"`)
 	}
 	// These fields always make JSON, so this can't fail.
-	_ = writeJSON(w, r, p.status, "application/problem+json", problemJSON{
-		Type:   typePrefix + p.name,
-		Title:  p.title,
-		Status: p.status,
-		Detail: p.detail,
-		Field:  p.field,
-		Value:  p.value,
-		Limit:  p.limit,
-
-		Generators: p.generators,
-	})
+	_ = writeJSON(w, r, p.Status, "application/problem+json", p)
 }

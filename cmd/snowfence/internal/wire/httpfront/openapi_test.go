@@ -1,4 +1,4 @@
-package http
+package httpfront
 
 import (
 	"bytes"
@@ -43,8 +43,8 @@ func TestEveryRouteIsDocumentedAndNothingElse(t *testing.T) {
 			documented = append(documented, method+" "+path)
 		}
 	}
-	for _, r := range newFixture(t, "").routes {
-		for method := range r.methods {
+	for _, r := range newFixture(t, "").routes() {
+		for _, method := range r.methods {
 			routed = append(routed, method+" "+r.path)
 		}
 	}
@@ -63,12 +63,10 @@ func TestEveryProblemTypeIsDocumentedAndNothingElse(t *testing.T) {
 	for _, problem := range service.Types() {
 		known = append(known, typePrefix+problem.String())
 	}
-	for _, name := range []string{
-		typeNotFound, typeMethodNotAllowed, typeNotAcceptable, typeInvalidQuery, typeUnexpectedBody,
+	known = append(
+		known, typeNotFound, typeMethodNotAllowed, typeNotAcceptable, typeInvalidQuery, typeUnexpectedBody,
 		typeBodyTooLarge, typeCrossSite, typeUnknownHost, typeNotReady,
-	} {
-		known = append(known, typePrefix+name)
-	}
+	)
 	slices.Sort(documented)
 	slices.Sort(known)
 	if !slices.Equal(documented, known) {
