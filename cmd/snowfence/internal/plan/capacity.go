@@ -96,49 +96,29 @@ type Capacity struct {
 
 // CapacityOf measures a layout. It does not have to be a valid one, because a
 // claim may be made for a layout that cannot exist; what its horizon would be
-// then follows from its time bits alone.
+// then follows from its unit, epoch and time bits alone.
 func CapacityOf(l snowfence.Layout) Capacity {
-	workerBits := fieldBits(l, snowfence.Datacenter) + fieldBits(l, snowfence.Worker)
-	sequenceBits := fieldBits(l, snowfence.Sequence)
-	years, horizon := life(l)
-	rate := math.Ldexp(1/l.Unit.Seconds(), sequenceBits)
-	return Capacity{
-		Bits:       fieldBits(l, snowfence.Time) + workerBits + sequenceBits,
-		Years:      years,
-		Horizon:    horizon,
+	workerBits := l.Bits(snowfence.Datacenter) + l.Bits(snowfence.Worker)
+	rate := math.Ldexp(1/l.Unit.Seconds(), l.Bits(snowfence.Sequence))
+	c := Capacity{
+		Bits:       l.TotalBits(),
 		Workers:    powerOfTwo(workerBits),
-		PerTick:    powerOfTwo(sequenceBits),
+		PerTick:    powerOfTwo(l.Bits(snowfence.Sequence)),
 		WorkerRate: rate,
 		Rate:       math.Ldexp(rate, workerBits),
 	}
-}
-
-// life returns how long a layout lasts, and until when. Of a layout that is
-// not valid only the unit, the epoch and the time bits are looked at.
-func life(l snowfence.Layout) (years float64, horizon time.Time) {
-	bits := fieldBits(l, snowfence.Time)
 	if l.Validate() != nil {
-		l = layoutOf(l.Unit, l.Epoch, bits, 1, 1)
+		l = layoutOf(l.Unit, l.Epoch, l.Bits(snowfence.Time), 1, 1)
 	}
 	if l.Validate() != nil {
-		return math.Ldexp(l.Unit.Seconds()/Year.Seconds(), bits), time.Time{}
+		c.Years = math.Ldexp(l.Unit.Seconds()/Year.Seconds(), l.Bits(snowfence.Time))
+		return c
 	}
-	years = float64(l.HorizonTick()) * l.Unit.Seconds() / Year.Seconds()
-	if horizon = l.Horizon().UTC(); horizon.Year() > 9999 {
-		horizon = time.Time{}
+	c.Years = float64(l.HorizonTick()) * l.Unit.Seconds() / Year.Seconds()
+	if horizon := l.Horizon().UTC(); horizon.Year() <= 9999 {
+		c.Horizon = horizon
 	}
-	return years, horizon
-}
-
-// fieldBits adds up the fields of one kind, of which a draft may have several.
-func fieldBits(l snowfence.Layout, kind snowfence.FieldKind) int {
-	n := 0
-	for _, f := range l.Fields {
-		if f.Kind == kind {
-			n += f.Bits
-		}
-	}
-	return n
+	return c
 }
 
 // layoutOf composes a layout in the customary order, leaving out the worker
@@ -160,44 +140,29 @@ func powerOfTwo(bits int) int64 { return 1 << min(bits, 62) }
 // "ms 41 · worker 10 · seq 12". Unlike the layout's text form it leaves the
 // epoch out, and works for a layout that is not valid.
 func Widths(l snowfence.Layout) string {
-	var b strings.Builder
-	for i, f := range l.Fields {
-		if i > 0 {
-			b.WriteString(" · ")
+	var fields []string
+	for _, f := range l.Fields {
+		word := f.Word()
+		switch {
+		case f.Kind == snowfence.Time:
+			word = UnitWord(l.Unit)
+		case f.Kind == snowfence.Sequence && f.Name == "":
+			word = "seq"
 		}
-		fmt.Fprintf(&b, "%s %d", fieldWord(l, f), f.Bits)
+		fields = append(fields, fmt.Sprintf("%s %d", word, f.Bits))
 	}
-	return b.String()
-}
-
-// fieldWord is what a field is called: the peer's word, or the unit for the
-// time.
-func fieldWord(l snowfence.Layout, f snowfence.Field) string {
-	switch {
-	case f.Kind == snowfence.Time:
-		return UnitWord(l.Unit)
-	case f.Name != "":
-		return f.Name
-	case f.Kind == snowfence.Datacenter:
-		return "datacenter"
-	case f.Kind == snowfence.Worker:
-		return "worker"
-	default:
-		return "seq"
-	}
+	return strings.Join(fields, " · ")
 }
 
 // UnitWord writes a layout's unit: "ms", "10 ms", "s".
 func UnitWord(unit time.Duration) string {
-	for _, x := range []struct {
-		unit time.Duration
-		word string
-	}{{time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "µs"}, {time.Nanosecond, "ns"}} {
-		if unit == x.unit {
-			return x.word
-		}
-		if unit > x.unit && unit%x.unit == 0 {
-			return fmt.Sprintf("%d %s", unit/x.unit, x.word)
+	words := []string{"s", "ms", "µs", "ns"}
+	for i, one := range []time.Duration{time.Second, time.Millisecond, time.Microsecond, time.Nanosecond} {
+		switch {
+		case unit == one:
+			return words[i]
+		case unit%one == 0:
+			return fmt.Sprintf("%d %s", unit/one, words[i])
 		}
 	}
 	return unit.String()

@@ -82,7 +82,7 @@ func Check(l snowfence.Layout, claimed Requirements, now time.Time) (Assessment,
 
 // problem says why a layout cannot be used from now on, if so.
 func problem(l snowfence.Layout, now time.Time) string {
-	bits := CapacityOf(l).Bits
+	bits := l.TotalBits()
 	err := l.Validate()
 	switch {
 	case bits > MaxBits && !l.Unsigned:
@@ -112,9 +112,9 @@ func claims(l snowfence.Layout, c Capacity, claimed Requirements) []Claim {
 		}
 		answers = append(answers, claim)
 	}
-	timeBits := fieldBits(l, snowfence.Time)
-	workerBits := fieldBits(l, snowfence.Datacenter) + fieldBits(l, snowfence.Worker)
-	sequenceBits := fieldBits(l, snowfence.Sequence)
+	timeBits := l.Bits(snowfence.Time)
+	workerBits := l.Bits(snowfence.Datacenter) + l.Bits(snowfence.Worker)
+	sequenceBits := l.Bits(snowfence.Sequence)
 	unit := UnitWord(l.Unit)
 
 	answer("years", claimed.Years, c.Years,

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,12 +13,11 @@ type suffix struct {
 	factor float64
 }
 
-// suffixes are decimal ones as in rates and binary ones as in memory sizes. The
-// longer ones stand first.
+// suffixes are those of rates, the largest first, and those of memory sizes.
 func suffixes() []suffix {
 	return []suffix{
+		{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"K", 1e3},
 		{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40},
-		{"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12},
 	}
 }
 
@@ -37,9 +35,15 @@ func ParseQuantity(s string) (float64, error) {
 			break
 		}
 	}
-	value, err := parseNumber(text)
+	base, exponent, isPower := strings.Cut(text, "^")
+	value, err := parseNumber(base)
+	if isPower {
+		var e float64
+		e, err = parseNumber(exponent)
+		value = math.Pow(value, e)
+	}
 	switch {
-	case err != nil:
+	case err != nil || base == "":
 		return 0, fmt.Errorf("%q is not a quantity such as 1024, 10k, 4M or 2^20", s)
 	case !(value > 0): // NaN included
 		return 0, fmt.Errorf("%q is not above zero", s)
@@ -49,25 +53,13 @@ func ParseQuantity(s string) (float64, error) {
 	return value * factor, nil
 }
 
-// parseNumber reads a plain number or a power such as 2^20. The alphabet is
-// checked first, because strconv would also read hex, Inf and NaN.
+// parseNumber reads a plain number. The alphabet is checked first, because
+// strconv would also read hex, Inf and NaN.
 func parseNumber(s string) (float64, error) {
-	if strings.Trim(s, "0123456789.eE+^") != "" {
+	if strings.Trim(s, "0123456789.eE+") != "" {
 		return 0, strconv.ErrSyntax
 	}
-	base, exponent, ok := strings.Cut(s, "^")
-	if !ok {
-		return strconv.ParseFloat(s, 64)
-	}
-	b, err := strconv.ParseFloat(base, 64)
-	if err != nil {
-		return 0, err
-	}
-	e, err := strconv.ParseFloat(exponent, 64)
-	if err != nil {
-		return 0, err
-	}
-	return math.Pow(b, e), nil
+	return strconv.ParseFloat(s, 64)
 }
 
 // ParseCount reads a whole quantity, such as a number of workers. An error is
@@ -102,25 +94,16 @@ func Count(n int64) string {
 func Quantity(value float64) string {
 	switch {
 	case value < 10:
-		return trimZeros(strconv.FormatFloat(value, 'f', 3, 64))
+		return decimals(value, 3)
 	case value < 1e7:
 		return Count(int64(math.Round(value)))
 	}
-	for _, x := range slices.Backward(suffixes()) {
-		if x.factor >= 1e6 && len(x.text) == 1 && value >= x.factor {
-			return threeDigits(value/x.factor) + x.text
+	for _, x := range suffixes()[:3] {
+		if shown := value / x.factor; shown >= 1 {
+			return decimals(shown, max(0, 2-int(math.Log10(shown*1.0005)))) + x.text
 		}
 	}
 	return Count(int64(value))
-}
-
-// threeDigits writes a number between 1 and 10,000 to three digits.
-func threeDigits(value float64) string {
-	decimals := 2
-	for limit := 9.995; value >= limit && decimals > 0; limit *= 10 {
-		decimals--
-	}
-	return trimZeros(strconv.FormatFloat(value, 'f', decimals, 64))
 }
 
 // Years writes a length in years: two decimals below ten, one below a
@@ -128,20 +111,18 @@ func threeDigits(value float64) string {
 func Years(years float64) string {
 	switch {
 	case years < 10:
-		return trimZeros(strconv.FormatFloat(years, 'f', 2, 64))
+		return decimals(years, 2)
 	case years < 1000:
-		return trimZeros(strconv.FormatFloat(years, 'f', 1, 64))
+		return decimals(years, 1)
 	default:
 		return Quantity(years)
 	}
 }
 
-// trimZeros drops the zeros that end a decimal fraction.
-func trimZeros(s string) string {
-	if !strings.Contains(s, ".") {
-		return s
-	}
-	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+// decimals writes a number with at most so many decimals.
+func decimals(value float64, most int) string {
+	scale := math.Pow10(most)
+	return strconv.FormatFloat(math.Round(value*scale)/scale, 'f', -1, 64)
 }
 
 // Amount writes a number and what there is of it: "1 worker", "1,024 workers".

@@ -19,88 +19,54 @@ type Relaxation struct {
 	Text string `json:"text"`
 }
 
-// requirement describes one field of [Requirements] that can be lowered. The
-// values worth trying are those that fill a number of bits exactly.
-type requirement struct {
-	name  string
-	asked func(Requirements) float64
-	with  func(Requirements, float64) Requirements
-	fills func(r Requirements, unit time.Duration, bits int) float64
-	text  func(from, to float64) string
-}
-
-// requirements are tried in this order, the one that costs least to lower
-// first.
-func requirements() []requirement {
-	return []requirement{{
-		name:  "burst",
-		asked: func(r Requirements) float64 { return float64(r.Burst) },
-		with:  func(r Requirements, v float64) Requirements { r.Burst = int64(v); return r },
-		fills: func(_ Requirements, _ time.Duration, bits int) float64 { return math.Ldexp(1, bits) },
-		text: func(from, to float64) string {
-			return fmt.Sprintf("a burst of %s ids in a tick instead of %s", Count(int64(to)), Count(int64(from)))
-		},
-	}, {
-		name:  "worker_rate",
-		asked: func(r Requirements) float64 { return r.WorkerRate },
-		with:  func(r Requirements, v float64) Requirements { r.WorkerRate = v; return r },
-		fills: func(_ Requirements, unit time.Duration, bits int) float64 { return math.Ldexp(1/unit.Seconds(), bits) },
-		text: func(from, to float64) string {
-			return fmt.Sprintf("%s ids/s of one worker instead of %s", Count(int64(to)), Quantity(from))
-		},
-	}, {
-		name:  "rate",
-		asked: func(r Requirements) float64 { return r.Rate },
-		with:  func(r Requirements, v float64) Requirements { r.Rate = v; return r },
-		fills: func(r Requirements, unit time.Duration, bits int) float64 {
-			return math.Ldexp(float64(r.Workers)/unit.Seconds(), bits)
-		},
-		text: func(from, to float64) string {
-			return fmt.Sprintf("%s ids/s of all workers together instead of %s", Count(int64(to)), Quantity(from))
-		},
-	}, {
-		name:  "workers",
-		asked: func(r Requirements) float64 { return float64(r.Workers) },
-		with:  func(r Requirements, v float64) Requirements { r.Workers = int64(v); return r },
-		fills: func(_ Requirements, _ time.Duration, bits int) float64 { return math.Ldexp(1, bits) },
-		text: func(from, to float64) string {
-			return fmt.Sprintf("%s instead of %s", Amount(Count(int64(to)), "worker"), Count(int64(from)))
-		},
-	}, {
-		name:  "years",
-		asked: func(r Requirements) float64 { return r.Years },
-		with:  func(r Requirements, v float64) Requirements { r.Years = v; return r },
-		fills: func(_ Requirements, unit time.Duration, bits int) float64 {
-			return math.Ldexp(unit.Seconds()/Year.Seconds(), bits)
-		},
-		text: func(from, to float64) string {
-			// Cut off, not rounded: the number said must fit.
-			return fmt.Sprintf("%s years instead of %s", trimZeros(fmt.Sprintf("%.4f", math.Floor(to*1e4)/1e4)), Years(from))
-		},
-	}}
-}
-
 // leastYears is the shortest life that is worth proposing.
 const leastYears = 1
 
 // relax finds, for each requirement, the largest value that fits while all
-// others stay as they are. Requirements of which no value fits, or only a life
-// of less than a year, are left out.
+// others stay as they are, the one that costs least to lower first.
+// Requirements of which no value fits, or only a life of less than a year, are
+// left out.
 func (r Requirements) relax() []Relaxation {
 	var found []Relaxation
-	for _, q := range requirements() {
-		from, to := q.asked(r), 0.0
+	// The values worth trying are those that fill a number of bits exactly:
+	// what one id, worker or tick amounts to, times a power of two.
+	try := func(name string, from float64, one func(seconds float64) float64, set func(*Requirements, float64), text func(to float64) string) {
+		best := 0.0
 		for _, unit := range units() {
 			for bits := range MaxBits {
-				v := q.fills(r, unit, bits)
-				if v > to && v < from && q.with(r, v).fits() {
-					to = v
+				lowered, to := r, math.Ldexp(one(unit.Seconds()), bits)
+				if to <= best || to >= from {
+					continue
+				}
+				if set(&lowered, to); lowered.fits() {
+					best = to
 				}
 			}
 		}
-		if to > 0 && (q.name != "years" || to >= leastYears) {
-			found = append(found, Relaxation{Requirement: q.name, From: from, To: to, Text: q.text(from, to)})
+		if best > 0 {
+			found = append(found, Relaxation{Requirement: name, From: from, To: best, Text: text(best)})
 		}
+	}
+	one := func(float64) float64 { return 1 }
+	whole := func(to float64) string { return Count(int64(to)) }
+	try("burst", float64(r.Burst), one, func(r *Requirements, to float64) { r.Burst = int64(to) }, func(to float64) string {
+		return fmt.Sprintf("a burst of %s ids in a tick instead of %s", whole(to), Count(r.Burst))
+	})
+	try("worker_rate", r.WorkerRate, func(seconds float64) float64 { return 1 / seconds }, func(r *Requirements, to float64) { r.WorkerRate = to }, func(to float64) string {
+		return fmt.Sprintf("%s ids/s of one worker instead of %s", whole(to), Quantity(r.WorkerRate))
+	})
+	try("rate", r.Rate, func(seconds float64) float64 { return float64(r.Workers) / seconds }, func(r *Requirements, to float64) { r.Rate = to }, func(to float64) string {
+		return fmt.Sprintf("%s ids/s of all workers together instead of %s", whole(to), Quantity(r.Rate))
+	})
+	try("workers", float64(r.Workers), one, func(r *Requirements, to float64) { r.Workers = int64(to) }, func(to float64) string {
+		return fmt.Sprintf("%s instead of %s", Amount(whole(to), "worker"), Count(r.Workers))
+	})
+	try("years", r.Years, func(seconds float64) float64 { return seconds / Year.Seconds() }, func(r *Requirements, to float64) { r.Years = to }, func(to float64) string {
+		// Cut off, not rounded: the number said must fit.
+		return fmt.Sprintf("%s years instead of %s", decimals(math.Floor(to*1e4)/1e4, 4), Years(r.Years))
+	})
+	if last := len(found) - 1; last >= 0 && found[last].Requirement == "years" && found[last].To < leastYears {
+		found = found[:last]
 	}
 	if _, total := r.narrowest(); total <= MaxBits {
 		found = append(found, Relaxation{
