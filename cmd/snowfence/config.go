@@ -72,31 +72,21 @@ configuration is 2. -o json prints
 
 // printCheck prints the verdict; the faults as text are left to standard error.
 func (p program) printCheck(f form, c config.Config, err error) error {
-	faults := []fault{}
+	faults, rows := []fault{}, [][]string{}
 	for _, e := range config.Faults(err) {
 		faults = append(faults, fault{e.Key, e.Value, e.Origin.String(), e.Reason})
+		rows = append(rows, []string{orDash(e.Key), orDash(e.Value), e.Origin.String(), e.Reason})
 	}
-	switch {
-	case f == jsonForm:
-		names := c.Names()
-		if names == nil {
-			names = []string{}
-		}
-		return p.printJSON(struct {
-			Valid      bool     `json:"valid"`
-			Generators []string `json:"generators"`
-			Faults     []fault  `json:"faults"`
-		}{err == nil, names, faults})
-	case f == tableForm && err != nil:
-		rows := make([][]string, len(faults))
-		for i, x := range faults {
-			rows[i] = []string{orDash(x.Key), orDash(x.Value), x.From, x.Reason}
-		}
-		return p.print(table([]column{{"key", false}, {"value", false}, {"from", false}, {"reason", false}}, rows))
-	case err == nil:
-		return p.print("valid; generators: " + strings.Join(c.Names(), ", ") + "\n")
+	tabular, text := table([]column{{"key", false}, {"value", false}, {"from", false}, {"reason", false}}, rows), ""
+	if err == nil {
+		text = "valid; generators: " + strings.Join(c.Names(), ", ") + "\n"
+		tabular = text
 	}
-	return nil
+	return p.answer(f, struct {
+		Valid      bool     `json:"valid"`
+		Generators []string `json:"generators"`
+		Faults     []fault  `json:"faults"`
+	}{err == nil, append([]string{}, c.Names()...), faults}, tabular, text)
 }
 
 func (p program) configPrint() *cobra.Command {
@@ -125,33 +115,23 @@ where it came from. Passwords are left out.
 }
 
 func (p program) printValues(f form, values []config.Value) error {
-	switch f {
-	case jsonForm:
-		type setting struct {
-			Key   string `json:"key"`
-			Value string `json:"value"`
-			From  string `json:"from"`
-		}
-		settings := make([]setting, len(values))
-		for i, v := range values {
-			settings[i] = setting{v.Key, v.Text, v.Origin.String()}
-		}
-		return p.printJSON(struct {
-			Settings []setting `json:"settings"`
-		}{settings})
-	case tableForm:
-		rows := make([][]string, len(values))
-		for i, v := range values {
-			rows[i] = []string{v.Key, orDash(v.Text), v.Origin.String()}
-		}
-		return p.print(table([]column{{"key", false}, {"value", false}, {"from", false}}, rows))
-	default:
-		text, err := yamlText(values)
-		if err != nil {
-			return err
-		}
-		return p.print(text)
+	type setting struct {
+		Key   string `json:"key"`
+		Value string `json:"value"`
+		From  string `json:"from"`
 	}
+	settings, rows := make([]setting, len(values)), make([][]string, len(values))
+	for i, v := range values {
+		settings[i] = setting{v.Key, v.Text, v.Origin.String()}
+		rows[i] = []string{v.Key, orDash(v.Text), v.Origin.String()}
+	}
+	text, err := yamlText(values)
+	if err != nil {
+		return err
+	}
+	return p.answer(f, struct {
+		Settings []setting `json:"settings"`
+	}{settings}, table([]column{{"key", false}, {"value", false}, {"from", false}}, rows), text)
 }
 
 // yamlText nests the settings by their keys, with the source of each beside it

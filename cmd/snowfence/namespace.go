@@ -73,34 +73,14 @@ the same name; when it was made; and what its store says of itself.
 		Args: noArguments,
 	}
 	f := outputFlag(cmd)
-	s := siteFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		r, done, err := p.openRoster(cmd.Context(), s)
-		if err != nil {
-			return err
-		}
-		defer done()
+	cmd.RunE = p.onRoster(siteFlags(cmd), func(_ *cobra.Command, r *roster.Roster, _ []string) error {
 		return p.printNamespace(*f, r)
-	}
+	})
 	return cmd
 }
 
 func (p program) printNamespace(f form, r *roster.Roster) error {
 	l, record, traits := r.Layout(), r.Record(), r.Traits()
-	if f == jsonForm {
-		datacenters := record.Datacenters
-		if datacenters == nil {
-			datacenters = []int64{}
-		}
-		return p.printJSON(namespaceDocument{
-			Namespace: r.Name(), Layout: record.Layout, Presets: presetsOf(l),
-			Epoch: l.Epoch.UTC().Format(time.RFC3339Nano), Horizon: horizonText(l),
-			Workers: l.Workers(), Capacity: r.Capacity(), RatePerWorker: l.RatePerWorker(),
-			Datacenters: datacenters, Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
-			Store:  storeDocument{traits.Engine, traits.Durable, traits.Loss.Seconds(), traits.OneHost},
-			Clocks: clocksOf(r),
-		})
-	}
 	now := r.Now()
 	at := func(t time.Time) string { return decode.FormatTime(t, l.Unit) + "  " + decode.Relative(t, now) }
 	layout := record.Layout
@@ -131,14 +111,18 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 		{"store", traits.String()},
 		{"clock", clocks},
 	}
-	if f == tableForm {
-		return p.print(table([]column{{"what", false}, {"value", false}}, rows))
-	}
 	var b strings.Builder
 	for _, row := range rows {
 		fmt.Fprintf(&b, "%-13s %s\n", row[0], row[1])
 	}
-	return p.print(b.String())
+	return p.answer(f, namespaceDocument{
+		Namespace: r.Name(), Layout: record.Layout, Presets: presetsOf(l),
+		Epoch: l.Epoch.UTC().Format(time.RFC3339Nano), Horizon: horizonText(l),
+		Workers: l.Workers(), Capacity: r.Capacity(), RatePerWorker: l.RatePerWorker(),
+		Datacenters: append([]int64{}, record.Datacenters...), Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
+		Store:  storeDocument{traits.Engine, traits.Durable, traits.Loss.Seconds(), traits.OneHost},
+		Clocks: clocksOf(r),
+	}, table([]column{{"what", false}, {"value", false}}, rows), b.String())
 }
 
 // horizonText is a layout's horizon as far as its unit tells it.
@@ -197,13 +181,7 @@ json streams: one object a line with "type":"finding", and a last one with
 		Args: noArguments,
 	}
 	f := outputFlag(cmd)
-	s := siteFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		r, done, err := p.openRoster(cmd.Context(), s)
-		if err != nil {
-			return err
-		}
-		defer done()
+	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, _ []string) error {
 		var verdict roster.Verdict
 		var rows [][]string
 		for x, err := range r.Verify(cmd.Context(), &verdict) {
@@ -221,7 +199,7 @@ json streams: one object a line with "type":"finding", and a last one with
 			return reported(exitFailure)
 		}
 		return nil
-	}
+	})
 	return cmd
 }
 
@@ -249,20 +227,13 @@ func (p program) printFinding(f form, x roster.Finding, rows *[][]string) error 
 }
 
 func (p program) printVerdict(f form, r *roster.Roster, v roster.Verdict, rows [][]string) error {
-	valid := v.Faults == 0
-	switch f {
-	case jsonForm:
-		return p.printJSON(verdictDocument{"verdict", r.Name(), valid, v.Registers, v.Faults, v.Warnings, v.Notes, clocksOf(r)})
-	case tableForm:
-		if len(rows) == 0 {
-			return nil
-		}
-		return p.print(table([]column{{"severity", false}, {"workers", false}, {"check", false}, {"key", false}, {"text", false}}, rows))
-	default:
-		word := "valid"
-		if !valid {
-			word = "not valid"
-		}
-		return p.print(fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes\n", r.Name(), word, v.Registers, v.Faults, v.Warnings, v.Notes))
+	valid, word, findings := v.Faults == 0, "valid", ""
+	if !valid {
+		word = "not valid"
 	}
+	if len(rows) > 0 {
+		findings = table([]column{{"severity", false}, {"workers", false}, {"check", false}, {"key", false}, {"text", false}}, rows)
+	}
+	return p.answer(f, verdictDocument{"verdict", r.Name(), valid, v.Registers, v.Faults, v.Warnings, v.Notes, clocksOf(r)}, findings,
+		fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes\n", r.Name(), word, v.Registers, v.Faults, v.Warnings, v.Notes))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,8 +35,7 @@ need nothing: then it says so, and prints nothing. It connects to no store.`,
 			p.warn("nothing has to be made by hand in " + engine.Redact(c.Store))
 			return nil
 		}
-		_, err = io.WriteString(p.stdout, strings.TrimRight(schema, "\n")+"\n")
-		return err
+		return p.print(strings.TrimRight(schema, "\n") + "\n")
 	}
 	return cmd
 }

@@ -56,6 +56,18 @@ func (p program) printJSON(v any) error {
 	return encoder.Encode(v)
 }
 
+// answer writes an answer in the form that was asked for.
+func (p program) answer(f form, document any, table, text string) error {
+	switch f {
+	case jsonForm:
+		return p.printJSON(document)
+	case tableForm:
+		return p.print(table)
+	default:
+		return p.print(text)
+	}
+}
+
 // note tells people something that is not data.
 func (p program) note(format string, args ...any) {
 	p.say(fmt.Sprintf(format, args...))

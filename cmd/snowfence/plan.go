@@ -90,17 +90,10 @@ func (p program) planOffer(f form, asked plan.Requirements) error {
 	if err != nil {
 		return err
 	}
-	switch f {
-	case jsonForm:
-		err = p.printJSON(struct {
-			Asked plan.Requirements `json:"asked"`
-			plan.Offer
-		}{asked, offer})
-	case tableForm:
-		err = p.print(offerTable(offer))
-	default:
-		err = p.print("asked: " + askedText(asked) + "\n\n" + offerText(asked, offer))
-	}
+	err = p.answer(f, struct {
+		Asked plan.Requirements `json:"asked"`
+		plan.Offer
+	}{asked, offer}, offerTable(offer), "asked: "+askedText(asked)+"\n\n"+offerText(asked, offer))
 	if err == nil && len(offer.Options) == 0 {
 		p.note("no layout fits: %s", offer.Problem)
 		return reported(exitFailure)
@@ -114,17 +107,10 @@ func (p program) planCheck(f form, l snowfence.Layout, claimed plan.Requirements
 	if err != nil {
 		return err
 	}
-	switch f {
-	case jsonForm:
-		err = p.printJSON(struct {
-			Asked plan.Requirements `json:"asked"`
-			plan.Assessment
-		}{claimed, a})
-	case tableForm:
-		err = p.print(claimTable(a))
-	default:
-		err = p.print(checkText(l, claimed, a))
-	}
+	err = p.answer(f, struct {
+		Asked plan.Requirements `json:"asked"`
+		plan.Assessment
+	}{claimed, a}, claimTable(a), checkText(l, claimed, a))
 	if err == nil && !a.Holds() {
 		p.note("%s: %s", a.Widths, refusal(a))
 		return reported(exitFailure)
@@ -230,19 +216,15 @@ func offerTable(o plan.Offer) string {
 
 // claimTable is the layout itself and a line for each claim.
 func claimTable(a plan.Assessment) string {
-	rows := [][]string{{"layout", strconv.FormatBool(a.Problem == ""), a.Widths + refusalAfter(a)}}
+	layout := a.Widths
+	if a.Problem != "" {
+		layout += ": " + a.Problem
+	}
+	rows := [][]string{{"layout", strconv.FormatBool(a.Problem == ""), layout}}
 	for _, c := range a.Claims {
 		rows = append(rows, []string{c.Requirement, strconv.FormatBool(c.Holds), c.Answer})
 	}
 	return table([]column{{"claim", false}, {"true", false}, {"answer", false}}, rows)
-}
-
-// refusalAfter is what follows a layout that cannot be used.
-func refusalAfter(a plan.Assessment) string {
-	if a.Problem == "" {
-		return ""
-	}
-	return ": " + a.Problem
 }
 
 // checkText is the measure of a layout, the answers, and what fits instead.

@@ -112,23 +112,25 @@ func generatorsOf(c config.Config, namespace string) []config.Generator {
 	return found
 }
 
-// openRoster opens the namespace, which must exist, and hold to --layout if that
-// is given.
-func (p program) openRoster(ctx context.Context, s *settings) (*roster.Roster, func(), error) {
-	at, err := p.siteOf(s)
-	if err == nil {
-		err = at.read(ctx)
+// onRoster makes the run of a verb that works on a namespace, which must exist,
+// and hold to --layout if that is given.
+func (p program) onRoster(s *settings, run func(cmd *cobra.Command, r *roster.Roster, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		at, err := p.siteOf(s)
+		if err == nil {
+			err = at.read(cmd.Context())
+		}
+		if err != nil {
+			return err
+		}
+		defer at.close()
+		r, err := roster.Open(cmd.Context(), at.roster)
+		if err != nil {
+			return unavailable(err)
+		}
+		if given := at.settings.Layout; cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
+			return &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
+		}
+		return run(cmd, r, args)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := roster.Open(ctx, at.roster)
-	if given := at.settings.Layout; err == nil && s.cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
-		err = &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
-	}
-	if err != nil {
-		at.close()
-		return nil, nil, unavailable(err)
-	}
-	return r, at.close, nil
 }

@@ -73,15 +73,10 @@ func (p program) version() *cobra.Command {
 	f := outputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		b := thisBuild()
-		switch *f {
-		case jsonForm:
-			return p.printJSON(b)
-		case tableForm:
-			return p.print(table([]column{{"version", false}, {"revision", false}, {"modified", false}, {"go", false}, {"platform", false}},
-				[][]string{{b.Version, orDash(b.Revision), fmt.Sprint(b.Modified), b.Go, b.Platform}}))
-		default:
-			return p.print(b.String() + "\n")
-		}
+		return p.answer(*f, b, table(
+			[]column{{"version", false}, {"revision", false}, {"modified", false}, {"go", false}, {"platform", false}},
+			[][]string{{b.Version, orDash(b.Revision), fmt.Sprint(b.Modified), b.Go, b.Platform}},
+		), b.String()+"\n")
 	}
 	return cmd
 }

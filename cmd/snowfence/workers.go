@@ -103,15 +103,9 @@ Text and tables list the lowest 10000. -o json streams: one object a line with
 	f := outputFlag(cmd)
 	cmd.Flags().Var(&parsed[[]roster.State]{value: &states, word: "STATE,...", parse: parseStates}, "state", "list these only: "+strings.Join(stateWords(), ", "))
 	completeFlag(cmd, "state", stateWords()...)
-	s := siteFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		r, done, err := p.openRoster(cmd.Context(), s)
-		if err != nil {
-			return err
-		}
-		defer done()
+	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, _ []string) error {
 		return p.list(cmd.Context(), *f, r, states)
-	}
+	})
 	return cmd
 }
 
@@ -190,32 +184,18 @@ bits, plus the worker id.
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := outputFlag(cmd)
-	s := siteFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r, done, err := p.openRoster(cmd.Context(), s)
-		if err != nil {
-			return err
-		}
-		defer done()
+	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, args []string) error {
 		w, err := readWorker(cmd, r, args[0])
 		if err != nil {
 			return err
 		}
-		switch *f {
-		case jsonForm:
-			d := documentOf(r, w)
-			refusal := r.Refusal(w)
-			d.Claimant = &claimant{Claimable: refusal == nil}
-			if refusal != nil {
-				d.Claimant.Message = message(refusal)
-			}
-			return p.printJSON(d)
-		case tableForm:
-			return p.print(table(workerColumns(true), workerRows([]roster.Worker{w}, true)))
-		default:
-			return p.print(workerText(r, w))
+		d := documentOf(r, w)
+		d.Claimant = &claimant{Claimable: true}
+		if refusal := r.Refusal(w); refusal != nil {
+			d.Claimant = &claimant{Message: message(refusal)}
 		}
-	}
+		return p.answer(*f, d, table(workerColumns(true), workerRows([]roster.Worker{w}, true)), workerText(r, w))
+	})
 	return cmd
 }
 

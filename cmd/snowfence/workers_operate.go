@@ -39,12 +39,7 @@ func operateFlags(cmd *cobra.Command, o *operation) {
 }
 
 // operate reads a register, asks if somebody has to be, and writes.
-func (p program) operate(cmd *cobra.Command, f form, s *settings, o operation, arg string) error {
-	r, done, err := p.openRoster(cmd.Context(), s)
-	if err != nil {
-		return err
-	}
-	defer done()
+func (p program) operate(cmd *cobra.Command, f form, r *roster.Roster, o operation, arg string) error {
 	before, err := readWorker(cmd, r, arg)
 	if err != nil {
 		return err
@@ -95,24 +90,17 @@ func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
 var errNotConfirmed = errors.New("not confirmed: nothing was written")
 
 func (p program) printChange(f form, r *roster.Roster, o operation, before, after roster.Worker) error {
-	switch f {
-	case jsonForm:
-		return p.printJSON(change{
-			Type: "change", Verb: o.verb, Worker: before.Number, DryRun: o.dry, Written: !o.dry && !unchanged(before, after),
-			Before: documentOf(r, before), After: documentOf(r, after),
-		})
-	case tableForm:
-		columns := append([]column{{"", false}}, workerColumns(false)...)
-		rows := workerRows([]roster.Worker{before, after}, false)
-		rows[0], rows[1] = append([]string{"before"}, rows[0]...), append([]string{"after"}, rows[1]...)
-		return p.print(table(columns, rows))
-	default:
-		text := o.told(before, after)
-		if o.dry {
-			text = "dry run, nothing was written: " + text
-		}
-		return p.print(fmt.Sprintf("%s\n  before: %s\n  after:  %s\n", text, worded(before), worded(after)))
+	rows := workerRows([]roster.Worker{before, after}, false)
+	rows[0], rows[1] = append([]string{"before"}, rows[0]...), append([]string{"after"}, rows[1]...)
+	text := o.told(before, after)
+	if o.dry {
+		text = "dry run, nothing was written: " + text
 	}
+	return p.answer(f, change{
+		Type: "change", Verb: o.verb, Worker: before.Number, DryRun: o.dry, Written: !o.dry && !unchanged(before, after),
+		Before: documentOf(r, before), After: documentOf(r, after),
+	}, table(append([]column{{"", false}}, workerColumns(false)...), rows),
+		fmt.Sprintf("%s\n  before: %s\n  after:  %s\n", text, worded(before), worded(after)))
 }
 
 // unchanged reports whether nothing was written: each write has a mark.
@@ -164,8 +152,9 @@ worker id without a holder is refused with exit code 1.`,
 	}
 	f := outputFlag(cmd)
 	operateFlags(cmd, &o)
-	s := siteFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return p.operate(cmd, *f, s, o, args[0]) }
+	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, args []string) error {
+		return p.operate(cmd, *f, r, o, args[0])
+	})
 	return cmd
 }
 
@@ -212,7 +201,8 @@ It is one swap under the version that was read, as with release.`,
 	f := outputFlag(cmd)
 	cmd.Flags().BoolVar(&lift, "clear", false, "clear the mark")
 	operateFlags(cmd, &o)
-	s := siteFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return p.operate(cmd, *f, s, o, args[0]) }
+	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, args []string) error {
+		return p.operate(cmd, *f, r, o, args[0])
+	})
 	return cmd
 }
