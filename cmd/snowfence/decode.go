@@ -124,8 +124,8 @@ func (v *decodeVerb) run(args []string) error {
 	return nil
 }
 
-// one decodes and prints one text. What is no id is told at once and is no
-// reason to stop; the error returned is one of printing.
+// one decodes and prints one text. A text that is no id is reported at
+// once, and the run goes on; the error returned is one of printing.
 func (v *decodeVerb) one(text string) error {
 	d, err := v.read(text)
 	if err != nil {

@@ -57,8 +57,8 @@ func unavailable(err error) error {
 	return &unavailableError{err}
 }
 
-// reported is an error of which the user has been told already: only the exit
-// code is left to say.
+// reported is an error that the user has read already: only its exit code is
+// left.
 type reported int
 
 func (r reported) Error() string { return fmt.Sprintf("exit code %d", int(r)) }

@@ -140,8 +140,8 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
 	return root
 }
 
-// helpCommand shows the help of a verb. Unlike cobra's own it refuses a verb
-// that there is not.
+// helpCommand shows the help of a verb. Unlike cobra's own it refuses an
+// unknown verb.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB]",
@@ -182,7 +182,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// isNull reports whether a file is the null device, where nobody sits.
+// isNull reports whether a file is the null device.
 func isNull(f *os.File) bool {
 	here, err := f.Stat()
 	if err != nil {

@@ -80,8 +80,7 @@ func (p program) warn(warnings ...string) {
 	}
 }
 
-// say writes lines to standard error. That it could not be written is nothing
-// that could be told.
+// say writes lines to standard error. It can't report that writing fails.
 func (p program) say(text string) {
 	for line := range strings.Lines(text) {
 		_, _ = fmt.Fprintf(p.stderr, "snowfence: %s\n", visible(strings.TrimSuffix(line, "\n")))

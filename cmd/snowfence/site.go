@@ -15,8 +15,8 @@ import (
 )
 
 // site is a namespace of a store, as the configuration names them. The store is
-// opened later: by whoever reads only if it exists, so that nothing is left behind
-// where the store was mistyped.
+// opened later. A verb that only reads opens an existing one, so that a mistyped
+// store leaves nothing behind.
 type site struct {
 	program
 	settings    config.Config

@@ -173,7 +173,7 @@ func (p program) workersShow() *cobra.Command {
 		Use:   "show N",
 		Short: "Show one worker id in full",
 		Long: `Show prints everything that the store keeps of one worker id, with its ticks as
-times, and what one who would claim it now would be told. N is the worker
+times, and what a claimant would get now. N is the worker
 number: the datacenter, if the layout has one, times 2 to the number of worker
 bits, plus the worker id.
 

@@ -26,10 +26,10 @@ type change struct {
 // operation is one verb that writes a register.
 type operation struct {
 	verb     string
-	question func(w roster.Worker) string // empty when nobody has to be asked
+	question func(w roster.Worker) string // empty if the verb need not ask
 	dry, yes bool
 	do       func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error)
-	told     func(before, after roster.Worker) string
+	outcome  func(before, after roster.Worker) string
 }
 
 // operateFlags adds the flags of a verb that writes.
@@ -38,13 +38,13 @@ func operateFlags(cmd *cobra.Command, o *operation) {
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 }
 
-// operate reads a register, asks if somebody has to be, and writes.
+// operate reads a register, asks where a holder would be stopped, and writes.
 func (p program) operate(cmd *cobra.Command, f form, r *roster.Roster, o operation, arg string) error {
 	before, err := readWorker(cmd, r, arg)
 	if err != nil {
 		return err
 	}
-	// What can't be done is said before anybody is asked.
+	// An impossible change is refused before the question.
 	after, err := o.do(cmd.Context(), r.Dry(), before)
 	if err != nil {
 		return unavailable(err)
@@ -63,8 +63,8 @@ func (p program) operate(cmd *cobra.Command, f form, r *roster.Roster, o operati
 	return p.printChange(f, r, o, before, after)
 }
 
-// confirm asks whether to go on, unless that was said before. Where nobody can be
-// asked it is a mistake not to have said so.
+// confirm asks whether to go on, unless --yes says so. Without a terminal to ask
+// on, a missing --yes is a mistake in the command line.
 func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
 	if yes {
 		return nil
@@ -92,7 +92,7 @@ var errNotConfirmed = errors.New("not confirmed: nothing was written")
 func (p program) printChange(f form, r *roster.Roster, o operation, before, after roster.Worker) error {
 	rows := workerRows([]roster.Worker{before, after}, false)
 	rows[0], rows[1] = append([]string{"before"}, rows[0]...), append([]string{"after"}, rows[1]...)
-	text := o.told(before, after)
+	text := o.outcome(before, after)
 	if o.dry {
 		text = "dry run, nothing was written: " + text
 	}
@@ -125,7 +125,7 @@ func (p program) workersRelease() *cobra.Command {
 		do: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
 			return r.Release(ctx, w)
 		},
-		told: func(before, _ roster.Worker) string {
+		outcome: func(before, _ roster.Worker) string {
 			return fmt.Sprintf("worker %d has no holder any more", before.Number)
 		},
 	}
@@ -172,7 +172,7 @@ func (p program) workersQuarantine() *cobra.Command {
 		do: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
 			return r.Quarantine(ctx, w, !lift)
 		},
-		told: func(before, after roster.Worker) string {
+		outcome: func(before, after roster.Worker) string {
 			is := "is quarantined"
 			if !after.Register.Quarantined {
 				is = "is not quarantined"

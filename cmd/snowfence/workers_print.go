@@ -21,7 +21,7 @@ func instantOf(l snowfence.Layout, tick snowfence.Tick) *instant {
 	return &instant{int64(tick), l.TimeOf(tick).Format(time.RFC3339Nano)}
 }
 
-// claimant is what one who would claim a worker id is told.
+// claimant is what a claim of a worker id would get, in JSON.
 type claimant struct {
 	Claimable bool   `json:"claimable"`
 	Message   string `json:"message,omitempty"`

@@ -49,7 +49,7 @@
 //	plan.go, fault.go               what a run is about
 //	draw.go, lapse.go, scenario.go, shrink.go where plans come from
 //	server.go    a store, and what is known of its registers
-//	forget.go    what a store forgets, and whom that excuses
+//	forget.go    what a store forgets, and which repeated ids that explains
 //	network.go   the way to it
 //	process.go   what may run on a machine: write an [Allocator] to simulate another
 //	holder.go    ours: a shell around the driver that ships

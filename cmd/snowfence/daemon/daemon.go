@@ -31,8 +31,8 @@ type Generator = config.Generator
 // Sources are what [Load] reads settings from.
 type Sources = config.Sources
 
-// DefaultSettings returns the settings of a daemon that was told nothing. They
-// need a Data directory or a Store yet.
+// DefaultSettings returns the settings of a daemon without a configuration. A
+// Data directory or a Store is still missing.
 func DefaultSettings() Settings { return config.Default() }
 
 // Load reads settings from a file, the environment and flags.
@@ -46,17 +46,17 @@ type Config struct {
 	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 
-	// Logger is told what happens. Nil means that nothing is logged.
+	// Logger gets the log. Nil means that nothing is logged.
 	Logger *slog.Logger
 
 	// Version is the program's version, for metrics and registers.
 	Version string
 
 	// Listening is called once with the address that the HTTP front accepts
-	// connections on, before worker ids are claimed. Nil means nobody.
+	// connections on, before worker ids are claimed. Nil means no call.
 	Listening func(http net.Addr)
 
-	// Serving is called once, when every generator can mint. Nil means nobody.
+	// Serving is called once, when every generator can mint. Nil means no call.
 	Serving func()
 }
 
@@ -109,7 +109,7 @@ func Run(ctx context.Context, cfg Config, kinds ...kind.Kind) error {
 		err = cmp.Or(err, <-claimed)
 	}
 	if ctx.Err() != nil {
-		err = nil // whatever ended did so because it was told to
+		err = nil // what ended did so because the context did
 	}
 	return errors.Join(err, d.end(context.WithoutCancel(ctx)))
 }
@@ -267,7 +267,8 @@ func (d *daemon) claim(ctx context.Context) error {
 	return failed
 }
 
-// announce says that the daemon serves, and by which right.
+// announce logs each generator that serves, with its worker id and until when it
+// holds it.
 func (d *daemon) announce() {
 	for _, status := range d.service.Statuses() {
 		attributes := []any{"generator", status.Name, "http", d.front.address(), "namespace", status.Namespace}
@@ -286,8 +287,8 @@ func (d *daemon) announce() {
 const releaseTime = 5 * time.Second
 
 // end finishes what is under way, gives the worker ids back and closes the
-// store, in this order: a worker id is given back when nobody asks for its ids
-// any more, and by way of the store.
+// store, in this order: a worker id is given back after the last request for its
+// ids, and through the store.
 func (d *daemon) end(ctx context.Context) error {
 	d.log.Info("ending", "drain", d.settings.Limits.Drain)
 	drained := d.front.drain(ctx, d.settings.Limits.Drain)

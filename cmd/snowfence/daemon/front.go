@@ -20,7 +20,7 @@ type front struct {
 	server   *http.Server
 }
 
-// newFront listens, and tells whoever wants to know where.
+// newFront listens, and reports the address to the config's Listening.
 func newFront(ctx context.Context, d *daemon, metrics http.Handler) (*front, error) {
 	s := d.settings
 	if s.HTTP == "" {

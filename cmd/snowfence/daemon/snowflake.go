@@ -16,8 +16,8 @@ import (
 )
 
 // snowflake is the minter of fenced 64-bit ids: a holder, seen as package kind
-// sees it. The adapter stands here and not in package kind, which need know
-// nothing of fences, nor in package fence, whose users need no batches.
+// sees it. Package kind knows nothing of fences, and users of package fence
+// need no batches, so the adapter is here.
 type snowflake struct {
 	*fence.Holder
 	journal *journal.Journal // nil where there is none

@@ -94,7 +94,7 @@ type Generator struct {
 	// configuration's. Generators may share one: their ids differ all the same.
 	Namespace string
 
-	// Settings are what a kind other than snowflake is told.
+	// Settings are those of a kind other than snowflake, as texts.
 	Settings map[string]string
 
 	// Layout is the layout of the ids. Zero means the configuration's.
@@ -142,8 +142,8 @@ type Generator struct {
 // configured.
 const DefaultGenerator = "default"
 
-// Default returns the configuration of a program that was told nothing. It has
-// no Data directory yet: [Load] finds one.
+// Default returns the configuration in which nothing is set. It has no Data
+// directory yet: [Load] finds one.
 func Default() Config {
 	c := Config{Namespace: "default", Layout: snowfence.DefaultLayout(), HTTP: "127.0.0.1:7600"}
 	for _, e := range configKeys() {

@@ -15,12 +15,12 @@
 // the way back is unambiguous.
 //
 // The package promises that nothing is ignored in silence: an unknown key, a key
-// that stands twice, a value out of its range or two settings that contradict
+// that occurs twice, a value out of its range or two settings that contradict
 // each other is an [Error] that names the key, the value, the limit and the
 // place, with line and column for the file. A variable that is no setting is
 // only warned of, since others than the user set variables. Passwords in a store's URL appear neither
 // in errors nor in what [Config.Values] returns.
 //
-// The package reads the file that it is told to read and nothing else: the
-// environment is handed in.
+// The package reads the configuration file and nothing else: the environment is
+// handed in.
 package config

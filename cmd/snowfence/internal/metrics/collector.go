@@ -61,10 +61,10 @@ func NewCollector(s *service.Service) prometheus.Collector {
 			count("lease_losses_total", "Terms that ended against the generator's will.", func(s service.Status) float64 { return float64(s.Lease.Losses) }),
 			count("lease_outages_total", "Times at which ids stopped for longer than a call waits.", func(s service.Status) float64 { return float64(s.Lease.Outages) }),
 			count("lease_windows_ended_total", "Times at which a window ended before the store had acknowledged the next, however short.", func(s service.Status) float64 { return float64(s.Lease.WindowsEnded) }),
-			count("lease_extensions_total", "Extensions of the present term; begins anew with each.", func(s service.Status) float64 { return float64(s.Lease.Extensions) }),
+			count("lease_extensions_total", "Extensions of the present term; each term begins at 0.", func(s service.Status) float64 { return float64(s.Lease.Extensions) }),
 			level("drift_seconds", "How far ids are stamped ahead of the clock; negative when behind it.", func(s service.Status) float64 { return s.Lease.Generator.Drift.Seconds() }),
 			level("clock_behind_seconds", "How far the wall clock is behind the generator's time.", func(s service.Status) float64 { return s.Lease.Generator.Behind.Seconds() }),
-			count("waits_total", "Requests of the present term that had to wait for a tick or the clock; begins anew with each.", func(s service.Status) float64 { return float64(s.Lease.Generator.Waits) }),
+			count("waits_total", "Requests of the present term that had to wait for a tick or the clock; each term begins at 0.", func(s service.Status) float64 { return float64(s.Lease.Generator.Waits) }),
 			level("horizon_seconds", "How long the layout's time bits last.", func(s service.Status) float64 { return s.Lease.HorizonIn.Seconds() }),
 		},
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Class is what a problem means to whoever asked.
+// Class is what a problem means to the client.
 type Class uint8
 
 // The classes.
@@ -14,7 +14,7 @@ const (
 	Unauthorized              // the token is missing or wrong
 	NotFound                  // what was asked for does not exist
 	Unavailable               // the same request may succeed later
-	Cancelled                 // whoever asked does not wait for the answer
+	Cancelled                 // the client does not wait for the answer
 	Broken                    // time will not mend it; an operator must
 )
 
@@ -85,7 +85,7 @@ func Types() []Type {
 // String returns the type's name, such as "count-out-of-range".
 func (t Type) String() string { return t.describe().name }
 
-// Class returns what problems of this type mean to whoever asked.
+// Class returns what problems of this type mean to the client.
 func (t Type) Class() Class { return t.describe().class }
 
 // Title returns one line for people. It is the same for every problem of the
@@ -95,8 +95,8 @@ func (t Type) Title() string { return t.describe().title }
 // Problem is the error of every call to a [Service].
 type Problem struct {
 	Type Type
-	// Detail is what happened this time, for whoever asked. It tells nothing
-	// of other clients, hosts or files.
+	// Detail says what happened this time. It names no other client, host or
+	// file.
 	Detail string
 	// Field, Value and Limit say which part of the request is wrong, what it
 	// was and what it must be. They are empty where no part is.

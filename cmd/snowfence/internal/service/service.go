@@ -23,7 +23,7 @@ type Config struct {
 	Settings config.Config
 	// Token is what clients must show. Empty means that none is asked for.
 	Token string
-	// Logger is told of faults. Nil means that nothing is logged.
+	// Logger gets the faults. Nil means that nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -45,8 +45,8 @@ type generator struct {
 	minter   atomic.Pointer[served]
 	stopped  atomic.Bool
 
-	// The counters have cache lines of their own: whoever reads the fields
-	// above must not wait for those who count.
+	// The counters have cache lines of their own, so that counting does not
+	// slow down reads of the fields above.
 	_        [64]byte
 	ids      atomic.Uint64
 	requests atomic.Uint64
@@ -182,7 +182,7 @@ func (g *generator) countProblem(value string) *Problem {
 }
 
 // most returns how many ids one request may ask a generator for: the limit of
-// all requests, but no more than could ever be had within the policy's MaxWait
+// all requests, but no more than can be minted within the policy's MaxWait
 // by a client that asks alone. That is every sequence of the present tick, of
 // the ticks that a burst may run ahead, and of those that begin while it waits.
 func most(g config.Generator, limit int) int {
@@ -206,8 +206,8 @@ func (g *generator) serving() (kind.Minter, *Problem) {
 	return nil, &Problem{Type: Starting, Detail: "the server is still claiming a worker id", RetryAfter: retrySoon}
 }
 
-// problem counts a problem, and logs it if somebody should look at it. The
-// others are told to the client, counted, and no news to an operator.
+// problem counts a problem, and logs it if an operator should look at it. The
+// client alone reads the others.
 func (s *Service) problem(g *generator, p *Problem) error {
 	g.problems[p.Type].Add(1)
 	if p.Type == Internal {

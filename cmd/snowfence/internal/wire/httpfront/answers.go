@@ -102,8 +102,8 @@ func (b *buffer) flushWhenFull(w http.ResponseWriter) bool {
 	return b.flush(w)
 }
 
-// flush writes the text and empties it. It fails when the client is gone, and
-// then nobody is left to be told: the ids are lost, as they may be.
+// flush writes the text and empties it. It fails when the client is gone:
+// then the ids are lost, which is allowed.
 func (b *buffer) flush(w http.ResponseWriter) bool {
 	_, err := w.Write(b.text)
 	b.text = b.text[:0]
@@ -197,7 +197,7 @@ func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType s
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // when the client is gone, nobody is left to be told
+		_, _ = w.Write(body) // it fails only when the client is gone
 	}
 	return nil
 }

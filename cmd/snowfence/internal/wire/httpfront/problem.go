@@ -27,8 +27,8 @@ const (
 	typeNotReady         = typePrefix + "not-ready"
 )
 
-// problem is an error as it is sent, in the body of RFC 9457. What stands after
-// Detail is an extension.
+// problem is an error as it is sent, in the body of RFC 9457. The fields
+// after Detail are extensions.
 type problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`

@@ -94,7 +94,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
 	}
-	// Many HTTP clients send an empty JSON object when they are told to POST.
+	// Many HTTP clients send an empty JSON object with a POST.
 	if body = bytes.TrimSpace(body); len(body) > 0 && string(body) != "{}" {
 		return &problem{
 			Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body",
