@@ -87,9 +87,9 @@ func (v *completion) common() {
 		}
 	}
 	for _, e := range configKeys() {
-		if c, ok := e.value(&v.Config).(completer); ok {
+		if c, ok := e.place(&v.Config).(completer); ok {
 			if err := c.complete(); err != nil {
-				v.fault(e.Path, e.value(&v.Config).String(), "%v", err)
+				v.fault(e.Path, show(e.place(&v.Config)), "%v", err)
 			}
 		}
 	}

@@ -147,7 +147,7 @@ const DefaultGenerator = "default"
 func Default() Config {
 	c := Config{Namespace: "default", Layout: snowfence.DefaultLayout(), HTTP: "127.0.0.1:7600"}
 	for _, e := range configKeys() {
-		if v, ok := e.value(&c).(completer); ok {
+		if v, ok := e.place(&c).(completer); ok {
 			_ = v.complete() // a default is in its range
 		}
 	}

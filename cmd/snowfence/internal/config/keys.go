@@ -32,10 +32,11 @@ func environmentName(path string) string {
 	return EnvironmentPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))
 }
 
-// entry is a key of a T, a [Config] or a [Generator], and its value there.
+// entry is a key of a T, a [Config] or a [Generator], and its place there: a
+// pointer or a [value].
 type entry[T any] struct {
 	Key
-	value func(*T) value
+	place func(*T) any
 }
 
 // Keys of a generator stand under this section, below the generator's name.
@@ -79,25 +80,25 @@ const (
 func configKeys() []entry[Config] {
 	const second, minute = time.Second, time.Minute
 	return []entry[Config]{
-		{Key{keyStore, "store", "URL of the store: file:/path, etcd://, zookeeper://, redis://, postgres://, mysql://, nats://, or mem:// for a trial; ${NAME} stands for a variable"}, func(c *Config) value { return text(&c.Store) }},
-		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, func(c *Config) value { return text(&c.Namespace) }},
-		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, func(c *Config) value { return layout(&c.Layout) }},
-		{Key{keyData, "data", "directory that the program may write to"}, func(c *Config) value { return text(&c.Data) }},
-		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, func(c *Config) value { return text(&c.HTTP) }},
-		{Key{keyHosts, "", "further host names, separated by commas, that a loopback address without a token answers to"}, func(c *Config) value { return list(&c.Hosts, same) }},
-		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, func(c *Config) value { return boolean(&c.Insecure) }},
-		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, func(c *Config) value { return text(&c.TLS.Certificate) }},
-		{Key{KeyPrivateKey, "", "file of the private key, PEM"}, func(c *Config) value { return text(&c.TLS.Key) }},
-		{Key{KeyTokenFile, "", "file of the token that clients must show"}, func(c *Config) value { return text(&c.TokenFile) }},
-		{Key{"log.level", "log-level", "least level that is logged: debug, info, warn or error"}, func(c *Config) value { return level(&c.Log.Level) }},
-		{Key{"log.format", "log-format", "how the log is written: text or json"}, func(c *Config) value { return word{text(&c.Log.Format), LogFormats()} }},
-		{Key{"limits.batch", "", "most ids of one request"}, func(c *Config) value { return count(&c.Limits.Batch, 10_000, 1, 1_000_000) }},
-		{Key{"limits.body", "", "most bytes of a request's body"}, func(c *Config) value { return size(&c.Limits.Body, 64*kiB, kiB, 16*miB) }},
-		{Key{"limits.header", "", "most bytes of a request's header"}, func(c *Config) value { return size(&c.Limits.Header, 16*kiB, 4*kiB, miB) }},
-		{Key{"limits.read-timeout", "", "longest time to read a request"}, func(c *Config) value { return timeout(&c.Limits.ReadTimeout, 10*second, second/10, 10*minute) }},
-		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, func(c *Config) value { return timeout(&c.Limits.WriteTimeout, 30*second, second/10, 10*minute) }},
-		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection"}, func(c *Config) value { return timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour) }},
-		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, func(c *Config) value { return timeout(&c.Limits.Drain, 10*second, time.Millisecond, 10*minute) }},
+		{Key{keyStore, "store", "URL of the store: file:/path, etcd://, zookeeper://, redis://, postgres://, mysql://, nats://, or mem:// for a trial; ${NAME} stands for a variable"}, func(c *Config) any { return &c.Store }},
+		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, func(c *Config) any { return &c.Namespace }},
+		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, func(c *Config) any { return &c.Layout }},
+		{Key{keyData, "data", "directory that the program may write to"}, func(c *Config) any { return &c.Data }},
+		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, func(c *Config) any { return &c.HTTP }},
+		{Key{keyHosts, "", "further host names, separated by commas, that a loopback address without a token answers to"}, func(c *Config) any { return &c.Hosts }},
+		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, func(c *Config) any { return &c.Insecure }},
+		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, func(c *Config) any { return &c.TLS.Certificate }},
+		{Key{KeyPrivateKey, "", "file of the private key, PEM"}, func(c *Config) any { return &c.TLS.Key }},
+		{Key{KeyTokenFile, "", "file of the token that clients must show"}, func(c *Config) any { return &c.TokenFile }},
+		{Key{"log.level", "log-level", "least level that is logged: debug, info, warn or error"}, func(c *Config) any { return &c.Log.Level }},
+		{Key{"log.format", "log-format", "how the log is written: text or json"}, func(c *Config) any { return word{&c.Log.Format, LogFormats()} }},
+		{Key{"limits.batch", "", "most ids of one request"}, func(c *Config) any { return count(&c.Limits.Batch, 10_000, 1, 1_000_000) }},
+		{Key{"limits.body", "", "most bytes of a request's body"}, func(c *Config) any { return size(&c.Limits.Body, 64*kiB, kiB, 16*miB) }},
+		{Key{"limits.header", "", "most bytes of a request's header"}, func(c *Config) any { return size(&c.Limits.Header, 16*kiB, 4*kiB, miB) }},
+		{Key{"limits.read-timeout", "", "longest time to read a request"}, func(c *Config) any { return timeout(&c.Limits.ReadTimeout, 10*second, second/10, 10*minute) }},
+		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, func(c *Config) any { return timeout(&c.Limits.WriteTimeout, 30*second, second/10, 10*minute) }},
+		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection"}, func(c *Config) any { return timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour) }},
+		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, func(c *Config) any { return timeout(&c.Limits.Drain, 10*second, time.Millisecond, 10*minute) }},
 	}
 }
 
@@ -105,30 +106,29 @@ func configKeys() []entry[Config] {
 // its settings. They take effect in this order: a preset brings a layout and a
 // policy, and what stands after it changes them.
 func generatorKeys() []entry[Generator] {
-	const examples = "500ms, 10s or 1h30m"
 	return []entry[Generator]{
-		{Key{keyKind, "", "kind of the ids"}, func(g *Generator) value { return text(&g.Kind) }},
-		{Key{keyNamespace, "", "space in which the ids are unique"}, func(g *Generator) value { return text(&g.Namespace) }},
-		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, preset},
-		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, func(g *Generator) value { return layout(&g.Layout) }},
-		{Key{"window", "", "how far ahead of its use a lease is taken"}, func(g *Generator) value { return duration(&g.Window, examples) }},
-		{Key{"claim-wait", "", "how long to wait for a free worker id"}, func(g *Generator) value { return duration(&g.ClaimWait, examples) }},
-		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart can go on with it while the store is away"}, func(g *Generator) value { return boolean(&g.Journal) }},
-		{Key{keyReboots, "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, func(g *Generator) value { return boolean(&g.JournalAcrossReboots) }},
-		{Key{keyWorker, "", "the one worker id that this generator uses"}, func(g *Generator) value { return optional(&g.Worker) }},
-		{Key{keyDatacenter, "", "the datacenter whose worker ids this generator uses"}, func(g *Generator) value { return optional(&g.Datacenter) }},
-		{Key{keyDatacenters, "", "the datacenters, separated by commas, that the store may issue where several stores share the namespace"}, func(g *Generator) value { return list(&g.Datacenters, parseEach) }},
-		{Key{"policy.max-rollback", "", "how far the clock may step back before no ids are issued; 1ns allows no step"}, func(g *Generator) value {
-			return policy(g, func(p *snowfence.Policy) *time.Duration { return &p.MaxRollback })
+		{Key{keyKind, "", "kind of the ids"}, func(g *Generator) any { return &g.Kind }},
+		{Key{keyNamespace, "", "space in which the ids are unique"}, func(g *Generator) any { return &g.Namespace }},
+		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, func(g *Generator) any { return preset{g} }},
+		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, func(g *Generator) any { return &g.Layout }},
+		{Key{"window", "", "how far ahead of its use a lease is taken"}, func(g *Generator) any { return &g.Window }},
+		{Key{"claim-wait", "", "how long to wait for a free worker id"}, func(g *Generator) any { return &g.ClaimWait }},
+		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart can go on with it while the store is away"}, func(g *Generator) any { return &g.Journal }},
+		{Key{keyReboots, "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, func(g *Generator) any { return &g.JournalAcrossReboots }},
+		{Key{keyWorker, "", "the one worker id that this generator uses"}, func(g *Generator) any { return &g.Worker }},
+		{Key{keyDatacenter, "", "the datacenter whose worker ids this generator uses"}, func(g *Generator) any { return &g.Datacenter }},
+		{Key{keyDatacenters, "", "the datacenters, separated by commas, that the store may issue where several stores share the namespace"}, func(g *Generator) any { return &g.Datacenters }},
+		{Key{"policy.max-rollback", "", "how far the clock may step back before no ids are issued; 1ns allows no step"}, func(g *Generator) any {
+			return policy{g, func(p *snowfence.Policy) *time.Duration { return &p.MaxRollback }}
 		}},
-		{Key{"policy.max-burst", "", "how far ahead of the clock a burst may stamp; 1ns never"}, func(g *Generator) value {
-			return policy(g, func(p *snowfence.Policy) *time.Duration { return &p.MaxBurst })
+		{Key{"policy.max-burst", "", "how far ahead of the clock a burst may stamp; 1ns never"}, func(g *Generator) any {
+			return policy{g, func(p *snowfence.Policy) *time.Duration { return &p.MaxBurst }}
 		}},
-		{Key{"policy.max-wait", "", "how long a request may wait for the next tick or the clock"}, func(g *Generator) value {
-			return policy(g, func(p *snowfence.Policy) *time.Duration { return &p.MaxWait })
+		{Key{"policy.max-wait", "", "how long a request may wait for the next tick or the clock"}, func(g *Generator) any {
+			return policy{g, func(p *snowfence.Policy) *time.Duration { return &p.MaxWait }}
 		}},
-		{Key{"policy.wall-every-call", "", "read the wall clock at every call, as older generators do"}, func(g *Generator) value { return boolean(&g.Policy.WallEveryCall) }},
-		{Key{"policy.sequence-start", "", "where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"}, func(g *Generator) value { return sequenceStart(&g.Policy.Start) }},
+		{Key{"policy.wall-every-call", "", "read the wall clock at every call, as older generators do"}, func(g *Generator) any { return &g.Policy.WallEveryCall }},
+		{Key{"policy.sequence-start", "", "where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"}, func(g *Generator) any { return start{&g.Policy.Start} }},
 	}
 }
 

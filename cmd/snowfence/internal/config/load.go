@@ -141,13 +141,15 @@ func (s *settings) config() Config {
 // apply sets what the settings say of a T, whose keys stand below prefix.
 func apply[T any](s *settings, t *T, keys []entry[T], prefix string, origins map[string]Origin) {
 	for _, e := range keys {
-		set, ok := s.byPath[prefix+e.Path]
+		given, ok := s.byPath[prefix+e.Path]
 		if !ok {
 			continue
 		}
-		origins[set.path] = set.origin
-		if err := e.value(t).Set(set.text); err != nil {
-			s.fault(set.origin, set.path, display(set.path, set.text), "%s", reason(err))
+		origins[given.path] = given.origin
+		before := *t
+		if err := set(e.place(t), given.text); err != nil {
+			*t = before // so that nothing follows from what can't be read
+			s.fault(given.origin, given.path, display(given.path, given.text), "%s", reason(err))
 		}
 	}
 }

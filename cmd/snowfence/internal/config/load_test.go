@@ -241,7 +241,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"namespace", "namespace: My Orders", nil, nil,
 			[]string{`%:1:12: generators.default.namespace: "My Orders": must be 1 to 64 of [a-z0-9._-]`}},
 		{"rollback of zero", "generators: {a: {policy: {max-rollback: 0s}}}", nil, nil,
-			[]string{`%:1:41: generators.a.policy.max-rollback: "0s": must be a duration above 0 such as 10ms or 5s; none is 1ns`}},
+			[]string{`%:1:41: generators.a.policy.max-rollback: "0s": must be a duration above 0 such as 500ms, 10s or 1h30m; none is 1ns`}},
 		{"wait below two ticks", "generators: {a: {policy: {max-wait: 1ms}}}", nil, nil,
 			[]string{`%:1:37: generators.a.policy.max-wait: "1ms": must be at least two ticks, 2ms`}},
 		{"worker beyond the layout", "generators: {a: {worker: 1024}}", nil, nil,

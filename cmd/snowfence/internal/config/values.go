@@ -51,7 +51,7 @@ func valuesOf[T any](c Config, t T, keys []entry[T], prefix string) []Value {
 	var values []Value
 	for _, e := range keys {
 		path := prefix + e.Path
-		values = append(values, Value{Key: path, Text: display(path, e.value(&t).String()), Origin: c.originOf(path), About: e.About})
+		values = append(values, Value{Key: path, Text: display(path, show(e.place(&t))), Origin: c.originOf(path), About: e.About})
 	}
 	return values
 }
