@@ -22,7 +22,7 @@ func TestTwoHoldersOnOneFolderHaveDifferentWorkers(t *testing.T) {
 	dir := t.TempDir()
 	workers, seen := map[int64]bool{}, map[snowfence.ID]bool{}
 	for range 2 {
-		s, err := filestore.Open(dir)
+		s, err := filestore.Open(t.Context(), filestore.Config{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestTwoHoldersOnOneFolderHaveDifferentWorkers(t *testing.T) {
 }
 
 func TestPinnedHolderOnAFolderIsRefusedWhileItIsHeldAndStartsAtOnceAfterwards(t *testing.T) {
-	s, err := filestore.Open(t.TempDir())
+	s, err := filestore.Open(t.Context(), filestore.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestDamagedFolderIsReportedAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			s, err := filestore.Open(root)
+			s, err := filestore.Open(t.Context(), filestore.Config{Dir: root})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,9 +45,9 @@ func (p program) configCheck() *cobra.Command {
 		Short: "Say whether the configuration is valid",
 		Long: `Check reads the configuration as serve would, and names everything that is
 wrong with it, with line and column. It reads the files of the token and of TLS,
-and opens neither store nor ports. What will keep ids from being minted, such as
-a layout that has run out, is warned of. The exit code of an invalid
-configuration is 2. -o json prints
+those that the store's URL names among them, and opens neither store nor ports.
+What will keep ids from being minted, such as a layout that has run out, is
+warned of. The exit code of an invalid configuration is 2. -o json prints
 {"valid":…,"generators":["…"],"faults":[{"key","value","from","reason"}]}.`,
 		Example: `  snowfence config check
   snowfence config check --config snowfence.yaml -o json`,
@@ -57,7 +57,7 @@ configuration is 2. -o json prints
 	s := settingFlags(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := s.load(p)
-		err = config.Join(err, listen.Check(c))
+		err = config.Join(err, c.CheckStore(), listen.Check(c))
 		p.warn(listen.Warnings(c)...)
 		if err == nil {
 			p.warn(c.LayoutWarnings(p.clock.Wall())...)

@@ -153,7 +153,7 @@ func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
 // held are named, with what may have made them.
 func TestRowsThatAHolderComesToAreNamed(t *testing.T) {
 	dir := t.TempDir()
-	s, err := filestore.Open(filepath.Join(dir, "ids"))
+	s, err := filestore.Open(t.Context(), filestore.Config{Dir: filepath.Join(dir, "ids")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func inStore(t *testing.T, l snowfence.Layout) (p program, stdout, stderr *strin
 	t.Helper()
 	p, stdout, stderr = inTest(t)
 	folder = filepath.Join(t.TempDir(), "store")
-	s, err := filestore.Open(folder)
+	s, err := filestore.Open(t.Context(), filestore.Config{Dir: folder})
 	if err != nil {
 		t.Fatal(err)
 	}

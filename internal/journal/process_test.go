@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 // own, after a line that says which term they are of and whether it was resumed.
 func issue(dir string, away bool) error {
 	ctx := context.Background()
-	s, err := filestore.Open(filepath.Join(dir, "store"))
+	s, err := filestore.Open(ctx, filestore.Config{Dir: filepath.Join(dir, "store")})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func TestSoundStoresAreLinearizable(t *testing.T) {
 	memory := memstore.New()
 	for name, open := range map[string]func(context.Context) (store.Store, error){
 		"memory": func(context.Context) (store.Store, error) { return memory.Client(), nil },
-		"file":   func(context.Context) (store.Store, error) { return filestore.Open(dir) },
+		"file":   func(ctx context.Context) (store.Store, error) { return filestore.Open(ctx, filestore.Config{Dir: dir}) },
 	} {
 		for _, rates := range []faultstore.Rates{{}, everything} {
 			for seed := range uint64(3) {

@@ -7,64 +7,108 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // maxFile is the size up to which a password, certificate or key is read.
 const maxFile = 1 << 20
 
-// TLS returns what the keys tls, ca, cert and key ask for: nil when the scheme
-// does not say that the connection is secured (implied) and tls is not true.
-// Without ca the system's certificates are trusted.
-func (u *URL) TLS(implied bool) *tls.Config {
-	wanted, ca, cert, key := u.Flag("tls"), u.Text("ca"), u.Text("cert"), u.Text("key")
-	if implied && u.Text("tls") != "" && !wanted {
-		u.fail(fmt.Errorf("tls=false: must not be given with %s://", u.Scheme))
-	}
-	if !implied && !wanted {
-		if ca != "" || cert != "" || key != "" {
-			u.fail(errors.New("ca, cert and key: need tls=true"))
-		}
-		return nil
-	}
-	config, err := loadTLS(ca, cert, key)
-	if err != nil {
-		u.fail(err)
-	}
-	return config
+// TLS says how the connections of an engine are secured, by the names of files or
+// as a whole. The engine's Open reads the files. A nil *TLS means no TLS, and the
+// zero value means the system's certificates.
+type TLS struct {
+	// CAFile holds the certificates (PEM) that are trusted. Empty means the system's.
+	CAFile string
+
+	// CertFile and KeyFile hold the certificate and the private key (PEM) that are
+	// shown. Both are given, or neither.
+	CertFile, KeyFile string
+
+	// Config is used instead. No file may be named beside it.
+	Config *tls.Config `json:"-"`
 }
 
-func loadTLS(ca, cert, key string) (*tls.Config, error) {
+// Load reads the files. Its error names the field, as a URL has it, and the file.
+// Without TLS it returns nil.
+func (t *TLS) Load() (*tls.Config, error) {
+	if t == nil {
+		return nil, nil //nolint:nilnil // no TLS
+	}
+	if err := t.check(); err != nil || t.Config != nil {
+		return t.Config, err
+	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca != "" {
-		pem, err := ReadFile(ca)
+	if t.CAFile != "" {
+		pem, err := ReadFile(t.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("ca: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca=%q: must hold certificates in PEM", ca)
+			return nil, fmt.Errorf("ca=%q: must hold certificates in PEM", t.CAFile)
 		}
 	}
-	if (cert == "") != (key == "") {
-		return nil, errors.New("cert and key: must be given both or neither")
-	}
-	if cert == "" {
+	if t.CertFile == "" {
 		return config, nil
 	}
-	certPEM, err := ReadFile(cert)
+	cert, err := ReadFile(t.CertFile)
 	if err != nil {
 		return nil, fmt.Errorf("cert: %w", err)
 	}
-	keyPEM, err := ReadFile(key)
+	key, err := ReadFile(t.KeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("key: %w", err)
 	}
-	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, fmt.Errorf("cert=%q with key=%q: %w", cert, key, err)
+		return nil, fmt.Errorf("cert=%q with key=%q: %w", t.CertFile, t.KeyFile, err)
 	}
 	config.Certificates = []tls.Certificate{pair}
 	return config, nil
+}
+
+// check returns an error unless the fields fit together. It reads nothing.
+func (t *TLS) check() error {
+	switch {
+	case (t.CertFile == "") != (t.KeyFile == ""):
+		return errors.New("cert and key: must be given both or neither")
+	case t.Config != nil && t.CAFile+t.CertFile != "":
+		return errors.New("ca, cert and key: must not be given with a TLS configuration")
+	}
+	return nil
+}
+
+// CheckFiles returns an error that names the field and the file unless TLS can be
+// had from its files and each password file holds a password. Empty names stand for
+// no file.
+func CheckFiles(t *TLS, passwordFiles ...string) error {
+	if _, err := t.Load(); err != nil {
+		return err
+	}
+	for _, file := range passwordFiles {
+		if _, err := Password("", file); err != nil {
+			return fmt.Errorf("password-file: %w", err)
+		}
+	}
+	return nil
+}
+
+// Password returns the password that is given or, when there is a file, the
+// file's first line, without its end.
+func Password(given Secret, file string) (Secret, error) {
+	if file == "" {
+		return given, nil
+	}
+	content, err := ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(content), "\n")
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" {
+		return "", fmt.Errorf("%s: its first line is empty", file)
+	}
+	return Secret(line), nil
 }
 
 // ReadFile reads what a file holds, up to 1 MiB. It must be a regular one: others

@@ -1,10 +1,6 @@
 package storeurl
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Secret is a text that package fmt and package slog do not show.
 type Secret string
@@ -24,21 +20,3 @@ func (s Secret) GoString() string { return strconv.Quote(s.String()) }
 
 // MarshalText hides the text from encoders, package slog's among them.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// Password returns the password that is given or, when there is a file, the
-// file's first line, without its end.
-func Password(given Secret, file string) (Secret, error) {
-	if file == "" {
-		return given, nil
-	}
-	content, err := ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	line, _, _ := strings.Cut(string(content), "\n")
-	line = strings.TrimSuffix(line, "\r")
-	if line == "" {
-		return "", fmt.Errorf("%s: its first line is empty", file)
-	}
-	return Secret(line), nil
-}

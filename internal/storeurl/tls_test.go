@@ -3,6 +3,7 @@
 package storeurl
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -28,8 +29,13 @@ func TestTLSIsWhatTheURLAsksFor(t *testing.T) {
 		"as://h?cert=" + cert + "&key=/nowhere":  "key: ",
 	} {
 		u := parse(t, raw)
-		config := u.TLS(u.Scheme == "as")
+		files := u.TLS(u.Scheme == "as")
 		err := u.Done()
+		if strings.Contains(raw, "/nowhere") && err != nil {
+			t.Errorf("%s: parsing opened a file: %v", raw, err)
+		}
+		config, loadErr := files.Load()
+		err = errors.Join(err, loadErr)
 		switch {
 		case want == "" || want == "none":
 			if err != nil || (config == nil) != (want == "none") {

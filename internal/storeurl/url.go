@@ -1,6 +1,7 @@
 package storeurl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,15 +23,32 @@ type URL struct {
 	// unescaped.
 	Path string
 
-	// User and Password stood in front of the hosts: unescaped, and empty where
-	// there are none. See [URL.Login] for those of the query.
-	User     string
-	Password Secret
+	user     string // in front of the hosts, unescaped; see Login
+	password Secret
+	hosts    []string // at least one; see Endpoints
+	query    map[string]string
+	known    map[string]bool // keys that were asked for
+	err      error
+}
 
-	hosts []string // at least one; see Endpoints
-	query map[string]string
-	known map[string]bool // keys that were asked for
-	err   error
+// Read returns the config that read makes of a URL whose scheme is one of those
+// given, and no file. The errors are those of [Parse], what read told [URL.Fail], a
+// key that read did not ask for, and read's own, in this order. The engine's name
+// stands in front of each but read's.
+func Read[C any](engine, raw string, schemes []string, read func(*URL) (C, error)) (C, error) {
+	var none C
+	u, err := Parse(raw, schemes...)
+	if err != nil {
+		return none, fmt.Errorf("%s: URL: %w", engine, err)
+	}
+	c, err := read(u)
+	if failure := u.Done(); failure != nil {
+		return none, fmt.Errorf("%s: URL: %w", engine, failure)
+	}
+	if err != nil {
+		return none, err
+	}
+	return c, nil
 }
 
 // Parse takes a URL apart whose scheme must be one of those given. The error
@@ -76,7 +94,7 @@ func (u *URL) takeAuthority(authority string) error {
 		if nameErr != nil || secretErr != nil {
 			return errors.New("user or password: % must be followed by two hexadecimal digits")
 		}
-		u.User, u.Password = user, Secret(password)
+		u.user, u.password = user, Secret(password)
 	}
 	u.hosts = strings.Split(hosts, ",")
 	return nil
@@ -104,7 +122,7 @@ func (u *URL) Endpoints(defaultPort string) []string {
 		endpoints[i] = withPort(host, defaultPort)
 		if !isEndpoint(endpoints[i]) {
 			// It is not shown: a password that lacks its @ looks like a port.
-			u.fail(fmt.Errorf("host number %d: must be host or host:port, with a port from 1 to 65535", i+1))
+			u.Fail(fmt.Errorf("host number %d: must be host or host:port, with a port from 1 to 65535", i+1))
 		}
 	}
 	return endpoints
@@ -159,30 +177,34 @@ func (u *URL) Duration(key string) time.Duration {
 }
 
 // Login returns the user, and the password or the file that holds it, each from
-// in front of the hosts or from the keys user and password-file. The file is
-// not read: [Password] does that, at each connection if need be.
+// in front of the hosts or from the keys user and password-file. The file is not
+// read.
 func (u *URL) Login() (user string, password Secret, file string) {
 	user, file = u.Text("user"), u.Text("password-file")
 	switch {
-	case user != "" && u.User != "":
-		u.fail(errors.New("user: is given in front of the hosts already"))
-	case file != "" && u.Password != "":
-		u.fail(errors.New("password-file: must not be given with a password"))
+	case user != "" && u.user != "":
+		u.Fail(errors.New("user: is given in front of the hosts already"))
+	case file != "" && u.password != "":
+		u.Fail(errors.New("password-file: must not be given with a password"))
 	}
-	if user == "" {
-		user = u.User
-	}
-	return user, u.Password, file
+	return cmp.Or(user, u.user), u.password, file
 }
 
-// Credentials is Login of an engine that reads the file once: now.
-func (u *URL) Credentials() (user string, password Secret) {
-	user, password, file := u.Login()
-	password, err := Password(password, file)
-	if err != nil {
-		u.fail(fmt.Errorf("password-file: %w", err))
+// TLS returns what the keys tls, ca, cert and key ask for: nil when the scheme
+// does not say that the connection is secured (implied) and tls is not true.
+func (u *URL) TLS(implied bool) *TLS {
+	wanted := u.Flag("tls")
+	t := &TLS{CAFile: u.Text("ca"), CertFile: u.Text("cert"), KeyFile: u.Text("key")}
+	switch {
+	case implied && u.Text("tls") != "" && !wanted:
+		u.Fail(fmt.Errorf("tls=false: must not be given with %s://", u.Scheme))
+	case implied || wanted:
+		u.Fail(t.check())
+		return t
+	case *t != TLS{}:
+		u.Fail(errors.New("ca, cert and key: need tls=true"))
 	}
-	return user, password
+	return nil
 }
 
 // Done returns the first thing that was wrong, or that a key is not known:
@@ -200,11 +222,19 @@ func (u *URL) Done() error {
 	return nil
 }
 
-func (u *URL) refuse(key, value, limit string) {
-	u.fail(fmt.Errorf("%s=%.32q: %s", key, value, limit))
+// Refuse makes Done fail for that reason if a key is given.
+func (u *URL) Refuse(key, reason string) {
+	if u.query[key] != "" {
+		u.Fail(fmt.Errorf("%s: %s", key, reason))
+	}
 }
 
-func (u *URL) fail(err error) {
+func (u *URL) refuse(key, value, limit string) {
+	u.Fail(fmt.Errorf("%s=%.32q: %s", key, value, limit))
+}
+
+// Fail makes Done return err, unless something was wrong before or err is nil.
+func (u *URL) Fail(err error) {
 	if u.err == nil {
 		u.err = err
 	}

@@ -2,6 +2,7 @@ package storeurl
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -39,10 +40,10 @@ func TestURLIsTakenApart(t *testing.T) {
 			continue
 		}
 		got := u.Scheme + " "
-		if u.User != "" {
-			got += u.User
-			if u.Password != "" {
-				got += ":" + string(u.Password)
+		if u.user != "" {
+			got += u.user
+			if u.password != "" {
+				got += ":" + string(u.password)
 			}
 			got += " "
 		}
@@ -125,8 +126,9 @@ func TestPasswordComesFromOnePlaceAndIsNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := parse(t, "a://h?user=me&password-file="+path)
-	user, password := u.Credentials()
-	if err := u.Done(); err != nil || user != "me" || password != "hush hush" {
+	user, _, file := u.Login()
+	password, readErr := Password("", file)
+	if err := errors.Join(readErr, u.Done()); err != nil || user != "me" || password != "hush hush" {
 		t.Errorf("%s, %q, %v", user, string(password), err)
 	}
 	if user, password, file := parse(t, "a://me@h?password-file=/nowhere").Login(); user != "me" || password != "" || file != "/nowhere" {
@@ -149,8 +151,8 @@ func TestPasswordComesFromOnePlaceAndIsNotShown(t *testing.T) {
 		"a://h?password-file=" + emptyFile(t): "its first line is empty",
 	} {
 		u := parse(t, raw)
-		u.Credentials()
-		if err := u.Done(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
+		_, _, file := u.Login()
+		if err := errors.Join(u.Done(), CheckFiles(nil, file)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v, want %q", raw, err, want)
 		}
 	}
@@ -218,8 +220,8 @@ func FuzzParse(f *testing.F) {
 		if err == nil && CheckEndpoints(endpoints) != nil {
 			t.Errorf("%q: endpoints %q: %v", raw, endpoints, CheckEndpoints(endpoints))
 		}
-		if err != nil && len(u.Password) > 8 && strings.Contains(err.Error(), string(u.Password)) &&
-			!strings.Contains(strings.Replace(raw, string(u.Password), "", 1), string(u.Password)) {
+		if err != nil && len(u.password) > 8 && strings.Contains(err.Error(), string(u.password)) &&
+			!strings.Contains(strings.Replace(raw, string(u.password), "", 1), string(u.password)) {
 			t.Errorf("%q: the error shows the password: %v", raw, err)
 		}
 	})

@@ -1,11 +1,9 @@
 package etcdstore
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -20,7 +18,13 @@ const (
 	defaultPort = "2379"
 )
 
-// Config says which cluster to use. Its String and log forms show no password.
+// Secret is a text that packages fmt and log/slog do not show.
+type Secret = storeurl.Secret
+
+// TLS says how connections are secured, by files that Open reads or as a whole.
+type TLS = storeurl.TLS
+
+// Config says which cluster to use. It shows no password when it is printed.
 type Config struct {
 	// Endpoints are members of one cluster, each as host:port. At least one.
 	Endpoints []string
@@ -31,11 +35,14 @@ type Config struct {
 
 	// User and Password are the credentials. An empty user means none.
 	User     string
-	Password storeurl.Secret
+	Password Secret
+
+	// PasswordFile holds the password instead. Open reads its first line.
+	PasswordFile string
 
 	// TLS is used for every connection. Nil means no TLS. The server's name is
-	// always the endpoint's own host; the config's ServerName is not used.
-	TLS *tls.Config
+	// always the endpoint's own host; a ServerName is not used.
+	TLS *TLS
 
 	// Loss is the greatest age of an acknowledged swap that a failure can take
 	// away: of members that do not sync. Zero means none is ever lost.
@@ -48,22 +55,24 @@ type Config struct {
 }
 
 // ParseURL returns the config that a URL means; the package's comment says what
-// it may hold. It reads the files that the URL names. An error names the part
-// that is wrong, and never shows a password.
-func ParseURL(raw string) (Config, error) {
-	u, err := storeurl.Parse(raw, "etcd", "etcds")
-	if err != nil {
-		return Config{}, fmt.Errorf("etcdstore: URL: %w", err)
+// it may hold. It opens no file. An error names the part that is wrong, and never
+// shows a password.
+func ParseURL(url string) (Config, error) {
+	return storeurl.Read("etcdstore", url, []string{"etcd", "etcds"}, func(u *storeurl.URL) (Config, error) {
+		c := Config{Endpoints: u.Endpoints(defaultPort), Prefix: strings.Trim(u.Path, "/"), Loss: u.Duration("loss"), TLS: u.TLS(u.Scheme == "etcds")}
+		c.User, c.Password, c.PasswordFile = u.Login()
+		_, err := c.withDefaults()
+		return c, err
+	})
+}
+
+// CheckFiles returns an error that names the field and the file unless every file
+// that the config names can be used. [Open] does so first.
+func (c Config) CheckFiles() error {
+	if err := storeurl.CheckFiles(c.TLS, c.PasswordFile); err != nil {
+		return fmt.Errorf("etcdstore: %w", err)
 	}
-	c := Config{Endpoints: u.Endpoints(defaultPort), Prefix: strings.Trim(u.Path, "/"), Loss: u.Duration("loss"), TLS: u.TLS(u.Scheme == "etcds")}
-	c.User, c.Password = u.Credentials()
-	if err := u.Done(); err != nil {
-		return Config{}, fmt.Errorf("etcdstore: URL: %w", err)
-	}
-	if _, err := c.withDefaults(); err != nil {
-		return Config{}, err
-	}
-	return c, nil
+	return nil
 }
 
 // withDefaults returns the config with every zero value replaced, or an error
@@ -83,33 +92,13 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("etcdstore: prefix %q: must not end in a slash", c.Prefix)
 	case c.Loss < 0:
 		return c, fmt.Errorf("etcdstore: loss %v: must not be negative", c.Loss)
-	case c.User == "" && c.Password != "":
+	case c.User == "" && (c.Password != "" || c.PasswordFile != ""):
 		return c, errors.New("etcdstore: password: needs a user")
-	case c.User != "" && c.Password == "":
+	case c.Password != "" && c.PasswordFile != "":
+		return c, errors.New("etcdstore: password-file: must not be given with a password")
+	case c.User != "" && c.Password == "" && c.PasswordFile == "":
 		// The library would leave the user out, and say nothing.
 		return c, errors.New("etcdstore: user: needs a password")
 	}
 	return c, nil
 }
-
-// String returns the config for people, without its password.
-func (c Config) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "etcd %s prefix %q", strings.Join(c.Endpoints, ","), c.Prefix)
-	if c.User != "" {
-		fmt.Fprintf(&b, " user %q", c.User)
-	}
-	if c.TLS != nil {
-		b.WriteString(" over TLS")
-	}
-	if c.Loss > 0 {
-		fmt.Fprintf(&b, " loss %v", c.Loss)
-	}
-	return b.String()
-}
-
-// GoString is String, so that %#v shows no password either.
-func (c Config) GoString() string { return c.String() }
-
-// LogValue is String for package slog.
-func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }

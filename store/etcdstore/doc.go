@@ -72,7 +72,7 @@
 // # The URL
 //
 // The scheme etcds, or tls=true, means TLS. The path is the prefix; without one
-// it is "snowfence". The keys are ca, cert and key, user, password-file, loss;
-// package storeurl says what they mean. Every endpoint is a member of one
+// it is "snowfence". The keys are those of every engine with servers: ca, cert and
+// key, user, password-file (read by Open), loss; docs/engines.md says what they mean. Every endpoint is a member of one
 // cluster, and any of them will do.
 package etcdstore

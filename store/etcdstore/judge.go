@@ -4,38 +4,24 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-)
 
-const (
-	// judgeLimit bounds how long the endpoints are asked for their status.
-	judgeLimit = time.Second
-
-	// othersLimit is how much longer the others may take once one has answered:
-	// a member that is away must not hold up who opens.
-	othersLimit = 200 * time.Millisecond
+	"snowfence.example/snowfence/internal/storeclient"
 )
 
 // judge asks every endpoint for its status, all at once, and returns an error if
 // one is not to be relied on. What can't be read is the operator's to ensure: a
 // member may be away, and a user may have no right to it.
 func (s *Store) judge(ctx context.Context) error {
-	limited, cancel := brief(ctx, judgeLimit)
-	defer cancel()
 	answers := make([]*clientv3.StatusResponse, len(s.config.Endpoints))
-	var asking sync.WaitGroup
-	for i, endpoint := range s.config.Endpoints {
-		asking.Go(func() {
-			if status, err := s.client.Status(limited, endpoint); err == nil {
-				answers[i] = status
-				after(othersLimit, cancel) // the first answer's ends first
-			}
-		})
-	}
-	asking.Wait()
+	storeclient.AskAll(ctx, s.config.Endpoints, func(ctx context.Context, i int, endpoint string) bool {
+		status, err := s.client.Status(ctx, endpoint)
+		if err == nil {
+			answers[i] = status
+		}
+		return err == nil
+	})
 	for i, status := range answers {
 		if status == nil {
 			continue

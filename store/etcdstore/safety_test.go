@@ -2,7 +2,6 @@ package etcdstore_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,7 +46,7 @@ func TestStoreShowsNoPassword(t *testing.T) {
 func TestEndpointDoesNotSayWhetherTLSIsSpoken(t *testing.T) {
 	server := testkit.Etcd(t)
 	for _, scheme := range []string{"http://", "https://", "unix://"} {
-		s, err := etcdstore.Open(t.Context(), etcdstore.Config{Endpoints: []string{scheme + server.Addr()}, TLS: &tls.Config{MinVersion: tls.VersionTLS12}})
+		s, err := etcdstore.Open(t.Context(), etcdstore.Config{Endpoints: []string{scheme + server.Addr()}, TLS: &etcdstore.TLS{}})
 		if err == nil {
 			t.Errorf("%s: opened", scheme)
 			_ = s.Close()

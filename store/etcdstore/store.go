@@ -1,12 +1,10 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -20,6 +18,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"snowfence.example/snowfence/internal/storeclient"
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
 
@@ -30,10 +30,6 @@ const (
 	// page is how many registers List asks for at a time. With the longest
 	// values they come to about 1 MiB, half of what the client accepts.
 	page = 250
-
-	// tokenSize is the length of a token in bytes of entropy; it is written in
-	// hexadecimal.
-	tokenSize = 16
 
 	// transaction is the method by which swaps are sent.
 	transaction = "/etcdserverpb.KV/Txn"
@@ -53,10 +49,18 @@ type Store struct {
 	// anonymous asks for the user's tokens; without a user it is the client.
 	anonymous *clientv3.Client
 	config    Config
-	prefix    string          // with its slash
-	cluster   uint64          // the id of the cluster that the store was opened on
-	closing   context.Context //nolint:containedctx // ends the calls under way when the store is closed
-	end       context.CancelCauseFunc
+	prefix    string // with its slash
+	cluster   uint64 // the id of the cluster that the store was opened on
+	life      *storeclient.Life
+}
+
+// OpenURL opens the store that a URL means: [ParseURL], then [Open].
+func OpenURL(ctx context.Context, url string) (*Store, error) {
+	c, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, c)
 }
 
 // Open connects to the cluster that a config means, reads from it and judges its
@@ -66,21 +70,46 @@ type Store struct {
 // nothing after it; without a deadline it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
+	if err == nil {
+		err = c.CheckFiles()
+	}
 	if err != nil {
 		return nil, err
 	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
-	}
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
-	closing, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	s := &Store{config: c, prefix: c.Prefix + "/", life: storeclient.Begin()}
 	// With a user the library asks for a token first, under its own context.
-	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
-	settings := clientv3.Config{
-		Context:   closing,
-		Endpoints: c.Endpoints,
-		TLS:       c.TLS,
+	stop := context.AfterFunc(ctx, func() { _ = s.life.End(nil) })
+	s.client, s.anonymous, err = s.connect()
+	if !stop() {
+		if err == nil {
+			_ = s.release() // says no more than that its context has ended
+		}
+		err = ended(ctx, err)
+	}
+	if err != nil {
+		_ = s.life.End(nil)
+		return nil, fmt.Errorf("etcdstore: connect to %s: %w", strings.Join(c.Endpoints, ","), err)
+	}
+	first, err := s.client.Get(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("etcdstore: read from %s: %w", strings.Join(c.Endpoints, ","), s.failure(ctx, err)), s.Close())
+	}
+	s.cluster = first.Header.GetClusterId()
+	if err := s.judge(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// settings are those of a client that lasts as long as the store.
+func (s *Store) settings() (clientv3.Config, error) {
+	tls, err := s.config.TLS.Load()
+	return clientv3.Config{
+		Context:   s.life.Context(),
+		Endpoints: s.config.Endpoints,
+		TLS:       tls,
 		Logger:    zap.NewNop(), // or it writes to standard error
 		// Bounds the first token.
 		DialTimeout: openLimit / 2,
@@ -97,40 +126,27 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
 			grpc.WithChainUnaryInterceptor(once),
 		},
-	}
-	client, anonymous, err := connect(settings, c.User, string(c.Password))
-	if !stop() {
-		if err == nil {
-			_, _ = client.Close(), anonymous.Close() // say no more than that their context has ended
-		}
-		err = ended(ctx, err)
-	}
-	if err != nil {
-		end(err)
-		return nil, fmt.Errorf("etcdstore: connect to %s: %w", strings.Join(c.Endpoints, ","), err)
-	}
-	s := &Store{client: client, anonymous: anonymous, config: c, prefix: c.Prefix + "/", closing: closing, end: end}
-	first, err := client.Get(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("etcdstore: read from %s: %w", strings.Join(c.Endpoints, ","), s.failure(ctx, err)), s.Close())
-	}
-	s.cluster = first.Header.GetClusterId()
-	if err := s.judge(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	}, err
 }
 
 // connect makes the client, and the one that asks for its tokens. They are two
 // because a server before 3.5 judges the token that comes with a request for a
 // new one: a client whose token has expired would never get another, and the
 // library asks again and again, each request within the last.
-func connect(c clientv3.Config, user, password string) (client, anonymous *clientv3.Client, err error) {
+func (s *Store) connect() (client, anonymous *clientv3.Client, err error) {
+	c, err := s.settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	password, err := storeurl.Password(s.config.Password, s.config.PasswordFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("password-file: %w", err)
+	}
 	anonymous, err = clientv3.New(c)
-	if err != nil || user == "" || password == "" {
+	if err != nil || s.config.User == "" {
 		return anonymous, anonymous, err
 	}
-	c.Username, c.Password = user, password
+	c.Username, c.Password = s.config.User, string(password)
 	c.DialOptions = append(slices.Clone(c.DialOptions), grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 			if method == authenticate {
@@ -151,17 +167,9 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := store.ValidateKey(key); err != nil {
 		return store.Entry{}, err
 	}
-	ctx, cancel, err := s.begin(ctx)
+	response, err := s.read(ctx, "get", s.prefix+key)
 	if err != nil {
 		return store.Entry{}, err
-	}
-	defer cancel()
-	response, err := s.client.Get(ctx, s.prefix+key)
-	if err != nil {
-		return store.Entry{}, fmt.Errorf("etcdstore: get: %w", s.failure(ctx, err))
-	}
-	if err := s.same(response.Header.GetClusterId()); err != nil {
-		return store.Entry{}, fmt.Errorf("etcdstore: get: %w", err)
 	}
 	if len(response.Kvs) == 0 {
 		return store.Entry{}, store.ErrNotFound
@@ -173,16 +181,10 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 // It is repeated only if it was sent to no server, or if a server refused it
 // for its credentials before it looked at the register; see once.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	if err := store.ValidateKey(key); err != nil {
+	if err := cmp.Or(store.ValidateKey(key), store.ValidateValue(value), s.life.Usable(ctx)); err != nil {
 		return "", err
 	}
-	if err := store.ValidateValue(value); err != nil {
-		return "", err
-	}
-	ctx, cancel, err := s.begin(ctx)
-	if err != nil {
-		return "", err
-	}
+	ctx, cancel := s.life.Bound(ctx)
 	defer cancel()
 	if prev != "" && !isToken(string(prev)) {
 		return "", store.ErrConflict // no register ever had it
@@ -195,11 +197,11 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 			clientv3.Compare(clientv3.Value(name), "<", string(prev)+beyond),
 		}
 	}
-	token, err := s.token()
+	token, err := storeclient.DrawToken(s.config.Rand)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("etcdstore: %w", err)
 	}
-	response, err := s.client.Txn(ctx).If(guard...).Then(clientv3.OpPut(name, token+separator+string(value))).Commit()
+	response, err := s.client.Txn(ctx).If(guard...).Then(clientv3.OpPut(name, token.String()+separator+string(value))).Commit()
 	if err != nil {
 		return "", fmt.Errorf("etcdstore: swap: %w", s.failure(ctx, err))
 	}
@@ -209,68 +211,63 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	if !response.Succeeded {
 		return "", store.ErrConflict
 	}
-	return store.Version(token), nil
+	return store.Version(token.String()), nil
 }
 
 // List implements [store.Store]. It reads page by page in the order of the keys,
 // each page as it is when its turn comes.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		if err := store.ValidatePrefix(prefix); err != nil {
-			yield(store.Entry{}, err)
-			return
-		}
+	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
 		from, end := s.prefix+prefix, clientv3.GetPrefixRangeEnd(s.prefix+prefix)
 		for more := true; more; {
-			response, err := s.page(ctx, from, end)
+			response, err := s.read(ctx, "list", from, clientv3.WithRange(end), clientv3.WithLimit(page))
 			if err != nil {
-				yield(store.Entry{}, err)
-				return
+				return err
 			}
 			for _, kv := range response.Kvs {
 				e, err := entry(strings.TrimPrefix(string(kv.Key), s.prefix), kv.Value, kv.Lease)
-				if !yield(e, err) || err != nil {
-					return
+				if err != nil || !yield(e) {
+					return err
 				}
 				from = string(kv.Key) + "\x00" // the key after this one
 			}
 			more = response.More
 		}
-	}
+		return nil
+	})
 }
 
-func (s *Store) page(ctx context.Context, from, end string) (*clientv3.GetResponse, error) {
-	ctx, cancel, err := s.begin(ctx)
-	if err != nil {
+// read asks for a range of keys.
+func (s *Store) read(ctx context.Context, verb, from string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	if err := s.life.Usable(ctx); err != nil {
 		return nil, err
 	}
+	ctx, cancel := s.life.Bound(ctx)
 	defer cancel()
-	response, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(page))
+	response, err := s.client.Get(ctx, from, options...)
 	if err != nil {
-		return nil, fmt.Errorf("etcdstore: list: %w", s.failure(ctx, err))
+		err = s.failure(ctx, err)
+	} else {
+		err = s.same(response.Header.GetClusterId())
 	}
-	if err := s.same(response.Header.GetClusterId()); err != nil {
-		return nil, fmt.Errorf("etcdstore: list: %w", err)
+	if err != nil {
+		return nil, fmt.Errorf("etcdstore: %s: %w", verb, err)
 	}
 	return response, nil
 }
 
 // Traits implements [store.Store].
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	_, cancel, err := s.begin(ctx)
-	if err != nil {
+	if err := s.life.Usable(ctx); err != nil {
 		return store.Traits{}, err
 	}
-	cancel()
 	return store.Traits{Engine: "etcd", Durable: s.config.Loss == 0, Loss: s.config.Loss}, nil
 }
 
 // Close implements [store.Store].
-func (s *Store) Close() error {
-	if s.closed() {
-		return nil
-	}
-	s.end(store.ErrClosed)
+func (s *Store) Close() error { return s.life.End(s.release) }
+
+func (s *Store) release() error {
 	for _, client := range []*clientv3.Client{s.client, s.anonymous} {
 		if err := client.Close(); err != nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("etcdstore: close: %w", err)
@@ -279,31 +276,18 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// String returns the store's config for people, without its password.
-func (s *Store) String() string { return s.config.String() }
+// String returns the store's config, without its password.
+func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 
 // GoString is String, so that %#v shows no password either.
-func (s *Store) GoString() string { return s.config.String() }
-
-// begin returns a context for one call, which ends with the store as well.
-func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	if s.closed() {
-		return nil, nil, store.ErrClosed
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	ctx, end := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(s.closing, func() { end(store.ErrClosed) })
-	return ctx, func() { stop(); end(context.Canceled) }, nil
-}
+func (s *Store) GoString() string { return s.String() }
 
 // failure is what an error of the library means: the store was closed, the
 // context ended, or what the server or the connection said. The library returns
 // a context's end in words of its own.
 func (s *Store) failure(ctx context.Context, err error) error {
 	switch {
-	case s.closed():
+	case s.life.Ended():
 		return store.ErrClosed
 	case ctx.Err() != nil:
 		return ended(ctx, err)
@@ -349,19 +333,9 @@ func once(ctx context.Context, method string, request, reply any, c *grpc.Client
 	return err
 }
 
-func (s *Store) closed() bool { return s.closing.Err() != nil }
-
-func (s *Store) token() (string, error) {
-	var b [tokenSize]byte
-	if _, err := io.ReadFull(s.config.Rand, b[:]); err != nil {
-		return "", fmt.Errorf("etcdstore: draw version: %w", err)
-	}
-	return hex.EncodeToString(b[:]), nil
-}
-
 func isToken(text string) bool {
-	_, err := hex.DecodeString(text)
-	return len(text) == 2*tokenSize && err == nil && strings.ToLower(text) == text
+	_, ok := storeclient.ParseToken(text)
+	return ok
 }
 
 // entry reads a stored value. What this package would not have written is

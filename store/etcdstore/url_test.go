@@ -1,32 +1,59 @@
 package etcdstore_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/store/etcdstore"
 )
 
 func TestURLBecomesAConfig(t *testing.T) {
-	for url, want := range map[string]string{
-		"etcd://host":                          `etcd host:2379 prefix ""`,
-		"etcd://a,b:1,[::1]/ids/":              `etcd a:2379,b:1,[::1]:2379 prefix "ids"`,
-		"etcd://me:hush@a/ids?loss=2s":         `etcd a:2379 prefix "ids" user "me" loss 2s`,
-		"etcds://me:hu%2Fsh@a":                 `etcd a:2379 prefix "" user "me" over TLS`,
-		"etcd://:hush@a?tls=true&user=someone": `etcd a:2379 prefix "" user "someone" over TLS`,
+	secure, nowhere := &etcdstore.TLS{}, &etcdstore.TLS{CAFile: "/no/ca", CertFile: "/no/cert", KeyFile: "/no/key"}
+	for url, want := range map[string]etcdstore.Config{
+		"etcd://host":                                   {Endpoints: []string{"host:2379"}},
+		"etcd://a,b:1,[::1]/ids/":                       {Endpoints: []string{"a:2379", "b:1", "[::1]:2379"}, Prefix: "ids"},
+		"etcd://me:hush@a/ids?loss=2s":                  {Endpoints: []string{"a:2379"}, Prefix: "ids", User: "me", Password: "hush", Loss: 2 * time.Second},
+		"etcds://me:hu%2Fsh@a":                          {Endpoints: []string{"a:2379"}, User: "me", Password: "hu/sh", TLS: secure},
+		"etcd://:hush@a?tls=true&user=someone":          {Endpoints: []string{"a:2379"}, User: "someone", Password: "hush", TLS: secure},
+		"etcd://me@a?password-file=/no/file":            {Endpoints: []string{"a:2379"}, User: "me", PasswordFile: "/no/file"},
+		"etcds://a?ca=/no/ca&cert=/no/cert&key=/no/key": {Endpoints: []string{"a:2379"}, TLS: nowhere},
 	} {
 		c, err := etcdstore.ParseURL(url)
-		if err != nil || c.String() != want {
-			t.Errorf("%s: %s (%v), want %s", url, c, err, want)
+		if err != nil || !reflect.DeepEqual(c, want) {
+			t.Errorf("%s: %v (%v), want %v", url, c, err, want)
 		}
-		shown := fmt.Sprintf("%v %+v %#v %s", c, c, c, slog.AnyValue(c).Resolve())
+		encoded, err := json.Marshal(c)
+		shown := fmt.Sprintf("%v %+v %#v %s %s %v", c, c, c, slog.AnyValue(c).Resolve(), encoded, err)
 		if strings.Contains(shown, "hu") {
 			t.Errorf("%s: shows the password: %s", url, shown)
 		}
 	}
 }
+
+func TestFileThatCannotBeUsedIsNamedByOpenAlone(t *testing.T) {
+	for query, want := range map[string]string{
+		"?tls=true&ca=/no/file":               "ca: ",
+		"?tls=true&cert=/no/file&key=/no/key": "cert: ",
+		"?user=me&password-file=/no/file":     "password-file: ",
+	} {
+		c, err := etcdstore.ParseURL("etcd://a" + query)
+		if err != nil {
+			t.Errorf("%s: %v", query, err)
+		}
+		for name, err := range map[string]error{"check": c.CheckFiles(), "open": errorOf(etcdstore.OpenURL(t.Context(), "etcd://a"+query))} {
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "/no/file") {
+				t.Errorf("%s: %s: %v, want %q and the file", query, name, err, want)
+			}
+		}
+	}
+}
+
+func errorOf(_ *etcdstore.Store, err error) error { return err }
 
 func TestBadURLIsRefusedWithItsPart(t *testing.T) {
 	for url, want := range map[string]string{
@@ -53,7 +80,7 @@ func FuzzParseURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, url string) {
 		c, err := etcdstore.ParseURL(url)
 		if err == nil && (len(c.Endpoints) == 0 || strings.HasSuffix(c.Prefix, "/") || c.Loss < 0) {
-			t.Errorf("%q: %s", url, c)
+			t.Errorf("%q: %v", url, c)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func BenchmarkGet(b *testing.B) {
-	s, err := Open(b.TempDir())
+	s, err := Open(b.Context(), Config{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func BenchmarkGet(b *testing.B) {
 }
 
 func BenchmarkSwap(b *testing.B) {
-	s, err := Open(b.TempDir())
+	s, err := Open(b.Context(), Config{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
 // TestDamagedRegisterIsNamedAndNeverTakenForAbsent damages a register in every
 // way and reads it by every verb.
 func TestDamagedRegisterIsNamedAndNeverTakenForAbsent(t *testing.T) {
-	whole := encodeRegister("key", token{1}, []byte("value"))
+	whole := encodeRegister("key", storeclient.Token{1}, []byte("value"))
 	alter := func(at int, to byte) []byte {
 		b := slices.Clone(whole)
 		b[at] = to
@@ -38,7 +39,7 @@ func TestDamagedRegisterIsNamedAndNeverTakenForAbsent(t *testing.T) {
 		{"another version", alter(9, 0xff), ErrDamaged},
 		{"format 0", alter(7, 0), ErrDamaged},
 		{"format 2", alter(7, 2), ErrNewer},
-		{"another key's", encodeRegister("yek", token{1}, []byte("value")), ErrForeign},
+		{"another key's", encodeRegister("yek", storeclient.Token{1}, []byte("value")), ErrForeign},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -143,7 +144,7 @@ func TestFolderThatIsReplacedWhileOpenIsNotWrittenTo(t *testing.T) {
 			if err := moved(dir); err != nil {
 				return err
 			}
-			s, err := Open(dir)
+			s, err := Open(t.Context(), Config{Dir: dir})
 			if err != nil {
 				return err
 			}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -35,15 +35,8 @@ const (
 	maxFile = headerSize + store.MaxKey + store.MaxValue + sumSize
 )
 
-// token is a register's version as it stands in its file.
-type token [16]byte
-
-// version returns the token as the store's clients see it: 32 hex digits, so
-// never zero.
-func (t token) version() store.Version { return store.Version(hex.EncodeToString(t[:])) }
-
 // encodeRegister returns the file of a register. Key and value must be valid.
-func encodeRegister(key string, version token, value []byte) []byte {
+func encodeRegister(key string, version storeclient.Token, value []byte) []byte {
 	b := make([]byte, 0, headerSize+len(key)+len(value)+sumSize)
 	b = append(b, magic...)
 	b = append(b, format)
@@ -74,7 +67,7 @@ func decodeRegister(b []byte) (store.Entry, error) {
 	case f < format:
 		return store.Entry{}, damaged("format %d, the first is %d", f, format)
 	}
-	var version token
+	var version storeclient.Token
 	copy(version[:], b[len(magic)+1:])
 	keySize := int(b[24])
 	valueSize := int(binary.BigEndian.Uint16(b[25:]))
@@ -88,7 +81,7 @@ func decodeRegister(b []byte) (store.Entry, error) {
 	e := store.Entry{
 		Key:     string(content[headerSize : headerSize+keySize]),
 		Value:   content[headerSize+keySize:],
-		Version: version.version(),
+		Version: store.Version(version.String()),
 	}
 	if err := store.ValidateKey(e.Key); err != nil {
 		return store.Entry{}, damaged("%v", err)

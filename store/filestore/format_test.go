@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -13,10 +14,10 @@ import (
 func FuzzDecodeRegister(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte(magic))
-	f.Add(encodeRegister("k", token{}, nil))
-	f.Add(encodeRegister("default/0001", token{1, 2, 3}, []byte("value")))
-	f.Add(encodeRegister("default/0001", token{1, 2, 3}, make([]byte, store.MaxValue)))
-	f.Add(encodeRegister("KEY", token{}, nil))
+	f.Add(encodeRegister("k", storeclient.Token{}, nil))
+	f.Add(encodeRegister("default/0001", storeclient.Token{1, 2, 3}, []byte("value")))
+	f.Add(encodeRegister("default/0001", storeclient.Token{1, 2, 3}, make([]byte, store.MaxValue)))
+	f.Add(encodeRegister("KEY", storeclient.Token{}, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := bytes.Clone(b)
 		e, err := decodeRegister(b)
@@ -33,9 +34,9 @@ func FuzzDecodeRegister(f *testing.F) {
 		if store.ValidateKey(e.Key) != nil || store.ValidateValue(e.Value) != nil {
 			t.Fatalf("invalid entry %+v", e)
 		}
-		var version token
+		var version storeclient.Token
 		copy(version[:], b[len(magic)+1:])
-		if again := encodeRegister(e.Key, version, e.Value); !bytes.Equal(again, b) || e.Version != version.version() {
+		if again := encodeRegister(e.Key, version, e.Value); !bytes.Equal(again, b) || e.Version != store.Version(version.String()) {
 			t.Fatalf("%x decodes to %+v, which encodes to %x", b, e, again)
 		}
 	})

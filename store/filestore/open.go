@@ -2,7 +2,6 @@ package filestore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/localdisk"
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -36,24 +36,46 @@ type Config struct {
 	Rand io.Reader
 }
 
-// Open opens the store in the folder dir. A folder that is missing or empty
+// OpenURL opens the store that a URL means: [ParseURL], then [Open].
+func OpenURL(ctx context.Context, url string) (*Store, error) {
+	c, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, c)
+}
+
+// ParseURL returns the config that a URL means: file:relative/path, file:/path or
+// file:///path. The path is taken as it is: a percent sign is a percent sign.
+func ParseURL(url string) (Config, error) {
+	scheme, path, ok := strings.Cut(url, ":")
+	if !ok || !strings.EqualFold(scheme, "file") {
+		return Config{}, errors.New("filestore: URL: must be file:/path")
+	}
+	if authority, ok := strings.CutPrefix(path, "//"); ok {
+		host, rest, _ := strings.Cut(authority, "/")
+		if host != "" && host != "localhost" {
+			return Config{}, errors.New("filestore: URL: must name no host: write file:/path")
+		}
+		path = "/" + rest
+	}
+	if strings.Trim(path, "/") == "" {
+		return Config{}, errors.New("filestore: URL: must name a directory: write file:/path")
+	}
+	return Config{Dir: path}, nil
+}
+
+// Open opens the store in the config's folder. A folder that is missing or empty
 // becomes a new store. A folder that holds anything else is refused with
 // ErrForeign, one on a network file system with ErrNetwork, and one that is
-// damaged or too new with ErrDamaged or ErrNewer; these name the path.
+// damaged or too new with ErrDamaged or ErrNewer; these name the path. ctx ends the
+// wait for another process that is creating the same store.
 //
 // Any number of processes may open one folder, and a process may open it more
 // than once.
-func Open(dir string) (*Store, error) {
-	return OpenWith(context.Background(), Config{Dir: dir})
-}
+func Open(ctx context.Context, c Config) (*Store, error) { return openAt(ctx, c, localdisk.At) }
 
-// OpenWith opens a store as Open does, the way that c says. ctx ends the wait
-// for another process that is creating the same store.
-func OpenWith(ctx context.Context, c Config) (*Store, error) {
-	return openAt(ctx, c, localdisk.At)
-}
-
-// openAt opens a store as OpenWith does, on the file system that at says.
+// openAt opens a store as Open does, on the file system that at says.
 func openAt(ctx context.Context, c Config, at func(string) (localdisk.System, error)) (*Store, error) {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil || c.Dir == "" {
@@ -87,18 +109,15 @@ func openAt(ctx context.Context, c Config, at func(string) (localdisk.System, er
 // if it fails.
 func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) {
 	s := &Store{
-		disk:    d,
-		path:    path,
-		clock:   c.Clock,
-		random:  c.Rand,
-		turn:    make(chan struct{}, 1),
-		closing: make(chan struct{}),
+		disk:   d,
+		path:   path,
+		clock:  c.Clock,
+		random: c.Rand,
+		turn:   make(chan struct{}, 1),
+		life:   storeclient.Begin(),
 	}
 	if s.clock == nil {
 		s.clock = snowfence.SystemClock()
-	}
-	if s.random == nil {
-		s.random = rand.Reader
 	}
 	found, err := s.look(c.Existing)
 	if err != nil {

@@ -45,11 +45,11 @@ func count(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	s, err := Open(dir)
+	ctx := context.Background()
+	s, err := Open(ctx, Config{Dir: dir})
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
 	for {
 		e, err := s.Get(ctx, tally)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -197,7 +197,7 @@ func TestProcessesThatCreateAStoreAtOnceShareIt(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range counters {
 			all.Go(func() {
-				s, err := Open(dir)
+				s, err := Open(t.Context(), Config{Dir: dir})
 				if err != nil {
 					t.Errorf("open: %v", err)
 					return

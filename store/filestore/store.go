@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/localdisk"
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -28,9 +29,8 @@ type Store struct {
 	clock  snowfence.Clock
 	random io.Reader
 
-	turn    chan struct{} // holds a value while a goroutine of this Store has, or waits for, the lock
-	closing chan struct{} // closed by Close
-	close   sync.Once
+	life *storeclient.Life
+	turn chan struct{} // holds a value while a goroutine of this Store has, or waits for, the lock
 
 	// broken is set by the first failure that ends the store's use, and never
 	// cleared.
@@ -46,10 +46,7 @@ type Store struct {
 // matters: the writer of what was read had set the mark before its rename, so
 // if the mark is clear now, the folder has been fsynced since.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.Entry{}, err
-	}
-	if err := store.ValidateKey(key); err != nil {
+	if err := cmp.Or(s.usable(ctx), store.ValidateKey(key)); err != nil {
 		return store.Entry{}, err
 	}
 	if err := s.same(); err != nil {
@@ -74,13 +71,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 // ends makes Swap return at once, but the swap goes on: its outcome is
 // unknown. A full disk is an error, and the store can be used on.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	if err := s.usable(ctx); err != nil {
-		return "", err
-	}
-	if err := store.ValidateKey(key); err != nil {
-		return "", err
-	}
-	if err := store.ValidateValue(value); err != nil {
+	if err := cmp.Or(s.usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
 	}
 	value = slices.Clone(value) // the swap may outlive this call
@@ -90,32 +81,24 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // List implements [store.Store]. It takes no lock, and holds the names of one
 // of 256 folders at a time.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		if err := store.ValidatePrefix(prefix); err != nil {
-			yield(store.Entry{}, err)
-			return
-		}
+	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
 		for i := range shards {
 			keys, err := s.keys(ctx, shardAt(i))
 			if err != nil {
-				yield(store.Entry{}, err)
-				return
+				return err
 			}
 			for _, key := range keys {
 				if !strings.HasPrefix(key, prefix) {
 					continue
 				}
 				e, err := s.entry(ctx, key)
-				if err != nil {
-					yield(store.Entry{}, err)
-					return
-				}
-				if !yield(e, nil) {
-					return
+				if err != nil || !yield(e) {
+					return err
 				}
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // Traits implements [store.Store]: durable, one host.
@@ -139,13 +122,10 @@ func (s *Store) Warnings() []string {
 
 // Close implements [store.Store]. It waits for a swap that has begun to write.
 func (s *Store) Close() error {
-	var err error
-	s.close.Do(func() {
-		close(s.closing)
+	return s.life.End(func() error {
 		s.turn <- struct{}{} // and never given back
-		err = errors.Join(s.lock.close(), s.disk.close())
+		return errors.Join(s.lock.close(), s.disk.close())
 	})
-	return err
 }
 
 // keys returns the keys of a shard's registers.
@@ -227,28 +207,16 @@ func (s *Store) read(key string) (store.Entry, error) {
 
 // usable returns why the store can't be used, if so.
 func (s *Store) usable(ctx context.Context) error {
-	if s.isClosed() {
-		return store.ErrClosed
-	}
-	if broken := s.broken.Load(); broken != nil {
+	if broken := s.broken.Load(); broken != nil && !s.life.Ended() {
 		return *broken
 	}
-	return ctx.Err()
-}
-
-func (s *Store) isClosed() bool {
-	select {
-	case <-s.closing:
-		return true
-	default:
-		return false
-	}
+	return s.life.Usable(ctx)
 }
 
 // unlessClosed returns err, or ErrClosed in its place if the store has been
 // closed meanwhile: the files then fail for that reason.
 func (s *Store) unlessClosed(err error) error {
-	if err != nil && s.isClosed() {
+	if err != nil && s.life.Ended() {
 		return store.ErrClosed
 	}
 	return err

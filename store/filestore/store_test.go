@@ -18,7 +18,7 @@ import (
 
 func open(t *testing.T, dir string) *Store {
 	t.Helper()
-	s, err := Open(dir)
+	s, err := Open(t.Context(), Config{Dir: dir})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
@@ -44,9 +44,9 @@ func TestConformance(t *testing.T) {
 	t.Run("bare", func(t *testing.T) {
 		dir := folder(t)
 		storetest.Run(t, storetest.Harness{
-			Open: func(context.Context) (store.Store, error) { return Open(dir) },
+			Open: func(ctx context.Context) (store.Store, error) { return Open(ctx, Config{Dir: dir}) },
 			OpenLossy: func(context.Context) (store.Store, func(), error) {
-				s, err := Open(dir)
+				s, err := Open(t.Context(), Config{Dir: dir})
 				if err != nil {
 					return nil, nil, err
 				}
@@ -64,7 +64,7 @@ func TestConformance(t *testing.T) {
 	t.Run("faulty", func(t *testing.T) {
 		dir := folder(t)
 		storetest.RunFaulty(t, storetest.Harness{
-			Open: func(context.Context) (store.Store, error) { return Open(dir) },
+			Open: func(ctx context.Context) (store.Store, error) { return Open(ctx, Config{Dir: dir}) },
 		})
 	})
 }
@@ -197,7 +197,7 @@ func TestFolderThatIsNotAStoreIsRefusedUntouched(t *testing.T) {
 			if err := test.prepare(dir); err != nil {
 				t.Fatal(err)
 			}
-			_, err := Open(dir)
+			_, err := Open(t.Context(), Config{Dir: dir})
 			if !errors.Is(err, test.want) {
 				t.Fatalf("error %v, want %v", err, test.want)
 			}
@@ -223,7 +223,7 @@ func TestEmptyVolumeBecomesAStore(t *testing.T) {
 func TestExistingStoreIsDemanded(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "missing"), filepath.Join(dir, "missing", "below")} {
-		_, err := OpenWith(t.Context(), Config{Dir: path, Existing: true})
+		_, err := Open(t.Context(), Config{Dir: path, Existing: true})
 		if !errors.Is(err, store.ErrNoStore) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v, want store.ErrNoStore and fs.ErrNotExist", path, err)
 		}
@@ -232,14 +232,14 @@ func TestExistingStoreIsDemanded(t *testing.T) {
 		t.Errorf("the folder holds %v, %v", names, err)
 	}
 	swap(t, open(t, dir), "key", "", "value")
-	s, err := OpenWith(t.Context(), Config{Dir: dir, Existing: true})
+	s, err := Open(t.Context(), Config{Dir: dir, Existing: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := Open(""); !errors.Is(err, fs.ErrInvalid) {
+	if _, err := Open(t.Context(), Config{Dir: ""}); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("an empty path: %v", err)
 	}
 }
@@ -256,7 +256,7 @@ func TestFolderThatIsNotEmptyIsNotTakenForNoStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]error{foreign: ErrForeign, damaged: ErrDamaged} {
-		_, err := OpenWith(t.Context(), Config{Dir: path, Existing: true})
+		_, err := Open(t.Context(), Config{Dir: path, Existing: true})
 		if !errors.Is(err, want) || errors.Is(err, store.ErrNoStore) {
 			t.Errorf("%v, want %v", err, want)
 		}
@@ -306,7 +306,7 @@ func Example() {
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // an example's folder is worth no error
 
-	s, err := Open(dir)
+	s, err := Open(context.Background(), Config{Dir: dir})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"time"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -25,34 +25,21 @@ const (
 // left half-way. If the context ends while f runs, exclusive returns and f
 // runs on: no context can call the disk back.
 func exclusive[T any](ctx context.Context, s *Store, f func() (T, error)) (T, error) {
-	var none T
 	if err := s.acquire(ctx); err != nil {
+		var none T
 		return none, err
 	}
-	type outcome struct {
-		value T
-		err   error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		var o outcome
-		if o.err = s.settle(); o.err == nil {
-			o.value, o.err = f()
+	value, err := storeclient.Call(ctx, s.life, func() (value T, err error) {
+		defer s.release()
+		if err = s.settle(); err == nil {
+			value, err = f()
 		}
-		s.release()
-		done <- o
-	}()
-	select {
-	case o := <-done:
-		return o.value, o.err
-	case <-ctx.Done():
-		select {
-		case o := <-done:
-			return o.value, o.err // it is known after all
-		default:
-			return none, fmt.Errorf("filestore: wait for the disk: %w", ctx.Err())
-		}
+		return value, err
+	})
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("filestore: wait for the disk: %w", err)
 	}
+	return value, err
 }
 
 // acquire waits for this goroutine's turn among those of the Store, and then
@@ -63,7 +50,7 @@ func (s *Store) acquire(ctx context.Context) error {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.closing:
+	case <-s.life.Context().Done():
 		return store.ErrClosed
 	}
 	err := s.lockFile(ctx)
@@ -91,7 +78,7 @@ func (s *Store) lockFile(ctx context.Context) error {
 		case <-expired:
 		case <-ctx.Done():
 			stop()
-		case <-s.closing:
+		case <-s.life.Context().Done():
 			stop()
 		}
 	}
@@ -149,9 +136,9 @@ func (s *Store) swap(key string, prev store.Version, value []byte) (store.Versio
 	if current.Version != prev {
 		return "", store.ErrConflict
 	}
-	var version token
-	if _, err := io.ReadFull(s.random, version[:]); err != nil {
-		return "", fmt.Errorf("filestore: draw version: %w", err)
+	version, err := storeclient.DrawToken(s.random)
+	if err != nil {
+		return "", fmt.Errorf("filestore: %w", err)
 	}
 	at := shardOf(key)
 	if err := s.mark(mark(at)); err != nil {
@@ -163,7 +150,7 @@ func (s *Store) swap(key string, prev store.Version, value []byte) (store.Versio
 	// The swap is made and durable, so it is acknowledged whether or not the
 	// mark goes. One that stays costs the next writer an fsync.
 	_ = s.mark(unmarked)
-	return version.version(), nil
+	return store.Version(version.String()), nil
 }
 
 // replace puts content at to, atomically and durably, by way of a new file

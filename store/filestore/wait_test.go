@@ -40,7 +40,7 @@ func TestWaitForTheLockEndsWithItsContext(t *testing.T) {
 func TestCloseEndsTheWaitForTheLock(t *testing.T) {
 	dir := t.TempDir()
 	holder := open(t, dir)
-	waiter, err := Open(dir)
+	waiter, err := Open(t.Context(), Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,32 +1,64 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
-// Client is one client of a [Memory]. It is safe for concurrent use. No call
+// Store is one client of a [Memory]. It is safe for concurrent use. No call
 // ever blocks, so a context matters only if it has ended before the call.
-type Client struct {
+type Store struct {
 	memory *Memory
 	closed atomic.Bool
 }
 
+// OpenURL opens a memory of its own, the durable one that the URL mem:// or mem:
+// means.
+func OpenURL(ctx context.Context, url string) (*Store, error) {
+	c, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, c)
+}
+
+// Open opens a memory of its own, of the kind that c describes: nobody else sees it.
+// [New] is for a memory with several clients. An error names the field that is wrong.
+func Open(_ context.Context, c Config) (*Store, error) {
+	if c.Loss < 0 {
+		return nil, fmt.Errorf("memstore: loss %v: must not be negative", c.Loss)
+	}
+	return &Store{memory: NewWith(c)}, nil
+}
+
+// ParseURL returns the config that a URL means: mem:// or mem:, and nothing after it.
+func ParseURL(url string) (Config, error) {
+	scheme, rest, ok := strings.Cut(url, ":")
+	switch {
+	case !ok || !strings.EqualFold(scheme, "mem"):
+		return Config{}, errors.New("memstore: URL: must be mem://")
+	case rest != "" && rest != "//":
+		return Config{}, errors.New("memstore: URL: nothing may stand after mem://")
+	}
+	return Config{}, nil
+}
+
 // Get implements [store.Store]. It is never stale.
-func (c *Client) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := c.usable(ctx); err != nil {
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	if err := cmp.Or(s.usable(ctx), store.ValidateKey(key)); err != nil {
 		return store.Entry{}, err
 	}
-	if err := store.ValidateKey(key); err != nil {
-		return store.Entry{}, err
-	}
-	r, ok := c.memory.get(key)
+	r, ok := s.memory.get(key)
 	if !ok {
 		return store.Entry{}, store.ErrNotFound
 	}
@@ -35,68 +67,57 @@ func (c *Client) Get(ctx context.Context, key string) (store.Entry, error) {
 
 // Swap implements [store.Store]. Besides the errors named there it returns
 // only those of the memory's random source, and then nothing took effect.
-func (c *Client) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	if err := c.usable(ctx); err != nil {
+func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if err := cmp.Or(s.usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
 	}
-	if err := store.ValidateKey(key); err != nil {
-		return "", err
-	}
-	if err := store.ValidateValue(value); err != nil {
-		return "", err
-	}
-	return c.memory.swap(key, prev, value)
+	return s.memory.swap(key, prev, value)
 }
 
 // List implements [store.Store]. It takes the keys at once and then reads each
 // register when its turn comes.
-func (c *Client) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		if err := store.ValidatePrefix(prefix); err != nil {
-			yield(store.Entry{}, err)
-			return
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
+		if err := s.usable(ctx); err != nil {
+			return err
 		}
-		if err := c.usable(ctx); err != nil {
-			yield(store.Entry{}, err)
-			return
-		}
-		for _, key := range c.memory.keys() {
+		for _, key := range s.memory.keys() {
 			if !strings.HasPrefix(key, prefix) {
 				continue
 			}
-			if err := c.usable(ctx); err != nil {
-				yield(store.Entry{}, err)
-				return
+			if err := s.usable(ctx); err != nil {
+				return err
 			}
 			// A key can vanish meanwhile, but only by Restore or Failover.
-			if r, ok := c.memory.get(key); ok && !yield(entry(key, r), nil) {
-				return
+			if r, ok := s.memory.get(key); ok && !yield(entry(key, r)) {
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // Traits implements [store.Store].
-func (c *Client) Traits(ctx context.Context) (store.Traits, error) {
-	if err := c.usable(ctx); err != nil {
+func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
+	if err := s.usable(ctx); err != nil {
 		return store.Traits{}, err
 	}
 	return store.Traits{
 		Engine:  "memory",
-		Durable: c.memory.loss == 0,
-		Loss:    c.memory.loss,
+		Durable: s.memory.loss == 0,
+		Loss:    s.memory.loss,
 		OneHost: true,
 	}, nil
 }
 
 // Close implements [store.Store]. The memory and its other clients live on.
-func (c *Client) Close() error {
-	c.closed.Store(true)
+func (s *Store) Close() error {
+	s.closed.Store(true)
 	return nil
 }
 
-func (c *Client) usable(ctx context.Context) error {
-	if c.closed.Load() {
+func (s *Store) usable(ctx context.Context) error {
+	if s.closed.Load() {
 		return store.ErrClosed
 	}
 	return ctx.Err()
@@ -107,11 +128,20 @@ func entry(key string, r register) store.Entry {
 	return store.Entry{Key: key, Value: slices.Clone(r.value), Version: r.version}
 }
 
-// clockedClient is a client of a memory that has a clock.
-type clockedClient struct{ *Client }
+// Unwrap returns the store with the memory's clock, or nil if the memory has none.
+// [store.ClockOf] looks there.
+func (s *Store) Unwrap() store.Store {
+	if s.memory.now == nil {
+		return nil
+	}
+	return &clocked{s}
+}
+
+// clocked is a client of a memory that has a clock.
+type clocked struct{ *Store }
 
 // Now implements [store.Clock].
-func (c *clockedClient) Now(ctx context.Context) (time.Time, error) {
+func (c *clocked) Now(ctx context.Context) (time.Time, error) {
 	if err := c.usable(ctx); err != nil {
 		return time.Time{}, err
 	}

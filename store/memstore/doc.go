@@ -8,6 +8,8 @@
 //	memory := memstore.New()
 //	a, b := memory.Client(), memory.Client()
 //
+// [Open] and [OpenURL] open a memory that nobody else sees.
+//
 // It can also fail as real engines do, on command and no further than it
 // declares: [Memory.Failover] takes away the youngest acknowledged writes of a
 // lossy memory, and [Memory.Restore] rolls the whole store back, which no

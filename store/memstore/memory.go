@@ -1,8 +1,6 @@
 package memstore
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"maps"
@@ -11,19 +9,20 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
 // Config says what kind of store a [Memory] is. Its zero value is a durable
 // one without a clock.
 type Config struct {
-	// Rand gives the random bytes of versions, 16 for each. Nil means
-	// crypto/rand. A seeded source makes versions replay; for versions never
+	// Rand gives the random bytes of versions, 16 for each, one call at a time. Nil
+	// means crypto/rand. A seeded source makes versions replay; for versions never
 	// to repeat it must never repeat itself.
 	Rand io.Reader
 
 	// Loss is the greatest age of an acknowledged write that Failover can take
-	// away. Zero means none: the memory is durable.
+	// away. Zero means none: the memory is durable. It is never negative.
 	Loss time.Duration
 
 	// Clock measures the age of writes, by its monotonic time. Nil means the
@@ -65,33 +64,22 @@ type write struct {
 // New returns an empty, durable memory.
 func New() *Memory { return NewWith(Config{}) }
 
-// NewWith returns an empty memory of the kind that c describes. A negative
-// Loss means none.
+// NewWith returns an empty memory of the kind that c describes.
 func NewWith(c Config) *Memory {
-	if c.Rand == nil {
-		c.Rand = rand.Reader
-	}
 	if c.Clock == nil {
 		c.Clock = snowfence.SystemClock()
 	}
 	return &Memory{
 		random:    c.Rand,
-		loss:      max(c.Loss, 0),
+		loss:      c.Loss,
 		clock:     c.Clock,
 		now:       c.Now,
 		registers: make(map[string]register),
 	}
 }
 
-// Client opens a client. It implements [store.Clock] if the memory has a
-// clock.
-func (m *Memory) Client() store.Store {
-	c := &Client{memory: m}
-	if m.now != nil {
-		return &clockedClient{c}
-	}
-	return c
-}
+// Client opens a client. [store.ClockOf] finds the memory's clock, if it has one.
+func (m *Memory) Client() store.Store { return &Store{memory: m} }
 
 // Len returns the number of registers.
 func (m *Memory) Len() int {
@@ -172,27 +160,17 @@ func (m *Memory) swap(key string, prev store.Version, value []byte) (store.Versi
 	if current.version != prev {
 		return "", store.ErrConflict
 	}
-	version, err := m.token()
+	// The lock is held: Rand need not be safe for concurrent use.
+	token, err := storeclient.DrawToken(m.random)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("memstore: %w", err)
 	}
+	version := store.Version(token.String())
 	m.registers[key] = register{version: version, value: value}
 	if m.loss > 0 {
 		m.record(key, current)
 	}
 	return version, nil
-}
-
-// token returns a new version: 128 random bits. That is what keeps versions
-// from repeating after a rollback, where any counter would count the same
-// again. It is called under the lock, because Rand need not be safe for
-// concurrent use.
-func (m *Memory) token() (store.Version, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(m.random, b[:]); err != nil {
-		return "", fmt.Errorf("memstore: draw version: %w", err)
-	}
-	return store.Version(hex.EncodeToString(b[:])), nil
 }
 
 // record keeps what a write replaced for as long as Failover may take the

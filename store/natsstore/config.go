@@ -1,12 +1,9 @@
 package natsstore
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"strings"
 	"time"
 
 	"snowfence.example/snowfence/internal/storeurl"
@@ -30,12 +27,19 @@ const (
 	//	  9.92 s  left for a server that is late
 	DefaultLoss = 150 * time.Second
 
+	defaultPort = "4222"
 	maxName     = 64
 	maxReplicas = 5
 )
 
-// Config says which servers to use, and what their operator asserts. Its
-// String and log forms show no secret.
+// Secret is a text that packages fmt and log/slog do not show.
+type Secret = storeurl.Secret
+
+// TLS says how connections are secured, by files that Open reads or as a whole.
+type TLS = storeurl.TLS
+
+// Config says which servers to use, and what their operator asserts. It shows no
+// secret when it is printed.
 type Config struct {
 	// Endpoints are the servers of one cluster, each as host:port. At least one.
 	// Those that are not named here are not used.
@@ -60,7 +64,7 @@ type Config struct {
 
 	// User and Password are the credentials. An empty user means none.
 	User     string
-	Password storeurl.Secret
+	Password Secret
 
 	// PasswordFile holds the password instead; TokenFile a token; CredsFile a
 	// user's JWT and seed, as nsc writes them; NKeyFile the seed of an nkey. At
@@ -70,7 +74,7 @@ type Config struct {
 
 	// TLS is used for every connection. Nil means no TLS, unless the server asks
 	// for it: then the system's certificates are trusted.
-	TLS *tls.Config
+	TLS *TLS
 
 	// Durable asserts that every server syncs before it acknowledges
 	// (sync_interval: always). A server that is too old to do so is refused.
@@ -89,6 +93,36 @@ type Config struct {
 	// Rand gives the random bytes of versions, 16 for each. It must be safe for
 	// concurrent use and never repeat itself. Nil means crypto/rand.
 	Rand io.Reader
+}
+
+// ParseURL returns the config that a URL means; the package's comment says what
+// it may hold. It opens no file. An error names the part that is wrong, and never
+// shows a password.
+func ParseURL(url string) (Config, error) {
+	return storeurl.Read("natsstore", url, []string{"nats"}, func(u *storeurl.URL) (Config, error) {
+		c := Config{
+			Endpoints: u.Endpoints(defaultPort), Bucket: u.Path, Prefix: u.Text("prefix"), Replicas: u.Count("replicas", 1, maxReplicas),
+			TokenFile: u.Text("token-file"), CredsFile: u.Text("creds"), NKeyFile: u.Text("nkey"), TLS: u.TLS(false),
+			Durable: u.Flag("durable"), Loss: u.Duration("loss"), UnsafeIgnoreLoss: u.Flag("unsafe-ignore-loss"),
+		}
+		c.User, c.Password, c.PasswordFile = u.Login()
+		// The defaults stay out: the config holds what was written.
+		_, err := c.withDefaults()
+		return c, err
+	})
+}
+
+// CheckFiles returns an error that names the field and the file unless every file
+// that the config names can be used. [Open] does so first.
+func (c Config) CheckFiles() error {
+	_, err := c.TLS.Load()
+	if err == nil {
+		_, err = c.options(nil)
+	}
+	if err != nil {
+		return fmt.Errorf("natsstore: %w", err)
+	}
+	return nil
 }
 
 // withDefaults returns the config with every zero value replaced, or an error
@@ -134,36 +168,6 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	return c, nil
 }
-
-// String returns the config for people, without its secrets.
-func (c Config) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "nats %s bucket %q prefix %q", strings.Join(c.Endpoints, ","), c.Bucket, c.Prefix)
-	if c.User != "" {
-		fmt.Fprintf(&b, " user %q", c.User)
-	}
-	if c.TLS != nil {
-		b.WriteString(" over TLS")
-	}
-	if c.Replicas > 0 {
-		fmt.Fprintf(&b, " replicas %d", c.Replicas)
-	}
-	switch {
-	case c.Durable:
-		b.WriteString(" durable")
-	case c.UnsafeIgnoreLoss:
-		b.WriteString(" UNSAFE: its loss is ignored")
-	default:
-		fmt.Fprintf(&b, " loss %v", c.Loss)
-	}
-	return b.String()
-}
-
-// GoString is String, so that %#v shows no secret either.
-func (c Config) GoString() string { return c.String() }
-
-// LogValue is String for package slog.
-func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // isName reports whether name can be a bucket, and one token of a subject.
 func isName(name string) bool {

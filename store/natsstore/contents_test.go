@@ -218,13 +218,13 @@ func TestBucketThatWasMadeAnewIsNotTakenForTheOther(t *testing.T) {
 	if _, err := s.Swap(t.Context(), "key", version, nil); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("swap under a version of the former bucket: %v", err)
 	}
-	s.current.judged.Store(-int64(judgeEvery)) // as if half a minute had passed
+	current(s).judged.Store(-int64(judgeEvery)) // as if half a minute had passed
 	for range 2 {
 		if _, err := s.Swap(t.Context(), "new", "", nil); !errors.Is(err, store.ErrDamaged) {
 			t.Errorf("swap once the new bucket was seen: %v", err)
 		}
 	}
-	s.current.conn.Close()
+	current(s).conn.Close()
 	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("get over a new connection: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -35,36 +36,29 @@ const (
 // that is swapped meanwhile moves to the end, where its new message takes the
 // old one's place, and those that rest all come before it.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		if err := store.ValidatePrefix(prefix); err != nil {
-			yield(store.Entry{}, err)
-			return
-		}
+	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
 		current, err := s.begin(ctx)
 		if err != nil {
-			yield(store.Entry{}, err)
-			return
+			return err
 		}
 		l, err := s.listing(ctx, current, prefix)
 		if err != nil {
-			yield(store.Entry{}, s.failed(ctx, "list", err))
-			return
+			return s.failed(ctx, "list", err)
 		}
 		defer l.end(ctx)
 		for l.left > 0 {
 			e, ok, err := l.next(ctx)
-			if err != nil {
-				if !errors.Is(err, store.ErrDamaged) {
-					err = s.failed(ctx, "list", err)
-				}
-				yield(store.Entry{}, err)
-				return
-			}
-			if ok && strings.HasPrefix(e.Key, prefix) && !yield(e, nil) {
-				return
+			switch {
+			case errors.Is(err, store.ErrDamaged):
+				return err
+			case err != nil:
+				return s.failed(ctx, "list", err)
+			case ok && strings.HasPrefix(e.Key, prefix) && !yield(e):
+				return nil
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // listing is the state of one range over List's sequence.

@@ -109,7 +109,7 @@ func TestBucketThatIsSpoiledLaterIsRefused(t *testing.T) {
 	if _, err := raw(t, server.Addr()).UpdateStream(t.Context(), settings); err != nil {
 		t.Fatal(err)
 	}
-	s.current.judged.Store(-int64(judgeEvery)) // as if half a minute had passed
+	current(s).judged.Store(-int64(judgeEvery)) // as if half a minute had passed
 	for range 2 {
 		var refused *ServerError
 		if _, err := s.Swap(t.Context(), "new", "", nil); !errors.As(err, &refused) {

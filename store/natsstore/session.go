@@ -2,6 +2,7 @@ package natsstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -55,39 +56,13 @@ type session struct {
 	replicated atomic.Bool
 }
 
-// attempt is one to connect, which all calls that need a session wait for.
-type attempt struct {
-	done    chan struct{} // closed when the rest is written
-	session *session
-	err     error
-}
-
 // connected returns the session, after making one if there is none.
 func (s *Store) connected(ctx context.Context) (*session, error) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, store.ErrClosed
+	current, err := s.sessions.Get(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if current := s.current; current != nil && current.conn.IsConnected() {
-		s.mu.Unlock()
-		return current, s.judgeAgain(ctx, current)
-	}
-	if s.attempt == nil {
-		a := &attempt{done: make(chan struct{})}
-		s.attempt = a
-		s.running.Go(func() { s.try(a) })
-	}
-	a := s.attempt
-	s.mu.Unlock()
-	select {
-	case <-a.done:
-		return a.session, a.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("connect: %w", ctx.Err())
-	case <-s.closing:
-		return nil, store.ErrClosed
-	}
+	return current, s.judgeAgain(ctx, current)
 }
 
 // heard notes what became of a request, and ends a connection on which none is
@@ -107,33 +82,9 @@ func (s *Store) heard(current *session, err error) {
 	}
 }
 
-// try makes one attempt, which ends when the store is closed.
-func (s *Store) try(a *attempt) {
-	ctx, cancel := context.WithTimeout(context.Background(), attemptLimit)
-	defer cancel()
-	s.running.Go(func() {
-		select {
-		case <-s.closing:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	next, err := s.connect(ctx)
-
-	s.mu.Lock()
-	if s.closed && next != nil {
-		next.conn.Close()
-		next, err = nil, store.ErrClosed
-	}
-	s.current, s.attempt = next, nil
-	s.mu.Unlock()
-	a.session, a.err = next, err
-	close(a.done)
-}
-
 // connect connects to any of the servers and judges it and the bucket.
 func (s *Store) connect(ctx context.Context) (*session, error) {
-	options, err := s.config.options()
+	options, err := s.config.options(s.tls)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +233,7 @@ func (s *Store) bucket(ctx context.Context, current *session) (*jetstream.Stream
 }
 
 // options are those of the client, with secrets as they are now.
-func (c Config) options() ([]nats.Option, error) {
+func (c Config) options(tls *tls.Config) ([]nats.Option, error) {
 	options := []nats.Option{
 		nats.Name("snowfence"),
 		nats.NoReconnect(),
@@ -295,31 +246,31 @@ func (c Config) options() ([]nats.Option, error) {
 		// It would be printed otherwise. Every call returns its own error.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
-	if c.TLS != nil {
-		options = append(options, nats.Secure(c.TLS.Clone()))
+	if tls != nil {
+		options = append(options, nats.Secure(tls.Clone()))
 	}
 	switch {
 	case c.User != "":
 		password, err := storeurl.Password(c.Password, c.PasswordFile)
 		if err != nil {
-			return nil, fmt.Errorf("read password-file: %w", err)
+			return nil, fmt.Errorf("password-file: %w", err)
 		}
 		return append(options, nats.UserInfo(c.User, string(password))), nil
 	case c.TokenFile != "":
 		token, err := storeurl.Password("", c.TokenFile)
 		if err != nil {
-			return nil, fmt.Errorf("read token-file: %w", err)
+			return nil, fmt.Errorf("token-file: %w", err)
 		}
 		return append(options, nats.Token(string(token))), nil
 	case c.CredsFile != "":
 		if _, err := storeurl.ReadFile(c.CredsFile); err != nil {
-			return nil, fmt.Errorf("read creds: %w", err)
+			return nil, fmt.Errorf("creds: %w", err)
 		}
 		return append(options, nats.UserCredentials(c.CredsFile)), nil
 	case c.NKeyFile != "":
 		seed, err := storeurl.ReadFile(c.NKeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("read nkey: %w", err)
+			return nil, fmt.Errorf("nkey: %w", err)
 		}
 		clear(seed)
 		option, err := nats.NkeyOptionFromSeed(c.NKeyFile)

@@ -1,13 +1,12 @@
 package natsstore
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -25,25 +25,29 @@ const (
 	markHeader = "Snowfence-Write"
 	format     = "1"
 
-	tokenSize = 16
-
 	// requestLimit is how long an answer is waited for at most.
 	requestLimit = 10 * time.Second
 )
 
 // A Store is one client of a bucket. Its methods are safe for concurrent use.
 type Store struct {
-	config Config // with defaults
-	opened time.Time
+	config   Config // with defaults
+	tls      *tls.Config
+	opened   time.Time
+	life     *storeclient.Life
+	sessions *storeclient.Opener[*session]
 
-	running sync.WaitGroup // the goroutines of attempts to connect
-	closing chan struct{}  // closed by Close
+	mu      sync.Mutex // guards created
+	created time.Time  // when the bucket was made; zero until it was seen
+}
 
-	mu      sync.Mutex // guards what follows
-	closed  bool
-	current *session  // the last one; it may have ended
-	attempt *attempt  // the one under way, or nil
-	created time.Time // when the bucket was made; zero until it was seen
+// OpenURL opens the store that a URL means: [ParseURL], then [Open].
+func OpenURL(ctx context.Context, url string) (*Store, error) {
+	c, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, c)
 }
 
 // Open connects, judges the bucket and makes it if it is missing and it may. It
@@ -55,13 +59,20 @@ type Store struct {
 // a config that can't be used.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
+	if err == nil {
+		err = c.CheckFiles()
+	}
 	if err != nil {
 		return nil, err
 	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
+	s := &Store{config: c, opened: now(), life: storeclient.Begin()}
+	if s.tls, err = c.TLS.Load(); err != nil {
+		return nil, fmt.Errorf("natsstore: %w", err)
 	}
-	s := &Store{config: c, opened: now(), closing: make(chan struct{})}
+	s.sessions = &storeclient.Opener[*session]{
+		Life: s.life, Limit: attemptLimit, Open: s.connect,
+		Works: func(current *session) bool { return current.conn.IsConnected() },
+	}
 	if _, err := s.connected(ctx); err != nil {
 		return nil, errors.Join(s.failed(ctx, "open", err), s.Close())
 	}
@@ -94,10 +105,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 // A register is looked for before it is created as well: the server takes one
 // that it can't read for none.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	if err := store.ValidateKey(key); err != nil {
-		return "", err
-	}
-	if err := store.ValidateValue(value); err != nil {
+	if err := cmp.Or(store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
 	}
 	current, err := s.begin(ctx)
@@ -128,11 +136,11 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 
 // publish makes value the register at key if its number is still the one given.
 func (s *Store) publish(ctx context.Context, current *session, key string, guard uint64, value []byte) (store.Version, error) {
-	var token [tokenSize]byte
-	if _, err := io.ReadFull(s.config.Rand, token[:]); err != nil {
-		return "", fmt.Errorf("natsstore: make a version: %w", err)
+	token, err := storeclient.DrawToken(s.config.Rand)
+	if err != nil {
+		return "", fmt.Errorf("natsstore: %w", err)
 	}
-	mark := hex.EncodeToString(token[:])
+	mark := token.String()
 	message := nats.NewMsg(s.config.subject() + keyToSubject(key))
 	message.Header.Set(markHeader, format+" "+mark)
 	message.Data = value
@@ -161,7 +169,7 @@ func (s *Store) publish(ctx context.Context, current *session, key string, guard
 
 // Traits says what the operator asserted.
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	if err := s.usable(ctx); err != nil {
+	if err := s.life.Usable(ctx); err != nil {
 		return store.Traits{}, err
 	}
 	return store.Traits{Engine: "nats", Durable: s.config.Loss == 0, Loss: s.config.Loss}, nil
@@ -178,23 +186,24 @@ func (s *Store) Warnings() []string {
 
 // Close ends the connection, and the calls that wait for it.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	if !s.closed {
-		s.closed = true
-		close(s.closing)
-	}
-	current := s.current
-	s.mu.Unlock()
-	if current != nil {
-		current.conn.Close()
-	}
-	s.running.Wait()
-	return nil
+	return s.life.End(func() error {
+		s.sessions.Wait()
+		if current, ok := s.sessions.Value(); ok {
+			current.conn.Close()
+		}
+		return nil
+	})
 }
+
+// String returns the store's config, without its secrets.
+func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
+
+// GoString is String, so that %#v shows no secret either.
+func (s *Store) GoString() string { return s.String() }
 
 // begin returns a session for a call.
 func (s *Store) begin(ctx context.Context) (*session, error) {
-	if err := s.usable(ctx); err != nil {
+	if err := s.life.Usable(ctx); err != nil {
 		return nil, err
 	}
 	current, err := s.connected(ctx)
@@ -204,20 +213,9 @@ func (s *Store) begin(ctx context.Context) (*session, error) {
 	return current, nil
 }
 
-// usable returns ErrClosed after Close, and the error of a context that has
-// ended.
-func (s *Store) usable(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return store.ErrClosed
-	}
-	return ctx.Err()
-}
-
 // failed returns the error of a request, as callers are to see it.
 func (s *Store) failed(ctx context.Context, verb string, err error) error {
-	if usable := s.usable(ctx); usable != nil {
+	if usable := s.life.Usable(ctx); usable != nil {
 		return fmt.Errorf("natsstore: %s: %w", verb, usable)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -331,13 +329,13 @@ func (s *Store) last(ctx context.Context, current *session, key string) (store.E
 // is returned for a message that is none of ours, such as a mark of deletion.
 func entry(key string, number uint64, header nats.Header, value []byte) (store.Entry, error) {
 	kind, mark, _ := strings.Cut(header.Get(markHeader), " ")
-	token, err := hex.DecodeString(mark)
+	_, ours := storeclient.ParseToken(mark)
 	switch {
 	case kind == "" && header.Get("KV-Operation") != "":
 		return store.Entry{}, fmt.Errorf("natsstore: register %q was deleted by another program: %w", key, store.ErrDamaged)
 	case kind != "" && kind != format:
 		return store.Entry{}, fmt.Errorf("natsstore: register %q is of a newer format, %.16q: %w", key, kind, store.ErrDamaged)
-	case err != nil || len(token) != tokenSize || number == 0 || len(value) > store.MaxValue:
+	case !ours || number == 0 || len(value) > store.MaxValue:
 		return store.Entry{}, fmt.Errorf("natsstore: register %q was written by another program: %w", key, store.ErrDamaged)
 	}
 	return store.Entry{Key: key, Value: value, Version: version(number, mark)}, nil
@@ -353,7 +351,7 @@ func version(number uint64, mark string) store.Version {
 func numberOf(v store.Version) (uint64, bool) {
 	digits, mark, _ := strings.Cut(string(v), ".")
 	number, err := strconv.ParseUint(digits, 10, 64)
-	return number, err == nil && number > 0 && len(mark) == 2*tokenSize
+	return number, err == nil && number > 0 && len(mark) == storeclient.TokenDigits
 }
 
 // isConflict reports whether the server refused a publish for its guard. The

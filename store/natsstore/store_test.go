@@ -135,7 +135,7 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 	s := open(t, of(proxy.Addr()))
 	js := raw(t, server.Addr())
 	version := swap(t, s, "key", "", "0")
-	if s.current.conn.Opts.AllowReconnect {
+	if current(s).conn.Opts.AllowReconnect {
 		t.Error("the client reconnects beneath a swap: it sends what it has buffered to a server that did not give the answer it rests on")
 	}
 
@@ -169,7 +169,7 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 
 	proxy.LoseReplies()
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	_, err = s.publish(short, s.current, "key", 0, []byte("never answered")) // Swap would wait for what it reads first
+	_, err = s.publish(short, current(s), "key", 0, []byte("never answered")) // Swap would wait for what it reads first
 	cancel()
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("an answer that does not come in time is reported as %v", err)
@@ -198,7 +198,7 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 		return false
 	})
 	// Swap itself would find that the bucket is gone.
-	if _, err := s.publish(t.Context(), s.current, "other", 0, []byte("nobody takes it")); !errors.Is(err, jetstream.ErrNoStreamResponse) {
+	if _, err := s.publish(t.Context(), current(s), "other", 0, []byte("nobody takes it")); !errors.Is(err, jetstream.ErrNoStreamResponse) {
 		t.Errorf("a swap that nobody takes is reported as %v", err)
 	}
 	if n := passed.Load(); n != 1 {
@@ -292,7 +292,7 @@ func TestOpenClientSurvivesRestartsAndBrokenConnections(t *testing.T) {
 	survives("a cut")
 	// Nobody resets a connection to a machine that is gone: pings tell.
 	proxy.Drop()
-	gone := s.current.conn
+	gone := current(s).conn
 	testkit.Eventually(t, 10*time.Second, func(context.Context) error {
 		if gone.IsConnected() {
 			return errors.New("the connection is still taken for one")
@@ -382,4 +382,10 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 	if n := stream.CachedInfo().State.Consumers; n != 0 {
 		t.Errorf("the server remembers %d listings", n)
 	}
+}
+
+// current returns the session of a store that has one.
+func current(s *Store) *session {
+	session, _ := s.sessions.Value()
+	return session
 }

@@ -45,7 +45,7 @@ func TestWriteThatWasCutOffIsNotCarriedOn(t *testing.T) {
 	}
 	// What is under way fills the buffers; then a write waits for as long as it
 	// may, and is given up. Pings give up later.
-	first := s.current.conn
+	first := current(s).conn
 	limit := time.NewTimer(connectLimit + 1500*time.Millisecond)
 	every := time.NewTicker(20 * time.Millisecond)
 	defer every.Stop()

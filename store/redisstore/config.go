@@ -1,11 +1,11 @@
 package redisstore
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,12 +32,21 @@ const (
 	// window of a pinned worker id, 5 s by default, has to be made longer.
 	DefaultLoss = 15 * time.Second
 
+	defaultPort         = "6379"
+	defaultSentinelPort = "26379"
+
 	maxPrefix   = 128
 	maxDatabase = 1<<31 - 1
 )
 
-// Config says which server to use, and what its operator asserts. Its String
-// and log forms show no password.
+// Secret is a text that packages fmt and log/slog do not show.
+type Secret = storeurl.Secret
+
+// TLS says how connections are secured, by files that Open reads or as a whole.
+type TLS = storeurl.TLS
+
+// Config says which server to use, and what its operator asserts. It shows no
+// password when it is printed.
 type Config struct {
 	// Endpoints are the servers of which one is the primary, or the Sentinels,
 	// each as host:port. At least one.
@@ -61,7 +70,7 @@ type Config struct {
 	// User and Password are the credentials. An empty user means the default
 	// one, an empty password none.
 	User     string
-	Password storeurl.Secret
+	Password Secret
 
 	// PasswordFile holds the password instead. It is read at every new
 	// connection, without the line's end; so it may change.
@@ -69,7 +78,7 @@ type Config struct {
 
 	// TLS is used for every connection. Nil means no TLS. An empty ServerName
 	// means the endpoint's host.
-	TLS *tls.Config
+	TLS *TLS
 
 	// Durable asserts that no acknowledged swap is ever lost: every write is
 	// synced, and no replica takes the primary's place. What contradicts it is
@@ -97,6 +106,44 @@ type Config struct {
 	Rand io.Reader
 
 	guess *guess // not nil if Loss is the default: nobody asserts it
+}
+
+// ParseURL returns the config that a URL means; the package's comment says what
+// it may hold. It opens no file. An error names the part that is wrong, and never
+// shows a password.
+func ParseURL(url string) (Config, error) {
+	return storeurl.Read("redisstore", url, []string{"redis", "rediss"}, func(u *storeurl.URL) (Config, error) {
+		c := Config{
+			Sentinel: u.Text("sentinel"), SentinelUser: u.Text("sentinel-user"), SentinelPasswordFile: u.Text("sentinel-password-file"),
+			Prefix: u.Text("prefix"), TLS: u.TLS(u.Scheme == "rediss"),
+			Durable: u.Flag("durable"), Loss: u.Duration("loss"), NoEviction: u.Flag("noeviction"), Replicated: u.Flag("replicated"),
+		}
+		c.User, c.Password, c.PasswordFile = u.Login()
+		c.Endpoints = u.Endpoints(defaultPort)
+		if c.Sentinel != "" {
+			c.Endpoints = u.Endpoints(defaultSentinelPort)
+		}
+		u.Refuse("cluster", "cluster mode is not supported")
+		if u.Path != "" {
+			number, err := strconv.ParseUint(u.Path, 10, 31)
+			if err != nil {
+				u.Fail(fmt.Errorf("database %.32q: must be a number from 0 to %d", u.Path, maxDatabase))
+			}
+			c.Database = int(number)
+		}
+		// The defaults stay out: the config holds what was written.
+		_, err := c.withDefaults()
+		return c, err
+	})
+}
+
+// CheckFiles returns an error that names the field and the file unless every file
+// that the config names can be used. [Open] does so first.
+func (c Config) CheckFiles() error {
+	if err := storeurl.CheckFiles(c.TLS, c.PasswordFile, c.SentinelPasswordFile); err != nil {
+		return fmt.Errorf("redisstore: %w", err)
+	}
+	return nil
 }
 
 // withDefaults returns the config with every zero value replaced, or an error
@@ -134,33 +181,6 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	return c, nil
 }
-
-// String returns the config for people, without its passwords.
-func (c Config) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "redis %s database %d prefix %q", strings.Join(c.Endpoints, ","), c.Database, c.Prefix)
-	if c.Sentinel != "" {
-		fmt.Fprintf(&b, " sentinel %q", c.Sentinel)
-	}
-	if c.User != "" {
-		fmt.Fprintf(&b, " user %q", c.User)
-	}
-	if c.TLS != nil {
-		b.WriteString(" over TLS")
-	}
-	if c.Durable {
-		b.WriteString(" durable")
-	} else {
-		fmt.Fprintf(&b, " loss %v", c.Loss)
-	}
-	return b.String()
-}
-
-// GoString is String, so that %#v shows no password either.
-func (c Config) GoString() string { return c.String() }
-
-// LogValue is String for package slog.
-func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 func plain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._:/{}-", c) >= 0

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/storeurl"
 )
 
@@ -32,24 +33,34 @@ const (
 
 // dial makes the clients: one for each server, or one that asks the Sentinels.
 // None of them connects before it is used.
-func (c Config) dial() []*redis.Client {
+func (c Config) dial() ([]*redis.Client, error) {
+	tls, err := c.TLS.Load()
+	if err != nil {
+		return nil, err
+	}
 	if c.Sentinel != "" {
-		return []*redis.Client{redis.NewFailoverClient(c.failoverOptions())}
+		password, err := storeurl.Password("", c.SentinelPasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("sentinel-password-file: %w", err)
+		}
+		o := c.options(tls, "that Sentinel names "+c.Sentinel, c.Endpoints...)
+		o.MasterName, o.SentinelUsername, o.SentinelPassword = c.Sentinel, c.SentinelUser, string(password)
+		return []*redis.Client{redis.NewFailoverClient(o.Failover())}, nil
 	}
 	clients := make([]*redis.Client, len(c.Endpoints))
 	for i, endpoint := range c.Endpoints {
-		clients[i] = redis.NewClient(c.options(endpoint))
+		clients[i] = redis.NewClient(c.options(tls, endpoint, endpoint).Simple())
 	}
-	return clients
+	return clients, nil
 }
 
-// options are those of a client of one server. What is not mentioned is either
-// a default that does no harm or not used with protocol 2.
-func (c Config) options(endpoint string) *redis.Options {
-	return &redis.Options{
-		Addr:                       endpoint,
-		Dialer:                     c.connect,
-		OnConnect:                  c.inspector(endpoint),
+// options are those of a client of the server that is called so in errors. What is
+// not mentioned is either a default that does no harm or not used with protocol 2.
+func (c Config) options(tls *tls.Config, server string, addresses ...string) *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs:                      addresses,
+		Dialer:                     dialer(tls),
+		OnConnect:                  c.inspector(server),
 		CredentialsProviderContext: c.credentials,
 		DB:                         c.Database,
 
@@ -73,22 +84,6 @@ func (c Config) options(endpoint string) *redis.Options {
 	}
 }
 
-// failoverOptions are options for a primary that the Sentinels name.
-func (c Config) failoverOptions() *redis.FailoverOptions {
-	o := c.options("that Sentinel names " + c.Sentinel)
-	// What can't be read is refused by Open; a Sentinel says NOAUTH until then.
-	sentinelPassword, _ := storeurl.Password("", c.SentinelPasswordFile)
-	return &redis.FailoverOptions{
-		MasterName: c.Sentinel, SentinelAddrs: c.Endpoints,
-		SentinelUsername: c.SentinelUser, SentinelPassword: string(sentinelPassword),
-		Dialer: o.Dialer, OnConnect: o.OnConnect, CredentialsProviderContext: o.CredentialsProviderContext,
-		DB: o.DB, MaxRetries: o.MaxRetries, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity,
-		DialTimeout: o.DialTimeout, DialerRetries: o.DialerRetries,
-		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, PoolTimeout: o.PoolTimeout,
-		ContextTimeoutEnabled: o.ContextTimeoutEnabled, PoolSize: o.PoolSize, ConnMaxLifetime: o.ConnMaxLifetime,
-	}
-}
-
 // credentials are asked for at every new connection.
 func (c Config) credentials(context.Context) (user, password string, err error) {
 	secret, err := storeurl.Password(c.Password, c.PasswordFile)
@@ -98,27 +93,18 @@ func (c Config) credentials(context.Context) (user, password string, err error) 
 	return c.User, string(secret), nil
 }
 
-// connect makes a connection. What fails is returned as a connection that fails
-// at its first use: the client library counts failed dials, and after some of
-// them it does not dial at all for up to a second, when the server may be back.
-func (c Config) connect(ctx context.Context, network, address string) (net.Conn, error) {
-	connection, err := c.reach(ctx, network, address)
-	if err != nil {
-		return broken{&unreached{text: err.Error()}}, nil //nolint:nilerr // the connection tells it
+// dialer returns what makes connections, with TLS unless that is nil. What fails is
+// returned as a connection that fails at its first use: the client library counts
+// failed dials, and after some of them it does not dial at all for up to a second,
+// when the server may be back.
+func dialer(config *tls.Config) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := storeclient.Dial(ctx, network, address, config)
+		if err != nil {
+			return broken{&unreached{text: err.Error()}}, nil //nolint:nilerr // the connection tells it
+		}
+		return connection, nil
 	}
-	return connection, nil
-}
-
-// reach makes a connection, with TLS if it is asked for.
-func (c Config) reach(ctx context.Context, network, address string) (net.Conn, error) {
-	if c.TLS == nil {
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}
-	connection, err := (&tls.Dialer{Config: c.TLS}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, fmt.Errorf("TLS with %s: %w", address, err)
-	}
-	return connection, nil
 }
 
 // unreached is the error of a server that could not be connected to: nothing

@@ -113,7 +113,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(e.Version) != 2*versionSize || head+string(e.Version)+" "+string(e.Value) != stored {
+		if len(e.Version) != valueAt-len(head)-1 || head+string(e.Version)+" "+string(e.Value) != stored {
 			t.Errorf("%q is decoded to %+v", stored, e)
 		}
 	})

@@ -1,11 +1,10 @@
 package redisstore
 
 import (
-	"encoding/hex"
 	"fmt"
-	"io"
 	"strings"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -13,24 +12,14 @@ import (
 // version as 32 hexadecimal digits, and the value as it is. People can read it,
 // and swap.lua compares it without more.
 const (
-	head        = "1 "
-	versionSize = 16
-	valueAt     = len(head) + 2*versionSize + 1
+	head    = "1 "
+	valueAt = len(head) + storeclient.TokenDigits + 1
 )
-
-// newVersion returns a version that never was and never will be again.
-func newVersion(random io.Reader) (store.Version, error) {
-	var token [versionSize]byte
-	if _, err := io.ReadFull(random, token[:]); err != nil {
-		return "", fmt.Errorf("redisstore: make version: %w", err)
-	}
-	return store.Version(hex.EncodeToString(token[:])), nil
-}
 
 // decode returns the register of a key as it is stored.
 func decode(key, stored string) (store.Entry, error) {
 	if !strings.HasPrefix(stored, head) || len(stored) < valueAt || stored[valueAt-1] != ' ' ||
-		strings.Trim(stored[len(head):valueAt-1], "0123456789abcdef") != "" {
+		!isVersion(stored[len(head):valueAt-1]) {
 		return store.Entry{}, damaged(key, "it is not a register that this version of the program knows")
 	}
 	return store.Entry{
@@ -38,6 +27,11 @@ func decode(key, stored string) (store.Entry, error) {
 		Value:   []byte(stored[valueAt:]),
 		Version: store.Version(stored[len(head) : valueAt-1]),
 	}, nil
+}
+
+func isVersion(text string) bool {
+	_, ok := storeclient.ParseToken(text)
+	return ok
 }
 
 // damaged is the error for a register that can't be read.

@@ -1,17 +1,18 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"iter"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -24,22 +25,51 @@ type Store struct {
 	config  Config
 	clients []*redis.Client
 	swap    *redis.Script
+	turns   storeclient.Turns
+	life    *storeclient.Life
+}
 
-	// turn counts how often an endpoint did not answer. What is left when it is
-	// divided by their number is the one whose turn it is.
-	turn atomic.Uint64
+//go:embed swap.lua
+var swapScript string
 
-	closing chan struct{} // closed by Close
-	close   sync.Once
+// OpenURL opens the store that a URL means: [ParseURL], then [Open].
+func OpenURL(ctx context.Context, url string) (*Store, error) {
+	c, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, c)
+}
+
+// Open opens the store that a config means. It connects, and judges the server;
+// it writes nothing. It returns a *ServerError if the server is not one to
+// stand on, and another error that names the field if the config is wrong or
+// the server can't be reached. ctx bounds the attempt, and nothing after it.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	c, err := c.withDefaults()
+	if err == nil {
+		err = c.CheckFiles()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{config: c, swap: redis.NewScript(swapScript), life: storeclient.Begin()}
+	if s.clients, err = c.dial(); err != nil {
+		return nil, fmt.Errorf("redisstore: %w", err)
+	}
+	if _, err := s.Now(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("redisstore: open: %w", err), s.Close())
+	}
+	if c.guess != nil {
+		c.guess.opened()
+	}
+	return s, nil
 }
 
 // Get implements [store.Store]. It reads from the primary. A key that the index
 // knows and that is gone is an error that is [store.ErrDamaged].
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.Entry{}, err
-	}
-	if err := store.ValidateKey(key); err != nil {
+	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key)); err != nil {
 		return store.Entry{}, err
 	}
 	e, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (store.Entry, error) {
@@ -50,18 +80,12 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 
 // Swap implements [store.Store]. It is one script, which Redis runs as one step.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	if err := s.usable(ctx); err != nil {
+	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
 	}
-	if err := store.ValidateKey(key); err != nil {
-		return "", err
-	}
-	if err := store.ValidateValue(value); err != nil {
-		return "", err
-	}
-	version, err := newVersion(s.config.Rand)
+	token, err := storeclient.DrawToken(s.config.Rand)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("redisstore: %w", err)
 	}
 	// The copy is because the request may outlive this call.
 	text := string(value)
@@ -69,13 +93,13 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 		names := []string{s.config.registerName(key), s.config.indexName()}
 		// A server that has forgotten the script says NOSCRIPT and has not run it;
 		// only then it is sent once more, with its text.
-		return s.swap.Run(ctx, client, names, key, string(prev), string(version), text).Text()
+		return s.swap.Run(ctx, client, names, key, string(prev), token.String(), text).Text()
 	})
 	switch {
 	case err != nil:
 		return "", describe("swap", key, err)
 	case outcome == "swapped":
-		return version, nil
+		return store.Version(token.String()), nil
 	case outcome == "conflict":
 		return "", store.ErrConflict
 	case outcome == "damaged":
@@ -88,40 +112,34 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // List implements [store.Store]. It yields the registers in the order of their
 // keys and reads 250 of them at a time.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		if err := store.ValidatePrefix(prefix); err != nil {
-			yield(store.Entry{}, err)
-			return
-		}
+	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
 		// "[" includes the bound and "(" does not. No byte of a key is 0xff.
-		for from := "[" + prefix; from != ""; {
-			if err := s.usable(ctx); err != nil {
-				yield(store.Entry{}, err)
-				return
+		for from := "[" + prefix; ; {
+			if err := s.life.Usable(ctx); err != nil {
+				return err
 			}
 			page, err := call(ctx, s, func(ctx context.Context, client *redis.Client) ([]store.Entry, error) {
 				return s.page(ctx, client, from, "("+prefix+"\xff")
 			})
 			if err != nil {
-				yield(store.Entry{}, describe("list", prefix, err))
-				return
+				return describe("list", prefix, err)
 			}
 			for _, e := range page {
-				if !yield(e, nil) {
-					return
+				if !yield(e) {
+					return nil
 				}
 			}
-			from = ""
-			if len(page) == pageSize {
-				from = "(" + page[pageSize-1].Key
+			if len(page) < pageSize {
+				return nil
 			}
+			from = "(" + page[pageSize-1].Key
 		}
-	}
+	})
 }
 
 // Traits implements [store.Store]: what the config asserts.
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	if err := s.usable(ctx); err != nil {
+	if err := s.life.Usable(ctx); err != nil {
 		return store.Traits{}, err
 	}
 	return store.Traits{Engine: "redis", Durable: s.config.Durable, Loss: s.config.Loss}, nil
@@ -129,7 +147,7 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 
 // Now implements [store.Clock]: the primary's wall clock.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	if err := s.usable(ctx); err != nil {
+	if err := s.life.Usable(ctx); err != nil {
 		return time.Time{}, err
 	}
 	now, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (time.Time, error) {
@@ -143,21 +161,20 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 
 // Close implements [store.Store].
 func (s *Store) Close() error {
-	var errs []error
-	s.close.Do(func() {
-		close(s.closing)
+	return s.life.End(func() error {
+		var errs []error
 		for _, client := range s.clients {
 			errs = append(errs, client.Close())
 		}
+		return errors.Join(errs...)
 	})
-	return errors.Join(errs...)
 }
 
-// String returns the store's config for people, without its passwords.
-func (s *Store) String() string { return s.config.String() }
+// String returns the store's config, without its passwords.
+func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 
 // GoString is String, so that %#v shows no password either.
-func (s *Store) GoString() string { return s.config.String() }
+func (s *Store) GoString() string { return s.String() }
 
 // get reads one register. The index comes first: what it showed before the
 // register was looked for must be there, since nothing is ever deleted.
@@ -219,82 +236,45 @@ func (s *Store) page(ctx context.Context, client *redis.Client, from, to string)
 	return page, nil
 }
 
-// call makes a request, and returns as soon as it is answered, the context ends
-// or the store is closed. The client library ends a request with its context's
-// deadline, but does not see a context that is cancelled: then the request goes
-// on without anyone to hear of it, for callLimit at most.
+// call makes a request at the endpoint whose turn it is, and returns as soon as it
+// is answered, the context ends or the store is closed. The client library ends a
+// request with its context's deadline, but does not see a context that is
+// cancelled: then the request goes on without anyone to hear of it, for callLimit
+// at most.
 func call[T any](ctx context.Context, s *Store, request func(context.Context, *redis.Client) (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
-	go func() {
+	value, err := storeclient.Call(ctx, s.life, func() (T, error) {
 		limited, cancel := context.WithTimeout(ctx, callLimit)
 		defer cancel()
-		value, err := inTurn(limited, s, request)
+		value, err := storeclient.InTurn(&s.turns, s.clients, func(client *redis.Client) (T, error) { return request(limited, client) }, outcome)
 		if isTimeout(err) {
 			// The connection's deadline is the context's, and may be noticed first.
 			<-limited.Done()
 		}
-		answers <- answer{value, err}
-	}()
-	var a answer
-	select {
-	case a = <-answers:
-	case <-ctx.Done():
-		a.err = ctx.Err()
-	case <-s.closing:
-		a.err = store.ErrClosed
-	}
-	if a.err == nil {
-		return a.value, nil
-	}
-	var none T
-	if err := s.usable(ctx); err != nil {
-		return none, err
-	}
-	return none, discreet(a.err)
+		return value, err
+	})
+	return value, discreet(err)
 }
 
-// inTurn makes a request at the endpoint whose turn it is. One that does not
-// answer loses its turn. If nothing was sent to it, because it can't be reached
-// or is not fit, the next one is tried at once; otherwise the next call will.
-func inTurn[T any](ctx context.Context, s *Store, request func(context.Context, *redis.Client) (T, error)) (T, error) {
-	var value T
-	var errs []error
-	for range s.clients {
-		turn := s.turn.Load()
-		var err error
-		if value, err = request(ctx, s.clients[turn%uint64(len(s.clients))]); answered(err) {
-			return value, err
-		}
-		s.turn.CompareAndSwap(turn, turn+1)
-		errs = append(errs, err)
-		if !unsent(err) {
-			break
-		}
-	}
-	var none T
-	return none, errors.Join(errs...)
-}
-
-// answered reports whether an outcome is an answer of the server.
-func answered(err error) bool {
-	return err == nil || refused(err) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged)
-}
-
-// unsent reports whether an error means that the request was never sent: both
-// are errors of making a connection.
-func unsent(err error) bool {
+// outcome says whether a server answered. The other two errors are those of making a
+// connection: nothing was sent.
+func outcome(err error) storeclient.Outcome {
 	var unfit *ServerError
 	var away *unreached
-	return errors.As(err, &unfit) || errors.As(err, &away)
+	switch {
+	case err == nil, refused(err), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDamaged):
+		return storeclient.Answered
+	case errors.As(err, &unfit), errors.As(err, &away):
+		return storeclient.Unsent
+	}
+	return storeclient.Unknown
 }
 
 // discreet returns an error without what a server repeats of a command that it
 // does not know: the arguments of AUTH are the password.
 func discreet(err error) error {
+	if err == nil {
+		return nil
+	}
 	if text, _, repeats := strings.Cut(err.Error(), ", with args beginning with"); repeats {
 		return errors.New(text)
 	}
@@ -317,14 +297,4 @@ func describe(verb, key string, err error) error {
 		return damaged(key, "something else is in its place: "+err.Error())
 	}
 	return fmt.Errorf("redisstore: %s %q: %w", verb, key, err)
-}
-
-// usable returns why the store can't be used, if so.
-func (s *Store) usable(ctx context.Context) error {
-	select {
-	case <-s.closing:
-		return store.ErrClosed
-	default:
-		return ctx.Err()
-	}
 }

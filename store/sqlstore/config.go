@@ -1,13 +1,19 @@
 package sqlstore
 
 import (
+	"cmp"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"net"
+	"strconv"
+	"strings"
 	"time"
+
+	"snowfence.example/snowfence/internal/storeurl"
 )
 
 // DefaultLoss is the loss of a store whose config neither says one nor asserts
@@ -19,20 +25,67 @@ import (
 // below a third of the window, which is 20 s by default.
 const DefaultLoss = 15 * time.Second
 
+// Secret is a text that packages fmt and log/slog do not show.
+type Secret = storeurl.Secret
+
+// TLS says how connections are secured, by files that Open reads or as a whole.
+type TLS = storeurl.TLS
+
+// A Driver is what the program brings from its database driver: this package imports
+// none.
+type Driver struct {
+	// Connector returns what makes connections to one server.
+	Connector func(Server) (driver.Connector, error)
+
+	// Duplicate reports whether an error is MySQL's number 1062, a duplicate
+	// key, which only the driver's own type tells. Required for MySQL, and not
+	// used for PostgreSQL.
+	Duplicate func(error) bool
+}
+
+// Server is one server that a [Driver] connects to.
+type Server struct {
+	Host           string
+	Port           uint16
+	Database, User string
+
+	// TLS is the host's configuration, with its name. Nil means no TLS.
+	TLS *tls.Config
+
+	// Password returns the password. It must be called for every new connection:
+	// the password may change.
+	Password func() (string, error)
+}
+
 // Config says which table of which server holds the registers, and what the
-// operator asserts. Its String and log forms show no password.
+// operator asserts. It shows no password when it is printed.
 type Config struct {
-	// Connectors make connections, one for each of the servers of which one is
-	// the primary. The store then has a small pool of its own, tries the servers
-	// in turn, and judges every new connection. Either they or DB must be given.
-	Connectors []driver.Connector
+	// Dialect is the SQL that the server speaks. Required.
+	Dialect Dialect
+
+	// Endpoints are the servers of which one is the primary, each as host:port. The
+	// store then has a small pool of its own, tries the servers in turn, and judges
+	// every new connection. Either they or DB must be given.
+	Endpoints []string
+
+	// Database, User and Password say how to log in at the endpoints.
+	Database, User string
+	Password       Secret
+
+	// PasswordFile holds the password instead. Its first line is read at every new
+	// connection, so that it may change.
+	PasswordFile string
+
+	// TLS is used for every connection to the endpoints. Nil means no TLS. The
+	// server's name is always the endpoint's own host; a ServerName is not used.
+	TLS *TLS
+
+	// Driver connects to the endpoints.
+	Driver Driver `json:"-"`
 
 	// DB is a pool of the caller's. The store judges one connection when it is
 	// opened, and leaves the pool open when it is closed.
-	DB *sql.DB
-
-	// Dialect is the SQL that the server speaks. Required.
-	Dialect Dialect
+	DB *sql.DB `json:"-"`
 
 	// Table holds the registers: name or schema.name, of [a-z0-9_]. Empty means
 	// DefaultTable.
@@ -41,11 +94,6 @@ type Config struct {
 	// Existing refuses to create the table: it must be there already, or an error
 	// that is [store.ErrNoStore] is returned. Set it to read what others wrote.
 	Existing bool
-
-	// Duplicate reports whether an error is MySQL's number 1062, a duplicate
-	// key, which only the driver's own type tells. Required for MySQL, and not
-	// used for PostgreSQL.
-	Duplicate func(error) bool
 
 	// Durable asserts that no acknowledged swap is ever lost: no failover to a
 	// replica that may lack some, and a disk that keeps what it has synced. A
@@ -70,6 +118,72 @@ type Config struct {
 	Rand io.Reader
 }
 
+// ParseURL returns the config that a URL means, but for its Driver; the package's
+// comment says what it may hold. It opens no file. An error names the part that is
+// wrong, and never shows a password.
+func ParseURL(url string) (Config, error) {
+	return storeurl.Read("sqlstore", url, []string{"postgres", "postgresql", "mysql", "mariadb"}, func(u *storeurl.URL) (Config, error) {
+		c := Config{
+			Dialect: PostgreSQL, Database: u.Path, TLS: u.TLS(false),
+			Table: u.Text("table"), Durable: u.Flag("durable"), Loss: u.Duration("loss"),
+			WholePages: u.Flag("whole-pages"),
+		}
+		port := "5432"
+		if u.Scheme == "mysql" || u.Scheme == "mariadb" {
+			c.Dialect, port = MySQL, "3306"
+		}
+		c.Endpoints = u.Endpoints(port)
+		c.User, c.Password, c.PasswordFile = u.Login()
+		return c, c.validate()
+	})
+}
+
+// CheckFiles returns an error that names the field and the file unless every file
+// that the config names can be used. [Open] does so first.
+func (c Config) CheckFiles() error {
+	if err := storeurl.CheckFiles(c.TLS, c.PasswordFile); err != nil {
+		return fmt.Errorf("sqlstore: %w", err)
+	}
+	return nil
+}
+
+// Connectors returns the driver's connector of each endpoint. It reads the files of
+// TLS, and returns the errors of CheckFiles and of the driver.
+func (c Config) Connectors() ([]driver.Connector, error) {
+	if err := c.CheckFiles(); err != nil {
+		return nil, err
+	}
+	secured, err := c.TLS.Load()
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: %w", err)
+	}
+	connectors := make([]driver.Connector, len(c.Endpoints))
+	for i, endpoint := range c.Endpoints {
+		host, text, _ := net.SplitHostPort(endpoint)
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			return nil, fmt.Errorf("sqlstore: %w", storeurl.CheckEndpoints(c.Endpoints))
+		}
+		server := Server{Host: host, Port: uint16(port), Database: c.Database, User: c.User, Password: c.password}
+		if secured != nil {
+			server.TLS = secured.Clone()
+			server.TLS.ServerName = host
+		}
+		if connectors[i], err = c.Driver.Connector(server); err != nil {
+			return nil, fmt.Errorf("sqlstore: %w", err)
+		}
+	}
+	return connectors, nil
+}
+
+func (c Config) password() (string, error) {
+	password, err := storeurl.Password(c.Password, c.PasswordFile)
+	if err != nil {
+		return "", fmt.Errorf("sqlstore: password-file: %w", err)
+	}
+	return string(password), nil
+}
+
 // promise is what the operator asserts about lost writes.
 type promise struct {
 	durable    bool
@@ -86,44 +200,32 @@ func (c Config) promise() promise {
 	return p
 }
 
-// validate returns an error that names the field and its limit.
+// validate returns an error that names the field and its limit. The driver is not
+// looked at.
 func (c Config) validate() error {
-	if err := validateTable(c.Dialect, c.Table); err != nil {
+	if err := validateTable(c.Dialect, cmp.Or(c.Table, DefaultTable)); err != nil {
 		return err
 	}
 	switch {
-	case (c.DB == nil) == (len(c.Connectors) == 0):
-		return errors.New("sqlstore: connectors, db: must be given one or the other")
-	case c.Dialect == MySQL && c.Duplicate == nil:
-		return errors.New("sqlstore: duplicate: must be given for MySQL")
+	case (c.DB == nil) == (len(c.Endpoints) == 0):
+		return errors.New("sqlstore: endpoints, db: must be given one or the other")
 	case c.Loss < 0:
 		return fmt.Errorf("sqlstore: loss %v: must be more than 0", c.Loss)
 	case c.Durable && c.Loss != 0:
 		return fmt.Errorf("sqlstore: loss %v: must not be given for a store that is durable", c.Loss)
+	case c.DB != nil:
+		return nil
+	case c.Database == "" || strings.ContainsAny(c.Database, "/\x00"):
+		return errors.New("sqlstore: must name one database, behind the hosts of a URL: /database")
+	case c.User == "":
+		return errors.New("sqlstore: must name a user")
+	case strings.ContainsRune(c.User+string(c.Password), 0):
+		return errors.New("sqlstore: user and password: must have no byte 0")
+	case c.Password != "" && c.PasswordFile != "":
+		return errors.New("sqlstore: password-file: must not be given with a password")
+	}
+	if err := storeurl.CheckEndpoints(c.Endpoints); err != nil {
+		return fmt.Errorf("sqlstore: %w", err)
 	}
 	return nil
 }
-
-// String returns the config for people. Connectors hold passwords and are not
-// shown.
-func (c Config) String() string {
-	table := c.Table
-	if table == "" {
-		table = DefaultTable
-	}
-	p := c.promise()
-	promised := "durable"
-	if !p.durable {
-		promised = fmt.Sprint("loss ", p.loss)
-	}
-	if p.wholePages {
-		promised += " whole-pages"
-	}
-	return fmt.Sprintf("%v table %s %s", c.Dialect, table, promised)
-}
-
-// GoString is String, so that %#v shows no password either.
-func (c Config) GoString() string { return c.String() }
-
-// LogValue is String for package slog.
-func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }

@@ -6,8 +6,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
+
+	"snowfence.example/snowfence/internal/storeclient"
 )
 
 const (
@@ -26,42 +27,40 @@ const (
 )
 
 // pool opens the store's own pool.
-func (c Config) pool() *sql.DB {
-	db := sql.OpenDB(&turns{connectors: c.Connectors, dialect: c.Dialect, promise: c.promise()})
+func (c Config) pool() (*sql.DB, error) {
+	connectors, err := c.Connectors()
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(&turns{connectors: connectors, dialect: c.Dialect, promise: c.promise()})
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(idleConnections)
 	db.SetConnMaxLifetime(connectionLife)
-	return db
+	return db, nil
 }
 
 // turns is a driver.Connector that tries several servers in turn, and takes
-// the first that answers and is fit. It begins with the one that served last.
+// the first that answers and is fit.
 type turns struct {
+	storeclient.Turns
 	connectors []driver.Connector
 	dialect    Dialect
 	promise    promise
-	turn       atomic.Uint64 // divided by their number, the rest is whose turn it is
 }
 
 // Connect implements driver.Connector. Nothing but the settings is asked for
 // on a connection that it gives up.
 func (t *turns) Connect(ctx context.Context) (driver.Conn, error) {
-	var errs []error
-	for range t.connectors {
-		turn := t.turn.Load()
-		connection, err := t.connect(ctx, t.connectors[turn%uint64(len(t.connectors))])
-		if err == nil {
-			return connection, nil
+	try := func(c driver.Connector) (driver.Conn, error) { return t.connect(ctx, c) }
+	return storeclient.InTurn(&t.Turns, t.connectors, try, func(err error) storeclient.Outcome {
+		switch {
+		case err == nil:
+			return storeclient.Answered
+		case ctx.Err() != nil: // the next one would fail as well
+			return storeclient.Unknown
 		}
-		errs = append(errs, err)
-		// Also when it was the caller who waited no longer: if no caller waits for
-		// as long as a silent server takes to be given up, its turn must end too.
-		t.turn.CompareAndSwap(turn, turn+1)
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return nil, errors.Join(errs...)
+		return storeclient.Unsent
+	})
 }
 
 func (t *turns) connect(ctx context.Context, c driver.Connector) (driver.Conn, error) {

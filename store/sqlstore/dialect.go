@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/hex"
 	"fmt"
@@ -44,9 +45,7 @@ var mysqlDDL string
 // hand. An empty table means DefaultTable. It returns an error that names the
 // table if that is not a valid one.
 func DDL(d Dialect, table string) (string, error) {
-	if table == "" {
-		table = DefaultTable
-	}
+	table = cmp.Or(table, DefaultTable)
 	if err := validateTable(d, table); err != nil {
 		return "", err
 	}

@@ -3,11 +3,12 @@
 // for; it is lossy, because failover is asynchronous more often than not,
 // unless its operator asserts otherwise.
 //
-//	db := sql.OpenDB(connector) // of pgx's stdlib or another driver
-//	s, err := sqlstore.Open(ctx, sqlstore.Config{DB: db, Dialect: sqlstore.PostgreSQL})
+//	s, err := sqlstore.OpenURL(ctx, "postgres://me@host/database", sqlstore.Driver{
+//		Connector: func(server sqlstore.Server) (driver.Connector, error) { … },
+//	})
 //
-// The package imports no driver. The program brings pgx and go-sql-driver, and
-// hands in a connector for each host of an [Address].
+// The package imports no driver. The program brings pgx or go-sql-driver as a
+// [Driver], or hands in a pool of its own as Config.DB.
 //
 // # How a swap is made
 //
@@ -41,7 +42,7 @@
 // # What must be true of the server
 //
 // No acknowledged swap may be lost that is older than the declared loss. What
-// can be seen of that is judged: with Connectors at every new connection, which
+// can be seen of that is judged: with Endpoints at every new connection, which
 // are replaced after a minute, with DB once. Refused with a [*ServerError] are
 //
 //   - a standby or replica, and a server that is read-only

@@ -1,7 +1,7 @@
 package sqlstore
 
 import (
-	"database/sql/driver"
+	"database/sql"
 	"errors"
 	"maps"
 	"strings"
@@ -185,12 +185,17 @@ func TestTableIsNamedPlainly(t *testing.T) {
 
 func TestConfigThatIsWrongIsRefusedByTheNameOfTheField(t *testing.T) {
 	for want, c := range map[string]Config{
-		"connectors, db":     {Dialect: PostgreSQL},
-		"dialect 0":          {},
-		"table":              {Dialect: PostgreSQL, Table: "A"},
-		"duplicate: must be": {Dialect: MySQL, Connectors: []driver.Connector{&turns{}}},
-		"loss -1s":           {Dialect: PostgreSQL, Connectors: []driver.Connector{&turns{}}, Loss: -time.Second},
-		"loss 1s: must not":  {Dialect: PostgreSQL, Connectors: []driver.Connector{&turns{}}, Loss: time.Second, Durable: true},
+		"endpoints, db":                    {Dialect: PostgreSQL},
+		"endpoints, db: must be given one": {Dialect: PostgreSQL, Endpoints: []string{"a:1"}, DB: &sql.DB{}},
+		"dialect 0":                        {},
+		"table":                            {Dialect: PostgreSQL, Table: "A"},
+		"duplicate for MySQL":              {Dialect: MySQL, DB: &sql.DB{}},
+		"must have a connector":            {Dialect: PostgreSQL, Endpoints: []string{"a:1"}, Database: "d", User: "me"},
+		"endpoint number 1":                {Dialect: PostgreSQL, Endpoints: []string{"a"}, Database: "d", User: "me"},
+		"database":                         {Dialect: PostgreSQL, Endpoints: []string{"a:1"}, User: "me"},
+		"a user":                           {Dialect: PostgreSQL, Endpoints: []string{"a:1"}, Database: "d"},
+		"loss -1s":                         {Dialect: PostgreSQL, DB: &sql.DB{}, Loss: -time.Second},
+		"loss 1s: must not":                {Dialect: PostgreSQL, DB: &sql.DB{}, Loss: time.Second, Durable: true},
 	} {
 		if s, err := Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", s, err, want)

@@ -1,8 +1,8 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
 	"encoding/hex"
@@ -10,18 +10,15 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"sync"
 	"time"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
 const (
 	// callLimit bounds a call whose context sets no earlier end.
 	callLimit = 10 * time.Second
-
-	// tokenSize is the length of a version's token in bytes: 128 random bits.
-	tokenSize = 16
 
 	// afterKeys is greater than every byte of a key.
 	afterKeys = "\xff"
@@ -37,11 +34,18 @@ type Store struct {
 	duplicate  func(error) bool
 	promise    promise
 	random     io.Reader
+	life       *storeclient.Life
+}
 
-	close   sync.Once
-	closed  <-chan struct{}                 // closed by Close
-	end     func()                          // closes closed
-	onClose func(func()) (stop func() bool) // registers what Close is to call
+// OpenURL opens the store that a URL means, by the driver of its dialect: [ParseURL],
+// then [Open].
+func OpenURL(ctx context.Context, url string, d Driver) (*Store, error) {
+	c, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	c.Driver = d
+	return Open(ctx, c)
 }
 
 // Open opens the store that a config means. It connects, judges the server and
@@ -51,30 +55,28 @@ type Store struct {
 // error that names the field if the config is wrong or the server can't be
 // reached. ctx bounds the attempt, and nothing after it.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	if c.Table == "" {
-		c.Table = DefaultTable
-	}
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
+	if c.DB == nil && c.Driver.Connector == nil || c.Dialect == MySQL && c.Driver.Duplicate == nil {
+		return nil, errors.New("sqlstore: driver: must have a connector for endpoints, and duplicate for MySQL")
 	}
-	life, end := context.WithCancel(context.Background())
+	c.Table = cmp.Or(c.Table, DefaultTable)
 	s := &Store{
 		db:         c.DB,
 		own:        c.DB == nil,
 		dialect:    c.Dialect,
 		statements: c.Dialect.statements(c.Table),
-		duplicate:  c.Duplicate,
+		duplicate:  c.Driver.Duplicate,
 		promise:    c.promise(),
 		random:     c.Rand,
-		closed:     life.Done(),
-		end:        end,
-		onClose:    func(f func()) func() bool { return context.AfterFunc(life, f) },
+		life:       storeclient.Begin(),
 	}
 	if s.own {
-		s.db = c.pool()
+		var err error
+		if s.db, err = c.pool(); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.prepare(ctx, c.Table, c.Existing); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -104,18 +106,15 @@ func (s *Store) prepare(ctx context.Context, table string, existing bool) error 
 // returned if a go-between asked a replica, or if the primary was replaced since
 // the connection was made, be there a register or not.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	call, done, err := s.begin(ctx)
-	if err != nil {
+	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key)); err != nil {
 		return store.Entry{}, err
 	}
+	call, done := s.bound(ctx)
 	defer done()
-	if err := store.ValidateKey(key); err != nil {
-		return store.Entry{}, err
-	}
 	var token sql.Null[[]byte]
 	var value []byte
 	var replica string
-	err = s.db.QueryRowContext(call, s.statements.get, s.dialect.bytes([]byte(key))).Scan(&token, &value, &replica)
+	err := s.db.QueryRowContext(call, s.statements.get, s.dialect.bytes([]byte(key))).Scan(&token, &value, &replica)
 	if err != nil {
 		return store.Entry{}, s.explain(ctx, "get", key, err)
 	}
@@ -134,31 +133,25 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 // timeouts are errors like any other, though nothing took effect: the register
 // may well be at the version named.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	call, done, err := s.begin(ctx)
-	if err != nil {
+	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
 	}
+	call, done := s.bound(ctx)
 	defer done()
-	if err := store.ValidateKey(key); err != nil {
-		return "", err
-	}
-	if err := store.ValidateValue(value); err != nil {
-		return "", err
-	}
-	guard, err := hex.DecodeString(string(prev))
-	if err != nil || prev != "" && (len(guard) != tokenSize || version(guard) != prev) {
+	guard, ok := storeclient.ParseToken(string(prev))
+	if prev != "" && !ok {
 		return "", store.ErrConflict // no register has ever had it
 	}
-	token := make([]byte, tokenSize)
-	if _, err := io.ReadFull(s.random, token); err != nil {
-		return "", fmt.Errorf("sqlstore: make version: %w", err)
+	token, err := storeclient.DrawToken(s.random)
+	if err != nil {
+		return "", fmt.Errorf("sqlstore: %w", err)
 	}
 	b := s.dialect.bytes
 	var result sql.Result
 	if prev == "" {
-		result, err = s.db.ExecContext(call, s.statements.create, b([]byte(key)), b(token), b(value))
+		result, err = s.db.ExecContext(call, s.statements.create, b([]byte(key)), b(token[:]), b(value))
 	} else {
-		result, err = s.db.ExecContext(call, s.statements.replace, b(token), b(value), b([]byte(key)), b(guard))
+		result, err = s.db.ExecContext(call, s.statements.replace, b(token[:]), b(value), b([]byte(key)), b(guard[:]))
 	}
 	if err != nil {
 		if prev == "" && s.duplicate != nil && s.duplicate(err) {
@@ -174,7 +167,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	case n == 0:
 		return "", store.ErrConflict
 	case n == 1:
-		return version(token), nil
+		return store.Version(token.String()), nil
 	default:
 		return "", fmt.Errorf("sqlstore: swap %q: %d rows were affected, must be 0 or 1", key, n)
 	}
@@ -183,48 +176,41 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // List implements [store.Store]. It yields the registers in the order of their
 // keys and reads 250 of them at a time; no connection is held in between.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		if err := store.ValidatePrefix(prefix); err != nil {
-			yield(store.Entry{}, err)
-			return
-		}
+	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
 		from := []byte(prefix)
 		for {
 			page, err := s.page(ctx, from, []byte(prefix+afterKeys))
 			if err != nil {
-				yield(store.Entry{}, s.explain(ctx, "list", prefix, err))
-				return
+				return s.explain(ctx, "list", prefix, err)
 			}
 			for _, e := range page {
-				if !yield(e, nil) {
-					return
+				if !yield(e) {
+					return nil
 				}
 			}
 			if len(page) < pageSize {
-				return
+				return nil
 			}
 			// The least key that is greater.
 			from = append([]byte(page[pageSize-1].Key), 0)
 		}
-	}
+	})
 }
 
 // Traits implements [store.Store]: what the config asserts.
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	_, done, err := s.begin(ctx)
-	if err != nil {
+	if err := s.life.Usable(ctx); err != nil {
 		return store.Traits{}, err
 	}
-	done()
 	return store.Traits{Engine: s.dialect.String(), Durable: s.promise.durable, Loss: s.promise.loss}, nil
 }
 
 // Now implements [store.Clock]: the server's wall clock.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	call, done, err := s.begin(ctx)
-	if err != nil {
+	if err := s.life.Usable(ctx); err != nil {
 		return time.Time{}, err
 	}
+	call, done := s.bound(ctx)
 	defer done()
 	var microseconds int64
 	if err := s.db.QueryRowContext(call, s.statements.now).Scan(&microseconds); err != nil {
@@ -235,22 +221,20 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 
 // Close implements [store.Store]. A pool that was handed in stays open.
 func (s *Store) Close() error {
-	var err error
-	s.close.Do(func() {
-		s.end()
-		if s.own {
-			err = s.db.Close()
+	return s.life.End(func() error {
+		if !s.own {
+			return nil
 		}
+		return s.db.Close()
 	})
-	return err
 }
 
 // page reads the first registers from a key on, up to another.
 func (s *Store) page(ctx context.Context, from, to []byte) (_ []store.Entry, err error) {
-	call, done, err := s.begin(ctx)
-	if err != nil {
+	if err := s.life.Usable(ctx); err != nil {
 		return nil, err
 	}
+	call, done := s.bound(ctx)
 	defer done()
 	rows, err := s.db.QueryContext(call, s.statements.list, s.dialect.bytes(from), s.dialect.bytes(to))
 	if err != nil {
@@ -280,32 +264,18 @@ func (s *Store) renew() {
 	}
 }
 
-// begin returns the context of one call, which ends with ctx, with the store
-// or after callLimit, and what frees it. It returns an error if the call must
-// not be made.
-func (s *Store) begin(ctx context.Context) (context.Context, func(), error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, nil, err
-	}
-	call, cancel := context.WithTimeout(ctx, callLimit)
-	stop := s.onClose(cancel)
-	return call, func() { stop(); cancel() }, nil
-}
-
-// usable returns why the store can't be used, if so.
-func (s *Store) usable(ctx context.Context) error {
-	select {
-	case <-s.closed:
-		return store.ErrClosed
-	default:
-		return ctx.Err()
-	}
+// bound returns the context of one call, which ends with ctx, with the store
+// or after callLimit, and what frees it.
+func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	call, done := s.life.Bound(ctx)
+	return call, func() { done(); cancel() }
 }
 
 // explain says which call failed. Where the store was closed or the context
 // ended meanwhile that is the cause, whatever the driver makes of it.
 func (s *Store) explain(ctx context.Context, verb, what string, err error) error {
-	if cause := s.usable(ctx); cause != nil {
+	if cause := s.life.Usable(ctx); cause != nil {
 		err = cause
 	}
 	if errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrDamaged) {
@@ -320,15 +290,12 @@ func entry(key, token, value []byte) (store.Entry, error) {
 	switch {
 	case store.ValidateKey(string(key)) != nil:
 		reason = "its key is not a valid one"
-	case len(token) != tokenSize:
-		reason = fmt.Sprintf("its token has %d bytes, must have %d", len(token), tokenSize)
+	case len(token) != len(storeclient.Token{}):
+		reason = fmt.Sprintf("its token has %d bytes, must have %d", len(token), len(storeclient.Token{}))
 	case len(value) > store.MaxValue:
 		reason = fmt.Sprintf("its value has %d bytes, must have at most %d", len(value), store.MaxValue)
 	default:
-		return store.Entry{Key: string(key), Value: value, Version: version(token)}, nil
+		return store.Entry{Key: string(key), Value: value, Version: store.Version(hex.EncodeToString(token))}, nil
 	}
 	return store.Entry{}, fmt.Errorf("sqlstore: register %.80q: %s: %w", key, reason, store.ErrDamaged)
 }
-
-// version returns the version that a token stands for: its hexadecimal digits.
-func version(token []byte) store.Version { return store.Version(hex.EncodeToString(token)) }

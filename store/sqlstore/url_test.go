@@ -1,37 +1,46 @@
 package sqlstore_test
 
 import (
+	"database/sql/driver"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/store/sqlstore"
 )
 
 func TestURLSaysWhereAndHow(t *testing.T) {
-	for u, want := range map[string]string{
-		"postgres://me@a/db":                        `a:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,
-		"postgresql://me@a:1,b,[::1]:3,[::2]/db":    `a:1,b:5432,[::1]:3,[::2]:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,
-		"mysql://me@a/d%2fb":                        "",
-		"mysql://me@a/d%20b?loss=1m":                `a:3306 database "d b" user "me", mysql table snowfence_registers loss 1m0s`,
-		"mariadb://a/db?user=m%40e&durable=true":    `a:3306 database "db" user "m@e", mysql table snowfence_registers durable`,
-		"mysql://me@a/db?whole-pages=true&loss=1m":  `a:3306 database "db" user "me", mysql table snowfence_registers loss 1m0s whole-pages`,
-		"mysql://me@a/db?durable=1&whole-pages=1":   `a:3306 database "db" user "me", mysql table snowfence_registers durable whole-pages`,
-		"postgres://me@a/db?table=x.y_1&tls=true":   `a:5432 database "db" user "me" over TLS, postgresql table x.y_1 loss 15s`,
-		"postgres://me:p%40%2F%3A@a/db?tls=false":   `a:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,
-		"postgres://m%65:s3cret@a/db?durable=false": `a:5432 database "db" user "me", postgresql table snowfence_registers loss 15s`,
+	postgres := func(change func(*sqlstore.Config), endpoints ...string) sqlstore.Config {
+		c := sqlstore.Config{Dialect: sqlstore.PostgreSQL, Endpoints: endpoints, Database: "db", User: "me"}
+		change(&c)
+		return c
+	}
+	mysql := func(change func(*sqlstore.Config), endpoints ...string) sqlstore.Config {
+		c := postgres(change, endpoints...)
+		c.Dialect = sqlstore.MySQL
+		return c
+	}
+	plain := func(*sqlstore.Config) {}
+	for u, want := range map[string]sqlstore.Config{
+		"postgres://me@a/db":                        postgres(plain, "a:5432"),
+		"postgresql://me@a:1,b,[::1]:3,[::2]/db":    postgres(plain, "a:1", "b:5432", "[::1]:3", "[::2]:5432"),
+		"mysql://me@a/d%20b?loss=1m":                mysql(func(c *sqlstore.Config) { c.Database, c.Loss = "d b", time.Minute }, "a:3306"),
+		"mariadb://a/db?user=m%40e&durable=true":    mysql(func(c *sqlstore.Config) { c.User, c.Durable = "m@e", true }, "a:3306"),
+		"mysql://me@a/db?whole-pages=true&loss=1m":  mysql(func(c *sqlstore.Config) { c.Loss, c.WholePages = time.Minute, true }, "a:3306"),
+		"mysql://me@a/db?durable=1&whole-pages=1":   mysql(func(c *sqlstore.Config) { c.Durable, c.WholePages = true, true }, "a:3306"),
+		"postgres://me@a/db?table=x.y_1&tls=true":   postgres(func(c *sqlstore.Config) { c.Table, c.TLS = "x.y_1", &sqlstore.TLS{} }, "a:5432"),
+		"postgres://me:p%40%2F%3A@a/db?tls=false":   postgres(func(c *sqlstore.Config) { c.Password = "p@/:" }, "a:5432"),
+		"postgres://m%65:s3cret@a/db?durable=false": postgres(func(c *sqlstore.Config) { c.Password = "s3cret" }, "a:5432"),
+		"postgres://me@a/db?tls=1&ca=/no/x":         postgres(func(c *sqlstore.Config) { c.TLS = &sqlstore.TLS{CAFile: "/no/x"} }, "a:5432"),
+		"postgres://me@a/db?password-file=/no/x":    postgres(func(c *sqlstore.Config) { c.PasswordFile = "/no/x" }, "a:5432"),
 	} {
-		a, err := sqlstore.ParseURL(u)
-		if want == "" {
-			if err == nil {
-				t.Errorf("%s: is taken for %v", u, a)
-			}
-			continue
-		}
-		if err != nil || a.String() != want {
-			t.Errorf("%s: %v (%v), want %s", u, a, err, want)
+		if c, err := sqlstore.ParseURL(u); err != nil || shown(c) != shown(want) {
+			t.Errorf("%s: %v (%v), want %v", u, c, err, want)
 		}
 	}
 	a, err := sqlstore.ParseURL("postgres://me:p%40%2F%3A@a/db")
@@ -46,6 +55,7 @@ func TestURLThatIsWrongIsRefusedByTheNameOfWhatIsWrong(t *testing.T) {
 		"redis://me@a/db":                         "must begin with postgres://",
 		"postgres:me@a/db":                        "must begin with postgres://",
 		"postgres://me@a":                         "must name one database",
+		"mysql://me@a/d%2fb":                      "must name one database",
 		"postgres://me@a/":                        "must name one database",
 		"postgres://me@a/b/c":                     "must name one database",
 		"postgres://a/db":                         "must name a user",
@@ -69,10 +79,9 @@ func TestURLThatIsWrongIsRefusedByTheNameOfWhatIsWrong(t *testing.T) {
 		"postgres://me:s3cret@a/db?durable=yes":   "durable=",
 		"postgres://me@a/db?loss=10":              "loss=",
 		"postgres://me@a/db?loss=-1s":             "loss=",
-		"postgres://me@a/db?loss=1s&durable=1":    "loss: must not be given",
+		"postgres://me@a/db?loss=1s&durable=1":    "loss 1s: must not be given",
 		"postgres://me@a/db?a=%zz":                "query: must be key=value",
 		"postgres://me@a/db?ca=/x":                "need tls=true",
-		"postgres://me@a/db?tls=1&ca=/no/x":       "URL: ca",
 		"postgres://me@a/db?tls=1&cert=/no/x":     "must be given both",
 		"postgres://m:s3cret@a/d?password-file=x": "password-file",
 	} {
@@ -90,39 +99,77 @@ func TestURLThatIsWrongIsRefusedByTheNameOfWhatIsWrong(t *testing.T) {
 	}
 }
 
+// shown shows what a URL can say, the password and all.
+func shown(c sqlstore.Config) string {
+	files := sqlstore.TLS{}
+	if c.TLS != nil {
+		files = *c.TLS
+	}
+	return fmt.Sprintf("%v %q %q %q %q %q %t %+v %q %t %v %t", c.Dialect, c.Endpoints, c.Database, c.User, string(c.Password), c.PasswordFile,
+		c.TLS != nil, files, c.Table, c.Durable, c.Loss, c.WholePages)
+}
+
 func TestPasswordsAreHidden(t *testing.T) {
 	a, err := sqlstore.ParseURL("mysql://me:s3cret@a/db")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-		for _, shown := range []any{a, &a, a.Config()} {
+		for _, shown := range []any{a, &a} {
 			if text := fmt.Sprintf(verb, shown); strings.Contains(text, "s3cret") {
 				t.Errorf("%s shows the password: %s", verb, text)
 			}
 		}
 	}
-	if text := a.LogValue().String(); strings.Contains(text, "s3cret") {
-		t.Errorf("the log shows the password: %s", text)
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("config", "config", a)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("config", "config", a)
+	if strings.Contains(log.String(), "s3cret") || strings.Count(log.String(), "3306") != 2 {
+		t.Errorf("the log shows %s", log.String())
 	}
 }
 
-func TestPasswordFileIsReadEachTime(t *testing.T) {
+func TestPasswordFileIsReadForEachConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "password")
-	a, err := sqlstore.ParseURL("postgres://me@a/db?password-file=" + path)
+	c, err := sqlstore.ParseURL("postgres://me@a,b:1/db?password-file=" + path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.ReadPassword(); err == nil {
-		t.Error("a file that is missing is no error")
+	var servers []sqlstore.Server
+	c.Driver.Connector = func(server sqlstore.Server) (driver.Connector, error) {
+		servers = append(servers, server)
+		return nil, nil
+	}
+	if _, err := c.Connectors(); err == nil || !strings.Contains(err.Error(), "password-file: stat "+path) {
+		t.Errorf("a file that is missing: %v", err)
 	}
 	for content, want := range map[string]string{"one\n": "one", "t w o\r\nmore\n": "t w o", "three": "three"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := a.ReadPassword(); string(got) != want || err != nil {
-			t.Errorf("password is %q (%v), want %q", string(got), err, want)
+		if len(servers) == 0 {
+			if _, err := c.Connectors(); err != nil || len(servers) != 2 || servers[0].Host != "a" || servers[1].Port != 1 {
+				t.Fatalf("%v, %v", servers, err)
+			}
 		}
+		if got, err := servers[1].Password(); got != want || err != nil {
+			t.Errorf("password is %q (%v), want %q", got, err, want)
+		}
+	}
+}
+
+func TestFileOfTLSIsReadByOpen(t *testing.T) {
+	const url = "postgres://me@a/db?tls=true&ca=/no/such/file"
+	c, err := sqlstore.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CheckFiles(); err == nil || !strings.Contains(err.Error(), "ca: stat /no/such/file") {
+		t.Errorf("check: %v", err)
+	}
+	unused := sqlstore.Driver{Connector: func(sqlstore.Server) (driver.Connector, error) { return nil, errors.New("unused") }}
+	if _, err := sqlstore.OpenURL(t.Context(), url, unused); err == nil || !strings.Contains(err.Error(), "ca: stat /no/such/file") {
+		t.Errorf("open: %v", err)
 	}
 }
 
@@ -131,20 +178,17 @@ func FuzzParseURL(f *testing.F) {
 	f.Add("mysql://a/db?user=me&password-file=/x&durable=true")
 	f.Add("mariadb://me:p%40@a/d%20b")
 	f.Fuzz(func(t *testing.T, u string) {
-		if strings.Contains(u, "ca=") || strings.Contains(u, "cert=") || strings.Contains(u, "key=") {
-			return // reads files
-		}
 		a, err := sqlstore.ParseURL(u)
 		if err != nil {
-			if a.User != "" || a.Password != "" || len(a.Hosts) > 0 {
-				t.Errorf("%q: an error (%v) with an address", u, err)
+			if a.User != "" || a.Password != "" || len(a.Endpoints) > 0 {
+				t.Errorf("%q: an error (%v) with a config", u, err)
 			}
 			return
 		}
-		if len(a.Hosts) == 0 || a.User == "" || a.Database == "" || a.Loss < 0 || a.Loss > 0 && a.Durable {
+		if len(a.Endpoints) == 0 || a.User == "" || a.Database == "" || a.Loss < 0 || a.Loss > 0 && a.Durable {
 			t.Errorf("%q: is taken for %v", u, a)
 		}
-		for _, host := range a.Hosts {
+		for _, host := range a.Endpoints {
 			if !strings.Contains(host, ":") {
 				t.Errorf("%q: host %q has no port", u, host)
 			}

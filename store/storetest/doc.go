@@ -4,7 +4,7 @@
 //
 //	func TestConformance(t *testing.T) {
 //		storetest.Run(t, storetest.Harness{
-//			Open: func(context.Context) (store.Store, error) { return filestore.Open(dir) },
+//			Open: func(ctx context.Context) (store.Store, error) { return filestore.Open(ctx, filestore.Config{Dir: dir}) },
 //		})
 //	}
 //

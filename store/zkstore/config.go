@@ -1,7 +1,6 @@
 package zkstore
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +24,7 @@ const (
 	minSessionTimeout = 300 * time.Millisecond
 	maxSessionTimeout = time.Minute
 	maxPrefix         = 128
+	defaultPort       = "2181"
 )
 
 // The ways in which the nodes that a store creates can be accessed.
@@ -43,8 +43,14 @@ const (
 // may write can do: no register is ever deleted.
 type ACL string
 
-// Config says which ensemble to use, and what its operator asserts. Its String
-// and log forms show no password.
+// Secret is a text that packages fmt and log/slog do not show.
+type Secret = storeurl.Secret
+
+// TLS says how connections are secured, by files that Open reads or as a whole.
+type TLS = storeurl.TLS
+
+// Config says which ensemble to use, and what its operator asserts. It shows no
+// password when it is printed.
 type Config struct {
 	// Endpoints are servers of one ensemble, each as host:port. At least one.
 	// They are tried in a random order, and resolved at every attempt.
@@ -62,7 +68,7 @@ type Config struct {
 	// User and Password are the credentials of ZooKeeper's digest scheme. Empty
 	// means none.
 	User     string
-	Password storeurl.Secret
+	Password Secret
 
 	// PasswordFile holds the password instead. Its first line is read by Open.
 	PasswordFile string
@@ -73,7 +79,7 @@ type Config struct {
 
 	// TLS is used for every connection. Nil means no TLS. An empty ServerName
 	// means the endpoint's host.
-	TLS *tls.Config
+	TLS *TLS
 
 	// SessionTimeout is what is asked of the server, which may grant less or
 	// more, from 300 ms to 1 min. A server that stays silent for two thirds of
@@ -93,6 +99,34 @@ type Config struct {
 	// concurrent use and never repeat itself, or versions do. Nil means
 	// crypto/rand.
 	Rand io.Reader
+}
+
+// ParseURL returns the config that a URL means; the package's comment says what
+// it may hold. It opens no file. An error names the part that is wrong, and never
+// shows a password.
+func ParseURL(url string) (Config, error) {
+	return storeurl.Read("zkstore", url, []string{"zookeeper"}, func(u *storeurl.URL) (Config, error) {
+		c := Config{
+			Endpoints: u.Endpoints(defaultPort), TLS: u.TLS(false), ACL: ACL(u.Text("acl")),
+			SessionTimeout: u.Duration("session-timeout"), Loss: u.Duration("loss"),
+		}
+		c.User, c.Password, c.PasswordFile = u.Login()
+		if u.Path != "" {
+			c.Prefix = "/" + u.Path
+		}
+		// The defaults stay out: the config holds what was written.
+		_, err := c.withDefaults()
+		return c, err
+	})
+}
+
+// CheckFiles returns an error that names the field and the file unless every file
+// that the config names can be used. [Open] does so first.
+func (c Config) CheckFiles() error {
+	if err := storeurl.CheckFiles(c.TLS, c.PasswordFile); err != nil {
+		return fmt.Errorf("zkstore: %w", err)
+	}
+	return nil
 }
 
 // withDefaults returns the config with every zero value replaced, or an error
@@ -157,31 +191,6 @@ func checkPrefix(prefix string) error {
 	}
 	return nil
 }
-
-// String returns the config for people, without its password.
-func (c Config) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "zookeeper %s prefix %q", strings.Join(c.Endpoints, ","), c.Prefix)
-	if c.User != "" {
-		fmt.Fprintf(&b, " user %q", c.User)
-	}
-	if c.ACL != "" {
-		fmt.Fprintf(&b, " acl %s", string(c.ACL))
-	}
-	if c.TLS != nil {
-		b.WriteString(" over TLS")
-	}
-	if c.Loss != 0 {
-		fmt.Fprintf(&b, " loss %v", c.Loss)
-	}
-	return b.String()
-}
-
-// GoString is String, so that %#v shows no password either.
-func (c Config) GoString() string { return c.String() }
-
-// LogValue is String for package slog.
-func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // list returns the ACL as the client wants it.
 func (a ACL) list() []zk.ACL {

@@ -6,24 +6,16 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"snowfence.example/snowfence/internal/storeclient"
 )
 
-const (
-	// judgeLimit bounds how long the endpoints are asked what they are.
-	judgeLimit = time.Second
-
-	// othersLimit is how much longer the others may take once one has answered:
-	// a member that is away must not hold up who opens.
-	othersLimit = 200 * time.Millisecond
-
-	// secondLook is the pause before servers are asked again that both say they
-	// lead: a leader that was replaced may not know it yet.
-	secondLook = time.Second
-)
+// secondLook is the pause before servers are asked again that both say they lead: a
+// leader that was replaced may not know it yet.
+const secondLook = time.Second
 
 var errLeaders = errors.New("all endpoints must be of one ensemble")
 
@@ -50,24 +42,17 @@ func (s *Store) judge(ctx context.Context) (err error) {
 
 // answers returns what the endpoints that can be asked in time say of themselves.
 func (s *Store) answers(ctx context.Context) []string {
-	limited, cancel := brief(ctx, judgeLimit)
-	defer cancel()
 	answers := make([]string, len(s.config.Endpoints))
-	var asking sync.WaitGroup
-	for i, endpoint := range s.config.Endpoints {
-		asking.Go(func() {
-			if answers[i] = s.session.ask(limited, endpoint, "srvr"); answers[i] != "" {
-				after(othersLimit, cancel) // the first answer's ends first
-			}
-		})
-	}
-	asking.Wait()
+	storeclient.AskAll(ctx, s.config.Endpoints, func(ctx context.Context, i int, endpoint string) bool {
+		answers[i] = s.session.ask(ctx, endpoint, "srvr")
+		return answers[i] != ""
+	})
 	return answers
 }
 
 // ask sends a word to a server and returns what it answers, or nothing.
 func (s *session) ask(ctx context.Context, address, word string) string {
-	connection, err := s.reach(ctx, address)
+	connection, err := storeclient.Dial(ctx, "tcp", address, s.tls)
 	if err != nil {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -49,7 +50,7 @@ func TestServersThatDoNotAnswerLeaveTimeToOpen(t *testing.T) {
 	t.Parallel()
 	silent := testkit.NewProxy(t, "127.0.0.1:1")
 	silent.Drop()
-	s := &Store{config: Config{Endpoints: []string{silent.Addr()}}, session: &session{}}
+	s := &Store{config: Config{Endpoints: []string{silent.Addr()}}, session: &session{life: storeclient.Begin()}}
 	const limit = time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()

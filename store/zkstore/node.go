@@ -5,22 +5,18 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
-const (
-	// opening begins what a register's node holds. The number is the format's.
-	opening = "snowfence 1 "
-
-	tokenSize = 32 // hexadecimal digits
-)
+// opening begins what a register's node holds. The number is the format's.
+const opening = "snowfence 1 "
 
 // errExhausted is returned by a swap that would make ZooKeeper's data version
 // wrap around: a version could repeat.
@@ -60,17 +56,9 @@ func (g guard) next() error {
 	return nil
 }
 
-// newToken draws a token.
-func newToken(random io.Reader) (string, error) {
-	var b [tokenSize / 2]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("zkstore: draw a version: %w", err)
-	}
-	return hex.EncodeToString(b[:]), nil
-}
-
-func isToken(s string) bool {
-	return len(s) == tokenSize && strings.Trim(s, "0123456789abcdef") == ""
+func isToken(text string) bool {
+	_, ok := storeclient.ParseToken(text)
+	return ok
 }
 
 // keySum returns 64 bits of the key's hash.

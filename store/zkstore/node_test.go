@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -49,7 +50,7 @@ func TestSwapIsRefusedBeforeTheNumberWraps(t *testing.T) {
 		t.Errorf("the last swap: %v", err)
 	}
 	// Swap asks before anything is sent: this store has no connection.
-	s := &Store{session: &session{ended: make(chan struct{})}}
+	s := &Store{session: &session{life: storeclient.Begin()}}
 	if _, err := s.Swap(t.Context(), "key", last.version(), nil); !errors.Is(err, errExhausted) {
 		t.Errorf("swap: %v", err)
 	}

@@ -1,6 +1,7 @@
 package zkstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
@@ -51,10 +53,9 @@ const (
 // moment of a loss is the exception, and an unknown outcome as any other.
 type session struct {
 	client  *zk.Conn
-	turns   chan struct{}      // has room for the calls that may begin
-	end     context.CancelFunc // ends all that this session does
-	ended   <-chan struct{}    // closed by end
-	silence time.Duration      // how long a server may leave a connection without a session
+	turns   chan struct{} // has room for the calls that may begin
+	life    *storeclient.Life
+	silence time.Duration // how long a server may leave a connection without a session
 	tls     *tls.Config
 	logger  *slog.Logger
 
@@ -73,13 +74,15 @@ type session struct {
 
 // connect starts to connect.
 func connect(c Config) (*session, error) {
-	life, end := context.WithCancel(context.Background())
+	tls, err := c.TLS.Load()
+	if err != nil {
+		return nil, fmt.Errorf("zkstore: %w", err)
+	}
 	s := &session{
 		turns:   make(chan struct{}, calls),
-		end:     end,
-		ended:   life.Done(),
+		life:    storeclient.Begin(),
 		silence: c.SessionTimeout * 2 / 3, // as the client itself waits in a session
-		tls:     c.TLS,
+		tls:     tls,
 		logger:  c.Logger,
 		up:      make(chan struct{}),
 		failure: errors.New("no server has answered yet"),
@@ -87,7 +90,7 @@ func connect(c Config) (*session, error) {
 	client, _, err := zk.Connect(c.Endpoints, c.SessionTimeout,
 		zk.WithHostProvider((*rotation)(s)),
 		zk.WithDialer(func(_, address string, _ time.Duration) (net.Conn, error) {
-			return s.dial(life, address)
+			return s.dial(s.life.Context(), address)
 		}),
 		zk.WithEventCallback(s.heed),
 		zk.WithLogger((*journal)(s)),
@@ -96,8 +99,7 @@ func connect(c Config) (*session, error) {
 		zk.WithMaxBufferSize(answerSize),
 	)
 	if err != nil {
-		end()
-		return nil, fmt.Errorf("zkstore: %w", err)
+		return nil, errors.Join(fmt.Errorf("zkstore: %w", err), s.life.End(nil))
 	}
 	s.client = client
 	return s, nil
@@ -113,56 +115,36 @@ func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (
 	select {
 	case s.turns <- struct{}{}:
 	case <-ctx.Done():
-		return none, s.missing(ctx)
-	case <-s.ended:
+		return none, s.usable(ctx)
+	case <-s.life.Context().Done():
 		return none, store.ErrClosed
 	}
 	select {
 	case <-s.session():
 	case <-ctx.Done():
-	case <-s.ended:
+	case <-s.life.Context().Done():
 	}
 	// A select picks any of what is ready, and nothing may be sent after the end.
 	if err := s.usable(ctx); err != nil {
 		<-s.turns
 		return none, err
 	}
-	type answer struct {
-		got T
-		err error
-	}
-	answers := make(chan answer, 1) // room for an answer that nobody awaits
-	go func() {
+	got, err := storeclient.Call(ctx, s.life, func() (T, error) {
 		defer func() { <-s.turns }()
-		got, err := f(s.client)
-		answers <- answer{got, err}
-	}()
-	select {
-	case a := <-answers:
-		if a.err != nil && s.isEnded() {
-			return none, store.ErrClosed
-		}
-		return a.got, a.err
-	case <-ctx.Done():
-		return none, s.missing(ctx)
-	case <-s.ended:
-		return none, store.ErrClosed
+		return f(s.client)
+	})
+	if err != nil {
+		err = cmp.Or(s.usable(ctx), err)
 	}
+	return got, err
 }
 
-// usable returns store.ErrClosed after close, and an error if ctx has ended.
+// usable returns store.ErrClosed after close, and an error if ctx has ended: with
+// why there is no session if there is none.
 func (s *session) usable(ctx context.Context) error {
-	if s.isEnded() {
-		return store.ErrClosed
+	if err := s.life.Usable(ctx); err == nil || errors.Is(err, store.ErrClosed) {
+		return err
 	}
-	if ctx.Err() != nil {
-		return s.missing(ctx)
-	}
-	return nil
-}
-
-// missing returns ctx's error, with why there is no session if there is none.
-func (s *session) missing(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isUp {
@@ -185,48 +167,44 @@ func (s *session) sessions() int {
 	return s.number
 }
 
-func (s *session) isEnded() bool {
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
-	}
-}
-
 // close ends the session. Calls that wait return, and so do later ones.
-func (s *session) close() {
-	s.end()
-	s.mu.Lock()
-	up := s.isUp
-	s.mu.Unlock()
-	if up {
-		// A server that answers needs a round trip to forget the session, and
-		// one that does not is given up after a second.
-		s.client.Close()
-	} else {
-		// There is nobody to tell, and the client would wait for it all the same.
-		go s.client.Close()
-	}
-	s.leave()
+func (s *session) close() error {
+	return s.life.End(func() error {
+		s.mu.Lock()
+		up := s.isUp
+		s.mu.Unlock()
+		if up {
+			// A server that answers needs a round trip to forget the session, and
+			// one that does not is given up after a second.
+			s.client.Close()
+		} else {
+			// There is nobody to tell, and the client would wait for it all the same.
+			go s.client.Close()
+		}
+		s.leave()
+		return nil
+	})
 }
 
-// authenticate makes the credentials known, on this connection and all later
-// ones. The client remembers them once the server has taken them; if there was
-// another connection meanwhile, that one may be without.
-func (s *session) authenticate(ctx context.Context, user string, password storeurl.Secret) error {
-	for {
-		before := s.sessions()
-		_, err := call(ctx, s, func(c *zk.Conn) (struct{}, error) {
-			return struct{}{}, c.AddAuth("digest", []byte(user+":"+string(password)))
-		})
-		// A context's error is a network's as well, to those who ask.
-		if err != nil && (!isLoss(err) || s.usable(ctx) != nil) {
-			return err
+// authenticate returns what makes credentials known, on this connection and all
+// later ones. The client remembers them once the server has taken them; if there
+// was another connection meanwhile, that one may be without.
+func (s *session) authenticate(user string, password storeurl.Secret) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for user != "" {
+			before := s.sessions()
+			_, err := call(ctx, s, func(c *zk.Conn) (struct{}, error) {
+				return struct{}{}, c.AddAuth("digest", []byte(user+":"+string(password)))
+			})
+			// A context's error is a network's as well, to those who ask.
+			if err != nil && (!isLoss(err) || s.usable(ctx) != nil) {
+				return fmt.Errorf("authenticate: %w", err)
+			}
+			if err == nil && s.sessions() == before {
+				break
+			}
 		}
-		if err == nil && s.sessions() == before {
-			return nil
-		}
+		return nil
 	}
 }
 
@@ -277,7 +255,7 @@ func (s *session) dial(life context.Context, address string) (net.Conn, error) {
 		return nil, err
 	}
 	limit, cancel := context.WithTimeout(life, s.patience())
-	connection, err := s.reach(limit, address)
+	connection, err := storeclient.Dial(limit, "tcp", address, s.tls)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -301,18 +279,6 @@ func (s *session) dial(life context.Context, address string) (net.Conn, error) {
 		cancel()
 	}
 	return &frames{Conn: connection}, nil
-}
-
-// reach makes a connection, with TLS if it is asked for.
-func (s *session) reach(ctx context.Context, address string) (net.Conn, error) {
-	if s.tls == nil {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	}
-	connection, err := (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", address, err)
-	}
-	return connection, nil
 }
 
 // pause waits before a server is dialled again: longer from round to round.
@@ -378,7 +344,7 @@ func (r *rotation) Next() (server string, retryStart bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = (r.last + 1) % len(r.endpoints)
-	return r.endpoints[r.last], (*session)(r).isEnded()
+	return r.endpoints[r.last], r.life.Ended()
 }
 
 // Connected implements zk.HostProvider.
@@ -389,7 +355,7 @@ type journal session
 
 // Printf implements zk.Logger. What the client says contains no credentials.
 func (j *journal) Printf(format string, values ...any) {
-	if j.logger != nil && !(*session)(j).isEnded() {
+	if j.logger != nil && !j.life.Ended() {
 		j.logger.Warn("zookeeper: " + fmt.Sprintf(format, values...))
 	}
 }

@@ -1,8 +1,8 @@
 package zkstore
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
@@ -28,6 +29,15 @@ type Store struct {
 	warnings []string // what judge found
 }
 
+// OpenURL opens the store that a URL means: [ParseURL], then [Open].
+func OpenURL(ctx context.Context, url string) (*Store, error) {
+	c, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, c)
+}
+
 // Open connects to the ensemble, judges it, and creates the prefix if it does not
 // exist and it may. It returns an error that names the field if the config is
 // wrong, one that says why the servers are not to be relied on, one that is
@@ -36,17 +46,17 @@ type Store struct {
 // context's end. ctx bounds the attempt, and nothing after it.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
+	if err == nil {
+		err = c.CheckFiles()
+	}
 	if err != nil {
 		return nil, err
 	}
 	if c.Password, err = storeurl.Password(c.Password, c.PasswordFile); err != nil {
-		return nil, fmt.Errorf("zkstore: read password-file: %w", err)
+		return nil, fmt.Errorf("zkstore: password-file: %w", err)
 	}
 	if len(c.User)+len(c.Password) > maxCredentials {
 		return nil, fmt.Errorf("zkstore: password-file: must hold at most %d bytes", maxCredentials)
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
 	}
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
@@ -58,16 +68,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{config: c, session: session}
-	if c.User != "" {
-		if err := session.authenticate(ctx, c.User, c.Password); err != nil {
-			session.close()
-			return nil, fmt.Errorf("zkstore: open: authenticate: %w", err)
-		}
-	}
-	for _, step := range []func(context.Context) error{s.judge, s.prepare} {
+	for _, step := range []func(context.Context) error{session.authenticate(c.User, c.Password), s.judge, s.prepare} {
 		if err := step(ctx); err != nil {
-			session.close()
-			return nil, fmt.Errorf("zkstore: open: %w", err)
+			return nil, errors.Join(fmt.Errorf("zkstore: open: %w", err), session.close())
 		}
 	}
 	return s, nil
@@ -77,10 +80,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // one to the leader: it asks the server to catch up first. It returns ErrDamaged
 // if the prefix itself has gone as well.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := s.session.usable(ctx); err != nil {
-		return store.Entry{}, err
-	}
-	if err := store.ValidateKey(key); err != nil {
+	if err := cmp.Or(s.session.usable(ctx), store.ValidateKey(key)); err != nil {
 		return store.Entry{}, err
 	}
 	v := &view{store: s}
@@ -106,13 +106,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 // of a folder. It returns an error, and sends nothing, if the register has been
 // swapped 2³¹−1 times.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	if err := s.session.usable(ctx); err != nil {
-		return "", err
-	}
-	if err := store.ValidateKey(key); err != nil {
-		return "", err
-	}
-	if err := store.ValidateValue(value); err != nil {
+	if err := cmp.Or(s.session.usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
 	}
 	var g guard
@@ -125,15 +119,15 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 			return "", err
 		}
 	}
-	token, err := newToken(s.config.Rand)
+	token, err := storeclient.DrawToken(s.config.Rand)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("zkstore: %w", err)
 	}
-	next := guard{key: keySum(key), token: token}
+	next := guard{key: keySum(key), token: token.String()}
 	if prev == "" {
-		err = s.create(ctx, key, encode(token, value))
+		err = s.create(ctx, key, encode(next.token, value))
 	} else {
-		next.number, err = s.replace(ctx, key, g.number, encode(token, value))
+		next.number, err = s.replace(ctx, key, g.number, encode(next.token, value))
 	}
 	if err != nil {
 		return "", wrap("swap", key, err)
@@ -144,26 +138,16 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // List implements [store.Store]. It reads folder by folder, in any order, a
 // few registers at a time.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		if err := s.session.usable(ctx); err != nil {
-			yield(store.Entry{}, err)
-			return
+	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
+		err := s.session.usable(ctx)
+		if err == nil {
+			err = (&view{store: s}).list(ctx, prefix, yield)
 		}
-		if err := store.ValidatePrefix(prefix); err != nil {
-			yield(store.Entry{}, err)
-			return
+		if err != nil {
+			return fmt.Errorf("zkstore: list: %w", err)
 		}
-		v := &view{store: s}
-		for e, err := range v.list(ctx, prefix) {
-			if err != nil {
-				yield(store.Entry{}, fmt.Errorf("zkstore: list: %w", err))
-				return
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
+		return nil
+	})
 }
 
 // Traits implements [store.Store].
@@ -180,16 +164,13 @@ func (s *Store) Warnings() []string { return slices.Clone(s.warnings) }
 
 // Close implements [store.Store]. With a server that does not answer it takes a
 // second.
-func (s *Store) Close() error {
-	s.session.close()
-	return nil
-}
+func (s *Store) Close() error { return s.session.close() }
 
-// String returns the store's config for people, without its password.
-func (s *Store) String() string { return s.config.String() }
+// String returns the store's config, without its password.
+func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 
 // GoString is String, so that %#v shows no password either.
-func (s *Store) GoString() string { return s.config.String() }
+func (s *Store) GoString() string { return s.String() }
 
 // create makes a register's node, and its folder if there is none yet.
 func (s *Store) create(ctx context.Context, key string, data []byte) error {

@@ -73,7 +73,6 @@ func TestBadURLIsRefusedByItsBadPart(t *testing.T) {
 		"zookeeper://a?tls=perhaps":                 "tls",
 		"zookeeper://a?ca=/x":                       "tls=true",
 		"zookeeper://a?tls=true&cert=/x":            "both or neither",
-		"zookeeper://a?tls=true&ca=/does/not/exist": "URL: ca",
 		"zookeeper://a?colour=red":                  "colour",
 		"zookeeper://a?loss=1s&loss=2s":             "once",
 		"zookeeper://a?loss":                        "with a value",
@@ -98,11 +97,25 @@ func TestPasswordIsNeverShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, shown := range []string{
-		logged.String(), string(marshalled), c.String(), fmt.Sprintf("%v", c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprint(&c),
+		logged.String(), string(marshalled), fmt.Sprintf("%v", c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprint(&c),
 	} {
 		if strings.Contains(shown, "s3cr3t") || !strings.Contains(shown, "me") {
 			t.Errorf("shown as %s", shown)
 		}
+	}
+}
+
+func TestFileOfTLSIsReadByOpen(t *testing.T) {
+	const url = "zookeeper://a?tls=true&ca=/does/not/exist"
+	c, err := zkstore.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CheckFiles(); err == nil || !strings.Contains(err.Error(), "ca: stat /does/not/exist") {
+		t.Errorf("check: %v", err)
+	}
+	if _, err := zkstore.OpenURL(t.Context(), url); err == nil || !strings.Contains(err.Error(), "ca: stat /does/not/exist") {
+		t.Errorf("open: %v", err)
 	}
 }
 

@@ -96,43 +96,40 @@ func (v *view) children(ctx context.Context, path string) ([]string, error) {
 }
 
 // list yields the registers whose keys begin with prefix.
-func (v *view) list(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		root := v.store.config.Prefix
-		folders, err := v.children(ctx, root)
+func (v *view) list(ctx context.Context, prefix string, yield func(store.Entry) bool) error {
+	root := v.store.config.Prefix
+	folders, err := v.children(ctx, root)
+	if err != nil {
+		return err
+	}
+	inFolder := func(folder string) ([]string, error) {
+		if !isFolder(folder) {
+			return nil, nil // somebody else's
+		}
+		names, err := v.children(ctx, root+"/"+folder)
 		if err != nil {
-			yield(store.Entry{}, err)
-			return
+			return nil, err
 		}
-		inFolder := func(folder string) ([]string, error) {
-			if !isFolder(folder) {
-				return nil, nil // somebody else's
-			}
-			names, err := v.children(ctx, root+"/"+folder)
-			if err != nil {
-				return nil, err
-			}
-			return keys(root, folder, names, prefix)
+		return keys(root, folder, names, prefix)
+	}
+	atKey := func(key string) (store.Entry, error) {
+		e, err := v.register(ctx, key)
+		if errors.Is(err, zk.ErrNoNode) {
+			err = fmt.Errorf("%w: the node of register %q has been removed", store.ErrDamaged, key)
 		}
-		atKey := func(key string) (store.Entry, error) {
-			e, err := v.register(ctx, key)
-			if errors.Is(err, zk.ErrNoNode) {
-				err = fmt.Errorf("%w: the node of register %q has been removed", store.ErrDamaged, key)
-			}
-			return e, err
+		return e, err
+	}
+	for keys, err := range each(folders, inFolder) {
+		if err != nil {
+			return err
 		}
-		for keys, err := range each(folders, inFolder) {
-			if err != nil {
-				yield(store.Entry{}, err)
-				return
-			}
-			for e, err := range each(keys, atKey) {
-				if !yield(e, err) || err != nil {
-					return
-				}
+		for e, err := range each(keys, atKey) {
+			if err != nil || !yield(e) {
+				return err
 			}
 		}
 	}
+	return nil
 }
 
 // keys returns the keys of a folder's nodes that begin with prefix. A node

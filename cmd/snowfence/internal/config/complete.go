@@ -65,6 +65,23 @@ func (c Config) SettingFault(generator, key, reason string) error {
 	return c.Fault(join(generatorSection, generator, settingSection, key), c.Generators[generator].Settings[key], reason)
 }
 
+// CheckStore returns an [*Error] unless each file that the store's URL names, such
+// as a certificate, can be used. It opens them, as [Load] does not, and nothing else.
+// A URL that is wrong is not its concern.
+func (c Config) CheckStore() error {
+	if engine.Check(c.Store) != nil {
+		return nil //nolint:nilerr // Complete says so
+	}
+	return c.storeFault(engine.CheckFiles(c.Store))
+}
+
+func (c Config) storeFault(err error) error {
+	if bad := new(engine.URLError); errors.As(err, &bad) {
+		return c.Fault(keyStore, c.Store, bad.Reason)
+	}
+	return err
+}
+
 func (v *completion) common() {
 	v.Namespace = cmp.Or(v.Namespace, "default")
 	if v.Layout.IsZero() {
@@ -78,12 +95,8 @@ func (v *completion) common() {
 		v.Store = "file:" + filepath.Join(v.Data, "store")
 	}
 	if v.Store != "" {
-		if err := engine.Check(v.Store); err != nil {
-			var bad *engine.URLError
-			if errors.As(err, &bad) {
-				err = errors.New(bad.Reason)
-			}
-			v.fault(keyStore, v.Store, "%v", err)
+		if err := v.storeFault(engine.Check(v.Store)); err != nil {
+			v.faults = append(v.faults, err)
 		}
 	}
 	for _, e := range configKeys() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 )
 
 // EnvironmentPrefix begins the name of every variable that the program reads.
@@ -80,7 +81,7 @@ const (
 func configKeys() []entry[Config] {
 	const second, minute = time.Second, time.Minute
 	return []entry[Config]{
-		{Key{keyStore, "store", "URL of the store: file:/path, etcd://, zookeeper://, redis://, postgres://, mysql://, nats://, or mem:// for a trial; ${NAME} stands for a variable"}, func(c *Config) any { return &c.Store }},
+		{Key{keyStore, "store", "URL of the store: " + engine.Supported() + "; mem:// is for a trial; ${NAME} stands for a variable"}, func(c *Config) any { return &c.Store }},
 		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, func(c *Config) any { return &c.Namespace }},
 		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, func(c *Config) any { return &c.Layout }},
 		{Key{keyData, "data", "directory that the program may write to"}, func(c *Config) any { return &c.Data }},

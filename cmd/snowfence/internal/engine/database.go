@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"strings"
 
@@ -23,43 +22,36 @@ type Database struct {
 // is returned for a URL that is not right, else the driver's error; neither shows
 // a password.
 func OpenDatabase(ctx context.Context, databaseURL string) (*Database, error) {
-	refuse := func(reason string) error { return &URLError{Redact(databaseURL), reason} }
-	address, err := sqlstore.ParseURL(databaseURL)
+	config, err := sqlstore.ParseURL(databaseURL)
 	switch {
 	case err != nil:
-		return nil, refuse(strings.TrimPrefix(err.Error(), "sqlstore: URL: "))
-	case address.Table != "" || address.Durable || address.Loss != 0 || address.WholePages:
-		return nil, refuse("table, durable, loss and whole-pages: are keys of a store, and must not be given for a database that is read")
+	case config.Table != "" || config.Durable || config.Loss != 0 || config.WholePages:
+		err = errors.New("table, durable, loss and whole-pages: are keys of a store, and must not be given for a database that is read")
+	default:
+		err = config.CheckFiles()
 	}
-	if _, err := address.ReadPassword(); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, refuse(databaseURL, err)
 	}
-	quote, connector := `"`, postgresConnector
-	if address.Dialect == sqlstore.MySQL {
-		quote, connector = "`", mysqlConnector
+	quote := `"`
+	if config.Dialect == sqlstore.MySQL {
+		quote = "`"
 	}
-	var failures []error
-	for _, endpoint := range address.Hosts {
-		db, err := connect(ctx, address, endpoint, connector)
-		if err == nil {
-			return &Database{db, quote}, nil
-		}
-		failures = append(failures, err)
-	}
-	return nil, errors.Join(failures...)
-}
-
-// connect makes a pool of connections to one server, and one connection.
-func connect(ctx context.Context, address sqlstore.Address, endpoint string, connector func(sqlstore.Address, string) (driver.Connector, error)) (*sql.DB, error) {
-	c, err := connector(address, endpoint)
+	config.Driver = driverOf(config.Dialect)
+	connectors, err := config.Connectors()
 	if err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(c)
-	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
+	var failures []error
+	for _, connector := range connectors {
+		db := sql.OpenDB(connector)
+		err := db.PingContext(ctx)
+		if err == nil {
+			return &Database{db, quote}, nil
+		}
+		failures = append(failures, err, db.Close())
 	}
-	return db, nil
+	return nil, errors.Join(failures...)
 }
 
 // Quote makes a name of SQL out of any text.

@@ -65,7 +65,11 @@ func TestStoreOfAnEarlierVersionGoesOn(t *testing.T) {
 			if traits, err := s.Traits(t.Context()); err != nil || traits.Loss.String() != was.Loss {
 				t.Fatalf("the store can lose %s (%v), want %s", traits.Loss, err, was.Loss)
 			}
-			w := earlierWorld{T: t, was: was, store: s, hasClock: hasClock(url), known: map[earlierID]earlierWorker{}}
+			e, err := find(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := earlierWorld{T: t, was: was, store: s, hasClock: e.clock, known: map[earlierID]earlierWorker{}}
 			for _, e := range was.Workers {
 				w.known[earlierID{e.Namespace, e.Worker}] = e
 			}

@@ -186,15 +186,15 @@ func TestOneAttemptIsUnderWayAndEndsInTimeOrWithItsStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun atomic.Int32
 		refused := errors.New("refused")
-		l := newLazy(func(ctx context.Context, _ bool) (store.Store, error) {
+		l := newLazy(func(ctx context.Context) (store.Store, error) {
 			begun.Add(1)
 			<-ctx.Done()
 			return nil, refused
-		}, func(store.Store) { t.Error("opened") })
+		})
 		get := func(limit time.Duration) error {
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
-			_, err := l.get(ctx)
+			_, err := l.stores.Get(ctx)
 			return err
 		}
 		for range 9 {

@@ -8,12 +8,10 @@ import (
 // hidden stands in place of what must not be seen.
 const hidden = "xxxxx"
 
-// shown are the query's keys whose values are no secrets.
+// shown reports whether some engine's URLs have that key: no value of theirs is a
+// secret. Others may be one.
 func shown(key string) bool {
-	return slices.Contains([]string{
-		"ca", "cert", "creds", "durable", "key", "loss", "nkey", "password-file", "prefix", "replicas",
-		"sentinel", "table", "tls", "token-file", "user", "whole-pages",
-	}, key)
+	return slices.ContainsFunc(engines(), func(e engine) bool { return slices.Contains(strings.Fields(e.keys), key) })
 }
 
 // Redact returns the URL for people's eyes: with xxxxx in place of a password

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/tls"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -17,31 +16,18 @@ import (
 	"snowfence.example/snowfence/store/sqlstore"
 )
 
-// openPostgres opens the store that a URL of PostgreSQL names.
-func openPostgres(ctx context.Context, address sqlstore.Address, existing bool) (*sqlstore.Store, error) {
-	return openSQL(ctx, address, existing, postgresConnector)
-}
-
-// openMySQL opens the store that a URL of MySQL or MariaDB names.
-func openMySQL(ctx context.Context, address sqlstore.Address, existing bool) (*sqlstore.Store, error) {
-	return openSQL(ctx, address, existing, mysqlConnector)
-}
-
-func openSQL(ctx context.Context, address sqlstore.Address, existing bool, connector func(a sqlstore.Address, endpoint string) (driver.Connector, error)) (*sqlstore.Store, error) {
-	// A file that can't be read is told of now, and not at the first connection.
-	if _, err := address.ReadPassword(); err != nil {
-		return nil, err
-	}
-	config := address.Config()
-	config.Existing, config.Duplicate = existing, duplicateKey
-	for _, endpoint := range address.Hosts {
-		c, err := connector(address, endpoint)
-		if err != nil {
-			return nil, err
-		}
-		config.Connectors = append(config.Connectors, c)
-	}
+// openSQL opens the store that a URL of PostgreSQL, MySQL or MariaDB names.
+func openSQL(ctx context.Context, config sqlstore.Config, existing bool) (*sqlstore.Store, error) {
+	config.Existing, config.Driver = existing, driverOf(config.Dialect)
 	return sqlstore.Open(ctx, config)
+}
+
+// driverOf returns the driver of a dialect.
+func driverOf(d sqlstore.Dialect) sqlstore.Driver {
+	if d == sqlstore.MySQL {
+		return sqlstore.Driver{Connector: mysqlConnector, Duplicate: duplicateKey}
+	}
+	return sqlstore.Driver{Connector: postgresConnector}
 }
 
 // duplicateKey reports whether an error is MySQL's for a row whose key exists.
@@ -52,20 +38,16 @@ func duplicateKey(err error) bool {
 }
 
 // postgresConnector makes connections to one server by pgx.
-func postgresConnector(a sqlstore.Address, endpoint string) (driver.Connector, error) {
-	host, port, err := splitEndpoint(endpoint)
-	if err != nil {
-		return nil, err
-	}
+func postgresConnector(server sqlstore.Server) (driver.Connector, error) {
 	// The library makes a config only of a text, and fills it from files and the
 	// environment; what matters is set here.
 	config, err := pgx.ParseConfig("host=localhost port=5432 user=snowfence dbname=snowfence sslmode=disable passfile='' target_session_attrs=any")
 	if err != nil {
 		return nil, fmt.Errorf("prepare driver: %w", err)
 	}
-	config.Host, config.Port, config.Fallbacks = host, port, nil
-	config.User, config.Database, config.Password = a.User, a.Database, ""
-	config.TLSConfig = serverTLS(a, host)
+	config.Host, config.Port, config.Fallbacks = server.Host, server.Port, nil
+	config.User, config.Database, config.Password = server.User, server.Database, ""
+	config.TLSConfig = server.TLS
 	config.RuntimeParams = map[string]string{"application_name": "snowfence"}
 
 	// Statements are sent whole, in one go, and not prepared first: behind a
@@ -80,23 +62,18 @@ func postgresConnector(a sqlstore.Address, endpoint string) (driver.Connector, e
 		const readOnly = "25006" // read_only_sql_transaction
 		return refused.Severity != "FATAL" && refused.SeverityUnlocalized != "FATAL" && refused.Code != readOnly
 	}
-	return stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(func(_ context.Context, config *pgx.ConnConfig) error {
-		password, err := a.ReadPassword()
-		config.Password = string(password)
+	return stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(func(_ context.Context, config *pgx.ConnConfig) (err error) {
+		config.Password, err = server.Password()
 		return err
 	})), nil
 }
 
 // mysqlConnector makes connections to one server by go-sql-driver.
-func mysqlConnector(a sqlstore.Address, endpoint string) (driver.Connector, error) {
-	host, _, err := splitEndpoint(endpoint)
-	if err != nil {
-		return nil, err
-	}
+func mysqlConnector(server sqlstore.Server) (driver.Connector, error) {
 	config := mysql.NewConfig()
-	config.Net, config.Addr = "tcp", endpoint
-	config.User, config.DBName = a.User, a.Database
-	config.TLS = serverTLS(a, host)
+	config.Net, config.Addr = "tcp", net.JoinHostPort(server.Host, strconv.Itoa(int(server.Port)))
+	config.User, config.DBName = server.User, server.Database
+	config.TLS = server.TLS
 	config.Logger = &mysql.NopLogger{} // or it writes to standard error
 
 	// Statements are sent whole, in one go. The store's arguments are digits
@@ -107,9 +84,8 @@ func mysqlConnector(a sqlstore.Address, endpoint string) (driver.Connector, erro
 	// is given up then, and the statement sent to the server that took over.
 	config.RejectReadOnly = true
 
-	if err := config.Apply(mysql.BeforeConnect(func(_ context.Context, config *mysql.Config) error {
-		password, err := a.ReadPassword()
-		config.Passwd = string(password)
+	if err := config.Apply(mysql.BeforeConnect(func(_ context.Context, config *mysql.Config) (err error) {
+		config.Passwd, err = server.Password()
 		return err
 	})); err != nil {
 		return nil, fmt.Errorf("prepare driver: %w", err)
@@ -119,25 +95,6 @@ func mysqlConnector(a sqlstore.Address, endpoint string) (driver.Connector, erro
 		return nil, fmt.Errorf("prepare driver: %w", err)
 	}
 	return connector, nil
-}
-
-// serverTLS returns the address's TLS configuration for one host, or nil.
-func serverTLS(a sqlstore.Address, host string) *tls.Config {
-	if a.TLS == nil {
-		return nil
-	}
-	config := a.TLS.Clone()
-	config.ServerName = host
-	return config
-}
-
-func splitEndpoint(endpoint string) (host string, port uint16, err error) {
-	host, text, err := net.SplitHostPort(endpoint)
-	if err != nil {
-		return "", 0, err
-	}
-	n, err := strconv.ParseUint(text, 10, 16)
-	return host, uint16(n), err
 }
 
 // uncancelled is a connection whose server can't be asked to cancel what runs

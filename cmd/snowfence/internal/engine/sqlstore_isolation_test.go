@@ -145,13 +145,12 @@ func isolationLayout() snowfence.Layout {
 // isolation level.
 func holdUnjudged(t *testing.T, storeURL, host string, clock snowfence.Clock, over func(store.Store) store.Store) *fence.Holder {
 	t.Helper()
-	address, err := sqlstore.ParseURL(storeURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := openSQL(t.Context(), address, false, func(a sqlstore.Address, endpoint string) (driver.Connector, error) {
-		c, err := mysqlConnector(a, endpoint)
-		return unjudged{c}, err
+	client, err := sqlstore.OpenURL(t.Context(), storeURL, sqlstore.Driver{
+		Connector: func(server sqlstore.Server) (driver.Connector, error) {
+			c, err := mysqlConnector(server)
+			return unjudged{c}, err
+		},
+		Duplicate: duplicateKey,
 	})
 	if err != nil {
 		t.Fatal(err)

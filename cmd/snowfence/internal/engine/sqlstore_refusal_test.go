@@ -319,7 +319,7 @@ func (s sqlServer) pooled(t *testing.T, server *testkit.Server, config sqlstore.
 	config.Dialect = sqlstore.PostgreSQL
 	driver, source := "pgx", s.url("sslmode=disable", server.Addr())
 	if s.scheme == "mysql" {
-		config.Dialect, config.Duplicate = sqlstore.MySQL, duplicateKey
+		config.Dialect, config.Driver.Duplicate = sqlstore.MySQL, duplicateKey
 		driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?clientFoundRows=true&parseTime=true&loc=Asia%%2FKathmandu&charset=latin1",
 			testkit.SQLUser, testkit.SQLPassword, server.Addr(), testkit.SQLDatabase)
 	}

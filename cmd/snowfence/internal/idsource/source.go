@@ -10,6 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 )
 
 // Item is one id and where it stood in its source.
@@ -209,14 +210,4 @@ func Look(name string, o Options) (size int64, err error) {
 
 // IsDatabase reports whether a name is the URL of a database. A path that looks
 // like one can be given as ./mysql://…
-func IsDatabase(name string) bool {
-	scheme, _, ok := strings.Cut(name, "://")
-	if !ok {
-		return false
-	}
-	switch strings.ToLower(scheme) {
-	case "postgres", "postgresql", "mysql", "mariadb":
-		return true
-	}
-	return false
-}
+func IsDatabase(name string) bool { return engine.IsDatabase(name) }

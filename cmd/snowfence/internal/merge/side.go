@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
 )
 
@@ -282,15 +283,10 @@ func (s *Side) parseWorkers(l snowfence.Layout, text string) ([]overlap.Workers,
 
 // addData takes a source of ids, unless it is a store.
 func (s *Side) addData(text string) error {
-	scheme, rest, ok := strings.Cut(text, ":")
-	if ok && slices.Contains(stores(), strings.ToLower(scheme)) && (strings.HasPrefix(rest, "//") || strings.EqualFold(scheme, "file")) {
+	if engine.IsStore(text) {
+		scheme, _, _ := strings.Cut(text, ":")
 		return &SideError{Side: s.Name, Field: "source", Value: scheme + ":…", Limit: "is a store and no source of ids: write namespace:URL#NAME for a namespace in it"}
 	}
 	s.Data = append(s.Data, text)
 	return nil
-}
-
-// stores are the schemes of stores that can't be taken for files or columns.
-func stores() []string {
-	return []string{"etcd", "etcds", "zookeeper", "redis", "rediss", "nats", "mem", "file"}
 }
