@@ -25,6 +25,21 @@ func CheckEndpoints(endpoints []string) error {
 	return nil
 }
 
+// CheckText returns an error that names the field unless a text has at most so many
+// bytes, each a letter of ASCII, a digit or one of the others.
+func CheckText(field, text, others string, most int) error {
+	if len(text) > most {
+		return fmt.Errorf("%s of %d bytes: must have at most %d", field, len(text), most)
+	}
+	for i, r := range text {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		if !letter && !strings.ContainsRune(others, r) {
+			return fmt.Errorf("%s %q: %q at %d: must be one of [A-Za-z0-9%s]", field, text, string(r), i, others)
+		}
+	}
+	return nil
+}
+
 // isEndpoint reports whether an endpoint is a host and a port, and nothing that
 // would say more inside a URL, such as a user.
 func isEndpoint(endpoint string) bool {

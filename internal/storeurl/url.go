@@ -2,6 +2,7 @@ package storeurl
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,6 +50,16 @@ func Read[C any](engine, raw string, schemes []string, read func(*URL) (C, error
 		return none, err
 	}
 	return c, nil
+}
+
+// Open is an engine's OpenURL, made of its ParseURL and its Open.
+func Open[C, S any](ctx context.Context, url string, parse func(string) (C, error), open func(context.Context, C) (S, error)) (S, error) {
+	c, err := parse(url)
+	if err != nil {
+		var none S
+		return none, err
+	}
+	return open(ctx, c)
 }
 
 // Parse takes a URL apart whose scheme must be one of those given. The error

@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,9 @@ const (
 // Secret is a text that packages fmt and log/slog do not show.
 type Secret = storeurl.Secret
 
-// TLS says how connections are secured, by files that Open reads or as a whole.
+// TLS says how connections are secured: CAFile, CertFile and KeyFile name files in
+// PEM, which Open reads, or Config is a *tls.Config. The zero value trusts the
+// system's certificates.
 type TLS = storeurl.TLS
 
 // Config says which cluster to use. It shows no password when it is printed.
@@ -78,9 +81,7 @@ func (c Config) CheckFiles() error {
 // withDefaults returns the config with every zero value replaced, or an error
 // that names the field and its limit.
 func (c Config) withDefaults() (Config, error) {
-	if c.Prefix == "" {
-		c.Prefix = DefaultPrefix
-	}
+	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
 	// The library would take http:// and unix: as well, and drop TLS for them.
 	if err := storeurl.CheckEndpoints(c.Endpoints); err != nil {
 		return c, fmt.Errorf("etcdstore: %w", err)

@@ -65,9 +65,7 @@
 // # Backup and restore
 //
 // Back up the cluster as etcd's documentation says (etcdctl snapshot save). A
-// restored snapshot forgets the bounds that were written since. So restore only
-// while no holder runs, and let none start before the longest window has passed
-// since the last of them ended.
+// restored snapshot forgets the bounds that were written since: see docs/engines.md.
 //
 // # The URL
 //

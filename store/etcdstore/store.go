@@ -56,11 +56,7 @@ type Store struct {
 
 // OpenURL opens the store that a URL means: [ParseURL], then [Open].
 func OpenURL(ctx context.Context, url string) (*Store, error) {
-	c, err := ParseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, c)
+	return storeurl.Open(ctx, url, ParseURL, Open)
 }
 
 // Open connects to the cluster that a config means, reads from it and judges its

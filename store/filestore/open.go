@@ -12,6 +12,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/internal/storeclient"
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
 
@@ -38,11 +39,7 @@ type Config struct {
 
 // OpenURL opens the store that a URL means: [ParseURL], then [Open].
 func OpenURL(ctx context.Context, url string) (*Store, error) {
-	c, err := ParseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, c)
+	return storeurl.Open(ctx, url, ParseURL, Open)
 }
 
 // ParseURL returns the config that a URL means: file:relative/path, file:/path or

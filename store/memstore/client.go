@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/internal/storeclient"
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
 
@@ -25,11 +26,7 @@ type Store struct {
 // OpenURL opens a memory of its own, the durable one that the URL mem:// or mem:
 // means.
 func OpenURL(ctx context.Context, url string) (*Store, error) {
-	c, err := ParseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, c)
+	return storeurl.Open(ctx, url, ParseURL, Open)
 }
 
 // Open opens a memory of its own, of the kind that c describes: nobody else sees it.

@@ -1,6 +1,7 @@
 package natsstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,9 @@ const (
 // Secret is a text that packages fmt and log/slog do not show.
 type Secret = storeurl.Secret
 
-// TLS says how connections are secured, by files that Open reads or as a whole.
+// TLS says how connections are secured: CAFile, CertFile and KeyFile name files in
+// PEM, which Open reads, or Config is a *tls.Config. The zero value trusts the
+// system's certificates.
 type TLS = storeurl.TLS
 
 // Config says which servers to use, and what their operator asserts. It shows no
@@ -128,12 +131,7 @@ func (c Config) CheckFiles() error {
 // withDefaults returns the config with every zero value replaced, or an error
 // that names the field and its limit.
 func (c Config) withDefaults() (Config, error) {
-	if c.Bucket == "" {
-		c.Bucket = DefaultBucket
-	}
-	if c.Prefix == "" {
-		c.Prefix = DefaultPrefix
-	}
+	c.Bucket, c.Prefix = cmp.Or(c.Bucket, DefaultBucket), cmp.Or(c.Prefix, DefaultPrefix)
 	secrets := 0
 	for _, secret := range []string{string(c.Password), c.PasswordFile, c.TokenFile, c.CredsFile, c.NKeyFile} {
 		if secret != "" {
@@ -141,10 +139,6 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	switch {
-	case !isName(c.Bucket):
-		return c, fmt.Errorf("natsstore: bucket %.80q: must be 1 to %d bytes of [A-Za-z0-9_-]", c.Bucket, maxName)
-	case !isName(c.Prefix):
-		return c, fmt.Errorf("natsstore: prefix %.80q: must be 1 to %d bytes of [A-Za-z0-9_-]", c.Prefix, maxName)
 	case c.Replicas < 0 || c.Replicas > maxReplicas:
 		return c, fmt.Errorf("natsstore: replicas %d: must be from 1 to %d", c.Replicas, maxReplicas)
 	case secrets > 1:
@@ -160,25 +154,14 @@ func (c Config) withDefaults() (Config, error) {
 	case c.UnsafeIgnoreLoss && (c.Durable || c.Loss != 0):
 		return c, errors.New("natsstore: unsafe-ignore-loss: must not be given together with durable or loss, which make it needless")
 	}
-	if err := storeurl.CheckEndpoints(c.Endpoints); err != nil {
+	if err := cmp.Or(
+		storeurl.CheckText("bucket", c.Bucket, "_-", maxName), storeurl.CheckText("prefix", c.Prefix, "_-", maxName),
+		storeurl.CheckEndpoints(c.Endpoints),
+	); err != nil {
 		return c, fmt.Errorf("natsstore: %w", err)
 	}
 	if c.Loss == 0 && !c.Durable && !c.UnsafeIgnoreLoss {
 		c.Loss = DefaultLoss
 	}
 	return c, nil
-}
-
-// isName reports whether name can be a bucket, and one token of a subject.
-func isName(name string) bool {
-	if name == "" || len(name) > maxName {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
-			return false
-		}
-	}
-	return true
 }

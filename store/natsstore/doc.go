@@ -4,8 +4,7 @@
 // It is lossy, because NATS acknowledges before it syncs, unless its operator
 // asserts otherwise.
 //
-//	config, err := natsstore.ParseURL("nats://snowfence@a.internal,b.internal,c.internal/snowfence?password-file=/run/secrets/nats&replicas=3&durable=true")
-//	s, err := natsstore.Open(ctx, config)
+//	s, err := natsstore.OpenURL(ctx, "nats://snowfence@a,b,c/snowfence?password-file=/run/secrets/nats&replicas=3&durable=true")
 //
 // # What must be true of the server
 //
@@ -105,8 +104,9 @@
 // # What it creates
 //
 // The bucket, which is the stream KV_<bucket>, if it is missing and was never
-// seen, unless the config says that it has to exist. Those who may not create it make it from what [BucketJSON] returns: nats
-// stream add --config FILE. It denies deleting and purging.
+// seen, unless the config says that it has to exist. Those who may not create it
+// make it from what [BucketJSON] returns: nats stream add --config FILE. It denies
+// deleting and purging.
 //
 // One message for each register, at $KV.<bucket>.<prefix>.<key>, with / written
 // as . in it, . as =, and an empty segment as E; its payload is the value, its
@@ -146,9 +146,7 @@
 //
 // nats stream backup KV_snowfence FOLDER, and nats stream restore; or a copy of
 // the data folder of a server that is stopped. A restored backup takes back
-// acknowledged swaps, whatever was asserted: ids repeat unless every holder is
-// stopped first and none is started before the last window from before has
-// passed, by every clock.
+// acknowledged swaps, whatever was asserted: see docs/engines.md.
 //
 // # The URL
 //
@@ -156,19 +154,14 @@
 //
 //	prefix=snowfence         begins every key of ours
 //	replicas=3               how many servers keep the bucket; fewer are refused
-//	user=name                instead of the one in front of the hosts
-//	password-file=path       instead of the one in front of the hosts
 //	token-file=path          a token
 //	creds=path               a user's JWT and seed, as nsc writes them
 //	nkey=path                the seed of an nkey
-//	tls=true                 TLS
-//	ca=path                  PEM certificates to trust, instead of the system's
-//	cert=path, key=path      PEM certificate and key of this client
 //	loss=2m30s               how old a write may be that a failure takes away
 //	durable=true             asserts that none is lost; excludes loss
 //	unsafe-ignore-loss=true  see Loss
 //
-// The files of secrets are read for every connection. The default port is 4222,
-// the default bucket snowfence. In names and passwords, bytes other than
-// letters, digits and -._~ are written as %XX.
+// The keys user, password-file, tls, ca, cert and key are those of every engine; see
+// docs/engines.md. The files of secrets are read for every connection. The default
+// port is 4222, the default bucket snowfence.
 package natsstore

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"snowfence.example/snowfence/internal/storeclient"
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
 
@@ -43,11 +44,7 @@ type Store struct {
 
 // OpenURL opens the store that a URL means: [ParseURL], then [Open].
 func OpenURL(ctx context.Context, url string) (*Store, error) {
-	c, err := ParseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, c)
+	return storeurl.Open(ctx, url, ParseURL, Open)
 }
 
 // Open connects, judges the bucket and makes it if it is missing and it may. It

@@ -1,12 +1,12 @@
 package redisstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
-	"strings"
 	"time"
 
 	"snowfence.example/snowfence/internal/storeurl"
@@ -42,7 +42,9 @@ const (
 // Secret is a text that packages fmt and log/slog do not show.
 type Secret = storeurl.Secret
 
-// TLS says how connections are secured, by files that Open reads or as a whole.
+// TLS says how connections are secured: CAFile, CertFile and KeyFile name files in
+// PEM, which Open reads, or Config is a *tls.Config. The zero value trusts the
+// system's certificates.
 type TLS = storeurl.TLS
 
 // Config says which server to use, and what its operator asserts. It shows no
@@ -149,17 +151,13 @@ func (c Config) CheckFiles() error {
 // withDefaults returns the config with every zero value replaced, or an error
 // that names the field and its limit.
 func (c Config) withDefaults() (Config, error) {
-	if c.Prefix == "" {
-		c.Prefix = DefaultPrefix
-	}
+	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
 	if c.Loss == 0 && !c.Durable {
 		c.Loss, c.guess = DefaultLoss, &guess{log: slog.New(slog.DiscardHandler)}
 	}
 	switch {
 	case c.Database < 0 || c.Database > maxDatabase:
 		return c, fmt.Errorf("redisstore: database %d: must be from 0 to %d", c.Database, maxDatabase)
-	case len(c.Prefix) > maxPrefix:
-		return c, fmt.Errorf("redisstore: prefix of %d bytes: must have at most %d", len(c.Prefix), maxPrefix)
 	case c.Loss < 0:
 		return c, fmt.Errorf("redisstore: loss %v: must be more than 0", c.Loss)
 	case c.Durable && c.Loss != 0:
@@ -171,17 +169,8 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Password != "" && c.PasswordFile != "":
 		return c, errors.New("redisstore: password-file: must not be given with a password")
 	}
-	for i := range len(c.Prefix) {
-		if !plain(c.Prefix[i]) {
-			return c, fmt.Errorf("redisstore: prefix %q: byte %q at %d: must be one of [A-Za-z0-9._:/{}-]", c.Prefix, c.Prefix[i:i+1], i)
-		}
-	}
-	if err := storeurl.CheckEndpoints(c.Endpoints); err != nil {
+	if err := cmp.Or(storeurl.CheckText("prefix", c.Prefix, "._:/{}-", maxPrefix), storeurl.CheckEndpoints(c.Endpoints)); err != nil {
 		return c, fmt.Errorf("redisstore: %w", err)
 	}
 	return c, nil
-}
-
-func plain(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._:/{}-", c) >= 0
 }

@@ -2,8 +2,7 @@
 // asks for, on one primary with or without replicas; it is lossy, because
 // replicas are asynchronous, unless its operator asserts otherwise.
 //
-//	config, err := redisstore.ParseURL("redis://snowfence@redis.internal:6379/0?password-file=/run/secrets/redis&loss=15s")
-//	s, err := redisstore.Open(ctx, config)
+//	s, err := redisstore.OpenURL(ctx, "redis://snowfence@redis.internal:6379/0?password-file=/run/secrets/redis&loss=15s")
 //
 // # What must be true of the server
 //
@@ -137,9 +136,7 @@
 //
 // Copy the append-only folder and the dump of a stopped server, or take BGSAVE's
 // dump. A restored backup takes back acknowledged swaps, whatever was asserted:
-// ids repeat unless every holder is stopped first and not started again before
-// the last window from before has passed, by every clock. Guards from before a
-// restore match nothing after it.
+// see docs/engines.md. Guards from before a restore match nothing after it.
 //
 // # The URL
 //
@@ -147,12 +144,6 @@
 //	rediss://…   the same over TLS
 //
 //	prefix=snowfence:       begins every key of ours
-//	user=name               instead of the one in front of the hosts
-//	password-file=path      instead of the one in front of the hosts; read at
-//	                        every new connection, so that it may change
-//	tls=true                TLS with the scheme redis, too
-//	ca=path                 PEM certificates to trust, instead of the system's
-//	cert=path, key=path     PEM certificate and key of this client
 //	loss=15s                how old a write may be that a failover loses
 //	durable=true            asserts that none is lost; excludes loss
 //	noeviction=true         asserts what could not be read
@@ -161,6 +152,7 @@
 //	sentinel-user=name, sentinel-password-file=path
 //	                        what the Sentinels ask for, if they do
 //
-// The default port is 6379, the default database 0. In names and passwords,
-// bytes other than letters, digits and -._~ are written as %XX.
+// The keys user, password-file, tls, ca, cert and key are those of every engine; see
+// docs/engines.md. The password file is read at every new connection, so it may
+// change. The default port is 6379, the default database 0.
 package redisstore

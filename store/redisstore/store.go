@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"snowfence.example/snowfence/internal/storeclient"
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
 
@@ -34,11 +35,7 @@ var swapScript string
 
 // OpenURL opens the store that a URL means: [ParseURL], then [Open].
 func OpenURL(ctx context.Context, url string) (*Store, error) {
-	c, err := ParseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, c)
+	return storeurl.Open(ctx, url, ParseURL, Open)
 }
 
 // Open opens the store that a config means. It connects, and judges the server;

@@ -128,9 +128,7 @@
 //
 // Any consistent backup will do: pg_dump, mariadb-dump --single-transaction, or
 // a physical one. A restored backup takes back acknowledged swaps, whatever was
-// asserted: ids repeat unless every holder is stopped first and not started
-// again before the last window from before has passed, by every clock. Guards
-// from before a restore match nothing after it.
+// asserted: see docs/engines.md. Guards from before a restore match nothing after it.
 //
 // # The URL
 //
@@ -138,18 +136,14 @@
 //	mysql://…      the same; postgresql:// and mariadb:// are other names
 //
 //	table=name         the table, or schema.name; snowfence_registers
-//	user=name          instead of the one in front of the hosts
-//	password-file=path instead of the one in front of the hosts; read at every
-//	                   new connection, so that it may change
-//	tls=true           TLS, with the server's certificate checked
-//	ca=path            PEM certificates to trust, instead of the system's
-//	cert=path, key=path  PEM certificate and key of this client
 //	loss=15s           how old a write may be that a failure takes away
 //	durable=true       asserts that none is lost; excludes loss
 //	whole-pages=true   asserts that storage never leaves a page half written
 //
 // The default port is 5432 or 3306. Several hosts are the servers of which one
 // is the primary: they are tried in turn until one answers that is. Two
-// primaries in one list are two stores, and must never be. In names and
-// passwords, bytes other than letters, digits and -._~ are written as %XX.
+// primaries in one list are two stores, and must never be. The keys user,
+// password-file, tls, ca, cert and key are those of every engine; see
+// docs/engines.md. The password file is read at every new connection, so it may
+// change.
 package sqlstore

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,6 +63,21 @@ func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string, exist
 // findTable reports whether the table is there. It returns a *ServerError if
 // it is there and can't hold registers.
 func findTable(ctx context.Context, db *sql.DB, d Dialect, table string) (bool, error) {
+	shape, err := shapeOf(ctx, db, d, table)
+	if err != nil {
+		return false, fmt.Errorf("sqlstore: look for table %s: %w", table, err)
+	}
+	if shape["kind"] == "" {
+		return false, nil
+	}
+	if reason := judgeTable(d, shape); reason != "" {
+		return true, unfit("table %s: %s", table, reason)
+	}
+	return true, nil
+}
+
+// shapeOf returns what the server says of a table, and nothing if there is none.
+func shapeOf(ctx context.Context, db *sql.DB, d Dialect, table string) (_ map[string]string, err error) {
 	query, arguments := postgresShape, []any{d.quote(table)}
 	if d == MySQL {
 		schema, name, ok := strings.Cut(table, ".")
@@ -72,116 +88,91 @@ func findTable(ctx context.Context, db *sql.DB, d Dialect, table string) (bool, 
 	}
 	rows, err := db.QueryContext(ctx, query, arguments...)
 	if err != nil {
-		return false, fmt.Errorf("sqlstore: look for table %s: %w", table, err)
+		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	shape := make(map[string]string)
 	for rows.Next() {
 		var name, value string
 		if err := rows.Scan(&name, &value); err != nil {
-			return false, fmt.Errorf("sqlstore: look for table %s: %w", table, err)
+			return nil, err
 		}
 		shape[name] = value
 	}
-	if err := rows.Err(); err != nil {
-		return false, fmt.Errorf("sqlstore: look for table %s: %w", table, err)
-	}
-	if shape["kind"] == "" {
-		return false, nil
-	}
-	judge := judgePostgresTable
+	return shape, rows.Err()
+}
+
+// judgeTable returns what is wrong with a table, if anything is: of its kind, of its
+// columns, of which there may be no others, or of its unique indexes. Keys must be
+// unique, and nothing else: that would refuse swaps for other reasons than a
+// conflict.
+func judgeTable(d Dialect, shape map[string]string) string {
+	kinds, fits, want := judgePostgresKind, fitsPostgres, "bytea NOT NULL"
 	if d == MySQL {
-		judge = judgeMySQLTable
+		kinds, fits, want = judgeMySQLKind, fitsMySQL, "varbinary(200), binary(16) and varbinary(4096), all NOT NULL"
 	}
-	if reason := judge(shape); reason != "" {
-		return true, unfit("table %s: %s", table, reason)
-	}
-	return true, nil
-}
-
-// judgePostgresTable returns what is wrong with a table, if anything is.
-func judgePostgresTable(shape map[string]string) string {
-	switch kind := shape["kind"]; kind {
-	case "rp":
-	case "ru":
-		return "is UNLOGGED: a crash would empty it"
-	case "rpr":
-		return "has row security: rows may be hidden"
-	default:
-		return fmt.Sprintf("is no ordinary table that lasts (kind and persistence are %q)", kind)
-	}
-	if reason := judgeColumns(shape, map[string]func(string) bool{
-		"key": isBytea, "token": isBytea, "value": isBytea,
-	}, "bytea NOT NULL"); reason != "" {
+	if reason := kinds(shape["kind"]); reason != "" {
 		return reason
 	}
-	return judgeIndexes(shape)
-}
-
-// judgeMySQLTable returns what is wrong with a table, if anything is.
-func judgeMySQLTable(shape map[string]string) string {
-	if kind := shape["kind"]; !strings.EqualFold(kind, "BASE TABLE InnoDB") {
-		return fmt.Sprintf("is a %s: must be a BASE TABLE InnoDB, which has transactions and survives a crash", kind)
-	}
-	if reason := judgeColumns(shape, map[string]func(string) bool{
-		"key":   func(t string) bool { return holds(t, "varbinary", 200) },
-		"token": func(t string) bool { return t == "binary(16)" },
-		"value": func(t string) bool {
-			return holds(t, "varbinary", 4096) || t == "blob" || t == "mediumblob" || t == "longblob"
-		},
-	}, "varbinary(200), binary(16) and varbinary(4096), all NOT NULL"); reason != "" {
-		return reason
-	}
-	return judgeIndexes(shape)
-}
-
-// judgeColumns wants the columns given, of fitting types, and no other.
-func judgeColumns(shape map[string]string, fits map[string]func(string) bool, want string) string {
-	for name := range shape {
-		if column, ok := strings.CutPrefix(name, "column "); ok && fits[column] == nil {
+	columns, unique := []string{"key", "token", "value"}, false
+	for name, value := range shape {
+		column, isColumn := strings.CutPrefix(name, "column ")
+		index, isIndex := strings.CutPrefix(name, "index ")
+		switch {
+		case isColumn && !slices.Contains(columns, column):
 			return fmt.Sprintf("has a column %q: must have key, token and value alone", column)
+		case isColumn && !fits(column, strings.ToLower(value)):
+			return fmt.Sprintf("column %q is %s: must be %s", column, value, want)
+		case isIndex && value != "key":
+			return fmt.Sprintf("has a unique index %s on %s: must have one on key alone", index, value)
 		}
+		unique = unique || isIndex
 	}
-	for _, column := range []string{"key", "token", "value"} {
-		kind, ok := shape["column "+column]
-		if !ok {
+	for _, column := range columns {
+		if shape["column "+column] == "" {
 			return fmt.Sprintf("has no column %q", column)
 		}
-		if !fits[column](strings.ToLower(kind)) {
-			return fmt.Sprintf("column %q is %s: must be %s", column, kind, want)
-		}
 	}
-	return ""
-}
-
-// judgeIndexes wants keys to be unique, and nothing else: what else is unique
-// would refuse swaps for other reasons than a conflict.
-func judgeIndexes(shape map[string]string) string {
-	has := false
-	for name, columns := range shape {
-		index, ok := strings.CutPrefix(name, "index ")
-		switch {
-		case !ok:
-		case columns == "key":
-			has = true
-		default:
-			return fmt.Sprintf("has a unique index %s on %s: must have one on key alone", index, columns)
-		}
-	}
-	if !has {
+	if !unique {
 		return "has no primary key: must be key"
 	}
 	return ""
 }
 
-func isBytea(t string) bool { return t == "bytea" }
-
-// holds reports whether a type is the one named, and long enough.
-func holds(t, name string, least int) bool {
-	length, ok := strings.CutPrefix(t, name+"(")
-	if !ok {
-		return false
+func judgePostgresKind(kind string) string {
+	switch kind {
+	case "rp":
+		return ""
+	case "ru":
+		return "is UNLOGGED: a crash would empty it"
+	case "rpr":
+		return "has row security: rows may be hidden"
 	}
+	return fmt.Sprintf("is no ordinary table that lasts (kind and persistence are %q)", kind)
+}
+
+func judgeMySQLKind(kind string) string {
+	if strings.EqualFold(kind, "BASE TABLE InnoDB") {
+		return ""
+	}
+	return fmt.Sprintf("is a %s: must be a BASE TABLE InnoDB, which has transactions and survives a crash", kind)
+}
+
+func fitsPostgres(_, kind string) bool { return kind == "bytea" }
+
+func fitsMySQL(column, kind string) bool {
+	switch column {
+	case "key":
+		return holds(kind, 200)
+	case "token":
+		return kind == "binary(16)"
+	}
+	return holds(kind, 4096) || kind == "blob" || kind == "mediumblob" || kind == "longblob"
+}
+
+// holds reports whether a type is varbinary, and long enough.
+func holds(kind string, least int) bool {
+	length, ok := strings.CutPrefix(kind, "varbinary(")
 	n, err := strconv.Atoi(strings.TrimSuffix(length, ")"))
-	return err == nil && n >= least
+	return ok && err == nil && n >= least
 }

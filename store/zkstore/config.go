@@ -1,6 +1,7 @@
 package zkstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,9 @@ type ACL string
 // Secret is a text that packages fmt and log/slog do not show.
 type Secret = storeurl.Secret
 
-// TLS says how connections are secured, by files that Open reads or as a whole.
+// TLS says how connections are secured: CAFile, CertFile and KeyFile name files in
+// PEM, which Open reads, or Config is a *tls.Config. The zero value trusts the
+// system's certificates.
 type TLS = storeurl.TLS
 
 // Config says which ensemble to use, and what its operator asserts. It shows no
@@ -132,12 +135,8 @@ func (c Config) CheckFiles() error {
 // withDefaults returns the config with every zero value replaced, or an error
 // that names the field and its limit.
 func (c Config) withDefaults() (Config, error) {
-	if c.Prefix == "" {
-		c.Prefix = DefaultPrefix
-	}
-	if c.SessionTimeout == 0 {
-		c.SessionTimeout = DefaultSessionTimeout
-	}
+	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
+	c.SessionTimeout = cmp.Or(c.SessionTimeout, DefaultSessionTimeout)
 	if c.ACL == "" {
 		c.ACL = ACLOpen
 		if c.User != "" {
@@ -170,16 +169,11 @@ func (c Config) withDefaults() (Config, error) {
 
 // checkPrefix returns an error unless the prefix is a path that ZooKeeper takes.
 func checkPrefix(prefix string) error {
-	if len(prefix) > maxPrefix {
-		return fmt.Errorf("zkstore: prefix of %d bytes: must have at most %d", len(prefix), maxPrefix)
+	if err := storeurl.CheckText("prefix", prefix, "._/-", maxPrefix); err != nil {
+		return fmt.Errorf("zkstore: %w", err)
 	}
 	if !strings.HasPrefix(prefix, "/") {
 		return fmt.Errorf("zkstore: prefix %q: must begin with /", prefix)
-	}
-	for i := range len(prefix) {
-		if !plain(prefix[i]) {
-			return fmt.Errorf("zkstore: prefix %q: byte %q at %d: must be one of [A-Za-z0-9._/-]", prefix, prefix[i:i+1], i)
-		}
 	}
 	for i, name := range strings.Split(prefix[1:], "/") {
 		switch {
@@ -203,8 +197,4 @@ func (a ACL) list() []zk.ACL {
 	default:
 		return zk.WorldACL(own)
 	}
-}
-
-func plain(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._/-", c) >= 0
 }

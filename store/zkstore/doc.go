@@ -3,8 +3,7 @@
 // for one thing: ZooKeeper compares a number, and an ensemble that is rolled
 // back counts it again; see Versions.
 //
-//	config, err := zkstore.ParseURL("zookeeper://snowfence@zk1,zk2,zk3/snowfence?password-file=/run/secrets/zk")
-//	s, err := zkstore.Open(ctx, config)
+//	s, err := zkstore.OpenURL(ctx, "zookeeper://snowfence@zk1,zk2,zk3/snowfence?password-file=/run/secrets/zk")
 //
 // # What must be true of the ensemble
 //
@@ -94,10 +93,11 @@
 // exist, and the folders when they are needed. A million registers are some
 // 4,000 nodes a folder, whose names ZooKeeper sends within its default
 // jute.maxbuffer of 1 MiB; with keys of 30 bytes there is room for seven
-// millions. ZooKeeper holds all nodes in memory. Nothing is ever deleted. A prefix that is gone is [store.ErrDamaged], and so is a folder or
-// register that goes while List reads, and a node that is not persistent. But a
-// register that somebody removed looks as one that never was, and the one that
-// is made in its place counts from 0 again: see Versions.
+// millions. ZooKeeper holds all nodes in memory. Nothing is ever deleted. A prefix
+// that is gone is [store.ErrDamaged], and so is a folder or register that goes while
+// List reads, and a node that is not persistent. But a register that somebody
+// removed looks as one that never was, and the one that is made in its place counts
+// from 0 again: see Versions.
 //
 // Two prefixes do not see each other, even if one is within the other.
 //
@@ -118,25 +118,19 @@
 // # Backup and restore
 //
 // Copy version-2 (snapshots and logs) of a member's data folders while that
-// member is stopped. A restored backup is a rollback: it takes back
-// acknowledged swaps, guards from before may match, and ids repeat, unless every
-// holder is stopped first and none is started again before the last window from
-// before has passed, by every clock.
+// member is stopped. A restored backup is a rollback: it takes back acknowledged
+// swaps, and guards from before may match: see docs/engines.md.
 //
 // # The URL
 //
 //	zookeeper://[user[:password]@]host[:port][,host[:port]…][/prefix][?key=value&…]
 //
-//	user=name               instead of the one in front of the hosts
-//	password-file=path      instead of the one in front of the hosts; read by Open
 //	acl=creator             who may access what is created
 //	session-timeout=4s      what is asked of the server, from 300 ms to 1 min
 //	loss=2s                 how old a write may be that a failure can take away,
 //	                        on an ensemble that does not sync its log
-//	tls=true                TLS, to the server's secureClientPort
-//	ca=path                 PEM certificates to trust, instead of the system's
-//	cert=path, key=path     PEM certificate and key of this client
 //
-// The default port is 2181, the default prefix /snowfence. In names and
-// passwords, bytes other than letters, digits and -._~ are written as %XX.
+// The keys user, password-file, tls, ca, cert and key are those of every engine; see
+// docs/engines.md. Open reads the password file. tls=true goes to the server's
+// secureClientPort. The default port is 2181, the default prefix /snowfence.
 package zkstore
