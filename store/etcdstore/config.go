@@ -36,11 +36,10 @@ type Config struct {
 	// a slash at the end. Empty means DefaultPrefix.
 	Prefix string
 
-	// User and Password are the credentials. An empty user means none.
-	User     string
-	Password Secret
-
-	// PasswordFile holds the password instead. Open reads its first line.
+	// User and Password are the credentials. An empty user means none. The first
+	// line of PasswordFile, which Open reads, is the password instead.
+	User         string
+	Password     Secret
 	PasswordFile string
 
 	// TLS is used for every connection. Nil means no TLS. The server's name is
@@ -51,9 +50,8 @@ type Config struct {
 	// away: of members that do not sync. Zero means none is ever lost.
 	Loss time.Duration
 
-	// Rand gives the random bytes of versions, 16 for each. It must be safe for
-	// concurrent use and never repeat itself, or versions do. Nil means
-	// crypto/rand.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
+	// for concurrent use and never repeat itself, or versions do.
 	Rand io.Reader
 }
 

@@ -93,8 +93,8 @@ type Config struct {
 	// package's comment before you set it, and [Store.Warnings].
 	UnsafeIgnoreLoss bool
 
-	// Rand gives the random bytes of versions, 16 for each. It must be safe for
-	// concurrent use and never repeat itself. Nil means crypto/rand.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
+	// for concurrent use and never repeat itself, or versions do.
 	Rand io.Reader
 }
 

@@ -69,13 +69,11 @@ type Config struct {
 	// DefaultPrefix.
 	Prefix string
 
-	// User and Password are the credentials. An empty user means the default
-	// one, an empty password none.
-	User     string
-	Password Secret
-
-	// PasswordFile holds the password instead. It is read at every new
-	// connection, without the line's end; so it may change.
+	// User and Password are the credentials. An empty user means the default one, an
+	// empty password none. The first line of PasswordFile is the password instead. It
+	// is read at every new connection, so it may change.
+	User         string
+	Password     Secret
 	PasswordFile string
 
 	// TLS is used for every connection. Nil means no TLS. An empty ServerName
@@ -102,9 +100,8 @@ type Config struct {
 	// empty. So its append-only file does not matter.
 	Replicated bool
 
-	// Rand gives the random bytes of versions, 16 for each. It must be safe for
-	// concurrent use and never repeat itself, or versions do. Nil means
-	// crypto/rand.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
+	// for concurrent use and never repeat itself, or versions do.
 	Rand io.Reader
 
 	guess *guess // not nil if Loss is the default: nobody asserts it

@@ -8,105 +8,92 @@
 //
 // It is Redis or Valkey, 6.2 or later.
 //
-// No register may be dropped, and no acknowledged swap lost that is older than
-// the declared loss. Every new connection asks the server for its settings
-// before anything else, and a connection is replaced after a minute, so that a
-// server is judged again after a failover and after a change of its settings.
-// One rule has a grace while the store is open; see Loss.
-// Refused with a [*ServerError] are
+// The server must drop no register, and lose no acknowledged swap that is older than
+// the declared loss. Every new connection reads the server's settings before anything
+// else. A connection lasts a minute, so a server is judged again after a failover and
+// after a change of its settings. One rule has a grace while the store is open; see
+// Loss. Refused with a [*ServerError] are
 //
-//   - a replica: its primary decides. And a server that has just started and
-//     still loads what it has on its disk.
-//   - cluster mode. A swap writes a register and the index together, which a
-//     cluster can only do within one slot, so nothing would be gained.
-//   - maxmemory with a maxmemory-policy other than noeviction. With noeviction
-//     a full server refuses swaps, and loses nothing. Where the policy can be
-//     read neither from INFO nor by CONFIG GET, the operator must assert
-//     noeviction=true.
-//   - appendonly no: a restart would forget every register, or all that came
-//     after the last snapshot. An operator whose replicas always take a lost
-//     primary's place, so that it never comes back with what it has on its own
-//     disk, may assert replicated=true. A server that shows neither is refused
-//     likewise. (After CONFIG SET appendonly yes the first rewrite must have
-//     ended, and CONFIG REWRITE been said, before this can be relied on.)
-//   - appendfsync no, or no-appendfsync-on-rewrite yes, where they can be read:
-//     the system's cache may hold half a minute. And appendfsync everysec with a
-//     loss below two seconds. replicated=true covers these, too.
+//   - a replica, since its primary decides, and a server that still loads its disk
+//   - cluster mode: a swap writes a register and the index together, which a
+//     cluster can only do within one slot
+//   - maxmemory with a maxmemory-policy other than noeviction. With noeviction a full
+//     server refuses swaps, and loses nothing. Where neither INFO nor CONFIG GET shows
+//     the policy, the operator must assert noeviction=true.
+//   - appendonly no, or hidden: a restart would forget every register, or all that
+//     came after the last snapshot. replicated=true asserts that a replica always
+//     takes a lost primary's place, and that the primary never comes back with its own
+//     disk. (After CONFIG SET appendonly yes the first rewrite must have ended, and
+//     CONFIG REWRITE been said, before this can be relied on.)
+//   - appendfsync no, or no-appendfsync-on-rewrite yes, where they can be read: the
+//     system's cache may hold half a minute. And appendfsync everysec with a loss
+//     below two seconds. replicated=true covers these, too.
 //
 // # Loss
 //
 // A failover to a replica loses the writes that had not reached it. Loss is the
-// greatest age of such a write, and 15 s unless said otherwise. Two settings bound
-// it: with min-replicas-to-write a primary refuses writes when fewer replicas than
-// that have answered within min-replicas-max-lag. The lag is counted in whole
-// seconds and looked at once a second, so the primary refuses up to 2 s later; with
-// the default lag of 10 s, 9.2 to 11.8 s after the replica fell silent, and 12.4 s
-// on a machine that was far too busy (measured, Redis 7.0). Therefore these are
-// refused with a [*ServerError]:
+// greatest age of such a write: 15 s unless said otherwise. Two settings bound it: a
+// primary refuses writes when fewer replicas than min-replicas-to-write have answered
+// within min-replicas-max-lag. It counts the lag in whole seconds and looks once a
+// second, so it refuses up to 2 s late: with the default lag of 10 s, 9.2 to 11.8 s
+// after the replica fell silent, and 12.4 s on a machine that was far too busy
+// (measured, Redis 7.0). Therefore these are refused with a [*ServerError]:
 //
 //   - a loss of less than min-replicas-max-lag and 3 s, where min-replicas-to-write
 //     is at least 1: 13 s for the default lag. More is better, for a server that is
 //     later than those.
 //   - the default loss, where a failover can come and nothing that is seen bounds
-//     the lag: the default would be a guess. A failover can come where a replica
-//     is connected, with Sentinel, with several endpoints and with replicated=true.
-//     Nothing bounds the lag where min-replicas-to-write or min-replicas-max-lag is
-//     0 or hidden, or fewer replicas have to answer than there are: then another
-//     one may lag without end and be promoted.
+//     the lag: the default would be a guess. A failover can come with a connected
+//     replica, Sentinel, several endpoints or replicated=true. Nothing bounds the lag
+//     where min-replicas-to-write or min-replicas-max-lag is 0 or hidden, or fewer
+//     replicas have to answer than there are: another one may lag without end, and be
+//     promoted.
 //
 // An explicit loss asserts that no replica is promoted that lags further. So say
-// loss= before you add a replica to a server that is alone; [Store.Warnings] says
-// so, too.
+// loss= before you add a replica to a lone server; [Store.Warnings] says so, too.
 //
-// With min-replicas-to-write as great as the number of replicas, no replica can be
-// missing. Writes are refused (NOREPLICAS) once one is silent for longer than the lag.
-// A promoted replica has one replica less, so with this setting on every server it
-// refuses all writes until a new one has joined. Ids go on until the window ends, for a
-// third of it at least. So choose: the setting, and a tool that replaces a replica
-// within that time; or loss=, and a tool (not Sentinel alone) that promotes no replica
-// which lags further.
+// With min-replicas-to-write equal to the number of replicas, writes are refused
+// (NOREPLICAS) once one replica is silent for longer than the lag. A promoted replica
+// has one replica less, so it refuses all writes until a new one has joined. Ids go on
+// until the window ends, for a third of it at least. So choose: the setting, and a
+// tool that replaces a replica within that time; or loss=, and a tool (not Sentinel
+// alone) that promotes no replica which lags further.
 //
-// The last rule has a grace of ten minutes while a store is open. A replica that
-// joins breaks it, a lone server's first one as well as the second where one must
-// answer, and so does every replacement that adds the new one first. Refusing at
-// once stops ids for that. Going on for good leaves the promise to a lag that nothing
+// The last rule has a grace of ten minutes while a store is open. Each replica that
+// joins breaks the rule, also where a replacement adds the new one first. To refuse at
+// once would stop ids for that. To go on for good would rest on a lag that nothing
 // bounds and nobody asserts. In the grace ids can repeat only if a failover comes, to
-// a replica that lags by more than 15 s. That nothing bounds the lag is logged as an
-// error, see [Store.LogTo], and when the refusal begins. Ids end with their windows
-// then. min-replicas-to-write takes effect without a restart, within the minute. Open
-// knows no grace: a store that opens in it is refused. What contradicts an assertion
-// has none either.
+// a replica that lags by more than 15 s. The store logs an error when the grace
+// begins, with its end; see [Store.LogTo]. After it ids end with their windows.
+// min-replicas-to-write takes effect without a restart, within the minute. Open knows
+// no grace, and what contradicts an assertion has none.
 //
-// A replica that is alone in being cut off, a link that carries its answers and no
-// data, a primary that is paused, and a clock of a primary that is set back are the
-// operator's: docs/engines.md says what to set. A primary that was replaced and
-// still acknowledges to clients that reach it alone is outside this: the settings
-// above bound it, nothing in this package does. Package fence uses a bound only
-// when it is older than the loss, and asks for a window of more than three losses:
-// 46 s for the default. A pinned worker id has one of 5 s by default and is refused.
+// A replica that alone is cut off, a link that carries its answers and no data, a
+// paused primary, and a primary's clock that is set back are the operator's:
+// docs/engines.md says what to set. A primary that was replaced and still acknowledges
+// to clients that reach it alone is outside this: the settings above bound it, nothing
+// in this package does. Package fence uses a bound only when it is older than the
+// loss, and asks for a window of more than three losses: 46 s for the default. A
+// pinned worker id has one of 5 s by default and is refused.
 //
 // durable=true asserts that acknowledged swaps are never lost: appendonly yes,
-// appendfsync always, no-appendfsync-on-rewrite no, a disk that keeps what it
-// has synced, and no failover to a replica, ever. A server that shows other
-// settings is refused, and so is durable=true together with Sentinel. Redis
-// answers a write, and a read of it, only after the sync, so that what is read
-// is as durable as what was acknowledged.
+// appendfsync always, no-appendfsync-on-rewrite no, a disk that keeps what it has
+// synced, and never a failover to a replica. Other settings are refused, and so is
+// Sentinel. Redis answers a write, and a read of it, only after the sync, so what is
+// read is as durable as what was acknowledged.
 //
 // # What it creates
 //
 // A string for each register, "<prefix>register:<key>", of the form
 // "1 <version> <value>", and one sorted set, "<prefix>index:", of all keys with
 // score 0, because List must not scan other people's keys. The script swap.lua
-// writes both in one step. Nothing is created by Open. Nothing expires, and
-// nothing is deleted: a register that the index knows and that is gone is
-// [store.ErrDamaged]. Two prefixes and two databases do not see each other.
+// writes both in one step. Open creates nothing. Nothing expires or is deleted: a
+// register that the index knows and that is gone is [store.ErrDamaged]. Two prefixes
+// and two databases do not see each other.
 //
-// A version is 128 random bits, written with every swap. So it does not repeat
-// after a failover or a restored backup either.
-//
-// A register with a value of 500 bytes costs 870 bytes of memory (measured with
-// Redis 7.0, 64 bits, a million of them): 0.9 GB for a million. The index is 126
-// bytes of it.
+// A version is 128 random bits, written with every swap, so it does not repeat after a
+// failover or a restored backup. A register with a value of 500 bytes costs 870 bytes
+// of memory (Redis 7.0, measured with a million), 126 of them in the index.
 //
 // # Rights
 //
@@ -122,15 +109,12 @@
 //
 // # Endpoints
 //
-// Several endpoints are the servers of which one is the primary: they are tried
-// in turn until one answers that is. Two primaries in one list are two stores,
-// and must never be. With sentinel=<name> the endpoints are Sentinels, which
-// are asked for the primary of that name. Swaps are never repeated: a request
-// goes to another endpoint only if it was not sent to the first.
-//
-// With Sentinels the client library writes a line to standard error when the
-// primary changes. A program that minds sets that library's logger, which is
-// the whole program's.
+// Several endpoints are servers of which one is the primary: they are tried in turn
+// until the primary answers. Two primaries in one list are two stores, and must never
+// be. With sentinel=<name> the endpoints are Sentinels, which are asked for the primary
+// of that name. Swaps are never repeated: a request goes to another endpoint only if it
+// was not sent to the first. With Sentinels the client library writes a line to
+// standard error when the primary changes; its logger is the whole program's.
 //
 // # Backup and restore
 //

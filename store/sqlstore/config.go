@@ -70,13 +70,12 @@ type Config struct {
 	// every new connection. Either they or DB must be given.
 	Endpoints []string
 
-	// Database, User and Password say how to log in at the endpoints.
+	// Database, User and Password say how to log in at the endpoints. The first line
+	// of PasswordFile is the password instead. It is read at every new connection, so
+	// it may change.
 	Database, User string
 	Password       Secret
-
-	// PasswordFile holds the password instead. Its first line is read at every new
-	// connection, so that it may change.
-	PasswordFile string
+	PasswordFile   string
 
 	// TLS is used for every connection to the endpoints. Nil means no TLS. The
 	// server's name is always the endpoint's own host; a ServerName is not used.
@@ -114,9 +113,8 @@ type Config struct {
 	// nothing else. A loss that is given excuses them too, as it does fsync=off.
 	WholePages bool
 
-	// Rand gives the random bytes of versions, 16 for each. It must be safe for
-	// concurrent use and never repeat itself, or versions do. Nil means
-	// crypto/rand.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
+	// for concurrent use and never repeat itself, or versions do.
 	Rand io.Reader
 }
 

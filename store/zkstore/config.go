@@ -68,12 +68,10 @@ type Config struct {
 	// that is [store.ErrNoStore] is returned. Set it to read what others wrote.
 	Existing bool
 
-	// User and Password are the credentials of ZooKeeper's digest scheme. Empty
-	// means none.
-	User     string
-	Password Secret
-
-	// PasswordFile holds the password instead. Its first line is read by Open.
+	// User and Password are the credentials of ZooKeeper's digest scheme. Empty means
+	// none. The first line of PasswordFile, which Open reads, is the password instead.
+	User         string
+	Password     Secret
 	PasswordFile string
 
 	// ACL is that of the nodes that are created. Those that exist keep theirs.
@@ -98,9 +96,8 @@ type Config struct {
 	// Logger is told of connections that fail. Nil means nobody is.
 	Logger *slog.Logger
 
-	// Rand gives the random bytes of versions, 16 for each. It must be safe for
-	// concurrent use and never repeat itself, or versions do. Nil means
-	// crypto/rand.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
+	// for concurrent use and never repeat itself, or versions do.
 	Rand io.Reader
 }
 
