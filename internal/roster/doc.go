@@ -11,7 +11,7 @@
 //
 // # What it promises
 //
-// Whatever is written here keeps the theorem of package fence, whoever runs
+// Whatever is written here keeps the theorem of docs/proof.md, whoever runs
 // meanwhile. Each write is one swap under the exact version of the register that
 // was read and shown, so it applies to that and to nothing else; if the register
 // changed since, nothing happens and a [*ConflictError] shows what it is now.
