@@ -1,72 +1,53 @@
-// Package lease is the protocol by which worker ids are held, as a function
-// from a state, an event and the time to the next state and what is to be
-// done. It starts no goroutine, reads no clock, does no I/O and draws no random
-// number: a shell does, and tells it. Package fence is the shell of running
-// programs, and its comment is the chapter that explains and proves the
-// protocol. This package is for that shell, for simulators, and for readers.
+// Package lease is the protocol by which holders keep worker ids. It is a function: a
+// state, an event and the time give the next state and the requests to carry out. It
+// starts no goroutine, reads no clock, does no I/O and draws no random number. Package
+// drive runs it, for programs and for simulators. docs/proof.md explains and proves it.
 //
 //	state, err := lease.New(config)
 //	state, requests := state.Step(lease.Started{}, now)
-//	for each request: carry it out; those to the store are answered by a Reply
+//	for each request: carry it out; the answer is the next event
 //	at state.Wake(): state, requests = state.Step(lease.Woken{}, now)
-//
-// A [State] is a value, and [State.Step] leaves it as it was.
 //
 // # The phases
 //
-//	            Started
-//	               │
-//	           ┌───▼────┐ another layout, another incarnation
-//	      ┌───►│Opening ├───────────────────────────────────────► Failed
-//	      │    └───┬────┘ (also from Verifying and Holding)
-//	      │        │ record read
-//	      │    ┌───▼────┐ the clock is off
-//	      │    │Judging ├───────────────────────────────────────┐
-//	      │    └───┬────┘                                       │
-//	      │        │ the clock will do        none is free      │
-//	      │    ┌───▼────┐ before the claim-wait is over    ┌────▼───┐
-//	      │    │Probing ├─────────────────────────────────►│Resting │
-//	      │    └─▲─┬────┘                                  └────┬───┘
-//	      │ taken│ │ one is free                                │
-//	      │    ┌─┴─▼────┐                                       │
-//	      │    │Claiming│ swap: term+1, nonce, floor, until     │
-//	      │    └───┬────┘                                       │
-//	      │        │ acknowledged, or read back                 │
-//	      │    ┌───▼────┐                                       │
-//	      │    │Verifying  the namespace's record again         │
-//	      │    └───┬────┘                                       │
-//	      │        ├────────────┐ the store is lossy            │
-//	      │        │     ┌──────▼───┐                           │
-//	      │        │     │Confirming│ a second swap             │
-//	      │        │     └──────┬───┘                           │
-//	      │    ┌───▼────┐       │                               │
-//	      │    │Holding │◄──────┘ extends at each third         │
-//	      │    └───┬────┘                                       │
-//	      │  lost, │ or the clock is                            │
-//	      └────────┴────────────────────────────────────────────┘
+//	 Started                             Started with a journal's page
+//	    │                                      │
+//	┌─► Opening ◄── the register changed ── Resuming ◄─► Comparing: the store's time
+//	│   │ the namespace's record is read       │         is asked for, if it has one
+//	│   Judging                                │
+//	│   │ the clock will do                    │
+//	│   Probing ◄─────────┐                    │
+//	│   │ one is free     │ taken              │
+//	│   Claiming ─────────┘                    │
+//	│   │ the swap took effect                 │
+//	│   Verifying                              │
+//	│   │ the record is still the same         │
+//	│   Confirming, on a lossy store           │
+//	│   │ a second swap took effect            │
+//	│   Recording, with a journal ◄────────────┘
+//	│   │ the first page is durable
+//	│   Holding ◄─► Comparing: a resumed term issues, but the store was silent.
+//	│   │           Its time is asked for before the term is extended.
+//	└───┘ the term is lost
 //
-//	With a journal, Recording stands before Holding: the term's first page is
-//	written. Started with a page of an earlier process leads to Resuming, where
-//	the page is written again and the store is asked once; from there to Recording, or to Opening if the store
-//	says that the term is gone.
+//	Opening to Verifying   the claim fails: Resting, then Opening
+//	Opening to Holding     the clock steps forward: Opening
+//	at any time            another layout or incarnation is read: Failed
+//	at any time            ReleaseAsked: Releasing if there may be a term, then Stopped
 //
-//	ReleaseAsked, in any phase: Releasing, if there is or may be a term; Stopped
-//
-// While a write's outcome is open, in Claiming, Confirming, Holding and
-// Releasing, nothing else is written; see settle in write.go.
+// The outcome of a write is open in Claiming, Confirming, Holding and Releasing. The
+// holder writes nothing else before it is known.
 //
 // # Where to read
 //
 //	event.go     what happens, and what is asked for
 //	state.go     the state, and the step
-//	open.go      the namespace's record: created, read, read again
-//	judge.go     this clock against others
-//	probe.go     looking for a worker id
+//	flow.go      how the machines follow each other
+//	search.go    a worker id is looked for; also judge.go, probe.go and pool.go
+//	term.go      claim, extend and confirm; also write.go, settle.go and release.go
+//	journal.go   the term's page on this machine's disk; also resume.go and page.go
+//	outage.go    whether ids can be issued, and why not
+//	step.go      what a step may read, and what it asks for
 //	standing.go  who may claim a register
-//	hold.go      claim, extend, confirm, lose, release
-//	write.go     a write, and how its outcome is decided
-//	journal.go   the term's page on this machine's disk, and its bound
-//	resume.go    going on with the term of an earlier process's page
-//	page.go      what the journal keeps
 //	register.go, namespace.go, record.go   what the store keeps
 package lease
