@@ -12,54 +12,30 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
-	"snowfence.example/snowfence/cmd/snowfence/internal/predecessor"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/internal/roster"
 )
-
-// source is what kind of system is taken over.
-type source string
-
-const (
-	fromLeaf           source = "leaf"
-	fromRecyclable     source = "leaf-recyclable"
-	fromTwitter        source = "twitter"
-	fromShardingSphere source = "shardingsphere"
-	fromList           source = "list"
-)
-
-func sources() []source {
-	return []source{fromLeaf, fromRecyclable, fromTwitter, fromShardingSphere, fromList}
-}
 
 // importing is one run of import.
 type importing struct {
 	program
 	cmd      *cobra.Command
 	settings *settings
-	source   source
 	form     form
-
-	zookeeper  []string
-	name, path string
-	workers    workerList
-	datacenter *int64
-	stoppedAt  time.Time
-	lastIDs    []snowfence.ID
-	margin     time.Duration
-	ahead      time.Duration
-	watch      time.Duration
-	yes        bool
+	old      takeover.Old
+	yes      bool
 }
 
 func (p program) workersImport() *cobra.Command {
-	v := &importing{program: p, margin: takeover.DefaultMargin, ahead: takeover.DefaultAhead, watch: predecessor.DefaultWatch}
+	v := &importing{program: p, old: takeover.Old{Watch: takeover.DefaultWatch, Facts: takeover.Facts{Margin: takeover.DefaultMargin, Ahead: takeover.DefaultAhead}}}
+	old := &v.old
+	systems := join(takeover.Systems(), ", ")
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
 		Short: "Take over from another system: set floors above its ids",
 		Long: `Import lets a namespace go on where another system's ids end. For each worker id
-of the old system it sets a floor above everything that it can have issued; from
-then on no id repeats one of its, whatever the clocks do.
+of the old system it sets a floor above every id that it can have issued. From
+then on no id repeats an old one, whatever the clocks do.
 
 The old system must be stopped, all of it, and stay stopped. Say by --stopped-at
 when it was, or by --last-id (once or several times) what it issued last:
@@ -71,7 +47,7 @@ you have to know.
   leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle, out
                    of which a crash can lose one; all worker ids, or those of
                    --workers and the pools
-  twitter          Twitter: /snowflake-servers, where whoever lives has a node;
+  twitter          Twitter: /snowflake-servers, where each live server has a node;
                    all worker ids of --datacenter, or those of --workers
   shardingsphere   fixed worker ids, those of --workers
   list             any other system, those of --workers
@@ -85,8 +61,8 @@ The floor is the same for all worker ids: one tick after the latest of the stop,
 the last ids and the old system's own timestamps, plus --margin. The margin is
 for an old clock that was ahead of yours, and for ids that nobody saw. As long
 as it is no more than max-rollback (5s by default) it keeps no claim waiting. A
-time further ahead of now than --ahead is taken for a mistake: of a floor that
-is too high nobody ever gets rid.
+time further ahead of now than --ahead is taken for a mistake: a floor is never
+lowered.
 
 Without --yes the plan is shown and nothing is written, unless you are asked and
 agree. Actions: create, raise; end (raises until of a term that began below the
@@ -104,41 +80,42 @@ that was read: run it again if it was interrupted; run twice it changes nothing.
   snowfence workers import list --workers all --layout tsid \
       --last-id 812345678901234567 --yes -o json`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			words := join(sources(), ", ")
 			if len(args) != 1 {
-				return usage(cmd, fmt.Errorf("needs one source of %s", words))
+				return usage(cmd, fmt.Errorf("needs one source of %s", systems))
 			}
-			if !slices.Contains(sources(), source(args[0])) {
-				return usage(cmd, fmt.Errorf("source %q is not known: must be one of %s", args[0], words))
+			if !slices.Contains(takeover.Systems(), takeover.System(args[0])) {
+				return usage(cmd, fmt.Errorf("source %q is not known: must be one of %s", args[0], systems))
 			}
 			return nil
 		},
-		ValidArgs: strings.Split(join(sources(), " "), " "),
+		ValidArgs: strings.Split(systems, ", "),
 	}
 	f := outputFlag(cmd)
+	var workers workerList
 	flags := cmd.Flags()
-	flags.Var(&parsed[[]string]{value: &v.zookeeper, word: "HOST:PORT,...", parse: parseServers}, "zookeeper", "the old system's ZooKeeper")
-	flags.Var(textFlag(&v.name, "NAME"), "name", "leaf.name, which is in Leaf's path")
-	flags.Var(&parsed[string]{value: &v.path, word: "PATH", parse: parsePath}, "path", "path in ZooKeeper, where it is not the usual one")
-	flags.Var(&parsed[workerList]{value: &v.workers, word: "LIST", parse: parseWorkerList}, "workers", "worker ids beside those found: numbers and ranges as in 0-31,40, or all")
-	flags.Var(&parsed[*int64]{value: &v.datacenter, word: "N", parse: parseDatacenter}, "datacenter", "datacenter id that the worker ids are of (default: worker ids are whole worker numbers)")
-	flags.Var(&parsed[time.Time]{value: &v.stoppedAt, word: "TIME", parse: parseTime}, "stopped-at", "when the old system was stopped, with its zone: 2026-11-21T10:00:00Z")
-	flags.Var(&lastIDs{&v.lastIDs}, "last-id", "greatest id known of the old system, or of a worker id; may be repeated")
-	flags.DurationVar(&v.margin, "margin", v.margin, "added to the latest time that is known")
-	flags.DurationVar(&v.ahead, "ahead", v.ahead, "most that a time of the old system may lie ahead of now")
-	flags.DurationVar(&v.watch, "watch", v.watch, "how long Leaf's nodes are watched for a sign of life")
+	flags.Var(&parsed[[]string]{value: &old.Servers, word: "HOST:PORT,...", parse: parseServers}, "zookeeper", "the old system's ZooKeeper")
+	flags.Var(textFlag(&old.Name, "NAME"), "name", "leaf.name, which is in Leaf's path")
+	flags.Var(&parsed[string]{value: &old.Path, word: "PATH", parse: parsePath}, "path", "path in ZooKeeper, where it is not the usual one")
+	flags.Var(&parsed[workerList]{value: &workers, word: "LIST", parse: parseWorkerList}, "workers", "worker ids beside those found: numbers and ranges as in 0-31,40, or all")
+	flags.Var(&parsed[*int64]{value: &old.Datacenter, word: "N", parse: parseDatacenter}, "datacenter", "datacenter id that the worker ids are of (default: worker ids are whole worker numbers)")
+	flags.Var(&parsed[time.Time]{value: &old.StoppedAt, word: "TIME", parse: parseTime}, "stopped-at", "when the old system was stopped, with its zone: 2026-11-21T10:00:00Z")
+	flags.Var(&lastIDs{&old.LastIDs}, "last-id", "greatest id known of the old system, or of a worker id; may be repeated")
+	flags.DurationVar(&old.Margin, "margin", old.Margin, "added to the latest time that is known")
+	flags.DurationVar(&old.Ahead, "ahead", old.Ahead, "most that a time of the old system may lie ahead of now")
+	flags.DurationVar(&old.Watch, "watch", old.Watch, "how long Leaf's nodes are watched for a sign of life")
 	flags.BoolVar(&v.yes, "yes", false, "write without asking")
 	v.settings = siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		v.cmd, v.source, v.form = cmd, source(args[0]), *f
+		v.cmd, v.form = cmd, *f
+		old.System, old.Workers, old.All = takeover.System(args[0]), workers.numbers, workers.all
 		return v.run(cmd.Context())
 	}
 	return cmd
 }
 
-// run collects the facts, makes the plan, shows it, and carries it out if it may.
+// run makes the plan, shows it, and carries it out if it may.
 func (v *importing) run(ctx context.Context) error {
-	if err := v.complete(); err != nil {
+	if err := v.old.Validate(); err != nil {
 		return usage(v.cmd, err)
 	}
 	at, err := v.siteOf(v.settings)
@@ -154,9 +131,9 @@ func (v *importing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	facts, err := v.facts(ctx, layout)
+	facts, err := v.old.Look(ctx, layout, v.clock)
 	if err != nil {
-		return err
+		return v.refused(err)
 	}
 	reckoning, err := takeover.Reckon(facts)
 	if err != nil {
@@ -177,8 +154,8 @@ func (v *importing) run(ctx context.Context) error {
 	return v.decide(ctx, at, r, plan)
 }
 
-// present opens the namespace that there is, and returns nil where there is none:
-// then not even the store is made before something is to be written.
+// present opens the namespace, and returns nil where there is none: the store itself
+// is made only when something is written.
 func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, error) {
 	if err := at.read(ctx); engine.Missing(err) {
 		return nil, nil
@@ -192,8 +169,22 @@ func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, erro
 	return r, unavailable(err)
 }
 
-// owned returns an error for a worker id that a namespace which is still to be
-// made will not have.
+// layout is the old system's.
+func (v *importing) layout(at *site, r *roster.Roster) (snowfence.Layout, error) {
+	if v.cmd.Flags().Changed("layout") {
+		return at.settings.Layout, nil
+	}
+	if l, ok := v.old.System.Layout(); ok {
+		return l, nil
+	}
+	if v.old.System == takeover.List && r != nil {
+		return r.Layout(), nil
+	}
+	return snowfence.Layout{}, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
+}
+
+// owned returns an error for a worker id of a datacenter that the new namespace will
+// not have.
 func (v *importing) owned(at *site, plan takeover.Plan) error {
 	for _, s := range plan.Steps {
 		datacenter, _, err := plan.Layout.SplitWorker(s.Worker)
@@ -207,10 +198,10 @@ func (v *importing) owned(at *site, plan takeover.Plan) error {
 	return nil
 }
 
-// decide carries the plan out if it was said, or is agreed, that it should be.
+// decide carries the plan out if --yes says so, or if the user agrees.
 func (v *importing) decide(ctx context.Context, at *site, r *roster.Roster, plan takeover.Plan) error {
-	// On a lossy store also floors that are there may have to be confirmed: those
-	// of a run that was interrupted before it had.
+	// On a lossy store floors that are there may still have to be confirmed: an earlier
+	// run may have been interrupted before it did.
 	settled := r != nil && r.Traits().Loss == 0 && !slices.ContainsFunc(plan.Steps, func(s takeover.Step) bool { return s.Action != takeover.Keep })
 	if v.yes && !settled {
 		return v.apply(ctx, at, r, plan)
@@ -232,132 +223,15 @@ func (v *importing) decide(ctx context.Context, at *site, r *roster.Roster, plan
 	return v.apply(ctx, at, r, plan)
 }
 
-// complete says what is missing of what the source needs.
-func (v *importing) complete() error {
-	given := func(flag string) bool { return v.cmd.Flags().Changed(flag) }
-	inZooKeeper := v.source == fromLeaf || v.source == fromRecyclable || v.source == fromTwitter
-	switch {
-	case v.stoppedAt.IsZero() && len(v.lastIDs) == 0:
-		return errors.New("needs --stopped-at or --last-id: stop the old system first, all of it")
-	case inZooKeeper && len(v.zookeeper) == 0:
-		return fmt.Errorf("%s needs --zookeeper; without one, use list", v.source)
-	case !inZooKeeper && (given("zookeeper") || given("path") || given("name") || given("watch")):
-		return fmt.Errorf("%s reads no ZooKeeper", v.source)
-	case (v.source == fromLeaf || v.source == fromRecyclable) && (v.name == "") == (v.path == ""):
-		return fmt.Errorf("%s needs either --name or --path", v.source)
-	case v.source == fromTwitter && v.name != "":
-		return errors.New("twitter has no --name")
-	case v.source == fromTwitter && v.datacenter == nil:
-		return errors.New("twitter needs --datacenter: its ZooKeeper knows the worker ids of one datacenter")
-	case !inZooKeeper && !given("workers"):
-		return fmt.Errorf("%s needs --workers", v.source)
-	case strings.Contains(v.name, "/"):
-		return fmt.Errorf("--name %q: must have no slash", v.name)
-	case v.margin < 0 || v.margin > takeover.MaxMargin:
-		return fmt.Errorf("--margin %s: must be from 0s to %s", v.margin, takeover.MaxMargin)
-	case v.ahead < 0:
-		return fmt.Errorf("--ahead %s: must not be negative", v.ahead)
-	case v.watch <= 0:
-		return fmt.Errorf("--watch %s: must be more than 0", v.watch)
-	}
-	return nil
-}
-
-// layout is the old system's.
-func (v *importing) layout(at *site, r *roster.Roster) (snowfence.Layout, error) {
-	if v.cmd.Flags().Changed("layout") {
-		return at.settings.Layout, nil
-	}
-	preset := map[source]string{fromLeaf: "leaf", fromRecyclable: "leaf", fromTwitter: "twitter"}[v.source]
-	switch {
-	case preset != "":
-		p, err := snowfence.PresetByName(preset)
-		return p.Layout, err
-	case v.source == fromList && r != nil:
-		return r.Layout(), nil
-	}
-	return snowfence.Layout{}, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.source))
-}
-
-// facts are what the flags and the old system's ZooKeeper say.
-func (v *importing) facts(ctx context.Context, layout snowfence.Layout) (takeover.Facts, error) {
-	f := takeover.Facts{
-		Layout: layout, All: v.workers.all, Datacenter: v.datacenter, StoppedAt: v.stoppedAt, LastIDs: v.lastIDs,
-		Margin: v.margin, Ahead: v.ahead,
-	}
-	if d := v.datacenter; d != nil {
-		if _, err := layout.WorkerNumber(*d, 0); err != nil {
-			return f, usage(v.cmd, fmt.Errorf("--datacenter: %s with the layout %s", message(err), layout))
-		}
-	}
-	for _, n := range v.workers.numbers {
-		if v.datacenter != nil {
-			all, err := layout.WorkerNumber(*v.datacenter, n)
-			if err != nil {
-				return f, usage(v.cmd, fmt.Errorf("--workers: %s", message(err)))
-			}
-			n = all
-		}
-		if _, _, err := layout.SplitWorker(n); err != nil {
-			return f, usage(v.cmd, fmt.Errorf("--workers: %s with the layout %s", message(err), layout))
-		}
-		f.Sightings = append(f.Sightings, takeover.Sighting{Worker: n, Where: "--workers"})
-	}
-	if len(v.zookeeper) > 0 {
-		found, err := v.look(ctx, layout)
-		if err != nil {
-			return f, err
-		}
-		f.Sightings = append(f.Sightings, found...)
-		// Twitter's servers leave nothing behind, and a crash can lose a node of the
-		// recyclable pools.
-		f.All = f.All || v.source != fromLeaf && len(v.workers.numbers) == 0
-	}
-	f.Now = v.clock.Wall() // after the watch
-	return f, nil
-}
-
-// look reads the old system's ZooKeeper.
-func (v *importing) look(ctx context.Context, layout snowfence.Layout) ([]takeover.Sighting, error) {
-	z, err := predecessor.Open(ctx, predecessor.Config{Servers: v.zookeeper, Watch: v.watch, Clock: v.clock})
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	defer z.Close()
-	path := v.path
-	var found []takeover.Sighting
-	switch v.source {
-	case fromLeaf:
-		if path == "" {
-			path = predecessor.LeafPath(v.name)
-		}
-		found, err = z.Leaf(ctx, path)
-	case fromRecyclable:
-		if path == "" {
-			path = predecessor.RecyclablePath(v.name)
-		}
-		found, err = z.Recyclable(ctx, path)
-	default:
-		if path == "" {
-			path = predecessor.TwitterPath
-		}
-		found, err = z.Twitter(ctx, path, layout, *v.datacenter)
-	}
-	if err != nil && !predecessor.Final(err) {
-		err = unavailable(err)
-	}
-	return found, err
-}
-
 // refused gives an error of the take-over its exit code.
 func (v *importing) refused(err error) error {
 	var fact *takeover.FactError
 	switch {
-	case errors.Is(err, snowfence.ErrInvalidID):
+	case errors.Is(err, snowfence.ErrInvalidID), errors.Is(err, takeover.ErrRunning), errors.Is(err, snowfence.ErrPastHorizon):
 		return err
 	case errors.As(err, &fact), errors.Is(err, takeover.ErrNoBound), errors.Is(err, takeover.ErrNoWorkers):
 		return usage(v.cmd, err)
-	case errors.Is(err, takeover.ErrRunning), errors.Is(err, snowfence.ErrPastHorizon):
+	case takeover.Final(err):
 		return err
 	}
 	return unavailable(err)

@@ -10,6 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // workerList is what --workers names.
@@ -18,96 +19,78 @@ type workerList struct {
 	numbers []int64
 }
 
-// lastIDs is a flag that may be repeated, or have several ids with commas.
-type lastIDs struct{ ids *[]snowfence.ID }
-
-func (f *lastIDs) Type() string { return "ID" }
-
-func (f *lastIDs) String() string {
-	if f.ids == nil {
-		return ""
-	}
-	texts := make([]string, len(*f.ids))
-	for i, id := range *f.ids {
-		texts[i] = id.String()
-	}
-	return strings.Join(texts, ",")
-}
-
-func (f *lastIDs) Set(text string) error {
-	for word := range strings.SplitSeq(text, ",") {
-		id, err := snowfence.ParseUnsigned(word)
-		if err != nil {
-			return errors.New(message(err))
-		}
-		*f.ids = append(*f.ids, id)
-	}
-	return nil
-}
-
-func parseServers(text string) ([]string, error) {
-	servers := strings.Split(text, ",")
-	if slices.Contains(servers, "") {
-		return nil, errors.New("must be host:port, with commas between several")
-	}
-	return servers, nil
-}
-
-func parsePath(text string) (string, error) {
-	if !strings.HasPrefix(text, "/") || text != "/" && strings.HasSuffix(text, "/") {
-		return "", errors.New("must begin with a slash and not end with one")
-	}
-	return text, nil
-}
-
-func parseDatacenter(text string) (*int64, error) {
-	n, err := parseWorkerNumber(text)
-	return &n, err
-}
-
-func parseTime(text string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return t, errors.New("must be a time with its zone, such as 2026-11-21T10:00:00Z or 2026-11-21T18:00:00+08:00")
-	}
-	return t, nil
-}
-
-// parseWorkerList reads numbers and ranges: 0-31,40.
-func parseWorkerList(text string) (workerList, error) {
-	if text == "all" {
+// parseWorkerList reads numbers and ranges, 0-31,40, or all.
+func parseWorkerList(list string) (workerList, error) {
+	if list == "all" {
 		return workerList{all: true}, nil
 	}
+	ranges, err := text.ParseRanges(list)
+	if err != nil {
+		return workerList{}, fmt.Errorf("%w, or all", err)
+	}
 	var l workerList
-	for part := range strings.SplitSeq(text, ",") {
-		low, high, isRange := strings.Cut(part, "-")
-		if !isRange {
-			high = low
+	for _, r := range ranges {
+		if r.Last-r.First >= takeover.MaxWorkers-int64(len(l.numbers)) {
+			return l, fmt.Errorf("%q: that makes more than %d worker ids", r, takeover.MaxWorkers)
 		}
-		first, err := parseWorkerNumber(low)
-		if err != nil {
-			return l, err
-		}
-		last, err := parseWorkerNumber(high)
-		switch {
-		case err != nil:
-			return l, err
-		case last < first:
-			return l, fmt.Errorf("%q: a range must not go down", part)
-		case last-first >= takeover.MaxWorkers-int64(len(l.numbers)):
-			return l, fmt.Errorf("%q: that makes more than %d worker ids", part, takeover.MaxWorkers)
-		}
-		for n := first; n <= last; n++ {
+		for n := r.First; n <= r.Last; n++ {
 			l.numbers = append(l.numbers, n)
 		}
 	}
 	return l, nil
 }
 
-func parseWorkerNumber(text string) (int64, error) {
-	n, err := strconv.ParseUint(text, 10, 62)
-	if err != nil {
-		return 0, fmt.Errorf("%q: must be numbers and ranges of numbers, such as 0-31,40, or all", text)
+// lastIDs is a flag that may be repeated, or have several ids with commas.
+type lastIDs struct{ ids *[]snowfence.ID }
+
+func (*lastIDs) Type() string { return "ID" }
+
+func (f *lastIDs) String() string {
+	if f.ids == nil || len(*f.ids) == 0 {
+		return ""
 	}
-	return int64(n), nil
+	return text.List(*f.ids, len(*f.ids))
+}
+
+func (f *lastIDs) Set(list string) error {
+	for word := range strings.SplitSeq(list, ",") {
+		id, err := snowfence.ParseUnsigned(word)
+		if err != nil {
+			return errors.New(text.Message(err))
+		}
+		*f.ids = append(*f.ids, id)
+	}
+	return nil
+}
+
+func parseServers(list string) ([]string, error) {
+	servers := strings.Split(list, ",")
+	if slices.Contains(servers, "") {
+		return nil, errors.New("must be host:port, with commas between several")
+	}
+	return servers, nil
+}
+
+func parsePath(path string) (string, error) {
+	if !strings.HasPrefix(path, "/") || path != "/" && strings.HasSuffix(path, "/") {
+		return "", errors.New("must begin with a slash and not end with one")
+	}
+	return path, nil
+}
+
+func parseDatacenter(number string) (*int64, error) {
+	n, err := strconv.ParseUint(number, 10, 62)
+	if err != nil {
+		return nil, fmt.Errorf("%q: must be a number", number)
+	}
+	datacenter := int64(n)
+	return &datacenter, nil
+}
+
+func parseTime(at string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return t, errors.New("must be a time with its zone, such as 2026-11-21T10:00:00Z or 2026-11-21T18:00:00+08:00")
+	}
+	return t, nil
 }

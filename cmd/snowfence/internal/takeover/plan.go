@@ -1,13 +1,14 @@
 package takeover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
 )
@@ -27,9 +28,9 @@ const (
 	End Action = "end"
 	// Keep writes nothing: no tick below the floor can be stamped any more.
 	Keep Action = "keep"
-	// Unset writes nothing, because the register can't be read. This program does
-	// not claim it, but a newer one may, or this one once it is repaired: and then
-	// below the floor. So a take-over with such a step is not finished.
+	// Unset writes nothing, because the register can't be read. A newer program, or
+	// this one after a repair, could claim it below the floor. So a take-over with
+	// such a step is not finished.
 	Unset Action = "unset"
 )
 
@@ -78,7 +79,7 @@ func Draft(ctx context.Context, r *roster.Roster, reckoning Reckoning) (Plan, er
 		if err != nil {
 			return Plan{}, err
 		}
-		i, wanted := slices.BinarySearchFunc(plan.Steps, w.Number, func(s Step, n int64) int { return int(min(max(s.Worker-n, -1), 1)) })
+		i, wanted := slices.BinarySearchFunc(plan.Steps, w.Number, func(s Step, n int64) int { return cmp.Compare(s.Worker, n) })
 		if wanted {
 			plan.Steps[i].Action, plan.Steps[i].Note = judge(w, reckoning.Floor)
 		}
@@ -124,17 +125,15 @@ func judge(w roster.Worker, floor snowfence.Tick) (Action, string) {
 const tries = 8
 
 // Apply carries a plan out: it reads each register again, and raises it if that
-// is still needed. Done, which may be nil, is told of each step as it was done. A
-// plan that was carried out before, whole or in part, is carried out again
-// without harm.
+// is still needed. It calls done, which may be nil, with each step as it was done. A
+// plan may be carried out again, whole or in part, without harm.
 //
-// On a lossy store it waits until the namespace can't be lost any more, and once
-// more after the last write, for the store's loss each, and then writes each
-// register again to know that it was not lost. A register that a holder has
-// claimed meanwhile needs that no more: its claim was guarded by the floor, and
-// the holder confirms it.
+// On a lossy store it waits for the store's loss twice: until the namespace can't be
+// lost any more, and after the last write. Then it writes each register again, to know
+// that the store did not lose it. A register that a holder has claimed meanwhile needs
+// no second write: the floor guarded the claim, and the holder confirms it.
 //
-// An error that is [roster.ErrUnusable] is returned, after all else was done, if
+// An error that is [roster.ErrUnusable] is returned, after everything else is done, if
 // there are registers that can't be read; see [Unset]. The others are those of
 // [roster.Roster.Settle], [roster.Roster.Worker] and [roster.Roster.Raise].
 func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) error {
@@ -172,22 +171,13 @@ func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) er
 		}
 	}
 	if len(unset) > 0 {
-		return unsetError(unset)
+		return fmt.Errorf("%w: worker %s: what can't be read got no floor, so a program that can read it could claim it below the floor; repair it and run the take-over again", roster.ErrUnusable, text.List(unset, shown))
 	}
 	return nil
 }
 
-// unsetError says whose floors could not be set.
-func unsetError(workers []int64) error {
-	more := ""
-	if n := len(workers) - shown; n > 0 {
-		workers, more = workers[:shown], fmt.Sprintf(" and %d more", n)
-	}
-	names := strings.ReplaceAll(strings.Trim(fmt.Sprint(workers), "[]"), " ", ", ")
-	return fmt.Errorf("%w: worker %s%s: what can't be read got no floor, and could be claimed below it by whoever reads it; repair it and run the take-over again", roster.ErrUnusable, names, more)
-}
-
-// raise sets the floor of one worker id, and says what that took.
+// raise sets the floor of one worker id. It returns the action that this took, and its
+// note.
 func raise(ctx context.Context, r *roster.Roster, worker int64, floor snowfence.Tick) (roster.Worker, Action, string, error) {
 	var action Action
 	var note string
@@ -198,12 +188,12 @@ func raise(ctx context.Context, r *roster.Roster, worker int64, floor snowfence.
 	return w, action, note, err
 }
 
-// confirm makes sure that a floor which the store could have lost is there: that
-// of a register as it was set, or found.
+// confirm makes sure that the store did not lose a floor. Set is the register as this
+// take-over wrote or found it.
 //
-// Who claims above it counts the term up. A holder whose term is not above the one
-// that was set claimed when the floor was lost, above it by his own clock alone; and
-// his claim can be lost too.
+// A claim above the floor has a higher term than set. A holder whose term is not higher
+// claimed while the floor was lost: only its own clock kept it above the floor, and the
+// store can lose its claim too. That is an error.
 func confirm(ctx context.Context, r *roster.Roster, set roster.Worker, floor snowfence.Tick) error {
 	_, err := insist(ctx, r, set.Number, func(w roster.Worker) (roster.Worker, error) {
 		switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 const (
@@ -16,8 +17,8 @@ const (
 	// keeps no claim waiting.
 	DefaultMargin = 5 * time.Second
 
-	// MaxMargin is the longest margin: a floor is never lowered, so a slip of the
-	// pen would keep worker ids from being claimed for as long.
+	// MaxMargin is the longest margin: a floor is never lowered, so a mistake keeps
+	// worker ids from being claimed for as long.
 	MaxMargin = time.Hour
 
 	// DefaultAhead is how far ahead of the clock a floor may lie unless more is
@@ -39,12 +40,11 @@ var (
 	// given.
 	ErrNoBound = errors.New("snowfence: neither the time at which the old system was stopped nor its last id is given: nothing says up to when it issued ids")
 
-	// ErrNoWorkers is returned when it is not known which worker ids the old system
-	// had.
+	// ErrNoWorkers is returned when no worker id of the old system is known.
 	ErrNoWorkers = errors.New("snowfence: no worker id of the old system is known: name them, or take all")
 )
 
-// Sighting is a worker id that the old system had, as it was seen somewhere.
+// Sighting is a worker id of the old system, as it was seen somewhere.
 type Sighting struct {
 	// Worker is the worker number: datacenter times 2 to the number of worker
 	// bits, plus worker id.
@@ -53,9 +53,13 @@ type Sighting struct {
 	Where string
 	// Last is the latest timestamp that the old system kept of it; zero if none.
 	Last time.Time
-	// Alive says why its process must be running still; empty if nothing shows
-	// that.
+	// Alive says why its process must still be running; empty if nothing shows that.
 	Alive string
+}
+
+// String says where a live process was seen.
+func (s Sighting) String() string {
+	return fmt.Sprintf("worker %d, %s: %s", s.Worker, s.Where, s.Alive)
 }
 
 // Facts are what is known of the old system.
@@ -66,9 +70,7 @@ type Facts struct {
 	// Sightings are the worker ids that it had. A worker id may be there twice.
 	Sightings []Sighting
 
-	// All takes all worker ids that there are, for when it can't be known which
-	// ones the old system had. Datacenter restricts them to those of one
-	// datacenter; nil means none.
+	// All takes all worker ids of the layout, or of Datacenter if that is not nil.
 	All        bool
 	Datacenter *int64
 
@@ -76,17 +78,16 @@ type Facts struct {
 	// nobody knows, and then LastIDs must be given.
 	StoppedAt time.Time
 
-	// LastIDs are last ids of the old system: the greatest that was found of all,
-	// or of each worker id.
+	// LastIDs are the greatest ids that were found: of the whole system, or of each
+	// worker id.
 	LastIDs []snowfence.ID
 
 	// Margin is added to the latest time of all; see the package's comment. Zero
 	// means none.
 	Margin time.Duration
 
-	// Ahead is how far ahead of Now the floor may lie, before the margin. A
-	// timestamp or an id that says more is taken for a mistake: of a floor that is
-	// too high nobody ever gets rid.
+	// Ahead is how far ahead of Now the floor may lie, before the margin. A later
+	// timestamp or id is taken for a mistake, because a floor is never lowered.
 	Ahead time.Duration
 
 	// Now is the present time.
@@ -120,19 +121,7 @@ type RunningError struct{ Alive []Sighting }
 
 // Error names the worker ids that are alive, and why that is known.
 func (e *RunningError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%v:", ErrRunning)
-	for i, s := range e.Alive {
-		if i == shown {
-			fmt.Fprintf(&b, "; and %d more", len(e.Alive)-shown)
-			break
-		}
-		if i > 0 {
-			b.WriteString(";")
-		}
-		fmt.Fprintf(&b, " worker %d, %s: %s", s.Worker, s.Where, s.Alive)
-	}
-	return b.String()
+	return fmt.Sprintf("%v: %s", ErrRunning, text.List(e.Alive, shown))
 }
 
 // Unwrap returns [ErrRunning].
@@ -180,10 +169,11 @@ func Reckon(f Facts) (Reckoning, error) {
 		return Reckoning{}, ErrNoBound
 	}
 	r := Reckoning{Layout: f.Layout}
-	if err := r.share(f); err != nil {
-		return Reckoning{}, err
+	err := r.share(f)
+	if err == nil {
+		err = r.bound(f)
 	}
-	if err := r.bound(f); err != nil {
+	if err != nil {
 		return Reckoning{}, err
 	}
 	return r, nil
@@ -233,7 +223,7 @@ func evidence(sightings []Sighting) string {
 	for _, s := range sightings {
 		part := s.Where
 		if !s.Last.IsZero() {
-			part += ", last " + text(s.Last)
+			part += ", last " + instant(s.Last)
 		}
 		if !slices.Contains(parts, part) {
 			parts = append(parts, part)
@@ -256,11 +246,11 @@ func (r *Reckoning) bound(f Facts) error {
 	if at := f.StoppedAt; !at.IsZero() {
 		switch {
 		case at.After(f.Now):
-			return &FactError{"stopped-at", text(at), fmt.Sprintf("it is %s now: the old system must be stopped first", text(f.Now)), nil}
+			return &FactError{"stopped-at", instant(at), fmt.Sprintf("it is %s now: the old system must be stopped first", instant(f.Now)), nil}
 		case f.Layout.TickAt(at) < 0:
-			return &FactError{"stopped-at", text(at), fmt.Sprintf("it lies before the epoch of the layout %s: is it the old system's?", f.Layout), nil}
+			return &FactError{"stopped-at", instant(at), fmt.Sprintf("it lies before the epoch of the layout %s: is it the old system's?", f.Layout), nil}
 		}
-		consider(at, "stopped at "+text(at))
+		consider(at, "stopped at "+instant(at))
 	}
 	limit := f.Now.Add(f.Ahead)
 	for _, id := range f.LastIDs {
@@ -269,7 +259,7 @@ func (r *Reckoning) bound(f Facts) error {
 			return err
 		}
 		if at.After(limit) {
-			return &FactError{"last-id", id.String(), fmt.Sprintf("with the layout %s it is of %s, which is still to come by more than %s: the layout is another one's, or the old system's clock was ahead", f.Layout, text(at), f.Ahead), snowfence.ErrInvalidID}
+			return &FactError{"last-id", id.String(), fmt.Sprintf("with the layout %s it is of %s, which is still to come by more than %s: the layout is another one's, or the old system's clock was ahead", f.Layout, instant(at), f.Ahead), snowfence.ErrInvalidID}
 		}
 		consider(at, "last id "+id.String())
 	}
@@ -278,7 +268,7 @@ func (r *Reckoning) bound(f Facts) error {
 			continue
 		}
 		if s.Last.After(limit) {
-			return &FactError{"timestamp", text(s.Last), fmt.Sprintf("%s, worker %d: it is still to come by more than %s: a clock of the old system was ahead", s.Where, s.Worker, f.Ahead), nil}
+			return &FactError{"timestamp", instant(s.Last), fmt.Sprintf("%s, worker %d: it is still to come by more than %s: a clock of the old system was ahead", s.Where, s.Worker, f.Ahead), nil}
 		}
 		consider(s.Last, fmt.Sprintf("the timestamp of worker %d, %s", s.Worker, s.Where))
 	}
@@ -296,10 +286,7 @@ func (r *Reckoning) last(id snowfence.ID) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, &FactError{"last-id", id.String(), "is no id of the layout " + r.Layout.String(), err}
 	}
-	worker, err := r.Layout.WorkerNumber(parts.Datacenter, parts.Worker)
-	if err != nil {
-		return time.Time{}, &FactError{"last-id", id.String(), "is no id of the layout " + r.Layout.String(), snowfence.ErrInvalidID}
-	}
+	worker := parts.Datacenter<<r.Layout.Bits(snowfence.Worker) | parts.Worker
 	_, known := slices.BinarySearchFunc(r.Shares, worker, func(s Share, w int64) int { return cmp.Compare(s.Worker, w) })
 	if !known {
 		return time.Time{}, &FactError{"last-id", id.String(), fmt.Sprintf("with the layout %s it is of worker %d, which is none of the old system's: the layout is another one's, or worker ids are missing", r.Layout, worker), snowfence.ErrInvalidID}
@@ -308,4 +295,4 @@ func (r *Reckoning) last(id snowfence.ID) (time.Time, error) {
 	return r.Layout.TimeOf(parts.Tick + 1).Add(-1), nil
 }
 
-func text(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

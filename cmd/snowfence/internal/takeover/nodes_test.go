@@ -1,4 +1,4 @@
-package predecessor
+package takeover
 
 import (
 	"errors"

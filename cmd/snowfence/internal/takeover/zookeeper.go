@@ -1,6 +1,7 @@
-package predecessor
+package takeover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +20,13 @@ const (
 	// DefaultWatch is the time between the two readings: Leaf uploads every 3 s.
 	DefaultWatch = 4 * time.Second
 
-	// session is the length of the session that is asked for. Nothing hangs on it.
+	// session is the length of the session that is asked for. Nothing depends on it.
 	session = 10 * time.Second
 )
 
-// Config says where an old system's ZooKeeper is. Only Servers must be given.
-type Config struct {
+// ZooKeeperConfig says where an old system's ZooKeeper is. Only Servers must be
+// given.
+type ZooKeeperConfig struct {
 	// Servers are its addresses as host:port; the port may be left out for 2181.
 	Servers []string
 	// Timeout bounds connecting and reading. Zero means [DefaultTimeout].
@@ -38,7 +40,7 @@ type Config struct {
 
 // ZooKeeper is an old system's ZooKeeper, to be read from.
 type ZooKeeper struct {
-	config Config
+	config ZooKeeperConfig
 	conn   *zk.Conn
 }
 
@@ -47,14 +49,9 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// Open connects, and returns when a session is there or the timeout is over.
-func Open(ctx context.Context, c Config) (*ZooKeeper, error) {
-	if c.Timeout <= 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.Watch <= 0 {
-		c.Watch = DefaultWatch
-	}
+// OpenZooKeeper connects, and returns when a session is there or the timeout is over.
+func OpenZooKeeper(ctx context.Context, c ZooKeeperConfig) (*ZooKeeper, error) {
+	c.Timeout, c.Watch = cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.Watch, DefaultWatch)
 	if c.Clock == nil {
 		c.Clock = snowfence.SystemClock()
 	}
@@ -100,8 +97,8 @@ func (e *NoPathError) Error() string {
 	return fmt.Sprintf("snowfence: there is no node %s: is this the ZooKeeper of the old system, and the name its own?", e.Path)
 }
 
-// children reads all nodes below a path, and reports whether the path is there.
-// A node that goes away meanwhile is left out.
+// children reads all nodes below a path. A node that goes away meanwhile is left out.
+// A *[NoPathError] is returned if the path is not there.
 func (z *ZooKeeper) children(ctx context.Context, folder string) (map[string]node, error) {
 	// Without a sync a server may answer from the past.
 	if _, err := await(ctx, z, func() (string, error) { return z.conn.Sync(folder) }); err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -138,9 +135,9 @@ func (z *ZooKeeper) children(ctx context.Context, folder string) (map[string]nod
 	return nodes, nil
 }
 
-// await makes a request, which knows no context, and gives it up with ctx or
-// when the timeout is over. The connection is closed then, so that the request
-// ends; nothing else would be asked for after that.
+// await makes a request, which knows no context, and gives it up when ctx ends or the
+// timeout is over. It closes the connection then, so that the request ends; nobody
+// asks for anything after that.
 func await[T any](ctx context.Context, z *ZooKeeper, request func() (T, error)) (T, error) {
 	type answer struct {
 		value T

@@ -1,4 +1,4 @@
-package predecessor
+package takeover
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -75,7 +74,7 @@ func (o *old) reader() *ZooKeeper {
 // watching reads with a watch as long as that.
 func (o *old) watching(d time.Duration) *ZooKeeper {
 	o.t.Helper()
-	z, err := Open(o.t.Context(), Config{Servers: []string{o.addr}, Watch: d})
+	z, err := OpenZooKeeper(o.t.Context(), ZooKeeperConfig{Servers: []string{o.addr}, Watch: d})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -84,7 +83,7 @@ func (o *old) watching(d time.Duration) *ZooKeeper {
 }
 
 // living is which of some sightings are alive.
-func living(sightings []takeover.Sighting) string {
+func living(sightings []Sighting) string {
 	text := ""
 	for _, s := range sightings {
 		text += fmt.Sprintf("%d:%v ", s.Worker, s.Alive != "")
@@ -255,7 +254,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 	t.Run("server that does not answer", func(t *testing.T) {
 		o := newOld(t, server.Addr())
 		o.leaf("paused", "10.0.0.1:8080", hourAgo)
-		z, err := Open(t.Context(), Config{Servers: []string{server.Addr()}, Timeout: 2 * time.Second, Watch: time.Minute})
+		z, err := OpenZooKeeper(t.Context(), ZooKeeperConfig{Servers: []string{server.Addr()}, Timeout: 2 * time.Second, Watch: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +267,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 		if _, err := z.Leaf(ctx, LeafPath("paused")); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		if _, err := Open(t.Context(), Config{Servers: []string{server.Addr()}, Timeout: 300 * time.Millisecond}); err == nil || Final(err) {
+		if _, err := OpenZooKeeper(t.Context(), ZooKeeperConfig{Servers: []string{server.Addr()}, Timeout: 300 * time.Millisecond}); err == nil || Final(err) {
 			t.Errorf("open: %v", err)
 		}
 	})
@@ -277,7 +276,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 func TestNoServerIsSaidWithinTheTimeout(t *testing.T) {
 	addr := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
 	began := time.Now()
-	_, err := Open(t.Context(), Config{Servers: []string{addr}, Timeout: 300 * time.Millisecond})
+	_, err := OpenZooKeeper(t.Context(), ZooKeeperConfig{Servers: []string{addr}, Timeout: 300 * time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "no session within 300ms") || time.Since(began) > 5*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
