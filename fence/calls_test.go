@@ -9,7 +9,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
@@ -24,7 +24,7 @@ type lingering struct {
 }
 
 func (l *lingering) Get(ctx context.Context, key string) (store.Entry, error) {
-	if l.slow.Load() && key == lease.NamespaceKey(lease.DefaultNamespace) {
+	if l.slow.Load() && key == stored.NamespaceKey(stored.DefaultNamespace) {
 		l.reading.Add(1)
 		defer l.reading.Add(-1)
 		<-ctx.Done()

@@ -10,7 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
@@ -118,12 +118,12 @@ func TestWorkerThatIsNotReleasedRestsUntilTheEndOfItsLastWrite(t *testing.T) {
 		if err := h.Close(context.Background()); !errors.As(err, &rests) {
 			t.Fatal(err)
 		}
-		key := lease.RegisterKey(lease.DefaultNamespace, bubbleLayout(), rests.Worker)
+		key := stored.RegisterKey(stored.DefaultNamespace, bubbleLayout(), rests.Worker)
 		entry, err := memory.Client().Get(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		register, err := lease.DecodeRegister(entry.Value)
+		register, err := stored.DecodeRegister(entry.Value)
 		if err != nil || !bubbleLayout().TimeOf(register.Until).Equal(rests.Until) {
 			t.Errorf("%v, and the register rests until %s: %v", rests, bubbleLayout().TimeOf(register.Until), err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -25,7 +26,7 @@ const leastAhead = time.Second
 // Process says which process holds a worker id. It is for people, but for one
 // thing: a second holder that is pinned to a worker id of the same host, pid
 // and start is told so as soon as the first is seen to live.
-type Process = lease.Process
+type Process = stored.Process
 
 // Config says what a [Holder] holds. Only Store must be given.
 type Config struct {
@@ -176,7 +177,7 @@ func (c *Config) prepare() (lease.State, error) {
 	filled := state.Config()
 	c.Namespace, c.Window = filled.Namespace, filled.Window
 	if c.RequestTimeout < 0 {
-		return state, &lease.ConfigError{Field: "request-timeout", Value: c.RequestTimeout.String(), Limit: "must not be negative"}
+		return state, &stored.ConfigError{Field: "request-timeout", Value: c.RequestTimeout.String(), Limit: "must not be negative"}
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = min(max(c.Window/6, leastTimeout), mostTimeout)

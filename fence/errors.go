@@ -7,6 +7,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 var (
@@ -37,13 +38,13 @@ var (
 
 	// ErrNamespaceReplaced ends a holder for good when its namespace was emptied
 	// or exchanged in the store.
-	ErrNamespaceReplaced = lease.ErrNamespaceReplaced
+	ErrNamespaceReplaced = stored.ErrNamespaceReplaced
 )
 
 type (
 	// LayoutMismatchError is returned by [Open] when the namespace has another
 	// layout than the configured one. It shows both.
-	LayoutMismatchError = lease.LayoutMismatchError
+	LayoutMismatchError = stored.LayoutMismatchError
 
 	// ClockError is returned when a claim is refused because this machine's
 	// clock is off. It says by how much, and nothing was written.

@@ -9,6 +9,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -58,7 +59,7 @@ type JournalStatus struct {
 
 // takePage consumes the journal's page. Whatever is wrong with it is logged, and
 // is no reason not to start.
-func (c *Config) takePage(ctx context.Context) *lease.Page {
+func (c *Config) takePage(ctx context.Context) *stored.Page {
 	if c.Journal == nil {
 		return nil
 	}
@@ -75,7 +76,7 @@ func (c *Config) takePage(ctx context.Context) *lease.Page {
 	case kept == nil:
 		return nil
 	}
-	page, err := lease.DecodePage(kept)
+	page, err := stored.DecodePage(kept)
 	if err != nil {
 		log.Error("what the journal holds is not used", "error", err)
 		return nil
@@ -100,7 +101,7 @@ func (c *Config) traits(ctx context.Context, limit time.Duration) (store.Traits,
 // who ends while the store is silent has not touched the journal. A store that
 // does not tell its traits can be known from the page, as far as it matters; then
 // they are not certain.
-func (c *Config) recall(ctx context.Context) (page *lease.Page, traits store.Traits, certain bool, err error) {
+func (c *Config) recall(ctx context.Context) (page *stored.Page, traits store.Traits, certain bool, err error) {
 	if c.Journal == nil {
 		traits, err = c.traits(ctx, mostTimeout)
 		return nil, traits, true, err

@@ -11,6 +11,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // loop is the holder's one goroutine, around the driver of its lease: it brings the
@@ -54,7 +55,7 @@ var (
 	errDropped = errors.New("the answer is not awaited any more")
 )
 
-func (l *loop) run(page *lease.Page) {
+func (l *loop) run(page *stored.Page) {
 	defer close(l.done)
 	l.take(lease.Started{Page: page})
 	closing := l.closing

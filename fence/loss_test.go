@@ -11,8 +11,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -153,12 +153,12 @@ func TestQuarantineEndsTheTermAndIsLeftAlone(t *testing.T) {
 		h := open(t, memory.Client())
 		worker := h.Status().Worker
 		client := memory.Client()
-		key := lease.RegisterKey("default", bubbleLayout(), worker)
+		key := stored.RegisterKey("default", bubbleLayout(), worker)
 		entry, err := client.Get(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := lease.DecodeRegister(entry.Value)
+		r, err := stored.DecodeRegister(entry.Value)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
@@ -286,7 +286,7 @@ func TestDamageOfAHeldRegisterLeavesTheRestOfTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		var damaged atomic.Bool
-		h := open(t, torn{memstore.New().Client(), &damaged, lease.RegisterPrefix("default")}, log.keep)
+		h := open(t, torn{memstore.New().Client(), &damaged, stored.RegisterPrefix("default")}, log.keep)
 		damaged.Store(true)
 		for range 59 {
 			next(t, h)

@@ -11,7 +11,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
@@ -232,12 +232,12 @@ func TestReplacedNamespaceIsToldAsALoss(t *testing.T) {
 		losses := make(chan fence.Loss, 2)
 		h := open(t, memory.Client(), func(c *fence.Config) { c.OnLoss = func(l fence.Loss) { losses <- l } })
 		client := memory.Client()
-		key := lease.NamespaceKey("default")
+		key := stored.NamespaceKey("default")
 		entry, err := client.Get(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		record, err := lease.DecodeNamespace(entry.Value)
+		record, err := stored.DecodeNamespace(entry.Value)
 		if err != nil {
 			t.Fatal(err)
 		}

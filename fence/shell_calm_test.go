@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // settled checks that whoever may have a worker id issues ids when the faults have
@@ -82,19 +82,19 @@ func (m *machine) group() int64 {
 func (w *world) free() map[int64]bool {
 	free := map[int64]bool{}
 	client := w.memory.Client()
-	record, err := client.Get(context.Background(), lease.NamespaceKey(lease.DefaultNamespace))
+	record, err := client.Get(context.Background(), stored.NamespaceKey(stored.DefaultNamespace))
 	if err != nil {
 		for n := range w.plan.layout.Workers() {
 			free[n] = true
 		}
 		return free
 	}
-	namespace, err := lease.DecodeNamespace(record.Value)
+	namespace, err := stored.DecodeNamespace(record.Value)
 	if err != nil {
 		w.breaks("harness", "%v", err)
 	}
 	for n := range w.plan.layout.Workers() {
-		e, err := client.Get(context.Background(), lease.RegisterKey(lease.DefaultNamespace, w.plan.layout, n))
+		e, err := client.Get(context.Background(), stored.RegisterKey(stored.DefaultNamespace, w.plan.layout, n))
 		if err != nil {
 			free[n] = true
 			continue
@@ -104,7 +104,7 @@ func (w *world) free() map[int64]bool {
 			w.breaks("harness", "an unreadable register of worker %d", n)
 			continue
 		}
-		free[n] = namespace.Judge(r, w.plan.layout, w.clock.Wall().Add(w.plan.window), w.plan.policy.WithDefaults(w.plan.layout).MaxRollback) == lease.Free
+		free[n] = namespace.Judge(r, w.plan.layout, w.clock.Wall().Add(w.plan.window), w.plan.policy.WithDefaults(w.plan.layout).MaxRollback) == stored.Free
 	}
 	return free
 }

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 )
@@ -232,10 +232,10 @@ func (p *process) weather(seeded faultstore.Plan) faultstore.Plan {
 }
 
 // register reads a register that was written, if it is one.
-func register(key string, value []byte, layout string) (lease.Register, bool) {
-	if key == lease.NamespaceKey(lease.DefaultNamespace) {
-		return lease.Register{}, false
+func register(key string, value []byte, layout string) (stored.Register, bool) {
+	if key == stored.NamespaceKey(stored.DefaultNamespace) {
+		return stored.Register{}, false
 	}
-	r, err := lease.DecodeRegister(value)
+	r, err := stored.DecodeRegister(value)
 	return r, err == nil && r.Layout == layout
 }

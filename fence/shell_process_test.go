@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/faultstore"
 )
 
@@ -275,7 +275,7 @@ func (p *process) end(limit time.Duration, killed bool) {
 // swaps is told of every swap that is sent, and closes the holder in the midst of
 // one that is no claim of a namespace, if it is to.
 func (p *process) swaps(key string) {
-	if p.holder.Load() != nil && key != lease.NamespaceKey(lease.DefaultNamespace) && p.trap.CompareAndSwap(true, false) {
+	if p.holder.Load() != nil && key != stored.NamespaceKey(stored.DefaultNamespace) && p.trap.CompareAndSwap(true, false) {
 		p.m.w.struck("closed while it writes", "%s", p)
 		go p.close(p.m.w.plan.window)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -138,7 +138,7 @@ func (w *world) wrote(p *process, key string, value []byte) {
 	if !ok {
 		return
 	}
-	worker, _ := lease.WorkerOf(lease.DefaultNamespace, w.plan.layout, key)
+	worker, _ := stored.WorkerOf(stored.DefaultNamespace, w.plan.layout, key)
 	if r.Holder == "" {
 		for _, t := range w.held[worker] {
 			if t.number == r.Term && t.m == p.m {

@@ -46,11 +46,12 @@ var tiers = []tier{
 	{dir: "internal/folder", refused: io},
 	{dir: "internal/localdisk", refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 
-	{dir: "fence", allowed: []string{".", "store", "internal/lease", "internal/lease/drive"}, refused: io},
-	{dir: "internal/lease/drive", allowed: []string{".", "store", "internal/lease"}, refused: io},
-	{dir: "internal/lease", allowed: []string{".", "store", "internal/lease/drive"}, refused: io},
+	{dir: "internal/stored", allowed: []string{".", "store"}, refused: io},
+	{dir: "fence", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
+	{dir: "internal/lease/drive", allowed: []string{".", "store", "internal/lease", "internal/stored"}, refused: io},
+	{dir: "internal/lease", allowed: []string{".", "store", "internal/lease/drive", "internal/stored"}, refused: io},
 	{dir: "internal/journal", allowed: []string{"fence", "internal/folder", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
-	{dir: "internal/roster", allowed: []string{".", "store", "internal/lease", "internal/lease/drive"}, refused: io},
+	{dir: "internal/roster", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
 	{dir: "counter", allowed: []string{".", "store"}},
 	{dir: "kind", allowed: []string{".", "store"}},
 	{dir: "uuid", allowed: []string{".", "kind"}},
@@ -70,19 +71,19 @@ var tiers = []tier{
 
 	{dir: program, allowed: []string{".", "fence", "internal/roster", program + "/internal/takeover", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/daemon", allowed: []string{
-		".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/roster", program + "/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
+		".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", program + "/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
 		program, program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/text",
 		program + "/internal/wire/httpfront", program + "/internal/wire/listen",
 	}, library: true},
-	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/roster", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
+	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/httpfront", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service"}, library: true},
-	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", program + "/internal/engine", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
+	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", "internal/stored", program + "/internal/engine", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/engine", allowed: []string{
 		".", "store", "internal/storeclient", "store/memstore", "store/filestore", "store/sqlstore",
 		"store/etcdstore", "store/zkstore", "store/redisstore", "store/natsstore",
 	}, library: true},
-	{dir: program + "/internal/takeover", allowed: []string{".", "internal/lease", "internal/lease/drive", "internal/roster", program + "/internal/text"}, library: true, refused: io},
+	{dir: program + "/internal/takeover", allowed: []string{".", "internal/lease", "internal/roster", "internal/stored", program + "/internal/text"}, library: true, refused: io},
 	{dir: program + "/internal/clock", allowed: []string{".", program + "/internal/config"}, library: true},
 	{dir: program + "/internal/metrics", allowed: []string{".", "store", "fence", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/text", refused: io},
@@ -97,7 +98,7 @@ var tiers = []tier{
 	{dir: "store/faultstore", support: true},
 	{dir: "internal/lineartest", support: true, library: true},
 	{dir: "internal/kindtest", support: true},
-	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "internal/lease", "internal/lease/drive", "internal/journal", "internal/folder"}, support: true},
+	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "internal/lease", "internal/lease/drive", "internal/journal", "internal/folder", "internal/stored"}, support: true},
 }
 
 // never lists what no package may import, tests included.

@@ -11,6 +11,7 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/internal/sim"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -87,7 +88,7 @@ func (c *crowd) Read(b []byte) (int, error) {
 func (c *crowd) join(after time.Duration) error {
 	state, err := lease.New(lease.Config{
 		Layout:  c.layout,
-		Process: lease.Process{Host: fmt.Sprintf("host-%d", len(c.processes)), PID: 1, Started: c.wall()},
+		Process: stored.Process{Host: fmt.Sprintf("host-%d", len(c.processes)), PID: 1, Started: c.wall()},
 		Loss:    c.loss,
 		// As fence takes it from the default policy.
 		MaxRollback: 5 * time.Second,

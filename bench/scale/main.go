@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -163,24 +163,24 @@ func (c *crowd) plant(n int) error {
 	}
 	c.holding = 0
 	ctx := context.Background()
-	record, err := c.client.Get(ctx, lease.NamespaceKey(lease.DefaultNamespace))
+	record, err := c.client.Get(ctx, stored.NamespaceKey(stored.DefaultNamespace))
 	if err != nil {
 		return err
 	}
-	namespace, err := lease.DecodeNamespace(record.Value)
+	namespace, err := stored.DecodeNamespace(record.Value)
 	if err != nil {
 		return err
 	}
 	until := c.layout.TickAt(c.wall().Add(time.Hour))
 	for _, worker := range c.random.Perm(int(c.layout.Workers()))[:n] {
-		value, err := lease.Register{
+		value, err := stored.Register{
 			Layout: namespace.Layout, Incarnation: namespace.Incarnation, Term: 1, Until: until,
 			Holder: strings.Repeat("ab", 16), Write: strings.Repeat("cd", 8), Clock: c.wall(), Window: time.Minute,
 		}.Encode()
 		if err != nil {
 			return err
 		}
-		_, err = c.client.Swap(ctx, lease.RegisterKey(lease.DefaultNamespace, c.layout, int64(worker)), "", value)
+		_, err = c.client.Swap(ctx, stored.RegisterKey(stored.DefaultNamespace, c.layout, int64(worker)), "", value)
 		if err != nil && !errors.Is(err, store.ErrConflict) {
 			return err
 		}

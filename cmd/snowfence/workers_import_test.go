@@ -9,8 +9,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -52,7 +52,7 @@ func TestTakeOverThatWasInterruptedBeforeItConfirmedIsConfirmedByRunningItAgain(
 
 func TestTakeOverWithARegisterThatCannotBeReadFails(t *testing.T) {
 	p, stdout, stderr, s, folder := inStore(t, snowfence.DefaultLayout())
-	if _, err := s.Swap(t.Context(), lease.RegisterKey("default", snowfence.DefaultLayout(), 7), "", []byte("{")); err != nil {
+	if _, err := s.Swap(t.Context(), stored.RegisterKey("default", snowfence.DefaultLayout(), 7), "", []byte("{")); err != nil {
 		t.Fatal(err)
 	}
 	code := p.run(t.Context(), "workers", "import", "list", "--workers", "6-8", "--stopped-at", "2026-01-02T03:04:05Z", "--store", "file:"+folder, "--yes", "-o", "json")

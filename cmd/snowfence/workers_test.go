@@ -14,7 +14,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/filestore"
 )
@@ -66,7 +66,7 @@ func TestWhatCannotBeReadIsListedAndIsAnErrorToVerify(t *testing.T) {
 	l := snowfence.DefaultLayout()
 	p, stdout, stderr, s, folder := inStore(t, l)
 	for number, value := range map[int64]string{3: "not json", 4: `{"format":2}`, 5: "torn"} {
-		if _, err := s.Swap(t.Context(), lease.RegisterKey("default", l, number), "", []byte(value)); err != nil {
+		if _, err := s.Swap(t.Context(), stored.RegisterKey("default", l, number), "", []byte(value)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,11 +142,11 @@ func TestWhoIsAskedDecides(t *testing.T) {
 		if !strings.Contains(stderr.String(), "snowfence: release worker 7, held by") || (stdout.Len() > 0) != (want == exitOK) {
 			t.Errorf("%q: %s%s", answer, stdout, stderr)
 		}
-		entry, err := s.Get(t.Context(), lease.RegisterKey("default", l, 7))
+		entry, err := s.Get(t.Context(), stored.RegisterKey("default", l, 7))
 		if err != nil {
 			t.Fatal(err)
 		}
-		register, err := lease.DecodeRegister(entry.Value)
+		register, err := stored.DecodeRegister(entry.Value)
 		if err != nil || (register.Holder == "") != (want == exitOK) {
 			t.Errorf("%q: %+v, %v", answer, register, err)
 		}
@@ -164,7 +164,7 @@ func TestTakeOverIsWrittenWhenSomebodyAgrees(t *testing.T) {
 		if code != want || !strings.Contains(stderr.String(), "set the floor of 2 worker ids? [y/N]") || !strings.Contains(stdout.String(), "2 to be written") {
 			t.Errorf("%q: exit code %d: %s%s", answer, code, stdout, stderr)
 		}
-		_, err := s.Get(t.Context(), lease.RegisterKey("default", snowfence.DefaultLayout(), 1022))
+		_, err := s.Get(t.Context(), stored.RegisterKey("default", snowfence.DefaultLayout(), 1022))
 		if (err == nil) != (want == exitOK) {
 			t.Errorf("%q: %v", answer, err)
 		}

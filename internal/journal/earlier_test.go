@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/folder"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -100,7 +100,7 @@ func TestJournalOfAnEarlierVersionIsResumed(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
-	p, err := lease.DecodePage(page)
+	p, err := stored.DecodePage(page)
 	if err != nil || p.Worker != was.Worker || p.Register.Term != was.Term || p.Used != was.Used || p.Usable != was.Until {
 		t.Fatalf("the page is of worker %d, term %d, used up to %d and usable up to %d (%v), want %d, %d, %d and %d",
 			p.Worker, p.Register.Term, p.Used, p.Usable, err, was.Worker, was.Term, was.Used, was.Until)

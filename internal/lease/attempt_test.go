@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -117,7 +118,7 @@ func TestNamespaceWhoseDatacentersChangedIsReplaced(t *testing.T) {
 			s.found("n2", changed)
 			none[Start](s)
 			s.in(Failed)
-			if broken := s.reports(Broken); len(broken) != 1 || !errors.Is(broken[0].Err, ErrNamespaceReplaced) {
+			if broken := s.reports(Broken); len(broken) != 1 || !errors.Is(broken[0].Err, stored.ErrNamespaceReplaced) {
 				t.Errorf("reported as %+v", s.out)
 			}
 		})
@@ -229,7 +230,7 @@ func TestIdleRegistersDoNotHideTheLiving(t *testing.T) {
 				}
 				r.Layout = layout.String()
 				e := entry(t, 0, r)
-				e.Key, e.Version = RegisterKey("default", layout, int64(i)), at
+				e.Key, e.Version = stored.RegisterKey("default", layout, int64(i)), at
 				entries = append(entries, e)
 			}
 			s.reply(Reply{Outcome: Listed, Entries: entries})

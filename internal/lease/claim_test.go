@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -16,20 +17,20 @@ func TestWhoMayBeClaimed(t *testing.T) {
 	marked.Quarantined = true
 	tests := []struct {
 		name     string
-		register Register
-		want     Standing
+		register stored.Register
+		want     stored.Standing
 	}{
-		{"held, now one tick before until", held(1), Held},
-		{"held, now at until", held(0), Free},
-		{"held, now after until", held(-1), Free},
-		{"released, until max-rollback ahead", released(100), Free},
-		{"released, until a tick further ahead", released(101), Ahead},
-		{"released, until behind", released(-5000), Free},
-		{"quarantined", marked, Quarantined},
-		{"of another incarnation", foreign, Foreign},
-		{"of another layout", other, Foreign},
-		{"released at the horizon", released(testLayout().HorizonTick() - testStart), UsedUp},
-		{"held to the horizon", held(testLayout().HorizonTick() - testStart), UsedUp},
+		{"held, now one tick before until", held(1), stored.Held},
+		{"held, now at until", held(0), stored.Free},
+		{"held, now after until", held(-1), stored.Free},
+		{"released, until max-rollback ahead", released(100), stored.Free},
+		{"released, until a tick further ahead", released(101), stored.Ahead},
+		{"released, until behind", released(-5000), stored.Free},
+		{"quarantined", marked, stored.Quarantined},
+		{"of another incarnation", foreign, stored.Foreign},
+		{"of another layout", other, stored.Foreign},
+		{"released at the horizon", released(testLayout().HorizonTick() - testStart), stored.UsedUp},
+		{"held to the horizon", held(testLayout().HorizonTick() - testStart), stored.UsedUp},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestWhoMayBeClaimed(t *testing.T) {
 func TestFloorIsTheGreaterOfNowAndTheGuardedUntil(t *testing.T) {
 	tests := []struct {
 		name         string
-		register     Register
+		register     stored.Register
 		floor, until snowfence.Tick
 		term         int64
 	}{
@@ -119,7 +120,7 @@ func TestNothingIsIssuedBeforeTheNamespaceWasReadAgain(t *testing.T) {
 	s.found("n2", other)
 	none[Start](s)
 	s.in(Failed)
-	if err := request[Report](s).Err; !errors.Is(err, ErrNamespaceReplaced) {
+	if err := request[Report](s).Err; !errors.Is(err, stored.ErrNamespaceReplaced) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -129,7 +130,7 @@ func TestBusyWorkerIDMakesWayForAnother(t *testing.T) {
 	s := newScript(t)
 	s.open()
 	for i := range 3 {
-		if get := request[Get](s); get.Key[:18] != RegisterPrefix("default") {
+		if get := request[Get](s); get.Key[:18] != stored.RegisterPrefix("default") {
 			t.Fatalf("probe %d reads %q", i, get.Key)
 		}
 		s.found("v0", held(5000))
@@ -139,20 +140,20 @@ func TestBusyWorkerIDMakesWayForAnother(t *testing.T) {
 	list := request[List](s)
 	entries := []store.Entry{entry(t, 0, held(5000)), entry(t, 1, held(5000)), entry(t, 3, released(5000))}
 	s.reply(Reply{Outcome: Listed, Entries: entries})
-	if get := request[Get](s); get.Key != RegisterKey("default", testLayout(), 2) {
+	if get := request[Get](s); get.Key != stored.RegisterKey("default", testLayout(), 2) {
 		t.Errorf("after listing %q it reads %q", list.Prefix, get.Key)
 	}
 	s.absent()
 	s.written()
 }
 
-func entry(t *testing.T, worker int64, r Register) store.Entry {
+func entry(t *testing.T, worker int64, r stored.Register) store.Entry {
 	t.Helper()
 	value, err := r.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.Entry{Key: RegisterKey("default", testLayout(), worker), Value: value, Version: "v0"}
+	return store.Entry{Key: stored.RegisterKey("default", testLayout(), worker), Value: value, Version: "v0"}
 }
 
 func TestExhaustedPoolSaysWhoHoldsItUntilWhen(t *testing.T) {
@@ -221,7 +222,7 @@ func TestExpiringWorkerIDIsClaimedWhenItsTimeComes(t *testing.T) {
 	s.wake()
 	s.reply(Reply{Outcome: Listed, Entries: []store.Entry{entry(t, 0, held(5000)), entry(t, 1, held(50)), entry(t, 2, held(5000)), entry(t, 3, held(5000))}})
 	s.found("v0", held(50))
-	if swap, r := s.written(); swap.Key != RegisterKey("default", testLayout(), 1) || r.Floor != testStart+50 {
+	if swap, r := s.written(); swap.Key != stored.RegisterKey("default", testLayout(), 1) || r.Floor != testStart+50 {
 		t.Errorf("%s is claimed from %d", swap.Key, r.Floor)
 	}
 }
@@ -249,7 +250,7 @@ func TestPoolOfAMillionIsNotReadAsAWhole(t *testing.T) {
 		t.Errorf("%d probes saw %d worker ids", luck, len(seen))
 	}
 	list := request[List](s)
-	if digits := len(list.Prefix) - len(RegisterPrefix("default")); digits != 4 {
+	if digits := len(list.Prefix) - len(stored.RegisterPrefix("default")); digits != 4 {
 		t.Errorf("it lists %q, which is not a thousand", list.Prefix)
 	}
 	s.reply(Reply{Outcome: Listed})

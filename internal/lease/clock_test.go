@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -245,7 +246,7 @@ func TestHoldersAreLookedForInAllOfThePoolAfterAForwardStep(t *testing.T) {
 			prefix := request[List](s).Prefix
 			seen[prefix] = true
 			var entries []store.Entry
-			if key := RegisterKey("default", layout, max(0, test.holder)); test.holder >= 0 && strings.HasPrefix(key, prefix) {
+			if key := stored.RegisterKey("default", layout, max(0, test.holder)); test.holder >= 0 && strings.HasPrefix(key, prefix) {
 				r := held(900)
 				r.Layout, r.Clock = layout.String(), s.now.Wall.Add(-2*time.Hour)
 				e := entry(t, 0, r)
@@ -271,6 +272,14 @@ func TestHoldersAreLookedForInAllOfThePoolAfterAForwardStep(t *testing.T) {
 		var off *ClockError
 		if report := request[Report](s); (test.want == Resting) != errors.As(report.Err, &off) {
 			t.Errorf("%+v: reported as %+v", test, report)
+		}
+	}
+}
+
+func TestClockErrorSaysWhichWay(t *testing.T) {
+	for offset, want := range map[time.Duration]string{time.Hour: "1h0m0s ahead of", -time.Hour: "1h0m0s behind"} {
+		if err := (&ClockError{Offset: offset, Reference: "the store's clock"}); !strings.Contains(err.Error(), want) {
+			t.Errorf("%s reads %q", offset, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 const (
@@ -22,10 +23,6 @@ const (
 
 	// minTicks is the least window in ticks, so that a third of it is one.
 	minTicks = 4
-
-	// ClockTolerance is how far a clock may be from its reference, and how far
-	// it may step forward within a term.
-	ClockTolerance = 10 * time.Minute
 
 	// luck is how many worker ids are tried at random before the registers are
 	// listed. While half of the pool is free it fails once in 256 claims.
@@ -47,13 +44,13 @@ type Config struct {
 	Datacenter  *int64  // nil means all that the store may issue
 	Worker      *int64  // the worker number to claim; nil means any
 
-	Window      time.Duration // whole ticks, four at least; zero means [DefaultWindow] or [DefaultPinnedWindow]
-	ClaimWait   time.Duration // zero means the window and MaxRollback together
-	MaxRollback time.Duration // how far ahead the used ticks of a released worker id may reach
-	MaxWait     time.Duration // how long a call for ids waits for the next term or window
-	Loss        time.Duration // how much the store can lose, less than a third of the window; zero means durable
-	EngineClock bool          // the store has a clock to judge this one by
-	Process     Process       // written into the register
+	Window      time.Duration  // whole ticks, four at least; zero means [DefaultWindow] or [DefaultPinnedWindow]
+	ClaimWait   time.Duration  // zero means the window and MaxRollback together
+	MaxRollback time.Duration  // how far ahead the used ticks of a released worker id may reach
+	MaxWait     time.Duration  // how long a call for ids waits for the next term or window
+	Loss        time.Duration  // how much the store can lose, less than a third of the window; zero means durable
+	EngineClock bool           // the store has a clock to judge this one by
+	Process     stored.Process // written into the register
 
 	// JournalAhead is how far ahead of the clock ticks are marked as used in the
 	// journal, in whole ticks, at least two. Zero means that there is no journal.
@@ -64,12 +61,12 @@ type Config struct {
 }
 
 // prepare returns the config with every zero value replaced by its default, or
-// a *[ConfigError].
+// a *[stored.ConfigError].
 func (c Config) prepare() (Config, error) {
 	if c.Namespace == "" {
-		c.Namespace = DefaultNamespace
+		c.Namespace = stored.DefaultNamespace
 	}
-	if err := CheckNamespace(c.Namespace); err != nil {
+	if err := stored.CheckNamespace(c.Namespace); err != nil {
 		return c, err
 	}
 	if err := c.Layout.Validate(); err != nil {
@@ -83,17 +80,17 @@ func (c Config) prepare() (Config, error) {
 	}
 	switch {
 	case c.Window < 0 || c.Window > maxWindow:
-		return c, &ConfigError{"window", c.Window.String(), "must be above 0 and at most " + maxWindow.String()}
+		return c, refuse("window", c.Window.String(), "must be above 0 and at most "+maxWindow.String())
 	case c.ClaimWait < 0:
-		return c, &ConfigError{"claim-wait", c.ClaimWait.String(), "must not be negative"}
+		return c, refuse("claim-wait", c.ClaimWait.String(), "must not be negative")
 	case c.MaxRollback < 0:
-		return c, &ConfigError{"max-rollback", c.MaxRollback.String(), "must not be negative"}
+		return c, refuse("max-rollback", c.MaxRollback.String(), "must not be negative")
 	case c.Worker != nil && (*c.Worker < 0 || *c.Worker >= c.Layout.Workers()):
-		return c, &ConfigError{"worker", fmt.Sprint(*c.Worker), fmt.Sprintf("must be from 0 to %d", c.Layout.Workers()-1)}
+		return c, refuse("worker", fmt.Sprint(*c.Worker), fmt.Sprintf("must be from 0 to %d", c.Layout.Workers()-1))
 	case len(c.Process.Host) > 255 || !utf8.ValidString(c.Process.Host):
-		return c, &ConfigError{"host", fmt.Sprintf("%.64q", c.Process.Host), "must be UTF-8 of at most 255 bytes"}
+		return c, refuse("host", fmt.Sprintf("%.64q", c.Process.Host), "must be UTF-8 of at most 255 bytes")
 	case len(c.Process.Version) > 128 || !utf8.ValidString(c.Process.Version):
-		return c, &ConfigError{"version", fmt.Sprintf("%.64q", c.Process.Version), "must be UTF-8 of at most 128 bytes"}
+		return c, refuse("version", fmt.Sprintf("%.64q", c.Process.Version), "must be UTF-8 of at most 128 bytes")
 	}
 	unit := c.Layout.Unit
 	c.ticks = max(minTicks, snowfence.Tick((c.Window-1)/unit+1))
@@ -102,7 +99,7 @@ func (c Config) prepare() (Config, error) {
 		return c, err
 	}
 	if c.JournalAhead < 0 {
-		return c, &ConfigError{"journal-ahead", c.JournalAhead.String(), "must not be negative"}
+		return c, refuse("journal-ahead", c.JournalAhead.String(), "must not be negative")
 	}
 	if c.JournalAhead > 0 {
 		c.ahead = max(2, snowfence.Tick((c.JournalAhead-1)/unit+1))
@@ -124,13 +121,17 @@ func (c Config) prepare() (Config, error) {
 	return c, nil
 }
 
-// outlasts returns a *[ConfigError] unless the window is longer than three times what
+// outlasts returns a *[stored.ConfigError] unless the window is longer than three times what
 // the store can lose.
 func (c *Config) outlasts(loss time.Duration) error {
 	if loss >= 0 && loss < c.Window/3 {
 		return nil
 	}
-	return &ConfigError{"window", c.Window.String(), fmt.Sprintf("must be more than three times what the store can lose, %s", loss)}
+	return refuse("window", c.Window.String(), fmt.Sprintf("must be more than three times what the store can lose, %s", loss))
+}
+
+func refuse(field, value, limit string) error {
+	return &stored.ConfigError{Field: field, Value: value, Limit: limit}
 }
 
 // third is when an extension is due, counted from the sending of the last.
@@ -165,11 +166,11 @@ func (c *Config) rest(rounds int) time.Duration {
 
 // claims returns the worker numbers that this holder may claim from a
 // namespace.
-func (c *Config) claims(n Namespace) (pool, error) {
+func (c *Config) claims(n stored.Namespace) (pool, error) {
 	allowed := n.Datacenters
 	if c.Datacenter != nil {
 		if len(allowed) > 0 && !slices.Contains(allowed, *c.Datacenter) {
-			return pool{}, &ConfigError{"datacenter", fmt.Sprint(*c.Datacenter), fmt.Sprintf("must be one of those that this store may issue, %v", allowed)}
+			return pool{}, refuse("datacenter", fmt.Sprint(*c.Datacenter), fmt.Sprintf("must be one of those that this store may issue, %v", allowed))
 		}
 		allowed = []int64{*c.Datacenter}
 	}
@@ -179,7 +180,7 @@ func (c *Config) claims(n Namespace) (pool, error) {
 	}
 	only, ok := p.only(*c.Worker)
 	if !ok {
-		return pool{}, &ConfigError{"worker", fmt.Sprint(*c.Worker), "is in no datacenter that may be used here"}
+		return pool{}, refuse("worker", fmt.Sprint(*c.Worker), "is in no datacenter that may be used here")
 	}
 	return only, nil
 }

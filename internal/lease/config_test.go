@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 func TestConfigNamesTheFieldAtFault(t *testing.T) {
@@ -30,7 +31,7 @@ func TestConfigNamesTheFieldAtFault(t *testing.T) {
 		c := Config{Layout: testLayout()}
 		test.change(&c)
 		_, err := New(c)
-		var fault *ConfigError
+		var fault *stored.ConfigError
 		if !errors.As(err, &fault) || fault.Field != test.field {
 			t.Errorf("%s: the error is %v", test.field, err)
 		}
@@ -58,7 +59,7 @@ func TestDatacenterRestrictsTheClaim(t *testing.T) {
 		s := newScript(t, func(c *Config) { c.Datacenter = &one })
 		s.open()
 		key := request[Get](s).Key
-		if w, ok := WorkerOf("default", testLayout(), key); !ok || w < 2 {
+		if w, ok := stored.WorkerOf("default", testLayout(), key); !ok || w < 2 {
 			t.Errorf("it probes %q", key)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -88,7 +89,7 @@ func TestListThatEndsAtADamagedRegisterIsReadOneByOne(t *testing.T) {
 	s := newScript(t)
 	s.open()
 	answer := func() {
-		if request[Get](s).Key == RegisterKey("default", testLayout(), 1) {
+		if request[Get](s).Key == stored.RegisterKey("default", testLayout(), 1) {
 			s.damaged()
 		} else {
 			s.found("v0", held(5000))
@@ -209,7 +210,7 @@ func TestWaitingIsToldOnceInAnAttempt(t *testing.T) {
 						t.Fatal(err)
 					}
 					for w := range int64(4) {
-						reply.Entries = append(reply.Entries, store.Entry{Key: RegisterKey("default", testLayout(), w), Value: value, Version: "v0"})
+						reply.Entries = append(reply.Entries, store.Entry{Key: stored.RegisterKey("default", testLayout(), w), Value: value, Version: "v0"})
 					}
 					s.reply(reply)
 				} else {
@@ -252,7 +253,7 @@ func TestTimeErrorNamesLayoutBoundAndNow(t *testing.T) {
 }
 
 func TestProcessReadsWellHoweverLittleItGave(t *testing.T) {
-	for want, p := range map[string]Process{
+	for want, p := range map[string]stored.Process{
 		"a process that gave no name": {},
 		"a process on host a":         {Host: "a"},
 		"pid 7":                       {PID: 7},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // TestRecordsOfAnEarlierVersionKeepTheirBytes reads the records that an earlier version
@@ -24,20 +25,20 @@ func TestRecordsOfAnEarlierVersionKeepTheirBytes(t *testing.T) {
 		switch {
 		case key == "page":
 			kinds["page"]++
-			record, err = DecodePage([]byte(value))
-		case key == NamespaceKey(name):
+			record, err = stored.DecodePage([]byte(value))
+		case key == stored.NamespaceKey(name):
 			kinds["namespace"]++
-			var n Namespace
-			if n, err = DecodeNamespace([]byte(value)); err == nil {
+			var n stored.Namespace
+			if n, err = stored.DecodeNamespace([]byte(value)); err == nil {
 				layouts[name], err = snowfence.ParseLayout(n.Layout)
 			}
 			record = n
 		default:
 			kinds["register"]++
-			if number, ok := WorkerOf(name, layouts[name], key); !ok || RegisterKey(name, layouts[name], number) != key {
+			if number, ok := stored.WorkerOf(name, layouts[name], key); !ok || stored.RegisterKey(name, layouts[name], number) != key {
 				t.Errorf("%s is the key of no worker id (%s)", key, worker)
 			}
-			record, err = DecodeRegister([]byte(value))
+			record, err = stored.DecodeRegister([]byte(value))
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", key, err)

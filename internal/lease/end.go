@@ -1,6 +1,10 @@
 package lease
 
-import "fmt"
+import (
+	"fmt"
+
+	"snowfence.example/snowfence/internal/stored"
+)
 
 // clockLost ends the term, unless it is pinned and the clock fell behind: then
 // its generator refuses until the clock is back, and no other worker id would
@@ -11,7 +15,7 @@ func (s *State) clockLost(x *step, e ClockLost) {
 	case Holding, Comparing, Confirming, Verifying, Resuming, Recording:
 		switch {
 		case e.Stepped:
-			s.endTerm(x, fmt.Errorf("the clock stepped forward by more than %s", ClockTolerance), true)
+			s.endTerm(x, fmt.Errorf("the clock stepped forward by more than %s", stored.ClockTolerance), true)
 		case x.Worker == nil:
 			s.endTerm(x, fmt.Errorf("the clock is behind by more than %s", x.MaxRollback), false)
 		default:
@@ -30,7 +34,7 @@ func (s *State) clockLost(x *step, e ClockLost) {
 func (s *State) endTerm(x *step, cause error, stepped bool) {
 	if s.term.inherited && !s.term.started {
 		// Nothing was issued yet, so whatever namespace is there now will do.
-		s.search.record, s.search.pool = Namespace{}, pool{}
+		s.search.record, s.search.pool = stored.Namespace{}, pool{}
 	}
 	if !s.revoke(x, cause) {
 		x.report(Noted, cause)

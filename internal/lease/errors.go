@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 var (
@@ -27,53 +28,10 @@ var (
 	// seen to write, the second with the claim-wait.
 	ErrPinnedTwice = errors.New("snowfence: this program holds the pinned worker id already")
 
-	// ErrNamespaceReplaced is returned when the namespace's record is no longer
-	// the one that the holder began with: the store was emptied, restored or
-	// exchanged. What it knew of the ticks in use is gone with it.
-	ErrNamespaceReplaced = snowfence.NewError(snowfence.ClassLease, "snowfence: the namespace was replaced in the store")
-
 	// ErrJournal is the cause of a term's end when its journal failed so that
 	// neither could its bound be moved nor its page be removed.
 	ErrJournal = errors.New("snowfence: the journal failed")
-
-	// ErrRecord is wrapped by every error about a record that can't be used: it
-	// is no JSON of the expected shape, or written by a newer program.
-	ErrRecord = snowfence.NewError(snowfence.ClassFinal, "snowfence: unusable record")
 )
-
-// ConfigError is returned for a [Config] that can't be used. It names the
-// field at fault, its value and the limit that it breaks.
-type ConfigError struct {
-	Field string
-	Value string
-	Limit string
-}
-
-// Error names the field, the value and the limit.
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("snowfence: lease: %s is %s: %s", e.Field, e.Value, e.Limit)
-}
-
-// Class is [snowfence.ClassUsage].
-func (e *ConfigError) Class() snowfence.Class { return snowfence.ClassUsage }
-
-// LayoutMismatchError is returned when a namespace exists with another layout
-// than the configured one. It is refused because equal integers would mean
-// different things.
-type LayoutMismatchError struct {
-	Namespace  string
-	Stored     string // the layout's text form as the namespace was created
-	Configured string
-}
-
-// Error shows both layouts.
-func (e *LayoutMismatchError) Error() string {
-	return fmt.Sprintf("snowfence: namespace %q has the layout %s, but %s is configured: a namespace's layout never changes; use another namespace",
-		e.Namespace, e.Stored, e.Configured)
-}
-
-// Class is [snowfence.ClassUsage].
-func (e *LayoutMismatchError) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // ClockError is returned when a claim is refused because of this machine's
 // clock, before anything was written.
@@ -119,32 +77,21 @@ func (e *TimeError) Error() string {
 // Unwrap returns the reason.
 func (e *TimeError) Unwrap() error { return e.Reason }
 
-// Occupant says who keeps a worker id from being claimed, and until when.
-type Occupant struct {
-	Worker   int64
-	Standing Standing
-	// Until is when the worker id is free again if nobody extends its term, by
-	// the clock of this machine.
-	Until   time.Time
-	Process Process
-}
-
-// String reads "worker 5: held by host a, pid 7, until 2026-01-01T00:00:00Z".
-func (o Occupant) String() string {
-	switch o.Standing {
-	case Held:
-		return fmt.Sprintf("worker %d: held by %s until %s", o.Worker, o.Process, o.Until.Format(time.RFC3339Nano))
-	case Ahead:
-		return fmt.Sprintf("worker %d: released by %s, with its ticks used up to %s", o.Worker, o.Process, o.Until.Format(time.RFC3339Nano))
-	default:
-		return fmt.Sprintf("worker %d: %s", o.Worker, o.Standing)
+// CheckTime returns a *[TimeError] if the layout has no tick for that time.
+func CheckTime(layout snowfence.Layout, wall time.Time) error {
+	switch tick := layout.TickAt(wall); {
+	case tick < 0:
+		return &TimeError{Reason: snowfence.ErrBeforeEpoch, Layout: layout, Now: wall}
+	case tick >= layout.HorizonTick():
+		return &TimeError{Reason: snowfence.ErrPastHorizon, Layout: layout, Now: wall}
 	}
+	return nil
 }
 
 // HeldError is returned when a pinned worker id could not be claimed within
 // the claim-wait, or never can be.
 type HeldError struct {
-	Occupant
+	stored.Occupant
 	// Reason is more to say about it, or nil: [ErrPinnedTwice], or why its
 	// register can't be read.
 	Reason error
@@ -174,7 +121,7 @@ type ExhaustedError struct {
 	// they may be fewer than Workers, where others were claimed meanwhile.
 	Held, Ahead, Quarantined, Unusable int64
 	// First are the occupants that come free first, at most [occupantsShown].
-	First []Occupant
+	First []stored.Occupant
 	// Damage is why one of those that can't be used can't be read from the
 	// store; nil if there is none.
 	Damage error

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -31,7 +32,7 @@ type (
 	Started struct {
 		// Page is what the journal of an earlier process held. It was consumed:
 		// nobody else has it, or will. Nil means that there was none.
-		Page *Page
+		Page *stored.Page
 	}
 
 	// Reply answers a request to the store. A reply to a request that the state
@@ -177,7 +178,7 @@ type (
 	// time, and it does not hold up what goes to the store.
 	Keep struct {
 		ID   uint64
-		Page Page
+		Page stored.Page
 	}
 
 	// Discard makes all useless that the journal holds, durably. It is answered

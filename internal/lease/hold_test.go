@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"snowfence.example/snowfence/internal/stored"
 )
 
 func TestExtensionIsDueAtAThirdOfTheWindow(t *testing.T) {
@@ -45,7 +47,7 @@ func TestNewBoundIsUsedOnlyAfterItsAcknowledgement(t *testing.T) {
 	if e := request[Extend](s); e.Until != r.Until {
 		t.Errorf("the generator gets %d, and %d was acknowledged", e.Until, r.Until)
 	}
-	if swap, _ := func() (Swap, Register) { s.wake(); return s.written() }(); swap.Prev != "v2" {
+	if swap, _ := func() (Swap, stored.Register) { s.wake(); return s.written() }(); swap.Prev != "v2" {
 		t.Errorf("the next is guarded by %q", swap.Prev)
 	}
 }
@@ -55,7 +57,7 @@ func TestNewBoundIsUsedOnlyAfterItsAcknowledgement(t *testing.T) {
 func TestOutcomeOfAnExtensionIsWhatTheRegisterShows(t *testing.T) {
 	type setting struct {
 		s               *script
-		claimed, wanted Register // acknowledged as v1; under way
+		claimed, wanted stored.Register // acknowledged as v1; under way
 	}
 	tests := []struct {
 		name  string
@@ -232,7 +234,7 @@ func TestAnswerThatNobodyAwaitsChangesNothing(t *testing.T) {
 }
 
 func TestOutcomeOfAClaimIsWhatTheRegisterShows(t *testing.T) {
-	begin := func(t *testing.T) (*script, Register) {
+	begin := func(t *testing.T) (*script, stored.Register) {
 		s := newScript(t)
 		s.open()
 		s.found("v0", held(-10))
@@ -289,7 +291,7 @@ func TestNamespaceIsReadAgainOnceAWindow(t *testing.T) {
 	other := testNamespace()
 	other.Incarnation = "ff112233445566778899aabbccddeeff"
 	s.found("n2", other)
-	if revoke := request[Revoke](s); !errors.Is(revoke.Cause, ErrNamespaceReplaced) {
+	if revoke := request[Revoke](s); !errors.Is(revoke.Cause, stored.ErrNamespaceReplaced) {
 		t.Errorf("revoked for %v", revoke.Cause)
 	}
 	s.in(Failed)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // journalPatience is how many times JournalAhead the disk may take for a page.
@@ -70,7 +71,7 @@ func (s *State) keep(x *step) {
 	if !s.inJournal() {
 		j.holder, j.used = s.term.register.Holder, s.term.floor
 	}
-	page := Page{
+	page := stored.Page{
 		Name: x.Namespace, Namespace: s.search.record, Worker: s.term.worker,
 		Version: s.term.version, Register: s.term.register, Usable: s.term.usable,
 		Used: min(s.term.usable, max(j.used, s.front(x)+x.ahead)),

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // keeping gives a config a journal whose bound is moved ahead by 100 ms.
@@ -35,7 +37,7 @@ func (s *script) discardedPages(err error) {
 }
 
 // claimKeeping brings a script with a journal to where its generator issues.
-func claimKeeping(t *testing.T, changes ...func(*Config)) (*script, Register) {
+func claimKeeping(t *testing.T, changes ...func(*Config)) (*script, stored.Register) {
 	t.Helper()
 	s := newScript(t, append(changes, keeping)...)
 	r := s.claim()
@@ -101,7 +103,7 @@ func TestJournalsBoundIsUsedOnlyOnceItIsKept(t *testing.T) {
 }
 
 func TestJournalIsNotMovedAheadByLessThanNothing(t *testing.T) {
-	var fault *ConfigError
+	var fault *stored.ConfigError
 	if _, err := New(Config{Layout: testLayout(), JournalAhead: -1}); !errors.As(err, &fault) || fault.Field != "journal-ahead" {
 		t.Errorf("the error is %v", err)
 	}
@@ -141,7 +143,7 @@ func TestExtensionIsSentOnlyOnceItIsInTheJournal(t *testing.T) {
 	s.keptPage() // that one has not got it
 	none[Swap](s)
 	page := request[Keep](s).Page
-	if _, err := DecodeRegister(page.Pending); err != nil {
+	if _, err := stored.DecodeRegister(page.Pending); err != nil {
 		t.Fatal(err)
 	}
 	s.keptPage()
@@ -236,7 +238,7 @@ func TestReleaseKeepsUntilIfTheJournalCanNotBeDiscarded(t *testing.T) {
 			s.found("v1", r)
 			fail(s)
 			value := s.state.term.write.Value
-			if released, err := DecodeRegister(value); err != nil || released.Holder != "" || released.Until != r.Until {
+			if released, err := stored.DecodeRegister(value); err != nil || released.Holder != "" || released.Until != r.Until {
 				t.Errorf("it is released as %+v, %v", released, err)
 			}
 		})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/store"
+
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // judgement is what an attempt knows of this clock.
@@ -113,7 +115,7 @@ func (s *search) judged(x *step, e Reply) verdict {
 
 // compare returns a *[ClockError] if this clock is too far from the store's.
 func (x *step) compare(stores time.Time) error {
-	if offset := x.now.Wall.Sub(stores); offset.Abs() > ClockTolerance {
+	if offset := x.now.Wall.Sub(stores); offset.Abs() > stored.ClockTolerance {
 		return &ClockError{Offset: offset, Reference: "the store's clock"}
 	}
 	return nil
@@ -123,9 +125,9 @@ func (x *step) compare(stores time.Time) error {
 // holder.
 func (s *search) seeAll(x *step, entries []store.Entry) (living bool) {
 	for _, entry := range entries {
-		if w, ok := WorkerOf(x.Namespace, x.Layout, entry.Key); ok {
+		if w, ok := stored.WorkerOf(x.Namespace, x.Layout, entry.Key); ok {
 			l := s.look(x, w, entry)
-			living = living || l.register.Holder != "" && !l.register.Process.same(x.Process)
+			living = living || l.register.Holder != "" && !l.register.Process.Same(x.Process)
 			s.see(x, l)
 		}
 	}
@@ -148,7 +150,7 @@ func (s *search) watchNext(x *step) bool {
 // last seen, not long ago: then it was written in between, and its clock field
 // shows what time its writer had. What this program wrote itself says nothing.
 func (s *search) see(x *step, l look) {
-	if l.version == "" || l.standing == Unreadable || l.standing == Foreign || l.register.Process.same(x.Process) {
+	if l.version == "" || l.standing == stored.Unreadable || l.standing == stored.Foreign || l.register.Process.Same(x.Process) {
 		return
 	}
 	if !x.copied {
@@ -171,7 +173,7 @@ func (s *search) see(x *step, l look) {
 	// The writer's clock was read up to age ago, so this one may be that much
 	// further without being off.
 	offset := x.now.Wall.Sub(l.register.Clock)
-	if offset <= ClockTolerance+age && offset >= -ClockTolerance {
+	if offset <= stored.ClockTolerance+age && offset >= -stored.ClockTolerance {
 		s.agree++
 		return
 	}

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 func TestNewNamespaceIsCreatedAndReadBack(t *testing.T) {
 	s := newScript(t, func(c *Config) { c.Datacenters = []int64{1, 0} })
 	s.do(Started{})
-	if get := request[Get](s); get.Key != NamespaceKey("default") {
+	if get := request[Get](s); get.Key != stored.NamespaceKey("default") {
 		t.Errorf("the key is %q", get.Key)
 	}
 	s.absent()
 	swap := request[Swap](s)
-	n, err := DecodeNamespace(swap.Value)
+	n, err := stored.DecodeNamespace(swap.Value)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestAnotherLayoutIsRefusedWithBothShown(t *testing.T) {
 			s.found("n1", n)
 			s.in(Failed)
 			none[Swap](s)
-			var mismatch *LayoutMismatchError
+			var mismatch *stored.LayoutMismatchError
 			if err := request[Report](s).Err; !errors.As(err, &mismatch) || mismatch.Stored != n.Layout || mismatch.Configured != testLayout().String() {
 				t.Errorf("the error is %v", err)
 			}

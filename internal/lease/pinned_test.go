@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"snowfence.example/snowfence/internal/stored"
 )
 
 func TestPinnedClaimantWaitsForAtMostClaimWait(t *testing.T) {
@@ -39,7 +41,7 @@ func TestPinnedClaimantTakesOverWhenTheHolderReleases(t *testing.T) {
 }
 
 func TestPinnedClaimantAnHourBehindIsRefusedAtOnceAndWritesNothing(t *testing.T) {
-	for name, r := range map[string]Register{"held": held(900), "released": released(10)} {
+	for name, r := range map[string]stored.Register{"held": held(900), "released": released(10)} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t, pinned)
 			s.now.Wall = s.now.Wall.Add(-500 * time.Second)
@@ -60,7 +62,7 @@ func TestPinnedClaimantDoesNotWaitForWhatNeverComes(t *testing.T) {
 	marked, foreign := held(900), held(900)
 	marked.Quarantined = true
 	foreign.Incarnation = "ff112233445566778899aabbccddeeff"
-	for name, r := range map[string]Register{"quarantined": marked, "foreign": foreign} {
+	for name, r := range map[string]stored.Register{"quarantined": marked, "foreign": foreign} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t, pinned)
 			s.open()

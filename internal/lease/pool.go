@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 const (
@@ -31,7 +32,7 @@ type span struct{ low, high int64 }
 // newPool returns the workers of the datacenters, which stand in ascending
 // order; all workers if there are none given.
 func newPool(namespace string, layout snowfence.Layout, datacenters []int64) (pool, error) {
-	p := pool{layout: layout, prefix: RegisterPrefix(namespace)}
+	p := pool{layout: layout, prefix: stored.RegisterPrefix(namespace)}
 	if len(datacenters) == 0 {
 		p.add(span{0, layout.Workers()})
 		return p, nil
@@ -88,7 +89,7 @@ type block struct {
 
 // block returns the block of the keys around a worker number.
 func (p pool) block(worker int64) block {
-	digits := workerDigits(p.layout, worker)
+	digits := stored.WorkerDigits(p.layout, worker)
 	open := min(blockDigits, len(digits))
 	size := int64(1)
 	for range open {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/store"
+
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // probing is where an attempt looks for a worker id.
@@ -125,7 +127,7 @@ func (s *search) considered(x *step, l look) verdict {
 		}
 	}
 	switch {
-	case l.standing == Free:
+	case l.standing == stored.Free:
 		s.claimed = true
 		return verdict{what: chosen, look: l}
 	case x.Worker != nil:
@@ -143,10 +145,10 @@ func (s *search) await(x *step, l look) verdict {
 	changed := s.pinned != "" && s.pinned != l.version
 	s.pinned = l.version
 	switch l.standing {
-	case Held:
+	case stored.Held:
 		// It is not this holder's own, which has no term. But another one of this
 		// program may have left it behind, and then its ticks end.
-		twin := !s.claimed && l.register.Process.same(x.Process)
+		twin := !s.claimed && l.register.Process.Same(x.Process)
 		if twin {
 			held.Reason = ErrPinnedTwice
 		}
@@ -160,7 +162,7 @@ func (s *search) await(x *step, l look) verdict {
 		case left > 0:
 			return s.wait(x, min(l.wait, left, x.poll()), held) // it may be released at any moment
 		}
-	case Ahead:
+	case stored.Ahead:
 		if l.wait > left {
 			return verdict{what: gaveUp, err: &ClockError{Offset: -l.wait - x.MaxRollback, Reference: fmt.Sprintf("the ticks that worker %d has used, under %s", l.worker, l.register.Process)}}
 		}
@@ -175,13 +177,13 @@ func (s *search) listed(x *step, entries []store.Entry) verdict {
 	free := s.nextBlock()
 	taken := make(map[int64]bool, len(entries))
 	for _, e := range entries {
-		w, ok := WorkerOf(x.Namespace, x.Layout, e.Key)
+		w, ok := stored.WorkerOf(x.Namespace, x.Layout, e.Key)
 		if !ok {
 			continue
 		}
 		l := s.look(x, w, e)
 		s.see(x, l)
-		if l.standing != Free {
+		if l.standing != stored.Free {
 			taken[w] = true
 			if _, ok := slices.BinarySearch(free, w); ok {
 				s.count(x, l)
@@ -206,11 +208,11 @@ func (s *search) listed(x *step, entries []store.Entry) verdict {
 func (s *search) count(x *step, l look) {
 	c := &s.round.census
 	switch l.standing {
-	case Held:
+	case stored.Held:
 		c.Held++
-	case Ahead:
+	case stored.Ahead:
 		c.Ahead++
-	case Quarantined:
+	case stored.Quarantined:
 		c.Quarantined++
 		return
 	default:
@@ -221,7 +223,7 @@ func (s *search) count(x *step, l look) {
 		s.round.next = max(l.wait, 1)
 	}
 	first := append(slices.Clone(c.First), occupant(x, l))
-	slices.SortStableFunc(first, func(a, b Occupant) int { return a.Until.Compare(b.Until) })
+	slices.SortStableFunc(first, func(a, b stored.Occupant) int { return a.Until.Compare(b.Until) })
 	c.First = first[:min(len(first), occupantsShown)]
 }
 
@@ -244,30 +246,30 @@ func (s *search) exhausted(x *step) verdict {
 type look struct {
 	worker   int64
 	version  store.Version // zero when there is no register yet
-	register Register
-	standing Standing
+	register stored.Register
+	standing stored.Standing
 	err      error         // why it is Unreadable
 	wait     time.Duration // until it is Free by this clock, if nobody extends it
 }
 
 // look judges a register as it was read.
 func (s *search) look(x *step, worker int64, e store.Entry) look {
-	l := look{worker: worker, version: e.Version, standing: Free}
+	l := look{worker: worker, version: e.Version, standing: stored.Free}
 	if e.Version == "" {
 		return l
 	}
-	if l.register, l.err = DecodeRegister(e.Value); l.err != nil {
-		l.standing = Unreadable
+	if l.register, l.err = stored.DecodeRegister(e.Value); l.err != nil {
+		l.standing = stored.Unreadable
 		return l
 	}
 	l.standing = s.record.Judge(l.register, x.Layout, x.now.Wall, x.MaxRollback)
 	l.wait = x.Layout.TimeOf(l.register.Until).Sub(x.now.Wall)
-	if l.standing == Ahead {
+	if l.standing == stored.Ahead {
 		l.wait -= x.MaxRollback
 	}
 	return l
 }
 
-func occupant(x *step, l look) Occupant {
-	return Occupant{Worker: l.worker, Standing: l.standing, Until: x.Layout.TimeOf(l.register.Until), Process: l.register.Process}
+func occupant(x *step, l look) stored.Occupant {
+	return stored.Occupant{Worker: l.worker, Standing: l.standing, Until: x.Layout.TimeOf(l.register.Until), Process: l.register.Process}
 }

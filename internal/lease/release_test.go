@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 func TestReleaseLowersUntilOnlyToWhatWasStamped(t *testing.T) {
@@ -202,7 +203,7 @@ func TestLossyClaimThatIsNotConfirmedIsGivenUpWithTheClaimWait(t *testing.T) {
 func TestWindowOfALossyStoreIsMoreThanThreeLosses(t *testing.T) {
 	for loss, ok := range map[time.Duration]bool{0: true, 299 * time.Millisecond: true, 300 * time.Millisecond: false, -1: false} {
 		_, err := New(Config{Layout: testLayout(), Window: 900 * time.Millisecond, Loss: loss})
-		var fault *ConfigError
+		var fault *stored.ConfigError
 		if (err == nil) != ok || err != nil && !errors.As(err, &fault) {
 			t.Errorf("loss %s of a window of 900 ms: %v", loss, err)
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // resumePatience is how long the store may take to say whether a term that was
@@ -19,14 +21,14 @@ const resumePatience = time.Second
 // more. So the ticks of [used, usable) are this process's own, as they were the
 // earlier one's: whether or not the register is still the term's, nobody else's
 // floor lies below the until that was acknowledged.
-func (s *State) resume(x *step, p Page) {
+func (s *State) resume(x *step, p stored.Page) {
 	if err := s.mayResume(x, p); err != nil {
 		x.report(Noted, fmt.Errorf("the journal's term of worker %d is not resumed: %w", p.Worker, err))
 		s.open(x)
 		return
 	}
 	s.term = term{
-		look:  look{worker: p.Worker, version: p.Version, register: p.Register, standing: Held},
+		look:  look{worker: p.Worker, version: p.Version, register: p.Register, standing: stored.Held},
 		floor: p.Used, usable: p.Usable, sent: x.now.Monotonic, inherited: true,
 	}
 	if p.Register.Until > p.Usable {
@@ -34,13 +36,13 @@ func (s *State) resume(x *step, p Page) {
 		s.term.pending = []bound{{until: p.Register.Until, acked: x.now.Monotonic}}
 	}
 	if p.Pending != nil {
-		register, err := DecodeRegister(p.Pending)
+		register, err := stored.DecodeRegister(p.Pending)
 		if err != nil {
 			s.giveUp(x, err) // DecodePage has read it already
 			return
 		}
 		s.term.open = &write{
-			Write:   Write{Key: RegisterKey(x.Namespace, x.Layout, p.Worker), Guard: p.Version, Value: p.Pending},
+			Write:   Write{Key: stored.RegisterKey(x.Namespace, x.Layout, p.Worker), Guard: p.Version, Value: p.Pending},
 			purpose: extending, worker: p.Worker, register: register, sent: x.now.Monotonic,
 		}
 	}
@@ -58,9 +60,9 @@ func (s *State) vouch(x *step) {
 
 // mayResume returns why the page is not for this holder, or of no use. It sets
 // the namespace if it is.
-func (s *State) mayResume(x *step, p Page) error {
+func (s *State) mayResume(x *step, p stored.Page) error {
 	if p.Name != x.Namespace {
-		return &ConfigError{"namespace", fmt.Sprintf("%q", x.Namespace), fmt.Sprintf("the journal has %q", p.Name)}
+		return refuse("namespace", fmt.Sprintf("%q", x.Namespace), fmt.Sprintf("the journal has %q", p.Name))
 	}
 	record, err := p.Namespace.Encode()
 	if err != nil {

@@ -3,6 +3,8 @@ package lease
 import (
 	"testing"
 	"time"
+
+	"snowfence.example/snowfence/internal/stored"
 )
 
 func TestResumedTermsClockIsJudgedByTheStoresClock(t *testing.T) {
@@ -39,7 +41,7 @@ func TestResumedTermsClockIsJudgedBeforeItsFirstExtension(t *testing.T) {
 	tests := []struct {
 		name   string
 		open   bool // with an extension whose outcome is open
-		silent func(s *script, page Page)
+		silent func(s *script, page stored.Page)
 		clock  time.Duration // ahead of the store's
 	}{
 		{"silent at the register", false, silentAtRegister, near},
@@ -96,9 +98,9 @@ func TestResumedTermsClockIsJudgedBeforeItsFirstExtension(t *testing.T) {
 	}
 }
 
-func silentAtRegister(s *script, _ Page) { s.t.Helper(); s.unknown() }
+func silentAtRegister(s *script, _ stored.Page) { s.t.Helper(); s.unknown() }
 
-func silentAtClock(s *script, page Page) {
+func silentAtClock(s *script, page stored.Page) {
 	s.t.Helper()
 	s.found(page.Version, page.Register)
 	s.unknown()

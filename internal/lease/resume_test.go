@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
 // resume starts with an earlier process's page, which is written again at once.
-func (s *script) resume(page *Page) {
+func (s *script) resume(page *stored.Page) {
 	s.t.Helper()
 	s.do(Started{Page: page})
 	none[Get](s)
@@ -203,7 +204,7 @@ func TestResumedTermThatIssuedNothingIsReleasedAboveWhatWasUsed(t *testing.T) {
 					}
 				}
 				if s.state.term.write != nil {
-					if released, err := DecodeRegister(s.state.term.write.Value); err != nil || released.Until != page.Used {
+					if released, err := stored.DecodeRegister(s.state.term.write.Value); err != nil || released.Until != page.Used {
 						t.Fatalf("it is released as %+v, %v", released, err)
 					}
 					s.swapped("v9")
@@ -237,7 +238,7 @@ func TestResumedTermIsReleasedUnderTheVersionOfItsOpenWrite(t *testing.T) {
 			}
 			for range 10 {
 				if swap, ok := find[Swap](s.out); ok {
-					released, err := DecodeRegister(swap.Value)
+					released, err := stored.DecodeRegister(swap.Value)
 					if err != nil || swap.Prev != "v8" || released.Holder != "" || released.Until != page.Used {
 						t.Errorf("released under %q as %+v, %v", swap.Prev, released, err)
 					}
@@ -321,18 +322,18 @@ func TestPageThatIsNotForThisHolderIsNotResumed(t *testing.T) {
 	tests := []struct {
 		name   string
 		config func(*Config)
-		page   func(*Page)
+		page   func(*stored.Page)
 		reason string
 	}{
-		{"another namespace", nil, func(p *Page) { p.Name = "orders" }, "namespace"},
+		{"another namespace", nil, func(p *stored.Page) { p.Name = "orders" }, "namespace"},
 		{"another layout", func(c *Config) { c.Layout.Epoch = c.Layout.Epoch.Add(time.Second) }, nil, "layout"},
 		{"another worker is pinned", func(c *Config) { pinned(c); *c.Worker = 1 }, nil, "worker ids"},
 		{"another datacenter", func(c *Config) { c.Datacenter = new(int64) }, nil, "worker ids"},
 		{"other datacenters", func(c *Config) { c.Datacenters = []int64{1} }, nil, "datacenters"},
 		{"a store that loses more", lossy, nil, "loses 100ms"},
-		{"its window is over", nil, func(p *Page) { p.Usable, p.Used = testStart, testStart-10 }, "window ended"},
-		{"it was used up", nil, func(p *Page) { p.Used = p.Usable }, "window ended"},
-		{"the clock is behind it", nil, func(p *Page) {
+		{"its window is over", nil, func(p *stored.Page) { p.Usable, p.Used = testStart, testStart-10 }, "window ended"},
+		{"it was used up", nil, func(p *stored.Page) { p.Used = p.Usable }, "window ended"},
+		{"the clock is behind it", nil, func(p *stored.Page) {
 			p.Register.Until, p.Usable, p.Used = testStart+900, testStart+900, testStart+301
 		}, "behind"},
 	}

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // late brings a lossy script to where an extension is acknowledged that long after
 // it was sent, and returns what it asked for.
-func (s *script) late(took time.Duration) Register {
+func (s *script) late(took time.Duration) stored.Register {
 	s.t.Helper()
 	s.claim()
 	s.extend()

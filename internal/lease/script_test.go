@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -34,12 +35,12 @@ func testWall() time.Time { return testLayout().TimeOf(1_000_000) }
 
 const testStart = 1_000_000
 
-func testProcess() Process {
-	return Process{Host: "host-a", PID: 7, Version: "v1", Started: testWall().Add(-time.Hour)}
+func testProcess() stored.Process {
+	return stored.Process{Host: "host-a", PID: 7, Version: "v1", Started: testWall().Add(-time.Hour)}
 }
 
-func otherProcess() Process {
-	return Process{Host: "host-b", PID: 8, Version: "v1", Started: testWall().Add(-time.Hour)}
+func otherProcess() stored.Process {
+	return stored.Process{Host: "host-b", PID: 8, Version: "v1", Started: testWall().Add(-time.Hour)}
 }
 
 // pinned pins a config to worker 2.
@@ -196,10 +197,10 @@ func none[R Request](s *script) {
 }
 
 // written returns the register that the last step wants written.
-func (s *script) written() (Swap, Register) {
+func (s *script) written() (Swap, stored.Register) {
 	s.t.Helper()
 	swap := request[Swap](s)
-	r, err := DecodeRegister(swap.Value)
+	r, err := stored.DecodeRegister(swap.Value)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -216,8 +217,8 @@ func (s *script) in(p Phase) {
 
 const testIncarnation = "00112233445566778899aabbccddeeff"
 
-func testNamespace() Namespace {
-	return Namespace{Layout: testLayout().String(), Incarnation: testIncarnation, Created: testWall().Add(-time.Hour)}
+func testNamespace() stored.Namespace {
+	return stored.Namespace{Layout: testLayout().String(), Incarnation: testIncarnation, Created: testWall().Add(-time.Hour)}
 }
 
 // open brings the script to where it looks at its first register.
@@ -236,8 +237,8 @@ func (s *script) reopen() {
 
 // held is a register of another process with an until that many ms from the
 // script's start.
-func held(until snowfence.Tick) Register {
-	return Register{
+func held(until snowfence.Tick) stored.Register {
+	return stored.Register{
 		Layout: testLayout().String(), Incarnation: testIncarnation, Term: 4, Floor: testStart - 500, Until: testStart + until,
 		Holder: "ffeeddccbbaa99887766554433221100", Write: "0123456789abcdef",
 		Clock: testWall(), Window: 900 * time.Millisecond, Process: otherProcess(),
@@ -245,7 +246,7 @@ func held(until snowfence.Tick) Register {
 }
 
 // released is the same one without its holder.
-func released(until snowfence.Tick) Register {
+func released(until snowfence.Tick) stored.Register {
 	r := held(until)
 	r.Holder = ""
 	return r
@@ -253,7 +254,7 @@ func released(until snowfence.Tick) Register {
 
 // claim brings the script to where its generator issues, and returns the
 // register as it claimed it, which has version "v1".
-func (s *script) claim() Register {
+func (s *script) claim() stored.Register {
 	s.t.Helper()
 	s.open()
 	s.absent()
@@ -264,7 +265,7 @@ func (s *script) claim() Register {
 }
 
 // extend brings the script from there to an extension that is under way.
-func (s *script) extend() Register {
+func (s *script) extend() stored.Register {
 	s.t.Helper()
 	s.wake()
 	_, r := s.written()
@@ -276,3 +277,31 @@ type testError string
 func (e testError) Error() string { return string(e) }
 
 const errNoAnswer = testError("no answer")
+
+// testPage is of a term that was claimed 300 ms ago and is usable for 600 more.
+func testPage() stored.Page {
+	r := held(600)
+	r.Floor = testStart - 300
+	return stored.Page{
+		Name: stored.DefaultNamespace, Namespace: testNamespace(), Worker: 2, Version: "v7",
+		Register: r, Usable: r.Until, Used: testStart + 40,
+	}
+}
+
+// pending adds an extension whose outcome is open.
+func pending(t *testing.T, p *stored.Page) stored.Register {
+	t.Helper()
+	r := p.Register
+	r.Until, r.Write = testStart+900, "fedcba9876543210"
+	p.Pending = encoded(t, r)
+	return r
+}
+
+func encoded(t testing.TB, record interface{ Encode() ([]byte, error) }) []byte {
+	t.Helper()
+	value, err := record.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}

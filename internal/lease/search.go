@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/store"
+
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // search looks for a worker id that may be claimed: it reads the namespace's record,
@@ -17,11 +19,11 @@ import (
 // may be that the store was emptied, and a claim under the incarnation that is
 // remembered would leave a register that can never be claimed again.
 type search struct {
-	record   Namespace // of the namespace; zero until it was read
-	glimpsed string    // the incarnation of a record that was young when it was first read
-	pool     pool      // what may be claimed
-	stepped  bool      // the clock stepped forward since it was judged: it is judged with care
-	claimed  bool      // a worker id was chosen, at some time
+	record   stored.Namespace // of the namespace; zero until it was read
+	glimpsed string           // the incarnation of a record that was young when it was first read
+	pool     pool             // what may be claimed
+	stepped  bool             // the clock stepped forward since it was judged: it is judged with care
+	claimed  bool             // a worker id was chosen, at some time
 	attempt
 }
 
@@ -94,7 +96,7 @@ func (s *search) read(x *step, value []byte) verdict {
 	if err != nil {
 		return verdict{what: failed, err: err}
 	}
-	if s.record.Incarnation == "" && s.glimpsed != n.Incarnation && Young(n.Created, x.Loss, x.now.Wall) {
+	if s.record.Incarnation == "" && s.glimpsed != n.Incarnation && stored.Young(n.Created, x.Loss, x.now.Wall) {
 		s.glimpsed = n.Incarnation
 		s.deadline += x.Loss
 		x.ripen(x.now.Monotonic+x.Loss, "the namespace's record")
@@ -116,11 +118,11 @@ func (s *search) found(x *step) verdict {
 	if err := x.outside(); err != nil {
 		return verdict{what: gaveUp, err: err} // a record of this layout would only shut others out
 	}
-	value, err := NewNamespace(x.Layout, x.Datacenters, x.nonce(), x.now.Wall).Encode()
+	value, err := stored.NewNamespace(x.Layout, x.Datacenters, x.nonce(), x.now.Wall).Encode()
 	if err != nil {
 		return verdict{what: gaveUp, err: err}
 	}
-	x.ask(func(id uint64) Request { return Swap{ID: id, Key: NamespaceKey(x.Namespace), Value: value} })
+	x.ask(func(id uint64) Request { return Swap{ID: id, Key: stored.NamespaceKey(x.Namespace), Value: value} })
 	return verdict{}
 }
 
@@ -129,8 +131,8 @@ var errNamespaceGone = errors.New("the namespace's record is gone: nothing is cl
 
 // accept returns the namespace of a record if this holder may use it, and if it
 // is the one that it used before, unchanged.
-func (s *search) accept(c *Config, value []byte) (Namespace, error) {
-	n, err := DecodeNamespace(value)
+func (s *search) accept(c *Config, value []byte) (stored.Namespace, error) {
+	n, err := stored.DecodeNamespace(value)
 	if err != nil {
 		return n, fmt.Errorf("open namespace: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // Phase is what a holder is doing.
@@ -56,7 +57,7 @@ type State struct {
 	reserved  snowfence.Tick // below which all lie that it issued
 }
 
-// New returns the state before [Started]. A *[ConfigError] or a layout's own
+// New returns the state before [Started]. A *[stored.ConfigError] or a layout's own
 // error is returned for a config that can't be used.
 func New(c Config) (State, error) {
 	c, err := c.prepare()
@@ -68,7 +69,7 @@ func New(c Config) (State, error) {
 
 // Adapt returns the state, before [Started], for what was found: a store that can lose
 // acknowledged writes of that age, and a journal that can be used or not. A
-// *[ConfigError] is returned if the window is too short for the store.
+// *[stored.ConfigError] is returned if the window is too short for the store.
 func (s State) Adapt(loss time.Duration, journal bool) (State, error) {
 	c := *s.config
 	if c.Loss = loss; !journal {
@@ -105,7 +106,7 @@ func (s State) Step(e Event, now Moment) (State, []Request) {
 // by more than the tolerance since the last step. A machine that was suspended
 // looks the same, and is treated the same.
 func steppedForward(last, now Moment) bool {
-	return now.Wall.Sub(last.Wall)-(now.Monotonic-last.Monotonic) > ClockTolerance
+	return now.Wall.Sub(last.Wall)-(now.Monotonic-last.Monotonic) > stored.ClockTolerance
 }
 
 // Wake returns the monotonic instant at which [Woken] is due, if it is. Each
@@ -148,9 +149,9 @@ func (s State) Config() Config { return *s.config }
 type View struct {
 	Phase Phase
 	// Namespace is the record; zero until it was read.
-	Namespace Namespace
+	Namespace stored.Namespace
 	// Register is the term's, as it was last acknowledged; zero without a term.
-	Register Register
+	Register stored.Register
 	// Worker is the term's worker number.
 	Worker int64
 	// Usable is the bound that the term may use; zero without one. The generator

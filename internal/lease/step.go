@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -48,9 +49,9 @@ func (x *step) get(key string) {
 	x.ask(func(id uint64) Request { return Get{ID: id, Key: key} })
 }
 
-func (x *step) getRegister(worker int64) { x.get(RegisterKey(x.Namespace, x.Layout, worker)) }
+func (x *step) getRegister(worker int64) { x.get(stored.RegisterKey(x.Namespace, x.Layout, worker)) }
 
-func (x *step) getNamespace() { x.get(NamespaceKey(x.Namespace)) }
+func (x *step) getNamespace() { x.get(stored.NamespaceKey(x.Namespace)) }
 
 func (x *step) askTime() { x.ask(func(id uint64) Request { return Ask{ID: id} }) }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -43,9 +44,9 @@ const verifyEvery = 3
 // swap. So when the swap takes effect, no tick of any earlier term lies at or
 // above the floor, and none ever will: an earlier holder's extension is
 // guarded by a version that is gone.
-func (t *term) claim(x *step, n Namespace, l look) error {
+func (t *term) claim(x *step, n stored.Namespace, l look) error {
 	floor := max(l.register.Until, x.tick())
-	return t.prepare(x, claiming, l, Register{
+	return t.prepare(x, claiming, l, stored.Register{
 		Layout:      n.Layout,
 		Incarnation: n.Incarnation,
 		Term:        l.register.Term + 1,
@@ -95,7 +96,7 @@ func (t *term) release(x *step, reserved snowfence.Tick) error {
 // later. An answer that late took more than a third, so it is no busy loop.
 func (t *term) acknowledge(x *step, w *write, version store.Version) {
 	t.sent = w.sent
-	t.look = look{worker: w.worker, version: version, register: w.register, standing: Held}
+	t.look = look{worker: w.worker, version: version, register: w.register, standing: stored.Held}
 	until := w.register.Until
 	if x.Loss == 0 {
 		t.usable = max(t.usable, until)

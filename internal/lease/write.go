@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -13,7 +14,7 @@ type write struct {
 	Write
 	purpose  purpose
 	worker   int64
-	register Register
+	register stored.Register
 	sent     time.Duration // when it was first sent, on the monotonic clock
 	unsent   bool          // it waits for the journal
 	older    int           // how many looks in a row found an older write while the term is released
@@ -33,7 +34,7 @@ const (
 const looks = 5
 
 // prepare makes the write of a register under the version that was last seen of it.
-func (t *term) prepare(x *step, p purpose, l look, register Register) error {
+func (t *term) prepare(x *step, p purpose, l look, register stored.Register) error {
 	register.Clock = x.now.Wall
 	register.Write = x.mark()
 	value, err := register.Encode()
@@ -43,7 +44,7 @@ func (t *term) prepare(x *step, p purpose, l look, register Register) error {
 		return fmt.Errorf("write register: %w", err)
 	}
 	t.write = &write{
-		Write:   Write{Key: RegisterKey(x.Namespace, x.Layout, l.worker), Guard: l.version, Value: value},
+		Write:   Write{Key: stored.RegisterKey(x.Namespace, x.Layout, l.worker), Guard: l.version, Value: value},
 		purpose: p, worker: l.worker, register: register, sent: x.now.Monotonic,
 	}
 	x.failures = 0
@@ -143,7 +144,7 @@ func (t *term) outdated(x *step, value []byte) bool {
 	if t.started {
 		kept = t.usable
 	}
-	register, err := DecodeRegister(value)
+	register, err := stored.DecodeRegister(value)
 	return err == nil && register.Holder == t.register.Holder && register.Holder != "" &&
 		register.Until < t.register.Until && x.tick() < kept
 }
@@ -158,7 +159,7 @@ func (t *term) taken(worker int64, found look) error {
 		return fmt.Errorf("%w: the store shows term %d of worker %d as it was before its last extension", ErrLost, r.Term, worker)
 	case r.Holder == t.register.Holder && !r.Quarantined:
 		return fmt.Errorf("%w: somebody extends term %d of worker %d beside this process: a copy of it", ErrLost, r.Term, worker)
-	case found.standing == Held || found.standing == Free:
+	case found.standing == stored.Held || found.standing == stored.Free:
 		return fmt.Errorf("%w: worker %d is at term %d, of %s", ErrLost, worker, r.Term, r.Process)
 	}
 	return fmt.Errorf("%w: worker %d is %s", ErrLost, worker, found.standing)

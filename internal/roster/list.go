@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -18,7 +18,7 @@ import (
 func (r *Roster) Workers(ctx context.Context) iter.Seq2[Worker, error] {
 	return func(yield func(Worker, error) bool) {
 		l := listing{r: r, yield: yield}
-		l.under(ctx, lease.RegisterPrefix(r.config.Namespace), 0)
+		l.under(ctx, stored.RegisterPrefix(r.config.Namespace), 0)
 	}
 }
 

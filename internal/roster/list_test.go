@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -38,14 +38,14 @@ func TestEveryRegisterIsListedAsWhatItIs(t *testing.T) {
 	w := newWorld(t)
 	r := w.roster()
 	horizon := r.Layout().HorizonTick()
-	prefix := lease.RegisterPrefix(r.Name())
-	for number, change := range map[int64]func(*lease.Register){
-		0: func(*lease.Register) {},
+	prefix := stored.RegisterPrefix(r.Name())
+	for number, change := range map[int64]func(*stored.Register){
+		0: func(*stored.Register) {},
 		1: released,
-		2: func(x *lease.Register) { released(x); x.Until = x.Floor },
+		2: func(x *stored.Register) { released(x); x.Until = x.Floor },
 		3: quarantined,
-		4: func(x *lease.Register) { x.Layout = "ms41-seq12@2026-01-01T00:00:00Z" },
-		5: func(x *lease.Register) { x.Until = horizon },
+		4: func(x *stored.Register) { x.Layout = "ms41-seq12@2026-01-01T00:00:00Z" },
+		5: func(x *stored.Register) { x.Until = horizon },
 	} {
 		w.put(r, number, w.register(r, change))
 	}
@@ -82,7 +82,7 @@ func TestRegistersBehindDamageAreListedAndDamageIsShown(t *testing.T) {
 		}
 		bad := damaged{w.memory.Client(), map[string]bool{}}
 		for _, n := range broken {
-			bad.keys[lease.RegisterKey(r.Name(), r.Layout(), n)] = true
+			bad.keys[stored.RegisterKey(r.Name(), r.Layout(), n)] = true
 		}
 		w.store = bad
 		r = w.roster()
@@ -108,7 +108,7 @@ func TestDamageUnderAKeyThatIsNoWorkersIsShownToo(t *testing.T) {
 		for n := range r.Layout().Workers() {
 			w.put(r, n, w.register(r))
 		}
-		stray := lease.RegisterPrefix(r.Name()) + suffix
+		stray := stored.RegisterPrefix(r.Name()) + suffix
 		w.putBytes(stray, []byte("{}"))
 		w.store = damaged{w.memory.Client(), map[string]bool{stray: true}}
 		r = w.roster()
@@ -160,7 +160,7 @@ func TestWorkersAreYieldedAsTheyAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &endless{Store: w.store, entry: store.Entry{Value: value, Version: "1"}, key: func(i int64) string { return fmt.Sprintf("%s%d", lease.RegisterPrefix(r.Name()), 1000+i) }}
+	s := &endless{Store: w.store, entry: store.Entry{Value: value, Version: "1"}, key: func(i int64) string { return fmt.Sprintf("%s%d", stored.RegisterPrefix(r.Name()), 1000+i) }}
 	w.store = s
 	n := 0
 	for _, err := range w.roster().Workers(t.Context()) {
@@ -227,7 +227,7 @@ func TestSilenceAndAgeComeFromTheWritersClock(t *testing.T) {
 	r := w.roster()
 	census := r.Census()
 	for n, age := range []time.Duration{10 * time.Second, 39 * time.Second, 41 * time.Second, -5 * time.Second} {
-		w.put(r, int64(n), w.register(r, func(x *lease.Register) { x.Clock = w.now.Add(-age) }))
+		w.put(r, int64(n), w.register(r, func(x *stored.Register) { x.Clock = w.now.Add(-age) }))
 		x := w.read(r, int64(n))
 		if x.Age() != age || x.Silent() != (age > 40*time.Second) {
 			t.Errorf("age %s, want %s; silent %v", x.Age(), age, x.Silent())
@@ -244,13 +244,13 @@ func TestClaimantIsToldWhatItWouldBeTold(t *testing.T) {
 	r := w.roster()
 	tick := func(d time.Duration) snowfence.Tick { return r.Layout().TickAt(w.now.Add(d)) }
 	tests := []struct {
-		change func(*lease.Register)
+		change func(*stored.Register)
 		want   string
 	}{
-		{func(x *lease.Register) { released(x); x.Until = tick(4 * time.Second) }, ""},
-		{func(*lease.Register) {}, "worker 5: held by pid 7 on host host-a until"},
-		{func(x *lease.Register) { released(x); x.Until = tick(8 * time.Second) }, "worker 5: released by pid 7"},
-		{func(x *lease.Register) { released(x); x.Until = tick(time.Hour) }, "this machine's clock is 1h0m0s behind the ticks that worker 5 has used"},
+		{func(x *stored.Register) { released(x); x.Until = tick(4 * time.Second) }, ""},
+		{func(*stored.Register) {}, "worker 5: held by pid 7 on host host-a until"},
+		{func(x *stored.Register) { released(x); x.Until = tick(8 * time.Second) }, "worker 5: released by pid 7"},
+		{func(x *stored.Register) { released(x); x.Until = tick(time.Hour) }, "this machine's clock is 1h0m0s behind the ticks that worker 5 has used"},
 		{quarantined, "worker 5: quarantined"},
 	}
 	for _, test := range tests {
@@ -265,29 +265,29 @@ func TestClaimantIsToldWhatItWouldBeTold(t *testing.T) {
 func TestVerifyFindsWhatIsWrong(t *testing.T) {
 	w := newWorld(t)
 	r := w.roster(0, 1, 2)
-	prefix := lease.RegisterPrefix(r.Name())
+	prefix := stored.RegisterPrefix(r.Name())
 	tick := func(d time.Duration) snowfence.Tick { return r.Layout().TickAt(w.now.Add(d)) }
-	mark := func(n int) func(*lease.Register) {
-		return func(x *lease.Register) {
+	mark := func(n int) func(*stored.Register) {
+		return func(x *stored.Register) {
 			x.Holder, x.Write, x.Process.PID = fmt.Sprintf("%032x", n), fmt.Sprintf("%016x", n), n
 		}
 	}
-	put := func(n int64, changes ...func(*lease.Register)) {
-		w.put(r, n, w.register(r, append([]func(*lease.Register){mark(int(n) + 100)}, changes...)...))
+	put := func(n int64, changes ...func(*stored.Register)) {
+		w.put(r, n, w.register(r, append([]func(*stored.Register){mark(int(n) + 100)}, changes...)...))
 	}
 	put(0)
-	put(1, func(x *lease.Register) { x.Incarnation = strings.Repeat("ab", 16) })
-	put(2, func(x *lease.Register) { x.Until = tick(time.Hour) })
-	put(3, func(x *lease.Register) { x.Clock = w.now.Add(11 * time.Minute) })
+	put(1, func(x *stored.Register) { x.Incarnation = strings.Repeat("ab", 16) })
+	put(2, func(x *stored.Register) { x.Until = tick(time.Hour) })
+	put(3, func(x *stored.Register) { x.Clock = w.now.Add(11 * time.Minute) })
 	put(4, mark(104))
-	put(5, mark(104), func(x *lease.Register) { x.Write = "00000000000000ff" })
-	put(6, func(x *lease.Register) { x.Until = r.Layout().HorizonTick() })
-	put(7, func(x *lease.Register) { x.Until = r.Layout().HorizonTick() + 1 })
+	put(5, mark(104), func(x *stored.Register) { x.Write = "00000000000000ff" })
+	put(6, func(x *stored.Register) { x.Until = r.Layout().HorizonTick() })
+	put(7, func(x *stored.Register) { x.Until = r.Layout().HorizonTick() + 1 })
 	put(13)
 	w.putBytes(prefix+"08", []byte(`{"format":2}`))
 	w.putBytes(prefix+"99", []byte(`{}`))
 	put(9, released)
-	put(10, released, func(x *lease.Register) { x.Write = fmt.Sprintf("%016x", 109) })
+	put(10, released, func(x *stored.Register) { x.Write = fmt.Sprintf("%016x", 109) })
 
 	var got []string
 	var verdict roster.Verdict

@@ -7,6 +7,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -132,13 +133,13 @@ func (w Worker) usable() error {
 }
 
 // blank is a register of the first term, in which no tick can be stamped.
-func (r *Roster) blank() lease.Register {
-	return lease.Register{Layout: r.record.Layout, Incarnation: r.record.Incarnation, Term: 1, Process: r.config.Process}
+func (r *Roster) blank() stored.Register {
+	return stored.Register{Layout: r.record.Layout, Incarnation: r.record.Incarnation, Term: 1, Process: r.config.Process}
 }
 
 // write swaps a register under the version that was read, and finds out what
 // came of it.
-func (r *Roster) write(ctx context.Context, w Worker, register lease.Register) (Worker, error) {
+func (r *Roster) write(ctx context.Context, w Worker, register stored.Register) (Worker, error) {
 	mark, err := random(r.config.Rand, 8)
 	if err != nil {
 		return Worker{}, err
@@ -203,5 +204,5 @@ func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worke
 // register, judged by its writer's clock with what that may be off. On a durable
 // store it is false.
 func (r *Roster) Losable(w Worker) bool {
-	return w.Exists && w.State != Unreadable && lease.Young(w.Register.Clock, r.traits.Loss, r.Now())
+	return w.Exists && w.State != Unreadable && stored.Young(w.Register.Clock, r.traits.Loss, r.Now())
 }

@@ -11,8 +11,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
@@ -165,8 +165,8 @@ func TestOperationsOnWhatIsNotTheirsAreRefusedAndWriteNothing(t *testing.T) {
 	w := newWorld(t)
 	r := w.roster()
 	w.put(r, 1, w.register(r, released))
-	w.put(r, 2, w.register(r, func(x *lease.Register) { x.Incarnation = strings.Repeat("ab", 16) }))
-	w.putBytes(lease.RegisterKey(r.Name(), r.Layout(), 3), []byte("not json"))
+	w.put(r, 2, w.register(r, func(x *stored.Register) { x.Incarnation = strings.Repeat("ab", 16) }))
+	w.putBytes(stored.RegisterKey(r.Name(), r.Layout(), 3), []byte("not json"))
 	tests := []struct {
 		number int64
 		want   error
@@ -196,7 +196,7 @@ func TestRegisterThatChangedSinceItWasReadIsNotTouched(t *testing.T) {
 	r := w.roster()
 	w.put(r, 5, w.register(r))
 	seen := w.read(r, 5)
-	extended := w.register(r, func(x *lease.Register) { x.Until, x.Write = x.Until+1000, "fedcba9876543210" })
+	extended := w.register(r, func(x *stored.Register) { x.Until, x.Write = x.Until+1000, "fedcba9876543210" })
 	w.put(r, 5, extended)
 	for name, operate := range map[string]func() error{
 		"release":    func() error { _, err := r.Release(t.Context(), seen); return err },
@@ -230,7 +230,7 @@ func TestWriteWhoseReplyIsLostIsFoundOutAndMadeOnce(t *testing.T) {
 				w.store = faulty
 				r := w.roster()
 				w.put(r, 5, w.register(r))
-				key := lease.RegisterKey(r.Name(), r.Layout(), 5)
+				key := stored.RegisterKey(r.Name(), r.Layout(), 5)
 				faulty.Follow(faultstore.Nth(faultstore.Swap, key, 1, fault))
 				after, err := r.Release(t.Context(), w.read(r, 5))
 				if err != nil {
@@ -279,7 +279,7 @@ func TestQuarantineOfAWorkerThatWasNeverClaimedKeepsItFromBeingClaimed(t *testin
 			t.Errorf("the same mark was written twice: %v", err)
 		}
 		var held *fence.HeldError
-		if _, err := hold(t, memory.Client(), 9); !errors.As(err, &held) || held.Standing != lease.Quarantined {
+		if _, err := hold(t, memory.Client(), 9); !errors.As(err, &held) || held.Standing != stored.Quarantined {
 			t.Errorf("claim: %v", err)
 		}
 		if w, err = r.Quarantine(t.Context(), w, false); err != nil || w.State != roster.Free {
@@ -304,25 +304,25 @@ func TestRaisedWorkerIsFlooredForGood(t *testing.T) {
 	now := r.Layout().TickAt(w.now)
 	tests := []struct {
 		name     string
-		register func(*lease.Register) // nil: none
+		register func(*stored.Register) // nil: none
 		floor    snowfence.Tick
 		kept     bool
 	}{
 		{"never claimed", nil, now, false},
-		{"released below", func(x *lease.Register) { released(x); x.Until = now - 5 }, now, false},
-		{"released at", func(x *lease.Register) { released(x); x.Until = now }, now, true},
-		{"released above", func(x *lease.Register) { released(x); x.Until = now + 5 }, now, true},
-		{"held below", func(x *lease.Register) { x.Until = now - 5 }, now, false},
-		{"held above, begun at", func(x *lease.Register) { x.Floor = now }, now, true},
+		{"released below", func(x *stored.Register) { released(x); x.Until = now - 5 }, now, false},
+		{"released at", func(x *stored.Register) { released(x); x.Until = now }, now, true},
+		{"released above", func(x *stored.Register) { released(x); x.Until = now + 5 }, now, true},
+		{"held below", func(x *stored.Register) { x.Until = now - 5 }, now, false},
+		{"held above, begun at", func(x *stored.Register) { x.Floor = now }, now, true},
 		// Its release could lower until to its floor.
-		{"held above, begun below", func(x *lease.Register) { x.Floor = now - 1 }, now, false},
-		{"quarantined below", func(x *lease.Register) { released(x); quarantined(x); x.Until = now - 5 }, now, false},
-		{"used up, held, begun below", func(x *lease.Register) { x.Until = r.Layout().HorizonTick() }, now, false},
-		{"foreign", func(x *lease.Register) { x.Incarnation = strings.Repeat("ab", 16) }, now, true},
+		{"held above, begun below", func(x *stored.Register) { x.Floor = now - 1 }, now, false},
+		{"quarantined below", func(x *stored.Register) { released(x); quarantined(x); x.Until = now - 5 }, now, false},
+		{"used up, held, begun below", func(x *stored.Register) { x.Until = r.Layout().HorizonTick() }, now, false},
+		{"foreign", func(x *stored.Register) { x.Incarnation = strings.Repeat("ab", 16) }, now, true},
 	}
 	for i, test := range tests {
 		number := int64(i)
-		var before lease.Register
+		var before stored.Register
 		if test.register != nil {
 			before = w.register(r, test.register)
 			w.put(r, number, before)
@@ -378,11 +378,11 @@ func TestCreateMakesANamespaceOnceAndHoldsToIt(t *testing.T) {
 	if first.Capacity() != 8 || !first.Own(7) || first.Own(3) || first.Own(16) {
 		t.Errorf("capacity %d", first.Capacity())
 	}
-	var mismatch *lease.LayoutMismatchError
+	var mismatch *stored.LayoutMismatchError
 	if _, err := roster.Create(t.Context(), w.config(), snowfence.DefaultLayout(), nil); !errors.As(err, &mismatch) || snowfence.ClassOf(err) != snowfence.ClassUsage {
 		t.Errorf("another layout: %v", err)
 	}
-	var config *lease.ConfigError
+	var config *stored.ConfigError
 	if _, err := roster.Create(t.Context(), w.config(), testLayout(), []int64{3}); !errors.As(err, &config) {
 		t.Errorf("other datacenters: %v", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 )
@@ -49,7 +49,7 @@ func TestConflictAfterAnUnknownOutcomeSaysSo(t *testing.T) {
 		r := w.roster()
 		w.put(r, 5, w.register(r))
 		seen := w.read(r, 5)
-		key := lease.RegisterKey(r.Name(), r.Layout(), 5)
+		key := stored.RegisterKey(r.Name(), r.Layout(), 5)
 		faulty.Follow(faultstore.First(
 			faultstore.Nth(faultstore.Swap, key, 1, faultstore.Fault{LostReply: true}),
 			faultstore.Nth(faultstore.Get, key, 2, faultstore.Fault{Before: true}), // the first was seen's
@@ -61,7 +61,7 @@ func TestConflictAfterAnUnknownOutcomeSaysSo(t *testing.T) {
 			if got := w.read(r, 5).Register; got.Holder != "" {
 				t.Error("it was overwritten before it took effect")
 			}
-			w.put(r, 5, w.register(r, func(x *lease.Register) { x.Term++ }))
+			w.put(r, 5, w.register(r, func(x *stored.Register) { x.Term++ }))
 		}()
 		_, err := r.Release(t.Context(), seen)
 		<-overwritten

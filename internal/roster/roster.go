@@ -13,6 +13,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -42,7 +43,7 @@ type Config struct {
 
 	// Process is written into the registers that [Roster.Raise] and
 	// [Roster.Quarantine] create or raise, for people. It may be empty.
-	Process lease.Process
+	Process stored.Process
 
 	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
@@ -58,9 +59,9 @@ func (c Config) prepare() (Config, error) {
 		return c, errors.New("snowfence: roster: store is nil: must be given")
 	}
 	if c.Namespace == "" {
-		c.Namespace = lease.DefaultNamespace
+		c.Namespace = stored.DefaultNamespace
 	}
-	if err := lease.CheckNamespace(c.Namespace); err != nil {
+	if err := stored.CheckNamespace(c.Namespace); err != nil {
 		return c, err
 	}
 	if c.RequestTimeout < 0 {
@@ -83,7 +84,7 @@ func (c Config) prepare() (Config, error) {
 // nothing.
 type Roster struct {
 	config Config
-	record lease.Namespace
+	record stored.Namespace
 	layout snowfence.Layout
 	traits store.Traits
 
@@ -93,7 +94,7 @@ type Roster struct {
 }
 
 // Open reads a namespace's record. An error that is [ErrNoNamespace] is returned
-// if there is none, one that is [lease.ErrRecord] if it can't be decoded, and
+// if there is none, one that is [stored.ErrRecord] if it can't be decoded, and
 // the store's own otherwise.
 func Open(ctx context.Context, config Config) (*Roster, error) {
 	config, err := config.prepare()
@@ -123,8 +124,8 @@ func Open(ctx context.Context, config Config) (*Roster, error) {
 }
 
 // Create makes a namespace with a new incarnation and opens it, or opens the one
-// that there is. A *[lease.LayoutMismatchError] is returned if it has another
-// layout, a *[lease.ConfigError] if other datacenters are given than it has (none
+// that there is. A *[stored.LayoutMismatchError] is returned if it has another
+// layout, a *[stored.ConfigError] if other datacenters are given than it has (none
 // are fine with all), and a *[snowfence.LayoutError] for a layout that is not
 // valid.
 func Create(ctx context.Context, config Config, layout snowfence.Layout, datacenters []int64) (*Roster, error) {
@@ -162,12 +163,12 @@ func create(ctx context.Context, config Config, wanted lease.Config) error {
 	if err != nil {
 		return err
 	}
-	value, err := lease.NewNamespace(wanted.Layout, wanted.Datacenters, incarnation, config.Clock.Wall()).Encode()
+	value, err := stored.NewNamespace(wanted.Layout, wanted.Datacenters, incarnation, config.Clock.Wall()).Encode()
 	if err != nil {
 		return err
 	}
 	_, err = limited(ctx, config, func(ctx context.Context) (store.Version, error) {
-		return config.Store.Swap(ctx, lease.NamespaceKey(config.Namespace), "", value)
+		return config.Store.Swap(ctx, stored.NamespaceKey(config.Namespace), "", value)
 	})
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		return fmt.Errorf("create namespace %q: %w", config.Namespace, err)
@@ -179,7 +180,7 @@ func create(ctx context.Context, config Config, wanted lease.Config) error {
 func (r *Roster) read(ctx context.Context) error {
 	name := r.config.Namespace
 	entry, err := limited(ctx, r.config, func(ctx context.Context) (store.Entry, error) {
-		return r.config.Store.Get(ctx, lease.NamespaceKey(name))
+		return r.config.Store.Get(ctx, stored.NamespaceKey(name))
 	})
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -187,11 +188,11 @@ func (r *Roster) read(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("read namespace %q: %w", name, err)
 	}
-	if r.record, err = lease.DecodeNamespace(entry.Value); err != nil {
+	if r.record, err = stored.DecodeNamespace(entry.Value); err != nil {
 		return fmt.Errorf("read namespace %q: %w", name, err)
 	}
 	if r.layout, err = snowfence.ParseLayout(r.record.Layout); err != nil {
-		return fmt.Errorf("read namespace %q: %w: field \"layout\": %w", name, lease.ErrRecord, err)
+		return fmt.Errorf("read namespace %q: %w: field \"layout\": %w", name, stored.ErrRecord, err)
 	}
 	return nil
 }
@@ -200,12 +201,12 @@ func (r *Roster) read(ctx context.Context) error {
 // and checks that it is still the same; on a durable store it returns at once.
 // Whoever writes registers into a namespace that may be new calls it first: with
 // the record lost, they would be of an incarnation that is no more. An error that
-// is [lease.ErrNamespaceReplaced] is returned if the record is another.
+// is [stored.ErrNamespaceReplaced] is returned if the record is another.
 func (r *Roster) Settle(ctx context.Context) error {
 	// It is judged by its writer's clock, with what that may be off. The writer was
 	// another host, or this one, whose clock nobody has judged: so the record is old
 	// if it is by the reference and by this host's clock.
-	if !lease.Young(r.record.Created, r.traits.Loss, r.Now(), r.config.Clock.Wall()) {
+	if !stored.Young(r.record.Created, r.traits.Loss, r.Now(), r.config.Clock.Wall()) {
 		return nil
 	}
 	if err := r.Wait(ctx, r.traits.Loss); err != nil {
@@ -242,7 +243,7 @@ func (r *Roster) Dry() *Roster {
 func (r *Roster) Name() string { return r.config.Namespace }
 
 // Record returns the namespace's record.
-func (r *Roster) Record() lease.Namespace {
+func (r *Roster) Record() stored.Namespace {
 	n := r.record
 	n.Datacenters = slices.Clone(n.Datacenters)
 	return n

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -41,7 +41,7 @@ func TestYoungNamespaceIsSettledWhateverThisHostsClockShows(t *testing.T) {
 				t.Fatal(err)
 			}
 			create()
-			if err := r.Settle(t.Context()); !errors.Is(err, lease.ErrNamespaceReplaced) {
+			if err := r.Settle(t.Context()); !errors.Is(err, stored.ErrNamespaceReplaced) {
 				t.Errorf("on a host that is off by %s: %v", by, err)
 			}
 		})
@@ -62,7 +62,7 @@ func TestWriteIsLosableForAsLongAsItsWritersClockMayBeOff(t *testing.T) {
 			w.memory = memstore.NewWith(memstore.Config{Loss: loss, Now: time.Now})
 			w.store = w.memory.Client()
 			r := w.roster()
-			w.put(r, 5, w.register(r, func(x *lease.Register) { x.Clock = r.Now().Add(-age) }))
+			w.put(r, 5, w.register(r, func(x *stored.Register) { x.Clock = r.Now().Add(-age) }))
 			if got := r.Losable(w.read(r, 5)); got != losable {
 				t.Errorf("written %s ago: %v", age, got)
 			}

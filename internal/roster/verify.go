@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // Severity is how bad a [Finding] is.
@@ -153,11 +153,11 @@ func (r *Roster) examine(w Worker) []Finding {
 		add(Warning, CheckHorizon, "it is used up to the layout's horizon: nobody can claim it")
 		return found
 	}
-	if ahead := w.Until.Sub(w.Read); ahead > register.Window+r.config.MaxRollback+lease.ClockTolerance {
+	if ahead := w.Until.Sub(w.Read); ahead > register.Window+r.config.MaxRollback+stored.ClockTolerance {
 		add(Warning, CheckAhead, "its ticks are taken until %s, %s ahead: a clock was wrong, or an import set a floor there; it is busy until then and must not be lowered",
 			w.Until.Format(time.RFC3339Nano), ahead.Round(time.Second))
 	}
-	if age := w.Age(); age < -lease.ClockTolerance {
+	if age := w.Age(); age < -stored.ClockTolerance {
 		add(Warning, CheckClock, "it was written by a clock that is at least %s ahead of %s", (-age).Round(time.Second), r.referenceName())
 	}
 	return found
@@ -247,7 +247,7 @@ func (t *twins) processes() []Finding {
 		if len(starts) > 1 {
 			text = "holds several worker ids, with different starts: it was started again, or several hosts have one name"
 		}
-		named := lease.Process{Host: p.host, PID: p.pid}
+		named := stored.Process{Host: p.host, PID: p.pid}
 		found = append(found, Finding{Severity: Note, Check: CheckProcess, Workers: workers, Key: residents[0].key, Text: named.String() + " " + text})
 	}
 	slices.SortFunc(found, func(a, b Finding) int { return cmp.Compare(a.Workers[0], b.Workers[0]) })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -40,19 +41,19 @@ func States() []State {
 }
 
 // stateOf is the state of a standing.
-func stateOf(s lease.Standing) State {
+func stateOf(s stored.Standing) State {
 	switch s {
-	case lease.Free:
+	case stored.Free:
 		return Free
-	case lease.Held:
+	case stored.Held:
 		return Held
-	case lease.Ahead:
+	case stored.Ahead:
 		return Resting
-	case lease.Quarantined:
+	case stored.Quarantined:
 		return Quarantined
-	case lease.Foreign:
+	case stored.Foreign:
 		return Foreign
-	case lease.UsedUp:
+	case stored.UsedUp:
 		return UsedUp
 	default:
 		return Unreadable
@@ -74,7 +75,7 @@ type Worker struct {
 	State  State
 	// Register is what the store keeps; zero if there is nothing or it is
 	// unreadable.
-	Register lease.Register
+	Register stored.Register
 	// Damage is why it is unreadable.
 	Damage error
 	// Read is when it was read, by the reference's clock.
@@ -125,7 +126,7 @@ func (r *Roster) Worker(ctx context.Context, number int64) (Worker, error) {
 	if _, _, err := r.layout.SplitWorker(number); err != nil {
 		return Worker{}, err
 	}
-	key := lease.RegisterKey(r.config.Namespace, r.layout, number)
+	key := stored.RegisterKey(r.config.Namespace, r.layout, number)
 	entry, err := limited(ctx, r.config, func(ctx context.Context) (store.Entry, error) {
 		return r.config.Store.Get(ctx, key)
 	})
@@ -148,11 +149,11 @@ func (r *Roster) absent(number int64, key string) Worker {
 // decode is the worker of a register.
 func (r *Roster) decode(e store.Entry) Worker {
 	w := Worker{Number: Stray, Key: e.Key, Exists: true, State: Unreadable, Read: r.Now(), version: e.Version}
-	number, ok := lease.WorkerOf(r.config.Namespace, r.layout, e.Key)
+	number, ok := stored.WorkerOf(r.config.Namespace, r.layout, e.Key)
 	if ok {
 		w.Number = number
 	}
-	register, err := lease.DecodeRegister(e.Value)
+	register, err := stored.DecodeRegister(e.Value)
 	switch {
 	case err != nil:
 		w.Damage = err
@@ -173,7 +174,7 @@ var errStray = errors.New("its key is no worker id of the layout")
 // damaged is the worker of a register that the store can't read.
 func (r *Roster) damaged(key string, err error) Worker {
 	w := Worker{Number: Stray, Key: key, Exists: true, State: Unreadable, Damage: err, Read: r.Now()}
-	if number, ok := lease.WorkerOf(r.config.Namespace, r.layout, key); ok {
+	if number, ok := stored.WorkerOf(r.config.Namespace, r.layout, key); ok {
 		w.Number = number
 	}
 	return w
@@ -187,18 +188,18 @@ func (r *Roster) Refusal(w Worker) error {
 	if w.State == Free {
 		return nil
 	}
-	standing := map[State]lease.Standing{
-		Held: lease.Held, Resting: lease.Ahead, Quarantined: lease.Quarantined, Foreign: lease.Foreign, UsedUp: lease.UsedUp,
+	standing := map[State]stored.Standing{
+		Held: stored.Held, Resting: stored.Ahead, Quarantined: stored.Quarantined, Foreign: stored.Foreign, UsedUp: stored.UsedUp,
 	}[w.State]
 	if standing == 0 {
-		standing = lease.Unreadable
+		standing = stored.Unreadable
 	}
 	ahead := w.Until.Sub(w.Read)
 	if w.State == Resting && ahead > lease.DefaultPinnedWindow+2*r.config.MaxRollback {
 		return &lease.ClockError{Offset: -ahead, Reference: fmt.Sprintf("the ticks that worker %d has used, under %s", w.Number, w.Register.Process)}
 	}
 	return &lease.HeldError{
-		Occupant: lease.Occupant{Worker: w.Number, Standing: standing, Until: w.Until, Process: w.Register.Process},
+		Occupant: stored.Occupant{Worker: w.Number, Standing: standing, Until: w.Until, Process: w.Register.Process},
 		Reason:   w.Damage,
 	}
 }

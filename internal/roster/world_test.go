@@ -8,8 +8,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) config() roster.Config {
 	return roster.Config{
 		Store: w.store, Clock: still{snowfence.SystemClock(), &w.now},
-		Process: lease.Process{Host: "desk", PID: 1, Version: "test"},
+		Process: stored.Process{Host: "desk", PID: 1, Version: "test"},
 	}
 }
 
@@ -68,13 +68,13 @@ func (w *world) roster(datacenters ...int64) *roster.Roster {
 }
 
 // register is a register as a living holder has it, changed.
-func (w *world) register(r *roster.Roster, changes ...func(*lease.Register)) lease.Register {
+func (w *world) register(r *roster.Roster, changes ...func(*stored.Register)) stored.Register {
 	n := r.Record()
 	tick := r.Layout().TickAt(w.now)
-	x := lease.Register{
+	x := stored.Register{
 		Layout: n.Layout, Incarnation: n.Incarnation, Term: 3, Floor: tick - 1000, Until: tick + 50_000,
 		Holder: "0123456789abcdef0123456789abcdef", Write: "0123456789abcdef", Clock: w.now.Add(-10 * time.Second),
-		Window: time.Minute, Process: lease.Process{Host: "host-a", PID: 7, Version: "1.0", Started: begun.Add(-time.Hour)},
+		Window: time.Minute, Process: stored.Process{Host: "host-a", PID: 7, Version: "1.0", Started: begun.Add(-time.Hour)},
 	}
 	for _, change := range changes {
 		change(&x)
@@ -83,13 +83,13 @@ func (w *world) register(r *roster.Roster, changes ...func(*lease.Register)) lea
 }
 
 // put writes a register as it is, whatever stands there.
-func (w *world) put(r *roster.Roster, number int64, x lease.Register) {
+func (w *world) put(r *roster.Roster, number int64, x stored.Register) {
 	w.t.Helper()
 	value, err := x.Encode()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.putBytes(lease.RegisterKey(r.Name(), r.Layout(), number), value)
+	w.putBytes(stored.RegisterKey(r.Name(), r.Layout(), number), value)
 }
 
 func (w *world) putBytes(key string, value []byte) {
@@ -112,8 +112,8 @@ func (w *world) read(r *roster.Roster, number int64) roster.Worker {
 	return x
 }
 
-func released(x *lease.Register)    { x.Holder = "" }
-func quarantined(x *lease.Register) { x.Quarantined = true }
+func released(x *stored.Register)    { x.Holder = "" }
+func quarantined(x *stored.Register) { x.Quarantined = true }
 
 // hold opens a holder on the store, pinned to a worker number.
 func hold(t *testing.T, s store.Store, number int64, changes ...func(*fence.Config)) (*fence.Holder, error) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // Some faults wait for what a machine does, and strike in the midst of it.
@@ -77,6 +78,6 @@ func (n *node) claiming(request lease.Request) bool {
 	if f, terms := n.allocator.(fenced); !ok || !terms || f.issuer() != nil || !isRegister(swap.Key) {
 		return false
 	}
-	register, err := lease.DecodeRegister(swap.Value)
+	register, err := stored.DecodeRegister(swap.Value)
 	return err == nil && register.Holder != ""
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // debt is a group of nodes of which so many are to issue ids again when the
@@ -161,11 +161,11 @@ func (s *server) claimable(low, high int64, begun time.Duration) int64 {
 	n := high - low
 	for _, key := range s.keys {
 		r, ok := s.registers[key]
-		worker, known := lease.WorkerOf(lease.DefaultNamespace, layout, key)
+		worker, known := stored.WorkerOf(stored.DefaultNamespace, layout, key)
 		if !ok || !known || worker < low || worker >= high || s.w.issues(r.Holder) {
 			continue
 		}
-		if record.Judge(r, layout, s.w.begin.Add(begun+p.Window), p.MaxRollback) != lease.Free {
+		if record.Judge(r, layout, s.w.begin.Add(begun+p.Window), p.MaxRollback) != stored.Free {
 			n--
 		}
 	}

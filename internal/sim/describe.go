@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // describe writes an event or a request for people.
@@ -60,10 +61,10 @@ func describeReply(r lease.Reply) string {
 }
 
 func describeValue(value []byte) string {
-	if r, err := lease.DecodeRegister(value); err == nil {
+	if r, err := stored.DecodeRegister(value); err == nil {
 		return fmt.Sprintf("term %d, [%d, %d), holder %.8s", r.Term, r.Floor, r.Until, r.Holder)
 	}
-	if n, err := lease.DecodeNamespace(value); err == nil {
+	if n, err := stored.DecodeNamespace(value); err == nil {
 		return fmt.Sprintf("namespace %.8s of %s", n.Incarnation, n.Layout)
 	}
 	return fmt.Sprintf("%.80q", string(value))

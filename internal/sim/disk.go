@@ -11,6 +11,7 @@ import (
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // disk is a node's disk as far as the journal goes: package journal itself, on a folder
@@ -37,7 +38,7 @@ func (d *disk) fails(times int) bool {
 
 // take consumes the page for a process that starts. A disk that can't is of no
 // use to that process.
-func (d *disk) take() (page *lease.Page, usable bool) {
+func (d *disk) take() (page *stored.Page, usable bool) {
 	n, w := d.n, d.n.w
 	d.hand, d.calls, d.free = d.papers.hand(d.rng, w.bugs.disk), nil, 0
 	if d.fails(2) {
@@ -66,7 +67,7 @@ func (d *disk) take() (page *lease.Page, usable bool) {
 	case text == nil:
 		return nil, true
 	}
-	taken, err := lease.DecodePage(text)
+	taken, err := stored.DecodePage(text)
 	if err != nil {
 		w.breaks("harness", "%s: %v", n.host, err)
 		return nil, false

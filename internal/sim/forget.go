@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -29,7 +29,7 @@ func (s *server) failover(age time.Duration) {
 	s.reread()
 	further := s.w.agenda.Now()-age < s.turned // than anybody knew that it could
 	for key, was := range before {             // each is for itself: their order does not matter
-		worker, ok := lease.WorkerOf(lease.DefaultNamespace, s.w.plan.Layout, key)
+		worker, ok := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, key)
 		if ok && further && s.registers[key].Until < was.Until {
 			s.forgotten[worker] = max(s.forgotten[worker], was.Until)
 		}
@@ -121,7 +121,7 @@ func (s *server) reread() {
 		if !isRegister(key) {
 			continue
 		}
-		if register, err := lease.DecodeRegister(entry.Value); err == nil {
+		if register, err := stored.DecodeRegister(entry.Value); err == nil {
 			s.registers[key] = register
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // holder is our allocator: the driver of the lease, in virtual time. It is the shell
@@ -21,7 +22,7 @@ type holder struct {
 	out    []lease.Request
 	supply supply
 	open   *lease.Swap // the last write that was sent
-	page   lease.Page  // the last one that the journal was to keep
+	page   stored.Page // the last one that the journal was to keep
 
 	resumedAt snowfence.Tick // where the page ended that it began with
 }
@@ -34,7 +35,7 @@ func ours(bend func(*lease.Config)) Program {
 		p := s.Plan
 		config := lease.Config{
 			Layout: s.Layout, Window: p.Window, MaxRollback: p.MaxRollback, MaxWait: p.MaxWait, Loss: p.Loss, EngineClock: p.EngineClock,
-			Process: lease.Process{Host: s.Host, PID: s.Process, Started: s.Clock.Wall()},
+			Process: stored.Process{Host: s.Host, PID: s.Process, Started: s.Clock.Wall()},
 		}
 		if !s.node.server.lossy {
 			config.Loss = 0
@@ -225,19 +226,19 @@ func (h *holder) nonces() (all []string) {
 // writing is a register that is to be written.
 type writing struct {
 	worker   int64
-	register lease.Register
+	register stored.Register
 }
 
 // underWay returns the write that was sent last, and the one that the journal's
 // last page has: it may wait for that page, and then two copies will send it.
 func (h *holder) underWay() (all []writing) {
 	add := func(worker int64, value []byte) {
-		if r, err := lease.DecodeRegister(value); err == nil {
+		if r, err := stored.DecodeRegister(value); err == nil {
 			all = append(all, writing{worker, r})
 		}
 	}
 	if h.open != nil {
-		if worker, ok := lease.WorkerOf(lease.DefaultNamespace, h.site.Layout, h.open.Key); ok {
+		if worker, ok := stored.WorkerOf(stored.DefaultNamespace, h.site.Layout, h.open.Key); ok {
 			add(worker, h.open.Value)
 		}
 	}
@@ -267,6 +268,6 @@ func (h *holder) extending(r lease.Request) bool {
 	if !ok || h.term == nil {
 		return false
 	}
-	register, err := lease.DecodeRegister(swap.Value)
+	register, err := stored.DecodeRegister(swap.Value)
 	return err == nil && register.Holder == h.term.nonce
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // journalMutants are the bugs that a journal invites.
@@ -111,7 +112,7 @@ func releaseToTheFloor() bend {
 			return requests
 		}
 		swap, _ := requests[at].(lease.Swap)
-		r, err := lease.DecodeRegister(swap.Value)
+		r, err := stored.DecodeRegister(swap.Value)
 		if err != nil || r.Until == before.View().Register.Until {
 			return requests // the page is still there
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // layoutMutants are the bugs of those who compare layouts.
@@ -27,10 +28,10 @@ func TestMutantsOfTheLayoutAreCaught(t *testing.T) {
 // acceptLayout finds the process's own layout in whatever the store has.
 func acceptLayout(h *holder, e lease.Event) lease.Event {
 	reply, ok := e.(lease.Reply)
-	if !ok || reply.Outcome != lease.Found || reply.Entry.Key != lease.NamespaceKey(lease.DefaultNamespace) {
+	if !ok || reply.Outcome != lease.Found || reply.Entry.Key != stored.NamespaceKey(stored.DefaultNamespace) {
 		return e
 	}
-	n, err := lease.DecodeNamespace(reply.Entry.Value)
+	n, err := stored.DecodeNamespace(reply.Entry.Value)
 	if err != nil {
 		return e
 	}
@@ -95,7 +96,7 @@ func TestProcessThatIsRefusedItsOwnLayoutIsBroken(t *testing.T) {
 		if !ok || h.site.node.misfit || reply.Outcome != lease.Found {
 			return e
 		}
-		if n, err := lease.DecodeNamespace(reply.Entry.Value); err == nil {
+		if n, err := stored.DecodeNamespace(reply.Entry.Value); err == nil {
 			n.Layout = misfit(h.site.Layout).String()
 			reply.Entry.Value, _ = n.Encode()
 		}

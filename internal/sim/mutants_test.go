@@ -8,6 +8,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -90,8 +91,8 @@ func resume(h *holder, before lease.State, e lease.Event, requests []lease.Reque
 	if !ok || reply.Outcome != lease.Found || before.View().Phase != lease.Probing || h.term != nil {
 		return requests
 	}
-	r, err := lease.DecodeRegister(reply.Entry.Value)
-	worker, known := lease.WorkerOf(lease.DefaultNamespace, h.site.Layout, reply.Entry.Key)
+	r, err := stored.DecodeRegister(reply.Entry.Value)
+	worker, known := stored.WorkerOf(stored.DefaultNamespace, h.site.Layout, reply.Entry.Key)
 	if err != nil || !known || r.Holder == "" || r.Process.Host != h.site.Host {
 		return requests
 	}
@@ -123,7 +124,7 @@ func issueWhileReleasing(h *holder, _ lease.State, _ lease.Event, requests []lea
 func releaseToNow(h *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
 	if at, ok := release(requests); ok {
 		swap, _ := requests[at].(lease.Swap)
-		r, err := lease.DecodeRegister(swap.Value)
+		r, err := stored.DecodeRegister(swap.Value)
 		if err != nil {
 			return requests
 		}
@@ -169,7 +170,7 @@ func extension(h *holder, requests []lease.Request) (snowfence.Tick, bool) {
 		if !ok || h.term == nil {
 			continue
 		}
-		if r, err := lease.DecodeRegister(swap.Value); err == nil && r.Holder == h.term.nonce {
+		if r, err := stored.DecodeRegister(swap.Value); err == nil && r.Holder == h.term.nonce {
 			return r.Until, true
 		}
 	}
@@ -180,7 +181,7 @@ func extension(h *holder, requests []lease.Request) (snowfence.Tick, bool) {
 func release(requests []lease.Request) (int, bool) {
 	for i, request := range requests {
 		if swap, ok := request.(lease.Swap); ok {
-			if r, err := lease.DecodeRegister(swap.Value); err == nil && r.Holder == "" {
+			if r, err := stored.DecodeRegister(swap.Value); err == nil && r.Holder == "" {
 				return i, true
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // Allocator is what runs on a machine and issues ids: [Ours], or another that is
@@ -73,7 +74,7 @@ type Site struct {
 
 	world *world
 	node  *node
-	page  *lease.Page // what Started will bring
+	page  *stored.Page // what Started will bring
 }
 
 // cloner is an allocator whose memory can be copied.

@@ -8,6 +8,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // lapses are what somebody may leave out or set wrongly, beside the mutants. Most
@@ -86,7 +87,7 @@ func loseOutdated(h *holder, before lease.State, e lease.Event, requests []lease
 	if !ok || h.term == nil || reply.Outcome != lease.Found {
 		return requests
 	}
-	r, err := lease.DecodeRegister(reply.Entry.Value)
+	r, err := stored.DecodeRegister(reply.Entry.Value)
 	if err != nil || r.Holder != h.term.nonce || r.Until >= before.View().Register.Until {
 		return requests
 	}
@@ -114,7 +115,7 @@ func releaseAtUntil(_ *holder, before lease.State, _ lease.Event, requests []lea
 		return requests
 	}
 	swap, _ := requests[at].(lease.Swap)
-	r, err := lease.DecodeRegister(swap.Value)
+	r, err := stored.DecodeRegister(swap.Value)
 	if err != nil {
 		return requests
 	}

@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -36,17 +37,17 @@ type server struct {
 	turned   time.Duration // since when, if it was not known at the start
 	ignorant int32         // the last issuer that did not know
 
-	keys      []string                  // all that were ever written, in order
-	past      map[string][]store.Entry  // what was written last at each and was not taken away
-	registers map[string]lease.Register // as they are
-	record    *lease.Namespace          // the namespace's, as it is; nil if there is none
-	terms     map[store.Version]int64   // the term that a register had at each version
-	bounds    map[string]snowfence.Tick // the bound of each nonce: the greatest stored, or what it was released at
-	reached   map[int64]snowfence.Tick  // the greatest until ever stored of each worker
-	forgotten map[int64]snowfence.Tick  // below which ids may be repeated, by a limit
-	excused   map[string]bool           // the nonces under which, or against which, they may be
-	snapshots map[int]memstore.Snapshot // by the number of the fault that will restore it
-	issuers   map[string]*issuer        // the last issuer under each nonce
+	keys      []string                   // all that were ever written, in order
+	past      map[string][]store.Entry   // what was written last at each and was not taken away
+	registers map[string]stored.Register // as they are
+	record    *stored.Namespace          // the namespace's, as it is; nil if there is none
+	terms     map[store.Version]int64    // the term that a register had at each version
+	bounds    map[string]snowfence.Tick  // the bound of each nonce: the greatest stored, or what it was released at
+	reached   map[int64]snowfence.Tick   // the greatest until ever stored of each worker
+	forgotten map[int64]snowfence.Tick   // below which ids may be repeated, by a limit
+	excused   map[string]bool            // the nonces under which, or against which, they may be
+	snapshots map[int]memstore.Snapshot  // by the number of the fault that will restore it
+	issuers   map[string]*issuer         // the last issuer under each nonce
 }
 
 // remembered is how many writes of a key a late read may reach back over, and
@@ -56,7 +57,7 @@ const remembered = 16
 func newServer(w *world, index int) *server {
 	s := &server{
 		w: w, index: index, rng: w.source(stream(100 + index)),
-		past: make(map[string][]store.Entry), registers: make(map[string]lease.Register),
+		past: make(map[string][]store.Entry), registers: make(map[string]stored.Register),
 		terms: make(map[store.Version]int64), bounds: make(map[string]snowfence.Tick),
 		reached: make(map[int64]snowfence.Tick), forgotten: make(map[int64]snowfence.Tick), excused: make(map[string]bool),
 		snapshots: make(map[int]memstore.Snapshot), issuers: make(map[string]*issuer),
@@ -165,7 +166,7 @@ func (s *server) stored(r lease.Swap, version store.Version) {
 	if !isRegister(r.Key) {
 		return
 	}
-	register, err := lease.DecodeRegister(r.Value)
+	register, err := stored.DecodeRegister(r.Value)
 	if err != nil {
 		s.w.breaks("harness", "%v", err)
 		return
@@ -175,7 +176,7 @@ func (s *server) stored(r lease.Swap, version store.Version) {
 	}
 	s.terms[version] = register.Term
 	s.registers[r.Key] = register
-	worker, _ := lease.WorkerOf(lease.DefaultNamespace, s.w.plan.Layout, r.Key)
+	worker, _ := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, r.Key)
 	s.reached[worker] = max(s.reached[worker], register.Until)
 	if register.Holder != "" {
 		s.bounds[register.Holder] = max(s.bounds[register.Holder], register.Until)
@@ -184,11 +185,11 @@ func (s *server) stored(r lease.Swap, version store.Version) {
 
 // noteRecord notes what the namespace's record is now.
 func (s *server) noteRecord(key string, value []byte) {
-	if key != lease.NamespaceKey(lease.DefaultNamespace) {
+	if key != stored.NamespaceKey(stored.DefaultNamespace) {
 		return
 	}
 	s.record = nil
-	if n, err := lease.DecodeNamespace(value); err == nil {
+	if n, err := stored.DecodeNamespace(value); err == nil {
 		s.record = &n
 	}
 }
@@ -203,8 +204,8 @@ func (s *server) know(key string) {
 // lowered checks a write that brings until down: it must be a release of that
 // very term, to no less than its floor and all that was stamped under it. Then
 // nothing above may be stamped under it any more.
-func (s *server) lowered(key string, before, after lease.Register) {
-	worker, _ := lease.WorkerOf(lease.DefaultNamespace, s.w.plan.Layout, key)
+func (s *server) lowered(key string, before, after stored.Register) {
+	worker, _ := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, key)
 	if after.Holder != "" || before.Holder == "" || after.Term != before.Term {
 		s.w.breaks("monotone", "until of worker %d comes down from %d to %d, which is no release", worker, before.Until, after.Until)
 		return
@@ -255,7 +256,7 @@ func (s *server) seen(now store.Entry) store.Entry {
 
 // found writes the namespace's record before anybody comes.
 func (s *server) found(datacenter int, layout snowfence.Layout) {
-	record := lease.Namespace{
+	record := stored.Namespace{
 		Layout: layout.String(), Incarnation: fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64()), Created: s.w.begin.Add(s.w.agenda.Now() - time.Hour),
 	}
 	if s.w.plan.Split {
@@ -266,13 +267,13 @@ func (s *server) found(datacenter int, layout snowfence.Layout) {
 		s.w.breaks("harness", "%v", err)
 		return
 	}
-	s.answer(lease.Swap{Key: lease.NamespaceKey(lease.DefaultNamespace), Value: value})
+	s.answer(lease.Swap{Key: stored.NamespaceKey(stored.DefaultNamespace), Value: value})
 	s.memory.Restore(s.memory.Snapshot()) // it is too old to be lost
 }
 
 // quarantine sets an operator's mark, in one undisturbed step.
 func (s *server) quarantine(worker int64) {
-	key := lease.RegisterKey(lease.DefaultNamespace, s.w.plan.Layout, worker)
+	key := stored.RegisterKey(stored.DefaultNamespace, s.w.plan.Layout, worker)
 	register, ok := s.registers[key]
 	if !ok || register.Quarantined {
 		return
@@ -298,9 +299,9 @@ func (s *server) quarantine(worker int64) {
 }
 
 // namespace returns the record of the namespace, if there is one.
-func (s *server) namespace() (lease.Namespace, bool) {
+func (s *server) namespace() (stored.Namespace, bool) {
 	if s.record == nil {
-		return lease.Namespace{}, false
+		return stored.Namespace{}, false
 	}
 	return *s.record, true
 }
@@ -312,7 +313,7 @@ func (s *server) layout() string {
 }
 
 func isRegister(key string) bool {
-	return strings.HasPrefix(key, lease.RegisterPrefix(lease.DefaultNamespace))
+	return strings.HasPrefix(key, stored.RegisterPrefix(stored.DefaultNamespace))
 }
 
 // tokens is where a store's versions come from.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // Config says how a plan is run.
@@ -252,12 +252,12 @@ func (w *world) resumed(h *holder) {
 // given a reason: a namespace of another layout, or one that the store forgot.
 func (w *world) brokeDown(n *node, err error) {
 	w.tally.Counts[Broken]++
-	var layout *lease.LayoutMismatchError
+	var layout *stored.LayoutMismatchError
 	forgets := w.plan.Loss > 0 || w.tally.Faults[Rollback]+w.tally.Faults[Refound] > 0
 	switch {
 	case errors.As(err, &layout) && w.plan.Misfits > 0 && (forgets || n.server.layout() != n.asIssuer.ledger.name):
 		w.tally.Counts[Misfit]++
-	case errors.Is(err, lease.ErrNamespaceReplaced) && forgets:
+	case errors.Is(err, stored.ErrNamespaceReplaced) && forgets:
 	default:
 		w.breaks("broken", "%s, process %d: %v", n.host, n.process, err)
 	}

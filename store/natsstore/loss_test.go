@@ -11,7 +11,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 )
@@ -80,7 +80,7 @@ func TestFolderReplacedByAnEarlierCopy(t *testing.T) {
 
 			// Copies are taken until the holder extends within half a second of one.
 			watcher := open(t, of(server.Addr()))
-			key := lease.RegisterKey(lease.DefaultNamespace, layout, 0)
+			key := stored.RegisterKey(stored.DefaultNamespace, layout, 0)
 			backup := filepath.Join(t.TempDir(), "jetstream")
 			left, forgotten := crashAfterExtension(t, server, proxy, watcher, key, backup)
 			if forgotten.Until <= left.Until {
@@ -139,15 +139,15 @@ func TestFolderReplacedByAnEarlierCopy(t *testing.T) {
 
 // crashAfterExtension kills the server when the register has changed since the
 // last copy of its folder, and returns what the copy has and what it lacks.
-func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Proxy, s *Store, key, backup string) (left, forgotten lease.Register) {
+func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Proxy, s *Store, key, backup string) (left, forgotten stored.Register) {
 	t.Helper()
-	read := func() (store.Entry, lease.Register) {
+	read := func() (store.Entry, stored.Register) {
 		t.Helper()
 		e, err := s.Get(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := lease.DecodeRegister(e.Value)
+		r, err := stored.DecodeRegister(e.Value)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/redisstore"
 )
@@ -67,7 +67,7 @@ func TestHolderGoesOnAfterAFailoverThatLostItsLastWrite(t *testing.T) {
 	h := hold(t, s, "holder")
 	replicated(t, primary, replica)
 	replication.Drop()
-	lost := awaitWrite(t, s, lease.RegisterKey(lease.DefaultNamespace, lossLayout(), lossWorker))
+	lost := awaitWrite(t, s, stored.RegisterKey(stored.DefaultNamespace, lossLayout(), lossWorker))
 	primary.Kill()
 	command(t, replica, "REPLICAOF NO ONE")
 
@@ -102,7 +102,7 @@ func failOver(t *testing.T, c redisstore.Config) failover {
 	replication := testkit.NewProxy(t, primary.Addr())
 	replica := testkit.RedisReplicaOf(t, replication.Addr())
 	network := testkit.NewProxy(t, primary.Addr()) // the first holder's
-	key := lease.RegisterKey(lease.DefaultNamespace, lossLayout(), lossWorker)
+	key := stored.RegisterKey(stored.DefaultNamespace, lossLayout(), lossWorker)
 
 	c.Endpoints = []string{network.Addr()}
 	first := hold(t, open(t, c), "first")
@@ -232,7 +232,7 @@ func issue(t *testing.T, h *fence.Holder) func() []snowfence.ID {
 }
 
 // awaitWrite waits for the next write of a register that moves its bound.
-func awaitWrite(t *testing.T, s *redisstore.Store, key string) lease.Register {
+func awaitWrite(t *testing.T, s *redisstore.Store, key string) stored.Register {
 	t.Helper()
 	before := register(t, s, key)
 	after := before
@@ -245,13 +245,13 @@ func awaitWrite(t *testing.T, s *redisstore.Store, key string) lease.Register {
 	return after
 }
 
-func register(t *testing.T, s *redisstore.Store, key string) lease.Register {
+func register(t *testing.T, s *redisstore.Store, key string) stored.Register {
 	t.Helper()
 	e, err := s.Get(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := lease.DecodeRegister(e.Value)
+	r, err := stored.DecodeRegister(e.Value)
 	if err != nil {
 		t.Fatal(err)
 	}

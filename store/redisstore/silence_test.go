@@ -16,6 +16,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/redisstore"
 )
@@ -105,7 +106,7 @@ func fallSilent(t *testing.T, starting *sync.Mutex, c redisstore.Config) silence
 	accepted := refuses(t, primary).Sub(begun)
 	// Whether the claim is confirmed is decided a moment after it is old enough.
 	elapse(t, traits.Loss+1500*time.Millisecond-time.Since(begun))
-	claimed := register(t, before, lease.RegisterKey(lease.DefaultNamespace, lossLayout(), lossWorker))
+	claimed := register(t, before, stored.RegisterKey(stored.DefaultNamespace, lossLayout(), lossWorker))
 	network.Drop()
 	primary.Kill()
 	command(t, replica, "REPLICAOF NO ONE")
@@ -150,13 +151,13 @@ func startPair(t *testing.T, starting *sync.Mutex) (primary *testkit.Server, rep
 // found makes the namespace, so long ago that no claim waits for it.
 func found(t *testing.T, s *redisstore.Store) {
 	t.Helper()
-	record, err := lease.Namespace{
+	record, err := stored.Namespace{
 		Layout: lossLayout().String(), Incarnation: strings.Repeat("5", 32), Created: time.Now().Add(-time.Hour),
 	}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	swap(t, s, lease.NamespaceKey(lease.DefaultNamespace), "", string(record))
+	swap(t, s, stored.NamespaceKey(stored.DefaultNamespace), "", string(record))
 }
 
 // refuses returns when the server refuses writes because its replica is silent.

@@ -8,6 +8,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // Fence returns what a holder for this generator is opened with. The store,
@@ -66,7 +67,7 @@ func check(c fence.Config) (fence.Config, error) {
 
 // blame notes what the fence says of a generator, at the key that it is about.
 func (v *completion) blame(path string, err error) {
-	var config *lease.ConfigError
+	var config *stored.ConfigError
 	var policy *snowfence.PolicyError
 	switch {
 	case errors.As(err, &config):

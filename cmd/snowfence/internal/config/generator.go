@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // generator completes one generator and holds it to the rules that concern it
@@ -19,7 +19,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 	}
 	g.Kind = cmp.Or(g.Kind, KindSnowflake)
 	g.Namespace = cmp.Or(g.Namespace, v.Namespace)
-	if err := lease.CheckNamespace(g.Namespace); err != nil {
+	if err := stored.CheckNamespace(g.Namespace); err != nil {
 		v.blame(path, err)
 		return g
 	}

@@ -14,8 +14,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 )
@@ -148,9 +148,9 @@ func (w *earlierWorld) readsTheSame() {
 		var record interface{ Encode() ([]byte, error) }
 		var err error
 		if strings.HasSuffix(r.Key, "/namespace") {
-			record, err = lease.DecodeNamespace([]byte(r.Value))
+			record, err = stored.DecodeNamespace([]byte(r.Value))
 		} else {
-			record, err = lease.DecodeRegister([]byte(r.Value))
+			record, err = stored.DecodeRegister([]byte(r.Value))
 		}
 		if err != nil {
 			w.Fatalf("%s: %v", r.Key, err)

@@ -13,7 +13,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/sqlstore"
@@ -209,10 +209,10 @@ func (s sqlSession) until(t *testing.T) snowfence.Tick {
 	t.Helper()
 	var value []byte
 	if err := s.QueryRowContext(t.Context(), "SELECT value FROM snowfence_registers WHERE `key` = ?",
-		lease.RegisterKey(lease.DefaultNamespace, isolationLayout(), isolationWorker)).Scan(&value); err != nil {
+		stored.RegisterKey(stored.DefaultNamespace, isolationLayout(), isolationWorker)).Scan(&value); err != nil {
 		t.Fatal(err)
 	}
-	r, err := lease.DecodeRegister(value)
+	r, err := stored.DecodeRegister(value)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/sqlstore"
@@ -201,7 +202,7 @@ func TestDefaultLossOfSQLCoversALagOfTenSeconds(t *testing.T) {
 		t.Errorf("with the default window: %v", err)
 	}
 	config.Worker = new(int64)
-	var refused *lease.ConfigError
+	var refused *stored.ConfigError
 	if _, err := lease.New(config); !errors.As(err, &refused) || refused.Field != "window" {
 		t.Errorf("pinned, with its default window: %v, want a window that is refused", err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // TestHoldersUpToTheHorizonMayClash: nobody claims their worker ids any more, but
@@ -15,7 +15,7 @@ import (
 func TestHoldersUpToTheHorizonMayClash(t *testing.T) {
 	l := layout(t, "s30-worker1-seq12")
 	l.Epoch = now.Add(-(1<<30 - 20) * time.Second) // 20 s are left
-	held := map[int64]lease.Register{0: {Term: 1, Floor: l.HorizonTick() - 40, Until: l.HorizonTick(), Holder: nonce}, 1: {Term: 1, Quarantined: true}}
+	held := map[int64]stored.Register{0: {Term: 1, Floor: l.HorizonTick() - 40, Until: l.HorizonTick(), Holder: nonce}, 1: {Term: 1, Quarantined: true}}
 	a, _ := namespace(t, "a", l, nil, held)
 	b, _ := namespace(t, "b", l, nil, held)
 	if f := merge.Predict(a, b); !f.FromNow.Equal(now) {
@@ -28,7 +28,7 @@ func TestHoldersUpToTheHorizonMayClash(t *testing.T) {
 func TestWhatLiesFarAheadMayBeStampedAlready(t *testing.T) {
 	l := layout(t, "ms41-worker10-seq12@2026-01-01")
 	const year = 365 * 24 * 60
-	a, _ := namespace(t, "a", l, nil, map[int64]lease.Register{5: {Term: 1, Floor: minutes(l, year), Until: minutes(l, year+60)}})
+	a, _ := namespace(t, "a", l, nil, map[int64]stored.Register{5: {Term: 1, Floor: minutes(l, year), Until: minutes(l, year+60)}})
 	b := named(t, "b", "layout:ms41-worker10-seq12@2025-01-01#5")
 	for _, f := range []merge.Forecast{merge.Predict(a, b), merge.Predict(b, a)} {
 		if !f.FromNow.Equal(now) || f.Above != 0 {
@@ -48,7 +48,7 @@ func TestWhatLiesFarAheadMayBeStampedAlready(t *testing.T) {
 
 func TestNamespaceThatIsNamedTwiceIsOne(t *testing.T) {
 	l := snowfence.DefaultLayout()
-	a, r := namespace(t, "a", l, nil, map[int64]lease.Register{5: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
+	a, r := namespace(t, "a", l, nil, map[int64]stored.Register{5: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
 	again, err := merge.IssuerOf(t.Context(), "b", "mem://", r)
 	if err != nil {
 		t.Fatal(err)

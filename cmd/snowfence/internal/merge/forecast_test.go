@@ -8,15 +8,15 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 func (stopped) Wall() time.Time { return now }
 
 func TestDisjointDatacentersNeverClash(t *testing.T) {
 	l := layout(t, "twitter")
-	a, _ := namespace(t, "eu", l, []int64{0, 1}, map[int64]lease.Register{3: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
-	b, _ := namespace(t, "us", l, []int64{2, 9}, map[int64]lease.Register{64: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
+	a, _ := namespace(t, "eu", l, []int64{0, 1}, map[int64]stored.Register{3: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
+	b, _ := namespace(t, "us", l, []int64{2, 9}, map[int64]stored.Register{64: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
 	f := merge.Predict(a, b)
 	if f.Possible() || len(f.Chances) != 0 {
 		t.Errorf("%+v", f)
@@ -32,8 +32,8 @@ func TestDisjointDatacentersNeverClash(t *testing.T) {
 
 func TestPoolsThatOnlyHappenToBeDisjointMayClash(t *testing.T) {
 	l := snowfence.DefaultLayout()
-	a, _ := namespace(t, "eu", l, nil, map[int64]lease.Register{0: {Term: 1, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
-	b, _ := namespace(t, "us", l, nil, map[int64]lease.Register{5: {Term: 1, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
+	a, _ := namespace(t, "eu", l, nil, map[int64]stored.Register{0: {Term: 1, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
+	b, _ := namespace(t, "us", l, nil, map[int64]stored.Register{5: {Term: 1, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce}})
 	f := merge.Predict(a, b)
 	if !f.Possible() || !f.FromNow.Equal(now) {
 		t.Fatalf("%+v", f)
@@ -57,18 +57,18 @@ func TestPoolsThatOnlyHappenToBeDisjointMayClash(t *testing.T) {
 
 func TestThePastOfPresentTermsIsToldFromThatOfEarlierOnes(t *testing.T) {
 	l := snowfence.DefaultLayout()
-	kept := func(floor, until int, term int64) map[int64]lease.Register {
-		return map[int64]lease.Register{5: {Term: term, Floor: minutes(l, floor), Until: minutes(l, until)}}
+	kept := func(floor, until int, term int64) map[int64]stored.Register {
+		return map[int64]stored.Register{5: {Term: term, Floor: minutes(l, floor), Until: minutes(l, until)}}
 	}
 	for _, x := range []struct {
 		name            string
-		a, b            map[int64]lease.Register
+		a, b            map[int64]stored.Register
 		chance, present bool
 	}{
 		{"present terms overlap", kept(-9, -5, 2), kept(-6, -1, 2), true, true},
 		{"one may have overlapped an earlier term", kept(-9, -5, 1), kept(-5, -1, 2), true, false},
 		{"first terms that are apart", kept(-9, -5, 1), kept(-5, -1, 1), false, false},
-		{"another worker id", kept(-9, -5, 2), map[int64]lease.Register{6: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, -5)}}, false, false},
+		{"another worker id", kept(-9, -5, 2), map[int64]stored.Register{6: {Term: 2, Floor: minutes(l, -9), Until: minutes(l, -5)}}, false, false},
 	} {
 		a, _ := namespace(t, "a", l, nil, x.a)
 		b, _ := namespace(t, "b", l, nil, x.b)
@@ -91,11 +91,11 @@ func TestThePastOfPresentTermsIsToldFromThatOfEarlierOnes(t *testing.T) {
 
 func TestQuarantineKeepsNamespacesApart(t *testing.T) {
 	l := layout(t, "ms41-worker1-seq12")
-	a, _ := namespace(t, "a", l, nil, map[int64]lease.Register{
+	a, _ := namespace(t, "a", l, nil, map[int64]stored.Register{
 		0: {Term: 1, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce},
 		1: {Term: 1, Quarantined: true},
 	})
-	b, _ := namespace(t, "b", l, nil, map[int64]lease.Register{
+	b, _ := namespace(t, "b", l, nil, map[int64]stored.Register{
 		0: {Term: 1, Quarantined: true},
 		1: {Term: 1, Floor: minutes(l, -9), Until: minutes(l, 1), Holder: nonce},
 	})

@@ -9,8 +9,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -19,7 +19,7 @@ func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
 	at := func(n int) snowfence.Tick { return minutes(l, n) }
 	last := l.HorizonTick() - 1
 	none := overlap.Ticks{First: 0, Last: -1}
-	i, _ := namespace(t, "a", l, nil, map[int64]lease.Register{
+	i, _ := namespace(t, "a", l, nil, map[int64]stored.Register{
 		0: {Term: 1, Floor: at(-10), Until: at(1), Holder: nonce},                    // held, first term
 		1: {Term: 3, Floor: at(-10), Until: at(1), Holder: nonce},                    // held, third
 		2: {Term: 3, Floor: at(-10), Until: at(-5)},                                  // released
@@ -64,7 +64,7 @@ func TestUnreadableRegistersAreTakenToHaveStampedAnything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{lease.RegisterKey("default", l, 2), lease.RegisterPrefix("default") + "77"} {
+	for _, key := range []string{stored.RegisterKey("default", l, 2), stored.RegisterPrefix("default") + "77"} {
 		if _, err := s.Swap(t.Context(), key, "", []byte("damaged")); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestRegistersThatAreNotOfThisNamespaceBoundTheirTicksOnly(t *testing.T) {
 	}
 	last := l.HorizonTick() - 1
 	other := strings.Repeat("ab", 16)
-	held := lease.Register{Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}
+	held := stored.Register{Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}
 	for worker, x := range map[int64]struct{ layout, incarnation string }{
 		1: {r.Record().Layout, other}, 2: {"ms41-worker10-seq12@2026-01-01T00:00:00Z", other}, 40: {r.Record().Layout, r.Record().Incarnation},
 	} {
@@ -98,7 +98,7 @@ func TestRegistersThatAreNotOfThisNamespaceBoundTheirTicksOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Swap(t.Context(), lease.RegisterKey("default", l, worker), "", value); err != nil {
+		if _, err := s.Swap(t.Context(), stored.RegisterKey("default", l, worker), "", value); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 func counted(side string, i *merge.Issuer, ids ...snowfence.ID) *merge.Strays {
@@ -23,7 +23,7 @@ func counted(side string, i *merge.Issuer, ids ...snowfence.ID) *merge.Strays {
 
 func TestIDsThatMayStillBeIssuedAreFound(t *testing.T) {
 	l := snowfence.DefaultLayout()
-	i, _ := namespace(t, "eu", l, nil, map[int64]lease.Register{
+	i, _ := namespace(t, "eu", l, nil, map[int64]stored.Register{
 		0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce},
 		2: {Term: 3, Floor: minutes(l, -10), Until: minutes(l, -5)},
 		3: {Term: 2, Floor: minutes(l, 60), Until: minutes(l, 60)},
@@ -67,7 +67,7 @@ func TestIDsThatMayStillBeIssuedAreFound(t *testing.T) {
 // is ahead; but if they are not, it issues them again.
 func TestRowsThatAHolderComesToAreStrays(t *testing.T) {
 	l := snowfence.DefaultLayout()
-	i, r := namespace(t, "eu", l, nil, map[int64]lease.Register{
+	i, r := namespace(t, "eu", l, nil, map[int64]stored.Register{
 		0: {Term: 3, Floor: minutes(l, -10), Until: minutes(l, 24*60), Holder: nonce},                    // of a long window
 		1: {Term: 3, Floor: minutes(l, 500), Until: minutes(l, 501), Holder: nonce},                      // of a clock that is ahead
 		2: {Term: 3, Floor: minutes(l, -10), Until: minutes(l, 24*60)},                                   // released, far ahead
@@ -119,7 +119,7 @@ func TestRowsThatAHolderComesToAreStrays(t *testing.T) {
 // more of them, above the bounds that were read before.
 func TestRowsOfAnIssuerThatGoesOnAreNoStrays(t *testing.T) {
 	l := snowfence.DefaultLayout()
-	i, _ := namespace(t, "eu", l, nil, map[int64]lease.Register{0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}})
+	i, _ := namespace(t, "eu", l, nil, map[int64]stored.Register{0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}})
 	id := compose(t, l, now.Add(5*time.Minute), 0, 1)
 	s := merge.NewStrays("eu", i)
 	s.Add(id)
@@ -180,7 +180,7 @@ func TestStraysAreThoseOfTheSetsOfTheIssuer(t *testing.T) {
 // command line stands on, and looks again.
 func TestTheRemedyIsEnough(t *testing.T) {
 	l := snowfence.DefaultLayout()
-	i, r := namespace(t, "eu", l, nil, map[int64]lease.Register{0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}})
+	i, r := namespace(t, "eu", l, nil, map[int64]stored.Register{0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}})
 	ids := []snowfence.ID{
 		compose(t, l, now.Add(50*time.Hour), 0, 1), compose(t, l, now.Add(20*time.Minute), 3, 1), compose(t, l, now.Add(51*time.Hour), 4, 4095),
 	}

@@ -7,14 +7,14 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // TestIssuersOfOneSideAreToldApart: sentences of two issuers of one side can't call
 // them by their side.
 func TestIssuersOfOneSideAreToldApart(t *testing.T) {
 	l := layout(t, "twitter")
-	managed, _ := namespace(t, "eu", l, nil, map[int64]lease.Register{0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}})
+	managed, _ := namespace(t, "eu", l, nil, map[int64]stored.Register{0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}})
 	for _, x := range []struct {
 		name     string
 		a, b     *merge.Issuer

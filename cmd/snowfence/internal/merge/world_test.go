@@ -8,8 +8,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -37,7 +37,7 @@ func foreign(t *testing.T, arg string) *merge.Issuer {
 
 // namespace is a namespace in memory whose registers are written as given, with
 // the layout's incarnation.
-func namespace(t *testing.T, side string, l snowfence.Layout, datacenters []int64, registers map[int64]lease.Register) (*merge.Issuer, *roster.Roster) {
+func namespace(t *testing.T, side string, l snowfence.Layout, datacenters []int64, registers map[int64]stored.Register) (*merge.Issuer, *roster.Roster) {
 	t.Helper()
 	s := memstore.New().Client()
 	config := roster.Config{Store: s, Clock: stopped{snowfence.SystemClock()}}
@@ -52,7 +52,7 @@ func namespace(t *testing.T, side string, l snowfence.Layout, datacenters []int6
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Swap(context.Background(), lease.RegisterKey("default", l, number), "", value); err != nil {
+		if _, err := s.Swap(context.Background(), stored.RegisterKey("default", l, number), "", value); err != nil {
 			t.Fatal(err)
 		}
 	}

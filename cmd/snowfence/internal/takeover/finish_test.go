@@ -11,8 +11,8 @@ import (
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -145,7 +145,7 @@ func TestFloorThatCannotBeSetIsNoSuccess(t *testing.T) {
 			t.Fatal(err)
 		}
 		for worker, value := range map[int64]string{1: `{"format":2}`, 2: `{`} {
-			if _, err := memory.Client().Swap(t.Context(), lease.RegisterKey("default", r.Layout, worker), "", []byte(value)); err != nil {
+			if _, err := memory.Client().Swap(t.Context(), stored.RegisterKey("default", r.Layout, worker), "", []byte(value)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // Action is what a [Step] does.
@@ -61,7 +61,7 @@ func (p Plan) Writes() int {
 }
 
 // Draft returns what is to be written, and writes nothing. A nil roster stands
-// for a namespace that does not exist yet. A *[lease.LayoutMismatchError] is
+// for a namespace that does not exist yet. A *[stored.LayoutMismatchError] is
 // returned if the namespace has another layout, a *[FactError] for a worker id
 // that its store may not give away, and the errors of [roster.Roster.Workers].
 func Draft(ctx context.Context, r *roster.Roster, reckoning Reckoning) (Plan, error) {
@@ -90,7 +90,7 @@ func Draft(ctx context.Context, r *roster.Roster, reckoning Reckoning) (Plan, er
 // fits returns an error unless the plan is one for that namespace.
 func (p Plan) fits(r *roster.Roster) error {
 	if !r.Layout().Equal(p.Layout) {
-		return &lease.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: p.Layout.String()}
+		return &stored.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: p.Layout.String()}
 	}
 	for _, s := range p.Steps {
 		if !r.Own(s.Worker) {

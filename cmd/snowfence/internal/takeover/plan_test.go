@@ -10,8 +10,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -149,7 +149,7 @@ func TestTakeOverThatWasInterruptedIsFinishedByRunningItAgain(t *testing.T) {
 			memory := memstore.New()
 			faulty := faultstore.New(memory.Client(), nil, nil)
 			r := reckon(t, begun, 0, 1, 2, 3)
-			key := lease.RegisterKey("default", r.Layout, int64(stopped))
+			key := stored.RegisterKey("default", r.Layout, int64(stopped))
 			faulty.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool {
 				return c.Verb == faultstore.Swap && c.Key == key
 			}))
@@ -180,7 +180,7 @@ func TestTakeOverGoesOnWhereRepliesAreLostAndReadsAreStale(t *testing.T) {
 			if _, err := roster.Create(t.Context(), roster.Config{Store: faulty}, r.Layout, nil); err != nil {
 				t.Fatal(err)
 			}
-			record := lease.NamespaceKey("default")
+			record := stored.NamespaceKey("default")
 			faulty.Follow(faultstore.First(
 				faultstore.Only(faultstore.Seeded(seed, faultstore.Rates{Before: 0.2, LostReply: 0.3}), func(c faultstore.Call) bool { return c.Verb == faultstore.Swap && c.Key != record }),
 				faultstore.Only(faultstore.Seeded(seed, faultstore.Rates{Stale: 0.5}), func(c faultstore.Call) bool { return c.Verb == faultstore.Get && c.Key != record }),
@@ -236,7 +236,7 @@ func TestTakeOverIntoAnotherLayoutOrForeignDatacentersIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var mismatch *lease.LayoutMismatchError
+		var mismatch *stored.LayoutMismatchError
 		if _, err := takeover.Draft(t.Context(), namespace, r); !errors.As(err, &mismatch) {
 			t.Errorf("draft: %v", err)
 		}

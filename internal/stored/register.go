@@ -1,4 +1,4 @@
-package lease
+package stored
 
 import (
 	"fmt"
@@ -36,7 +36,8 @@ func (p Process) String() string {
 	return fmt.Sprintf("pid %d on host %s", p.PID, p.Host)
 }
 
-func (p Process) same(other Process) bool {
+// Same reports whether two holders are one program.
+func (p Process) Same(other Process) bool {
 	return p.Host == other.Host && p.PID == other.PID && p.Started.Equal(other.Started)
 }
 
@@ -173,11 +174,11 @@ func DecodeRegister(value []byte) (Register, error) {
 
 // RegisterKey is where the register of a worker number is stored.
 func RegisterKey(namespace string, layout snowfence.Layout, worker int64) string {
-	return RegisterPrefix(namespace) + workerDigits(layout, worker)
+	return RegisterPrefix(namespace) + WorkerDigits(layout, worker)
 }
 
-// workerDigits is a worker number in decimal, as wide as the layout's greatest.
-func workerDigits(layout snowfence.Layout, worker int64) string {
+// WorkerDigits is a worker number in decimal, as wide as the layout's greatest.
+func WorkerDigits(layout snowfence.Layout, worker int64) string {
 	return fmt.Sprintf("%0*d", len(strconv.FormatInt(layout.Workers()-1, 10)), worker)
 }
 
@@ -189,6 +190,6 @@ func WorkerOf(namespace string, layout snowfence.Layout, key string) (worker int
 		return 0, false
 	}
 	worker, err := strconv.ParseInt(digits, 10, 64)
-	ok = err == nil && worker >= 0 && worker < layout.Workers() && workerDigits(layout, worker) == digits
+	ok = err == nil && worker >= 0 && worker < layout.Workers() && WorkerDigits(layout, worker) == digits
 	return worker, ok
 }

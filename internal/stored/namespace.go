@@ -1,4 +1,4 @@
-package lease
+package stored
 
 import (
 	"fmt"
@@ -10,6 +10,10 @@ import (
 
 // DefaultNamespace is the namespace of those who name none.
 const DefaultNamespace = "default"
+
+// ClockTolerance is how far a clock may be from its reference, and how far it may step
+// forward within a term.
+const ClockTolerance = 10 * time.Minute
 
 // maxNamespace is the greatest length of a namespace's name in bytes.
 const maxNamespace = 64

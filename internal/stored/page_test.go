@@ -1,4 +1,4 @@
-package lease
+package stored
 
 import (
 	"errors"
@@ -6,25 +6,6 @@ import (
 	"testing"
 	"time"
 )
-
-// testPage is of a term that was claimed 300 ms ago and is usable for 600 more.
-func testPage() Page {
-	r := held(600)
-	r.Floor = testStart - 300
-	return Page{
-		Name: DefaultNamespace, Namespace: testNamespace(), Worker: 2, Version: "v7",
-		Register: r, Usable: r.Until, Used: testStart + 40,
-	}
-}
-
-// pending adds an extension whose outcome is open.
-func pending(t *testing.T, p *Page) Register {
-	t.Helper()
-	r := p.Register
-	r.Until, r.Write = testStart+900, "fedcba9876543210"
-	p.Pending = encoded(t, r)
-	return r
-}
 
 func TestPageIsReadAsItWasWritten(t *testing.T) {
 	page := testPage()

@@ -1,6 +1,7 @@
-package lease
+package stored
 
 import (
+	"fmt"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -80,13 +81,24 @@ func (n Namespace) Judge(r Register, layout snowfence.Layout, wall time.Time, ma
 	return Free
 }
 
-// CheckTime returns a *[TimeError] if the layout has no tick for that time.
-func CheckTime(layout snowfence.Layout, wall time.Time) error {
-	switch tick := layout.TickAt(wall); {
-	case tick < 0:
-		return &TimeError{Reason: snowfence.ErrBeforeEpoch, Layout: layout, Now: wall}
-	case tick >= layout.HorizonTick():
-		return &TimeError{Reason: snowfence.ErrPastHorizon, Layout: layout, Now: wall}
+// Occupant says who keeps a worker id from being claimed, and until when.
+type Occupant struct {
+	Worker   int64
+	Standing Standing
+	// Until is when the worker id is free again if nobody extends its term, by
+	// the clock of this machine.
+	Until   time.Time
+	Process Process
+}
+
+// String reads "worker 5: held by host a, pid 7, until 2026-01-01T00:00:00Z".
+func (o Occupant) String() string {
+	switch o.Standing {
+	case Held:
+		return fmt.Sprintf("worker %d: held by %s until %s", o.Worker, o.Process, o.Until.Format(time.RFC3339Nano))
+	case Ahead:
+		return fmt.Sprintf("worker %d: released by %s, with its ticks used up to %s", o.Worker, o.Process, o.Until.Format(time.RFC3339Nano))
+	default:
+		return fmt.Sprintf("worker %d: %s", o.Worker, o.Standing)
 	}
-	return nil
 }

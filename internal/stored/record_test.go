@@ -1,4 +1,4 @@
-package lease
+package stored
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/store"
 )
@@ -195,12 +194,4 @@ func FuzzDecodeNamespace(f *testing.F) {
 			t.Errorf("%+v: %v", n, err)
 		}
 	})
-}
-
-func TestClockErrorSaysWhichWay(t *testing.T) {
-	for offset, want := range map[time.Duration]string{time.Hour: "1h0m0s ahead of", -time.Hour: "1h0m0s behind"} {
-		if err := (&ClockError{Offset: offset, Reference: "the store's clock"}); !strings.Contains(err.Error(), want) {
-			t.Errorf("%s reads %q", offset, err)
-		}
-	}
 }

@@ -1,0 +1,52 @@
+package stored
+
+import (
+	"fmt"
+
+	"snowfence.example/snowfence"
+)
+
+var (
+	// ErrNamespaceReplaced is returned when the namespace's record is no longer
+	// the one that the holder began with: the store was emptied, restored or
+	// exchanged. What it knew of the ticks in use is gone with it.
+	ErrNamespaceReplaced = snowfence.NewError(snowfence.ClassLease, "snowfence: the namespace was replaced in the store")
+
+	// ErrRecord is wrapped by every error about a record that can't be used: it
+	// is no JSON of the expected shape, or written by a newer program.
+	ErrRecord = snowfence.NewError(snowfence.ClassFinal, "snowfence: unusable record")
+)
+
+// ConfigError is returned for a setting that can't be used. It names the field at
+// fault, its value and the limit that it breaks.
+type ConfigError struct {
+	Field string
+	Value string
+	Limit string
+}
+
+// Error names the field, the value and the limit.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("snowfence: lease: %s is %s: %s", e.Field, e.Value, e.Limit)
+}
+
+// Class is [snowfence.ClassUsage].
+func (e *ConfigError) Class() snowfence.Class { return snowfence.ClassUsage }
+
+// LayoutMismatchError is returned when a namespace exists with another layout
+// than the configured one. It is refused because equal integers would mean
+// different things.
+type LayoutMismatchError struct {
+	Namespace  string
+	Stored     string // the layout's text form as the namespace was created
+	Configured string
+}
+
+// Error shows both layouts.
+func (e *LayoutMismatchError) Error() string {
+	return fmt.Sprintf("snowfence: namespace %q has the layout %s, but %s is configured: a namespace's layout never changes; use another namespace",
+		e.Namespace, e.Stored, e.Configured)
+}
+
+// Class is [snowfence.ClassUsage].
+func (e *LayoutMismatchError) Class() snowfence.Class { return snowfence.ClassUsage }
