@@ -12,20 +12,19 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// leastTimeout and mostTimeout bound the request timeout of those who give
-// none. Below the least a request is not cut short either when a claim ends.
+// leastTimeout and mostTimeout bound the default request timeout. The end of a claim
+// does not cut a request shorter than the least.
 const (
 	leastTimeout = 250 * time.Millisecond
 	mostTimeout  = 10 * time.Second
 )
 
-// leastAhead is how far the journal's bound is moved ahead for those who give
-// nothing.
+// leastAhead is the least default of JournalAhead.
 const leastAhead = time.Second
 
-// Process says which process holds a worker id. It is for people, but for one
-// thing: a second holder that is pinned to a worker id of the same host, pid
-// and start is told so as soon as the first is seen to live.
+// Process says which process holds a worker id. It is for people, with one exception. A
+// second holder may be pinned to the same worker id by the same host, pid and start. It
+// gets [ErrPinnedTwice] as soon as it sees the first one write.
 type Process = stored.Process
 
 // Config says what a [Holder] holds. Only Store must be given.
@@ -37,18 +36,17 @@ type Config struct {
 	// means "default".
 	Namespace string
 
-	// Layout is the layout of the ids. It must be the one that the namespace has
-	// already, if it exists. The zero value means [snowfence.DefaultLayout].
+	// Layout is the layout of the ids. If the namespace exists already, it must be the
+	// namespace's. The zero value means [snowfence.DefaultLayout].
 	Layout snowfence.Layout
 
-	// Policy is what to do when time and demand do not agree. The zero value is
-	// the default policy. Its MaxWait also bounds how long a call waits for a
-	// new term.
+	// Policy decides what happens when time and demand do not agree. The zero value is
+	// the default policy. Its MaxWait also bounds how long a call waits for a new term.
 	Policy snowfence.Policy
 
 	// Datacenters are the datacenters that this store may issue, where several
-	// stores share a namespace. It is recorded when the namespace is new, and
-	// must equal the record when it is not. Empty means what the record says.
+	// stores share a namespace. A new namespace records them. An existing one must
+	// have the same. Empty means those of the record.
 	Datacenters []int64
 
 	// Datacenter restricts the holder to the worker ids of one datacenter. Nil
@@ -70,47 +68,46 @@ type Config struct {
 	ClaimWait time.Duration
 
 	// RequestTimeout bounds each request to the store. Zero means a sixth of the
-	// window, but at least 250 ms and at most 10 s. A request that belongs to a
-	// claim is given up with the claim-wait, if that comes first.
+	// window, but at least 250 ms and at most 10 s. The end of the
+	// claim-wait cuts a claim's request short.
 	RequestTimeout time.Duration
 
 	// Journal keeps the term on this machine's disk, so that the next process can
-	// go on with it while the store is away. The holder does not close it; close
-	// it after the holder. It is worth its while with a window that is long: a
-	// term can be resumed for as long as its window lasts. Nil means that a
-	// restart needs the store.
+	// go on with it while the store is away. The holder does not close it; close it
+	// after the holder. A journal needs a long window to be of use: a term can be
+	// resumed for as long as its window lasts. Nil means that a restart needs the
+	// store.
 	Journal Journal
 
-	// JournalAhead is how far ahead of the clock ticks are marked as used in the
-	// journal: at half of it the disk is written again, and a restart skips what
-	// is left of it. It is rounded up to whole ticks, at least two. Zero means
-	// 1 s, or four times the policy's max-burst if that is longer.
+	// JournalAhead is how far ahead of the clock the journal marks ticks as used. At half
+	// of it the disk is written again. A restart skips the rest of it. It is rounded up
+	// to whole ticks, at least two. Zero means 1 s, or four times the policy's max-burst
+	// if that is longer.
 	JournalAhead time.Duration
 
-	// Process is written into the register. A zero Started means now. Without
-	// host and pid others read of "a process that gave no name".
+	// Process is written into the register. A zero Started means now. Without host and
+	// pid others read "a process that gave no name".
 	Process Process
 
-	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
+	// Clock is the source of time. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 
 	// CachedClock is handed to every generator; its owner runs it. Nil means
 	// none.
 	CachedClock *snowfence.CachedClock
 
-	// Rand is where nonces come from: unpredictable, and never the same twice.
-	// Nil means crypto/rand.
+	// Rand is the source of nonces: unpredictable, and never the same twice. Nil means
+	// crypto/rand.
 	Rand io.Reader
 
-	// Logger is told of claims, losses, what is waited for, what is wrong, and
-	// when ids stop and go on: "issues no ids" and "issues ids again", once each.
-	// Nil means that nothing is logged.
+	// Logger gets a line for claims, losses, waits and troubles, and one each when ids
+	// stop and when they go on: "issues no ids" and "issues ids again". Nil means no log.
 	Logger *slog.Logger
 
-	// OnLoss is called when a term that could issue ends against the holder's
-	// will, for whatever reason, after its generator was revoked: from then on no
-	// id of that term is issued. It runs in a goroutine of its own, without any
-	// lock, so it may call the holder, Close included. Nil means nobody.
+	// OnLoss is called when a term that could issue ends against the holder's will. Its
+	// generator is revoked before, so no id of that term is issued any more. OnLoss runs in
+	// a goroutine of its own, without any lock, so it may call the holder, Close included.
+	// Nil means that nothing is called.
 	OnLoss func(Loss)
 }
 
@@ -119,20 +116,18 @@ type Loss struct {
 	Namespace string
 	Worker    int64
 	Term      int64
-	// Reason is [ErrLost], [ErrNamespaceReplaced], or what was wrong with the
-	// clock.
+	// Reason is [ErrLost], [ErrNamespaceReplaced], [ErrJournal], or the clock's fault.
 	Reason error
 }
 
-// Validate returns an error for a config that can't be used with any store: one that
-// names the field, its value and the limit. That a window is longer than three times
-// what the store can lose is known when the store says what that is.
+// Validate returns an error for a config that no store can use. The error names the field,
+// its value and the limit. [Open] also compares the window with the store's loss.
 func (c Config) Validate() error {
 	_, err := c.prepare()
 	return err
 }
 
-// prepare fills in what was not given, and returns the state that the lease begins in.
+// prepare sets the defaults, and returns the first state of the lease.
 func (c *Config) prepare() (lease.State, error) {
 	if c.Layout.IsZero() {
 		c.Layout = snowfence.DefaultLayout()

@@ -62,8 +62,8 @@
 // until to the tick after the last one stamped. So the worker id is free at once. No other
 // write lowers until.
 //
-// Journal. With [Config].Journal the holder keeps one page of its term on a local disk, so
-// a restart on the same machine goes on with the term and does not need the store. The
+// Journal. With [Config].Journal the holder keeps one page of its term on a local disk. A
+// restart on the same machine then goes on with the term, and does not need the store. The
 // generator's bound is then the lesser of the store's bound and the page's, and the disk
 // acknowledges the page first. A process that starts consumes the page, so at most one
 // process at a time holds the term.

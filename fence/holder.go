@@ -19,10 +19,9 @@ import (
 // Within a term its ids strictly increase. Over terms they are unique, and
 // ordered as well as the clocks of the worker ids agree.
 type Holder struct {
-	// current is the generator of the present term, or of the last one, which
-	// is revoked then. It is all that a call for an id reads as long as there
-	// is a term. Only the loop writes it, and it is never nil once Open has
-	// returned.
+	// current is the generator of the present term, or the revoked one of the last
+	// term. A call for an id reads nothing else while there is a term. Only the loop
+	// writes it. It is never nil once Open has returned.
 	current atomic.Pointer[snowfence.Generator]
 
 	noWait  context.Context //nolint:containedctx // a constant: it has ended, see noWait
@@ -36,31 +35,30 @@ type Holder struct {
 	close   sync.Once
 	give    sync.Once
 
-	mu sync.Mutex // guards what follows
-	// changed is closed, and replaced, whenever a call that failed may now
-	// succeed or now fails for good.
+	mu sync.Mutex // guards the fields below
+	// changed is closed, and replaced, when a call that failed may now succeed or now
+	// fails for good.
 	changed chan struct{}
 	lease   lease.View // as the loop last saw it
-	status  Status     // and what follows from it
+	status  Status     // computed from lease
 	cause   error      // why Close waits no longer
 	end     error      // what Close returns
 }
 
-// Open makes the namespace if it is new, claims a worker id and returns a
-// holder that issues with it. It keeps one goroutine until [Holder.Close]. With
-// a journal that an earlier process left, it goes on with that one's term, and
-// waits for a store that is silent for two seconds at most.
+// Open creates the namespace if it is new, claims a worker id and returns a holder that
+// issues with it. It keeps one goroutine until [Holder.Close]. With the journal of an
+// earlier process it goes on with that process's term. Then it waits for a silent store for
+// two seconds at most.
 //
-// It returns within the claim-wait and a little more, or when ctx is done. A
-// *[LayoutMismatchError], *[HeldError], *[ExhaustedError] or *[ClockError] is
-// returned where those say, a *[TimeError] when the layout has no tick for the
-// present time, the store's own error when it can't be reached, at once if that
-// is [store.ErrDamaged], and the errors of a config that can't be used.
+// It returns within the claim-wait and a little more, or when ctx is done. It may
+// return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError] or
+// *[TimeError]. The store's own error is returned when the store can't be reached, at once
+// if that is [store.ErrDamaged]. An unusable config has its own errors.
 func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
 	}
-	// A config that can't be used with any store must not cost the journal's page.
+	// A config that no store can use must not cost the journal's page.
 	state, err := config.prepare()
 	if err != nil {
 		return nil, err
@@ -108,13 +106,13 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	return nil, err
 }
 
-// Next returns the next id: while there is a term, it is [snowfence.Generator]'s
-// Next and costs no more. When the term ends it waits for the next one, and not at
-// all when there has been none for the policy's max-wait already. Whatever it waits
-// for, in one term or over several, it waits for at most max-wait in all.
+// Next returns the next id. While there is a term, it costs no more than the Next of a
+// [snowfence.Generator]. When the term ends, it waits for the next one, unless there has
+// been none for the policy's max-wait already. It waits for at most max-wait in all, in
+// one term or over several.
 //
-// A *[UnavailableError] is returned when there is no term that can issue,
-// [ErrClosed] after Close, and the errors of the generator otherwise.
+// A *[UnavailableError] is returned when no term can issue, [ErrClosed] after Close, and
+// the generator's errors otherwise.
 func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 	g := h.current.Load()
 	id, err := g.Next(h.noWait)
@@ -127,30 +125,30 @@ func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 	return id, err
 }
 
-// Fill fills ids, in increasing order, and all from one term. It waits and
-// fails as [Holder.Next] does; when it fails, no id of the batch may be used.
+// Fill fills ids, in increasing order, and all from one term. It waits and fails as
+// [Holder.Next] does. When it fails, no id of the batch may be used.
 func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
-	// To be in a hurry could cost a batch what it has reserved already. To read
-	// the clock costs less.
+	// In a hurry a batch could lose the slots that it has reserved already. Reading the
+	// clock costs less.
 	begun, g := h.config.Clock.Monotonic(), h.current.Load()
 	err := g.Fill(ctx, ids)
 	if err != nil {
-		// Beginning anew keeps the batch within one term, and so in order.
+		// A new start keeps the batch within one term, and so in order.
 		err = h.again(ctx, g, begun, err, func(ctx context.Context, g *snowfence.Generator) error { return g.Fill(ctx, ids) })
 	}
 	return err
 }
 
-// Close ends the holder: nothing is issued from here on, the worker id is given
-// back, and the goroutine ends. A store or a journal that does not answer is waited for
-// until ctx is done, and for two request timeouts at most: 20 s with the default window,
-// 1.7 s with that of a pinned worker. A longer RequestTimeout makes it wait longer. A
-// disk's call that hangs is left to end by itself.
+// Close ends the holder: no more ids are issued, the worker id is given back, and the
+// goroutine ends. Close waits for the store and the journal until ctx is done. It waits for
+// two request timeouts at most: 20 s with the default window, 1.7 s with a pinned
+// worker's. A longer RequestTimeout makes it wait longer. A disk's call that hangs is left
+// to end by itself.
 //
-// A *[NotReleasedError] is returned when the worker id could not be given back. It
-// says until when the worker id can't be claimed, and wraps the context's error if
-// that ended the wait. No id is at risk then.
-// Closing again waits for the same, and returns the same.
+// A *[NotReleasedError] is returned when the worker id could not be given back. It says
+// until when the worker id can't be claimed, and wraps the context's error if that ended
+// the wait. No id is at risk then. A second Close waits for the same, and returns the
+// same.
 func (h *Holder) Close(ctx context.Context) error {
 	h.close.Do(func() { close(h.closing) })
 	limit := 2 * h.config.RequestTimeout
@@ -169,8 +167,7 @@ func (h *Holder) Close(ctx context.Context) error {
 	return h.end
 }
 
-// silence says that the store did not answer for that long, and what it said last,
-// or that it is the journal which did not.
+// silence is the error of a store, with its last error, or of a journal without an answer.
 func (h *Holder) silence(lasted time.Duration) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,41 +13,41 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// journalTakes is how long a journal may take to say what it holds before the
-// holder goes on without it.
+// journalTakes is how long the journal's Take may last. Then the holder goes on without
+// the journal.
 const journalTakes = 5 * time.Second
 
-// patientWithStore is how long a store may take to tell its traits when there
-// is a journal to know them from.
+// patientWithStore is how long a store may take to return its traits when a journal has
+// them too.
 const patientWithStore = time.Second
 
-// A Journal keeps one page for the next process on this machine: what it needs
-// to go on with the term of a holder that crashed, while the store does not
-// answer. Package internal/journal keeps it in a folder.
+// A Journal keeps one page for the next process on this machine. With it the
+// next process resumes the term of a crashed holder, even while the store does not answer.
+// Package internal/journal keeps the page in a folder.
 //
-// One process at a time has a journal, and in it one holder; whoever opens it
-// sees to that. Its methods are called by one goroutine at a time.
+// One process at a time has a journal, and in it one holder. The journal's opener
+// makes sure of that. One goroutine at a time calls the methods.
 type Journal interface {
-	// Take consumes what an earlier process kept: it returns the page, and from
-	// then on, durably, nobody else can have it. It returns no page and no error
-	// if there is none. It is called once, before everything else.
+	// Take consumes the page of an earlier process: it returns the page, and from then
+	// on, durably, no other call can return it. It returns no page and no error if there
+	// is none. It is called once, before everything else.
 	//
-	// An error that is [ErrJournalRefused] says that what was there can't be
-	// used, and why; it is useless from then on, and the journal is as good as
-	// empty. After any other error the holder goes on without the journal.
+	// [ErrJournalRefused] is returned when a page is there and can't be used. The page is
+	// useless from then on, and the journal is as good as empty. After any other error
+	// the holder goes on without the journal.
 	Take() ([]byte, error)
 
-	// Keep makes page what Take gives to the next process, in place of what was
-	// kept before. When it returns without an error that is durable. After an
-	// error either page may be there, or none.
+	// Keep replaces the page that Take returns to the next process. The new page is
+	// durable when Keep returns without an error. After an error either page may be
+	// there, or none.
 	Keep(page []byte) error
 
-	// Discard makes all useless that was kept. When it returns without an error
-	// that is durable, and nobody else has taken it before.
+	// Discard makes the page useless. When it returns without an error, that is durable,
+	// and no other process has taken the page before.
 	Discard() error
 }
 
-// JournalStatus is how a holder's journal stands.
+// JournalStatus is the status of a holder's journal.
 type JournalStatus struct {
 	// Kept is true while the term could be resumed from the journal.
 	Kept bool
@@ -57,8 +57,8 @@ type JournalStatus struct {
 	Resumed bool
 }
 
-// takePage consumes the journal's page. Whatever is wrong with it is logged, and
-// is no reason not to start.
+// takePage consumes the journal's page. It logs a fault of the page, and the holder starts
+// without it.
 func (c *Config) takePage(ctx context.Context) *stored.Page {
 	if c.Journal == nil {
 		return nil
@@ -67,7 +67,7 @@ func (c *Config) takePage(ctx context.Context) *stored.Page {
 	log := c.Logger.With("namespace", c.Namespace)
 	switch {
 	case errors.Is(err, ErrJournalRefused):
-		log.Error("what the journal holds is not used", "error", err)
+		log.Error("the journal's page is not used", "error", err)
 		return nil
 	case err != nil:
 		log.Error("the holder goes on without its journal", "error", err)
@@ -78,14 +78,14 @@ func (c *Config) takePage(ctx context.Context) *stored.Page {
 	}
 	page, err := stored.DecodePage(kept)
 	if err != nil {
-		log.Error("what the journal holds is not used", "error", err)
+		log.Error("the journal's page is not used", "error", err)
 		return nil
 	}
 	return &page
 }
 
-// traits reads the store's traits, and waits for them no longer than a claim
-// may wait, and than the limit.
+// traits reads the store's traits. It waits no longer than a claim may wait, and no longer
+// than the limit.
 func (c *Config) traits(ctx context.Context, limit time.Duration) (store.Traits, error) {
 	for _, given := range []time.Duration{c.ClaimWait, c.RequestTimeout} {
 		if given > 0 {
@@ -97,10 +97,9 @@ func (c *Config) traits(ctx context.Context, limit time.Duration) (store.Traits,
 	return drive.Await(ctx, c.Clock, limit, errTimeout, func() (store.Traits, error) { return c.Store.Traits(ctx) })
 }
 
-// recall reads the store's traits and consumes the journal's page, in this order:
-// who ends while the store is silent has not touched the journal. A store that
-// does not tell its traits can be known from the page, as far as it matters; then
-// they are not certain.
+// recall reads the store's traits and consumes the journal's page, in this order. So a process
+// that ends while the store is silent has not touched the journal. The page can stand in
+// for the traits of a silent store. Then they are not certain.
 func (c *Config) recall(ctx context.Context) (page *stored.Page, traits store.Traits, certain bool, err error) {
 	if c.Journal == nil {
 		traits, err = c.traits(ctx, mostTimeout)
@@ -116,14 +115,14 @@ func (c *Config) recall(ctx context.Context) (page *stored.Page, traits store.Tr
 	case page == nil:
 		traits, err = c.traits(ctx, mostTimeout)
 	default:
-		c.Logger.Warn("the store does not tell its traits: the journal's are taken", "namespace", c.Namespace, "error", err)
+		c.Logger.Warn("the store's traits can't be read: the journal's are used", "namespace", c.Namespace, "error", err)
 		return page, store.Traits{Engine: "unknown", Durable: page.Loss == 0, Loss: page.Loss}, false, nil
 	}
 	return page, traits, true, err
 }
 
-// judgeTraits returns why a holder can't go on with a store, if so: because it can lose
-// more than the bounds of the journal's term were confirmed for.
+// judgeTraits returns an error if the store can lose more than it could when the bounds of
+// the journal's term were confirmed.
 func (l *loop) judgeTraits(traits store.Traits) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// loop is the holder's one goroutine, around the driver of its lease: it brings the
-// answers of the store and of the journal, and wakes the driver when it is time. It
-// is the driver's shell and decides nothing.
+// loop is the holder's one goroutine, around the driver of its lease. It brings the
+// answers of the store and of the journal, and wakes the driver when it is time. It is the
+// driver's shell and decides nothing.
 type loop struct {
 	*Holder
 	driver *drive.Driver
@@ -26,15 +26,15 @@ type loop struct {
 	wake     <-chan time.Time
 	stopWake func() bool
 
-	// The one request to the store that is under way. Its answer counts only
-	// while answers is the channel that it was made with.
+	// The one request to the store that is under way. Its answer counts only while
+	// answers is still the request's own channel.
 	answers     <-chan lease.Event
 	awaited     uint64
 	expired     <-chan time.Time
 	stopExpired func() bool
 	cancel      context.CancelCauseFunc
 	calls       sync.WaitGroup // the store's
-	certain     atomic.Bool    // the store's traits are known from the store
+	certain     atomic.Bool    // the store itself has returned its traits
 
 	disk          *drive.Disk
 	horizonWarned bool
@@ -47,8 +47,7 @@ func newLoop(h *Holder, opened chan<- error) *loop {
 }
 
 var (
-	// errTimeout is the unknown outcome of a request that was not answered in
-	// time.
+	// errTimeout is the unknown outcome of a request without an answer in time.
 	errTimeout = errors.New("the store did not answer in time")
 
 	// errDropped ends a request whose answer is not awaited any more.
@@ -95,7 +94,7 @@ func (l *loop) run(page *stored.Page) {
 	}()
 	select {
 	case <-ended:
-	case <-l.abandon: // a store that does not heed its contexts is not waited for
+	case <-l.abandon: // the store may ignore its contexts: do not wait for it
 	}
 }
 
@@ -113,8 +112,7 @@ func (l *loop) take(e lease.Event) {
 	l.publish()
 }
 
-// leaveBehind ends without a release: the worker id rests until its ticks are
-// over.
+// leaveBehind ends without a release. The worker id rests until its ticks are over.
 func (l *loop) leaveBehind() {
 	l.drop()
 	l.stopWake()
@@ -138,7 +136,7 @@ func (l *loop) Began(g *snowfence.Generator, r lease.Start) {
 	l.lost, l.logged = g.ClockLost(), ""
 	l.current.Store(g)
 	l.logTerm(r)
-	l.publish() // before Open returns and somebody asks how it stands
+	l.publish() // before Open returns and its caller asks for the status
 	l.answerOpen(nil)
 }
 
@@ -155,9 +153,9 @@ func (l *loop) Request(request lease.Request) {
 	}
 }
 
-// call makes a request to the store, in place of one whose answer is not awaited any
-// more. The goroutines of a store that heeds no context add up, one for each
-// request; to wait for them instead would be to hold still with it.
+// call makes a request to the store, and drops the answer of an earlier one. The goroutines
+// of a store that ignores its contexts add up, one for each request. Waiting for them
+// would stop the holder too.
 func (l *loop) call(request lease.Request) {
 	l.drop()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -174,7 +172,7 @@ func (l *loop) call(request lease.Request) {
 	})
 }
 
-// ask makes a request once it is known from the store what it can lose.
+// ask makes a request, after the store has returned its traits.
 func (l *loop) ask(ctx context.Context, request lease.Request) lease.Event {
 	if !l.certain.Load() {
 		traits, err := l.config.Store.Traits(ctx)
@@ -199,8 +197,8 @@ func (l *loop) drop() {
 	l.expired, l.answers = nil, nil
 }
 
-// requestTimeout is how long the next request may take: no longer than what is
-// left of the claim that it is for, but long enough for one last look.
+// requestTimeout is how long the next request may take: no longer than the rest of its
+// claim, but long enough for one last look.
 func (l *loop) requestTimeout() time.Duration {
 	limit := l.config.RequestTimeout
 	if deadline, ok := l.driver.State().Deadline(); ok {

@@ -8,8 +8,7 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// Report implements [drive.Shell]: it writes the log, answers Open and tells the
-// owner of a loss.
+// Report implements [drive.Shell]: it writes the log, answers Open and calls OnLoss.
 func (l *loop) Report(r lease.Report) {
 	log := l.config.Logger.With("namespace", l.config.Namespace)
 	switch r.What {
@@ -20,7 +19,7 @@ func (l *loop) Report(r lease.Report) {
 	case lease.GaveUp:
 		text := r.Err.Error()
 		if outside := new(lease.TimeError); errors.As(r.Err, &outside) {
-			text = outside.Reason.Error() // without the time, which is another each time
+			text = outside.Reason.Error() // without the time, which changes
 		}
 		if text != l.logged { // it is tried again and again
 			l.logged = text
@@ -33,7 +32,7 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Lost:
 		log.Error("lost a worker id", "worker", r.Worker, "term", r.Term, "error", r.Err)
 		if l.config.OnLoss != nil {
-			l.publish() // before it asks how the holder stands
+			l.publish() // before OnLoss asks for the status
 			go l.config.OnLoss(Loss{Namespace: l.config.Namespace, Worker: r.Worker, Term: r.Term, Reason: r.Err})
 		}
 	case lease.Interrupted:
@@ -45,7 +44,7 @@ func (l *loop) Report(r lease.Report) {
 	}
 }
 
-// logTerm logs that a term begins.
+// logTerm logs the beginning of a term.
 func (l *loop) logTerm(r lease.Start) {
 	until := l.config.Layout.TimeOf(l.driver.State().View().Usable)
 	log := l.config.Logger.With("namespace", l.config.Namespace, "worker", r.Worker, "term", r.Term, "until", until)
@@ -56,7 +55,7 @@ func (l *loop) logTerm(r lease.Start) {
 	}
 }
 
-// logWait logs what a claim waits for.
+// logWait logs the reason for which a claim waits.
 func (l *loop) logWait(log *slog.Logger, r lease.Report) {
 	var held *lease.HeldError
 	var full *lease.ExhaustedError

@@ -11,55 +11,54 @@ import (
 // horizonNotice is how long before its layout's horizon a holder warns.
 const horizonNotice = 365 * 24 * time.Hour
 
-// Status is how a [Holder] stands at one moment.
+// Status is the state of a [Holder] at one moment.
 type Status struct {
 	Namespace string
 	Layout    snowfence.Layout
 	Window    time.Duration // as it is rounded
 	Traits    store.Traits
 
-	// Phase is what the lease is doing: "holding" while there is a term, or "comparing"
-	// while the clock of one that was resumed is judged; before and after it opening,
-	// judging, probing, claiming, verifying, confirming, resuming, recording, resting,
-	// releasing, stopped or failed.
+	// Phase is the activity of the lease. It is "holding" while there is a term, or
+	// "comparing" while the clock of a resumed term is judged. Before and after a term it
+	// is opening, judging, probing, claiming, verifying, confirming, resuming, recording,
+	// resting, releasing, stopped or failed.
 	Phase string
 
 	// Ready is true while ids can be issued.
 	Ready bool
 
 	// Worker and Datacenter are the present term's worker number and its upper
-	// bits; Term counts the claims of that worker id, and is 0 without a term.
+	// bits. Term counts the claims of that worker id; it is 0 without a term.
 	Worker, Datacenter int64
 	Term               int64
 
-	// Floor and Until bound the ticks that may be stamped now, [Floor, Until).
+	// Ticks in [Floor, Until) may be stamped now.
 	Floor, Until snowfence.Tick
 
-	// Left is how long ids can be issued if the store does not answer any more.
+	// Left is how long ids can be issued if the store stops answering.
 	Left time.Duration
 
-	// Generator is how the present term's generator stands; zero without one.
+	// Generator is the status of the present term's generator; zero without one.
 	Generator snowfence.GeneratorStatus
 
-	// ClockOffset is how far this clock was ahead of the store's when a claim
-	// last compared them; negative when behind. ClockCompared is false if none
-	// did.
+	// ClockOffset is how far this clock was ahead of the store's at the last
+	// comparison; negative when behind. ClockCompared is false if there was none.
 	ClockOffset   time.Duration
 	ClockCompared bool
 
-	// Extensions counts those of this term; Losses counts the terms lost.
+	// Extensions counts the extensions of this term, Losses the terms that were lost.
 	Extensions, Losses uint64
 
-	// Outages counts the times at which ids stopped for longer than a call
-	// waits. WindowsEnded counts those at which a window ended before the store
-	// had acknowledged the next, however short; the term goes on after most.
+	// Outages counts how often ids stopped for longer than a call waits. WindowsEnded
+	// counts how often a window ended before the store had acknowledged the next,
+	// however short the gap was. The term goes on after most of them.
 	Outages, WindowsEnded uint64
 
-	// LastError is why no ids are issued, or what ended the last term; nil when
-	// ids are issued.
+	// LastError is the reason why no ids are issued, or the cause of the last term's
+	// end; nil while ids are issued.
 	LastError error
 
-	// Journal is how the journal stands; zero without one.
+	// Journal is the status of the journal; zero without one.
 	Journal JournalStatus
 
 	// Store counts the requests to the store.
@@ -78,7 +77,7 @@ type StoreStatus struct {
 	LastError        error
 }
 
-// Status returns how the holder stands.
+// Status returns the holder's status.
 func (h *Holder) Status() Status {
 	wall := h.config.Clock.Wall()
 	h.mu.Lock()
@@ -92,12 +91,12 @@ func (h *Holder) Status() Status {
 		return s
 	}
 	s.Generator = h.current.Load().Status()
-	// With a journal the generator has the journal's bound, and the holder more.
+	// With a journal the generator has the journal's bound, which may be the lower one.
 	s.Until = max(s.Until, s.Generator.Until)
 	layout := h.config.Layout
 	s.Left = max(0, layout.TimeOf(s.Until).Sub(layout.TimeOf(s.Generator.Now)))
 	if s.Left == 0 {
-		h.nudge() // nobody may be calling: the extension must not wait for its date
+		h.nudge() // there may be no calls: the extension must not wait for its date
 	}
 	why := lease.Refusal(layout, s.Generator, wall)
 	switch s.Ready = why == nil; {
@@ -109,8 +108,8 @@ func (h *Holder) Status() Status {
 	return s
 }
 
-// publish notes how the state stands, and wakes the calls that wait if they may now
-// succeed, or now fail for good.
+// publish updates the status. It wakes the waiting calls if they may now succeed, or now
+// fail for good.
 func (l *loop) publish() {
 	v := l.driver.State().View()
 	var datacenter int64
