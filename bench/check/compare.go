@@ -32,13 +32,13 @@ func (b *bench) compare(ctx context.Context, s series) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.write(f, "text", 0)
+	_, err = s.write(f, 0)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	fmt.Printf("\n# %d ids, %s\n\n", b.ids, name)
 	var ours, theirs []cost
-	for round := range b.rounds {
+	for round := range rounds {
 		c, r, err := b.check(ctx, nil, 0, path)
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (b *bench) compare(ctx context.Context, s series) error {
 		fmt.Printf("round %d  snowfence check  %s\n", round+1, c)
 		var found lines
 		//nolint:gosec // It runs what whoever measures names.
-		sort := exec.CommandContext(ctx, "sort", "-u", "-S", b.memory+"M", "--parallel=2", "-T", b.temp, path)
+		sort := exec.CommandContext(ctx, "sort", "-u", "-S", memory+"M", "--parallel=2", "-T", b.temp, path)
 		sort.Env, sort.Stdout = append(os.Environ(), "LC_ALL=C"), &found
 		c, err = measure(sort, nil, 0)
 		if err != nil {

@@ -10,6 +10,6 @@
 //
 // With -planted it streams ids into the program and ends with an error unless
 // exactly the planted duplicates are found and named with both of their lines, in
-// at most -limit of memory as the operating system counts it. Nothing of the ids
+// at most 2 GiB of memory as the operating system counts it. Nothing of the ids
 // is written anywhere but by the program.
 package main

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/binary"
 	"io"
 	"math/bits"
 	"strconv"
@@ -58,7 +57,7 @@ type duplicate struct {
 
 // write writes the ids, and then some of them a second time: as many as are to be
 // planted, at most half of n. In all it writes n ids and planted more.
-func (s series) write(w io.Writer, format string, planted uint64) ([]duplicate, error) {
+func (s series) write(w io.Writer, planted uint64) ([]duplicate, error) {
 	b := bufio.NewWriterSize(w, 1<<20)
 	var twice []duplicate
 	line, step := uint64(0), uint64(0)
@@ -68,11 +67,7 @@ func (s series) write(w io.Writer, format string, planted uint64) ([]duplicate, 
 	word := make([]byte, 0, 32)
 	put := func(id uint64) error {
 		line++
-		if format == "binary" {
-			word = binary.BigEndian.AppendUint64(word[:0], id)
-		} else {
-			word = append(strconv.AppendUint(word[:0], id, 10), '\n')
-		}
+		word = append(strconv.AppendUint(word[:0], id, 10), '\n')
 		_, err := b.Write(word)
 		return err
 	}

@@ -75,7 +75,7 @@ type report struct {
 
 // check runs the program.
 func (b *bench) check(ctx context.Context, feed func(io.Writer) error, code int, args ...string) (cost, report, error) {
-	args = append([]string{"check", "--memory", b.memory + "MiB", "--temp", b.temp, "-o", "json", "--layout", "default"}, args...)
+	args = append([]string{"check", "--memory", memory + "MiB", "--temp", b.temp, "-o", "json", "--layout", "default"}, args...)
 	//nolint:gosec // It runs what whoever measures names.
 	cmd := exec.CommandContext(ctx, b.program, args...)
 	out, err := os.CreateTemp(b.temp, "report-")

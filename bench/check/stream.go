@@ -12,15 +12,15 @@ import (
 func (b *bench) stream(ctx context.Context, s series) error {
 	var planted []duplicate
 	feed := func(w io.Writer) (err error) {
-		planted, err = s.write(w, b.format, b.planted)
+		planted, err = s.write(w, b.planted)
 		return err
 	}
-	c, r, err := b.check(ctx, feed, 1, "--format", b.format, "--limit", strconv.FormatUint(b.planted+1, 10), "-")
+	c, r, err := b.check(ctx, feed, 1, "--format", "text", "--limit", strconv.FormatUint(b.planted+1, 10), "-")
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d ids streamed as %s, %d of them planted\n%s, %.1f M ids a second, %d MiB put aside\n",
-		b.ids, b.format, b.planted, c, float64(b.ids)/c.wall.Seconds()/1e6, r.Spilled>>20)
+	fmt.Printf("%d ids streamed, %d of them planted\n%s, %.1f M ids a second, %d MiB put aside\n",
+		b.ids, b.planted, c, float64(b.ids)/c.wall.Seconds()/1e6, r.Spilled>>20)
 	if r.IDs != b.ids || r.Duplicates != b.planted || uint64(len(r.Named)) != b.planted {
 		return fmt.Errorf("the program found %d ids, %d duplicates, and named %d", r.IDs, r.Duplicates, len(r.Named))
 	}
@@ -39,8 +39,8 @@ func (b *bench) stream(ctx context.Context, s series) error {
 			fmt.Printf("found: %s at %d and %d\n", id, d.first, d.second)
 		}
 	}
-	if c.peak > b.limit {
-		return fmt.Errorf("it used %d MiB of memory, more than %d", c.peak>>20, b.limit>>20)
+	if c.peak > limit {
+		return fmt.Errorf("it used %d MiB of memory, more than %d", c.peak>>20, limit>>20)
 	}
 	return nil
 }
