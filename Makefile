@@ -91,7 +91,7 @@ sim: ## simulate SEEDS (5000) schedules of faults; a failure prints its seed and
 
 .PHONY: incidents
 incidents: ## the incidents of the field, usual allocators beside ours, into docs/incidents.md
-	@cd bench && GOWORK=off $(GO) run ./incident/table -page ../docs/incidents.md
+	@cd bench && GOWORK=off $(GO) run ./incident -page ../docs/incidents.md
 
 .PHONY: model
 model: ## search every schedule of the lease protocol in a small world, and catch each bug put into it

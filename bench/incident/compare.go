@@ -1,4 +1,4 @@
-package incident
+package main
 
 import (
 	"context"

@@ -1,9 +1,9 @@
-// Package incident re-enacts what befalls id generators in the field, with the
+// Command incident re-enacts what befalls id generators in the field, with the
 // ways in which worker ids are handed out there and with Snowfence's own, on the
 // same plan. It is for the page docs/incidents.md, whose tables it makes.
 //
-//	cells, err := incident.Compare(incident.Incidents(), incident.Allocators(), incident.Seeds)
-//	incident.Write(os.Stdout, cells)
+//	GOWORK=off go run ./incident                               # prints them
+//	GOWORK=off go run ./incident -page ../docs/incidents.md    # what `make incidents` does
 //
 // An [Incident] is a plan of package sim, written down as a scenario in testdata,
 // and a [Fleet], which says what the machines are like: their addresses, process
@@ -40,4 +40,4 @@
 //	incr.go       a counter, modulo the number of worker ids
 //	compare.go    the runs, and what is counted
 //	table.go      the tables
-package incident
+package main

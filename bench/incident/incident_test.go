@@ -1,4 +1,4 @@
-package incident
+package main
 
 import (
 	"os"
@@ -69,6 +69,13 @@ func TestPageWithoutAPlaceForTheTablesIsLeftAlone(t *testing.T) {
 		if rewritten, err := Rewrite(text, Comparison{}); err == nil {
 			t.Errorf("%q became %q", text, rewritten)
 		}
+	}
+}
+
+func TestIncidentTablesAreThree(t *testing.T) {
+	tables := comparison(t).Tables()
+	if n := strings.Count(tables, "\n### "); n != 2 || !strings.HasPrefix(tables, "### ") {
+		t.Errorf("it prints %d tables, want 3", n+1)
 	}
 }
 

@@ -1,4 +1,4 @@
-package incident
+package main
 
 import (
 	"context"
@@ -37,7 +37,7 @@ type routine interface {
 }
 
 // errNoNumber is what a call for ids is told while there is no worker id.
-var errNoNumber = errors.New("incident: this process has no worker id")
+var errNoNumber = errors.New("this process has no worker id")
 
 // restart is after how long a supervisor starts a process again that gave up at
 // its start.

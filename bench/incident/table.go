@@ -1,31 +1,20 @@
-package incident
+package main
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Write writes the comparison as Markdown: three tables of one shape, of the ids
+// Tables returns the comparison as Markdown: three tables of one shape, of the ids
 // that were issued before, of all ids, and of refusals. A cell of a pair that was
-// not run has a dash. An error is returned when w returns one.
-func Write(w io.Writer, c Comparison) error {
-	for _, t := range []struct {
-		title string
-		cell  func(Cell) string
-	}{
-		{"Ids issued a second time", func(c Cell) string { return digits(c.Duplicates) }},
-		{"Ids issued", func(c Cell) string { return digits(c.IDs) }},
-		{"Longest refusal of a machine, in seconds", func(c Cell) string { return seconds(c.Refused) }},
-	} {
-		if _, err := io.WriteString(w, c.table(t.title, t.cell)); err != nil {
-			return err
-		}
-	}
-	return nil
+// not run has a dash.
+func (c Comparison) Tables() string {
+	return c.table("Ids issued a second time", func(c Cell) string { return digits(c.Duplicates) }) +
+		c.table("Ids issued", func(c Cell) string { return digits(c.IDs) }) +
+		c.table("Longest refusal of a machine, in seconds", func(c Cell) string { return seconds(c.Refused) })
 }
 
 // The tables of a page stand between these lines.
@@ -34,22 +23,15 @@ const (
 	tablesEnd   = "<!-- end of tables -->\n"
 )
 
-// errNoMarks is returned for a page without a place for the tables.
-var errNoMarks = errors.New("incident: the page has no lines <!-- tables --> and <!-- end of tables -->, the first with an empty line after it")
-
 // Rewrite returns the page with the comparison's tables in place of those that it
 // has. An error is returned when it does not say where they stand.
 func Rewrite(page string, c Comparison) (string, error) {
 	before, rest, begins := strings.Cut(page, tablesBegin)
 	_, after, ends := strings.Cut(rest, tablesEnd)
 	if !begins || !ends {
-		return "", errNoMarks
+		return "", errors.New("the page has no lines <!-- tables --> and <!-- end of tables -->, the first with an empty line after it")
 	}
-	var tables strings.Builder
-	if err := Write(&tables, c); err != nil {
-		return "", err
-	}
-	return before + tablesBegin + tables.String() + tablesEnd + after, nil
+	return before + tablesBegin + c.Tables() + tablesEnd + after, nil
 }
 
 // table writes one of the tables.
@@ -57,11 +39,7 @@ func (c Comparison) table(title string, cell func(Cell) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n| incident |", title)
 	for _, a := range c.Allocators {
-		if a.Ours {
-			fmt.Fprintf(&b, " **%s** |", a.Name)
-		} else {
-			fmt.Fprintf(&b, " %s |", a.Name)
-		}
+		fmt.Fprintf(&b, " %s |", a.emphasis(a.Name))
 	}
 	fmt.Fprintf(&b, "\n|---|%s\n", strings.Repeat("--:|", len(c.Allocators)))
 	for i, incident := range c.Incidents {
@@ -71,16 +49,20 @@ func (c Comparison) table(title string, cell func(Cell) string) string {
 			if !c.Cells[i][a].Spared {
 				text = cell(c.Cells[i][a])
 			}
-			if allocator.Ours {
-				fmt.Fprintf(&b, " **%s** |", text)
-			} else {
-				fmt.Fprintf(&b, " %s |", text)
-			}
+			fmt.Fprintf(&b, " %s |", allocator.emphasis(text))
 		}
 		b.WriteByte('\n')
 	}
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// emphasis makes the text bold if the allocator is ours.
+func (a Allocator) emphasis(text string) string {
+	if a.Ours {
+		return "**" + text + "**"
+	}
+	return text
 }
 
 // digits writes a number in groups of three.
