@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"net/http"
 	"os/exec"
@@ -76,13 +75,11 @@ func (d *Daemon) read(stderr io.Reader, listening chan struct{}) {
 // does not serve within the limit.
 func (d *Daemon) WaitReady(limit time.Duration) {
 	d.t.Helper()
-	late, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
 	select {
 	case <-d.ready:
 	case <-d.ended:
 		d.t.Fatalf("daemon ended:\n%s", d.Log())
-	case <-late.Done():
+	case <-time.After(limit):
 		d.t.Fatalf("daemon not ready after %s:\n%s", limit, d.Log())
 	}
 }
@@ -91,11 +88,9 @@ func (d *Daemon) WaitReady(limit time.Duration) {
 // fails the test if that takes longer than the limit.
 func (d *Daemon) WaitEnded(limit time.Duration) int {
 	d.t.Helper()
-	late, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
 	select {
 	case <-d.ended:
-	case <-late.Done():
+	case <-time.After(limit):
 		d.t.Fatalf("daemon not ended after %s:\n%s", limit, d.Log())
 	}
 	return d.command.ProcessState.ExitCode()

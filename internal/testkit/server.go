@@ -139,12 +139,12 @@ func (s *Server) Stop() {
 	if s.program.Ending != 0 {
 		ending = s.program.Ending
 	}
-	s.signalMain(ending)
-	late := time.NewTimer(30 * time.Second)
-	defer late.Stop()
+	if s.running() {
+		_ = s.command.Process.Signal(ending) // not its children
+	}
 	select {
 	case <-s.ended:
-	case <-late.C:
+	case <-time.After(30 * time.Second):
 		s.t.Fatalf("%s does not end\n%s", s.program.Name, s.Log())
 	}
 }
@@ -152,11 +152,10 @@ func (s *Server) Stop() {
 // Kill ends the server and its children as a crash would, and waits until it
 // has ended.
 func (s *Server) Kill() {
-	if s.ended == nil {
-		return
+	if s.running() {
+		s.signal(syscall.SIGKILL)
+		<-s.ended
 	}
-	s.signal(syscall.SIGKILL)
-	<-s.ended
 }
 
 // Pause stops the server and its children in their tracks: connections stay,
@@ -250,15 +249,11 @@ func run(command *exec.Cmd) (<-chan struct{}, error) {
 // as makes a command run in a process group of its own, as the server's user.
 func (s *Server) as(command *exec.Cmd) error {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if s.program.User == "" || os.Getuid() != 0 {
-		return nil
-	}
 	uid, gid, err := ids(s.program.User)
-	if err != nil {
-		return err
+	if err == nil && uid >= 0 {
+		command.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
-	command.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return nil
+	return err
 }
 
 // signal signals the server's process group, and its children, which may have
@@ -292,13 +287,6 @@ func children(pid int) []int {
 	return pids
 }
 
-// signalMain signals the process that was started, and not its children.
-func (s *Server) signalMain(number syscall.Signal) {
-	if s.running() {
-		_ = s.command.Process.Signal(number)
-	}
-}
-
 // running reports whether the process has not been waited for: only then is
 // its id its own.
 func (s *Server) running() bool {
@@ -327,26 +315,28 @@ func folder(t testing.TB, name string) string {
 			t.Errorf("remove %s: %v", dir, err)
 		}
 	})
-	if name != "" && os.Getuid() == 0 {
-		uid, gid, err := ids(name)
-		if err == nil {
-			err = os.Chown(dir, uid, gid)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	uid, gid, err := ids(name)
+	if err == nil && uid >= 0 {
+		err = os.Chown(dir, uid, gid)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }
 
-// ids returns a user's and its group's numbers.
+// ids returns the numbers of a user that root takes on, and of its group. They are -1
+// where none is taken on.
 func ids(name string) (uid, gid int, err error) {
+	if name == "" || os.Getuid() != 0 {
+		return -1, -1, nil
+	}
 	account, err := user.Lookup(name)
 	if err != nil {
-		return 0, 0, err
+		return -1, -1, err
 	}
 	if uid, err = strconv.Atoi(account.Uid); err != nil {
-		return 0, 0, err
+		return -1, -1, err
 	}
 	gid, err = strconv.Atoi(account.Gid)
 	return uid, gid, err
