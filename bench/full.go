@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"syscall"
@@ -31,12 +32,9 @@ func fullRate(lasts time.Duration) error {
 		if err != nil {
 			return err
 		}
-		ctx := context.Background()
-		if err := keepUp("snowfence", callers, lasts, func() error { _, err := g.Next(ctx); return err }); err != nil {
+		if err := keepUp("snowfence", callers, lasts, func() error { _, err := g.Next(context.Background()); return err }); err != nil {
 			return err
 		}
-	}
-	for _, callers := range []int{1, 16} {
 		snowflake.NodeBits, snowflake.StepBits, snowflake.Epoch = 10, 12, 1288834974657
 		node, err := snowflake.NewNode(1)
 		if err != nil {
@@ -61,19 +59,12 @@ func fullRate(lasts time.Duration) error {
 // at the clock, for the rate and what it costs, and then once more, half as
 // long, with every call timed, for the longest.
 func keepUp(name string, callers int, lasts time.Duration, call func() error) error {
-	before, err := processorTime()
-	if err != nil {
-		return err
-	}
+	before := processorTime()
 	rate, _, err := run(callers, lasts, 64, call)
+	cores := (processorTime() - before).Seconds() / lasts.Seconds()
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	after, err := processorTime()
-	if err != nil {
-		return err
-	}
-	cores := (after - before).Seconds() / lasts.Seconds()
 	_, longest, err := run(callers, lasts/2, 1, call)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -90,48 +81,40 @@ func keepUp(name string, callers int, lasts time.Duration, call func() error) er
 // run returns the ids a second that the callers made in all, and the longest
 // time between two looks at the clock, which they take every so many calls.
 func run(callers int, lasts time.Duration, every int, call func() error) (rate float64, longest time.Duration, err error) {
-	type tally struct {
-		ids     int
-		longest time.Duration
-		err     error
-	}
-	tallies := make([]tally, callers)
+	var mu sync.Mutex // guards the results
+	ids := 0
 	start := time.Now()
 	var group sync.WaitGroup
-	for i := range tallies {
+	for range callers {
 		group.Go(func() {
-			t := &tally{}
-			defer func() { tallies[i] = *t }()
-			for last := start; last.Sub(start) < lasts; {
-				for range every {
-					if t.err = call(); t.err != nil {
-						return
-					}
-				}
-				t.ids += every
-				now := time.Now()
-				t.longest = max(t.longest, now.Sub(last))
-				last = now
-			}
+			made, slowest, failed := keepCalling(start, lasts, every, call)
+			mu.Lock()
+			defer mu.Unlock()
+			ids, longest, err = ids+made, max(longest, slowest), errors.Join(err, failed)
 		})
 	}
 	group.Wait()
-	took := time.Since(start)
-	ids := 0
-	for _, t := range tallies {
-		if t.err != nil {
-			return 0, 0, t.err
+	return float64(ids) / time.Since(start).Seconds(), longest, err
+}
+
+// keepCalling is run by one caller.
+func keepCalling(start time.Time, lasts time.Duration, every int, call func() error) (ids int, longest time.Duration, err error) {
+	for last := start; last.Sub(start) < lasts; {
+		for range every {
+			if err := call(); err != nil {
+				return ids, longest, err
+			}
 		}
-		ids, longest = ids+t.ids, max(longest, t.longest)
+		ids += every
+		now := time.Now()
+		longest, last = max(longest, now.Sub(last)), now
 	}
-	return float64(ids) / took.Seconds(), longest, nil
+	return ids, longest, nil
 }
 
 // processorTime returns the time that this process has used, of all cores.
-func processorTime() (time.Duration, error) {
+func processorTime() time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, fmt.Errorf("read processor time: %w", err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for other processes alone
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
