@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,8 +68,7 @@ type report struct {
 		ID     string `json:"id"`
 		Count  uint64 `json:"count"`
 		Places []struct {
-			At   uint64 `json:"at"`
-			Text string `json:"place"`
+			At uint64 `json:"at"`
 		} `json:"places"`
 	} `json:"named"`
 }
@@ -78,17 +78,12 @@ func (b *bench) check(ctx context.Context, feed func(io.Writer) error, code int,
 	args = append([]string{"check", "--memory", memory + "MiB", "--temp", b.temp, "-o", "json", "--layout", "default"}, args...)
 	//nolint:gosec // It runs what whoever measures names.
 	cmd := exec.CommandContext(ctx, b.program, args...)
-	out, err := os.CreateTemp(b.temp, "report-")
-	if err != nil {
-		return cost{}, report{}, err
-	}
-	cmd.Stdout = out
+	var out bytes.Buffer
+	cmd.Stdout = &out
 	c, err := measure(cmd, feed, code)
-	if err != nil {
-		return c, report{}, errors.Join(err, out.Close())
-	}
-	text, err := os.ReadFile(out.Name())
 	var r report
-	err = errors.Join(err, out.Close(), json.Unmarshal(text, &r))
+	if err == nil {
+		err = json.Unmarshal(out.Bytes(), &r)
+	}
 	return c, r, err
 }

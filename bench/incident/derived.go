@@ -32,11 +32,7 @@ func (derived) leave(p *process, now lease.Moment) []lease.Request { return p.en
 // and one that stepped back is refused, as Twitter's server does. Some of the
 // systems named are kinder than that, which repeats nothing either.
 func derive(number func(p *process) int64) func(Fleet) sim.Program {
-	return func(f Fleet) sim.Program {
-		return func(s sim.Site) (sim.Allocator, error) {
-			return newProcess(s, f(s.Plan.Seed, s.Node, s.Process), "twitter", derived{number})
-		}
-	}
+	return naive("twitter", func() routine { return derived{number} })
 }
 
 // configured is the worker id that a person wrote down. One that does not fit is

@@ -90,6 +90,15 @@ type note struct {
 	Gone    bool   `json:",omitempty"` // was deleted
 }
 
+// byKey returns entries by their keys.
+func byKey(entries []store.Entry) map[string]store.Entry {
+	found := make(map[string]store.Entry, len(entries))
+	for _, e := range entries {
+		found[e.Key] = e
+	}
+	return found
+}
+
 // noted reads a note. One that can't be read is as good as none.
 func noted(e store.Entry) note {
 	var n note

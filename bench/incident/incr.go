@@ -1,9 +1,6 @@
 package main
 
-import (
-	"snowfence.example/snowfence/internal/lease"
-	"snowfence.example/snowfence/internal/sim"
-)
+import "snowfence.example/snowfence/internal/lease"
 
 // incr is a counter: each process that starts adds one, and takes the rest of the
 // division by the number of worker ids, as Hyperf's Redis generator does. Nobody
@@ -12,12 +9,6 @@ import (
 type incr struct{}
 
 const incrCounter = "incr/worker"
-
-func incrs(f Fleet) sim.Program {
-	return func(s sim.Site) (sim.Allocator, error) {
-		return newProcess(s, f(s.Plan.Seed, s.Node, s.Process), "twitter", incr{})
-	}
-}
 
 func (c incr) begin(p *process, _ lease.Moment) []lease.Request {
 	return p.get(incrCounter, func(r lease.Reply, now lease.Moment) []lease.Request {

@@ -43,6 +43,16 @@ var errNoNumber = errors.New("this process has no worker id")
 // its start.
 const restart = 5 * time.Second
 
+// naive makes the program of an allocator, whose routine is fresh for each process and
+// whose generator has the policy of a preset.
+func naive(preset string, fresh func() routine) func(Fleet) sim.Program {
+	return func(f Fleet) sim.Program {
+		return func(s sim.Site) (sim.Allocator, error) {
+			return newProcess(s, f(s.Plan.Seed, s.Node, s.Process), preset, fresh())
+		}
+	}
+}
+
 func newProcess(s sim.Site, m Machine, preset string, r routine) (*process, error) {
 	p, err := snowfence.PresetByName(preset)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/internal/lease"
-	"snowfence.example/snowfence/internal/sim"
 	"snowfence.example/snowfence/store"
 )
 
@@ -33,21 +32,12 @@ const (
 	silence   = time.Hour
 )
 
-func recycles(f Fleet) sim.Program {
-	return func(s sim.Site) (sim.Allocator, error) {
-		return newProcess(s, f(s.Plan.Seed, s.Node, s.Process), "leaf", &recycle{})
-	}
-}
-
 func (c *recycle) begin(p *process, _ lease.Moment) []lease.Request {
 	return p.list(notInUse, func(r lease.Reply, now lease.Moment) []lease.Request {
 		if r.Outcome != lease.Listed {
 			return p.sleep(now, restart)
 		}
-		before := make(map[string]store.Entry, len(r.Entries))
-		for _, e := range r.Entries {
-			before[e.Key] = e
-		}
+		before := byKey(r.Entries)
 		for number := range p.numbers(1024) {
 			key := fmt.Sprintf("%s%05d", notInUse, number)
 			if e, was := before[key]; !was || !noted(e).Gone {

@@ -35,15 +35,11 @@ type slots struct {
 }
 
 // redis is SET NX with a time to live, 30 s and prolonged every 10 s, as
-// Redisson's locks have it by default, by a script that compares the owner.
-func redis(f Fleet) sim.Program {
-	return slot(f, slots{prefix: "redis/worker/", most: 1024, ttl: 30 * time.Second, heedful: true})
-}
-
-// redisBlind is the same with a loop that prolongs the key and looks no further,
-// which is the common form.
-func redisBlind(f Fleet) sim.Program {
-	return slot(f, slots{prefix: "blind/worker/", most: 1024, ttl: 30 * time.Second})
+// Redisson's locks have it by default, by a script that compares the owner. The blind
+// form prolongs the key and looks no further, which is common.
+func redis(heedful bool) func(Fleet) sim.Program {
+	prefix := map[bool]string{true: "redis/worker/", false: "blind/worker/"}[heedful]
+	return slot(slots{prefix: prefix, most: 1024, ttl: 30 * time.Second, heedful: heedful})
 }
 
 // twitter is Twitter's server as it was first published, in 2010: the lowest free
@@ -57,15 +53,15 @@ func redisBlind(f Fleet) sim.Program {
 //
 // It asks its peers for their clocks directly. Here they leave them in their
 // nodes with the store's time, so that the answer is the same.
-func twitter(f Fleet) sim.Program {
-	return slot(f, slots{prefix: "snowflake-servers/", most: 31, ttl: 10 * time.Second, peers: 10 * time.Second, settle: 10 * time.Second})
+func twitter() func(Fleet) sim.Program {
+	return slot(slots{prefix: "snowflake-servers/", most: 31, ttl: 10 * time.Second, peers: 10 * time.Second, settle: 10 * time.Second})
 }
 
-func slot(f Fleet, kind slots) sim.Program {
-	return func(s sim.Site) (sim.Allocator, error) {
+func slot(kind slots) func(Fleet) sim.Program {
+	return naive("twitter", func() routine {
 		own := kind
-		return newProcess(s, f(s.Plan.Seed, s.Node, s.Process), "twitter", &own)
-	}
+		return &own
+	})
 }
 
 func (s *slots) begin(p *process, _ lease.Moment) []lease.Request {
@@ -98,10 +94,7 @@ func (s *slots) astray(held []store.Entry, told time.Time, now lease.Moment) boo
 
 // take takes the lowest number from there on whose hold is over.
 func (s *slots) take(p *process, from int64, held []store.Entry, told time.Time, now lease.Moment) []lease.Request {
-	before := make(map[string]store.Entry, len(held))
-	for _, e := range held {
-		before[e.Key] = e
-	}
+	before := byKey(held)
 	for number := from; number < p.numbers(s.most); number++ {
 		key := fmt.Sprintf("%s%05d", s.prefix, number)
 		e, was := before[key]

@@ -161,12 +161,6 @@ func (p *Proxy) Heal() {
 	}
 }
 
-// LoseNextReply is LoseReplyTo for whatever request comes next, on whichever
-// connection. It serves for clients that send nothing by themselves.
-func (p *Proxy) LoseNextReply() (lost <-chan struct{}) {
-	return p.LoseReplyTo(func([]byte) bool { return true })
-}
-
 // LoseReplyTo lets one request reach the server and loses its reply: match is
 // shown what the clients send, and once it returns true the request is passed
 // on as any other, but what the server sends on that connection is withheld.
