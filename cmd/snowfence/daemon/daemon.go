@@ -84,32 +84,18 @@ func Run(ctx context.Context, cfg Config, kinds ...kind.Kind) error {
 	if err != nil {
 		return err
 	}
-	failed := d.front.serve()
-	claimed := make(chan error, 1)
-	claiming, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	go func() { claimed <- d.claim(claiming) }()
-
-	for waiting := true; waiting; {
-		select {
-		case <-ctx.Done():
-			waiting = false
-		case err = <-failed:
-			waiting = false
-		case err = <-claimed:
-			claimed = nil
-			if waiting = err == nil; waiting {
-				d.announce()
-			}
-		}
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	d.front.serve(stop)
+	if err = d.claim(running); err == nil {
+		d.announce()
+		<-running.Done()
 	}
-	giveUp()
-	if claimed != nil {
-		// It was given up, or failed after the daemon did.
-		err = cmp.Or(err, <-claimed)
-	}
-	if ctx.Err() != nil {
-		err = nil // what ended did so because the context did
+	switch {
+	case ctx.Err() != nil:
+		err = nil // the end was asked for
+	case running.Err() != nil:
+		err = context.Cause(running) // the front failed
 	}
 	return errors.Join(err, d.end(context.WithoutCancel(ctx)))
 }

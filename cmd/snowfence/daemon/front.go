@@ -49,17 +49,16 @@ func newFront(ctx context.Context, d *daemon, metrics http.Handler) (*front, err
 	return &front{listener, httpfront.NewServer(handler, s.Limits, d.log)}, nil
 }
 
-// serve accepts connections, and returns where it says that it no longer can.
-func (f *front) serve() <-chan error {
-	failed := make(chan error, 1)
-	if f.listener != nil {
-		go func() {
-			if err := f.server.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
-				failed <- fmt.Errorf("serve HTTP: %w", err)
-			}
-		}()
+// serve accepts connections, and calls failed once it no longer can.
+func (f *front) serve(failed func(error)) {
+	if f.listener == nil {
+		return
 	}
-	return failed
+	go func() {
+		if err := f.server.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
+			failed(fmt.Errorf("serve HTTP: %w", err))
+		}
+	}()
 }
 
 // address returns what the front listens on, or nothing.
