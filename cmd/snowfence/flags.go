@@ -120,22 +120,11 @@ func settingFlags(cmd *cobra.Command, only ...string) *settings {
 
 // argumentWord is what the help calls a flag's value; a switch has none.
 func argumentWord(flag string) string {
-	switch flag {
-	case "insecure":
-		return ""
-	case "store":
-		return "URL"
-	case "namespace":
-		return "NAME"
-	case "layout":
-		return "SPEC"
-	case "data":
-		return "DIR"
-	case "http":
-		return "ADDR"
-	default:
-		return "WORD"
+	words := map[string]string{"insecure": "", "store": "URL", "namespace": "NAME", "layout": "SPEC", "data": "DIR", "http": "ADDR"}
+	if word, ok := words[flag]; ok {
+		return word
 	}
+	return "WORD"
 }
 
 // load reads the configuration that file, environment and flags make, and

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"slices"
 	"strings"
 
 	"snowfence.example/snowfence"
@@ -70,14 +71,14 @@ const maxText = 64
 // [snowfence.ErrInvalidID] is returned when the text has none of these forms.
 func Read(s string) ([]Reading, error) {
 	if hasHexPrefix(s) {
-		return one(ReadAs(s, Hex))
+		return readOne(s, Hex)
 	}
 	var readings []Reading
 	for _, e := range EncodingNames() {
 		if e == Hex && len(s) != hexWidth {
 			continue
 		}
-		if r, err := ReadAs(s, e); err == nil && !alreadyRead(readings, r) {
+		if r, err := ReadAs(s, e); err == nil && !slices.ContainsFunc(readings, func(x Reading) bool { return x.ID == r.ID }) {
 			readings = append(readings, r)
 		}
 	}
@@ -85,12 +86,12 @@ func Read(s string) ([]Reading, error) {
 		return readings, nil
 	}
 	if strings.ContainsAny(s, "abcdefABCDEF") {
-		if r, err := ReadAs(s, Hex); err == nil {
-			return []Reading{r}, nil
+		if readings, err := readOne(s, Hex); err == nil {
+			return readings, nil
 		}
 	}
 	if s != "" && strings.Trim(s, "0123456789") == "" {
-		return one(ReadAs(s, Decimal)) // for its error
+		return readOne(s, Decimal) // for its error
 	}
 	return nil, &snowfence.IDError{
 		Form: "any encoding", Text: s[:min(len(s), maxText)], Position: -1,
@@ -98,22 +99,12 @@ func Read(s string) ([]Reading, error) {
 	}
 }
 
-// one makes the only reading of a text, or none.
-func one(r Reading, err error) ([]Reading, error) {
+func readOne(s string, e Encoding) ([]Reading, error) {
+	r, err := ReadAs(s, e)
 	if err != nil {
 		return nil, err
 	}
 	return []Reading{r}, nil
-}
-
-// alreadyRead reports whether another encoding gave the same number.
-func alreadyRead(readings []Reading, r Reading) bool {
-	for _, have := range readings {
-		if have.ID == r.ID {
-			return true
-		}
-	}
-	return false
 }
 
 // hexWidth is how many digits hex has when nothing is left out.

@@ -160,24 +160,22 @@ func (b budget) shorter(years float64) (budget, bool) {
 // variants spend the spare bits on something other than the sequence, as long
 // as a tick still holds enough for ordinary bursts.
 func (b budget) variants(epoch time.Time) []Option {
+	half := b.spare() / 2
 	var options []Option
-	widest := b.widest()
-	if longer := widest; b.spare() >= 1 {
-		longer.timeBits++
-		longer.sequenceBits--
-		if longer.easy() {
-			o := longer.option(epoch)
-			o.Why = "twice the life, for half the ids in a tick"
-			options = append(options, o)
-		}
-	}
-	if wider := widest; b.spare() >= 2 {
-		n := b.spare() / 2
-		wider.workerBits += n
-		wider.sequenceBits -= n
-		if wider.easy() {
-			o := wider.option(epoch)
-			o.Why = fmt.Sprintf("spare bits shared with the workers: room for %s times as many", Count(powerOfTwo(n)))
+	for _, v := range []struct {
+		time, worker int // bits more
+		why          string
+	}{
+		{1, 0, "twice the life, for half the ids in a tick"},
+		{0, half, fmt.Sprintf("spare bits shared with the workers: room for %s times as many", Count(powerOfTwo(half)))},
+	} {
+		other, taken := b.widest(), v.time+v.worker
+		other.timeBits += v.time
+		other.workerBits += v.worker
+		other.sequenceBits -= taken
+		if taken > 0 && taken <= b.spare() && other.easy() {
+			o := other.option(epoch)
+			o.Why = v.why
 			options = append(options, o)
 		}
 	}

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Class is what a problem means to the client.
-type Class uint8
+// Meaning is what a problem means to the client.
+type Meaning uint8
 
-// The classes.
+// The meanings.
 const (
-	Invalid      Class = iota // the request can't be right, now or later
-	Unauthorized              // the token is missing or wrong
-	NotFound                  // what was asked for does not exist
-	Unavailable               // the same request may succeed later
-	Cancelled                 // the client does not wait for the answer
-	Broken                    // time will not mend it; an operator must
+	Invalid      Meaning = iota // the request can't be right, now or later
+	Unauthorized                // the token is missing or wrong
+	NotFound                    // what was asked for does not exist
+	Unavailable                 // the same request may succeed later
+	Cancelled                   // the client does not wait for the answer
+	Broken                      // time will not mend it; an operator must
 )
 
 // Type is the stable identity of a problem. Clients may rely on it.
@@ -44,10 +44,10 @@ const (
 // for people, what it is. The detail is for minters' errors: it tells nothing
 // that only an operator should read.
 type description struct {
-	name   string
-	class  Class
-	title  string
-	detail string
+	name    string
+	meaning Meaning
+	title   string
+	detail  string
 }
 
 // describe returns a type's description; that of none is empty.
@@ -85,8 +85,8 @@ func Types() []Type {
 // String returns the type's name, such as "count-out-of-range".
 func (t Type) String() string { return t.describe().name }
 
-// Class returns what problems of this type mean to the client.
-func (t Type) Class() Class { return t.describe().class }
+// Meaning returns what problems of this type mean to the client.
+func (t Type) Meaning() Meaning { return t.describe().meaning }
 
 // Title returns one line for people. It is the same for every problem of the
 // type.

@@ -360,7 +360,7 @@ func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
 		t.Errorf("right token: %v, guarded %v", err, guarded.Guarded())
 	}
 	for _, token := range []string{"", "wrong", "correct horse batter", "correct horse battery "} {
-		if p := problemOf(t, guarded.Authorize(token)); p.Type != InvalidToken || p.Type.Class() != Unauthorized {
+		if p := problemOf(t, guarded.Authorize(token)); p.Type != InvalidToken || p.Type.Meaning() != Unauthorized {
 			t.Errorf("%q: %v", token, p)
 		}
 	}

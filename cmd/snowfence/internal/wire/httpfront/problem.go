@@ -45,9 +45,9 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Type + ": " + p.Detail }
 
-// statusOf returns what one of the service's classes is called here.
-func statusOf(class service.Class) int {
-	switch class {
+// statusOf returns what one of the service's meanings is called here.
+func statusOf(meaning service.Meaning) int {
+	switch meaning {
 	case service.Invalid:
 		return http.StatusBadRequest
 	case service.Unauthorized:
@@ -73,7 +73,7 @@ func asProblem(err error) *problem {
 	return &problem{
 		Type:   typePrefix + p.Type.String(),
 		Title:  p.Type.Title(),
-		Status: statusOf(p.Type.Class()),
+		Status: statusOf(p.Type.Meaning()),
 		Detail: p.Detail,
 		Field:  p.Field, Value: p.Value, Limit: p.Limit,
 		retryAfter: p.RetryAfter,
