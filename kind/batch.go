@@ -91,22 +91,21 @@ func (b *Batch) Len() int {
 // it takes it back with [Batch.Truncate]. ErrForm is returned when the batch
 // holds ids of another form.
 func (b *Batch) GrowNumbers(n int) ([]snowfence.ID, error) {
-	if err := b.become(Number); err != nil {
-		return nil, err
-	}
-	had := len(b.numbers)
-	b.numbers = slices.Grow(b.numbers, n)[:had+n]
-	return b.numbers[had:], nil
+	return grow(b, Number, &b.numbers, n)
 }
 
 // GrowWides is [Batch.GrowNumbers] for 128-bit ids.
 func (b *Batch) GrowWides(n int) ([][16]byte, error) {
-	if err := b.become(Wide); err != nil {
+	return grow(b, Wide, &b.wides, n)
+}
+
+func grow[T any](b *Batch, form Form, ids *[]T, n int) ([]T, error) {
+	if err := b.become(form); err != nil {
 		return nil, err
 	}
-	had := len(b.wides)
-	b.wides = slices.Grow(b.wides, n)[:had+n]
-	return b.wides[had:], nil
+	had := len(*ids)
+	*ids = slices.Grow(*ids, n)[:had+n]
+	return (*ids)[had:], nil
 }
 
 // AppendText adds one text id, of which it keeps a copy. ErrForm is returned

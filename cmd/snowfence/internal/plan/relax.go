@@ -47,24 +47,38 @@ func (r Requirements) relax() []Relaxation {
 			found = append(found, Relaxation{Requirement: name, From: from, To: best, Text: text(best)})
 		}
 	}
-	one := func(float64) float64 { return 1 }
 	whole := func(to float64) string { return Count(int64(to)) }
-	try("burst", float64(r.Burst), one, func(r *Requirements, to float64) { r.Burst = int64(to) }, func(to float64) string {
-		return fmt.Sprintf("a burst of %s ids in a tick instead of %s", whole(to), Count(r.Burst))
-	})
-	try("worker_rate", r.WorkerRate, func(seconds float64) float64 { return 1 / seconds }, func(r *Requirements, to float64) { r.WorkerRate = to }, func(to float64) string {
-		return fmt.Sprintf("%s ids/s of one worker instead of %s", whole(to), Quantity(r.WorkerRate))
-	})
-	try("rate", r.Rate, func(seconds float64) float64 { return float64(r.Workers) / seconds }, func(r *Requirements, to float64) { r.Rate = to }, func(to float64) string {
-		return fmt.Sprintf("%s ids/s of all workers together instead of %s", whole(to), Quantity(r.Rate))
-	})
-	try("workers", float64(r.Workers), one, func(r *Requirements, to float64) { r.Workers = int64(to) }, func(to float64) string {
-		return fmt.Sprintf("%s instead of %s", Amount(whole(to), "worker"), Count(r.Workers))
-	})
-	try("years", r.Years, func(seconds float64) float64 { return seconds / Year.Seconds() }, func(r *Requirements, to float64) { r.Years = to }, func(to float64) string {
-		// Cut off, not rounded: the number said must fit.
-		return fmt.Sprintf("%s years instead of %s", decimals(math.Floor(to*1e4)/1e4, 4), Years(r.Years))
-	})
+	try("burst", float64(r.Burst),
+		func(float64) float64 { return 1 },
+		func(x *Requirements, to float64) { x.Burst = int64(to) },
+		func(to float64) string {
+			return fmt.Sprintf("a burst of %s ids in a tick instead of %s", whole(to), Count(r.Burst))
+		})
+	try("worker_rate", r.WorkerRate,
+		func(seconds float64) float64 { return 1 / seconds },
+		func(x *Requirements, to float64) { x.WorkerRate = to },
+		func(to float64) string {
+			return fmt.Sprintf("%s ids/s of one worker instead of %s", whole(to), Quantity(r.WorkerRate))
+		})
+	try("rate", r.Rate,
+		func(seconds float64) float64 { return float64(r.Workers) / seconds },
+		func(x *Requirements, to float64) { x.Rate = to },
+		func(to float64) string {
+			return fmt.Sprintf("%s ids/s of all workers together instead of %s", whole(to), Quantity(r.Rate))
+		})
+	try("workers", float64(r.Workers),
+		func(float64) float64 { return 1 },
+		func(x *Requirements, to float64) { x.Workers = int64(to) },
+		func(to float64) string {
+			return fmt.Sprintf("%s instead of %s", Amount(whole(to), "worker"), Count(r.Workers))
+		})
+	try("years", r.Years,
+		func(seconds float64) float64 { return seconds / Year.Seconds() },
+		func(x *Requirements, to float64) { x.Years = to },
+		func(to float64) string {
+			// Cut off, not rounded: the number said must fit.
+			return fmt.Sprintf("%s years instead of %s", decimals(math.Floor(to*1e4)/1e4, 4), Years(r.Years))
+		})
 	if last := len(found) - 1; last >= 0 && found[last].Requirement == "years" && found[last].To < leastYears {
 		found = found[:last]
 	}
