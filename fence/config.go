@@ -120,11 +120,16 @@ type Loss struct {
 	Reason error
 }
 
-// Validate returns an error for a config that no store can use. The error names the field,
-// its value and the limit. [Open] also compares the window with the store's loss.
-func (c Config) Validate() error {
-	_, err := c.prepare()
-	return err
+// Complete returns the config with a value for everything that was not given, or an
+// error for a config that can't be used with any store: one that names the field, its
+// value and the limit. That a window is longer than three times what the store can lose
+// is known when the store says what that is.
+func (c Config) Complete() (Config, error) {
+	state, err := c.prepare()
+	if err == nil {
+		c.ClaimWait = state.Config().ClaimWait
+	}
+	return c, err
 }
 
 // prepare sets the defaults, and returns the first state of the lease.

@@ -7,7 +7,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/stored"
 )
 
@@ -41,28 +40,6 @@ func (g Generator) pinnedWorker() (number int64, ok bool) {
 	}
 	number, err := g.Layout.WorkerNumber(*g.Datacenter, *g.Worker)
 	return number, err == nil
-}
-
-// check returns what a fence makes of a config, as far as it needs no store.
-func check(c fence.Config) (fence.Config, error) {
-	if err := c.Policy.Validate(c.Layout); err != nil {
-		return c, err
-	}
-	state, err := lease.New(lease.Config{
-		Namespace:   c.Namespace,
-		Layout:      c.Layout,
-		Datacenters: c.Datacenters,
-		Datacenter:  c.Datacenter,
-		Worker:      c.Worker,
-		Window:      c.Window,
-		ClaimWait:   c.ClaimWait,
-		MaxRollback: c.Policy.WithDefaults(c.Layout).MaxRollback,
-	})
-	if err != nil {
-		return c, err
-	}
-	c.Window, c.ClaimWait = state.Config().Window, state.Config().ClaimWait
-	return c, nil
 }
 
 // blame notes what the fence says of a generator, at the key that it is about.

@@ -46,7 +46,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 	if !v.workers(path, g) {
 		return g
 	}
-	complete, err := check(g.Fence())
+	complete, err := g.Fence().Complete()
 	if err != nil {
 		v.blame(path, err)
 		return g
