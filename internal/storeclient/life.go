@@ -47,6 +47,14 @@ func (l *Life) Usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// Traits is a store's Traits, which do not change.
+func (l *Life) Traits(ctx context.Context, t store.Traits) (store.Traits, error) {
+	if err := l.Usable(ctx); err != nil {
+		return store.Traits{}, err
+	}
+	return t, nil
+}
+
 // Bound returns a context that ends with ctx and with the life. Its cancel
 // function must be called.
 func (l *Life) Bound(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -2,6 +2,7 @@ package storeclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -241,6 +242,45 @@ func TestListYieldsItsErrorLastAndNothingAfterItsEnd(t *testing.T) {
 		var wrong *store.KeyError
 		if !errors.As(err, &wrong) {
 			t.Errorf("an invalid prefix: %v", err)
+		}
+	}
+}
+
+func TestPagesAreReadUntilOneIsShort(t *testing.T) {
+	keys, failure := []string{"a", "b", "c", "d"}, errors.New("failure")
+	for name, test := range map[string]struct {
+		size, stop int // after so many entries the body breaks
+		fails      string
+		want, asks string
+	}{
+		"a short page at the end": {3, 9, "none", "abcd", " c"},
+		"full pages":              {2, 9, "none", "abcd", " bd"},
+		"a break":                 {2, 1, "none", "a", " "},
+		"an error":                {2, 9, "b", "ab!", " b"},
+	} {
+		got, asks := "", ""
+		for e, err := range ListPages("", test.size, func(after string) ([]store.Entry, error) {
+			asks += cmp.Or(after, " ")
+			if after == test.fails {
+				return nil, failure
+			}
+			var page []store.Entry
+			for _, key := range keys {
+				if key > after && len(page) < test.size {
+					page = append(page, store.Entry{Key: key})
+				}
+			}
+			return page, nil
+		}) {
+			if err != nil {
+				e.Key = "!"
+			}
+			if got += e.Key; len(got) == test.stop {
+				break
+			}
+		}
+		if got != test.want || asks != test.asks {
+			t.Errorf("%s: %q by pages after %q, want %q after %q", name, got, asks, test.want, test.asks)
 		}
 	}
 }

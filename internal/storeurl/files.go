@@ -78,16 +78,16 @@ func (t *TLS) check() error {
 	return nil
 }
 
-// CheckFiles returns an error that names the field and the file unless TLS can be
-// had from its files and each password file holds a password. Empty names stand for
-// no file.
-func CheckFiles(t *TLS, passwordFiles ...string) error {
+// CheckFiles is an engine's CheckFiles: it returns an error that names the engine, the
+// field and the file unless TLS can be had from its files and each password file holds
+// a password. Empty names stand for no file.
+func CheckFiles(engine string, t *TLS, passwordFiles ...string) error {
 	if _, err := t.Load(); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", engine, err)
 	}
 	for _, file := range passwordFiles {
 		if _, err := Password("", file); err != nil {
-			return fmt.Errorf("password-file: %w", err)
+			return fmt.Errorf("%s: password-file: %w", engine, err)
 		}
 	}
 	return nil

@@ -152,7 +152,7 @@ func TestPasswordComesFromOnePlaceAndIsNotShown(t *testing.T) {
 	} {
 		u := parse(t, raw)
 		_, _, file := u.Login()
-		if err := errors.Join(u.Done(), CheckFiles(nil, file)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
+		if err := errors.Join(u.Done(), CheckFiles("engine", nil, file)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v, want %q", raw, err, want)
 		}
 	}

@@ -70,10 +70,7 @@ func ParseURL(url string) (Config, error) {
 // CheckFiles returns an error that names the field and the file unless every file
 // that the config names can be used. [Open] does so first.
 func (c Config) CheckFiles() error {
-	if err := storeurl.CheckFiles(c.TLS, c.PasswordFile); err != nil {
-		return fmt.Errorf("etcdstore: %w", err)
-	}
-	return nil
+	return storeurl.CheckFiles("etcdstore", c.TLS, c.PasswordFile)
 }
 
 // withDefaults returns the config with every zero value replaced, or an error

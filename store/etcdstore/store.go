@@ -213,23 +213,23 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // List implements [store.Store]. It reads page by page in the order of the keys,
 // each page as it is when its turn comes.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
-		from, end := s.prefix+prefix, clientv3.GetPrefixRangeEnd(s.prefix+prefix)
-		for more := true; more; {
-			response, err := s.read(ctx, "list", from, clientv3.WithRange(end), clientv3.WithLimit(page))
-			if err != nil {
-				return err
-			}
-			for _, kv := range response.Kvs {
-				e, err := entry(strings.TrimPrefix(string(kv.Key), s.prefix), kv.Value, kv.Lease)
-				if err != nil || !yield(e) {
-					return err
-				}
-				from = string(kv.Key) + "\x00" // the key after this one
-			}
-			more = response.More
+	end := clientv3.GetPrefixRangeEnd(s.prefix + prefix)
+	return storeclient.ListPages(prefix, page, func(after string) ([]store.Entry, error) {
+		from := s.prefix + prefix
+		if after != "" {
+			from = s.prefix + after + "\x00" // the least key that is greater
 		}
-		return nil
+		response, err := s.read(ctx, "list", from, clientv3.WithRange(end), clientv3.WithLimit(page))
+		if err != nil {
+			return nil, err
+		}
+		entries := make([]store.Entry, len(response.Kvs))
+		for i, kv := range response.Kvs {
+			if entries[i], err = entry(strings.TrimPrefix(string(kv.Key), s.prefix), kv.Value, kv.Lease); err != nil {
+				return nil, err
+			}
+		}
+		return entries, nil
 	})
 }
 
@@ -254,10 +254,7 @@ func (s *Store) read(ctx context.Context, verb, from string, options ...clientv3
 
 // Traits implements [store.Store].
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	if err := s.life.Usable(ctx); err != nil {
-		return store.Traits{}, err
-	}
-	return store.Traits{Engine: "etcd", Durable: s.config.Loss == 0, Loss: s.config.Loss}, nil
+	return s.life.Traits(ctx, store.Traits{Engine: "etcd", Durable: s.config.Loss == 0, Loss: s.config.Loss})
 }
 
 // Close implements [store.Store].

@@ -78,46 +78,34 @@ func (c Config) newBucket() (jetstream.StreamConfig, error) {
 // what is written to it. Limits are fine as long as a full bucket refuses what
 // is new.
 func (c Config) judge(s jetstream.StreamConfig) error {
-	refuse := func(setting string, value any, want string) error {
-		return &ServerError{Bucket: c.Bucket, Setting: setting, Value: fmt.Sprint(value), Want: want}
-	}
-	switch {
-	case s.Storage != jetstream.FileStorage:
-		return refuse("storage", s.Storage, "file: memory forgets")
-	case s.Retention != jetstream.LimitsPolicy:
-		return refuse("retention", s.Retention, "limits: the others drop what was consumed")
-	case s.Discard != jetstream.DiscardNew:
-		return refuse("discard", s.Discard, "new: a full bucket drops registers otherwise")
-	case s.DiscardNewPerSubject:
-		return refuse("discard_new_per_subject", true, "false: no register could be swapped")
-	case s.MaxMsgsPerSubject != 1:
-		return refuse("max_msgs_per_subject", s.MaxMsgsPerSubject, "1 (history 1): a register is its last message")
-	case s.MaxAge != 0:
-		return refuse("max_age", s.MaxAge, "0: registers do not expire")
-	case s.SubjectDeleteMarkerTTL != 0:
-		return refuse("subject_delete_marker_ttl", s.SubjectDeleteMarkerTTL, "0: registers do not expire")
-	case s.AllowMsgTTL:
-		return refuse("allow_msg_ttl", true, "false: registers do not expire")
-	case s.PersistMode != jetstream.DefaultPersistMode:
-		return refuse("persist_mode", "async", "default: the other acknowledges what even a crash of the server loses")
-	case s.Mirror != nil:
-		return refuse("mirror", s.Mirror.Name, "none: a mirror can't be written")
-	case len(s.Sources) > 0:
-		return refuse("sources", len(s.Sources), "none: others would write registers")
-	case s.Sealed:
-		return refuse("sealed", true, "false: it can't be written")
-	case s.NoAck:
-		return refuse("no_ack", true, "false: nothing would be acknowledged")
-	case s.AllowMsgCounter:
-		return refuse("allow_msg_counter", true, "false: values would be added up")
-	case s.SubjectTransform != nil:
-		return refuse("subject_transform", s.SubjectTransform.Destination, "none: keys would change")
-	case !slices.Contains(s.Subjects, c.subjects()):
-		return refuse("subjects", s.Subjects, fmt.Sprintf("[%s]", c.subjects()))
-	case s.MaxMsgSize > 0 && s.MaxMsgSize < leastMessage:
-		return refuse("max_msg_size", s.MaxMsgSize, fmt.Sprintf("-1, or at least %d", leastMessage))
-	case s.Replicas < c.Replicas:
-		return refuse("num_replicas", s.Replicas, fmt.Sprintf("at least %d, as the config asks", c.Replicas))
+	for _, x := range []struct {
+		setting string
+		unfit   bool
+		value   any
+		want    string
+	}{
+		{"storage", s.Storage != jetstream.FileStorage, s.Storage, "file: memory forgets"},
+		{"retention", s.Retention != jetstream.LimitsPolicy, s.Retention, "limits: the others drop what was consumed"},
+		{"discard", s.Discard != jetstream.DiscardNew, s.Discard, "new: a full bucket drops registers otherwise"},
+		{"discard_new_per_subject", s.DiscardNewPerSubject, true, "false: no register could be swapped"},
+		{"max_msgs_per_subject", s.MaxMsgsPerSubject != 1, s.MaxMsgsPerSubject, "1 (history 1): a register is its last message"},
+		{"max_age", s.MaxAge != 0, s.MaxAge, "0: registers do not expire"},
+		{"subject_delete_marker_ttl", s.SubjectDeleteMarkerTTL != 0, s.SubjectDeleteMarkerTTL, "0: registers do not expire"},
+		{"allow_msg_ttl", s.AllowMsgTTL, true, "false: registers do not expire"},
+		{"persist_mode", s.PersistMode != jetstream.DefaultPersistMode, "async", "default: the other acknowledges what even a crash of the server loses"},
+		{"mirror", s.Mirror != nil, "set", "none: a mirror can't be written"},
+		{"sources", len(s.Sources) > 0, len(s.Sources), "none: others would write registers"},
+		{"sealed", s.Sealed, true, "false: it can't be written"},
+		{"no_ack", s.NoAck, true, "false: nothing would be acknowledged"},
+		{"allow_msg_counter", s.AllowMsgCounter, true, "false: values would be added up"},
+		{"subject_transform", s.SubjectTransform != nil, "set", "none: keys would change"},
+		{"subjects", !slices.Contains(s.Subjects, c.subjects()), s.Subjects, fmt.Sprintf("[%s]", c.subjects())},
+		{"max_msg_size", s.MaxMsgSize > 0 && s.MaxMsgSize < leastMessage, s.MaxMsgSize, fmt.Sprintf("-1, or at least %d", leastMessage)},
+		{"num_replicas", s.Replicas < c.Replicas, s.Replicas, fmt.Sprintf("at least %d, as the config asks", c.Replicas)},
+	} {
+		if x.unfit {
+			return &ServerError{Bucket: c.Bucket, Setting: x.setting, Value: fmt.Sprint(x.value), Want: x.want}
+		}
 	}
 	return nil
 }

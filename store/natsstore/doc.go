@@ -8,41 +8,38 @@
 //
 // # What must be true of the server
 //
-// NATS 2.9 or later for a bucket on one server, and 2.11 or later, on all of
-// them, for one on several: earlier clusters compare the version before they
-// replicate and not after, so that of two swaps at once under one version both
-// take effect (https://github.com/nats-io/nats-server/issues/4320), and before
-// 2.11 a new leader could compare with what it had not yet applied
-// (nats-server/pull/6194 and /6485). Avoid 2.10.20 to 2.10.22, which could lose
-// a stream in a crash (https://jepsen.io/analyses/nats-2.12.1). max_payload must
-// be at least 5120.
+// NATS 2.9 or later for a bucket on one server, and 2.11 or later, on all of them, for
+// one on several: earlier clusters compare the version before they replicate and not
+// after, so two swaps at once under one version both take effect
+// (https://github.com/nats-io/nats-server/issues/4320), and before 2.11 a new leader
+// could compare with what it had not yet applied (nats-server/pull/6194 and /6485).
+// Avoid 2.10.20 to 2.10.22, which could lose a stream in a crash
+// (https://jepsen.io/analyses/nats-2.12.1). max_payload must be at least 5120.
 //
-// The bucket must keep what it is given: file storage, limits retention,
-// discard new, history 1, no max_age, no TTL of messages, no mirror or sources,
-// neither sealed nor without acknowledgements, nor with persist_mode async.
-// Limits of size are fine, since a full bucket refuses. All of that is looked at
-// for every new connection and every half minute; anything else is a
-// [*ServerError], and nothing is written then.
+// The bucket must keep what it is given: file storage, history 1, no max_age, and so
+// on; docs/engines.md lists the settings. They are looked at for every new connection
+// and every half minute. A bucket that may drop a register, or change one, is refused
+// with a [*ServerError], and nothing is written. Limits of size are fine, since a full
+// bucket refuses.
 //
 // # Loss
 //
-// JetStream acknowledges a message when the system's cache has it, on most
-// servers of the bucket, and syncs every sync_interval: 2 minutes by default
-// (https://docs.nats.io/reference/config/jetstream/sync_interval). A crash of
-// the process loses nothing; one of the machine, or of its power, loses what is
-// younger. Three servers do not mend that: they may lose power together, and
-// even one machine's crash, with a pause or a partition at the same time, has
-// been seen to take acknowledged messages away (the analysis above).
+// JetStream acknowledges a message when most servers of the bucket have it in the
+// system's cache, and syncs every sync_interval: 2 minutes by default
+// (https://docs.nats.io/reference/config/jetstream/sync_interval). A crash of the
+// process loses nothing. A crash of the machine, or a loss of its power, loses what is
+// younger. Three servers do not mend that: they may lose power together, and even one
+// machine's crash, with a pause or a partition at the same time, has been seen to take
+// acknowledged messages away (the analysis above).
 //
-// A server of version 2.9 knows no sync_interval: 2.9.10 refuses to start with it,
-// and syncs every 120.0 s (strace, five times in a row). And it closes a full file,
-// and replaces one that it has cleaned up, without a sync: those are safe when the
-// kernel writes them back by itself, on Linux after some 35 s unless
-// vm.dirty_expire_centisecs says otherwise.
+// A server of version 2.9 knows no sync_interval: 2.9.10 refuses to start with it, and
+// syncs every 120.0 s (strace, five times in a row). It closes a full file, and replaces
+// one that it has cleaned up, without a sync: those are safe when the kernel writes
+// them back, on Linux after some 35 s unless vm.dirty_expire_centisecs says otherwise.
 //
 // So the default loss is two and a half minutes: the interval, two syncs, as a write
-// may just miss the one before, and a margin. Package fence, which asks for a window
-// of more than three losses, refuses it with its default window of a minute. There
+// may just miss the one before, and a margin. Package fence asks for a window of more
+// than three losses, and so refuses this one with its default window of a minute. There
 // are four ways out, the best one first:
 //
 //	sync_interval: always   on every server, with 2.10 or later, and durable=true
@@ -54,52 +51,49 @@
 //	a longer window         of more than seven and a half minutes
 //	unsafe-ignore-loss=true here
 //
-// The last makes the store pass for durable although it is not. When a machine
-// then crashes, a worker id can be claimed from an older bound, by a claimant
-// whose clock is ahead, while its holder still issues: their ids are equal for
-// as long as the forgotten bounds reach, up to a window. A test in this package
-// shows it. [Store.Warnings] says so to the program, which must say it loudly.
+// The last makes the store pass for durable although it is not. When a machine then
+// crashes, a claimant whose clock is ahead can claim a worker id from an older bound
+// while its holder still issues: their ids are equal for as long as the forgotten
+// bounds reach, up to a window. A test in this package shows it. [Store.Warnings] says
+// so to the program, which must say it loudly.
 //
 // # Reads
 //
-// Reads ask the leader. Direct gets, which any server of the bucket answers, are
-// never used, and a new bucket has them off. What a leader shows it has applied,
-// and it applies what most servers have; so an entry that was not replicated is
-// not seen. Whether they have synced it is the same question as for an
-// acknowledgement, and Traits answers it. A leader that was replaced and does
-// not know may show an older state, which the contract allows.
+// Reads ask the leader, never another server of the bucket (direct gets, which a new
+// bucket has off). A leader shows what it has applied, and it applies what most servers
+// have, so an entry that was not replicated is not seen. Whether they have synced it is
+// the same question as for an acknowledgement, and Traits answers it. A leader that was
+// replaced and does not know may show an older state, which the contract allows.
 //
 // # Versions
 //
-// A version is the message's number in the bucket and a random token of 128
-// bits, which stands in the message's header. The server guards a swap by the
-// number (Nats-Expected-Last-Subject-Sequence) and knows nothing of the token;
-// after a rollback it gives numbers out again. Therefore a swap first reads the
-// register and compares the token too. Both requests go over one connection,
-// and a connection is never made anew beneath a swap. On a server of its own
-// that closes the gap: a rollback means that the server was started again, which
-// ends the connection. In a cluster a gap remains, of a failure and as many
-// swaps as bring the number back between two requests; that is outside of the
-// guarantee, and so is a cluster of several servers that forgets, in which a
-// swap whose version is newer than the answer is left to the leader to judge.
+// A version is the message's number in the bucket and a random token of 128 bits in the
+// message's header. The server guards a swap by the number
+// (Nats-Expected-Last-Subject-Sequence) and knows nothing of the token; after a rollback
+// it gives numbers out again. So a swap first reads the register and compares the token.
+// Both requests go over one connection, which is never replaced beneath a swap. On a
+// lone server that closes the gap: after a rollback the server was started again, which
+// ends the connection. In a cluster a gap remains: a failure between the two requests,
+// and as many swaps as bring the number back. That is outside of the guarantee, and so
+// is a cluster of several servers that forgets: there the leader judges a swap whose
+// version is newer than the answer.
 //
-// A register that the server has and can't read, because its file was altered,
-// is [store.ErrDamaged], though the server answers that there is none and would
-// let it be created anew: whether it counts a message there is asked too, for a
-// register that is not found and before one is created. List does not get past
-// such a register, and fails. What a server itself gives up when it reads its
-// files after a crash is absent; nothing tells it from what never was.
+// A register that the server has and can't read, because its file was altered, is
+// [store.ErrDamaged]. The server itself answers that there is none, and would let it be
+// created. So a register that is not found is asked for once more, and so before one
+// is created: whether the server counts a message there. List fails at such a register.
+// What a server gives up when it reads its files after a crash is absent; nothing tells
+// it from what never was.
 //
-// A swap is never sent twice: not when its reply is lost, nor when nobody took
-// it. Deduplication by Nats-Msg-Id is not used; it would acknowledge the second
-// of two equal swaps.
+// A swap is never sent twice: not when its reply is lost, nor when nobody took it.
+// Nats-Msg-Id is not used: the server would acknowledge the second of two equal swaps.
 //
-// A bucket that was deleted and made anew is not taken for the other, by the
-// tokens and by the time when it was made: calls return [store.ErrDamaged] until
-// the store is opened again.
+// A bucket that was deleted and made again is told from the first by the tokens and by
+// the time when it was made: calls return [store.ErrDamaged] until the store is opened
+// again.
 //
-// JetStream's answers have no time of the server's in 2.9, so this engine offers
-// no [store.Clock].
+// JetStream's answers have no time of the server's in 2.9, so this engine offers no
+// [store.Clock].
 //
 // # What it creates
 //

@@ -166,10 +166,7 @@ func (s *Store) publish(ctx context.Context, current *session, key string, guard
 
 // Traits says what the operator asserted.
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	if err := s.life.Usable(ctx); err != nil {
-		return store.Traits{}, err
-	}
-	return store.Traits{Engine: "nats", Durable: s.config.Loss == 0, Loss: s.config.Loss}, nil
+	return s.life.Traits(ctx, store.Traits{Engine: "nats", Durable: s.config.Loss == 0, Loss: s.config.Loss})
 }
 
 // Warnings returns what the operator must be told whenever the store is used,

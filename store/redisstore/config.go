@@ -139,10 +139,7 @@ func ParseURL(url string) (Config, error) {
 // CheckFiles returns an error that names the field and the file unless every file
 // that the config names can be used. [Open] does so first.
 func (c Config) CheckFiles() error {
-	if err := storeurl.CheckFiles(c.TLS, c.PasswordFile, c.SentinelPasswordFile); err != nil {
-		return fmt.Errorf("redisstore: %w", err)
-	}
-	return nil
+	return storeurl.CheckFiles("redisstore", c.TLS, c.PasswordFile, c.SentinelPasswordFile)
 }
 
 // withDefaults returns the config with every zero value replaced, or an error

@@ -11,23 +11,19 @@
 // The server must drop no register, and lose no acknowledged swap that is older than
 // the declared loss. Every new connection reads the server's settings before anything
 // else. A connection lasts a minute, so a server is judged again after a failover and
-// after a change of its settings. One rule has a grace while the store is open; see
-// Loss. Refused with a [*ServerError] are
+// after a change of its settings. docs/engines.md lists them. Refused with a
+// [*ServerError] are
 //
 //   - a replica, since its primary decides, and a server that still loads its disk
 //   - cluster mode: a swap writes a register and the index together, which a
 //     cluster can only do within one slot
 //   - maxmemory with a maxmemory-policy other than noeviction. With noeviction a full
-//     server refuses swaps, and loses nothing. Where neither INFO nor CONFIG GET shows
-//     the policy, the operator must assert noeviction=true.
-//   - appendonly no, or hidden: a restart would forget every register, or all that
-//     came after the last snapshot. replicated=true asserts that a replica always
-//     takes a lost primary's place, and that the primary never comes back with its own
-//     disk. (After CONFIG SET appendonly yes the first rewrite must have ended, and
-//     CONFIG REWRITE been said, before this can be relied on.)
-//   - appendfsync no, or no-appendfsync-on-rewrite yes, where they can be read: the
-//     system's cache may hold half a minute. And appendfsync everysec with a loss
-//     below two seconds. replicated=true covers these, too.
+//     server refuses swaps, and loses nothing. noeviction=true asserts what neither
+//     INFO nor CONFIG GET shows.
+//   - no append-only file, or a hidden one, and one that is not synced within the loss.
+//     replicated=true excuses that: it asserts that a replica always takes a lost
+//     primary's place, and that the primary never comes back with its own disk.
+//   - what does not keep to the loss; see below
 //
 // # Loss
 //
@@ -37,7 +33,7 @@
 // within min-replicas-max-lag. It counts the lag in whole seconds and looks once a
 // second, so it refuses up to 2 s late: with the default lag of 10 s, 9.2 to 11.8 s
 // after the replica fell silent, and 12.4 s on a machine that was far too busy
-// (measured, Redis 7.0). Therefore these are refused with a [*ServerError]:
+// (measured, Redis 7.0). Therefore these are refused:
 //
 //   - a loss of less than min-replicas-max-lag and 3 s, where min-replicas-to-write
 //     is at least 1: 13 s for the default lag. More is better, for a server that is
@@ -45,19 +41,12 @@
 //   - the default loss, where a failover can come and nothing that is seen bounds
 //     the lag: the default would be a guess. A failover can come with a connected
 //     replica, Sentinel, several endpoints or replicated=true. Nothing bounds the lag
-//     where min-replicas-to-write or min-replicas-max-lag is 0 or hidden, or fewer
-//     replicas have to answer than there are: another one may lag without end, and be
-//     promoted.
+//     where either setting is 0 or hidden, or fewer replicas have to answer than there
+//     are: another one may lag without end, and be promoted.
 //
 // An explicit loss asserts that no replica is promoted that lags further. So say
-// loss= before you add a replica to a lone server; [Store.Warnings] says so, too.
-//
-// With min-replicas-to-write equal to the number of replicas, writes are refused
-// (NOREPLICAS) once one replica is silent for longer than the lag. A promoted replica
-// has one replica less, so it refuses all writes until a new one has joined. Ids go on
-// until the window ends, for a third of it at least. So choose: the setting, and a
-// tool that replaces a replica within that time; or loss=, and a tool (not Sentinel
-// alone) that promotes no replica which lags further.
+// loss= before you add a replica to a lone server; [Store.Warnings] says so, too. What
+// min-replicas-to-write costs, docs/engines.md says.
 //
 // The last rule has a grace of ten minutes while a store is open. Each replica that
 // joins breaks the rule, also where a replacement adds the new one first. To refuse at

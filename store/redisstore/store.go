@@ -109,37 +109,24 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // List implements [store.Store]. It yields the registers in the order of their
 // keys and reads 250 of them at a time.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
-		// "[" includes the bound and "(" does not. No byte of a key is 0xff.
-		for from := "[" + prefix; ; {
-			if err := s.life.Usable(ctx); err != nil {
-				return err
-			}
-			page, err := call(ctx, s, func(ctx context.Context, client *redis.Client) ([]store.Entry, error) {
-				return s.page(ctx, client, from, "("+prefix+"\xff")
-			})
-			if err != nil {
-				return describe("list", prefix, err)
-			}
-			for _, e := range page {
-				if !yield(e) {
-					return nil
-				}
-			}
-			if len(page) < pageSize {
-				return nil
-			}
-			from = "(" + page[pageSize-1].Key
+	return storeclient.ListPages(prefix, pageSize, func(after string) ([]store.Entry, error) {
+		if err := s.life.Usable(ctx); err != nil {
+			return nil, err
 		}
+		from := "[" + prefix // "[" includes the bound and "(" does not
+		if after != "" {
+			from = "(" + after
+		}
+		page, err := call(ctx, s, func(ctx context.Context, client *redis.Client) ([]store.Entry, error) {
+			return s.page(ctx, client, from, "("+prefix+"\xff") // no byte of a key is 0xff
+		})
+		return page, describe("list", prefix, err)
 	})
 }
 
 // Traits implements [store.Store]: what the config asserts.
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	if err := s.life.Usable(ctx); err != nil {
-		return store.Traits{}, err
-	}
-	return store.Traits{Engine: "redis", Durable: s.config.Durable, Loss: s.config.Loss}, nil
+	return s.life.Traits(ctx, store.Traits{Engine: "redis", Durable: s.config.Durable, Loss: s.config.Loss})
 }
 
 // Now implements [store.Clock]: the primary's wall clock.

@@ -141,10 +141,7 @@ func ParseURL(url string) (Config, error) {
 // CheckFiles returns an error that names the field and the file unless every file
 // that the config names can be used. [Open] does so first.
 func (c Config) CheckFiles() error {
-	if err := storeurl.CheckFiles(c.TLS, c.PasswordFile); err != nil {
-		return fmt.Errorf("sqlstore: %w", err)
-	}
-	return nil
+	return storeurl.CheckFiles("sqlstore", c.TLS, c.PasswordFile)
 }
 
 // Connectors returns the driver's connector of each endpoint. It reads the files of

@@ -176,33 +176,22 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // List implements [store.Store]. It yields the registers in the order of their
 // keys and reads 250 of them at a time; no connection is held in between.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
+	return storeclient.ListPages(prefix, pageSize, func(after string) ([]store.Entry, error) {
 		from := []byte(prefix)
-		for {
-			page, err := s.page(ctx, from, []byte(prefix+afterKeys))
-			if err != nil {
-				return s.explain(ctx, "list", prefix, err)
-			}
-			for _, e := range page {
-				if !yield(e) {
-					return nil
-				}
-			}
-			if len(page) < pageSize {
-				return nil
-			}
-			// The least key that is greater.
-			from = append([]byte(page[pageSize-1].Key), 0)
+		if after != "" {
+			from = append([]byte(after), 0) // the least key that is greater
 		}
+		page, err := s.page(ctx, from, []byte(prefix+afterKeys))
+		if err != nil {
+			return nil, s.explain(ctx, "list", prefix, err)
+		}
+		return page, nil
 	})
 }
 
 // Traits implements [store.Store]: what the config asserts.
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	if err := s.life.Usable(ctx); err != nil {
-		return store.Traits{}, err
-	}
-	return store.Traits{Engine: s.dialect.String(), Durable: s.promise.durable, Loss: s.promise.loss}, nil
+	return s.life.Traits(ctx, store.Traits{Engine: s.dialect.String(), Durable: s.promise.durable, Loss: s.promise.loss})
 }
 
 // Now implements [store.Clock]: the server's wall clock.

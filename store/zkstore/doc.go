@@ -7,80 +7,73 @@
 //
 // # What must be true of the ensemble
 //
-// A swap is acknowledged when a majority has it in its log, and each member
-// syncs its log to the disk first. So what is acknowledged survives as long as
-// a majority of the disks does, and the store is durable. That needs
+// A swap is acknowledged when a majority has it in its log, and each member syncs its
+// log to the disk first. So an acknowledged swap survives as long as a majority of the
+// disks does, and the store is durable. That needs
 //
-//   - forceSync left at yes. With forceSync=no an acknowledged swap can be lost
-//     with the power; clients can't see that setting, so it is the operator's to
-//     ensure, or to declare how much can be lost: loss=2s.
-//   - disks that keep what they have synced, and that are not emptied: a member
-//     that comes back with an empty disk counts as a majority's part that forgot.
+//   - forceSync left at yes. With forceSync=no a loss of power can take acknowledged
+//     swaps. Clients can't see that setting: the operator ensures it, or declares how
+//     much can be lost, as loss=2s.
+//   - disks that keep what they have synced, and that are not emptied: a member that
+//     comes back with an empty disk is a part of the majority that forgot.
 //   - members that are replaced one at a time, by ZooKeeper's own rules.
-//   - in an ensemble, release 3.9.4 or later. A member of a release before 3.9.3
-//     that restarts, or changes its leader, can miss in its log what it
-//     acknowledged (ZOOKEEPER-4785, ZOOKEEPER-4712, ZOOKEEPER-3911); no 3.8 has
-//     all that mends it. The store warns of those: see [Store.Warnings]. 3.9.3
-//     can lose more (ZOOKEEPER-4925), and Open refuses it unless a loss is
-//     declared. A single server is not concerned.
+//   - in an ensemble, release 3.9.4 or later. A member of a release before 3.9.3 that
+//     restarts, or changes its leader, can miss in its log what it acknowledged
+//     (ZOOKEEPER-4785, ZOOKEEPER-4712, ZOOKEEPER-3911); no 3.8 has all that mends it.
+//     [Store.Warnings] names those. 3.9.3 can lose more (ZOOKEEPER-4925), and Open
+//     refuses it unless a loss is declared. A single server is not concerned.
 //   - endpoints of one ensemble. Open refuses several servers that stand alone, and
 //     two that still lead a second later. Afterwards nothing shows whose server
 //     answers.
 //
-// Open asks each endpoint for that, with the word srvr, which every server answers
-// unless 4lw.commands.whitelist leaves it out. What does not answer within
-// 0.2 s of the first that does is not judged: a member may be away.
-//
-// A single server will do, too, and is as durable as its disk. Observers may be
-// among the endpoints. Read-only mode is never used: this client does not ask
-// for it, and a server in it does not take it.
+// Open asks each endpoint, with the word srvr, which every server answers unless
+// 4lw.commands.whitelist leaves it out. What does not answer within 0.2 s of the first
+// that does is not judged: a member may be away. A single server will do, too, and is
+// as durable as its disk. Observers may be among the endpoints. Read-only mode is never
+// used: this client does not ask for it, and a server in it does not take it.
 //
 // # What a read shows
 //
-// A server answers reads from what it has applied, which a majority has synced to
-// its logs: nothing that a failure can still take away, not even a loss of power
-// to all members (but see the releases above). A follower may lag behind, so a
-// sync goes before each read. It makes the follower catch up with the leader, so
-// that a read shows what was acknowledged before it began. It does not make reads
-// linearizable: a leader that was replaced and has not noticed (syncLimit ticks at
-// most) takes itself for the last word. Such a read is stale, and that passes. No
-// decision rests on it, and the swap that follows is decided by the leader of a
-// majority.
+// A server answers reads from what it has applied, which a majority has synced to its
+// logs: nothing that a failure can still take away, not even a loss of power to all
+// members (but see the releases above). A follower may lag behind, so a sync goes
+// before each read and makes it catch up with the leader: the read shows what was
+// acknowledged before it began. That does not make reads linearizable: a leader that
+// was replaced and has not noticed (syncLimit ticks at most) takes itself for the last
+// word. Such a read is stale, and that passes. No decision rests on it: the leader of a
+// majority decides the swap that follows.
 //
 // # Connections and outcomes
 //
-// The client reconnects by itself, to any of the endpoints. Sessions may
-// expire: nothing is bound to one, no node is ephemeral. While there is no
-// session calls wait until their context ends, and nothing is sent then.
+// The client reconnects by itself, to any of the endpoints. Sessions may expire:
+// nothing is bound to one, no node is ephemeral. While there is no session, calls wait
+// until their context ends, and nothing is sent.
 //
-// Each request is sent once. When its connection is lost the outcome is
-// unknown and the error says so; neither the client library nor this package
-// sends a swap again. (The first register of a folder is created after a create
-// that ZooKeeper has refused because there was no folder: a refused request is
-// decided.) Reads are tried again.
+// Each request is sent once. When its connection is lost the outcome is unknown and the
+// error says so; neither the client library nor this package sends a swap again. (The
+// first register of a folder is created after a create that ZooKeeper has refused
+// because there was no folder: a refused request is decided.) Reads are tried again.
 //
-// The client library takes no context. A call whose context ends returns at
-// once and leaves a goroutine behind until the server answers or is given up:
-// at most 64 at a time, for two thirds of the session timeout after the
-// connection fell silent. Later calls wait for their turn. A request that is
-// handed over at the very moment of a loss is sent on the next connection,
-// however late that comes, and its goroutine waits as long.
+// The client library takes no context. A call whose context ends returns at once and
+// leaves a goroutine behind until the server answers or is given up: at most 64 at a
+// time, for two thirds of the session timeout after the connection fell silent. Later
+// calls wait for their turn. A request that is handed over at the very moment of a loss
+// is sent on the next connection, however late that comes, and its goroutine waits as
+// long.
 //
 // # Versions
 //
-// A version is ZooKeeper's data version of the node, a hash of the key, and
-// 128 random bits that each swap writes into the node. So a version belongs to
-// one register, and two states never have the same one. The guard that
-// ZooKeeper checks is the number alone. As long as nobody removes nodes or
-// takes the ensemble back to an earlier state, that is enough: the number only
-// grows. After a rollback the number comes again, and a guard that was read
-// before it can match what was written after it. This is outside of what this
-// engine promises. In part ZooKeeper prevents it: a server that is behind what
-// a client has seen refuses that client, until it has caught up or the client
-// is started anew.
+// A version is ZooKeeper's data version of the node, a hash of the key, and 128 random
+// bits that each swap writes into the node. So a version belongs to one register, and
+// two states never have the same one. ZooKeeper checks the number alone. As long as
+// nobody removes nodes or takes the ensemble back to an earlier state, that is enough:
+// the number only grows. After a rollback the number comes again, and a guard from
+// before can match what was written after. This engine does not promise otherwise. In
+// part ZooKeeper prevents it: a server that is behind what a client has seen refuses
+// that client, until it has caught up or the client is started again.
 //
-// The number has 31 bits. A swap that would make it wrap is refused before it
-// is sent: at one swap in 20 seconds, after 1,360 years.
+// The number has 31 bits. A swap that would make it wrap is refused before it is sent:
+// at one swap in 20 seconds, after 1,360 years.
 //
 // # What it creates
 //

@@ -148,10 +148,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 
 // Traits implements [store.Store].
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	if err := s.session.usable(ctx); err != nil {
-		return store.Traits{}, err
-	}
-	return store.Traits{Engine: "zookeeper", Durable: s.config.Loss == 0, Loss: s.config.Loss}, nil
+	return s.session.life.Traits(ctx, store.Traits{Engine: "zookeeper", Durable: s.config.Loss == 0, Loss: s.config.Loss})
 }
 
 // Warnings returns what the operator must be told whenever the store is used, a

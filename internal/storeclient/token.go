@@ -5,9 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"iter"
-
-	"snowfence.example/snowfence/store"
 )
 
 // TokenDigits is the length of a token's text.
@@ -37,22 +34,3 @@ func ParseToken(text string) (t Token, ok bool) {
 
 // String returns the token as 32 hexadecimal digits in lower case.
 func (t Token) String() string { return hex.EncodeToString(t[:]) }
-
-// List returns the sequence of a store's List: the entries that read yields and
-// then read's error. An invalid prefix is the first error. read must return soon
-// after its yield returned false, and its error is dropped then.
-func List(prefix string, read func(yield func(store.Entry) bool) error) iter.Seq2[store.Entry, error] {
-	return func(yield func(store.Entry, error) bool) {
-		left := false
-		err := store.ValidatePrefix(prefix)
-		if err == nil {
-			err = read(func(e store.Entry) bool {
-				left = !yield(e, nil)
-				return !left
-			})
-		}
-		if err != nil && !left {
-			yield(store.Entry{}, err)
-		}
-	}
-}
