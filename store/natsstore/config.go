@@ -98,9 +98,8 @@ type Config struct {
 	Rand io.Reader
 }
 
-// ParseURL returns the config that a URL means; the package's comment says what
-// it may hold. It opens no file. An error names the part that is wrong, and never
-// shows a password.
+// ParseURL returns the config that a URL means; see the package's comment. It opens no
+// file. An error names the part that is wrong, and never shows a password.
 func ParseURL(url string) (Config, error) {
 	return storeurl.Read("natsstore", url, []string{"nats"}, func(u *storeurl.URL) (Config, error) {
 		c := Config{

@@ -107,9 +107,8 @@ type Config struct {
 	guess *guess // not nil if Loss is the default: nobody asserts it
 }
 
-// ParseURL returns the config that a URL means; the package's comment says what
-// it may hold. It opens no file. An error names the part that is wrong, and never
-// shows a password.
+// ParseURL returns the config that a URL means; see the package's comment. It opens no
+// file. An error names the part that is wrong, and never shows a password.
 func ParseURL(url string) (Config, error) {
 	return storeurl.Read("redisstore", url, []string{"redis", "rediss"}, func(u *storeurl.URL) (Config, error) {
 		c := Config{

@@ -1,16 +1,8 @@
-// Package engine opens the store that a URL names.
+// Package engine opens the store that a URL names. Its table of engines is the one
+// place of the program that knows them: their schemes, how each is opened, whether it
+// has a clock, what can be made in it by hand, and which keys of its URLs may be shown.
 //
-//	file:/var/lib/snowfence/store        registers in a directory: one host, any number of processes
-//	mem://                               registers in this process, forgotten when it ends
-//	etcd://a:2379,b:2379/prefix          see package store/etcdstore
-//	zookeeper://a:2181,b:2181/folder     see package store/zkstore
-//	redis://host:6379/0, rediss://…      see package store/redisstore
-//	postgres://user@host/database        see package store/sqlstore
-//	mysql://user@host/database           see package store/sqlstore, for MariaDB as well
-//	nats://host:4222/bucket              see package store/natsstore
-//
-// For mem:// there is mem: as well, which YAML takes for a key unless it is
-// quoted.
+// For mem:// there is mem: as well, which YAML takes for a key unless it is quoted.
 //
 // No error of this package shows a password that stands in a URL.
 package engine
