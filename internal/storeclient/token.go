@@ -32,5 +32,11 @@ func ParseToken(text string) (t Token, ok bool) {
 	return t, err == nil && n == len(t) && t.String() == text
 }
 
+// IsToken reports whether a text is a token's.
+func IsToken(text string) bool {
+	_, ok := ParseToken(text)
+	return ok
+}
+
 // String returns the token as 32 hexadecimal digits in lower case.
 func (t Token) String() string { return hex.EncodeToString(t[:]) }

@@ -66,9 +66,6 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 // nothing after it; without a deadline it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
-	if err == nil {
-		err = c.CheckFiles()
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +179,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	}
 	ctx, cancel := s.life.Bound(ctx)
 	defer cancel()
-	if prev != "" && !isToken(string(prev)) {
+	if prev != "" && !storeclient.IsToken(string(prev)) {
 		return "", store.ErrConflict // no register ever had it
 	}
 	name := s.prefix + key
@@ -326,16 +323,11 @@ func once(ctx context.Context, method string, request, reply any, c *grpc.Client
 	return err
 }
 
-func isToken(text string) bool {
-	_, ok := storeclient.ParseToken(text)
-	return ok
-}
-
 // entry reads a stored value. What this package would not have written is
 // damaged, and so is a key that vanishes with its lease.
 func entry(key string, stored []byte, lease int64) (store.Entry, error) {
 	token, value, ok := strings.Cut(string(stored), separator)
-	if !ok || lease != 0 || !isToken(token) || store.ValidateKey(key) != nil || store.ValidateValue([]byte(value)) != nil {
+	if !ok || lease != 0 || !storeclient.IsToken(token) || store.ValidateKey(key) != nil || store.ValidateValue([]byte(value)) != nil {
 		return store.Entry{}, fmt.Errorf("etcdstore: key %.250q: %w", key, store.ErrDamaged)
 	}
 	return store.Entry{Key: key, Value: []byte(value), Version: store.Version(token)}, nil

@@ -2,7 +2,6 @@ package natsstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -99,11 +98,14 @@ func (s *Store) listing(ctx context.Context, current *session, prefix string) (*
 	return l, nil
 }
 
-// next returns the next message's register. It returns false for a message
+// next returns the next message's register, and asks for the next page where one has
+// been read. It returns false for a message
 // that no key of ours stands behind.
 func (l *listing) next(ctx context.Context) (e store.Entry, ok bool, err error) {
 	if l.asked == 0 {
-		if err := l.ask(); err != nil {
+		l.asked = int(min(l.left, page))
+		request := fmt.Appendf(nil, `{"batch":%d,"expires":%d}`, l.asked, requestLimit.Nanoseconds())
+		if err := l.session.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+l.stream+"."+l.consumer, l.replies.Subject, request); err != nil {
 			return e, false, err
 		}
 	}
@@ -132,16 +134,6 @@ func (l *listing) next(ctx context.Context) (e store.Entry, ok bool, err error) 
 	}
 	e, err = entry(key, about.Sequence.Stream, message.Header, message.Data)
 	return e, err == nil, err
-}
-
-// ask asks for the next page.
-func (l *listing) ask() error {
-	l.asked = int(min(l.left, page))
-	request, err := json.Marshal(map[string]int64{"batch": int64(l.asked), "expires": int64(requestLimit)})
-	if err != nil {
-		return err
-	}
-	return l.session.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+l.stream+"."+l.consumer, l.replies.Subject, request)
 }
 
 // end makes the server forget the listing. If that fails it does so by itself,

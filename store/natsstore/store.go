@@ -56,9 +56,6 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 // a config that can't be used.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
-	if err == nil {
-		err = c.CheckFiles()
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +245,7 @@ func (s *Store) counted(ctx context.Context, current *session, key string) (bool
 			Subjects map[string]uint64 `json:"subjects"`
 		} `json:"state"`
 	}
-	if err := s.ask(ctx, current, "STREAM.INFO", map[string]string{"subjects_filter": subject}, &answer); err != nil {
+	if err := s.ask(ctx, current, "STREAM.INFO", fmt.Sprintf(`{"subjects_filter":%q}`, subject), &answer); err != nil {
 		return false, err
 	}
 	switch {
@@ -261,14 +258,10 @@ func (s *Store) counted(ctx context.Context, current *session, key string) (bool
 }
 
 // ask sends a request about the bucket and decodes what is answered.
-func (s *Store) ask(ctx context.Context, current *session, verb string, question, answer any) error {
-	request, err := json.Marshal(question)
-	if err != nil {
-		return fmt.Errorf("natsstore: encode request: %w", err)
-	}
+func (s *Store) ask(ctx context.Context, current *session, verb, question string, answer any) error {
 	limited, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	reply, err := current.conn.RequestWithContext(limited, "$JS.API."+verb+"."+s.config.stream(), request)
+	reply, err := current.conn.RequestWithContext(limited, "$JS.API."+verb+"."+s.config.stream(), []byte(question))
 	s.heard(current, err)
 	if err != nil {
 		return s.failed(ctx, "get", err)
@@ -296,7 +289,7 @@ func (s *Store) last(ctx context.Context, current *session, key string) (store.E
 			Data    []byte `json:"data"`
 		} `json:"message"`
 	}
-	if err := s.ask(ctx, current, "STREAM.MSG.GET", map[string]string{"last_by_subj": subject}, &answer); err != nil {
+	if err := s.ask(ctx, current, "STREAM.MSG.GET", fmt.Sprintf(`{"last_by_subj":%q}`, subject), &answer); err != nil {
 		return store.Entry{}, err
 	}
 	switch {

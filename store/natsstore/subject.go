@@ -12,29 +12,19 @@ import "strings"
 //	"a//b."                 a.E.b=
 //	"."                     =
 const (
-	dot   = '='
+	dot   = "="
 	empty = "E"
 )
 
 // keyToSubject returns what follows the prefix in the subject of a valid key.
 func keyToSubject(key string) string {
-	var b strings.Builder
-	for i, segment := range strings.Split(key, "/") {
-		if i > 0 {
-			b.WriteByte('.')
-		}
-		if segment == "" {
-			b.WriteString(empty)
-		}
-		for j := range len(segment) {
-			if c := segment[j]; c == '.' {
-				b.WriteByte(dot)
-			} else {
-				b.WriteByte(c)
-			}
+	tokens := strings.Split(strings.ReplaceAll(key, ".", dot), "/")
+	for i, token := range tokens {
+		if token == "" {
+			tokens[i] = empty
 		}
 	}
-	return b.String()
+	return strings.Join(tokens, ".")
 }
 
 // subjectToKey is the inverse of keyToSubject. It returns false for what no
@@ -46,7 +36,7 @@ func subjectToKey(subject string) (key string, ok bool) {
 			tokens[i] = ""
 			continue
 		}
-		tokens[i] = strings.ReplaceAll(token, string(dot), ".")
+		tokens[i] = strings.ReplaceAll(token, dot, ".")
 	}
 	key = strings.Join(tokens, "/")
 	// What has a second spelling, such as an empty token, is none of ours.

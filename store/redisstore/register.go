@@ -19,7 +19,7 @@ const (
 // decode returns the register of a key as it is stored.
 func decode(key, stored string) (store.Entry, error) {
 	if !strings.HasPrefix(stored, head) || len(stored) < valueAt || stored[valueAt-1] != ' ' ||
-		!isVersion(stored[len(head):valueAt-1]) {
+		!storeclient.IsToken(stored[len(head):valueAt-1]) {
 		return store.Entry{}, damaged(key, "it is not a register that this version of the program knows")
 	}
 	return store.Entry{
@@ -27,11 +27,6 @@ func decode(key, stored string) (store.Entry, error) {
 		Value:   []byte(stored[valueAt:]),
 		Version: store.Version(stored[len(head) : valueAt-1]),
 	}, nil
-}
-
-func isVersion(text string) bool {
-	_, ok := storeclient.ParseToken(text)
-	return ok
 }
 
 // damaged is the error for a register that can't be read.

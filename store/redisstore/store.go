@@ -44,9 +44,6 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 // the server can't be reached. ctx bounds the attempt, and nothing after it.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
-	if err == nil {
-		err = c.CheckFiles()
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func ParseURL(url string) (Config, error) {
 }
 
 // CheckFiles returns an error that names the field and the file unless every file
-// that the config names can be used. [Open] does so first.
+// that the config names can be used. It connects to nothing.
 func (c Config) CheckFiles() error {
 	return storeurl.CheckFiles("zkstore", c.TLS, c.PasswordFile)
 }

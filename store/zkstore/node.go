@@ -44,7 +44,7 @@ func parseGuard(v store.Version, key string) (guard, bool) {
 	// 31 bits: −1 would mean any version to ZooKeeper.
 	n, err := strconv.ParseUint(number, 10, 31)
 	g := guard{number: int32(n), key: sum, token: token}
-	return g, err == nil && sum == keySum(key) && isToken(token) && g.version() == v
+	return g, err == nil && sum == keySum(key) && storeclient.IsToken(token) && g.version() == v
 }
 
 // next returns errExhausted if a swap under the guard would overflow the
@@ -54,11 +54,6 @@ func (g guard) next() error {
 		return errExhausted
 	}
 	return nil
-}
-
-func isToken(text string) bool {
-	_, ok := storeclient.ParseToken(text)
-	return ok
 }
 
 // keySum returns 64 bits of the key's hash.
@@ -123,7 +118,7 @@ func decode(key string, data []byte, stat *zk.Stat) (store.Entry, error) {
 	switch {
 	case !ok:
 		return damaged(fmt.Sprintf("does not begin with %q", opening))
-	case !line || !isToken(token):
+	case !line || !storeclient.IsToken(token):
 		return damaged("has no version")
 	case len(value) > store.MaxValue:
 		return damaged(fmt.Sprintf("has a value of %d bytes", len(value)))
