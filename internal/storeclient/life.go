@@ -71,7 +71,7 @@ func Call[T any](ctx context.Context, l *Life, f func() (T, error)) (T, error) {
 		value T
 		err   error
 	}
-	answers := make(chan answer, 1) // room for an answer that nobody awaits
+	answers := make(chan answer, 1) // room for an answer that no call awaits
 	go func() {
 		value, err := f()
 		answers <- answer{value, err}

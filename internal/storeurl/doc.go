@@ -2,8 +2,8 @@
 //
 //	scheme://[user[:password]@]host[:port][,host[:port]…][/path][?key=value&…]
 //
-// It promises that what it returns was written there, that a key which nobody
-// asked for is refused by its name, and that no error shows a password.
+// It promises that what it returns was written there, that a key which the engine
+// does not know is refused by its name, and that no error shows a password.
 //
 // A URL is taken apart by hand: package net/url knows no list of hosts, and its
 // errors show what they could not parse. Names, passwords and the path may hold

@@ -32,9 +32,9 @@ type URL struct {
 	err      error
 }
 
-// Read returns the config that read makes of a URL whose scheme is one of those
-// given, and no file. The errors are those of [Parse], what read told [URL.Fail], a
-// key that read did not ask for, and read's own, in this order. The engine's name
+// Read returns the config that read makes of a URL with one of the schemes. It opens
+// no file. It returns the first of these errors: that of [Parse], one of a method of
+// URL, that of a key which read did not ask for, and read's own. The engine's name
 // stands in front of each but read's.
 func Read[C any](engine, raw string, schemes []string, read func(*URL) (C, error)) (C, error) {
 	var none C
@@ -218,8 +218,8 @@ func (u *URL) TLS(implied bool) *TLS {
 	return nil
 }
 
-// Done returns the first thing that was wrong, or that a key is not known:
-// nobody asked for it.
+// Done returns the first thing that was wrong, or else that a key is not known: no
+// method asked for it.
 func (u *URL) Done() error {
 	if u.err != nil {
 		return u.err

@@ -84,7 +84,7 @@ type lock interface {
 // careful way.
 type mark string
 
-// unmarked is the mark while nobody writes.
+// unmarked is the mark while no process writes.
 const unmarked mark = "--"
 
 // shard returns the shard that m names, and whether it names one.
@@ -100,7 +100,7 @@ func (m mark) shard() (shard, bool) {
 	return shard(m), true
 }
 
-// clears reports whether m shows that nobody writes to s.
+// clears reports whether m shows that no process writes to s.
 func (m mark) clears(s shard) bool {
 	other, ok := m.shard()
 	return m == unmarked || ok && other != s

@@ -20,7 +20,7 @@
 // # How a swap is made
 //
 // The writer locks snowfence.lock with flock, which the kernel frees when its
-// holder dies, by whatever cause; so the lock needs no age and nobody ever
+// holder dies, by whatever cause; so the lock needs no age and no process ever
 // breaks it. A writer that is stopped while it holds the lock holds up the
 // other writers until it goes on or is killed; their contexts end their waits.
 // Under the lock the writer compares the version, writes the new register to a
@@ -29,9 +29,9 @@
 //
 // Between the rename and the last fsync others could read what a power failure
 // would still take back. Therefore the writer first leaves a mark in the lock
-// file that names the folder, and removes it last. Whoever reads a register of
-// a marked folder waits for the writer; whoever gets the lock and finds a mark
-// knows that its writer died half-way, fsyncs the folder itself and removes
+// file that names the folder, and removes it last. A reader of a register of a
+// marked folder waits for the writer. A process that gets the lock and finds a
+// mark knows that its writer died half-way, fsyncs the folder itself and removes
 // the mark. The mark needs no fsync of its own: a killed process leaves it, and
 // after a power failure there is nothing left that it could speak of.
 //
@@ -40,11 +40,11 @@
 //
 // Of a file's content no later success proves anything: the kernel reports a
 // failure once, and may then drop what it could not write. So that swap is never
-// made. Its new file was not renamed yet, and whoever comes next removes it.
+// made. Its new file was not renamed yet, and the next writer removes it.
 //
-// Of a folder a later success counts. The mark is still there, so whoever comes
-// next, in whichever process, must fsync the folder with success before anything in
-// it counts. That rests on the file system. One with a journal or with
+// Of a folder a later success counts. The mark is still there, so the next reader or
+// writer, in any process, must fsync the folder with success before anything in it
+// counts. That rests on the file system. One with a journal or with
 // copy-on-write (ext4, XFS, btrfs, ZFS, APFS) stops when it can't write its own
 // structures: each later fsync fails, until it is mounted again and its journal
 // tells what is there. One without (ext2, FAT, ext4 without its journal) may forget

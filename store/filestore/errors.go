@@ -35,7 +35,7 @@ var (
 
 	// ErrFailed is returned by every call after an fsync, or the unlocking of
 	// the lock file, has failed. It comes together with the failure.
-	ErrFailed = errors.New("filestore: failed, and must be opened anew")
+	ErrFailed = errors.New("filestore: failed, and must be opened again")
 
 	// ErrUnsupported is returned by Open where the operating system lacks what
 	// the store needs.

@@ -98,7 +98,7 @@ func damaged(detail string, args ...any) *FileError {
 
 // The marker file makes a folder a store. It is written last when a store is
 // created, so that where it stands everything else stands too. Its first line
-// is for programs, the rest for whoever finds it.
+// is for programs, the rest for people who find it.
 const (
 	markerHead = "snowfence file store, format "
 	marker     = markerHead + "1\n" +

@@ -12,8 +12,7 @@ import (
 	"snowfence.example/snowfence/internal/localdisk"
 )
 
-// Permissions: what the registers say is nobody else's to read, and above all
-// nobody else's to write.
+// Permissions: no other user may read the registers, and above all write them.
 const (
 	folderMode = 0o700
 	fileMode   = 0o600

@@ -109,7 +109,7 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return store.Traits{Engine: "file", Durable: true, OneHost: true}, nil
 }
 
-// Warnings returns what the operator must be told whenever the store is used: that
+// Warnings returns what the operator must know whenever the store is used: that
 // its folder is on a file system which forgets everything, in memory or in a
 // container's own layer. It is fit for tests alone.
 func (s *Store) Warnings() []string {

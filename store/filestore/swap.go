@@ -126,8 +126,8 @@ func (s *Store) settle() error {
 // the rename in replace.
 //
 // A conflict is final because the swap is given up under the same lock under
-// which it was found. On any other error the mark stays, and whoever comes
-// next settles what there is.
+// which it was found. On any other error the mark stays, and the next
+// process settles what there is.
 func (s *Store) swap(key string, prev store.Version, value []byte) (store.Version, error) {
 	current, err := s.read(key) // its version stays zero if there is none
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

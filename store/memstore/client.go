@@ -29,7 +29,7 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 	return storeurl.Open(ctx, url, ParseURL, Open)
 }
 
-// Open opens a memory of its own, of the kind that c describes: nobody else sees it.
+// Open opens a memory of its own, of the kind that c describes. It has no other clients.
 // [New] is for a memory with several clients. An error names the field that is wrong.
 func Open(_ context.Context, c Config) (*Store, error) {
 	if c.Loss < 0 {

@@ -8,7 +8,7 @@
 //	memory := memstore.New()
 //	a, b := memory.Client(), memory.Client()
 //
-// [Open] and [OpenURL] open a memory that nobody else sees.
+// [Open] and [OpenURL] open a memory of one client.
 //
 // It can also fail as real engines do, on command and no further than it
 // declares: [Memory.Failover] takes away the youngest acknowledged writes of a

@@ -88,8 +88,8 @@ type Config struct {
 	// set.
 	Loss time.Duration
 
-	// UnsafeIgnoreLoss makes the store pass for durable although nobody asserts
-	// that it is. When it then loses acknowledged swaps, ids repeat. See the
+	// UnsafeIgnoreLoss makes the store pass for durable although no operator
+	// asserts that it is. When it then loses acknowledged swaps, ids repeat. See the
 	// package's comment before you set it, and [Store.Warnings].
 	UnsafeIgnoreLoss bool
 

@@ -85,7 +85,7 @@
 // What a server gives up when it reads its files after a crash is absent; nothing tells
 // it from what never was.
 //
-// A swap is never sent twice: not when its reply is lost, nor when nobody took it.
+// A swap is never sent twice: not when its reply is lost, nor when no server took it.
 // Nats-Msg-Id is not used: the server would acknowledge the second of two equal swaps.
 //
 // A bucket that was deleted and made again is told from the first by the tokens and by

@@ -19,7 +19,7 @@ const (
 	// page is how many registers are on their way at a time: 2 MB at most.
 	page = 256
 
-	// listingRests is how long the server keeps a listing that nobody reads on:
+	// listingRests is how long the server keeps a listing that is not read:
 	// how long a range's body may take for one page.
 	listingRests = 5 * time.Minute
 

@@ -37,7 +37,7 @@ const (
 	silenceLimit = 4 * time.Second
 )
 
-// session is one connection. It is never made anew: with the client's own
+// session is one connection. It never reconnects: with the client's own
 // reconnection, a publish that waits in a buffer would be sent to whatever
 // server comes next, by surprise and after the answers that it rests on.
 type session struct {
@@ -144,7 +144,7 @@ func (s *Store) tooOld(version, want string) error {
 }
 
 // judgeAgain judges the bucket if that was long ago. Calls that come meanwhile
-// are not held up: they are told what was found last.
+// are not held up: they return what was found last.
 func (s *Store) judgeAgain(ctx context.Context, current *session) error {
 	now, last := int64(since(s.opened)), current.judged.Load()
 	if now-last < int64(judgeEvery) || !current.judged.CompareAndSwap(last, now) {
@@ -170,7 +170,7 @@ func (s *Store) judgeAgain(ctx context.Context, current *session) error {
 
 // judgeBucket reads the bucket's settings and says whether they will do. The
 // bucket is made if it is missing and was never seen, unless it has to exist. One
-// that was made anew since has forgotten every register, and is not taken for the other.
+// that was made again since has forgotten every register, and is not taken for the other.
 func (s *Store) judgeBucket(ctx context.Context, current *session) error {
 	info, err := s.bucket(ctx, current)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *Store) judgeBucket(ctx context.Context, current *session) error {
 		s.created = info.Created
 	}
 	if !s.created.Equal(info.Created) {
-		return fmt.Errorf("bucket %q was made anew at %v, after this store was opened with the one of %v; open it again: %w",
+		return fmt.Errorf("bucket %q was made again at %v, after this store was opened with the one of %v; open it again: %w",
 			s.config.Bucket, info.Created, s.created, store.ErrDamaged)
 	}
 	current.replicated.Store(info.Config.Replicas > 1)

@@ -90,7 +90,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 //
 // The server compares numbers alone, and after a rollback it gives numbers out
 // again. So the token is compared first. Both requests go over one connection,
-// which is never made anew, and a server that forgot something was started in
+// which never reconnects, and a server that forgot something was started in
 // between, which ends its connections. Hence on a server of its own the number
 // can't have come to mean another write in between. In a cluster, where the
 // connection may be to another server than the leader, it is a matter of a
@@ -110,7 +110,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	if prev != "" {
 		var ok bool
 		if guard, ok = numberOf(prev); !ok {
-			return "", store.ErrConflict // nobody was ever given this version
+			return "", store.ErrConflict // no register ever had this version
 		}
 	}
 	entry, err := s.read(ctx, current, key)
@@ -141,7 +141,7 @@ func (s *Store) publish(ctx context.Context, current *session, key string, guard
 
 	limited, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	// The client repeats a publish that nobody took, unless told otherwise. And
+	// The client repeats a publish that no server took, unless it is kept from it. And
 	// there is no message id, so that the server sees no duplicates either: it
 	// would acknowledge the second of two equal swaps.
 	ack, err := current.js.PublishMsg(limited, message,
@@ -166,7 +166,7 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return s.life.Traits(ctx, store.Traits{Engine: "nats", Durable: s.config.Loss == 0, Loss: s.config.Loss})
 }
 
-// Warnings returns what the operator must be told whenever the store is used,
+// Warnings returns what the operator must know whenever the store is used,
 // a sentence each; none, if there is nothing to be said.
 func (s *Store) Warnings() []string {
 	if !s.config.UnsafeIgnoreLoss {

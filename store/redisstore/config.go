@@ -104,7 +104,7 @@ type Config struct {
 	// for concurrent use and never repeat itself, or versions do.
 	Rand io.Reader
 
-	guess *guess // not nil if Loss is the default: nobody asserts it
+	guess *guess // not nil if Loss is the default: no operator asserts it
 }
 
 // ParseURL returns the config that a URL means; see the package's comment. It opens no

@@ -16,7 +16,7 @@ import (
 
 const (
 	// callLimit bounds a call whose context sets no earlier end, and with it how
-	// long a reply is waited for that nobody wants any more.
+	// long a reply is waited for whose caller has gone.
 	callLimit = 5 * time.Second
 
 	// dialLimit bounds one attempt to connect.

@@ -51,7 +51,7 @@
 // The last rule has a grace of ten minutes while a store is open. Each replica that
 // joins breaks the rule, also where a replacement adds the new one first. To refuse at
 // once would stop ids for that. To go on for good would rest on a lag that nothing
-// bounds and nobody asserts. In the grace ids can repeat only if a failover comes, to
+// bounds and no operator asserts. In the grace ids can repeat only if a failover comes, to
 // a replica that lags by more than 15 s. The store logs an error when the grace
 // begins, with its end; see [Store.LogTo]. After it ids end with their windows.
 // min-replicas-to-write takes effect without a restart, within the minute. Open knows

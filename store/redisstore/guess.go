@@ -13,7 +13,7 @@ import (
 // a failover comes within it, to a replica that lags further than the default.
 const grace = 10 * time.Minute
 
-// A guess is about a loss that is the default: nobody asserts it, so something that
+// A guess is about a loss that is the default: no operator asserts it, so something that
 // is seen must bound what a failover loses.
 type guess struct {
 	mu    sync.Mutex
@@ -54,7 +54,7 @@ func (g *guess) opened() {
 }
 
 // LogTo makes the store log to log from now on: an error when nothing bounds any
-// more what a failover loses, while nobody said what it is. Somebody must act on it
+// more what a failover loses, while no loss is given. Somebody must act on it
 // within ten minutes. A store that was never given a logger logs nothing.
 func (s *Store) LogTo(log *slog.Logger) {
 	if g := s.config.guess; g != nil {
@@ -64,7 +64,7 @@ func (s *Store) LogTo(log *slog.Logger) {
 	}
 }
 
-// Warnings returns what the operator must be told whenever the store is used: that
+// Warnings returns what the operator must know whenever the store is used: that
 // its loss is the default, which a further replica makes a guess.
 func (s *Store) Warnings() []string {
 	if s.config.guess == nil {

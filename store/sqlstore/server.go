@@ -92,7 +92,7 @@ func mysqlRules() []rule {
 }
 
 // never is how long a semi-synchronous primary must wait for a replica at the
-// least for nobody to count on its giving up, in milliseconds: a day.
+// least so that it counts as never giving up, in milliseconds: a day.
 const never = 24 * 60 * 60 * 1000
 
 // inspect asks the server at the other end of a connection for its settings,

@@ -245,7 +245,7 @@ func (s *Store) page(ctx context.Context, from, to []byte) (_ []store.Entry, err
 	return page, rows.Err()
 }
 
-// renew makes the store's own pool connect anew, and so look for the primary.
+// renew makes the store's own pool connect again, and so look for the primary.
 func (s *Store) renew() {
 	if s.own {
 		s.db.SetMaxIdleConns(-1) // closes them

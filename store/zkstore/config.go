@@ -18,8 +18,7 @@ const (
 	// DefaultPrefix is the node of a store whose config names none.
 	DefaultPrefix = "/snowfence"
 
-	// DefaultSessionTimeout is the least that a server grants unless it was told
-	// otherwise: two of its ticks, of two seconds each (zoo.cfg's tickTime).
+	// DefaultSessionTimeout is the least that a server grants by default: two of its ticks, of two seconds each (zoo.cfg's tickTime).
 	DefaultSessionTimeout = 4 * time.Second
 
 	minSessionTimeout = 300 * time.Millisecond
@@ -32,8 +31,7 @@ const (
 const (
 	// ACLOpen lets anyone read and write.
 	ACLOpen ACL = "open"
-	// ACLCreator lets the user that created a node read and write, and nobody
-	// else.
+	// ACLCreator lets only the user that created a node read and write.
 	ACLCreator ACL = "creator"
 	// ACLCreatorRead lets the user that created a node write, and anyone read.
 	ACLCreatorRead ACL = "creator-read"
@@ -93,7 +91,7 @@ type Config struct {
 	// syncs its log; see the package's comment.
 	Loss time.Duration
 
-	// Logger is told of connections that fail. Nil means nobody is.
+	// Logger logs connections that fail. Nil means none.
 	Logger *slog.Logger
 
 	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe

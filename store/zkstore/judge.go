@@ -24,7 +24,7 @@ var errLeaders = errors.New("all endpoints must be of one ensemble")
 // error if they can't be one ensemble, or run a release that is known to lose what
 // it acknowledged. What can't be read is the operator's to ensure.
 func (s *Store) judge(ctx context.Context) (err error) {
-	// Whoever grants no session need not be asked.
+	// Servers that grant no session need not be asked.
 	if _, err := call(ctx, s.session, func(*zk.Conn) (struct{}, error) { return struct{}{}, nil }); err != nil {
 		return err
 	}

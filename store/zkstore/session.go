@@ -106,10 +106,9 @@ func connect(c Config) (*session, error) {
 }
 
 // call runs f, which makes one request, when there is a session, and returns
-// what f does. It returns soon after ctx ends; f may still be running then, and
-// nobody hears what becomes of it. That takes until the server answers, or
-// until the client gives the connection up, two thirds of the session timeout
-// after the last sign of life.
+// what f does. It returns soon after ctx ends. Then f may still run, until the server
+// answers, or until the client gives the connection up, two thirds of the session
+// timeout after the last sign of life; its answer is dropped.
 func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (T, error) {
 	var none T
 	select {
@@ -178,7 +177,7 @@ func (s *session) close() error {
 			// one that does not is given up after a second.
 			s.client.Close()
 		} else {
-			// There is nobody to tell, and the client would wait for it all the same.
+			// No server could be told, and the client would wait for it all the same.
 			go s.client.Close()
 		}
 		s.leave()
@@ -319,7 +318,7 @@ func (s *session) leave() {
 }
 
 // rotation is the session as the client's zk.HostProvider: it names the
-// endpoints in turn, as they are, so that each attempt resolves them anew.
+// endpoints in turn, as they are, so that each attempt resolves them again.
 type rotation session
 
 // Init implements zk.HostProvider. The client has shuffled the servers.

@@ -148,7 +148,7 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return s.session.life.Traits(ctx, store.Traits{Engine: "zookeeper", Durable: s.config.Loss == 0, Loss: s.config.Loss})
 }
 
-// Warnings returns what the operator must be told whenever the store is used, a
+// Warnings returns what the operator must know whenever the store is used, a
 // sentence each; none, if there is nothing to be said.
 func (s *Store) Warnings() []string { return slices.Clone(s.warnings) }
 

@@ -133,7 +133,7 @@ func (v *view) list(ctx context.Context, prefix string, yield func(store.Entry) 
 }
 
 // keys returns the keys of a folder's nodes that begin with prefix. A node
-// that is no register's is damage: nobody else may put anything there.
+// that is no register's is damage: no other program may put anything there.
 func keys(root, folder string, names []string, prefix string) ([]string, error) {
 	var found []string
 	for _, name := range names {

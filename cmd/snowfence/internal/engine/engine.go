@@ -109,7 +109,7 @@ func Schema(storeURL string) (string, error) {
 	return p.schema()
 }
 
-// Warnings are what an operator must be told whenever the store is used.
+// Warnings are what an operator must know whenever the store is used.
 func Warnings(s store.Store) []string {
 	if w, ok := s.(interface{ Warnings() []string }); ok {
 		return w.Warnings()
@@ -117,7 +117,7 @@ func Warnings(s store.Store) []string {
 	return nil
 }
 
-// LogTo gives the store the logger for what an operator must be told while it is
+// LogTo gives the store the logger for what an operator must know while it is
 // used, if it has any such thing to say.
 func LogTo(s store.Store, log *slog.Logger) {
 	if l, ok := s.(interface{ LogTo(*slog.Logger) }); ok {
