@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
 
@@ -106,8 +107,8 @@ func (v *checkVerb) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(check.Heap(v.config.Memory))
-	v.config.Progress = &check.Progress{}
+	debug.SetMemoryLimit(idsort.Heap(v.config.Memory))
+	v.config.Progress = &idsort.Progress{}
 	stop := v.watch(v.config.Progress, v.sorting.progress)
 	report, err := check.Run(ctx, inputs, v.config)
 	stop()
@@ -132,14 +133,14 @@ func (v *checkVerb) run(ctx context.Context) error {
 }
 
 // inputs looks at all sources before the first is read.
-func (v *checkVerb) inputs() ([]check.Input, error) {
-	var inputs []check.Input
+func (v *checkVerb) inputs() ([]idsort.Input, error) {
+	var inputs []idsort.Input
 	for _, place := range v.places {
 		options, err := v.optionsOf(place, v.flags)
 		if err != nil {
 			return nil, err
 		}
-		in := check.Input{Open: func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }}
+		in := idsort.Input{Open: func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }}
 		if in.Size, err = idsource.Look(place.Name, options); err != nil {
 			return nil, err
 		}
@@ -151,8 +152,8 @@ func (v *checkVerb) inputs() ([]check.Input, error) {
 // parseMemory reads an amount of memory.
 func parseMemory(text string) (int64, error) {
 	n, err := parseBytes(text)
-	if err == nil && n < check.LeastMemory {
-		err = fmt.Errorf("must be at least %s", check.Bytes(check.LeastMemory))
+	if err == nil && n < idsort.LeastMemory {
+		err = fmt.Errorf("must be at least %s", idsort.Bytes(idsort.LeastMemory))
 	}
 	return n, err
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 
 // watch shows how far sorting ids is, on a terminal or where it is asked for, until
 // the func that it returns is called.
-func (p program) watch(progress *check.Progress, asked bool) (stop func()) {
+func (p program) watch(progress *idsort.Progress, asked bool) (stop func()) {
 	if !p.draws && !asked {
 		return func() {}
 	}
@@ -63,19 +63,19 @@ func (p program) show(line string) {
 }
 
 // bar says how far a check is, in less than 80 columns.
-func bar(s check.Snapshot, passed time.Duration) string {
+func bar(s idsort.Snapshot, passed time.Duration) string {
 	part, what := 0.0, "reading"
 	if s.Size > 0 {
 		part = min(1, float64(s.Bytes)/float64(s.Size))
 	}
-	if s.Phase == check.Merging {
+	if s.Phase == idsort.Merging {
 		what, part = "comparing", 0
 		if s.IDs > 0 {
 			part = float64(s.Merged) / float64(s.IDs)
 		}
 	}
 	line := fmt.Sprintf("%-9s ", what)
-	if s.Size > 0 || s.Phase == check.Merging {
+	if s.Size > 0 || s.Phase == idsort.Merging {
 		full := int(part * barWidth)
 		line += fmt.Sprintf("[%s%s] %3d %%  ", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), int(part*100))
 	}
@@ -87,8 +87,8 @@ func bar(s check.Snapshot, passed time.Duration) string {
 }
 
 // howFar says in words where a check was.
-func howFar(s check.Snapshot) string {
-	if s.Phase == check.Merging {
+func howFar(s idsort.Snapshot) string {
+	if s.Phase == idsort.Merging {
 		return fmt.Sprintf("while comparing: all of %s read, %s of them compared", countOf(s.IDs, "id"), grouped(s.Merged))
 	}
 	text := fmt.Sprintf("while reading: %s read", countOf(s.IDs, "id"))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 )
 
 // sorting is how ids are sorted, as far as flags say.
@@ -18,7 +18,7 @@ type sorting struct {
 
 // add adds the flags to a verb. What the limit is of, its caller says.
 func (s *sorting) add(cmd *cobra.Command, limit int, of string) {
-	*s = sorting{memory: check.DefaultMemory, limit: limit}
+	*s = sorting{memory: idsort.DefaultMemory, limit: limit}
 	flags := cmd.Flags()
 	flags.Var(&parsed[int64]{value: &s.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "what the program may use of memory, at least 64MiB")
 	flags.Var(textFlag(&s.temp, "DIR"), "temp", "folder for what does not fit the memory (default: the system's)")

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -130,14 +130,14 @@ func TestNamesOfFilesDoNotReachTheTerminalRaw(t *testing.T) {
 
 func TestBarFits80Columns(t *testing.T) {
 	for _, x := range []struct {
-		snapshot check.Snapshot
+		snapshot idsort.Snapshot
 		passed   time.Duration
 		want     string
 	}{
-		{check.Snapshot{}, 0, "reading   0 ids  0s"},
-		{check.Snapshot{IDs: 1234567, Bytes: 50, Size: 100}, 2 * time.Second, "reading   [##########..........]  50 %  1,234,567 ids  617 k/s  2s"},
-		{check.Snapshot{Phase: check.Merging, IDs: 123_456_789_012, Merged: 123_456_789_012}, 100 * time.Hour, "comparing [####################] 100 %  123,456,789,012 ids  343 k/s  100h0m0s"},
-		{check.Snapshot{IDs: 999}, 1500 * time.Millisecond, "reading   999 ids  666/s  1s"},
+		{idsort.Snapshot{}, 0, "reading   0 ids  0s"},
+		{idsort.Snapshot{IDs: 1234567, Bytes: 50, Size: 100}, 2 * time.Second, "reading   [##########..........]  50 %  1,234,567 ids  617 k/s  2s"},
+		{idsort.Snapshot{Phase: idsort.Merging, IDs: 123_456_789_012, Merged: 123_456_789_012}, 100 * time.Hour, "comparing [####################] 100 %  123,456,789,012 ids  343 k/s  100h0m0s"},
+		{idsort.Snapshot{IDs: 999}, 1500 * time.Millisecond, "reading   999 ids  666/s  1s"},
 	} {
 		if got := bar(x.snapshot, x.passed); got != x.want || len(got) > 79 {
 			t.Errorf("%+v: %q, want %q", x.snapshot, got, x.want)
@@ -193,12 +193,12 @@ func interrupted(t *testing.T, by syscall.Signal, args ...string) (code int, out
 
 func TestHowFarACheckCame(t *testing.T) {
 	for _, x := range []struct {
-		snapshot check.Snapshot
+		snapshot idsort.Snapshot
 		want     string
 	}{
-		{check.Snapshot{IDs: 1}, "while reading: 1 id read"},
-		{check.Snapshot{IDs: 1234567, Bytes: 50, Size: 101}, "while reading: 1,234,567 ids read, 49 % of the sources"},
-		{check.Snapshot{Phase: check.Merging, IDs: 2000, Merged: 1000, Bytes: 7, Size: 7}, "while comparing: all of 2,000 ids read, 1,000 of them compared"},
+		{idsort.Snapshot{IDs: 1}, "while reading: 1 id read"},
+		{idsort.Snapshot{IDs: 1234567, Bytes: 50, Size: 101}, "while reading: 1,234,567 ids read, 49 % of the sources"},
+		{idsort.Snapshot{Phase: idsort.Merging, IDs: 2000, Merged: 1000, Bytes: 7, Size: 7}, "while comparing: all of 2,000 ids read, 1,000 of them compared"},
 	} {
 		if got := howFar(x.snapshot); got != x.want {
 			t.Errorf("%+v: %q, want %q", x.snapshot, got, x.want)

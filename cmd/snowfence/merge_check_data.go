@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
@@ -53,8 +53,8 @@ func (s *mergeSource) Read(ctx context.Context, items []idsource.Item) (int, err
 }
 
 // inputs are the sources of all sides, in their order.
-func (v *merging) inputs() ([]check.Input, error) {
-	var inputs []check.Input
+func (v *merging) inputs() ([]idsort.Input, error) {
+	var inputs []idsort.Input
 	for n, side := range v.sides {
 		for _, place := range v.data[n] {
 			options, err := v.optionsOf(place, v.defaults)
@@ -65,7 +65,7 @@ func (v *merging) inputs() ([]check.Input, error) {
 			if err != nil {
 				return nil, v.sourceFault(side.Name, err)
 			}
-			inputs = append(inputs, check.Input{Size: size, Open: func(ctx context.Context) (idsource.Source, error) {
+			inputs = append(inputs, idsort.Input{Size: size, Open: func(ctx context.Context) (idsource.Source, error) {
 				opened, err := idsource.Open(ctx, place.Name, options)
 				if err != nil {
 					return nil, v.sourceFault(side.Name, err)
@@ -90,15 +90,15 @@ func (v *merging) readData(ctx context.Context) error {
 	if err != nil || len(inputs) == 0 {
 		return err
 	}
-	debug.SetMemoryLimit(check.Heap(v.sorting.memory))
+	debug.SetMemoryLimit(idsort.Heap(v.sorting.memory))
 	defer v.warnOfSkipped()
 	if !v.comparable() {
 		return v.readOnly(ctx, inputs)
 	}
-	progress := &check.Progress{}
+	progress := &idsort.Progress{}
 	stop := v.watch(progress, v.sorting.progress)
 	defer stop()
-	sorted, err := check.Sort(ctx, inputs, check.Config{Memory: v.sorting.memory, Temp: v.sorting.temp, Layout: v.anyLayout(), Now: v.clock.Wall(), Progress: progress})
+	sorted, err := idsort.Sort(ctx, inputs, idsort.Config{Memory: v.sorting.memory, Temp: v.sorting.temp, Progress: progress})
 	if err != nil {
 		return v.sortFault(ctx, err)
 	}
@@ -126,7 +126,7 @@ func (v *merging) comparable() bool {
 }
 
 // readOnly reads ids that are only held against issuers: there is nothing to sort.
-func (v *merging) readOnly(ctx context.Context, inputs []check.Input) error {
+func (v *merging) readOnly(ctx context.Context, inputs []idsort.Input) error {
 	items := make([]idsource.Item, 1<<13)
 	for _, in := range inputs {
 		source, err := in.Open(ctx)
@@ -156,7 +156,7 @@ func (v *merging) warnOfSkipped() {
 }
 
 // count hands the ids that stand somewhere twice to the tally, in order.
-func (v *merging) count(ctx context.Context, sorted *check.Sorted, tally *merge.Tally) error {
+func (v *merging) count(ctx context.Context, sorted *idsort.Sorted, tally *merge.Tally) error {
 	var before idsource.Item
 	began, repeats := false, false
 	add := func(item idsource.Item) {
@@ -212,13 +212,4 @@ func (v *merging) layouts() []snowfence.Layout {
 		all = append(all, *l)
 	}
 	return all
-}
-
-// anyLayout is one of them, so that none has to be guessed.
-func (v *merging) anyLayout() *snowfence.Layout {
-	if all := v.layouts(); len(all) > 0 {
-		return &all[0]
-	}
-	l := snowfence.DefaultLayout()
-	return &l
 }

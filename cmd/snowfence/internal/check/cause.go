@@ -3,374 +3,272 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
-	"time"
 )
 
 // maxWorkers is how many worker ids a cause lists.
 const maxWorkers = 16
 
-// causes puts the findings of one kind in the same sources together.
-func (r *reporting) causes() []Cause {
-	var order []subject
-	groups := map[subject][]subject{}
-	for _, s := range r.judge.subjects() {
-		g := s
+// causes puts the findings that differ in the worker id alone together.
+func (r *words) causes() []Cause {
+	labels := slices.SortedFunc(maps.Keys(r.judge.findings), func(a, b label) int {
+		return cmp.Or(
+			cmp.Compare(r.judge.findings[b].count, r.judge.findings[a].count),
+			cmp.Compare(a.kind, b.kind), slices.Compare(a.sources[:], b.sources[:]), cmp.Compare(a.worker, b.worker), cmp.Compare(a.why, b.why),
+		)
+	})
+	var order []label
+	alike := map[label][]label{}
+	mixed := false
+	for _, l := range labels {
+		g := l
 		g.worker = -1
-		if groups[g] == nil {
+		if alike[g] == nil {
 			order = append(order, g)
 		}
-		groups[g] = append(groups[g], s)
+		alike[g] = append(alike[g], l)
+		mixed = mixed || l.kind == MixUp
 	}
 	causes := []Cause{}
-	mixed := false
 	for _, g := range order {
-		causes = append(causes, r.cause(g, groups[g]))
-		mixed = mixed || g.kind == MixUp
+		causes = append(causes, r.cause(alike[g]))
 	}
-	if !mixed {
-		causes = append(causes, r.misfits()...)
+	// Ids that don't fit are worth a warning, also where no duplicate is.
+	for i, w := range r.observer.sources {
+		if !mixed && w.unfit > 0 && len(causes) < len(order)+maxWorkers {
+			c := Cause{Kind: MixUp, Sources: []string{r.name(i)}, Evidence: r.fit(i)}
+			_, c.Advice = r.mixUp([2]int{i, i})
+			causes = append(causes, c)
+		}
 	}
 	slices.SortStableFunc(causes, func(a, b Cause) int { return cmp.Compare(b.Duplicates, a.Duplicates) })
 	return causes
 }
 
-// cause describes findings that differ in the worker id alone.
-func (r *reporting) cause(g subject, of []subject) Cause {
-	c := Cause{Kind: g.kind, WorkerCount: len(of)}
-	whole := finding{}
-	for _, s := range of {
-		f := r.judge.findings[s]
-		whole.note(f.first, f.count)
-		whole.note(f.last, 0)
-		if s.worker < 0 {
-			c.WorkerCount = 0
-		} else if len(c.Workers) < maxWorkers {
-			c.Workers = append(c.Workers, s.worker)
+// cause describes findings, the most frequent first.
+func (r *words) cause(labels []label) Cause {
+	top := labels[0]
+	c := Cause{Kind: top.kind, Sources: r.names(top.sources)}
+	all := pairs{}
+	for _, l := range labels {
+		all.add(r.judge.findings[l].pairs)
+		if l.worker >= 0 {
+			c.WorkerCount++
+			if len(c.Workers) < maxWorkers {
+				c.Workers = append(c.Workers, l.worker)
+			}
 		}
 	}
-	if c.WorkerCount == 0 {
-		c.Workers = nil
-	}
-	c.Duplicates = whole.count
-	c.Sources = r.names(g.sources)
-	if f := r.observer.fields; f != nil && f.fits(whole.first) && f.fits(whole.last) && g.kind != MixUp {
-		from, to := f.time(f.tick.of(whole.first)), f.time(f.tick.of(whole.last))
+	c.Duplicates = all.count
+	if f := r.observer.fields; f != nil && f.fits(all.first) && f.fits(all.last) && top.kind != MixUp {
+		from, to := f.time(f.tick.of(all.first)), f.time(f.tick.of(all.last))
 		if from.After(to) {
 			from, to = to, from // of a layout in which the worker stands above the time
 		}
 		c.From, c.To = &from, &to
 	}
-	top := of[0]
-	switch g.kind {
+	f := r.judge.findings[top]
+	switch top.kind {
 	case Copies:
-		r.copies(&c, r.judge.findings[top])
+		c.Evidence, c.Advice = r.copies(f)
 	case SameWorker:
-		r.sameWorker(&c, top)
+		c.Evidence, c.Advice = r.sameWorker(&c, top)
 	case Overlapping:
-		r.overlapping(&c, top)
+		c.Evidence, c.Advice = r.overlapping(&c, top, f)
 	case SetBack:
-		r.setBack(&c, top)
+		c.Evidence, c.Advice = r.setBack(&c, top, f)
 	case Doubled:
-		r.doubled(&c, top)
+		c.Evidence, c.Advice = r.doubled(&c, top, f)
 	case MixUp:
-		r.mixUp(&c, g)
+		c.Evidence, c.Advice = r.mixUp(top.sources)
 	default:
-		r.unexplained(&c, g, top)
+		c.Evidence, c.Advice = r.unexplained(&c, top, f)
 	}
 	return c
 }
 
-func (r *reporting) copies(c *Cause, f *finding) {
-	l := f.longest
-	of := fmt.Sprintf("%s to %s stand %s too, in the same order", r.place(l.aLow), r.place(l.aHigh), r.span(l.aLow+l.distance, l.aHigh+l.distance))
-	c.Evidence = fmt.Sprintf("%d rows in a row: %s", l.count, of)
-	if f.lines > 1 {
-		c.Evidence += "; and " + count(f.lines-1, "more such piece")
+func (r *words) copies(f *finding) (evidence, advice string) {
+	evidence = fmt.Sprintf("%d rows in a row: %s", f.longest.count, r.again(f.longest)) + pieces(f)
+	if f.longest.sources[0] == f.longest.sources[1] {
+		evidence += "; no row between them is left out and none is new, which speaks against a clock that was set back: a generator then goes on at its own pace"
 	}
-	if l.sources[0] == l.sources[1] {
-		c.Evidence += "; none is left out and none is new between them, which speaks against a clock that was set back: a generator goes on at its own pace then"
-	}
-	c.Advice = "most likely the same rows were exported or loaded twice, which is no collision: leave one copy out and check again; should they be different records, one process issued as a clone of the other"
+	return evidence, "most likely the same rows were exported or loaded twice, which is no collision: leave one copy out and check again; if they are different records, one process issued as a clone of the other"
 }
 
-// doubled tells of single rows that stand twice.
-func (r *reporting) doubled(c *Cause, s subject) {
-	f := r.judge.findings[s]
-	if l := f.longest; l.count == 0 {
-		c.Evidence = "single rows, far between each other, stand again in one piece"
+// doubled describes single rows that stand twice.
+func (r *words) doubled(c *Cause, l label, f *finding) (evidence, advice string) {
+	evidence = r.worker(l.worker) + ": "
+	if f.longest.count == 0 {
+		evidence += "single rows, far between each other, stand again in one piece"
 	} else {
-		c.Evidence = fmt.Sprintf("the id at %s stands at %s too", r.place(l.aLow), r.placeText(l.aLow+l.distance))
-	}
-	if s.worker >= 0 {
-		c.Evidence = r.worker(s.worker) + ": " + c.Evidence
+		evidence += r.twice(f.longest)
 	}
 	if c.Duplicates > 1 {
-		c.Evidence += fmt.Sprintf("; %d ids stand twice like this", c.Duplicates)
+		evidence += fmt.Sprintf("; %d ids stand twice like this", c.Duplicates)
 	}
-	if d := f.event; d != nil && s.worker >= 0 {
-		follows := "and nothing follows"
-		if d.wentOn {
-			follows = "but what follows is not"
-		}
-		c.Evidence += fmt.Sprintf("; %s is before what stands above it, %s: a clock that was set back by %s would have repeated the ids after it too, or issued new ones between them",
-			r.time(d.to), follows, r.back(d))
+	follows := "and nothing follows"
+	if f.seen.wentOn {
+		follows = "but what follows is not"
 	}
-	c.Evidence += r.more(c)
-	c.Advice = "most likely a row was written or exported twice, which is no collision: leave one copy out and check again; should they be different records, look whether the clock was set back for a moment when the later one was made"
+	evidence += fmt.Sprintf("; %s is before what stands above it, %s: a clock that was set back by %s would have repeated the ids after it too, or issued new ones between them",
+		r.time(f.seen.to), follows, r.back(f.seen))
+	return evidence + c.more(), "most likely a row was written or exported twice, which is no collision: leave one copy out and check again; if they are different records, look whether the clock was set back for a moment when the later one was made"
 }
 
-// counted tells of numbers that follow each other.
-func (r *reporting) counted(c *Cause, f *finding) {
-	l := f.longest
-	c.Evidence = fmt.Sprintf("%d numbers that follow each other with hardly a gap, from %s on: %s to %s stand %s too, in the same order",
-		l.count, text(l.first.id), r.place(l.aLow), r.place(l.aHigh), r.span(l.aLow+l.distance, l.aHigh+l.distance))
-	if f.lines > 1 {
-		c.Evidence += "; and " + count(f.lines-1, "more such piece")
+// sameWorker describes two processes with one worker id at the same time.
+func (r *words) sameWorker(c *Cause, l label) (evidence, advice string) {
+	a, b := r.seen(l)
+	advice = "give each process a worker id of its own; `snowfence workers list` shows who holds which, and a lease from a store can't be held twice"
+	if l.why == twoSequences {
+		evidence = fmt.Sprintf("%s: its ids, %d from %s to %s, are two rising sequences that alternate (%d and %s; its ids go back %s)",
+			r.worker(l.worker), a.ids, r.time(a.low), r.time(a.high), a.ids-a.second-a.third, count(a.second, "id"), count(a.descents, "time"))
+		return evidence + c.more(), advice + "; but where several threads write to one log, each a little late, rows that stand there twice look like this too: look at the rows themselves"
 	}
-	c.Advice = "compare the rows themselves before one is left out: numbers that a database counts up start anew in each, so these may be different records with equal ids, which need other ids before they come together; rows that were exported or loaded twice look like this too, and are no collision"
+	evidence = fmt.Sprintf("%s: %s in %s and %d in %s, both from %s to %s",
+		r.worker(l.worker), count(a.ids, "id"), r.name(l.sources[0]), b.ids, r.name(l.sources[1]), r.time(max(a.low, b.low)), r.time(min(a.high, b.high)))
+	same := r.innerText(l.sources) + r.evenText(l.sources)
+	if same != "" {
+		advice = "if they are the same records, one that refers to the other or was copied from it, this is no collision; else " + advice
+	}
+	return evidence + c.more() + same, advice
 }
 
-// alike tells of more ids in common than two processes would have by chance.
-func (r *reporting) alike(c *Cause, s subject) {
-	a := r.observer.sources[s.sources[0]].sighting(s.worker)
-	b := r.observer.sources[s.sources[1]].sighting(s.worker)
-	f := r.judge.findings[s]
-	if s.worker < 0 || a == nil || b == nil {
-		c.Evidence = "worker ids have far more ids in common than two processes would come to by chance"
+// seen is what was seen of the worker id of a label in its sources.
+func (r *words) seen(l label) (a, b *sighting) {
+	return r.observer.sources[l.sources[0]].sighting(l.worker), r.observer.sources[l.sources[1]].sighting(l.worker)
+}
+
+// innerText adds that one of two sources has no id of its own.
+func (r *words) innerText(sources [2]int) string {
+	inner, outer, ok := r.inner(sources)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("; every id of %s is also in %s", r.name(inner), r.name(outer))
+}
+
+// evenText adds that rows may have been copied.
+func (r *words) evenText(sources [2]int) string {
+	n := r.judge.evenly[sources]
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d %s in both in the same order with none left out, as copied rows do, but the pace is so even that two processes issue the same ids", n, ending(n, "stands", "stand"))
+}
+
+func (r *words) overlapping(c *Cause, l label, f *finding) (evidence, advice string) {
+	if l.why == restarted {
+		evidence = fmt.Sprintf("%s: at %s its sequence begins again within the tick of %s", r.worker(l.worker), r.place(f.seen.at), r.time(f.seen.to)) + pace(f)
 	} else {
-		c.Evidence = fmt.Sprintf("%s: of its %s in %s, which are so far apart that %d %s another in their tick or the next, %d %s in %s",
-			r.worker(s.worker), count(a.ids, "id"), r.name(s.sources[0]), a.crowded, ending(a.crowded, "has", "have"), f.count, ending(f.count, "stands", "stand"), r.name(s.sources[1]))
-		if s.sources[0] == s.sources[1] {
-			c.Evidence = fmt.Sprintf("%s: of its %s, which are so far apart that %d %s another in their tick or the next, %d %s there again",
-				r.worker(s.worker), count(a.ids, "id"), a.crowded, ending(a.crowded, "has", "have"), f.count, ending(f.count, "stands", "stand"))
-		}
-		c.Evidence += ": far more than two processes would come to by chance"
-	}
-	c.Evidence += r.more(c)
-	if less, ok := r.judge.nothing[s.sources]; ok {
-		c.Evidence += fmt.Sprintf("; %s has no id that the other has not", r.name(less))
-	}
-	c.Advice = "look at the rows themselves: the same records, of which one refers to the other, was copied from it or was delivered twice, are no collision; different ones are of two processes with one worker id that act on the same events or timers, and each needs a worker id of its own"
-}
-
-// often tells of ids that go back too often to be followed.
-func (r *reporting) often(c *Cause, s subject) {
-	seen := r.observer.sources[s.sources[0]].sighting(s.worker)
-	if s.worker < 0 || seen == nil {
-		c.Evidence = "the times of worker ids go back again and again, and ids repeat"
-	} else {
-		c.Evidence = fmt.Sprintf("%s: its %d ids go back %d times, more often than is followed one by one (%d times)",
-			r.worker(s.worker), seen.ids, seen.descents, maxDescents)
-	}
-	c.Evidence += r.more(c)
-	c.Advice = "check the log piece by piece, each in a check of its own, so that they go back less often: a clock that is set back again and again looks like this, and so do a second process with the worker id that issues few ids, and rows that are written twice, late or out of order"
-}
-
-// undecided tells of a run that may be of copied rows or of a clock set back.
-func (r *reporting) undecided(c *Cause, s subject) {
-	f := r.judge.findings[s]
-	l, d := f.longest, f.event
-	if s.worker < 0 || l.count == 0 || d == nil {
-		c.Evidence = "what stands late repeats ids that came before" + r.workersOf(c)
-	} else {
-		c.Evidence = fmt.Sprintf("%s: %s to %s stand %s too, in the same order",
-			r.worker(s.worker), r.place(l.aLow), r.placeText(l.aHigh), r.span(l.aLow+l.distance, l.aHigh+l.distance))
-		if l.count == 1 {
-			c.Evidence = fmt.Sprintf("%s: the id at %s stands at %s too", r.worker(s.worker), r.place(l.aLow), r.placeText(l.aLow+l.distance))
-		}
-		other := "a clock that was set back by " + r.back(d).String()
-		if d.from == d.to {
-			other = "a sequence that began again within its tick"
-		}
-		speaks := "of " + count(f.issued, "id") + " none is new"
-		if f.issued > c.Duplicates {
-			speaks = "all of one piece is in the other"
-		}
-		c.Evidence += fmt.Sprintf("; rows that were copied look like this, and so does %s: for copies speaks that %s, for the other that ids this few, or of a pace this even, can be repeated by chance",
-			other, speaks)
-		c.Evidence += r.more(c)
-	}
-	c.Advice = "compare the rows themselves: copies are alike in every column, and leaving one out ends it; different records with one id are a collision, and the host's log tells whether its clock was set then"
-}
-
-// back is by how much the time goes back.
-func (r *reporting) back(d *descent) time.Duration {
-	f := r.observer.fields
-	return f.time(d.from).Sub(f.time(d.to))
-}
-
-// sameWorker tells of two processes with one worker id at the same time.
-func (r *reporting) sameWorker(c *Cause, s subject) {
-	f := r.observer.fields
-	a := r.observer.sources[s.sources[0]].sighting(s.worker)
-	b := r.observer.sources[s.sources[1]].sighting(s.worker)
-	if s.worker < 0 || a == nil || b == nil {
-		c.Evidence = "both sources have ids of the same worker ids, of the same times"
-	} else if s.why == twoSequences {
-		c.Evidence = fmt.Sprintf("%s: its ids, %d from %s to %s, are two rising sequences that alternate (%d and %s; its ids go back %s)",
-			r.worker(s.worker), a.ids, r.time(a.low), r.time(a.high), a.ids-a.second-a.third, count(a.second, "id"), count(a.descents, "time"))
-	} else {
-		c.Evidence = fmt.Sprintf("%s: %s in %s and %d in %s, both from %s to %s",
-			r.worker(s.worker), count(a.ids, "id"), r.name(s.sources[0]), b.ids, r.name(s.sources[1]), f.timeText(max(a.low, b.low)), f.timeText(min(a.high, b.high)))
-	}
-	c.Evidence += r.more(c)
-	c.Advice = "give each process a worker id of its own; `snowfence workers list` shows who holds which, and a lease from a store can't be held twice"
-	if s.why == twoSequences {
-		c.Advice += "; but where several threads write to one log, each a little late, rows that stand there twice look like this too: look at the rows themselves"
-	}
-	less, ok := r.judge.nothing[s.sources]
-	if ok {
-		c.Evidence += fmt.Sprintf("; %s has no id that the other has not", r.name(less))
-	}
-	if r.evenly(c, s) || ok {
-		c.Advice = "if they are the same records, one that refers to the other or was copied from it, this is no collision; else " + c.Advice
-	}
-}
-
-// evenly adds that rows were copied, maybe, and reports whether it did.
-func (r *reporting) evenly(c *Cause, s subject) bool {
-	n := r.judge.evenly[s.sources]
-	if n > 0 {
-		c.Evidence += fmt.Sprintf("; %d %s in both in the same order with none left out, as rows do that were copied, but the pace is so even that two processes issue them alike", n, ending(n, "stands", "stand"))
-	}
-	return n > 0
-}
-
-func (r *reporting) overlapping(c *Cause, s subject) {
-	a := r.observer.sources[s.sources[0]].sighting(s.worker)
-	b := r.observer.sources[s.sources[1]].sighting(s.worker)
-	first, second := s.sources[0], s.sources[1]
-	switch event := r.judge.findings[s].event; {
-	case s.worker < 0 || a == nil || b == nil:
-		c.Evidence = "terms of the same worker ids overlap"
-	case s.why == restarted && event != nil:
-		c.Evidence = fmt.Sprintf("%s: at %s its sequence begins again within the tick of %s",
-			r.worker(s.worker), r.place(event.at), r.time(event.to)) + r.pace(r.judge.findings[s])
-	default:
+		a, b := r.seen(l)
+		first, second := l.sources[0], l.sources[1]
 		if a.low > b.low {
 			a, b, first, second = b, a, second, first
 		}
-		c.Evidence = fmt.Sprintf("%s: its ids in %s end at %s, and those in %s begin at %s, which is before",
-			r.worker(s.worker), r.name(first), r.time(a.high), r.name(second), r.time(b.low))
+		evidence = fmt.Sprintf("%s: its ids in %s end at %s, and those in %s begin at %s, which is before",
+			r.worker(l.worker), r.name(first), r.time(a.high), r.name(second), r.time(b.low))
 	}
-	c.Evidence += r.more(c)
-	r.evenly(c, s)
-	c.Advice = "let a term begin where the one before it ended, or later: a lease from a store does that; without one, wait at a restart until the clock is past the last id"
+	return evidence + c.more() + r.evenText(l.sources), "let a term begin where the one before it ended, or later: a lease from a store does that; without one, wait at a restart until the clock is past the last id"
 }
 
-func (r *reporting) setBack(c *Cause, s subject) {
-	seen := r.observer.sources[s.sources[0]].sighting(s.worker)
-	f := r.judge.findings[s]
-	event := f.event
-	if s.worker < 0 || seen == nil || event == nil {
-		c.Evidence = "the times of worker ids go back, and ticks repeat"
-	} else {
-		c.Evidence = fmt.Sprintf("%s: at %s its time goes back by %s, from %s to %s, and ids in between repeat",
-			r.worker(s.worker), r.place(event.at), r.back(event), r.time(event.from), r.time(event.to))
-		c.Evidence += r.pace(f)
-		if seen.descents > 1 {
-			c.Evidence += fmt.Sprintf("; it goes back %d times", seen.descents)
-		}
+func (r *words) setBack(c *Cause, l label, f *finding) (evidence, advice string) {
+	evidence = fmt.Sprintf("%s: at %s its time goes back by %s, from %s to %s, and ids in between repeat",
+		r.worker(l.worker), r.place(f.seen.at), r.back(f.seen), r.time(f.seen.from), r.time(f.seen.to)) + pace(f)
+	if a, _ := r.seen(l); a.descents > 1 {
+		evidence += fmt.Sprintf("; it goes back %d times", a.descents)
 	}
-	c.Evidence += r.more(c)
-	c.Advice = "a generator must not issue for ticks that it has used: let it wait or stop when the clock goes back (`--max-rollback`), keep the worker id's last tick over restarts, and step no clock while it runs"
+	return evidence + c.more(), "a generator must not issue for ticks that it has used: let it wait or stop when the clock goes back (`--max-rollback`), keep the worker id's last tick over restarts, and step no clock while it runs"
 }
 
-// pace says what of ids that go back tells that a generator issued them.
-func (*reporting) pace(f *finding) string {
-	if fresh := f.issued - min(f.issued, f.count); fresh > 0 {
-		return fmt.Sprintf("; of the %s until it is past that, %d %s new, which copied rows would not be", followers(f.issued), fresh, ending(fresh, "is", "are"))
+// pace says why ids that go back are those of a generator.
+func pace(f *finding) string {
+	ids := count(f.issued, "id") + " that " + ending(f.issued, "follows", "follow")
+	fresh := f.issued - min(f.issued, f.count)
+	switch {
+	case fresh > 0:
+		return fmt.Sprintf("; of the %s until it is past that, %d %s new, which copied rows would not be", ids, fresh, ending(fresh, "is", "are"))
+	case f.seen.even():
+		return fmt.Sprintf("; none of the %s is new until it is past that: a generator of so even a pace repeats them all, but rows that were copied look like this too, and are alike in every column", ids)
 	}
-	if f.event.even() {
-		return fmt.Sprintf("; none of the %s is new until it is past that: a generator of so even a pace repeats them all, but rows that were copied look like this too, and are alike in every column", followers(f.issued))
-	}
-	return fmt.Sprintf("; none of the %s is new, but they leave out some that were there, and run on: rows that were copied by hand can look like this too", followers(f.issued))
+	return fmt.Sprintf("; none of the %s is new, but they leave out some that were there, and run on: rows that were copied by hand can look like this too", ids)
 }
 
-// followers are ids that follow.
-func followers(n uint64) string { return count(n, "id") + " that " + ending(n, "follows", "follow") }
-
-// mixUp tells of ids of two layouts.
-func (r *reporting) mixUp(c *Cause, s subject) {
-	var parts []string
-	seen := map[int]bool{}
-	for _, i := range s.sources {
-		if !seen[i] {
-			seen[i] = true
-			parts = append(parts, r.fit(i))
-		}
+// mixUp describes ids of two layouts.
+func (r *words) mixUp(sources [2]int) (evidence, advice string) {
+	evidence = r.fit(sources[0])
+	if sources[0] != sources[1] {
+		evidence += "; " + r.fit(sources[1])
 	}
-	c.Evidence = strings.Join(parts, "; ")
-	c.Advice = "ids of two layouts can't share one column, table or topic: equal numbers mean different things there; keep them apart, or name the layout with --layout if this is a wrong guess"
+	return evidence, "ids of two layouts can't share one column, table or topic: equal numbers mean different things there; keep them apart, or name the layout with --layout if this is a wrong guess"
 }
 
-// misfits are warnings of ids that don't fit the layout, where no duplicate is.
-func (r *reporting) misfits() []Cause {
-	var causes []Cause
-	for i, w := range r.observer.sources {
-		if w.unfit == 0 || len(causes) == maxWorkers {
-			continue
-		}
-		c := Cause{Kind: MixUp}
-		c.Sources = r.names([2]int{i, i})
-		r.mixUp(&c, subject{sources: [2]int{i, i}})
-		causes = append(causes, c)
-	}
-	return causes
-}
-
-// fit says how the ids of a source fit the layout.
-func (r *reporting) fit(i int) string {
-	w := r.observer.sources[i]
-	name := r.name(i)
-	if w.unfit == 0 {
-		if g, ok := guessLayout(w.sample, r.now); ok {
-			return name + ": " + g.text("id")
-		}
-		return fmt.Sprintf("%s: no preset suits its ids", name)
-	}
-	s := fmt.Sprintf("%s: %d of %s %s %s: %s bits above it, or a time after tomorrow; the first is %s at %s",
-		name, w.unfit, count(w.ids, "id"), ending(w.unfit, "doesn't fit", "don't fit"), r.layout, ending(w.unfit, "it has", "they have"), w.firstBad.ID, r.placeText(w.firstBad.At))
-	if g, ok := guessLayout(w.badSample, r.now); ok {
-		s += "; " + g.text("such id")
-	}
-	return s
-}
-
-func (r *reporting) unexplained(c *Cause, s, top subject) {
-	c.Advice = "look at the rows themselves: when and by which process each was made"
-	switch s.why {
+// unexplained describes duplicates that no rule explains, or several do.
+func (r *words) unexplained(c *Cause, l label, f *finding) (evidence, advice string) {
+	const look = "look at the rows themselves"
+	switch l.why {
 	case noLayout:
-		c.Evidence = "no layout was named, and no preset suits half of the ids: nothing is known of their times and worker ids"
-		c.Advice = "name the layout, should they have one: --layout; numbers that a database counts up have none, and start anew in each"
+		return "no layout was named, and no preset suits half of the ids: nothing is known of their times and worker ids",
+			"name the layout with --layout, if they have one; numbers that a database counts up have none, and begin again in each database"
 	case noWorker:
-		c.Evidence = "the layout has no worker id, so which process issued an id can't be seen"
+		return "the layout has no worker id, so the ids don't show which process issued them", look + ": when and by which process each was made"
 	case sorted:
-		c.Evidence = "the ids stand in rising order, so which of them came first can't be seen" + r.workersOf(c)
-		c.Advice = "a row that was written twice on end looks like this, and so do a generator that began anew within a tick and whatever was sorted: check the ids in the order in which they were made, or each process's ids as a source of its own"
+		return "the ids stand in rising order, so they don't show which of them came first" + c.workers(),
+			"a row that was written twice in a row looks like this, and so do a generator that began again within a tick and ids that were sorted: check the ids in the order in which they were made, or each process's ids as a source of its own"
 	case unordered:
-		c.Evidence = "the ids stand in no order of time, so which of them came first can't be seen" + r.workersOf(c)
-		c.Advice = "check the ids in the order in which they were made, or each process's ids as a source of its own"
+		return "the ids stand in no order of time, so they don't show which of them came first" + c.workers(),
+			"check the ids in the order in which they were made, or each process's ids as a source of its own"
 	case repeating:
-		c.Evidence = "what stands late repeats an id that came before, and nothing of it is new" + r.workersOf(c)
-		c.Advice = "rows that were delivered or written twice look like this, and are no collision; so does a second process that issued nothing else: look at the rows themselves"
+		return "every id that comes late repeats an id that came before, and none is new" + c.workers(),
+			"rows that were delivered or written twice look like this, and are no collision; so does a second process that issued nothing else: " + look
 	case following:
-		c.Evidence = "ids follow themselves, with no other of their worker id in between" + r.workersOf(c)
-		c.Advice = "a row that was written twice looks like this, and is no collision; so does a generator that began anew within a tick: look at the rows themselves"
+		return "ids follow themselves, with no other of their worker id in between" + c.workers(),
+			"a row that was written twice looks like this, and is no collision; so does a generator that began again within a tick: " + look
 	case undecided:
-		r.undecided(c, top)
+		return r.undecided(c, l, f),
+			"compare the rows themselves: copies are alike in every column, and leaving one out ends it; different records with one id are a collision, and the host's log tells whether its clock was set then"
 	case counted:
-		r.counted(c, r.judge.findings[top])
+		return fmt.Sprintf("%d numbers that follow each other with hardly a gap, from %s on: %s", f.longest.count, text(f.longest.first), r.again(f.longest)) + pieces(f),
+			"compare the rows themselves before one is left out: numbers that a database counts up begin again in each database, so these may be different records with equal ids, which need other ids before they come together; rows that were exported or loaded twice look like this too, and are no collision"
 	case alike:
-		r.alike(c, top)
+		return r.alike(c, l, f),
+			look + ": the same records, of which one refers to the other, was copied from it or was delivered twice, are no collision; different ones are of two processes with one worker id that act on the same events or timers, and each needs a worker id of its own"
 	case often:
-		r.often(c, top)
-	default:
-		c.Evidence = "no rule fits them"
-		if r.observer.unwatched > 0 {
-			c.Evidence = fmt.Sprintf("there are more than %d worker ids in the sources, and theirs were not watched", maxSightings)
-		}
+		a, _ := r.seen(l)
+		return fmt.Sprintf("%s: its %d ids go back %d times, more often than is followed one by one (%d times)", r.worker(l.worker), a.ids, a.descents, maxDescents) + c.more(),
+			"check the log piece by piece, each in a check of its own, so that they go back less often: a clock that is set back again and again looks like this, and so do a second process with the worker id that issues few ids, and rows that are written twice, late or out of order"
 	}
+	return fmt.Sprintf("there are more than %d worker ids in the sources, and theirs were not watched", maxSightings), look + ": when and by which process each was made"
+}
+
+// undecided describes a run that may be of copied rows or of a clock set back.
+func (r *words) undecided(c *Cause, l label, f *finding) string {
+	if f.longest.count == 0 {
+		return "ids that come late repeat ids that came before" + c.workers()
+	}
+	evidence := r.again(f.longest)
+	if f.longest.count == 1 {
+		evidence = r.twice(f.longest)
+	}
+	clock := "a clock that was set back by " + r.back(f.seen).String()
+	if f.seen.from == f.seen.to {
+		clock = "a sequence that began again within its tick"
+	}
+	copied := fmt.Sprintf("of %s none is new", count(f.issued, "id"))
+	if f.issued > c.Duplicates {
+		copied = "all of one piece is in the other"
+	}
+	return fmt.Sprintf("%s: %s; rows that were copied look like this, and so does %s: %s, but so few ids, or ids of so even a pace, can repeat by chance too%s",
+		r.worker(l.worker), evidence, clock, copied, c.more())
+}
+
+// alike describes more ids in common than two processes would have by chance.
+func (r *words) alike(c *Cause, l label, f *finding) string {
+	a, _ := r.seen(l)
+	once, again := "", "there again"
+	if l.sources[0] != l.sources[1] {
+		once, again = " in "+r.name(l.sources[0]), "in "+r.name(l.sources[1])
+	}
+	return fmt.Sprintf("%s: of its %s%s, which are so far apart that %d %s another in their tick or the next, %d %s %s: far more than two processes would come to by chance",
+		r.worker(l.worker), count(a.ids, "id"), once, a.crowded, ending(a.crowded, "has", "have"), f.count, ending(f.count, "stands", "stand"), again) + c.more() + r.innerText(l.sources)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+
 	"snowfence.example/snowfence"
 )
 
@@ -74,7 +76,7 @@ func contains(t *testing.T, c Cause, want ...string) {
 func layoutConfig(t *testing.T, layout string) Config {
 	t.Helper()
 	l := issuerOf(t, layout, 0).layout
-	return Config{Layout: &l, Preset: layout, Limit: 10, sizes: tiny}
+	return Config{Layout: &l, Preset: layout, Limit: 10, Sizes: tiny}
 }
 
 func TestSameWorkerInTwoFilesIsSaid(t *testing.T) {
@@ -192,7 +194,7 @@ func TestLayoutMixUpIsSaid(t *testing.T) {
 func TestTwoPopulationsAreToldApartWhenGuessing(t *testing.T) {
 	twitter := issuerOf(t, "twitter", 1).log(rand.New(rand.NewPCG(1, 1)), 0, 500)
 	safe := issuerOf(t, "javascript-safe-ms", 1).log(rand.New(rand.NewPCG(1, 1)), 0, 500)
-	c := only(t, runCheck(t, Config{Limit: 3, sizes: tiny}, numbered("a", twitter), numbered("b", slices.Concat(safe, twitter[:5]))), MixUp)
+	c := only(t, runCheck(t, Config{Limit: 3, Sizes: tiny}, numbered("a", twitter), numbered("b", slices.Concat(safe, twitter[:5]))), MixUp)
 	contains(t, c, "a: 64 of 64 ids looked at are plausible as twitter")
 }
 
@@ -211,7 +213,7 @@ func TestWhatNoRuleExplainsIsCalledSo(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	random := fill(3000, func(int) uint64 { return r.Uint64() | 1<<63 })
 	random[7] = random[9]
-	c = only(t, runCheck(t, Config{sizes: tiny}, numbered("random", random)), Unexplained)
+	c = only(t, runCheck(t, Config{Sizes: tiny}, numbered("random", random)), Unexplained)
 	contains(t, c, "no preset suits")
 
 	mastodon := issuerOf(t, "mastodon", 0).log(rand.New(rand.NewPCG(1, 1)), 0, 900)
@@ -221,7 +223,7 @@ func TestWhatNoRuleExplainsIsCalledSo(t *testing.T) {
 
 func TestLayoutIsGuessedAndSaidSo(t *testing.T) {
 	ids := issuerOf(t, "twitter", 5).log(rand.New(rand.NewPCG(1, 1)), 0, 1000)
-	if r := runCheck(t, Config{sizes: tiny}, numbered("a", ids)); !r.Guessed || r.Preset != "twitter" || len(r.Causes) != 0 {
+	if r := runCheck(t, Config{Sizes: tiny}, numbered("a", ids)); !r.Guessed || r.Preset != "twitter" || len(r.Causes) != 0 {
 		t.Errorf("%+v", r)
 	}
 	if r := runCheck(t, layoutConfig(t, "leaf"), numbered("a", ids)); r.Guessed || r.Preset != "leaf" {
@@ -252,7 +254,7 @@ func TestWorkersThatWereNotWatchedAreSaidToBe(t *testing.T) {
 	}
 	ids = append(ids, ids[len(ids)-1])
 	cfg := layoutConfig(t, "sonyflake-v2")
-	cfg.sizes = sizes{}
+	cfg.Sizes = idsort.Sizes{}
 	c := only(t, runCheck(t, cfg, numbered("a", ids)), Unexplained)
 	contains(t, c, "more than 32768 worker ids")
 }
@@ -260,7 +262,7 @@ func TestWorkersThatWereNotWatchedAreSaidToBe(t *testing.T) {
 func TestNumbersThatADatabaseCountsUpAreOfNoLayout(t *testing.T) {
 	ids := fill(3000, func(i int) uint64 { return uint64(i) + 1 })
 	ids = append(ids, 17, 2000)
-	r := runCheck(t, Config{sizes: tiny}, numbered("a", ids), numbered("b", []uint64{5, 12}))
+	r := runCheck(t, Config{Sizes: tiny}, numbered("a", ids), numbered("b", []uint64{5, 12}))
 	for _, c := range r.Causes {
 		if c.Kind != Unexplained {
 			t.Errorf("%+v", c)
@@ -303,7 +305,7 @@ func TestSourceWithoutAnIDOfItsOwnIsSaidToBe(t *testing.T) {
 		report := runCheck(t, layoutConfig(t, "default"), lists...)
 		for _, c := range report.Causes {
 			if c.Kind == SameWorker {
-				contains(t, c, "; lines has no id that the other has not")
+				contains(t, c, "; every id of lines is also in orders")
 				if !strings.HasPrefix(c.Advice, "if they are the same records") {
 					t.Error(c.Advice)
 				}
@@ -320,7 +322,7 @@ func TestCopiesAreSeenHoweverTheWorkIsDivided(t *testing.T) {
 	r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	for _, workers := range []int{1, 4} {
 		cfg := layoutConfig(t, "default")
-		cfg.sizes.workers = workers
+		cfg.Sizes.Workers = workers
 		contains(t, only(t, runCheck(t, cfg, numbered("a", ids), numbered("b", ids[1000:1600])), Copies), "600 rows in a row")
 	}
 }
@@ -344,7 +346,7 @@ func TestEvenPaceOfTwoProcessesIsNotCalledCopies(t *testing.T) {
 		want Kind
 		says []string
 	}{
-		{"same times", log(0, 1000, 1), log(0, 1000, 1), SameWorker, []string{"1000 stand in both in the same order", "has no id that the other has not", "if they are the same records"}},
+		{"same times", log(0, 1000, 1), log(0, 1000, 1), SameWorker, []string{"1000 stand in both in the same order", "; every id of a is also in b", "if they are the same records"}},
 		{"half of the time", log(0, 1000, 1), log(500, 1500, 1), SameWorker, []string{"500 stand in both in the same order", "if they are the same records", "give each process"}},
 		{"some each tick", log(0, 1000, 4), log(500, 1500, 4), SameWorker, []string{"2000 stand in both in the same order"}},
 		{"one goes on too early", log(0, 10_000, 1), log(9_500, 20_000, 1), Overlapping, []string{"500 stand in both in the same order"}},
@@ -353,7 +355,7 @@ func TestEvenPaceOfTwoProcessesIsNotCalledCopies(t *testing.T) {
 	} {
 		for _, workers := range []int{1, 3} {
 			cfg := layoutConfig(t, "default")
-			cfg.sizes.workers = workers
+			cfg.Sizes.Workers = workers
 			c := only(t, runCheck(t, cfg, numbered("a", x.a), numbered("b", x.b)), x.want)
 			for _, want := range x.says {
 				if !strings.Contains(c.Evidence+c.Advice, want) {

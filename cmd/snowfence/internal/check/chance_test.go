@@ -18,7 +18,7 @@ func TestNumbersThatAreCountedUpAreNotCalledCopies(t *testing.T) {
 		"one begun anew":    {numbered("a", slices.Concat(numbers(1, 3000), numbers(1, 2000)))},
 		"from a high start": {numbered("a", numbers(1<<40, 1<<40+2000)), numbered("b", numbers(1<<40+500, 1<<40+4000))},
 	} {
-		c := only(t, runCheck(t, Config{sizes: tiny}, lists...), Unexplained)
+		c := only(t, runCheck(t, Config{Sizes: tiny}, lists...), Unexplained)
 		contains(t, c, "follow each other with hardly a gap")
 		if !strings.Contains(c.Advice, "may be different records") {
 			t.Errorf("%s: %s", name, c.Advice)
@@ -28,10 +28,10 @@ func TestNumbersThatAreCountedUpAreNotCalledCopies(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	sum := uint64(1)
 	gaps := fill(2000, func(int) uint64 { sum += 1 + r.Uint64N(50); return sum })
-	only(t, runCheck(t, Config{sizes: tiny}, numbered("a", gaps), numbered("b", gaps)), Copies)
+	only(t, runCheck(t, Config{Sizes: tiny}, numbered("a", gaps), numbered("b", gaps)), Copies)
 	mixed := numbers(1, 2000)
 	r.Shuffle(len(mixed), func(i, k int) { mixed[i], mixed[k] = mixed[k], mixed[i] })
-	only(t, runCheck(t, Config{sizes: tiny}, numbered("a", mixed), numbered("b", mixed)), Copies)
+	only(t, runCheck(t, Config{Sizes: tiny}, numbered("a", mixed), numbered("b", mixed)), Copies)
 }
 
 // TestGuessThatSuitsFewIsGivenUp has numbers that were drawn at random: they are
@@ -39,11 +39,11 @@ func TestNumbersThatAreCountedUpAreNotCalledCopies(t *testing.T) {
 func TestGuessThatSuitsFewIsGivenUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	random := fill(5000, func(int) uint64 { return r.Uint64() })
-	if report := runCheck(t, Config{sizes: tiny}, numbered("a", random)); len(report.Causes) > 0 || report.Layout != "" || report.Guessed {
+	if report := runCheck(t, Config{Sizes: tiny}, numbered("a", random)); len(report.Causes) > 0 || report.Layout != "" || report.Guessed {
 		t.Errorf("%s: %+v", report.Layout, report.Causes)
 	}
 	random = append(random, random[3], random[4])
-	contains(t, only(t, runCheck(t, Config{sizes: tiny}, numbered("a", random)), Unexplained), "no preset suits")
+	contains(t, only(t, runCheck(t, Config{Sizes: tiny}, numbered("a", random)), Unexplained), "no preset suits")
 }
 
 // seldom is what a worker id issues: an id in about so many ticks, at random.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 )
 
 // expected is what a map finds.
@@ -16,7 +18,7 @@ func expected(lists []*list) (distinct, repeated uint64, within map[string]uint6
 	places := map[uint64][]where{}
 	for i, l := range lists {
 		for _, x := range l.items {
-			places[key(x)] = append(places[key(x)], where{i, x.At})
+			places[uint64(x.ID)] = append(places[uint64(x.ID)], where{i, x.At})
 		}
 	}
 	within, between = map[string]uint64{}, map[string]uint64{}
@@ -72,7 +74,7 @@ func TestEveryDuplicateIsFoundAsAMapFindsIt(t *testing.T) {
 				if seed%3 == 0 {
 					lists = append(lists, numbered("nothing", nil), numbered("one", []uint64{7}))
 				}
-				compareWithMap(t, fmt.Sprint("seed ", seed), Config{sizes: tiny, Limit: 1 << 20}, lists)
+				compareWithMap(t, fmt.Sprint("seed ", seed), Config{Sizes: tiny, Limit: 1 << 20}, lists)
 			}
 		})
 	}
@@ -132,8 +134,8 @@ func TestReportDoesNotShowHowTheWorkWasDivided(t *testing.T) {
 		var want string
 		for _, workers := range []int{1, 2, 3, 7} {
 			r := rand.New(rand.NewPCG(1, 2))
-			cfg := Config{sizes: tiny, Limit: 1 << 20}
-			cfg.sizes.workers = workers
+			cfg := Config{Sizes: tiny, Limit: 1 << 20}
+			cfg.Sizes.Workers = workers
 			report := runCheck(t, cfg, numbered("a", shape(r, 7000)), numbered("b", shape(r, 5000)), numbered("a", shape(r, 3000)))
 			got := fmt.Sprint(report.RangeCount, report.Ranges, report.Between)
 			if want == "" {
@@ -151,11 +153,11 @@ func TestPairsOfManySourcesAreBounded(t *testing.T) {
 	for i := range 300 {
 		lists = append(lists, numbered(fmt.Sprint("source", i), []uint64{7, 8}))
 	}
-	report := runCheck(t, Config{sizes: tiny, Limit: 1}, lists...)
+	report := runCheck(t, Config{Sizes: tiny, Limit: 1}, lists...)
 	if len(report.Between) != maxBetween || !report.Partial || report.Duplicates != 598 {
 		t.Errorf("%d pairs, partial: %v; %d duplicates", len(report.Between), report.Partial, report.Duplicates)
 	}
-	if report = runCheck(t, Config{sizes: tiny, Limit: 1}, lists[:100]...); len(report.Between) != 100*99/2 || report.Partial || report.Between[0].Common != 2 {
+	if report = runCheck(t, Config{Sizes: tiny, Limit: 1}, lists[:100]...); len(report.Between) != 100*99/2 || report.Partial || report.Between[0].Common != 2 {
 		t.Errorf("%d pairs, partial: %v", len(report.Between), report.Partial)
 	}
 }
@@ -163,13 +165,13 @@ func TestPairsOfManySourcesAreBounded(t *testing.T) {
 func TestLargerPiecesFindTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ids := fill(400_000, func(int) uint64 { return r.Uint64N(1<<24) << 30 })
-	compareWithMap(t, "", Config{Memory: LeastMemory, Limit: 1 << 20, sizes: sizes{chunk: 60_000, pageItems: 4096, workers: 2, room: 1 << 20, fan: 100}}, []*list{numbered("a", ids)})
+	compareWithMap(t, "", Config{Memory: idsort.LeastMemory, Limit: 1 << 20, Sizes: idsort.Sizes{Chunk: 60_000, Page: 4096, Workers: 2, Room: 1 << 20, Fan: 100}}, []*list{numbered("a", ids)})
 }
 
 func TestOneDuplicateAmongManyIsNamedWithItsLines(t *testing.T) {
 	ids := fill(100_000, func(i int) uint64 { return uint64(i) * 0x9e3779b97f4a7c15 })
 	ids[99_000] = ids[123]
-	report := runCheck(t, Config{sizes: tiny, Limit: 5}, numbered("stream", ids))
+	report := runCheck(t, Config{Sizes: tiny, Limit: 5}, numbered("stream", ids))
 	want := fmt.Sprintf("[{%s 2 [{stream 124 line 124} {stream 99001 line 99001}]}]", text(ids[123]))
 	if got := fmt.Sprint(report.Named); got != want || report.Duplicates != 1 {
 		t.Errorf("%s, want %s", got, want)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
@@ -19,7 +21,7 @@ var now = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 // list is a source in memory.
 type list struct {
 	name  string
-	items []item
+	items []idsort.Item
 	read  int
 	fail  error // at the end, instead of it
 	cause func(read int)
@@ -29,14 +31,14 @@ type list struct {
 func numbered(name string, ids []uint64) *list {
 	l := &list{name: name}
 	for i, id := range ids {
-		l.items = append(l.items, item{ID: snowfence.ID(id), At: uint64(i) + 1})
+		l.items = append(l.items, idsort.Item{ID: snowfence.ID(id), At: uint64(i) + 1})
 	}
 	return l
 }
 
 func (l *list) Name() string { return l.name }
 
-func (l *list) Read(ctx context.Context, items []item) (int, error) {
+func (l *list) Read(ctx context.Context, items []idsort.Item) (int, error) {
 	if l.cause != nil {
 		l.cause(l.read)
 	}
@@ -60,10 +62,10 @@ func (*list) Skipped() (uint64, error)      { return 0, nil }
 func (*list) Close() error                  { return nil }
 
 // inputs opens lists.
-func inputs(lists ...*list) []Input {
-	var all []Input
+func inputs(lists ...*list) []idsort.Input {
+	var all []idsort.Input
 	for _, l := range lists {
-		all = append(all, Input{Open: func(context.Context) (idsource.Source, error) {
+		all = append(all, idsort.Input{Open: func(context.Context) (idsource.Source, error) {
 			l.read = 0
 			return l, nil
 		}})
@@ -73,7 +75,7 @@ func inputs(lists ...*list) []Input {
 
 // tiny are sizes with which everything happens that does with a billion ids:
 // runs are put aside, and merged several times over.
-var tiny = sizes{chunk: 300, pageItems: blockItems, workers: 2, room: 2000, fan: 3}
+var tiny = idsort.Sizes{Chunk: 300, Page: 100, Workers: 2, Room: 2000, Fan: 3}
 
 // run checks lists.
 func runCheck(t *testing.T, cfg Config, lists ...*list) Report {

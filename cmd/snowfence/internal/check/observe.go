@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 )
 
 const (
@@ -13,8 +13,6 @@ const (
 	// maxDirect is up to how many worker ids are found without a map, over all
 	// sources: each takes room, whether it is seen or not.
 	maxDirect = 1 << 18
-	// samples is how many ids of a source are kept to guess by.
-	samples = 64
 	// tomorrow is how far in the future an id's time may lie: clocks differ.
 	tomorrow = 24 * time.Hour
 )
@@ -79,14 +77,12 @@ func (f *fields) time(tick uint64) time.Time { return f.layout.TimeOf(snowfence.
 
 // witness is what was seen of one source while it was read.
 type witness struct {
-	base      uint64 // positions of its items are above it
-	top       uint64 // and up to it
 	ids       uint64
 	falls     uint64 // how often an id was lower than the one before
 	before    uint64
 	sample    []snowfence.ID
 	unfit     uint64 // ids that don't fit the layout
-	firstBad  item
+	firstBad  idsort.Item
 	badSample []snowfence.ID
 	direct    []*sighting
 	byNumber  map[int64]*sighting
@@ -100,12 +96,11 @@ type observer struct {
 	unwatched uint64 // ids of worker ids above maxSightings
 	direct    int64  // worker ids that are found without a map
 	descents  int    // that are kept, of all sightings
-	settled   bool   // whether a layout was looked for
 }
 
 // begin begins a source.
-func (o *observer) begin(base uint64) *witness {
-	w := &witness{base: base, top: base}
+func (o *observer) begin() *witness {
+	w := &witness{}
 	if o.fields != nil && o.fields.layout.Workers() <= maxDirect-o.direct {
 		w.direct = make([]*sighting, o.fields.layout.Workers())
 		o.direct += o.fields.layout.Workers()
@@ -116,12 +111,10 @@ func (o *observer) begin(base uint64) *witness {
 	return w
 }
 
-// see watches items that were read, and makes their places positions.
-func (o *observer) see(w *witness, items []item) {
-	for i := range items {
-		x := &items[i]
-		x.At += w.base
-		id := key(*x)
+// see watches items that were read.
+func (o *observer) see(w *witness, items []idsort.Item) {
+	for _, x := range items {
+		id := uint64(x.ID)
 		if id < w.before {
 			w.falls++
 		}
@@ -130,7 +123,7 @@ func (o *observer) see(w *witness, items []item) {
 			continue
 		}
 		if !o.fields.fits(id) {
-			o.misfit(w, *x)
+			o.misfit(w, x)
 			continue
 		}
 		if s := o.sighting(w, o.fields.number(id)); s != nil {
@@ -140,15 +133,12 @@ func (o *observer) see(w *witness, items []item) {
 		}
 	}
 	w.ids += uint64(len(items))
-	if n := len(items); n > 0 {
-		w.top = items[n-1].At
-	}
 	for i := 0; len(w.sample) < samples && i < len(items); i++ {
 		w.sample = append(w.sample, items[i].ID)
 	}
 }
 
-func (o *observer) misfit(w *witness, x item) {
+func (o *observer) misfit(w *witness, x idsort.Item) {
 	if w.unfit == 0 {
 		w.firstBad = x
 	}
@@ -183,78 +173,4 @@ func (w *witness) sighting(number int64) *sighting {
 		return w.direct[number]
 	}
 	return w.byNumber[number]
-}
-
-// guess is a preset that was guessed for many ids.
-type guess struct {
-	preset snowfence.Preset
-	fit    int // ids that are plausible under it
-	of     int
-}
-
-// guessLayout returns the preset under which most of the ids are plausible. Of
-// several that which is the likeliest for most single ids. There is none when no
-// preset suits half of them, as for numbers that a database counts up.
-func guessLayout(ids []snowfence.ID, now time.Time) (guess, bool) {
-	fit, first := map[string]int{}, map[string]int{}
-	for _, id := range ids {
-		for i, c := range decode.Guess(id, now) {
-			if c.Plausible && afterBeginning(c, now) {
-				fit[c.Preset]++
-				if i == 0 {
-					first[c.Preset]++
-				}
-			}
-		}
-	}
-	best := guess{of: len(ids)}
-	for _, p := range snowfence.Presets() {
-		if n := fit[p.Name]; n > best.fit || n == best.fit && n > 0 && first[p.Name] > first[best.preset.Name] {
-			best.preset, best.fit = p, n
-		}
-	}
-	return best, best.fit > 0 && 2*best.fit >= len(ids)
-}
-
-// doubt gives a guessed layout up that does not suit an eighth of all ids or more,
-// if these are of no other preset: what is drawn at random has no layout.
-func (c *checker) doubt() {
-	if c.Layout != nil || c.observer.fields == nil {
-		return
-	}
-	var unfit, ids uint64
-	for _, w := range c.observer.sources {
-		unfit, ids = unfit+w.unfit, ids+w.ids
-		if _, ok := guessLayout(w.badSample, c.Now); ok {
-			return
-		}
-	}
-	if unfit*8 < ids {
-		return
-	}
-	c.guess, c.observer.fields = guess{}, nil
-	for _, w := range c.observer.sources {
-		w.unfit = 0
-	}
-}
-
-// suits counts how many ids are plausible under a preset.
-func suits(ids []snowfence.ID, p snowfence.Preset, now time.Time) int {
-	n := 0
-	for _, id := range ids {
-		for _, c := range decode.Guess(id, now) {
-			if c.Preset == p.Name && c.Plausible && afterBeginning(c, now) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// afterBeginning reports whether an id is not of the first sixty-fourth of the
-// time that a layout exists: small numbers, which need not be ids of a generator at
-// all, are of the first days of every layout.
-func afterBeginning(c decode.Candidate, now time.Time) bool {
-	epoch := c.Result.Layout.Epoch
-	return c.Result.Time.After(epoch.Add(now.Sub(epoch) / 64))
 }

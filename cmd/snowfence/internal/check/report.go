@@ -125,21 +125,21 @@ type Cause struct {
 }
 
 // report puts it all into words.
-func (c *checker) report(t *tally) Report {
+func (c *checker) report(t *tally, spilled uint64) Report {
 	r := Report{
-		IDs: t.ids, Distinct: t.distinct, Duplicates: t.ids - t.distinct, Repeated: t.repeated,
-		RangeCount: t.count, Sources: []Source{}, Between: []Pair{}, Named: []Duplicate{}, Ranges: []Range{},
-		Spilled: c.shelf.written,
+		IDs: t.ids, Distinct: t.distinct, Duplicates: t.ids - t.distinct, Repeated: t.repeated, RangeCount: t.count, Partial: t.partial, Spilled: spilled,
+		Sources: []Source{}, Between: []Pair{}, Named: []Duplicate{}, Ranges: []Range{},
 	}
 	for i, w := range c.observer.sources {
-		s := Source{Name: c.names[i], IDs: w.ids, Within: t.within[i], Invalid: c.invalid[i], Rising: w.falls == 0}
-		if c.first[i] != nil {
-			s.FirstInvalid = c.first[i].Error()
+		s := Source{Name: c.opened[i].Name(), IDs: w.ids, Within: t.within[i], Rising: w.falls == 0}
+		invalid, first := c.opened[i].Skipped()
+		if s.Invalid = invalid; first != nil {
+			s.FirstInvalid = first.Error()
 		}
-		r.Invalid += s.Invalid
+		r.Invalid += invalid
 		r.Sources = append(r.Sources, s)
 	}
-	words := reporting{observer: c.observer, judge: t.pairs, tops: t.tops, sources: r.Sources, places: c.places, now: c.Now}
+	words := words{tally: t, sources: r.Sources}
 	if f := c.observer.fields; f != nil {
 		r.Layout, r.Preset, r.Guessed = f.layout.String(), c.Preset, c.Layout == nil
 		if r.Guessed {
@@ -147,7 +147,6 @@ func (c *checker) report(t *tally) Report {
 		}
 		words.layout = cmp.Or(r.Preset, r.Layout)
 	}
-	r.Partial = t.partial
 	for p, n := range t.between {
 		r.Between = append(r.Between, Pair{words.name(p[0]), words.name(p[1]), n})
 	}

@@ -7,8 +7,9 @@ import (
 	"os"
 	"reflect"
 	"strconv"
-	"strings"
 	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
@@ -18,7 +19,7 @@ func TestWhatFitsIsNotPutAside(t *testing.T) {
 	if r := runCheck(t, Config{}, numbered("a", ids)); r.Spilled != 0 {
 		t.Errorf("%d bytes were put aside", r.Spilled)
 	}
-	if r := runCheck(t, Config{sizes: tiny}, numbered("a", ids)); r.Spilled == 0 {
+	if r := runCheck(t, Config{Sizes: tiny}, numbered("a", ids)); r.Spilled == 0 {
 		t.Error("nothing was put aside")
 	}
 }
@@ -32,31 +33,11 @@ func TestInterruptLeavesNothingBehind(t *testing.T) {
 			stop()
 		}
 	}
-	if _, err := Run(ctx, inputs(l), Config{Temp: dir, Now: now, sizes: tiny}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, inputs(l), Config{Temp: dir, Now: now, Sizes: tiny}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
-	}
-}
-
-func TestFileHasNoNameWhileItIsUsed(t *testing.T) {
-	dir := t.TempDir()
-	f, err := folder{dir}.create()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("has a name: %v", left)
-	}
-	if _, err := f.WriteAt([]byte("x"), 10); err != nil {
-		t.Error(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := (folder{dir + "/none"}).create(); err == nil {
-		t.Error("a folder that is missing is no error")
 	}
 }
 
@@ -67,29 +48,9 @@ func TestSourceThatFailsEndsTheCheck(t *testing.T) {
 	if _, err := Run(t.Context(), inputs(l), Config{Now: now}); !errors.Is(err, broken) {
 		t.Errorf("error is %v", err)
 	}
-	in := []Input{{Open: func(context.Context) (idsource.Source, error) { return nil, broken }}}
+	in := []idsort.Input{{Open: func(context.Context) (idsource.Source, error) { return nil, broken }}}
 	if _, err := Run(t.Context(), in, Config{Now: now}); !errors.Is(err, broken) {
 		t.Errorf("error is %v", err)
-	}
-}
-
-func TestMemoryHasALeast(t *testing.T) {
-	_, err := Run(t.Context(), nil, Config{Memory: LeastMemory - 1})
-	if err == nil || !strings.Contains(err.Error(), "at least 64.0 MiB") {
-		t.Errorf("error is %v", err)
-	}
-}
-
-func TestWhatIsAllocatedFitsTheMemory(t *testing.T) {
-	for _, memory := range []int64{LeastMemory, 256 << 20, DefaultMemory, 8 << 30} {
-		for _, processors := range []int{1, 2, 4, 64} {
-			s := sizesOf(memory, processors)
-			reading := int64(s.chunk)*itemBytes*int64(2*s.workers+1) + s.room
-			merging := int64(s.fan)*int64(s.workers)*int64(pageBytes(s.pageItems)+blockItems*itemBytes) + s.room
-			if reading+ownMemory > memory || merging+ownMemory > memory || s.fan < 8 || s.chunk < 1<<14 {
-				t.Errorf("%s on %d: %+v: %d and %d", Bytes(uint64(memory)), processors, s, reading, merging)
-			}
-		}
 	}
 }
 
@@ -97,13 +58,13 @@ func TestWhatIsAllocatedFitsTheMemory(t *testing.T) {
 // go back as often as is kept; a slice that grows has twice what it needs.
 func TestWhatIsWatchedFitsTheProgramsShare(t *testing.T) {
 	watched := maxSightings*reflect.TypeFor[sighting]().Size() + 2*allDescents*reflect.TypeFor[descent]().Size() + maxDirect*8
-	if own := Heap(ownMemory); int64(watched) > own {
-		t.Errorf("%d bytes are watched, of %d", watched, own)
+	if int64(watched) > idsort.OwnHeap {
+		t.Errorf("%d bytes are watched, of %d", watched, idsort.OwnHeap)
 	}
 	o := &observer{fields: ready(issuerOf(t, "sonyflake-v1", 0).layout, now)}
 	direct := 0
 	for range 100 {
-		direct += len(o.begin(0).direct)
+		direct += len(o.begin().direct)
 	}
 	if direct == 0 || direct > maxDirect {
 		t.Errorf("room for %d worker ids is taken", direct)
@@ -121,7 +82,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		in := []Input{{Open: func(ctx context.Context) (idsource.Source, error) {
+		in := []idsort.Input{{Open: func(ctx context.Context) (idsource.Source, error) {
 			return idsource.Open(ctx, "-", idsource.Options{Stdin: bytes.NewReader(text)})
 		}}}
 		if r, err := Run(b.Context(), in, Config{Temp: b.TempDir(), Now: now}); err != nil || r.IDs != n {

@@ -143,23 +143,18 @@ func (s *sighting) goBack(o *observer, tick, rank, at uint64) {
 // before is in the run of one, or follows itself.
 func (s *sighting) followed() bool { return s.descents == uint64(len(s.went)) }
 
-// runOf says which run of a worker id in a source: the descent that it is of, or
-// itself for the ids that follow themselves.
-type runOf struct {
-	sighting *sighting
-	descent  int
-}
-
+// itself is the run of ids that follow themselves.
 const itself = -1
 
-// run returns that in which the second of two positions is and the first is not.
-func (s *sighting) run(a, b uint64) runOf {
+// run returns the descent in whose run the second of two positions is and the first
+// is not, or itself if there is none.
+func (s *sighting) run(a, b uint64) int {
 	for i := range s.went {
 		if d := &s.went[i]; a < d.at && d.at <= b && b <= d.end {
-			return runOf{s, i}
+			return i
 		}
 	}
-	return runOf{s, itself}
+	return itself
 }
 
 // start begins an ascent.

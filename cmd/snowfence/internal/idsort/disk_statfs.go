@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package check
+package idsort
 
 import "syscall"
 

@@ -1,8 +1,8 @@
-package check
+package idsort
 
 import "sync/atomic"
 
-// Phase is what a check is doing.
+// Phase is what a sort is doing.
 type Phase int32
 
 // The phases, in their order.
@@ -11,7 +11,7 @@ const (
 	Merging
 )
 
-// Progress says how far a check is. It is safe for concurrent use; the zero value
+// Progress says how far a sort is. It is safe for concurrent use; the zero value
 // is ready.
 type Progress struct {
 	phase, ids, bytes, size, merged atomic.Int64
@@ -20,9 +20,9 @@ type Progress struct {
 // Snapshot is what a [Progress] says at a moment.
 type Snapshot struct {
 	Phase Phase
-	// IDs is how many ids were read, and Merged how many of them were compared.
+	// IDs is how many ids were read, and Merged how many of them were handed out.
 	IDs, Merged uint64
-	// Bytes is how much of Size was read; Size is 0 where nobody knows it.
+	// Bytes is how much of Size was read; Size is 0 if it is not known.
 	Bytes, Size int64
 }
 
@@ -34,11 +34,10 @@ func (p *Progress) Snapshot() Snapshot {
 	}
 }
 
-// part returns which part was read, or 0 if nobody knows, and how many ids.
-func (p *Progress) part() (float64, uint64) {
-	s := p.Snapshot()
+// Part is the part of the bytes that was read, from 0 to 1, or 0 if it is not known.
+func (s Snapshot) Part() float64 {
 	if s.Size <= 0 {
-		return 0, s.IDs
+		return 0
 	}
-	return min(1, float64(s.Bytes)/float64(s.Size)), s.IDs
+	return min(1, float64(s.Bytes)/float64(s.Size))
 }

@@ -1,4 +1,4 @@
-package check
+package idsort
 
 import (
 	"errors"
@@ -72,7 +72,7 @@ func TestFullDiskIsSaidWithWhatIsNeeded(t *testing.T) {
 		in := inputs(numbered("a", ids))
 		in[0].Size = x.size
 		disk := &full{folder: folder{dir}, room: 100_000, tell: x.tell}
-		_, err := Run(t.Context(), in, Config{Temp: dir, Now: now, sizes: tiny, disk: disk})
+		_, err := Sort(t.Context(), in, Config{Temp: dir, Sizes: tiny, disk: disk})
 		var fault *FullError
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "--temp") {
 			t.Errorf("%s: %v", x.name, err)
@@ -97,7 +97,10 @@ func TestDiskThatGetsFullAtAnyTimeLeavesNoFileOpen(t *testing.T) {
 	failed := 0
 	for room := 20_000; ; room += 60_000 {
 		disk := &full{folder: folder{t.TempDir()}, room: room}
-		_, err := Run(t.Context(), inputs(numbered("a", ids)), Config{Now: now, sizes: tiny, disk: disk})
+		s, err := Sort(t.Context(), inputs(numbered("a", ids)), Config{Sizes: tiny, disk: disk})
+		if err == nil {
+			err = s.Close()
+		}
 		if disk.open != 0 {
 			t.Errorf("room for %d bytes: %d files are open (%v)", room, disk.open, err)
 		}

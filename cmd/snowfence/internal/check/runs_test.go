@@ -119,7 +119,7 @@ func TestRowsThatStandTwiceAreToldFromAClockSetBack(t *testing.T) {
 			said := ""
 			for _, workers := range []int{1, 3} {
 				cfg := layoutConfig(t, "default")
-				cfg.sizes.workers = workers
+				cfg.Sizes.Workers = workers
 				r := runCheck(t, cfg, numbered("log", x.log(ids, after)))
 				if got := allKinds(r); got != string(want) || r.Causes[0].Duplicates != r.Duplicates {
 					t.Errorf("%s, %s: %s, want %s: %+v", x.name, pace, got, want, r.Causes)

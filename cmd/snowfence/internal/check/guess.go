@@ -1,0 +1,139 @@
+package check
+
+import (
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+)
+
+// samples is how many ids of a source are kept to guess by.
+const samples = 64
+
+// guess is a preset that was guessed for many ids.
+type guess struct {
+	preset snowfence.Preset
+	fit    int // ids that are plausible under it
+	of     int
+}
+
+// text says how many of some things the preset suits.
+func (g guess) text(thing string) string {
+	return fmt.Sprintf("%d of %s looked at %s plausible as %s", g.fit, count(uint64(g.of), thing), ending(uint64(g.fit), "is", "are"), g.preset.Name)
+}
+
+// plausible calls found with each preset under which an id is plausible, the
+// likeliest first. Ids of the first sixty-fourth of the time that a layout exists
+// are not: small numbers are so of every layout.
+func plausible(id snowfence.ID, now time.Time, found func(place int, preset string)) {
+	for i, c := range decode.Guess(id, now) {
+		epoch := c.Result.Layout.Epoch
+		if c.Plausible && c.Result.Time.After(epoch.Add(now.Sub(epoch)/64)) {
+			found(i, c.Preset)
+		}
+	}
+}
+
+// guessLayout returns the preset under which most of the ids are plausible; of
+// several the one that is the likeliest for most single ids. There is none when no
+// preset suits half of them, as for numbers that a database counts up.
+func guessLayout(ids []snowfence.ID, now time.Time) (guess, bool) {
+	fit, first := map[string]int{}, map[string]int{}
+	for _, id := range ids {
+		plausible(id, now, func(place int, preset string) {
+			fit[preset]++
+			if place == 0 {
+				first[preset]++
+			}
+		})
+	}
+	best := guess{of: len(ids)}
+	for _, p := range snowfence.Presets() {
+		if n := fit[p.Name]; n > best.fit || n == best.fit && n > 0 && first[p.Name] > first[best.preset.Name] {
+			best.preset, best.fit = p, n
+		}
+	}
+	return best, best.fit > 0 && 2*best.fit >= len(ids)
+}
+
+// settleLayout settles the layout, with the first ids that there are.
+func (c *checker) settleLayout(items []idsort.Item) {
+	switch {
+	case c.looked || len(items) == 0:
+		return
+	case c.Layout != nil:
+		c.observer.fields = ready(*c.Layout, c.Now)
+	default:
+		var sample []snowfence.ID
+		for i := 0; i < len(items) && len(sample) < samples; i += max(1, len(items)/samples) {
+			sample = append(sample, items[i].ID)
+		}
+		if g, ok := guessLayout(sample, c.Now); ok {
+			c.guess = g
+			c.observer.fields = ready(g.preset.Layout, c.Now)
+		}
+	}
+	c.looked = true
+}
+
+// doubt gives up a guessed layout that does not suit an eighth of all ids or more,
+// if these are of no other preset: random numbers have no layout.
+func (c *checker) doubt() {
+	if c.Layout != nil || c.observer.fields == nil {
+		return
+	}
+	var unfit, ids uint64
+	for _, w := range c.observer.sources {
+		unfit, ids = unfit+w.unfit, ids+w.ids
+		if _, ok := guessLayout(w.badSample, c.Now); ok {
+			return
+		}
+	}
+	if unfit*8 < ids {
+		return
+	}
+	c.guess, c.observer.fields = guess{}, nil
+	for _, w := range c.observer.sources {
+		w.unfit = 0
+	}
+}
+
+// maxForeign is up to how many sources are compared by their layouts.
+const maxForeign = 16
+
+// foreign returns the pairs of sources whose ids are of two layouts: the guess for
+// one does not suit nearly all ids of the other.
+func (c *checker) foreign() map[[2]int]bool {
+	pairs, sources := map[[2]int]bool{}, c.observer.sources
+	if c.Layout != nil || len(sources) > maxForeign {
+		return pairs
+	}
+	strange := func(ids []snowfence.ID, preset string) bool {
+		n := 0
+		for _, id := range ids {
+			plausible(id, c.Now, func(_ int, p string) {
+				if p == preset {
+					n++
+				}
+			})
+		}
+		return 10*n <= len(ids)
+	}
+	guesses := make([]string, len(sources))
+	for i, w := range sources {
+		if g, ok := guessLayout(w.sample, c.Now); ok {
+			guesses[i] = g.preset.Name
+		}
+	}
+	for i, a := range sources {
+		for k, b := range sources[:i] {
+			g, h := guesses[i], guesses[k]
+			if g != "" && h != "" && g != h && (strange(b.sample, g) || strange(a.sample, h)) {
+				pairs[[2]int{k, i}] = true
+			}
+		}
+	}
+	return pairs
+}

@@ -1,0 +1,186 @@
+package idsort
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sort"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+)
+
+// Item is an id and, in what this package hands out, its position: see
+// [Sorted.Stand].
+type Item = idsource.Item
+
+// Input is a source to read.
+type Input struct {
+	// Open opens it. It is called when the inputs before it have been read.
+	Open func(ctx context.Context) (idsource.Source, error)
+	// Size is its size in bytes, or 0 if it is not known. If it is known of all
+	// inputs, a sort says early that a disk will be full.
+	Size int64
+}
+
+// The limits of [Config.Memory], in bytes.
+const (
+	// DefaultMemory is used for zero.
+	DefaultMemory = 1 << 30
+	// LeastMemory is what the program itself needs, and a little more.
+	LeastMemory = 64 << 20
+	// ownMemory is the program's share, and mapped the part of that for its own
+	// file, which does not count as Go's memory.
+	ownMemory = 44 << 20
+	mapped    = 24 << 20
+)
+
+// Heap is the part of the memory of a process that is Go's, for
+// [debug.SetMemoryLimit]. All are bytes.
+func Heap(memory int64) int64 { return memory - mapped }
+
+// OwnHeap is the part of [Heap] that a sort leaves to the rest of the program.
+const OwnHeap = ownMemory - mapped
+
+// Config says how ids are sorted.
+type Config struct {
+	// Memory bounds in bytes what the whole process uses. Zero means
+	// DefaultMemory; anything else must be at least LeastMemory.
+	Memory int64
+	// Temp is the folder for what does not fit. Empty means the system's.
+	Temp string
+	// See is called with all items of an input, counted from 0, in the order of
+	// reading, and at least once an input. Nil means that nobody looks.
+	See func(input int, items []Item)
+	// Progress is kept up to date. Nil means that nobody looks.
+	Progress *Progress
+	// Sizes replace those that follow from Memory, for tests. Zero means none.
+	Sizes Sizes
+
+	disk disk // nil: Temp
+}
+
+// Sizes say how large the parts of a sort are.
+type Sizes struct {
+	Chunk   int   // items that are sorted at a time
+	Page    int   // items of a page
+	Workers int   // goroutines that sort
+	Room    int64 // bytes of pages that are kept in memory
+	Fan     int   // runs that are merged at a time
+}
+
+const itemBytes = 16
+
+// sizesOf divides the memory: five eighths to what is being sorted, a quarter to
+// the pages that are kept, and the rest to sources and Go itself. When all is read,
+// the merge takes the room of what was being sorted.
+func sizesOf(memory int64, processors int) Sizes {
+	memory -= ownMemory
+	s := Sizes{Workers: min(max(processors, 1), 4), Room: memory / 4}
+	// One chunk is read while each worker sorts one, and each has a spare.
+	s.Chunk = int(memory * 5 / 8 / int64(2*(s.Workers+1)) / itemBytes)
+	s.Page = min(1<<13, s.Chunk/64)
+	// Each run has a page, and twice that is needed to sort what is gathered.
+	s.Fan = int(memory / 2 / int64(3*s.Page*itemBytes))
+	return s
+}
+
+// Sorted is the ids of several inputs in rising order. It is for one goroutine.
+type Sorted struct {
+	Config
+	tops    []uint64 // the highest position of each input
+	runs    []*run   // in the order of positions
+	shelf   *shelf   // of the runs
+	spilled uint64   // bytes, by shelves before
+}
+
+// Sort reads the inputs, one after the other, and sorts their ids. It returns a
+// *[FullError] when there is no room for what has to be put aside, the error of the
+// source that could not be read, or the cause of the context's end. The caller
+// closes what it returns.
+func Sort(ctx context.Context, inputs []Input, cfg Config) (*Sorted, error) {
+	if cfg.Memory == 0 {
+		cfg.Memory = DefaultMemory
+	}
+	if cfg.Memory < LeastMemory {
+		return nil, fmt.Errorf("memory is %s: must be at least %s", Bytes(uint64(max(0, cfg.Memory))), Bytes(LeastMemory))
+	}
+	if cfg.Sizes == (Sizes{}) {
+		cfg.Sizes = sizesOf(cfg.Memory, runtime.GOMAXPROCS(0))
+	}
+	if cfg.Temp == "" {
+		cfg.Temp = os.TempDir()
+	}
+	if cfg.disk == nil {
+		cfg.disk = folder{cfg.Temp}
+	}
+	if cfg.Progress == nil {
+		cfg.Progress = &Progress{}
+	}
+	s := &Sorted{Config: cfg}
+	s.shelf = s.newShelf(cfg.Sizes.Room)
+	err := s.readAll(ctx, inputs)
+	if err == nil {
+		// What was being sorted is garbage now; the merge needs its room.
+		debug.FreeOSMemory()
+		cfg.Progress.phase.Store(int64(Merging))
+		err = s.reduce(ctx)
+	}
+	if err != nil {
+		_ = s.Close() // the first error is the one to report
+		return nil, err
+	}
+	return s, nil
+}
+
+// reduce merges runs to fewer, as long as they are more than can be merged at a
+// time. Neighbours are merged, so that runs stay in the order of positions.
+func (s *Sorted) reduce(ctx context.Context) error {
+	for len(s.runs) > s.Sizes.Fan {
+		before, runs := s.shelf, s.runs
+		s.spilled += before.written
+		s.shelf, s.runs = s.newShelf(0), nil
+		var err error
+		for len(runs) > 0 && err == nil {
+			n := min(s.Sizes.Fan, len(runs))
+			fewer := &run{}
+			err = merge(ctx, runs[:n], s.Sizes.Page, func(items []Item) error { return fewer.add(s.shelf, items, s.Sizes.Page) })
+			s.runs, runs = append(s.runs, fewer), runs[n:]
+		}
+		if closed := before.close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Each hands out all items, ids in rising order as unsigned numbers and equal ids
+// in the order of reading, in slices that are valid until emit returns. It ends
+// with the error of emit, that of reading what was put aside, or the cause of the
+// context's end.
+func (s *Sorted) Each(ctx context.Context, emit func([]Item) error) error {
+	return merge(ctx, s.runs, s.Sizes.Page, func(items []Item) error {
+		s.Progress.merged.Add(int64(len(items)))
+		return emit(items)
+	})
+}
+
+// Stand turns a position into the input, counted from 0, and the place in it that
+// [idsource.Source.Place] takes. It may be called once everything has been read.
+func (s *Sorted) Stand(at uint64) (input int, in uint64) {
+	input = sort.Search(len(s.tops), func(i int) bool { return s.tops[i] >= at })
+	if input > 0 {
+		at -= s.tops[input-1]
+	}
+	return input, at
+}
+
+// Spilled is how many bytes were put aside on the disk.
+func (s *Sorted) Spilled() uint64 { return s.spilled + s.shelf.written }
+
+// Close drops what was put aside.
+func (s *Sorted) Close() error { return s.shelf.close() }
