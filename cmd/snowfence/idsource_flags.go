@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
@@ -49,7 +50,8 @@ func (f *idSourceFlags) add(cmd *cobra.Command) {
 // read returns what the flags say. The error is one of usage.
 func (f *idSourceFlags) read(p program) (idsource.Options, error) {
 	o := f.options
-	o.Stdin, o.Environ = p.stdin, p.environ
+	o.Stdin = p.stdin
+	o.Expand = func(url string) (string, error) { return config.Expand(url, p.environ) }
 	switch {
 	case f.separator == "":
 	case f.separator == "tab" || f.separator == `\t`:

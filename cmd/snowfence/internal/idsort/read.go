@@ -25,6 +25,17 @@ type reading struct {
 // chunk is room for items that are sorted together.
 type chunk struct{ items, spare []Item }
 
+// sorted returns the items in order.
+func (c *chunk) sorted() []Item {
+	if rising(c.items) {
+		return c.items
+	}
+	if c.spare == nil {
+		c.spare = make([]Item, cap(c.items))
+	}
+	return order(c.items, c.spare)
+}
+
 // readAll reads the inputs into runs.
 func (s *Sorted) readAll(ctx context.Context, inputs []Input) error {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -129,10 +140,7 @@ func (r *reading) put() {
 	run := &run{}
 	r.open, r.runs = nil, append(r.runs, run)
 	r.busy.Go(func() {
-		if !rising(c.items) && c.spare == nil {
-			c.spare = make([]Item, cap(c.items))
-		}
-		if err := run.add(r.shelf, order(c.items, c.spare), r.Sizes.Page); err != nil {
+		if err := run.add(r.shelf, c.sorted(), r.Sizes.Page); err != nil {
 			r.stop(err)
 		}
 		c.items = c.items[:0]

@@ -120,15 +120,21 @@ func merge(ctx context.Context, runs []*run, size int, emit func([]Item) error) 
 			}
 		}
 		gathered = gathered[:0]
+		runs := 0
 		for _, c := range cursors {
 			n := sort.Search(len(c.items), func(i int) bool { return less(bound, c.items[i]) })
 			gathered = append(gathered, c.items[:n]...)
 			c.items = c.items[n:]
+			runs += min(n, 1)
 		}
 		if len(spare) < len(gathered) {
 			spare = make([]Item, cap(gathered))
 		}
-		if err := emit(order(gathered, spare)); err != nil {
+		items := gathered
+		if runs > 1 {
+			items = order(gathered, spare)
+		}
+		if err := emit(items); err != nil {
 			return err
 		}
 	}

@@ -72,17 +72,21 @@ type Sizes struct {
 
 const itemBytes = 16
 
-// sizesOf divides the memory: five eighths to what is being sorted, a quarter to
-// the pages that are kept, and the rest to sources and Go itself. When all is read,
-// the merge takes the room of what was being sorted.
+// mostChunk is how many items are sorted at a time, at most: more would not fit the
+// processor's own memory.
+const mostChunk = 1 << 18
+
+// sizesOf divides the memory: half to the pages that are kept, three eighths to what
+// is being sorted and, when all is read, to the merge, and the rest to sources and Go
+// itself.
 func sizesOf(memory int64, processors int) Sizes {
 	memory -= ownMemory
-	s := Sizes{Workers: min(max(processors, 1), 4), Room: memory / 4}
+	s := Sizes{Workers: min(max(processors, 1), 4), Room: memory / 2}
 	// One chunk is read while each worker sorts one, and each has a spare.
-	s.Chunk = int(memory * 5 / 8 / int64(2*(s.Workers+1)) / itemBytes)
-	s.Page = min(1<<13, s.Chunk/64)
+	s.Chunk = min(mostChunk, int(memory*3/8/int64(2*(s.Workers+1))/itemBytes))
+	s.Page = s.Chunk / 128
 	// Each run has a page, and twice that is needed to sort what is gathered.
-	s.Fan = int(memory / 2 / int64(3*s.Page*itemBytes))
+	s.Fan = int(memory * 3 / 8 / int64(3*s.Page*itemBytes))
 	return s
 }
 

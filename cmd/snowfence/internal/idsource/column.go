@@ -1,10 +1,10 @@
 package idsource
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 )
 
@@ -26,7 +25,6 @@ type column struct {
 	rows   *sql.Rows
 	stop   context.CancelFunc
 	row    uint64
-	value  scanned
 }
 
 // connectTimeout bounds how long a server may take to answer at first.
@@ -42,10 +40,10 @@ func openColumn(ctx context.Context, name string, o Options) (Source, error) {
 	shown := Shown(url)
 	ctx, stop := context.WithCancel(ctx)
 	c := &column{refusals: refusals{skip: o.SkipInvalid}, format: o.Format, stop: stop}
-	c.speller = speller{name: shown, place: c.Place, encoding: o.Encoding}
 	if o.Table != "" {
-		c.speller.name += " " + Shown(o.Table+"."+o.Column)
+		shown += " " + Shown(o.Table+"."+o.Column)
 	}
+	c.speller = newSpeller(shown, c.Place, o.Encoding)
 	if err := c.open(ctx, url, o); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -58,9 +56,12 @@ func databaseURL(name string, o Options) (string, error) {
 	if err := unknownOption(name, "is none"); err != nil {
 		return "", err
 	}
-	url, err := config.Expand(name, o.Environ)
-	if err != nil {
-		return "", &engine.URLError{URL: engine.Redact(name), Reason: err.Error()}
+	url := name
+	if o.Expand != nil {
+		var err error
+		if url, err = o.Expand(name); err != nil {
+			return "", &engine.URLError{URL: engine.Redact(name), Reason: err.Error()}
+		}
 	}
 	switch {
 	case o.Query == "" && o.Table == "":
@@ -134,17 +135,21 @@ func (c *column) Read(ctx context.Context, items []Item) (n int, err error) {
 	}
 	for n < len(items) && c.rows.Next() {
 		c.row++
-		if err := c.rows.Scan(&c.value); err != nil {
+		var value any
+		if err := c.rows.Scan(&value); err != nil {
 			return n, fmt.Errorf("%w: %s: %s: %w", ErrNoServer, c.name, c.Place(c.row), err)
 		}
-		id, err := c.id()
+		id, text, err := c.id(value)
 		if err == nil {
 			items[n] = Item{id, c.row}
 			n++
 			continue
 		}
-		text := c.value.String()
-		if err := c.refuse(&InvalidError{c.name, c.Place(c.row), clip(text), err, c.hint()}); err != nil {
+		hint := ""
+		if value == nil {
+			hint = "--query with WHERE … IS NOT NULL leaves such rows out, --skip-invalid counts them"
+		}
+		if err := c.refuse(&InvalidError{c.name, c.Place(c.row), text, err, hint}); err != nil {
 			return n, err
 		}
 	}
@@ -160,71 +165,36 @@ func (c *column) Read(ctx context.Context, items []Item) (n int, err error) {
 	return 0, io.EOF
 }
 
-// scanned is a value as the driver gives it, copied where it would change.
-type scanned struct {
-	number uint64
-	text   string
-	kind   string // "number", "text", "NULL", or the name of another type
-}
-
-// Scan implements sql.Scanner.
-func (s *scanned) Scan(src any) error {
-	s.kind, s.text = "number", ""
-	switch v := src.(type) {
+// id reads a value as the driver gives it, and returns what stood there, cut.
+func (c *column) id(value any) (id snowfence.ID, text string, err error) {
+	switch v := value.(type) {
 	case int64:
-		s.number = uint64(v) // the bits, also of the 64th
+		return snowfence.ID(v), "", nil // the bits, also of the 64th
 	case uint64:
-		s.number = v
+		return snowfence.ID(v), "", nil
 	case []byte:
-		s.kind, s.text = "text", string(v)
+		text = string(v)
 	case string:
-		s.kind, s.text = "text", v
+		text = v
 	case nil:
-		s.kind = "NULL"
+		return 0, "NULL", invalidValue("NULL", "is no value")
 	default:
-		s.kind, s.text = fmt.Sprintf("%T", v), fmt.Sprint(v)
-	}
-	return nil
-}
-
-// String returns the value for people.
-func (s *scanned) String() string {
-	if s.kind == "NULL" {
-		return s.kind
-	}
-	return s.text
-}
-
-// id reads the value that was scanned.
-func (c *column) id() (snowfence.ID, error) {
-	v := c.value
-	refuse := func(reason string) error {
-		return &snowfence.IDError{Form: "column", Text: clip(v.String()), Position: -1, Reason: reason}
+		text = clip(fmt.Sprint(v))
+		return 0, text, invalidValue(text, fmt.Sprintf("is of type %T: ids are whole numbers or texts", v))
 	}
 	switch {
-	case v.kind == "number":
-		return snowfence.ID(v.number), nil
-	case v.kind == "NULL":
-		return 0, refuse("is no value")
-	case v.kind != "text":
-		return 0, refuse("is of type " + v.kind + ": ids are whole numbers or texts")
 	case c.format != Binary && c.format != BinaryLittle:
-		return c.speller.read(strings.TrimSpace(v.text), c.row)
-	case len(v.text) != width:
-		return 0, refuse(fmt.Sprintf("has %d bytes, not %d", len(v.text), width))
-	case c.format == BinaryLittle:
-		return snowfence.ID(binary.LittleEndian.Uint64([]byte(v.text))), nil
+		id, err = c.speller.read(bytes.TrimSpace([]byte(text)), c.row)
+	case len(text) != width:
+		err = invalidValue(clip(text), fmt.Sprintf("has %d bytes, not %d", len(text), width))
 	default:
-		return snowfence.ID(binary.BigEndian.Uint64([]byte(v.text))), nil
+		id = snowfence.ID(word([]byte(text), c.format == BinaryLittle))
 	}
+	return id, clip(text), err
 }
 
-// hint says what may help with a value that is none.
-func (c *column) hint() string {
-	if c.value.kind == "NULL" {
-		return "--query with WHERE … IS NOT NULL leaves such rows out, --skip-invalid counts them"
-	}
-	return ""
+func invalidValue(text, reason string) error {
+	return &snowfence.IDError{Form: "column", Text: text, Position: -1, Reason: reason}
 }
 
 // Close implements Source. What the server would still send is not waited for.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -28,6 +29,11 @@ func eachSQL(t *testing.T, test func(t *testing.T, scheme, url string, do func(s
 			})
 		})
 	}
+}
+
+// expand fills in variables as the program does.
+func expand(environ ...string) func(string) (string, error) {
+	return func(url string) (string, error) { return config.Expand(url, environ) }
 }
 
 // columnOf reads a column to its end.
@@ -102,7 +108,7 @@ func TestSQLColumnsAreRead(t *testing.T) {
 		do("CREATE TABLE "+odd+" (id BIGINT)", "INSERT INTO "+odd+" VALUES (8)")
 		at, _, _ := strings.Cut(url, ":fence")
 		at += ":${SECRET}" + url[strings.LastIndexByte(url, '@'):]
-		if items, _, err := columnOf(t, at, Options{Table: `a "b`, Column: "id", Environ: []string{"SECRET=" + testkit.SQLPassword}}); shown(items) != "8@1" || err != nil {
+		if items, _, err := columnOf(t, at, Options{Table: `a "b`, Column: "id", Expand: expand("SECRET=" + testkit.SQLPassword)}); shown(items) != "8@1" || err != nil {
 			t.Errorf("an odd table: %s, %v", shown(items), err)
 		}
 	})
@@ -127,7 +133,7 @@ func TestSQLThatIsWrongIsRefused(t *testing.T) {
 			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 			{strings.Replace(url, "fence", "wrong", 1), Options{Query: "SELECT 1"}, "connect:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
-			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1"}, "variable NOT_SET is not set", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
+			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 		} {
 			_, _, err := columnOf(t, x.url, x.options)
 			if !x.is(err) || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "of@snow") || strings.Contains(err.Error(), "of%40snow") {

@@ -13,7 +13,9 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// records is a column of CSV.
+// records is a column of CSV. Package encoding/csv is not used: it refuses a quote
+// within a field, or takes it for one that opens a field, and then loses the lines
+// up to the next; and it keeps all of a field whose quote is never closed.
 type records struct {
 	*input
 	refusals
@@ -21,9 +23,9 @@ type records struct {
 	separator byte
 	column    string // its name, until the header is read
 	index     int    // its number from 0
-	lines     uint64 // that were taken
+	taken     uint64 // lines
 	at        uint64 // the line at which the last record begins
-	stray     bool   // whether text stands behind a closing quote of it
+	record    record
 }
 
 // maxColumns is the greatest number of a column.
@@ -32,7 +34,7 @@ const maxColumns = 1 << 20
 // newRecords reads CSV.
 func newRecords(in *input, o Options) (*records, error) {
 	r := &records{input: in, refusals: refusals{skip: o.SkipInvalid}, separator: o.Separator}
-	r.speller = speller{name: in.name, place: r.Place, encoding: o.Encoding}
+	r.speller = newSpeller(in.name, r.Place, o.Encoding)
 	if r.separator == 0 {
 		r.separator = ','
 	}
@@ -49,140 +51,120 @@ func newRecords(in *input, o Options) (*records, error) {
 	return r, nil
 }
 
-// Name implements Source.
-func (r *records) Name() string { return r.input.Name() }
-
 // Place implements Source.
 func (*records) Place(at uint64) string { return fmt.Sprintf("line %d", at) }
 
 // Read implements Source.
 func (r *records) Read(ctx context.Context, items []Item) (n int, err error) {
+	defer r.until(ctx)()
 	if r.column != "" {
-		if err := r.header(ctx); err != nil {
+		if err := r.header(); err != nil {
 			return 0, err
 		}
 	}
-	for n < len(items) {
-		record, err := r.next(ctx, n > 0)
-		if err != nil {
-			if n > 0 && (errors.Is(err, errLater) || errors.Is(err, io.EOF)) {
-				return n, nil
-			}
+	for n < len(items) && (n == 0 || r.Buffered() > 0) { // it waits only for the first
+		if err := r.next(); err != nil {
 			return n, err
 		}
-		if len(bytes.TrimSpace(record)) == 0 {
+		if r.record.blank() {
 			continue
 		}
-		field, columns := field(record, r.separator, r.index)
-		var id snowfence.ID
-		switch {
-		case r.stray:
-			err = strayText(record)
-		case columns <= r.index:
-			err = &snowfence.IDError{Form: "CSV", Text: clip(string(record)), Position: -1,
-				Reason: fmt.Sprintf("has no column %d, only %d", r.index+1, columns)}
-		default:
-			id, err = r.speller.read(strings.TrimSpace(string(field)), r.at)
-		}
+		id, hint, err := r.id()
 		if err == nil {
 			items[n] = Item{id, r.at}
 			n++
-			continue
-		}
-		hint := ""
-		if r.at == 1 && columns > r.index && slices.ContainsFunc([]rune(string(field)), letter) {
-			hint = "if it is a header, --column NAME reads the column under it"
-		}
-		if err := r.refuse(&InvalidError{r.input.name, r.Place(r.at), clip(string(record)), err, hint}); err != nil {
+		} else if err := r.refuse(&InvalidError{r.Name(), r.Place(r.at), r.record.shown(), err, hint}); err != nil {
 			return n, err
 		}
 	}
 	return n, nil
 }
 
+// id reads the column of the record, and says what may help if it is no id.
+func (r *records) id() (id snowfence.ID, hint string, err error) {
+	switch {
+	case r.record.stray:
+		return 0, "", r.fault("has text behind a closing quote: within quotes a quote must be doubled")
+	case r.record.columns() <= r.index:
+		return 0, "", r.fault(fmt.Sprintf("has no column %d, only %d", r.index+1, r.record.columns()))
+	}
+	text := r.record.field(r.index)
+	if r.at == 1 && bytes.ContainsFunc(text, letter) {
+		hint = "if it is a header, --column NAME reads the column under it"
+	}
+	id, err = r.speller.read(text, r.at)
+	return id, hint, err
+}
+
 // header finds the column by its name.
-func (r *records) header(ctx context.Context) error {
-	record, err := r.next(ctx, false)
-	if errors.Is(err, io.EOF) {
-		return &OptionError{"column", fmt.Sprintf("%s: is empty and has no column %q", r.input.name, r.column)}
-	}
-	if err != nil {
+func (r *records) header() error {
+	err := r.next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return &OptionError{"column", fmt.Sprintf("%s: is empty and has no column %q", r.Name(), r.column)}
+	case err != nil:
 		return err
-	}
-	if r.stray {
-		return &InvalidError{r.input.name, r.Place(r.at), clip(string(record)), strayText(record), ""}
+	case r.record.stray:
+		_, _, err := r.id()
+		return r.broken(err)
 	}
 	var names []string
-	for i := 0; ; i++ {
-		name, columns := field(record, r.separator, i)
-		if columns <= i {
-			break
-		}
-		names = append(names, strings.TrimSpace(string(name)))
+	for i := range r.record.columns() {
+		names = append(names, string(r.record.field(i)))
 	}
 	r.index = slices.Index(names, r.column)
 	if r.index < 0 {
-		return &OptionError{"column", fmt.Sprintf("%s: has no column %q; line %d has %s", r.input.name, r.column, r.at, printable(clip(strings.Join(names, ", "))))}
+		return &OptionError{"column", fmt.Sprintf("%s: has no column %q; line %d has %s", r.Name(), r.column, r.at, printable(clip(strings.Join(names, ", "))))}
 	}
 	if slices.Contains(names[r.index+1:], r.column) {
-		return &OptionError{"column", fmt.Sprintf("%s: has two columns %q; a number, --column %d, says which in a file without a header", r.input.name, r.column, r.index+1)}
+		return &OptionError{"column", fmt.Sprintf("%s: has two columns %q; a number, --column %d, says which in a file without a header", r.Name(), r.column, r.index+1)}
 	}
 	r.column = ""
 	return nil
 }
 
-// next takes the next record, without its end. A record is a line, and the lines
-// after it as long as a quote is open.
-func (r *records) next(ctx context.Context, something bool) ([]byte, error) {
-	length, lines, quotes := 0, uint64(0), quoting{}
+// next takes the next record: a line, and the lines after it as long as a quote is
+// open.
+func (r *records) next() error {
+	r.record.clear()
+	r.at = r.taken + 1
 	for {
-		line, err := r.line(ctx, length, something)
+		line, err := r.line()
+		r.taken++
 		switch {
-		case errors.Is(err, io.EOF) && length > 0:
-			// The quote is open to the end.
-			return nil, &InvalidError{r.input.name, r.Place(r.lines + 1), clip(string(r.window[r.low : r.low+length])),
-				&snowfence.IDError{Form: "CSV", Text: clip(string(r.window[r.low : r.low+length])), Position: -1, Reason: "has a quote that is never closed"}, ""}
+		case errors.Is(err, io.EOF) && r.record.at == within:
+			return r.broken(r.fault("has a quote that is never closed"))
+		case errors.As(err, new(*lengthError)) || len(r.record.text)+len(line) > maxLine+1:
+			r.record.text = append(r.record.text, line...)
+			return r.broken(&lengthError{})
 		case err != nil:
-			var long *lengthError
-			if errors.As(err, &long) {
-				err = &InvalidError{r.input.name, r.Place(r.lines + 1), clip(string(r.window[r.low : r.low+maxText+1])), long, ""}
-			}
-			return nil, err
+			return err
+		case r.taken == 1:
+			line = bytes.TrimPrefix(line, []byte(mark))
 		}
-		length += len(line)
-		lines++
-		if r.lines+lines == 1 {
-			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
-		}
-		quotes.see(line, r.separator)
-		if quotes.at != within {
-			break
+		if r.record.add(line, r.separator); r.record.at != within {
+			return nil
 		}
 	}
-	r.stray = quotes.stray
-	record := r.window[r.low : r.low+length]
-	r.low += length
-	r.at = r.lines + 1
-	r.lines += lines
-	if r.at == 1 {
-		record = bytes.TrimPrefix(record, []byte("\xef\xbb\xbf"))
-	}
-	return bytes.TrimSuffix(bytes.TrimSuffix(record, []byte("\n")), []byte("\r")), nil
 }
 
-// strayText refuses a record of which nobody knows where its fields end, such as
-// one in which a backslash stands before a quote.
-func strayText(record []byte) error {
-	return &snowfence.IDError{Form: "CSV", Text: clip(string(record)), Position: -1,
-		Reason: "has text behind a closing quote: within quotes a quote must be doubled"}
+// fault is the reason why a record is refused.
+func (r *records) fault(reason string) error {
+	return &snowfence.IDError{Form: "CSV", Text: r.record.shown(), Position: -1, Reason: reason}
 }
 
-// quoting follows the quotes of a record, line by line. Only a quote at the
-// beginning of a field opens one that may go on over lines: were any other taken
-// for one, the lines up to the next would be lost.
-type quoting struct {
-	at    standing
-	stray bool // text stood behind a closing quote
+// broken is for a record that can't be skipped.
+func (r *records) broken(reason error) error {
+	return &InvalidError{r.Name(), r.Place(r.at), r.record.shown(), reason, ""}
+}
+
+// record is a record, and its fields without their quotes.
+type record struct {
+	text   []byte
+	fields []byte
+	ends   []int // of the fields, but for the last
+	at     standing
+	stray  bool // text stands behind a closing quote: nobody knows where that field ends
 }
 
 // standing is where in a field one stands.
@@ -196,78 +178,58 @@ const (
 	closed                 // spaces behind a closing quote
 )
 
-// see follows a line.
-func (q *quoting) see(line []byte, separator byte) {
-	if bytes.IndexByte(line, '"') < 0 {
-		return // nothing opens, and nothing closes
-	}
+func (r *record) clear() {
+	*r = record{text: r.text[:0], fields: r.fields[:0], ends: r.ends[:0]}
+}
+
+// add adds a line. Only a quote at the beginning of a field opens one that may go on
+// over lines: were any other taken for one, the lines up to the next would be lost.
+func (r *record) add(line []byte, separator byte) {
+	r.text = append(r.text, line...)
 	for _, c := range bytes.TrimRight(line, "\r\n") {
 		switch {
-		case q.at == within:
-			if c == '"' {
-				q.at = behind
-			}
+		case r.at == within && c == '"':
+			r.at = behind
+		case r.at == within:
+			r.fields = append(r.fields, c)
 		case c == separator:
-			q.at = begins
-		case c == '"' && (q.at == begins || q.at == behind):
-			q.at = within
-		case q.at == begins:
-			q.at = inside
-		case q.at != inside && (c == ' ' || c == '\t'):
-			q.at = closed
-		case q.at != inside:
-			q.at, q.stray = inside, true
+			r.ends = append(r.ends, len(r.fields))
+			r.at = begins
+		case c == '"' && r.at == begins:
+			r.at = within
+		case c == '"' && r.at == behind: // two for one
+			r.fields = append(r.fields, c)
+			r.at = within
+		case r.at == begins || r.at == inside:
+			r.fields = append(r.fields, c)
+			r.at = inside
+		case c == ' ' || c == '\t':
+			r.at = closed
+		default:
+			r.at, r.stray = inside, true
 		}
+	}
+	if r.at == within {
+		r.fields = append(r.fields, '\n')
 	}
 }
 
-// field returns the field of that number in a record, without its quotes, and
-// how many columns were seen on the way: more than index if it is there.
-func field(record []byte, separator byte, index int) (text []byte, columns int) {
-	for columns = 0; ; columns++ {
-		if len(record) > 0 && record[0] == '"' {
-			text, record = quoted(record)
-		} else {
-			text = record
-			if i := bytes.IndexByte(record, separator); i >= 0 {
-				text = record[:i]
-			}
-			record = record[len(text):]
-		}
-		if columns == index {
-			return text, columns + 1
-		}
-		if len(record) == 0 {
-			return nil, columns + 1
-		}
-		// What follows a closing quote up to the separator belongs to nothing.
-		i := bytes.IndexByte(record, separator)
-		if i < 0 {
-			return nil, columns + 1
-		}
-		record = record[i+1:]
-	}
-}
+// shown is the record for an error.
+func (r *record) shown() string { return clip(string(bytes.TrimRight(r.text, "\r\n"))) }
 
-// quoted returns what stands between the quotes that a record begins with, two
-// for one undone, and what follows them.
-func quoted(record []byte) (text, rest []byte) {
-	rest = record[1:]
-	doubled := false
-	for i := 0; i < len(rest); i++ {
-		if rest[i] != '"' {
-			continue
-		}
-		if i+1 < len(rest) && rest[i+1] == '"' {
-			doubled = true
-			i++
-			continue
-		}
-		text, rest = rest[:i], rest[i+1:]
-		if doubled {
-			text = bytes.ReplaceAll(text, []byte(`""`), []byte(`"`))
-		}
-		return text, rest
+// blank reports whether there is nothing but spaces.
+func (r *record) blank() bool { return len(bytes.TrimSpace(r.text)) == 0 }
+
+func (r *record) columns() int { return len(r.ends) + 1 }
+
+// field returns the field of that number, from 0, without spaces around it.
+func (r *record) field(i int) []byte {
+	from, to := 0, len(r.fields)
+	if i > 0 {
+		from = r.ends[i-1]
 	}
-	return rest, nil
+	if i < len(r.ends) {
+		to = r.ends[i]
+	}
+	return bytes.TrimSpace(r.fields[from:to])
 }

@@ -66,8 +66,8 @@ func FuzzCSVAsTheStandardHasIt(f *testing.F) {
 		}
 		var want []string
 		for _, record := range records {
-			if strings.TrimSpace(strings.Join(record, "")) != "" || len(record) > 1 {
-				want = append(want, record[0])
+			if first := strings.TrimSpace(record[0]); first != "" || len(record) > 1 {
+				want = append(want, first)
 			}
 		}
 		in, err := openInput(t.Context(), "-", Options{Stdin: strings.NewReader(content), Gzip: GzipNever})
@@ -80,15 +80,15 @@ func FuzzCSVAsTheStandardHasIt(f *testing.F) {
 		}
 		var got []string
 		for {
-			record, err := ours.next(t.Context(), false)
-			if err != nil {
+			if ours.next() != nil {
 				break
 			}
-			if ours.stray {
-				t.Errorf("%q: text behind a closing quote in %q", content, record)
+			r := &ours.record
+			if r.stray {
+				t.Errorf("%q: text behind a closing quote in %q", content, r.text)
 			}
-			if text, columns := field(record, ',', 0); strings.TrimSpace(string(text)) != "" || columns > 1 || strings.Contains(string(record), ",") {
-				got = append(got, strings.ReplaceAll(string(text), "\r\n", "\n"))
+			if !r.blank() && (r.columns() > 1 || len(r.field(0)) > 0) {
+				got = append(got, string(r.field(0)))
 			}
 		}
 		if err := in.Close(); err != nil {

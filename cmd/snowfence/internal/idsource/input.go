@@ -1,59 +1,46 @@
 package idsource
 
 import (
+	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"strings"
 	"sync/atomic"
 )
 
 const (
-	// blockSize is how much is read ahead at a time, and blocks how many of them
-	// there are: one is filled while the other is read. Of a small file less is read
-	// at a time, but leastBlock: there may be very many of them.
-	blockSize  = 256 << 10
-	leastBlock = 16 << 10
-	blocks     = 2
+	// mostBuffer is how much is read at a time. Of a small file less is read, but
+	// leastBuffer: there may be very many of them.
+	mostBuffer  = 256 << 10
+	leastBuffer = 16 << 10
 	// maxLine is the longest line or record.
 	maxLine = 1 << 20
 )
 
-// input is a file or stream, read ahead by a goroutine of its own: bytes are
-// fetched and decompressed while others are parsed, and a stream that is silent
-// does not keep a reader from seeing that its context ended.
+// input is a file or stream. A goroutine of its own reads and decompresses it, one
+// buffer ahead of the parser. So a silent stream does not keep a reader from seeing
+// that its context ended.
 type input struct {
-	name string
-	file *os.File // nil: standard input
-	size int64    // zero where it is not known
-	done atomic.Int64
-
-	filled chan block    // closed after one with an error
-	empty  chan []byte   // what may be filled again
-	quit   chan struct{} // closed by Close
-	ended  chan struct{} // closed when nothing is read any more
-
-	window []byte // bytes that are not yet parsed are window[low:high]
-	low    int
-	high   int
-	err    error // why there is no more, after window
+	*bufio.Reader
+	name  string
+	file  *os.File // nil: standard input
+	size  int64    // 0 if it is not known
+	done  atomic.Int64
+	in    *io.PipeReader
+	out   *io.PipeWriter
+	ended chan struct{} // closed when nothing is read any more
+	long  []byte        // a line that is longer than the buffer
 }
 
-// block is a piece of the stream, and the error that followed it.
-type block struct {
-	bytes []byte
-	err   error
-}
-
-// openInput opens a file, or standard input, and reads ahead. The context is for the
-// opening alone.
+// openInput opens a file, or standard input. The context is for the opening alone.
 func openInput(ctx context.Context, name string, o Options) (*input, error) {
-	in := &input{
-		name: Shown(name), filled: make(chan block), empty: make(chan []byte, blocks),
-		quit: make(chan struct{}), ended: make(chan struct{}),
-	}
+	in := &input{name: Shown(name), ended: make(chan struct{})}
 	source := o.Stdin
 	if name == "-" {
 		in.name = "standard input"
@@ -77,15 +64,20 @@ func openInput(ctx context.Context, name string, o Options) (*input, error) {
 			in.size = info.Size()
 		}
 	}
-	size := blockSize
+	buffer := mostBuffer
 	if in.size > 0 {
-		size = int(min(max(4*in.size, leastBlock), blockSize)) // gzip may hold more than its size
+		buffer = int(min(max(4*in.size, leastBuffer), mostBuffer)) // gzip may hold more than its size
 	}
-	in.window = make([]byte, 2*size)
-	for range blocks {
-		in.empty <- make([]byte, size)
-	}
-	go in.readAhead(source, o.Gzip)
+	in.in, in.out = io.Pipe()
+	in.Reader = bufio.NewReaderSize(in.in, buffer)
+	go func() {
+		defer close(in.ended)
+		err := in.pump(source, o.Gzip, buffer)
+		if err != nil {
+			err = fmt.Errorf("read %s: %w", in.name, err)
+		}
+		_ = in.out.CloseWithError(err) // it never fails
+	}()
 	return in, nil
 }
 
@@ -118,135 +110,96 @@ func openPath(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
+// pathFault is an error about a path, with the path as it may be shown. Where there
+// is no such file, what looks like an option may have been meant for one.
+func pathFault(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		if wrong := unknownOption(name, "is none, and no file has the whole name"); wrong != nil {
+			return wrong
+		}
+	}
+	var fault *fs.PathError
+	if errors.As(err, &fault) && fault.Path == name {
+		return &fs.PathError{Op: fault.Op, Path: Shown(name), Err: fault.Err}
+	}
+	return err
+}
+
 // counted counts the bytes of the source as it is stored.
 type counted struct {
-	r    io.Reader
+	io.Reader
 	done *atomic.Int64
 }
 
 func (c counted) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
+	n, err := c.Reader.Read(p)
 	c.done.Add(int64(n))
 	return n, err
 }
 
-// readAhead fills blocks until there is no more.
-func (in *input) readAhead(source io.Reader, g Gzip) {
-	defer close(in.ended)
-	defer close(in.filled)
-	r, err := uncompressed(counted{source, &in.done}, g)
-	for err == nil {
-		var b []byte
-		select {
-		case b = <-in.empty:
-		case <-in.quit:
-			return
-		}
-		var n int
-		n, err = r.Read(b[:cap(b)])
-		select {
-		case in.filled <- block{bytes: b[:n]}:
-		case <-in.quit:
-			return
+// pump moves the bytes, decompressed if they are compressed, to the parser.
+func (in *input) pump(source io.Reader, g Gzip, buffer int) error {
+	raw := bufio.NewReaderSize(counted{source, &in.done}, buffer)
+	if g != GzipNever {
+		magic := []byte{0x1f, 0x8b, 8}
+		head, err := raw.Peek(len(magic))
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case bytes.Equal(head, magic):
+			return in.inflate(raw, buffer)
+		case g == GzipAlways:
+			return fmt.Errorf("gzip: it is not compressed: must begin with % x", magic)
 		}
 	}
-	select {
-	case in.filled <- block{err: err}:
-	case <-in.quit:
-	}
+	_, err := raw.WriteTo(in.out)
+	return err
 }
 
-// uncompressed returns the bytes within, should they be compressed.
-func uncompressed(r io.Reader, g Gzip) (io.Reader, error) {
-	if g == GzipNever {
-		return r, nil
+// inflate moves the bytes of a gzip stream.
+func (in *input) inflate(raw io.Reader, buffer int) error {
+	z, err := gzip.NewReader(raw)
+	if err == nil {
+		//nolint:gosec // However much it is, the parser takes it in bounded memory.
+		_, err = io.CopyBuffer(in.out, z, make([]byte, buffer))
 	}
-	magic := [...]byte{0x1f, 0x8b, 8}
-	head := make([]byte, len(magic))
-	n, err := io.ReadFull(r, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, err
-	}
-	rest := io.MultiReader(newHead(head[:n]), r)
-	if n < len(magic) || [3]byte(head) != magic {
-		if g == GzipAlways {
-			return nil, fmt.Errorf("gzip: it is not compressed: must begin with % x", magic)
-		}
-		return rest, nil
-	}
-	z, err := gzip.NewReader(rest)
-	if err != nil {
-		return nil, gzipFault(err)
-	}
-	return inflated{z}, nil
-}
-
-// head is what was read to see whether a stream is compressed.
-type head struct{ bytes []byte }
-
-func newHead(b []byte) *head { return &head{b} }
-
-func (h *head) Read(p []byte) (int, error) {
-	if len(h.bytes) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, h.bytes)
-	h.bytes = h.bytes[n:]
-	return n, nil
-}
-
-// inflated says of errors that they are gzip's.
-type inflated struct{ z *gzip.Reader }
-
-func (i inflated) Read(p []byte) (int, error) {
-	n, err := i.z.Read(p)
-	return n, gzipFault(err)
-}
-
-func gzipFault(err error) error {
 	switch {
-	case err == nil || errors.Is(err, io.EOF):
-		if err != nil {
-			return io.EOF
-		}
-		return nil
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		// Not the error itself: a stream that breaks off is no end.
 		return errors.New("gzip: it is cut off: the end of the stream is missing")
-	default:
-		return fmt.Errorf("read gzip: %w", err)
+	case err != nil:
+		return fmt.Errorf("gzip: %w", err)
 	}
+	return nil
 }
 
-// more adds bytes to the window, and returns the error after which there are
-// none, [io.EOF] in the best case. A window that is full grows: the caller has
-// looked at maxLine of it at most.
-func (in *input) more(ctx context.Context) error {
-	if in.err != nil {
-		return in.err
-	}
-	select {
-	case b := <-in.filled:
-		if b.err != nil {
-			in.err = b.err
-			if !errors.Is(b.err, io.EOF) {
-				in.err = fmt.Errorf("read %s: %w", in.name, b.err)
-			}
-			return in.err
+// until lets reading end with a context, until the func that it returns is called.
+func (in *input) until(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		_ = in.out.CloseWithError(context.Cause(ctx)) // it never fails
+	})
+}
+
+// line takes the next line with its end, if it has one. It is valid until the next
+// call. An error that wraps a *lengthError is returned for one that is too long.
+func (in *input) line() ([]byte, error) {
+	line, err := in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		in.long = in.long[:0]
+		for errors.Is(err, bufio.ErrBufferFull) && len(in.long) <= maxLine {
+			in.long = append(in.long, line...)
+			line, err = in.ReadSlice('\n')
 		}
-		if len(in.window)-in.high < len(b.bytes) {
-			unparsed := in.window[in.low:in.high]
-			if need := len(unparsed) + len(b.bytes); need > len(in.window) {
-				in.window = make([]byte, max(need, min(2*len(in.window), maxLine+blockSize)))
-			}
-			in.low, in.high = 0, copy(in.window, unparsed)
-		}
-		in.high += copy(in.window[in.high:], b.bytes)
-		in.empty <- b.bytes
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		in.long = append(in.long, line...)
+		line = in.long
 	}
+	switch {
+	case len(bytes.TrimSuffix(line, []byte("\n"))) > maxLine:
+		return line, &lengthError{}
+	case errors.Is(err, io.EOF) && len(line) > 0:
+		return line, nil
+	}
+	return line, err
 }
 
 // Name implements Source.
@@ -256,16 +209,56 @@ func (in *input) Name() string { return in.name }
 func (in *input) Progress() Progress { return Progress{Done: in.done.Load(), Size: in.size} }
 
 // Close implements Source. A goroutine that waits for standard input is left to
-// wait: nothing can wake it. Whoever keeps the source, for its places, keeps no
-// buffers.
+// wait: nothing can wake it. A source that is kept for its places keeps no buffers.
 func (in *input) Close() error {
-	close(in.quit)
-	in.window = nil
-	if in.file == nil {
-		return nil
+	in.Reader, in.long = nil, nil
+	err := in.in.Close()
+	if in.file != nil {
+		err = in.file.Close()
+		<-in.ended
 	}
-	err := in.file.Close()
-	<-in.ended
-	in.filled, in.empty = nil, nil
 	return err
+}
+
+// formatOf returns the format of a file or stream.
+func formatOf(name string, o Options) (Format, error) {
+	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, "/.") {
+		return "", fmt.Errorf("%s://: ids are read from files, standard input, postgres:// and mysql://", Shown(scheme))
+	}
+	format := o.Format
+	switch {
+	case format != "":
+	case o.Column != "":
+		format = CSV
+	default:
+		format = Text
+	}
+	if o.Column != "" && format != CSV && o.Table == "" {
+		return "", &OptionError{"column", fmt.Sprintf("%s: must not be given with --format %s", Shown(name), format)}
+	}
+	return format, nil
+}
+
+// openFile opens a file or standard input.
+func openFile(ctx context.Context, name string, o Options) (Source, error) {
+	format, err := formatOf(name, o)
+	if err != nil {
+		return nil, err
+	}
+	in, err := openInput(ctx, name, o)
+	if err != nil {
+		return nil, err
+	}
+	switch format {
+	case CSV:
+		r, err := newRecords(in, o)
+		if err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
+		return r, nil
+	case Binary, BinaryLittle:
+		return &words{input: in, refusals: refusals{skip: o.SkipInvalid}, little: format == BinaryLittle}, nil
+	default:
+		return newLines(in, o), nil
+	}
 }

@@ -104,8 +104,9 @@ type Options struct {
 
 	// Stdin is what "-" reads. Nil means that there is none.
 	Stdin io.Reader
-	// Environ is where ${NAME} in URLs is looked up, as os.Environ returns it.
-	Environ []string
+	// Expand puts values in place of ${NAME} in the URL of a database. Nil means that
+	// URLs are taken as they are.
+	Expand func(url string) (string, error)
 }
 
 // Gzip says whether a source is compressed.
