@@ -87,11 +87,7 @@ which says on standard error how far it came, and prints no report.`,
 	layout.add(cmd, "layout of the ids: a preset's name or a text form (default: guess)")
 	v.sorting.add(cmd, defaultCheckLimit, "how many duplicates and ranges to name")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var err error
-		if v.flags, err = source.read(p); err != nil {
-			return usage(cmd, err)
-		}
-		v.form = *f
+		v.form, v.flags = *f, source.read(p)
 		v.config = check.Config{Memory: v.sorting.memory, Temp: v.sorting.temp, Limit: v.sorting.limit, Now: p.clock.Wall()}
 		if layout.text != "" {
 			v.config.Layout, v.config.Preset = &layout.layout, layout.preset()
@@ -136,7 +132,7 @@ func (v *checkVerb) run(ctx context.Context) error {
 func (v *checkVerb) inputs() ([]idsort.Input, error) {
 	var inputs []idsort.Input
 	for _, place := range v.places {
-		options, err := v.optionsOf(place, v.flags)
+		options, err := place.Options(v.flags)
 		if err != nil {
 			return nil, err
 		}

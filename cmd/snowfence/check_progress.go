@@ -29,13 +29,16 @@ func (p program) watch(progress *idsort.Progress, asked bool) (stop func()) {
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
 	began := p.clock.Monotonic()
+	show := func() {
+		p.show(bar(progress.Snapshot(), p.clock.Monotonic()-began))
+	}
 	go func() {
 		defer close(done)
 		for {
 			tick, drop := p.clock.After(every)
 			select {
 			case <-tick:
-				p.show(bar(progress.Snapshot(), p.clock.Monotonic()-began))
+				show()
 			case <-quit:
 				drop()
 				return
@@ -48,7 +51,7 @@ func (p program) watch(progress *idsort.Progress, asked bool) (stop func()) {
 		if p.draws {
 			_, _ = fmt.Fprint(p.stderr, "\r\x1b[K")
 		} else {
-			p.show(bar(progress.Snapshot(), p.clock.Monotonic()-began))
+			show()
 		}
 	}
 }
@@ -64,18 +67,12 @@ func (p program) show(line string) {
 
 // bar says how far a check is, in less than 80 columns.
 func bar(s idsort.Snapshot, passed time.Duration) string {
-	part, what := 0.0, "reading"
-	if s.Size > 0 {
-		part = min(1, float64(s.Bytes)/float64(s.Size))
-	}
+	what, part, known := "reading", s.Part(), s.Size > 0
 	if s.Phase == idsort.Merging {
-		what, part = "comparing", 0
-		if s.IDs > 0 {
-			part = float64(s.Merged) / float64(s.IDs)
-		}
+		what, part, known = "comparing", float64(s.Merged)/float64(max(s.IDs, 1)), true
 	}
 	line := fmt.Sprintf("%-9s ", what)
-	if s.Size > 0 || s.Phase == idsort.Merging {
+	if known {
 		full := int(part * barWidth)
 		line += fmt.Sprintf("[%s%s] %3d %%  ", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), int(part*100))
 	}
@@ -93,7 +90,7 @@ func howFar(s idsort.Snapshot) string {
 	}
 	text := fmt.Sprintf("while reading: %s read", countOf(s.IDs, "id"))
 	if s.Size > 0 {
-		text += fmt.Sprintf(", %d %% of the sources", int(min(1, float64(s.Bytes)/float64(s.Size))*100))
+		text += fmt.Sprintf(", %d %% of the sources", int(s.Part()*100))
 	}
 	return text
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
 
@@ -75,80 +73,6 @@ func oneStream(places []idsource.Place) error {
 		return errors.New("standard input can be read once only, and - is given several times")
 	}
 	return nil
-}
-
-// optionsOf are the options of a source: the flags, as far as they are for such a
-// source, and over them what stands behind its #. The error is an
-// [idsource.PlaceError].
-func (p program) optionsOf(place idsource.Place, flags idsource.Options) (idsource.Options, error) {
-	o := flags
-	format, ownFormat := place.Given["format"]
-	_, ownColumn := place.Given["column"]
-	_, ownTable := place.Given["table"]
-	_, ownQuery := place.Given["query"]
-	database := idsource.IsDatabase(place.Name)
-	switch {
-	case database:
-		o.Separator, o.Gzip = 0, ""
-		if ownTable || ownQuery {
-			o.Format = "" // it is that of others
-		}
-	case !ownColumn && (ownFormat && format != string(idsource.CSV) || o.Table != "" && o.Format != "" && o.Format != idsource.CSV):
-		o.Table, o.Query, o.Column = "", "", "" // the column is that of others
-	default:
-		o.Table, o.Query = "", ""
-	}
-	for _, key := range slices.Sorted(maps.Keys(place.Given)) {
-		value := place.Given[key]
-		limit := ""
-		switch key {
-		case "column":
-			o.Column, o.Query = value, ""
-		case "table":
-			o.Table, o.Query = value, ""
-		case "query":
-			o.Query = value
-			if !ownTable {
-				o.Table = ""
-			}
-			if !ownColumn {
-				o.Column = ""
-			}
-		case "format":
-			o.Format = idsource.Format(value)
-			limit = notOne(o.Format, idsource.Formats())
-		case "encoding":
-			o.Encoding = decode.Encoding(value)
-			limit = notOne(o.Encoding, decode.EncodingNames())
-		case "gzip":
-			o.Gzip = idsource.Gzip(value)
-			limit = notOne(o.Gzip, idsource.Gzips())
-		case "separator":
-			read, err := (&idSourceFlags{separator: value}).read(p)
-			if o.Separator = read.Separator; err != nil {
-				limit = "must be one character of ASCII and no quote, or tab"
-			}
-		}
-		switch {
-		case limit != "":
-		case database && (key == "gzip" || key == "separator"):
-			limit = "is for files and streams, and this is a database"
-		case !database && (key == "query" || key == "table"):
-			limit = "is for databases, and this is none"
-		}
-		if limit != "" {
-			return o, &idsource.PlaceError{Place: idsource.Shown(place.Name), Field: "option " + key, Value: value, Limit: limit}
-		}
-	}
-	return o, nil
-}
-
-// notOne is what a word must be that is none of some; empty if it is.
-func notOne[T ~string](word T, words []T) string {
-	if slices.Contains(words, word) {
-		return ""
-	}
-	return "must be one of " + join(words, ", ")
 }
 
 // sourceFault marks an error about reading ids with the exit code that it ends in.

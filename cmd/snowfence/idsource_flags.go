@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,40 +25,33 @@ What is no id ends the check with its line (exit code 4), or is counted with
 
 // idSourceFlags are the flags that say how ids are read. The verbs that read ids
 // share them.
-type idSourceFlags struct {
-	options   idsource.Options
-	separator string
-}
+type idSourceFlags struct{ options idsource.Options }
 
 // add adds the flags to a verb.
 func (f *idSourceFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.Var(choiceOf(&f.options.Format, idsource.Formats()...), "format", "of files and streams: "+join(idsource.Formats(), ", ")+" (default: csv with --column, else text)")
-	completeFlag(cmd, "format", strings.Split(join(idsource.Formats(), " "), " ")...)
-	flags.Var(choiceOf(&f.options.Encoding, decode.EncodingNames()...), "encoding", "encoding of the ids: "+join(decode.EncodingNames(), ", ")+" (default: any)")
-	completeFlag(cmd, "encoding", strings.Split(join(decode.EncodingNames(), " "), " ")...)
-	flags.Var(textFlag(&f.options.Column, "NAME|N"), "column", "column of CSV, by its name in the header or by its number from 1; or of --table")
-	flags.Var(textFlag(&f.separator, "CHAR"), "separator", `what stands between the columns of CSV, or "tab" (default: a comma)`)
-	flags.Var(choiceOf(&f.options.Gzip, idsource.Gzips()...), "gzip", "whether files and streams are compressed: "+join(idsource.Gzips(), ", ")+" (default: auto)")
-	completeFlag(cmd, "gzip", strings.Split(join(idsource.Gzips(), " "), " ")...)
-	flags.Var(textFlag(&f.options.Table, "TABLE"), "table", "table of a database, with --column; SCHEMA.TABLE where needed")
-	flags.Var(textFlag(&f.options.Query, "SQL"), "query", "statement that returns one column, in place of --table and --column")
-	flags.BoolVar(&f.options.SkipInvalid, "skip-invalid", false, "count what is no id and go on")
+	formats, encodings, gzips := join(idsource.Formats(), ", "), join(decode.EncodingNames(), ", "), join(idsource.Gzips(), ", ")
+	for _, x := range []struct{ name, word, about, words string }{
+		{"format", "WORD", "of files and streams: " + formats + " (default: csv with --column, else text)", formats},
+		{"encoding", "WORD", "encoding of the ids: " + encodings + " (default: any)", encodings},
+		{"column", "NAME|N", "column of CSV, by its name in the header or by its number from 1; or of --table", ""},
+		{"separator", "CHAR", `what stands between the columns of CSV, or "tab" (default: a comma)`, ""},
+		{"gzip", "WORD", "whether files and streams are compressed: " + gzips + " (default: auto)", gzips},
+		{"table", "TABLE", "table of a database, with --column; SCHEMA.TABLE where needed", ""},
+		{"query", "SQL", "statement that returns one column, in place of --table and --column", ""},
+	} {
+		set := func(text string) (string, error) { return text, f.options.Set(x.name, text) }
+		cmd.Flags().Var(&parsed[string]{value: new(string), word: x.word, parse: set}, x.name, x.about)
+		if x.words != "" {
+			completeFlag(cmd, x.name, strings.Split(x.words, ", ")...)
+		}
+	}
+	cmd.Flags().BoolVar(&f.options.SkipInvalid, "skip-invalid", false, "count what is no id and go on")
 }
 
-// read returns what the flags say. The error is one of usage.
-func (f *idSourceFlags) read(p program) (idsource.Options, error) {
+// read returns what the flags say.
+func (f *idSourceFlags) read(p program) idsource.Options {
 	o := f.options
 	o.Stdin = p.stdin
 	o.Expand = func(url string) (string, error) { return config.Expand(url, p.environ) }
-	switch {
-	case f.separator == "":
-	case f.separator == "tab" || f.separator == `\t`:
-		o.Separator = '\t'
-	case len(f.separator) == 1 && f.separator[0] < 0x80 && !strings.ContainsAny(f.separator, "\"\r\n"):
-		o.Separator = f.separator[0]
-	default:
-		return o, fmt.Errorf("--separator is %q: must be one character of ASCII and no quote, or tab", f.separator)
-	}
-	return o, nil
+	return o
 }

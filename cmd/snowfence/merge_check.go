@@ -137,12 +137,9 @@ clash, possible), summary, sides, data, strays, forecasts.`,
 		if layout.text != "" {
 			v.layout = &layout.layout
 		}
-		var err error
-		if v.defaults, err = ids.read(p); err != nil {
-			return usage(cmd, err)
-		}
+		v.defaults = ids.read(p)
 		ctx := cmd.Context()
-		err = v.run(ctx)
+		err := v.run(ctx)
 		if isVerdict := errors.As(err, new(reported)); err != nil && !isVerdict && ctx.Err() != nil {
 			return v.interrupted(ctx, "; whether ids clash is not known")
 		}

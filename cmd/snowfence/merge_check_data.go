@@ -57,7 +57,7 @@ func (v *merging) inputs() ([]idsort.Input, error) {
 	var inputs []idsort.Input
 	for n, side := range v.sides {
 		for _, place := range v.data[n] {
-			options, err := v.optionsOf(place, v.defaults)
+			options, err := place.Options(v.defaults)
 			if err != nil {
 				return nil, usage(v.cmd, inSide(side.Name, err))
 			}

@@ -11,7 +11,7 @@ import (
 const maxWorkers = 16
 
 // causes puts the findings that differ in the worker id alone together.
-func (r *words) causes() []Cause {
+func (r words) causes() []Cause {
 	labels := slices.SortedFunc(maps.Keys(r.judge.findings), func(a, b label) int {
 		return cmp.Or(
 			cmp.Compare(r.judge.findings[b].count, r.judge.findings[a].count),
@@ -47,7 +47,7 @@ func (r *words) causes() []Cause {
 }
 
 // cause describes findings, the most frequent first.
-func (r *words) cause(labels []label) Cause {
+func (r words) cause(labels []label) Cause {
 	top := labels[0]
 	c := Cause{Kind: top.kind, Sources: r.names(top.sources)}
 	all := pairs{}
@@ -88,7 +88,7 @@ func (r *words) cause(labels []label) Cause {
 	return c
 }
 
-func (r *words) copies(f *finding) (evidence, advice string) {
+func (r words) copies(f *finding) (evidence, advice string) {
 	evidence = fmt.Sprintf("%d rows in a row: %s", f.longest.count, r.again(f.longest)) + pieces(f)
 	if f.longest.sources[0] == f.longest.sources[1] {
 		evidence += "; no row between them is left out and none is new, which speaks against a clock that was set back: a generator then goes on at its own pace"
@@ -97,7 +97,7 @@ func (r *words) copies(f *finding) (evidence, advice string) {
 }
 
 // doubled describes single rows that stand twice.
-func (r *words) doubled(c *Cause, l label, f *finding) (evidence, advice string) {
+func (r words) doubled(c *Cause, l label, f *finding) (evidence, advice string) {
 	evidence = r.worker(l.worker) + ": "
 	if f.longest.count == 0 {
 		evidence += "single rows, far between each other, stand again in one piece"
@@ -117,7 +117,7 @@ func (r *words) doubled(c *Cause, l label, f *finding) (evidence, advice string)
 }
 
 // sameWorker describes two processes with one worker id at the same time.
-func (r *words) sameWorker(c *Cause, l label) (evidence, advice string) {
+func (r words) sameWorker(c *Cause, l label) (evidence, advice string) {
 	a, b := r.seen(l)
 	advice = "give each process a worker id of its own; `snowfence workers list` shows who holds which, and a lease from a store can't be held twice"
 	if l.why == twoSequences {
@@ -135,12 +135,12 @@ func (r *words) sameWorker(c *Cause, l label) (evidence, advice string) {
 }
 
 // seen is what was seen of the worker id of a label in its sources.
-func (r *words) seen(l label) (a, b *sighting) {
+func (r words) seen(l label) (a, b *sighting) {
 	return r.observer.sources[l.sources[0]].sighting(l.worker), r.observer.sources[l.sources[1]].sighting(l.worker)
 }
 
 // innerText adds that one of two sources has no id of its own.
-func (r *words) innerText(sources [2]int) string {
+func (r words) innerText(sources [2]int) string {
 	inner, outer, ok := r.inner(sources)
 	if !ok {
 		return ""
@@ -149,7 +149,7 @@ func (r *words) innerText(sources [2]int) string {
 }
 
 // evenText adds that rows may have been copied.
-func (r *words) evenText(sources [2]int) string {
+func (r words) evenText(sources [2]int) string {
 	n := r.judge.evenly[sources]
 	if n == 0 {
 		return ""
@@ -157,7 +157,7 @@ func (r *words) evenText(sources [2]int) string {
 	return fmt.Sprintf("; %d %s in both in the same order with none left out, as copied rows do, but the pace is so even that two processes issue the same ids", n, ending(n, "stands", "stand"))
 }
 
-func (r *words) overlapping(c *Cause, l label, f *finding) (evidence, advice string) {
+func (r words) overlapping(c *Cause, l label, f *finding) (evidence, advice string) {
 	if l.why == restarted {
 		evidence = fmt.Sprintf("%s: at %s its sequence begins again within the tick of %s", r.worker(l.worker), r.place(f.seen.at), r.time(f.seen.to)) + pace(f)
 	} else {
@@ -172,7 +172,7 @@ func (r *words) overlapping(c *Cause, l label, f *finding) (evidence, advice str
 	return evidence + c.more() + r.evenText(l.sources), "let a term begin where the one before it ended, or later: a lease from a store does that; without one, wait at a restart until the clock is past the last id"
 }
 
-func (r *words) setBack(c *Cause, l label, f *finding) (evidence, advice string) {
+func (r words) setBack(c *Cause, l label, f *finding) (evidence, advice string) {
 	evidence = fmt.Sprintf("%s: at %s its time goes back by %s, from %s to %s, and ids in between repeat",
 		r.worker(l.worker), r.place(f.seen.at), r.back(f.seen), r.time(f.seen.from), r.time(f.seen.to)) + pace(f)
 	if a, _ := r.seen(l); a.descents > 1 {
@@ -195,7 +195,7 @@ func pace(f *finding) string {
 }
 
 // mixUp describes ids of two layouts.
-func (r *words) mixUp(sources [2]int) (evidence, advice string) {
+func (r words) mixUp(sources [2]int) (evidence, advice string) {
 	evidence = r.fit(sources[0])
 	if sources[0] != sources[1] {
 		evidence += "; " + r.fit(sources[1])
@@ -204,7 +204,7 @@ func (r *words) mixUp(sources [2]int) (evidence, advice string) {
 }
 
 // unexplained describes duplicates that no rule explains, or several do.
-func (r *words) unexplained(c *Cause, l label, f *finding) (evidence, advice string) {
+func (r words) unexplained(c *Cause, l label, f *finding) (evidence, advice string) {
 	const look = "look at the rows themselves"
 	switch l.why {
 	case noLayout:
@@ -242,7 +242,7 @@ func (r *words) unexplained(c *Cause, l label, f *finding) (evidence, advice str
 }
 
 // undecided describes a run that may be of copied rows or of a clock set back.
-func (r *words) undecided(c *Cause, l label, f *finding) string {
+func (r words) undecided(c *Cause, l label, f *finding) string {
 	if f.longest.count == 0 {
 		return "ids that come late repeat ids that came before" + c.workers()
 	}
@@ -263,7 +263,7 @@ func (r *words) undecided(c *Cause, l label, f *finding) string {
 }
 
 // alike describes more ids in common than two processes would have by chance.
-func (r *words) alike(c *Cause, l label, f *finding) string {
+func (r words) alike(c *Cause, l label, f *finding) string {
 	a, _ := r.seen(l)
 	once, again := "", "there again"
 	if l.sources[0] != l.sources[1] {

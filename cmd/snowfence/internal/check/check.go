@@ -62,8 +62,9 @@ func Run(ctx context.Context, inputs []idsort.Input, cfg Config) (Report, error)
 	if err != nil {
 		return Report{}, err
 	}
-	t.end()
-	return c.report(t, sorted.Spilled()), nil
+	report := t.end()
+	report.Spilled = sorted.Spilled()
+	return report, nil
 }
 
 // see watches what is read.
@@ -80,3 +81,11 @@ func (c *checker) source(at uint64) int {
 	source, _ := c.stand(at)
 	return source
 }
+
+// where turns a position into a place.
+func (c *checker) where(at uint64) Place {
+	source, in := c.stand(at)
+	return Place{Source: c.name(source), At: in, Text: c.opened[source].Place(in)}
+}
+
+func (c *checker) name(source int) string { return c.opened[source].Name() }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -24,30 +25,23 @@ func (g guess) text(thing string) string {
 	return fmt.Sprintf("%d of %s looked at %s plausible as %s", g.fit, count(uint64(g.of), thing), ending(uint64(g.fit), "is", "are"), g.preset.Name)
 }
 
-// plausible calls found with each preset under which an id is plausible, the
-// likeliest first. Ids of the first sixty-fourth of the time that a layout exists
-// are not: small numbers are so of every layout.
-func plausible(id snowfence.ID, now time.Time, found func(place int, preset string)) {
-	for i, c := range decode.Guess(id, now) {
-		epoch := c.Result.Layout.Epoch
-		if c.Plausible && c.Result.Time.After(epoch.Add(now.Sub(epoch)/64)) {
-			found(i, c.Preset)
-		}
-	}
-}
-
 // guessLayout returns the preset under which most of the ids are plausible; of
 // several the one that is the likeliest for most single ids. There is none when no
 // preset suits half of them, as for numbers that a database counts up.
 func guessLayout(ids []snowfence.ID, now time.Time) (guess, bool) {
 	fit, first := map[string]int{}, map[string]int{}
 	for _, id := range ids {
-		plausible(id, now, func(place int, preset string) {
-			fit[preset]++
-			if place == 0 {
-				first[preset]++
+		for i, c := range decode.Guess(id, now) {
+			// Small numbers are of the first days of every layout.
+			epoch := c.Result.Layout.Epoch
+			if !c.Plausible || !c.Result.Time.After(epoch.Add(now.Sub(epoch)/64)) {
+				continue
 			}
-		})
+			fit[c.Preset]++
+			if i == 0 {
+				first[c.Preset]++
+			}
+		}
 	}
 	best := guess{of: len(ids)}
 	for _, p := range snowfence.Presets() {
@@ -103,34 +97,20 @@ func (c *checker) doubt() {
 // maxForeign is up to how many sources are compared by their layouts.
 const maxForeign = 16
 
-// foreign returns the pairs of sources whose ids are of two layouts: the guess for
-// one does not suit nearly all ids of the other.
+// foreign returns the pairs of sources whose ids are of two layouts: each has a
+// guess of its own, and none suits much more than one of them.
 func (c *checker) foreign() map[[2]int]bool {
 	pairs, sources := map[[2]int]bool{}, c.observer.sources
 	if c.Layout != nil || len(sources) > maxForeign {
 		return pairs
 	}
-	strange := func(ids []snowfence.ID, preset string) bool {
-		n := 0
-		for _, id := range ids {
-			plausible(id, c.Now, func(_ int, p string) {
-				if p == preset {
-					n++
-				}
-			})
-		}
-		return 10*n <= len(ids)
-	}
-	guesses := make([]string, len(sources))
-	for i, w := range sources {
-		if g, ok := guessLayout(w.sample, c.Now); ok {
-			guesses[i] = g.preset.Name
-		}
-	}
-	for i, a := range sources {
-		for k, b := range sources[:i] {
-			g, h := guesses[i], guesses[k]
-			if g != "" && h != "" && g != h && (strange(b.sample, g) || strange(a.sample, h)) {
+	for i, b := range sources {
+		for k, a := range sources[:i] {
+			g, one := guessLayout(a.sample, c.Now)
+			h, other := guessLayout(b.sample, c.Now)
+			both, _ := guessLayout(slices.Concat(a.sample, b.sample), c.Now)
+			fewer := min(len(a.sample), len(b.sample))
+			if one && other && g.preset.Name != h.preset.Name && both.fit <= both.of-fewer+fewer/10 {
 				pairs[[2]int{k, i}] = true
 			}
 		}

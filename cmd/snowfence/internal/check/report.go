@@ -1,12 +1,6 @@
 package check
 
-import (
-	"cmp"
-	"slices"
-	"time"
-
-	"snowfence.example/snowfence"
-)
+import "time"
 
 // Report is what was found. Its JSON form is what -o json prints; the keys are
 // stable.
@@ -123,49 +117,3 @@ type Cause struct {
 	Evidence string `json:"evidence"`
 	Advice   string `json:"advice"`
 }
-
-// report puts it all into words.
-func (c *checker) report(t *tally, spilled uint64) Report {
-	r := Report{
-		IDs: t.ids, Distinct: t.distinct, Duplicates: t.ids - t.distinct, Repeated: t.repeated, RangeCount: t.count, Partial: t.partial, Spilled: spilled,
-		Sources: []Source{}, Between: []Pair{}, Named: []Duplicate{}, Ranges: []Range{},
-	}
-	for i, w := range c.observer.sources {
-		s := Source{Name: c.opened[i].Name(), IDs: w.ids, Within: t.within[i], Rising: w.falls == 0}
-		invalid, first := c.opened[i].Skipped()
-		if s.Invalid = invalid; first != nil {
-			s.FirstInvalid = first.Error()
-		}
-		r.Invalid += invalid
-		r.Sources = append(r.Sources, s)
-	}
-	words := words{tally: t, sources: r.Sources}
-	if f := c.observer.fields; f != nil {
-		r.Layout, r.Preset, r.Guessed = f.layout.String(), c.Preset, c.Layout == nil
-		if r.Guessed {
-			r.Preset = c.guess.preset.Name
-		}
-		words.layout = cmp.Or(r.Preset, r.Layout)
-	}
-	for p, n := range t.between {
-		r.Between = append(r.Between, Pair{words.name(p[0]), words.name(p[1]), n})
-	}
-	slices.SortFunc(r.Between, func(a, b Pair) int {
-		return cmp.Or(cmp.Compare(b.Common, a.Common), cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B))
-	})
-	for _, g := range t.named {
-		d := Duplicate{ID: text(g.id), Count: g.count}
-		for _, at := range g.places {
-			d.Places = append(d.Places, words.where(at))
-		}
-		r.Named = append(r.Named, d)
-	}
-	for _, s := range longest(t.ranges, c.Limit) {
-		r.Ranges = append(r.Ranges, Range{text(s.first), text(s.last), s.count, words.names(s.sources)})
-	}
-	r.Causes = words.causes()
-	return r
-}
-
-// text writes an id.
-func text(id uint64) string { return snowfence.ID(id).String() }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 )
 
@@ -21,27 +22,17 @@ const (
 // tally counts ids that come in order.
 type tally struct {
 	*checker
-	judge *judge
+	judge  *judge
+	report Report // as far as it is known
 
-	ids, distinct, repeated uint64
-	last                    idsort.Item
-
-	within  map[int]uint64
-	between map[[2]int]uint64
-	partial bool // there were more pairs than are told apart
-	named   []repeat
-	ranges  []stretch
-	count   uint64 // of ranges
-	repeat  repeat
-	open    stretch // that may go on
-}
-
-// repeat is the occurrences of one id.
-type repeat struct {
-	id      uint64
-	count   uint64
+	last    idsort.Item
+	count   uint64   // how often it occurs, if more than once
 	places  []uint64 // positions, of the first ones
-	sources []share
+	shares  []share
+	within  []uint64 // by source
+	between map[[2]int]uint64
+	ranges  []stretch
+	open    stretch // that may go on
 }
 
 // share is how often an id occurs in a source.
@@ -58,73 +49,78 @@ type stretch struct {
 }
 
 func newTally(c *checker) *tally {
-	return &tally{checker: c, judge: newJudge(c), within: map[int]uint64{}, between: map[[2]int]uint64{}}
+	return &tally{
+		checker: c, judge: newJudge(c), within: make([]uint64, len(c.opened)), between: map[[2]int]uint64{},
+		report: Report{Sources: []Source{}, Between: []Pair{}, Named: []Duplicate{}, Ranges: []Range{}},
+	}
 }
 
 // add takes the items that come next.
 func (t *tally) add(items []idsort.Item) error {
 	for _, x := range items {
-		if t.distinct > 0 && x.ID == t.last.ID {
-			if t.repeat.count == 0 {
-				t.repeat = repeat{id: uint64(x.ID), places: t.repeat.places[:0], sources: t.repeat.sources[:0]}
+		if t.report.Distinct > 0 && x.ID == t.last.ID {
+			if t.count == 0 {
 				t.occur(t.last.At)
 			}
 			t.occur(x.At)
 			t.judge.add(uint64(x.ID), t.last.At, x.At)
 		} else {
 			t.endRepeat()
-			t.distinct++
+			t.report.Distinct++
 		}
 		t.last = x
 	}
-	t.ids += uint64(len(items))
+	t.report.IDs += uint64(len(items))
 	return nil
 }
 
 // occur adds an occurrence of the id that came last. Positions only grow.
 func (t *tally) occur(at uint64) {
-	g := &t.repeat
-	g.count++
-	if len(g.places) < maxPlaces {
-		g.places = append(g.places, at)
+	t.count++
+	if len(t.places) < maxPlaces {
+		t.places = append(t.places, at)
 	}
 	source := t.source(at)
-	if n := len(g.sources); n == 0 || g.sources[n-1].source != source {
-		g.sources = append(g.sources, share{source: source})
+	if n := len(t.shares); n == 0 || t.shares[n-1].source != source {
+		t.shares = append(t.shares, share{source: source})
 	}
-	g.sources[len(g.sources)-1].count++
+	t.shares[len(t.shares)-1].count++
 }
 
-// endRepeat counts an id that occurred more than once.
+// endRepeat counts the id that came last, if it occurred more than once.
 func (t *tally) endRepeat() {
-	g := &t.repeat
-	if g.count == 0 {
+	if t.count == 0 {
 		return
 	}
-	t.repeated++
-	for i, b := range g.sources {
+	r := &t.report
+	r.Repeated++
+	for i, b := range t.shares {
 		t.within[b.source] += b.count - 1
-		for _, a := range g.sources[:i] {
+		for _, a := range t.shares[:i] {
 			t.pair([2]int{a.source, b.source})
 		}
 	}
-	if len(t.named) < t.Limit {
-		t.named = append(t.named, repeat{id: g.id, count: g.count, places: slices.Clone(g.places)})
+	if len(r.Named) < t.Limit {
+		d := Duplicate{ID: t.last.ID.String(), Count: t.count}
+		for _, at := range t.places {
+			d.Places = append(d.Places, t.where(at))
+		}
+		r.Named = append(r.Named, d)
 	}
-	sources := [2]int{t.source(g.places[0]), t.source(g.places[1])}
-	if o := &t.open; o.count == 0 || o.index+1 != t.distinct || o.sources != sources {
+	id, sources := uint64(t.last.ID), [2]int{t.source(t.places[0]), t.source(t.places[1])}
+	if o := &t.open; o.count == 0 || o.index+1 != r.Distinct || o.sources != sources {
 		t.endRange()
-		t.open = stretch{first: g.id, sources: sources}
+		t.open = stretch{first: id, sources: sources}
 	}
-	t.open.last, t.open.index = g.id, t.distinct
+	t.open.last, t.open.index = id, r.Distinct
 	t.open.count++
-	g.count = 0
+	t.count, t.places, t.shares = 0, t.places[:0], t.shares[:0]
 }
 
 // pair counts an id that two sources have in common.
 func (t *tally) pair(p [2]int) {
 	if _, known := t.between[p]; !known && len(t.between) >= maxBetween {
-		t.partial = true
+		t.report.Partial = true
 		return
 	}
 	t.between[p]++
@@ -136,7 +132,7 @@ func (t *tally) endRange() {
 	if t.open.count == 0 {
 		return
 	}
-	t.count++
+	t.report.RangeCount++
 	t.ranges = append(t.ranges, t.open)
 	t.open = stretch{}
 	if most := max(maxRanges, t.Limit); len(t.ranges) >= 2*most {
@@ -150,11 +146,39 @@ func longest(r []stretch, n int) []stretch {
 	return r[:min(n, len(r))]
 }
 
-// end ends what is open, and judges.
-func (t *tally) end() {
+// end ends what is open, judges, and returns the report.
+func (t *tally) end() Report {
 	t.endRepeat()
 	t.endRange()
 	t.judge.settle()
+	r, w := &t.report, words{t}
+	r.Duplicates = r.IDs - r.Distinct
+	for i, seen := range t.observer.sources {
+		s := Source{Name: t.name(i), IDs: seen.ids, Within: t.within[i], Rising: seen.falls == 0}
+		invalid, first := t.opened[i].Skipped()
+		if s.Invalid = invalid; first != nil {
+			s.FirstInvalid = first.Error()
+		}
+		r.Invalid += invalid
+		r.Sources = append(r.Sources, s)
+	}
+	for p, n := range t.between {
+		r.Between = append(r.Between, Pair{t.name(p[0]), t.name(p[1]), n})
+	}
+	slices.SortFunc(r.Between, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(b.Common, a.Common), cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B))
+	})
+	for _, s := range longest(t.ranges, t.Limit) {
+		r.Ranges = append(r.Ranges, Range{text(s.first), text(s.last), s.count, w.names(s.sources)})
+	}
+	if f := t.observer.fields; f != nil {
+		r.Layout, r.Preset, r.Guessed = f.layout.String(), t.Preset, t.Layout == nil
+		if r.Guessed {
+			r.Preset = t.guess.preset.Name
+		}
+	}
+	r.Causes = w.causes()
+	return *r
 }
 
 // inner returns the source of two all of whose ids are in the other too, if there
@@ -168,3 +192,6 @@ func (t *tally) inner(sources [2]int) (inner, outer int, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// text writes an id.
+func text(id uint64) string { return snowfence.ID(id).String() }

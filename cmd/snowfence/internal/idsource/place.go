@@ -1,6 +1,7 @@
 package idsource
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,6 +120,53 @@ func parseGiven(place, text string) (map[string]string, error) {
 		given[key] = value
 	}
 	return given, nil
+}
+
+// Options are the options of the place: the flags, as far as they are for such a
+// source, and over them what is given. A *[PlaceError] is returned for an option that
+// can't be read or is for another kind of source.
+func (p Place) Options(flags Options) (Options, error) {
+	o, database := flags, IsDatabase(p.Name)
+	has := func(key string) bool { return p.Given[key] != "" }
+	format := flags.Format
+	if has("format") {
+		format = Format(p.Given["format"])
+	}
+	switch {
+	case database:
+		o.Separator, o.Gzip = 0, ""
+		if has("table") || has("query") {
+			o.Format = "" // it is that of others
+		}
+	case !has("column") && format != "" && format != CSV && (has("format") || o.Table != ""):
+		o.Table, o.Query, o.Column = "", "", "" // the column is that of others
+	default:
+		o.Table, o.Query = "", ""
+	}
+	if has("column") || has("table") {
+		o.Query = ""
+	}
+	if has("query") {
+		o.Table, o.Column = "", ""
+	}
+	for _, key := range PlaceKeys() {
+		value, given := p.Given[key]
+		if !given {
+			continue
+		}
+		err := o.Set(key, value)
+		switch {
+		case err != nil:
+		case database && (key == "gzip" || key == "separator"):
+			err = errors.New("is for files and streams, and this is a database")
+		case !database && (key == "query" || key == "table"):
+			err = errors.New("is for databases, and this is none")
+		}
+		if err != nil {
+			return o, &PlaceError{Place: Shown(p.Name), Field: "option " + key, Value: value, Limit: err.Error()}
+		}
+	}
+	return o, nil
 }
 
 // unknownOption is for a name that leads nowhere: the error if what stands behind

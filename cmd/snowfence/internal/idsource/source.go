@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"snowfence.example/snowfence"
@@ -107,6 +108,43 @@ type Options struct {
 	// Expand puts values in place of ${NAME} in the URL of a database. Nil means that
 	// URLs are taken as they are.
 	Expand func(url string) (string, error)
+}
+
+// Set sets an option by its name, one of [PlaceKeys]. The error says what the value
+// must be.
+func (o *Options) Set(key, value string) error {
+	switch key {
+	case "column":
+		o.Column = value
+	case "table":
+		o.Table = value
+	case "query":
+		o.Query = value
+	case "format":
+		return choose(&o.Format, value, Formats())
+	case "encoding":
+		return choose(&o.Encoding, value, decode.EncodingNames())
+	case "gzip":
+		return choose(&o.Gzip, value, Gzips())
+	case "separator":
+		if value == "tab" || value == `\t` {
+			value = "\t"
+		}
+		if len(value) != 1 || value[0] >= 0x80 || strings.ContainsAny(value, "\"\r\n") {
+			return errors.New("must be one character of ASCII and no quote, or tab")
+		}
+		o.Separator = value[0]
+	}
+	return nil
+}
+
+// choose sets a word to one of some.
+func choose[T ~string](word *T, value string, words []T) error {
+	if !slices.Contains(words, T(value)) {
+		return fmt.Errorf("must be one of %s", strings.ReplaceAll(strings.Trim(fmt.Sprint(words), "[]"), " ", ", "))
+	}
+	*word = T(value)
+	return nil
 }
 
 // Gzip says whether a source is compressed.
