@@ -56,10 +56,10 @@ func (l *list) Read(ctx context.Context, items []idsort.Item) (int, error) {
 	return n, nil
 }
 
-func (*list) Place(at uint64) string        { return fmt.Sprintf("line %d", at) }
-func (l *list) Progress() idsource.Progress { return idsource.Progress{Done: int64(l.read)} }
-func (*list) Skipped() (uint64, error)      { return 0, nil }
-func (*list) Close() error                  { return nil }
+func (*list) Place(at uint64) string   { return fmt.Sprintf("line %d", at) }
+func (l *list) Done() int64            { return int64(l.read) }
+func (*list) Skipped() (uint64, error) { return 0, nil }
+func (*list) Close() error             { return nil }
 
 // inputs opens lists.
 func inputs(lists ...*list) []idsort.Input {
@@ -75,7 +75,7 @@ func inputs(lists ...*list) []idsort.Input {
 
 // tiny are sizes with which everything happens that does with a billion ids:
 // runs are put aside, and merged several times over.
-var tiny = idsort.Sizes{Chunk: 300, Page: 100, Workers: 2, Room: 2000, Fan: 3}
+var tiny = idsort.Sizes{Chunk: 2000, Page: 200, Workers: 2, Room: 4000, Fan: 4}
 
 // run checks lists.
 func runCheck(t *testing.T, cfg Config, lists ...*list) Report {

@@ -48,10 +48,10 @@ func (l *list) Read(ctx context.Context, items []Item) (int, error) {
 	return n, nil
 }
 
-func (*list) Place(at uint64) string        { return fmt.Sprintf("line %d", at) }
-func (l *list) Progress() idsource.Progress { return idsource.Progress{Done: int64(l.read)} }
-func (*list) Skipped() (uint64, error)      { return 0, nil }
-func (*list) Close() error                  { return nil }
+func (*list) Place(at uint64) string   { return fmt.Sprintf("line %d", at) }
+func (l *list) Done() int64            { return int64(l.read) }
+func (*list) Skipped() (uint64, error) { return 0, nil }
+func (*list) Close() error             { return nil }
 
 // inputs opens lists.
 func inputs(lists ...*list) []Input {

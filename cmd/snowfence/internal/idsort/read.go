@@ -94,7 +94,7 @@ func (r *reading) read(ctx context.Context, n int, in Input, items []Item) (err 
 			r.See(n, items[:got])
 		}
 		r.Progress.ids.Add(int64(got))
-		r.Progress.bytes.Store(done + src.Progress().Done)
+		r.Progress.bytes.Store(done + src.Done())
 		if added := r.add(ctx, items[:got]); added != nil {
 			return added
 		}

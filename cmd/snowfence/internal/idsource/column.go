@@ -125,8 +125,8 @@ func (c *column) Name() string { return c.name }
 // Place implements Source.
 func (*column) Place(at uint64) string { return fmt.Sprintf("row %d", at) }
 
-// Progress implements Source: nobody knows how much there is.
-func (*column) Progress() Progress { return Progress{} }
+// Done implements Source: how many bytes a row takes is not known.
+func (*column) Done() int64 { return 0 }
 
 // Read implements Source.
 func (c *column) Read(ctx context.Context, items []Item) (n int, err error) {

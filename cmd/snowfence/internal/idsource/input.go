@@ -30,7 +30,6 @@ type input struct {
 	*bufio.Reader
 	name  string
 	file  *os.File // nil: standard input
-	size  int64    // 0 if it is not known
 	done  atomic.Int64
 	in    *io.PipeReader
 	out   *io.PipeWriter
@@ -41,7 +40,7 @@ type input struct {
 // openInput opens a file, or standard input. The context is for the opening alone.
 func openInput(ctx context.Context, name string, o Options) (*input, error) {
 	in := &input{name: Shown(name), ended: make(chan struct{})}
-	source := o.Stdin
+	source, buffer := o.Stdin, mostBuffer
 	if name == "-" {
 		in.name = "standard input"
 		if source == nil {
@@ -60,13 +59,9 @@ func openInput(ctx context.Context, name string, o Options) (*input, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 		in.file, source = f, f
-		if info.Mode().IsRegular() {
-			in.size = info.Size()
+		if size := info.Size(); size > 0 {
+			buffer = int(min(max(4*size, leastBuffer), mostBuffer)) // gzip may hold more than its size
 		}
-	}
-	buffer := mostBuffer
-	if in.size > 0 {
-		buffer = int(min(max(4*in.size, leastBuffer), mostBuffer)) // gzip may hold more than its size
 	}
 	in.in, in.out = io.Pipe()
 	in.Reader = bufio.NewReaderSize(in.in, buffer)
@@ -205,8 +200,8 @@ func (in *input) line() ([]byte, error) {
 // Name implements Source.
 func (in *input) Name() string { return in.name }
 
-// Progress implements Source.
-func (in *input) Progress() Progress { return Progress{Done: in.done.Load(), Size: in.size} }
+// Done implements Source.
+func (in *input) Done() int64 { return in.done.Load() }
 
 // Close implements Source. A goroutine that waits for standard input is left to
 // wait: nothing can wake it. A source that is kept for its places keeps no buffers.

@@ -24,8 +24,8 @@ type Item struct {
 	At uint64
 }
 
-// Source is a stream of ids. It is for one goroutine at a time, but for Progress
-// and Skipped.
+// Source is a stream of ids. It is for one goroutine at a time, but for Done and
+// Skipped.
 type Source interface {
 	// Name says in messages where the ids come from. It has no password.
 	Name() string
@@ -39,8 +39,9 @@ type Source interface {
 	// Place says where an item of this source stood: "line 12", "row 7".
 	Place(at uint64) string
 
-	// Progress says how much has been read. It may be called at any time.
-	Progress() Progress
+	// Done is how many bytes have been read, as they are stored, so compressed ones of
+	// gzip; always 0 for a database. It may be called at any time.
+	Done() int64
 
 	// Skipped is how many things were no ids and were skipped, and the first of
 	// them, or nil. It may be called at any time.
@@ -48,14 +49,6 @@ type Source interface {
 
 	// Close gives back what the source holds. Standard input stays open.
 	Close() error
-}
-
-// Progress is how far a source has been read.
-type Progress struct {
-	// Done and Size are bytes as they are stored, so compressed ones of gzip. Size
-	// is 0 where nobody knows it: streams and databases, where Done is 0 too unless
-	// it is a stream.
-	Done, Size int64
 }
 
 // Format is how ids are written in a file or stream.
