@@ -104,15 +104,20 @@ func (c *checker) foreign() map[[2]int]bool {
 	if c.Layout != nil || len(sources) > maxForeign {
 		return pairs
 	}
+	guesses := make([]guess, len(sources))
 	for i, b := range sources {
+		g, ok := guessLayout(b.sample, c.Now)
+		if !ok {
+			continue
+		}
+		guesses[i] = g
 		for k, a := range sources[:i] {
-			g, one := guessLayout(a.sample, c.Now)
-			h, other := guessLayout(b.sample, c.Now)
+			if name := guesses[k].preset.Name; name == "" || name == g.preset.Name {
+				continue
+			}
 			both, _ := guessLayout(slices.Concat(a.sample, b.sample), c.Now)
 			fewer := min(len(a.sample), len(b.sample))
-			if one && other && g.preset.Name != h.preset.Name && both.fit <= both.of-fewer+fewer/10 {
-				pairs[[2]int{k, i}] = true
-			}
+			pairs[[2]int{k, i}] = both.fit <= both.of-fewer+fewer/10
 		}
 	}
 	return pairs
