@@ -73,14 +73,14 @@ func (j *judge) midTick(d *descent) bool {
 // it, so soon that the time of the run is missing: a clock that was set back and
 // put right would have run on meanwhile.
 func (d *descent) resumed() bool {
-	return d.wentOn && !d.paced() && d.next-d.topTick <= d.stride() && d.lastTick-d.to > d.stride()
+	return d.wentOn && !d.paced() && d.next-d.topTick <= d.stride() && d.until-d.to > d.stride()
 }
 
 // stride is up to how many ticks a next id is one of the same pace.
 func (d *descent) stride() uint64 { return 2 * max(1, d.widest, d.pace) }
 
 // paced reports whether the ids go on after the run at its own pace.
-func (d *descent) paced() bool { return d.wentOn && d.next-d.lastTick <= d.stride() }
+func (d *descent) paced() bool { return d.wentOn && d.next-d.until <= d.stride() }
 
 // even reports whether a run keeps one pace all along.
 func (d *descent) even() bool { return d.turns == 0 && d.steps >= leastTurns }

@@ -4,7 +4,7 @@ const (
 	// maxDescents is up to how many times of a worker id going back in a source
 	// are kept one by one, and allDescents how many of all of them.
 	maxDescents = 16
-	allDescents = 1 << 15
+	allDescents = 3 << 13
 )
 
 // sighting is what was seen of a worker id in a source, in the order of reading.
@@ -12,8 +12,6 @@ type sighting struct {
 	ids       uint64
 	begin     uint64 // position of the first
 	low, high uint64 // ticks
-	last      uint64 // rank of the one before
-	lastTick  uint64
 	crowded   uint64 // ids in the tick of the one before, or in the next
 	turns     uint64 // how often the steps of its rise changed, all in all
 	descents  uint64 // how often its rank went down
@@ -31,21 +29,15 @@ type sighting struct {
 // descent is a place where the rank of a worker id went down, and the ids from
 // there until one is above all before, or the rank goes down again: its run.
 type descent struct {
+	ascent          // the run
 	at       uint64 // position of the id after it, the first of the run
 	end      uint64 // position of the last
 	from, to uint64 // ticks before and after
 	top      uint64 // the highest rank before
 	topTick  uint64
 	pace     uint64 // ticks from one id to the next, before it
-
-	first, last uint64 // ranks of the run
-	lastTick    uint64
-	rows        uint64 // different ids of it
-	steps       uint64 // from tick to tick
-	turns       uint64 // how often they change
-	widest      uint64 // the longest step, in ticks
-	wentOn      bool   // whether an id above all before ended it
-	next        uint64 // the tick of that
+	wentOn   bool   // whether an id above all before ended the run
+	next     uint64 // the tick of that
 
 	// Of the ids before it that are in a row above the place where it goes back to,
 	// the number and how often their steps change; zero if that can't be told.
@@ -58,7 +50,9 @@ type descent struct {
 // even pace has no changes, whether it is one id a second or all that a tick has.
 type ascent struct {
 	rows   uint64 // different ids
-	first  uint64 // rank
+	first  uint64 // ranks
+	last   uint64
+	until  uint64 // the tick of the last
 	tick   uint64 // rank of the first id of the tick
 	ids    uint64 // in the tick
 	step   uint64 // the last one
@@ -79,8 +73,8 @@ func (s *sighting) see(o *observer, tick, rank, at uint64) {
 	switch {
 	case s.ids == 0:
 		s.low, s.high, s.begin = tick, tick, at
-		s.rise.start(rank)
-	case rank < s.last:
+		s.rise.start(rank, tick)
+	case rank < s.rise.last:
 		s.goBack(o, tick, rank, at)
 	case rank >= s.upper:
 		if s.open {
@@ -89,13 +83,12 @@ func (s *sighting) see(o *observer, tick, rank, at uint64) {
 			s.open = false
 		}
 		s.goOn(rank, tick)
-	case rank > s.last:
+	case rank > s.rise.last:
 		s.goOn(rank, tick)
 	}
 	if s.open {
 		d := &s.went[len(s.went)-1]
-		d.end, d.last, d.lastTick = at, rank, tick
-		d.rows, d.steps, d.turns, d.widest = s.rise.rows, s.rise.steps, s.rise.turns, s.rise.widest
+		d.end, d.ascent = at, s.rise
 	}
 	s.low, s.high = min(s.low, tick), max(s.high, tick)
 	switch {
@@ -108,16 +101,15 @@ func (s *sighting) see(o *observer, tick, rank, at uint64) {
 		s.third++
 	}
 	s.ids++
-	s.last, s.lastTick = rank, tick
 }
 
 // goOn adds an id to the rise.
 func (s *sighting) goOn(rank, tick uint64) {
 	turns := s.rise.turns
-	if tick-s.lastTick <= 1 {
+	if tick-s.rise.until <= 1 {
 		s.crowded++
 	}
-	s.rise.add(rank, s.last, tick-s.lastTick)
+	s.rise.add(rank, tick)
 	s.turns += s.rise.turns - turns
 }
 
@@ -127,7 +119,7 @@ func (s *sighting) goBack(o *observer, tick, rank, at uint64) {
 	s.open = len(s.went) < maxDescents && o.descents < allDescents
 	if s.open {
 		o.descents++
-		d := descent{at: at, from: s.lastTick, to: tick, top: s.upper - 1, topTick: s.high, first: rank, pace: (s.high - s.low) / s.ids}
+		d := descent{at: at, from: s.rise.until, to: tick, top: s.upper - 1, topTick: s.high, pace: (s.high - s.low) / s.ids}
 		switch p := &s.rise; {
 		case rank <= p.first:
 			d.ahead, d.aheadTurns = p.rows, p.turns
@@ -136,7 +128,7 @@ func (s *sighting) goBack(o *observer, tick, rank, at uint64) {
 		}
 		s.went = append(s.went, d)
 	}
-	s.rise.start(rank)
+	s.rise.start(rank, tick)
 }
 
 // followed reports whether all descents are kept, so that every id that was there
@@ -158,10 +150,14 @@ func (s *sighting) run(a, b uint64) int {
 }
 
 // start begins an ascent.
-func (p *ascent) start(rank uint64) { *p = ascent{rows: 1, first: rank, tick: rank, ids: 1} }
+func (p *ascent) start(rank, tick uint64) {
+	*p = ascent{rows: 1, first: rank, last: rank, until: tick, tick: rank, ids: 1}
+}
 
-// add adds an id that is above the one before, by a number of ticks.
-func (p *ascent) add(rank, before, ticks uint64) {
+// add adds an id that is above the last.
+func (p *ascent) add(rank, tick uint64) {
+	before, ticks := p.last, tick-p.until
+	p.last, p.until = rank, tick
 	p.rows++
 	if ticks == 0 {
 		p.ids++
