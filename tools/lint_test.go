@@ -69,10 +69,10 @@ var tiers = []tier{
 	{dir: "api", library: true},
 	{dir: "client", allowed: []string{".", "api"}, library: true},
 
-	{dir: program, allowed: []string{".", "fence", "internal/roster", program + "/internal/takeover", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
+	{dir: program, allowed: []string{".", "fence", "internal/roster", program + "/internal/takeover", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/daemon", allowed: []string{
 		".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", program + "/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client",
-		program, program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsource", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/text",
+		program, program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/text",
 		program + "/internal/wire/httpfront", program + "/internal/wire/listen",
 	}, library: true},
 	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
@@ -89,10 +89,11 @@ var tiers = []tier{
 	{dir: program + "/internal/text", refused: io},
 	{dir: program + "/internal/decode", allowed: []string{".", program + "/internal/text"}, refused: io},
 	{dir: program + "/internal/plan", allowed: []string{".", program + "/internal/text"}, refused: io},
-	{dir: program + "/internal/idsource", allowed: []string{".", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/text"}, library: true},
-	{dir: program + "/internal/check", allowed: []string{".", program + "/internal/decode", program + "/internal/idsource", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
+	{dir: program + "/internal/idsource", allowed: []string{".", program + "/internal/decode", program + "/internal/engine", program + "/internal/text"}, library: true},
+	{dir: program + "/internal/idsort", allowed: []string{".", program + "/internal/idsource"}, library: true, refused: []string{"net/http"}},
+	{dir: program + "/internal/check", allowed: []string{".", program + "/internal/decode", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/overlap", allowed: []string{".", program + "/internal/text"}, refused: io},
-	{dir: program + "/internal/merge", allowed: []string{".", "internal/roster", program + "/internal/takeover", program + "/internal/engine", program + "/internal/overlap", program + "/internal/text"}, refused: io},
+	{dir: program + "/internal/merge", allowed: []string{".", "internal/roster", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/overlap", program + "/internal/takeover", program + "/internal/text"}, refused: io},
 
 	{dir: "store/storetest", support: true},
 	{dir: "store/faultstore", support: true},

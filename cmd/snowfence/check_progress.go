@@ -115,14 +115,6 @@ func grouped(n uint64) string {
 	return s
 }
 
-// numbered is the word that goes with a number.
-func numbered(n uint64, one, several string) string {
-	if n == 1 {
-		return one
-	}
-	return several
-}
-
 // countOf writes a number of things.
 func countOf(n uint64, thing string) string {
 	if n == 1 {

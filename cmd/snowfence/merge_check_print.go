@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,265 +9,313 @@ import (
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// text is the verdict, and then what it comes from: the ids, who issues them, and
-// the ones against the others.
-func (v *merging) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", v.summary())
+// maxStrayRows is how many worker ids of strays the text lists. JSON and tables list all.
+const maxStrayRows = 20
+
+// mergeTable is a row for each finding.
+func mergeTable(r *merge.Report) string {
+	columns := []column{{"what", false}, {"sides", false}, {"worker", true}, {"from", false}, {"to", false}, {"ids", true}, {"text", false}}
+	rows := [][]string{{"verdict", "", "", "", "", "", string(r.Verdict)}}
+	if r.Data != nil {
+		for _, runs := range r.Data.Runs {
+			for _, run := range runs.List {
+				what := "ids"
+				if runs.Layout != nil {
+					what = runs.Layout.String()
+				}
+				worker, sides, from, to, ids := runCells(runs, run)
+				rows = append(rows, []string{"clash", sides, worker, from, to, ids, what})
+			}
+		}
+	}
+	for _, s := range r.Strays {
+		for _, w := range s.Workers {
+			rows = append(rows, []string{"stray", s.Side + ", " + s.Issuer.Side, strconv.FormatInt(w.Worker, 10), "-", decode.FormatTime(w.Until.Time.Time, s.Issuer.Layout.Unit), text.Grouped(w.Open), s.Name})
+		}
+	}
+	for _, f := range r.Forecasts {
+		sides := f.Sides[0]
+		if !f.Within {
+			sides += ", " + f.Sides[1]
+		}
+		if f.Never {
+			rows = append(rows, []string{"never", sides, "-", "-", "-", "-", f.Sentences[0]})
+		}
+		for _, c := range f.Chances {
+			what, workers := merge.Future, strconv.FormatInt(c.Stamps[0].Worker, 10)
+			if c.Settled() {
+				what = merge.Past
+			}
+			if c.Stamps[0].Worker != c.Stamps[1].Worker {
+				workers = fmt.Sprintf("%d, %d", c.Stamps[0].Worker, c.Stamps[1].Worker)
+			}
+			rows = append(rows, []string{string(what), sides, workers, decode.FormatTime(c.At.Time, time.Millisecond), "-", "-", c.ID.String()})
+		}
+	}
+	return table(columns, rows)
+}
+
+// mergePage is the text of a report. Its lines are indented by two columns.
+type mergePage struct{ strings.Builder }
+
+// line adds a line as it is, and say one that is wrapped.
+func (p *mergePage) line(format string, args ...any) {
+	fmt.Fprintf(&p.Builder, "  "+format+"\n", args...)
+}
+func (p *mergePage) say(beginning, format string, args ...any) {
+	p.WriteString(wrap(fmt.Sprintf(format, args...), "  "+beginning))
+}
+
+// mergeText is the verdict, the sides, and then what it comes from.
+func mergeText(r *merge.Report) string {
+	p := &mergePage{}
+	p.WriteString(r.Summary + "\n")
 	width := 0
-	for _, side := range v.sides {
+	for _, side := range r.Sides {
 		width = max(width, len(side.Name))
 	}
-	for i, side := range v.sides {
-		for n, part := range v.parts(i) {
-			name := ""
-			if n == 0 {
-				name = side.Name
+	for _, side := range r.Sides {
+		name := side.Name
+		part := func(title, what string) {
+			p.line("%-*s  %s: %s", width, name, title, what)
+			name = ""
+		}
+		for _, s := range side.Sources {
+			skipped := ""
+			if s.Skipped > 0 {
+				skipped = ", " + text.Grouped(s.Skipped) + " skipped"
 			}
-			fmt.Fprintf(&b, "  %-*s  %s\n", width, name, part)
+			part(s.Source, text.Count(s.IDs, "id")+skipped)
+		}
+		for _, i := range side.Issuers {
+			part(i.Name, i.Layout.String())
 		}
 	}
-	if v.tally != nil {
-		section(&b, "ids now", v.tallyText())
+	if r.Data != nil {
+		p.WriteString("\nids now\n")
+		p.data(r)
 	}
-	if len(v.strays) > 0 {
-		section(&b, "ids now against those to come", v.straysText())
+	if len(r.Strays) > 0 {
+		p.WriteString("\nids now against those to come\n")
+		p.strays(r)
 	}
-	section(&b, "ids to come", v.forecastText(false)+v.quarantinedText())
-	if within := v.forecastText(true); within != "" {
-		section(&b, "ids to come within a side", within)
-	}
-	return b.String()
+	p.future(r)
+	return p.String()
 }
 
-// section writes a text under a title, set in by two columns.
-func section(b *strings.Builder, title, text string) {
-	b.WriteString("\n" + title + "\n")
-	for line := range strings.Lines(text) {
-		if line != "\n" {
-			b.WriteString("  ")
+// data says what the ids of the sides have in common.
+func (p *mergePage) data(r *merge.Report) {
+	var compared []string
+	for _, side := range r.Sides {
+		if side.Twice > 0 {
+			p.line("%s has %s several times by itself, in %s: see snowfence check", side.Name, text.Count(side.Twice, "id"), text.Count(side.RowsTwice, "row"))
 		}
-		b.WriteString(line)
-	}
-}
-
-// folded is [wrap] for what is set in by two columns afterwards.
-func folded(text, beginning string) string {
-	var b strings.Builder
-	for line := range strings.Lines(wrap(text, "  "+beginning)) {
-		b.WriteString(line[2:])
-	}
-	return b.String()
-}
-
-// summary is the verdict in a sentence.
-func (v *merging) summary() string {
-	switch v.verdict() {
-	case idsClash:
-		return fmt.Sprintf("clash: %s on more than one side", standText(v.tally.Clashing))
-	case idsMayClash:
-		return v.possibleText()
-	}
-	switch {
-	case v.tally != nil && v.allIssued():
-		return "none: no id stands on two sides, and none ever can"
-	case v.tally != nil:
-		return "none: no id stands on two sides"
-	case len(v.forecasts) > 0 && v.allIssued():
-		return "none: no id can ever be issued twice"
-	case len(v.forecasts) > 0:
-		return "none: no id that stands there can be issued again, and those who issue ids can never issue the same"
-	}
-	return "none: no id that stands there can be issued again"
-}
-
-// possibleText says where ids may clash: between sides, within one, or both.
-func (v *merging) possibleText() string {
-	within, across := v.clashingWithin()
-	text := "ids can clash"
-	if v.tally != nil {
-		text = "no id stands on two sides now, but ids can clash yet"
-	}
-	if len(within) > 0 {
-		if across || slices.ContainsFunc(v.strays, v.atStake) {
-			text += ", also"
-		}
-		text += " within " + strings.Join(within, ", ")
-	}
-	return "possible: " + text
-}
-
-func standText(n uint64) string {
-	if n == 1 {
-		return "1 id stands"
-	}
-	return grouped(n) + " ids stand"
-}
-
-// allIssued reports whether it is known of every side who issues its ids.
-func (v *merging) allIssued() bool {
-	for _, side := range v.sides {
-		if len(side.Namespaces)+len(side.Layouts) == 0 {
-			return false
+		if side.HasData {
+			compared = append(compared, text.Grouped(side.IDs)+" of "+side.Name)
 		}
 	}
-	return true
-}
-
-// parts are what a side consists of.
-func (v *merging) parts(side int) []string {
-	var parts []string
-	for _, s := range v.sources {
-		if s.side == side {
-			part := fmt.Sprintf("%s: %s", s.name, countOf(s.rows, "id"))
-			if s.skipped > 0 {
-				part += fmt.Sprintf(", %s skipped", grouped(s.skipped))
-			}
-			parts = append(parts, part)
-		}
+	d := r.Data
+	if d.Clashing == 0 {
+		p.line("no id is on two sides; compared were %s", strings.Join(compared, ", "))
+		return
 	}
-	for _, i := range v.issuers {
-		if i.Side == v.sides[side].Name {
-			parts = append(parts, fmt.Sprintf("%s: %s", i.Name, i.Layout))
-		}
+	for _, pair := range d.Between {
+		p.line("%s %s both in %s and in %s", text.Count(pair.IDs, "id"), text.Plural(pair.IDs, "is", "are"), pair.Sides[0], pair.Sides[1])
 	}
-	return parts
-}
-
-// sideNames are the sides of a run.
-func (v *merging) sideNames(r merge.Run) string {
-	var names []string
-	for i, side := range v.sides {
-		if r.On(i) {
-			names = append(names, side.Name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// tallyText is what the ids of the sides have in common.
-func (v *merging) tallyText() string {
-	t := v.tally
-	var b strings.Builder
-	for i, side := range v.sides {
-		if t.Twice[i] > 0 {
-			fmt.Fprintf(&b, "%s has %s several times by itself, in %s: see snowfence check\n", side.Name, countOf(t.Twice[i], "id"), countOf(t.RowsTwice[i], "row"))
-		}
-	}
-	if t.Clashing == 0 {
-		var rows []string
-		for i, side := range v.sides {
-			if v.hasData(side.Name) {
-				rows = append(rows, fmt.Sprintf("%s of %s", grouped(v.rowsOf(i)), side.Name))
+	for _, side := range r.Sides {
+		for _, s := range side.Sources {
+			if n := s.ClashingRows; n > 0 {
+				p.line("%s: %s of %s %s", s.Source, text.Grouped(n), text.Count(s.IDs, "row"), text.Plural(n, "clashes", "clash"))
 			}
 		}
-		fmt.Fprintf(&b, "no id stands on two sides; compared were %s\n", strings.Join(rows, ", "))
-		return b.String()
 	}
-	for _, pair := range v.pairs() {
-		fmt.Fprintf(&b, "%s both in %s and in %s\n", standText(t.Between[pair]), v.sides[pair[0]].Name, v.sides[pair[1]].Name)
+	p.line("at least %s %s to be renumbered%s", text.Count(d.Renumber, "row"), text.Plural(d.Renumber, "has", "have"), fewestText(r))
+	for _, runs := range d.Runs {
+		p.WriteString("\n")
+		p.runs(runs)
 	}
-	for i, s := range v.sources {
-		if n := t.RowsIn[i]; n > 0 {
-			fmt.Fprintf(&b, "%s: %s of %s %s\n", s.name, grouped(n), countOf(s.rows, "row"), numbered(n, "clashes", "clash"))
+	if len(d.First) > 0 {
+		p.WriteString("\n  the first of them:\n")
+	}
+	for _, c := range d.First {
+		var places []string
+		for _, s := range c.Stands {
+			places = append(places, s.SideName+": "+s.SourceName+" "+s.Place)
 		}
-	}
-	fmt.Fprintf(&b, "at least %s to be renumbered%s\n", needText(t.Renumber), v.fewestText())
-	for _, runs := range t.Runs() {
-		b.WriteString("\n" + v.runsText(runs))
-	}
-	if len(t.First) > 0 {
-		fmt.Fprintf(&b, "\nthe first of them:\n")
-		for _, c := range t.First {
-			fmt.Fprintf(&b, "  %s  %s\n", c.ID, strings.Join(v.places(c), "; "))
+		if more := c.Rows - uint64(len(c.Stands)); more > 0 {
+			places = append(places, "and "+text.Grouped(more)+" more")
 		}
+		p.line("  %s  %s", c.ID, strings.Join(places, "; "))
 	}
-	return b.String()
-}
-
-func needText(n uint64) string {
-	if n == 1 {
-		return "1 row has"
-	}
-	return grouped(n) + " rows have"
 }
 
 // fewestText says which of two sides is the better to renumber.
-func (v *merging) fewestText() string {
-	side, rows, ok := v.tally.Fewest()
-	if !ok {
+func fewestText(r *merge.Report) string {
+	a, b := r.Sides[0], r.Sides[1]
+	switch {
+	case r.Data.FewestOn == "":
 		return ""
+	case a.ClashingRows == b.ClashingRows:
+		return fmt.Sprintf(": as many in %s as in %s", a.Name, b.Name)
+	case r.Data.FewestOn == b.Name:
+		a, b = b, a
 	}
-	other := 1 - side
-	if v.tally.RowsOf[other] == rows {
-		return fmt.Sprintf(": as many in %s as in %s", v.sides[0].Name, v.sides[1].Name)
-	}
-	return fmt.Sprintf(": %s in %s, %s in %s", grouped(rows), v.sides[side].Name, grouped(v.tally.RowsOf[other]), v.sides[other].Name)
+	return fmt.Sprintf(": %s in %s, %s in %s", text.Grouped(a.ClashingRows), a.Name, text.Grouped(b.ClashingRows), b.Name)
 }
 
-// runsText is a table of runs.
-func (v *merging) runsText(runs merge.Runs) string {
-	var b strings.Builder
+// runs adds a table of runs.
+func (p *mergePage) runs(runs merge.Runs) {
+	count, l := text.Count(runs.All, "run"), runs.Layout
 	columns := []column{{"sides", false}, {"first", true}, {"last", true}, {"ids", true}}
-	switch {
-	case runs.Layout == nil:
-		b.WriteString(folded(fmt.Sprintf("%s of numbers that lie less than %s apart (no layout is known: --layout groups by worker id and time)", countOf(uint64(runs.All), "run"), grouped(runs.Apart)), ""))
-	default:
-		b.WriteString(folded(fmt.Sprintf("%s of ids of one worker that lie at most %s apart, by the layout %s", countOf(uint64(runs.All), "run"), runs.Gap, runs.Layout), ""))
+	if l == nil {
+		p.say("", "%s of numbers that lie less than %s apart (no layout is known: --layout groups by worker id and time)", count, text.Grouped(runs.Apart))
+	} else {
+		p.say("", "%s of ids of one worker that lie at most %s apart, by the layout %s", count, time.Duration(runs.Gap*float64(time.Second)), l)
 		columns = []column{{"worker", true}, {"sides", false}, {"from", false}, {"to", false}, {"ids", true}}
 	}
 	if runs.Outside > 0 {
-		fmt.Fprintf(&b, "%s %s of this layout\n", countOf(runs.Outside, "id"), numbered(runs.Outside, "is none", "are none"))
+		p.line("%s %s of this layout", text.Count(runs.Outside, "id"), text.Plural(runs.Outside, "is none", "are none"))
 	}
 	var rows [][]string
 	for _, r := range runs.List {
-		row := []string{v.sideNames(r), r.First.String(), r.Last.String(), grouped(r.IDs)}
-		if runs.Layout != nil {
-			at := func(t time.Time) string { return decode.FormatTime(t, runs.Layout.Unit) }
-			row = []string{workerName(r), v.sideNames(r), at(r.From), at(r.To), grouped(r.IDs)}
+		worker, sides, from, to, ids := runCells(runs, r)
+		row := []string{worker, sides, from, to, ids}
+		if l == nil {
+			row = row[1:]
 		}
 		rows = append(rows, row)
 	}
-	b.WriteString(table(columns, rows))
+	p.WriteString(indent(table(columns, rows), "  "))
 	if more := runs.All - len(runs.List); more > 0 {
-		fmt.Fprintf(&b, "and %s, none with more ids (--limit lists more)\n", countOf(uint64(more), "more run"))
+		p.line("and %s, none with more ids (--limit lists more)", text.Count(more, "more run"))
 	}
-	return b.String()
 }
 
-func workerName(r merge.Run) string {
-	if r.Worker == merge.NoWorker {
-		return "several"
+// runCells are the cells of a run in a table: its ends are times, or numbers where no
+// layout is known.
+func runCells(runs merge.Runs, r merge.Run) (worker, sides, from, to, ids string) {
+	worker, from, to = "-", r.First.String(), r.Last.String()
+	if l := runs.Layout; l != nil {
+		worker, from, to = r.Worker.String(), decode.FormatTime(r.From.Time, l.Unit), decode.FormatTime(r.To.Time, l.Unit)
 	}
-	return strconv.FormatInt(r.Worker, 10)
+	return worker, strings.Join(r.Sides, ", "), from, to, text.Grouped(r.IDs)
 }
 
-// places says where a clashing id stands.
-func (v *merging) places(c merge.Clash) []string {
-	var all []string
-	for _, s := range slices.SortedFunc(slices.Values(c.Stands), earlierStand) {
-		all = append(all, v.sides[s.Side].Name+": "+v.sources[s.Source].name+" "+v.sources[s.Source].place(s.At))
-	}
-	if more := c.Rows - uint64(len(c.Stands)); more > 0 {
-		all = append(all, fmt.Sprintf("and %s more", grouped(more)))
-	}
-	return all
-}
-
-// pairs are the pairs of sides that have ids in common.
-func (v *merging) pairs() [][2]int {
-	return slices.SortedFunc(maps.Keys(v.tally.Between), func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-}
-
-// rowsOf is how many rows of a side were read.
-func (v *merging) rowsOf(side int) uint64 {
-	var n uint64
-	for _, s := range v.sources {
-		if s.side == side {
-			n += s.rows
+// strays names the ids that an issuer may have issued, or may still issue.
+func (p *mergePage) strays(r *merge.Report) {
+	none := true
+	for _, s := range r.Strays {
+		none = none && s.Used == 0 && s.Open == 0
+		if s.Used > 0 {
+			settled := "its ids were compared above"
+			if !s.Compared {
+				settled = "only its own ids tell whether it did: name them as a part of side " + s.Issuer.Side
+			}
+			p.say("", "%s of %s: %s may have issued the same; %s", text.Count(s.Used, "id"), s.Side, s.Name, settled)
+		}
+		if s.Open > 0 {
+			p.open(s)
 		}
 	}
-	return n
+	if none {
+		p.line("no id that was read may still be issued")
+	}
+}
+
+// open names the ids that may still be issued.
+func (p *mergePage) open(s *merge.Strays) {
+	why := "" // a side's own ids may be issued again
+	clock := fmt.Sprintf("by a clock that is more than %s ahead", merge.Skew)
+	switch {
+	case !s.Own:
+	case s.Below == 0:
+		why = ", which can't have issued them yet"
+	case s.Below == s.Open:
+		why = ", or were already " + clock
+	default:
+		why = fmt.Sprintf(", which can't have issued %s of them yet; the others it may have, %s", text.Grouped(s.Open-s.Below), clock)
+	}
+	p.say("", "%s of %s may still be issued by %s%s:", text.Count(s.Open, "id"), s.Side, s.Name, why)
+	var rows [][]string
+	for _, w := range s.Workers[:min(len(s.Workers), maxStrayRows)] {
+		rows = append(rows, []string{strconv.FormatInt(w.Worker, 10), text.Grouped(w.Open), strconv.FormatInt(int64(w.Until.Tick), 10), decode.FormatTime(w.Until.Time.Time, s.Issuer.Layout.Unit)})
+	}
+	p.WriteString(indent(table([]column{{"worker", true}, {"ids", true}, {"highest tick", true}, {"its time", false}}, rows), "      "))
+	if more := len(s.Workers) - maxStrayRows; more > 0 {
+		p.line("  and %s more (-o json lists all)", text.Count(more, "worker id"))
+	}
+	if s.Rest > 0 {
+		p.line("  and %s of still others", text.Count(s.Rest, "id"))
+	}
+	p.advice("  what to do: ", s.Advice)
+}
+
+// advice adds advice with its command on a line of its own, to be copied.
+func (p *mergePage) advice(beginning string, a merge.Advice) {
+	if a.Command == "" {
+		p.say(beginning, "%s", a.Text)
+		return
+	}
+	p.say(beginning, "%s:", a.Text)
+	p.line("    %s", a.Command)
+}
+
+// future says which ids may clash in future, between sides and then within one.
+func (p *mergePage) future(r *merge.Report) {
+	var across, within []merge.Forecast
+	for _, f := range r.Forecasts {
+		if f.Within {
+			within = append(within, f)
+		} else {
+			across = append(across, f)
+		}
+	}
+	p.WriteString("\nids to come\n")
+	if len(across) == 0 {
+		p.say("", "not known: less than two sides say who issues ids (namespace:URL#NAME or layout:SPEC)")
+	}
+	p.forecasts(across)
+	for _, side := range r.Sides {
+		for _, i := range side.Issuers {
+			if n := len(i.Quarantined); n > 0 {
+				p.line("%s: %s quarantined, and taken to stay so", side.Name, text.Count(n, "worker id"))
+			}
+		}
+	}
+	if len(within) > 0 {
+		p.WriteString("\nids to come within a side\n")
+		p.forecasts(within)
+	}
+}
+
+// forecasts says of each two issuers which of their ids may clash.
+func (p *mergePage) forecasts(list []merge.Forecast) {
+	for n, f := range list {
+		if n > 0 {
+			p.WriteString("\n")
+		}
+		if f.Within {
+			p.say("", "%s (%s; %s)", f.Sides[0], f.NameA, f.NameB)
+		} else {
+			p.say("", "%s (%s) and %s (%s)", f.Sides[0], f.Issuers[0], f.Sides[1], f.Issuers[1])
+		}
+		for _, s := range f.Sentences {
+			p.say("- ", "%s", s)
+		}
+		switch past := slices.ContainsFunc(f.Chances, merge.Chance.Settled); {
+		case past && f.Compared:
+			p.say("- ", "what both may have issued already was compared above, as far as all their ids were given")
+		case past && f.Within:
+			p.say("- ", "whether both issued the same already is for snowfence check to say, over the ids of %s", f.Sides[0])
+		}
+		if len(f.Advice) > 0 {
+			p.line("what to do:")
+		}
+		for _, a := range f.Advice {
+			p.advice("- ", a)
+		}
+	}
 }

@@ -1,148 +1,121 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
 )
 
-// run reads all that the sides name, and says what follows.
-func (v *merging) run(ctx context.Context) error {
-	if err := oneStream(slices.Concat(v.data...)); err != nil {
-		return usage(v.cmd, err)
+// inSide returns an error about a place as one about its side.
+func inSide(side string, err error) error {
+	var wrong *idsource.PlaceError
+	if errors.As(err, &wrong) {
+		return &merge.SideError{Side: side, Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit, Reason: wrong}
 	}
-	// Who issues ids comes first: what is wrong with a store is told before
-	// millions of ids are read.
-	for _, side := range v.sides {
-		if err := v.issuersOf(ctx, side); err != nil {
-			return err
-		}
-	}
-	for _, side := range v.sides {
-		if len(side.Data) == 0 {
-			continue
-		}
-		for _, i := range v.issuers {
-			v.strays = append(v.strays, merge.NewStrays(side.Name, i))
-		}
-	}
-	if err := v.readData(ctx); err != nil {
-		return err
-	}
-	for n, a := range v.issuers {
-		for _, b := range v.issuers[n+1:] {
-			v.forecasts = append(v.forecasts, merge.Predict(a, b))
-		}
-	}
-	if err := v.report(); err != nil {
-		return unavailable(err) // exit code 1 is a verdict
-	}
-	if code := v.verdict().exitCode(); code != exitOK {
-		return reported(code)
-	}
-	return nil
+	return &merge.SideError{Side: side, Reason: err}
 }
 
-// issuersOf reads who issues the ids of a side.
-func (v *merging) issuersOf(ctx context.Context, side merge.Side) error {
+// inputs are the sources of all sides, in their order.
+func (v *merging) inputs(sides []merge.Side) ([]merge.Input, error) {
+	defaults := v.ids.read(v.program)
+	var inputs []merge.Input
+	var places []idsource.Place
+	for n, side := range sides {
+		for _, data := range side.Data {
+			place, err := idsource.ParsePlace(data)
+			if err != nil {
+				return nil, usage(v.cmd, inSide(side.Name, err))
+			}
+			options, err := place.Options(defaults)
+			if err != nil {
+				return nil, usage(v.cmd, inSide(side.Name, err))
+			}
+			size, err := idsource.Look(place.Name, options)
+			if err != nil {
+				return nil, sourceFault(v.cmd, &merge.SideError{Side: side.Name, Reason: err})
+			}
+			open := func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }
+			inputs, places = append(inputs, merge.Input{Side: n, Input: idsort.Input{Size: size, Open: open}}), append(places, place)
+		}
+	}
+	if err := oneStream(places); err != nil {
+		return nil, usage(v.cmd, err)
+	}
+	return inputs, nil
+}
+
+// issuersOf returns the systems that issue the ids of a side.
+func (v *merging) issuersOf(ctx context.Context, side merge.Side) ([]*merge.Issuer, error) {
+	var issuers []*merge.Issuer
 	for _, n := range side.Namespaces {
 		i, err := v.namespaceIssuer(ctx, side.Name, n)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if i.Strays > 0 || len(i.Unreadable) > 0 {
-			v.warn(fmt.Sprintf("side %s: %s: %s: see namespace verify", side.Name, i.Name, strayText(uint64(len(i.Unreadable)), uint64(i.Strays))))
+		var odd []string
+		if n := len(i.Unreadable); n > 0 {
+			odd = append(odd, text.Count(n, "register")+" can't be read and "+text.Plural(n, "is", "are")+" taken to have stamped anything")
 		}
-		v.issuers = append(v.issuers, i)
+		if i.Strays > 0 {
+			odd = append(odd, text.Count(i.Strays, "key")+" "+text.Plural(i.Strays, "is no worker id", "are no worker ids"))
+		}
+		if len(odd) > 0 {
+			v.warn(fmt.Sprintf("side %s: %s: %s: see namespace verify", side.Name, i.Name, strings.Join(odd, ", ")))
+		}
+		issuers = append(issuers, i)
 	}
 	for _, f := range side.Layouts {
-		v.issuers = append(v.issuers, merge.ForeignIssuer(side.Name, f, v.clock.Wall()))
+		issuers = append(issuers, merge.ForeignIssuer(side.Name, f, v.clock.Wall()))
 	}
-	return nil
-}
-
-// strayText tells of what is in a namespace that can't be read as it should.
-func strayText(unreadable, strays uint64) string {
-	var parts []string
-	if unreadable > 0 {
-		parts = append(parts, countOf(unreadable, "register")+" can't be read and "+numbered(unreadable, "is", "are")+" taken to have stamped anything")
-	}
-	if strays > 0 {
-		parts = append(parts, countOf(strays, "key")+" "+numbered(strays, "is no worker id", "are no worker ids"))
-	}
-	return strings.Join(parts, ", ")
+	return issuers, nil
 }
 
 // namespaceIssuer reads the registers of a namespace.
 func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Namespace) (*merge.Issuer, error) {
-	in := func(err error) error { return &sideError{side, err} }
 	url, err := config.Expand(n.Store, v.environ)
 	if err == nil {
 		err = engine.Check(url)
 	}
 	if err != nil {
-		return nil, usage(v.cmd, in(err))
+		return nil, usage(v.cmd, inSide(side, err))
 	}
-	// A variable that stands for a password is not one.
+	// The URL before its variables are filled in: one may stand for a password.
 	shown := engine.Redact(n.Store)
-	place := side + ": " + idsource.Shown(shown)
 	if engine.Private(url) {
 		v.warn("side " + side + ": the store " + idsource.Shown(shown) + " is of this process alone: it has nothing to show")
 	}
 	opened, err := engine.OpenExisting(ctx, url)
 	if err != nil {
-		return nil, unavailable(in(err))
+		return nil, unavailable(inSide(side, err))
 	}
 	defer func() {
 		if closeErr := opened.Close(); closeErr != nil {
 			v.note("warning: close store: %s", message(closeErr))
 		}
 	}()
+	var i *merge.Issuer
 	r, err := roster.Open(ctx, roster.Config{Store: opened, Namespace: n.Name, Clock: v.clock})
-	if err != nil {
-		return nil, v.rosterFault(&sideError{place, err})
+	if err == nil {
+		i, err = merge.IssuerOf(ctx, side, shown, r)
 	}
-	i, err := merge.IssuerOf(ctx, side, shown, r)
-	if err != nil {
-		return nil, v.rosterFault(&sideError{place, err})
+	if err == nil {
+		i.Name = idsource.Shown(i.Name)
+		return i, nil
 	}
-	i.Name = idsource.Shown(i.Name)
-	return i, nil
-}
-
-// rosterFault marks an error about a namespace. Exit code 1 is a verdict: a
-// namespace that there is not, or that can't be, is a mistake in the side.
-func (v *merging) rosterFault(err error) error {
+	err = inSide(side+": "+idsource.Shown(shown), err)
 	switch snowfence.ClassOf(errors.Unwrap(err)) {
 	case snowfence.ClassFinal, snowfence.ClassUsage:
-		return usage(v.cmd, err)
+		return nil, usage(v.cmd, err) // exit code 1 is a verdict: a namespace that is not there is a mistake in the side
 	}
-	return err
-}
-
-// report prints what was found.
-func (v *merging) report() error {
-	switch v.form {
-	case jsonForm:
-		return v.printJSON(v.document())
-	case tableForm:
-		return v.print(v.tableText())
-	default:
-		return v.print(v.text())
-	}
-}
-
-// earlierStand orders places as they were read.
-func earlierStand(a, b merge.Stand) int {
-	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.At, b.At))
+	return nil, err
 }

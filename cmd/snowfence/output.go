@@ -139,11 +139,14 @@ func table(columns []column, rows [][]string) string {
 	return b.String()
 }
 
-// indent sets every line of a text in from the left.
+// indent sets every line of a text in from the left, but for empty ones.
 func indent(text, by string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		b.WriteString(by + line)
+		if line != "\n" {
+			line = by + line
+		}
+		b.WriteString(line)
 	}
 	return b.String()
 }

@@ -20,6 +20,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store"
@@ -79,10 +80,10 @@ func TestErrorsEndInTheirExitCode(t *testing.T) {
 		{&fence.ClockError{Offset: time.Hour}, exitUnsafe},
 		{fence.ErrLost, exitUnsafe},
 		{fence.ErrNamespaceReplaced, exitUnsafe},
-		{&takeover.RunningError{}, exitUnsafe},
+		{takeover.ErrRunning, exitUnsafe},
 		{unavailable(store.ErrNoStore), exitFailure},
-		{&unavailableError{&sideError{"A", store.ErrNoStore}}, exitUsage},
-		{&unavailableError{&sideError{"A", store.ErrDamaged}}, exitUnavailable},
+		{&unavailableError{&merge.SideError{Side: "A", Reason: store.ErrNoStore}}, exitUsage},
+		{&unavailableError{&merge.SideError{Side: "A", Reason: store.ErrDamaged}}, exitUnavailable},
 		// What is unsafe stays so, whoever reports it.
 		{&unavailableError{&fence.ClockError{}}, exitUnsafe},
 		{&fence.UnavailableError{Reason: &fence.ClockError{}}, exitUnsafe},

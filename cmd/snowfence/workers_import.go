@@ -47,7 +47,7 @@ you have to know.
   leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle, out
                    of which a crash can lose one; all worker ids, or those of
                    --workers and the pools
-  twitter          Twitter: /snowflake-servers, where each live server has a node;
+  twitter          Twitter: /snowflake-servers, where a live server has a node;
                    all worker ids of --datacenter, or those of --workers
   shardingsphere   fixed worker ids, those of --workers
   list             any other system, those of --workers
@@ -99,7 +99,11 @@ that was read: run it again if it was interrupted; run twice it changes nothing.
 	flags.Var(&parsed[workerList]{value: &workers, word: "LIST", parse: parseWorkerList}, "workers", "worker ids beside those found: numbers and ranges as in 0-31,40, or all")
 	flags.Var(&parsed[*int64]{value: &old.Datacenter, word: "N", parse: parseDatacenter}, "datacenter", "datacenter id that the worker ids are of (default: worker ids are whole worker numbers)")
 	flags.Var(&parsed[time.Time]{value: &old.StoppedAt, word: "TIME", parse: parseTime}, "stopped-at", "when the old system was stopped, with its zone: 2026-11-21T10:00:00Z")
-	flags.Var(&lastIDs{&old.LastIDs}, "last-id", "greatest id known of the old system, or of a worker id; may be repeated")
+	flags.Func("last-id", "greatest `ID` known of the old system, or of a worker id; may be repeated", func(list string) error {
+		ids, err := parseLastIDs(list)
+		old.LastIDs = append(old.LastIDs, ids...)
+		return err
+	})
 	flags.DurationVar(&old.Margin, "margin", old.Margin, "added to the latest time that is known")
 	flags.DurationVar(&old.Ahead, "ahead", old.Ahead, "most that a time of the old system may lie ahead of now")
 	flags.DurationVar(&old.Watch, "watch", old.Watch, "how long Leaf's nodes are watched for a sign of life")
@@ -135,11 +139,10 @@ func (v *importing) run(ctx context.Context) error {
 	if err != nil {
 		return v.refused(err)
 	}
-	reckoning, err := takeover.Reckon(facts)
-	if err != nil {
-		return v.refused(err)
+	plan, err := takeover.NewPlan(facts)
+	if err == nil && r != nil {
+		plan, err = takeover.Draft(ctx, r, plan)
 	}
-	plan, err := takeover.Draft(ctx, r, reckoning)
 	if err != nil {
 		return v.refused(err)
 	}

@@ -40,27 +40,17 @@ func parseWorkerList(list string) (workerList, error) {
 	return l, nil
 }
 
-// lastIDs is a flag that may be repeated, or have several ids with commas.
-type lastIDs struct{ ids *[]snowfence.ID }
-
-func (*lastIDs) Type() string { return "ID" }
-
-func (f *lastIDs) String() string {
-	if f.ids == nil || len(*f.ids) == 0 {
-		return ""
-	}
-	return text.List(*f.ids, len(*f.ids))
-}
-
-func (f *lastIDs) Set(list string) error {
+// parseLastIDs reads ids with commas between several.
+func parseLastIDs(list string) ([]snowfence.ID, error) {
+	var ids []snowfence.ID
 	for word := range strings.SplitSeq(list, ",") {
 		id, err := snowfence.ParseUnsigned(word)
 		if err != nil {
-			return errors.New(text.Message(err))
+			return nil, errors.New(text.Message(err))
 		}
-		*f.ids = append(*f.ids, id)
+		ids = append(ids, id)
 	}
-	return nil
+	return ids, nil
 }
 
 func parseServers(list string) ([]string, error) {

@@ -35,11 +35,7 @@ func TestWhatLiesFarAheadMayBeStampedAlready(t *testing.T) {
 			t.Errorf("from %s, want now; above %d: %+v", f.FromNow, f.Above, f.Chances)
 		}
 		for _, c := range f.Chances {
-			theirs := c.First.B
-			if f.A == b {
-				theirs = c.First.A
-			}
-			if f.B == b && c.A == merge.Past && c.B == merge.Future && !theirs.Time.Equal(now) {
+			if f.B == b && c.Moments == [2]merge.Moment{merge.Past, merge.Future} && !c.Stamps[1].At.Time.Equal(now) {
 				t.Errorf("%+v", c)
 			}
 		}
@@ -53,7 +49,7 @@ func TestNamespaceThatIsNamedTwiceIsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := merge.Predict(a, again); len(f.Chances) != 0 || !strings.Contains(strings.Join(f.Sentences(), ""), "they are one namespace") {
+	if f := merge.Predict(a, again); len(f.Chances) != 0 || !strings.Contains(strings.Join(f.Sentences, ""), "they are one namespace") {
 		t.Errorf("%+v", f)
 	}
 	// A copy of the store has the incarnation too, and issues by itself.
@@ -85,7 +81,7 @@ func TestAdviceNamesWhoHasToEnd(t *testing.T) {
 		{foreign(t, "layout:default#7"), named(t, "B", "layout:default#7-8"), "let one of them end now, or give them worker ids that are disjoint"},
 		{foreign(t, "layout:baidu"), named(t, "B", "layout:sonyflake-v2"), ""},
 	} {
-		if said := strings.Join(advised(merge.Predict(x.a, x.b)), "; "); !strings.Contains(said, x.says) {
+		if said := strings.Join(merge.Predict(x.a, x.b).Lines, "; "); !strings.Contains(said, x.says) {
 			t.Errorf("%s and %s: %q is not in %q", x.a.Name, x.b.Name, x.says, said)
 		} else if x.says == "" {
 			t.Log(said)

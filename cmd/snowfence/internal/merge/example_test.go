@@ -18,7 +18,7 @@ func ExamplePredict() {
 	us := merge.ForeignIssuer(sides[1].Name, sides[1].Layouts[0], now)
 	f := merge.Predict(eu, us)
 	fmt.Println(f.Possible())
-	fmt.Println(f.Why[0])
+	fmt.Println(f.Why)
 	// Output:
 	// false
 	// they have one layout and epoch, no worker id in common (eu: 0-3; us: 4-7), and every id carries its worker id

@@ -2,13 +2,13 @@ package merge
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// maxSets is how many sets of an issuer are held against those of one with another
+// maxSets is how many sets of an issuer are compared with those of one with another
 // layout. Where there are more, neighbours are taken together.
 const maxSets = 256
 
@@ -23,114 +23,136 @@ const (
 	Future Moment = "future"
 )
 
-// Chance is a way in which two issuers may issue the same integer.
-type Chance struct {
-	// A and B say when either of them does.
-	A, B Moment
-	// First is the first meeting of its kind.
-	First overlap.Meeting
-	// Recorded is true if, of two in the past, there is a meeting within the present
-	// terms of both. Otherwise it lies in terms of which nothing is kept.
-	Recorded bool
+// ticks returns the ticks of a stretch that are of the moment.
+func (m Moment) ticks() func(Stretch) overlap.Ticks {
+	if m == Past {
+		return used
+	}
+	return open
 }
 
-// Forecast is what can become of the ids of two issuers.
+// Chance is a way in which two issuers may issue the same integer, with the first
+// example. Where it lists two, the first is of A and the second of B.
+type Chance struct {
+	// Moments say when each of them issues it.
+	Moments [2]Moment `json:"moments"`
+	// Recorded is true if, of two in the past, there is an example within the present
+	// terms of both. Otherwise it is of terms that no register tells.
+	Recorded bool `json:"in_present_terms"`
+	// At is when the second of the two equal ids is issued, by clocks that are right.
+	At     Time     `json:"at"`
+	ID     ID       `json:"id"`
+	Stamps [2]Stamp `json:"stamps"`
+}
+
+// Settled reports whether both ids are of the past, so that a comparison of all ids
+// finds them.
+func (c Chance) Settled() bool { return c.Moments == [2]Moment{Past, Past} }
+
+// Forecast says whether, when and why two issuers can issue the same ids. Its JSON form
+// is part of a [Report].
 type Forecast struct {
-	A, B *Issuer
-	// NameA and NameB are what sentences call them: their sides, or for two of one
-	// side what they are.
-	NameA, NameB string
-	// Same is true when both have one layout, epoch included.
-	Same bool
-	// Chances are the ways in which they may clash: none if they can't, ever.
-	Chances []Chance
+	// Sides are the names of their sides, Issuers their own.
+	Sides   [2]string `json:"sides"`
+	Issuers [2]string `json:"issuers"`
+	// Never is true if they can't clash, ever. Why says why; else it is empty.
+	Never bool   `json:"never"`
+	Why   string `json:"-"`
 	// FromNow is the first instant from which an id that one of them issues from now
 	// on can equal one that the other has issued or will have issued by then; zero if
 	// there is none.
-	FromNow time.Time
-	// Shared are the worker numbers that both may stamp with from now on, if they
-	// have one layout.
-	Shared []overlap.Workers
-	// Above says that every id that the one issues from now on is above all that the
-	// other issues or issued before FromNow: 1 for A, -1 for B, 0 for neither.
-	Above int
-	// Why says why they can't clash; nil if they may.
-	Why []Reason
-}
+	FromNow Time `json:"possible_from,omitzero"`
+	// Chances are the ways in which they may clash.
+	Chances []Chance `json:"chances"`
+	// Sentences say all this for people, the most important first. Advice says what
+	// keeps their ids apart from now on, and Lines the same as text.
+	Sentences []string `json:"sentences"`
+	Lines     []string `json:"advice"`
+	Advice    []Advice `json:"-"`
+	// Within is true if both are of one side.
+	Within bool `json:"within_side"`
+	// Compared is true if the ids that both may have issued already were compared.
+	Compared bool `json:"-"`
 
-// Within reports whether both are of one side.
-func (f Forecast) Within() bool { return f.A.Side == f.B.Side }
+	A *Issuer `json:"-"`
+	B *Issuer `json:"-"`
+	// NameA and NameB are what sentences call them: their sides, or for two of one
+	// side their own names.
+	NameA string `json:"-"`
+	NameB string `json:"-"`
+	// Same is true when both have one layout, epoch included. Shared are the worker
+	// numbers that both may then stamp with from now on.
+	Same   bool         `json:"-"`
+	Shared []text.Range `json:"-"`
+	// Above says that every id that one issues from now on is above all that the
+	// other issues or issued before FromNow: 1 for A, -1 for B, 0 for neither.
+	Above int `json:"-"`
+}
 
 // Possible reports whether an id of now or later may clash.
 func (f Forecast) Possible() bool { return !f.FromNow.IsZero() }
 
-// Settles reports whether their ids, compared, tell more than is known of them
-// here: both may have issued the same already.
-func (f Forecast) Settles() bool {
-	return slices.ContainsFunc(f.Chances, func(c Chance) bool { return c.A == Past && c.B == Past })
-}
+// AtStake reports whether ids may clash in future, or may have clashed already and were
+// not compared.
+func (f Forecast) AtStake() bool { return f.Possible() || !f.Never && !f.Compared }
 
-// Predict holds two issuers against each other, of two sides or of one.
+// Predict compares two issuers, of two sides or of one.
 func Predict(a, b *Issuer) Forecast {
-	f := Forecast{A: a, B: b, NameA: a.Side, NameB: b.Side, Same: a.Layout.Equal(b.Layout)}
-	if f.Within() {
+	f := Forecast{
+		Sides: [2]string{a.Side, b.Side}, Issuers: [2]string{a.Name, b.Name}, Within: a.Side == b.Side, Chances: []Chance{},
+		A: a, B: b, NameA: a.Side, NameB: b.Side, Same: a.Layout.Equal(b.Layout),
+	}
+	if f.Within {
 		f.NameA, f.NameB = apart(a, b)
 	}
 	if a.is(b) {
-		f.Why = []Reason{"they are one namespace, and no two ids of a namespace are equal"}
-		return f
-	}
-	for _, x := range []struct {
-		a, b         Moment
-		ofA, ofB     func(Stretch) overlap.Ticks
-		presentTerms bool
-	}{
-		{Past, Past, used, used, true},
-		{Future, Past, open, used, false},
-		{Past, Future, used, open, false},
-		{Future, Future, open, open, false},
-	} {
-		first, ok := f.earliest(x.a, x.b, a.pieces(x.ofA), b.pieces(x.ofB))
-		if !ok {
-			continue
+		f.Why = "they are one namespace, and no two ids of a namespace are equal"
+	} else {
+		for _, moments := range [][2]Moment{{Past, Past}, {Future, Past}, {Past, Future}, {Future, Future}} {
+			f.consider(moments)
 		}
-		c := Chance{A: x.a, B: x.b, First: first}
-		if x.presentTerms {
-			if recorded, ok := f.earliest(x.a, x.b, a.pieces(term), b.pieces(term)); ok {
-				c.First, c.Recorded = recorded, true
-			}
-		} else {
-			c.First.At = later(c.First.At, later(a.Now, b.Now))
-			if f.FromNow.IsZero() || c.First.At.Before(f.FromNow) {
-				f.FromNow = c.First.At
-			}
+		if f.Same {
+			f.Shared = workersOf(common(a.pieces(open), b.pieces(open)))
 		}
-		f.Chances = append(f.Chances, c)
+		if len(f.Chances) == 0 {
+			f.Why = f.reason()
+		}
+		f.Above = f.above()
 	}
-	if f.Same {
-		f.Shared = shared(a.workers(open), b.workers(open))
+	f.Never = len(f.Chances) == 0
+	f.Sentences, f.Advice, f.Lines = f.sentences(), f.advice(), []string{}
+	for _, advice := range f.Advice {
+		f.Lines = append(f.Lines, advice.line())
 	}
-	if len(f.Chances) == 0 {
-		f.Why = f.reasons()
-	}
-	f.Above = f.above()
 	return f
 }
 
-// apart names two issuers of one side so that they can be told from each other.
-func apart(a, b *Issuer) (nameA, nameB string) {
-	name := func(i *Issuer) string {
-		if i.Managed() {
-			return i.Name
+// consider looks for ids that A and B issue at these moments.
+func (f *Forecast) consider(moments [2]Moment) {
+	find := func(x, y func(Stretch) overlap.Ticks) (overlap.Meeting, bool) {
+		return f.earliest(moments, f.A.pieces(x), f.B.pieces(y))
+	}
+	first, ok := find(moments[0].ticks(), moments[1].ticks())
+	if !ok {
+		return
+	}
+	c := Chance{Moments: moments}
+	if c.Settled() {
+		if present, ok := find(term, term); ok {
+			first, c.Recorded = present, true
 		}
-		return fmt.Sprintf("%s (worker id %s)", i.Name, WorkersText(i.workers(life)))
+	} else {
+		first.At = later(first.At, f.now())
+		if !f.Possible() || first.At.Before(f.FromNow.Time) {
+			f.FromNow = Time{first.At}
+		}
 	}
-	nameA, nameB = name(a), name(b)
-	if nameA == nameB {
-		nameA, nameB = "the first "+nameA, "the second "+nameB
-	}
-	return nameA, nameB
+	c.At, c.ID, c.Stamps = Time{first.At}, ID(first.ID), [2]Stamp{stampOf(first.A), stampOf(first.B)}
+	f.Chances = append(f.Chances, c)
 }
+
+// now is the present time, by the clock that is ahead.
+func (f Forecast) now() time.Time { return later(f.A.Now, f.B.Now) }
 
 func later(a, b time.Time) time.Time {
 	if a.Before(b) {
@@ -139,33 +161,55 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// earliest returns the first meeting of any of some pieces of A with any of B,
-// which are of these moments.
-//
-// What may have been stamped already counts as stamped now, also where its tick is
-// still to come: a register may lie far ahead of the clock. Against the future of
-// the other, the other's tick alone says when.
-func (f Forecast) earliest(x, y Moment, as, bs []piece) (overlap.Meeting, bool) {
-	if f.Same {
-		return f.earliestOfOne(as, bs)
+// apart names two issuers of one side differently.
+func apart(a, b *Issuer) (nameA, nameB string) {
+	name := func(i *Issuer) string {
+		if i.Managed() {
+			return i.Name
+		}
+		return fmt.Sprintf("%s (worker id %s)", i.Name, rangesText(workersOf(i.pieces(life))))
 	}
-	doneA, doneB := x == Past && y == Future, x == Future && y == Past
-	var best overlap.Meeting
-	found := false
-	others := f.B.sets(bs)
-	for _, a := range f.A.sets(as) {
-		for _, b := range others {
-			if found {
-				// Only what comes before the best is of interest, and that is asked at once.
-				before := best.At.Add(-1)
-				if !doneA {
-					a = a.Until(a.Layout.TickAt(before))
-				}
-				if !doneB {
-					b = b.Until(b.Layout.TickAt(before))
-				}
+	nameA, nameB = name(a), name(b)
+	if nameA == nameB {
+		nameA, nameB = "the first "+nameA, "the second "+nameB
+	}
+	return nameA, nameB
+}
+
+// earliest returns the first meeting of pieces of A with pieces of B, which are of these
+// moments.
+//
+// A tick that may have been stamped already counts as stamped now, even if it is still
+// to come: a register may lie far ahead of the clock. Then only the other's tick says
+// when the ids are equal.
+func (f Forecast) earliest(moments [2]Moment, as, bs []overlap.Set) (best overlap.Meeting, found bool) {
+	if f.Same {
+		// Both can issue an integer if both have its tick and its worker number.
+		var first overlap.Set
+		for _, both := range common(as, bs) {
+			if !both.Ticks.Empty() && (!found || both.Ticks.First < first.Ticks.First) {
+				first, found = both, true
 			}
-			if m, ok := meeting(a, b, doneA, doneB); ok {
+		}
+		if found {
+			best, found = overlap.Earliest(first, first)
+		}
+		return best, found
+	}
+	ofA, ofB := few(as), few(bs)
+	for n := range ofA {
+		ofA[n].Issued = moments == [2]Moment{Past, Future}
+	}
+	for n := range ofB {
+		ofB[n].Issued = moments == [2]Moment{Future, Past}
+	}
+	for _, a := range ofA {
+		for _, b := range ofB {
+			if found {
+				// Only an earlier one than the best matters: to ask for that takes less.
+				a, b = a.By(best.At.Add(-1)), b.By(best.At.Add(-1))
+			}
+			if m, ok := overlap.Earliest(a, b); ok {
 				best, found = m, true
 			}
 		}
@@ -173,74 +217,13 @@ func (f Forecast) earliest(x, y Moment, as, bs []piece) (overlap.Meeting, bool) 
 	return best, found
 }
 
-// meeting is the first meeting of two sets, of which one may be done already.
-func meeting(a, b overlap.Set, doneA, doneB bool) (overlap.Meeting, bool) {
-	switch {
-	case doneA:
-		m, ok := overlap.Reached(b, a)
-		m.A, m.B = m.B, m.A
-		return m, ok
-	case doneB:
-		return overlap.Reached(a, b)
-	}
-	return overlap.Earliest(a, b)
-}
-
-// earliestOfOne is earliest for one layout: an integer is of both only if its tick
-// and its worker number are.
-func (f Forecast) earliestOfOne(as, bs []piece) (overlap.Meeting, bool) {
-	var best piece
-	found := false
-	for i, j := 0, 0; i < len(as) && j < len(bs); {
-		both := piece{as[i].workers.Meet(bs[j].workers), as[i].ticks.Meet(bs[j].ticks)}
-		if !both.workers.Empty() && !both.ticks.Empty() && (!found || both.ticks.First < best.ticks.First) {
-			best, found = both, true
-		}
-		if as[i].workers.Last < bs[j].workers.Last {
-			i++
-		} else {
-			j++
-		}
-	}
-	if !found {
-		return overlap.Meeting{}, false
-	}
-	one := overlap.Set{Layout: f.A.Layout, Ticks: best.ticks, Workers: best.workers}
-	return overlap.Earliest(one, one)
-}
-
-// shared are the worker numbers that are in both.
-func shared(as, bs []overlap.Workers) []overlap.Workers {
-	var all []overlap.Workers
-	for i, j := 0, 0; i < len(as) && j < len(bs); {
-		if both := as[i].Meet(bs[j]); !both.Empty() {
-			all = append(all, both)
-		}
-		if as[i].Last < bs[j].Last {
-			i++
-		} else {
-			j++
-		}
-	}
-	return all
-}
-
-// above finds out whether the present lies apart: the ids of one from now on above
-// all that the other issued, or issues before the first clash.
+// above finds out whether the ids of one from now on are above all that the other
+// issued, or issues before the first clash.
 func (f Forecast) above() int {
-	before := func(i *Issuer) []overlap.Set {
-		sets := i.sets(i.pieces(open))
-		for n, s := range sets {
-			if !f.FromNow.IsZero() {
-				sets[n] = s.Until(i.Layout.TickAt(f.FromNow.Add(-1)))
-			}
-		}
-		return append(sets, i.sets(i.pieces(used))...)
-	}
 	isAbove := func(one, other *Issuer) bool {
-		low, lowOK := lowest(one.sets(one.pieces(open)))
-		high, highOK := highest(before(other))
-		return lowOK && highOK && low > high
+		low, _, ok := bounds(few(one.pieces(open)))
+		_, high, okOther := bounds(f.before(other))
+		return ok && okOther && low > high
 	}
 	switch {
 	case isAbove(f.A, f.B):
@@ -251,36 +234,49 @@ func (f Forecast) above() int {
 	return 0
 }
 
-// ending reports for A and for B whether nothing clashes any more once that one
-// ends before FromNow: the other then never comes to ids that it has issued.
-func (f Forecast) ending() (a, b bool) {
-	last := f.FromNow.Add(-1)
-	without := func(ends, stays *Issuer) bool {
-		left := ends.sets(ends.pieces(open))
-		for n, s := range left {
-			left[n] = s.Until(ends.Layout.TickAt(last))
+// before are all ids that an issuer issued, or may issue before FromNow.
+func (f Forecast) before(i *Issuer) []overlap.Set {
+	sets := few(i.pieces(open))
+	if f.Possible() {
+		for n, s := range sets {
+			sets[n] = s.By(f.FromNow.Add(-1))
 		}
-		return !meet(append(left, ends.sets(ends.pieces(used))...), stays.sets(stays.pieces(open)))
 	}
+	return append(sets, few(i.pieces(used))...)
+}
+
+// ending reports for A and for B whether no id clashes any more if that one ends before
+// FromNow: then the other never comes to ids that it issued.
+func (f Forecast) ending() (a, b bool) {
+	without := func(ends, stays *Issuer) bool { return !meet(f.before(ends), few(stays.pieces(open))) }
 	return without(f.A, f.B), without(f.B, f.A)
 }
 
-// lowest returns the lowest id of some sets, as an unsigned number.
-func lowest(sets []overlap.Set) (lowest uint64, ok bool) {
-	for _, s := range sets {
-		if id, found := overlap.Lowest(s, s); found && (!ok || uint64(id) < lowest) {
-			lowest, ok = uint64(id), true
+// meet reports whether a set of one list has an integer of a set of the other.
+func meet(as, bs []overlap.Set) bool {
+	for _, a := range as {
+		for _, b := range bs {
+			if overlap.Meet(a, b) {
+				return true
+			}
 		}
 	}
-	return lowest, ok
+	return false
 }
 
-// highest returns the highest id of some sets, as an unsigned number.
-func highest(sets []overlap.Set) (highest uint64, ok bool) {
+// bounds returns the lowest and the highest id of some sets, as unsigned numbers; false
+// if they have none.
+func bounds(sets []overlap.Set) (low, high uint64, ok bool) {
 	for _, s := range sets {
-		if id, found := overlap.Highest(s, s); found && (!ok || uint64(id) > highest) {
-			highest, ok = uint64(id), true
+		first, found := overlap.Lowest(s, s)
+		if !found {
+			continue
 		}
+		last, _ := overlap.Highest(s, s)
+		if !ok {
+			low = uint64(first)
+		}
+		low, high, ok = min(low, uint64(first)), max(high, uint64(last)), true
 	}
-	return highest, ok
+	return low, high, ok
 }

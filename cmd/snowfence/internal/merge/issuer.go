@@ -10,48 +10,51 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
 )
 
-// Issuer is what issues ids: a namespace, or another system of which the layout
-// and the worker numbers are known.
+// Issuer is a system that issues ids: a namespace, or another system of which the
+// layout and the worker numbers are known. Its JSON form is part of a [Report].
 type Issuer struct {
 	// Side is the name of the side whose ids it issues.
-	Side string
+	Side string `json:"-"`
 	// Name says what it is, for people: "namespace orders of file:/srv/ids",
 	// "layout twitter". It has no password.
-	Name   string
-	Layout snowfence.Layout
+	Name   string           `json:"issuer"`
+	Layout snowfence.Layout `json:"layout"`
 
-	// Store and Namespace are how the program's verbs name it by --store, redacted,
-	// and --namespace; both are empty for another system.
-	Store, Namespace string
+	// Namespace and Store are how the program's verbs name it by --namespace and
+	// --store, redacted; both are empty for another system.
+	Namespace string `json:"namespace,omitempty"`
+	Store     string `json:"store,omitempty"`
 	// Datacenters are those that the namespace's record lists; none means all.
-	Datacenters []int64
-	// Unreadable are worker numbers whose registers can't be read; they are taken
-	// to have stamped anything. Strays are keys that are no worker number's.
-	Unreadable []int64
-	Strays     int64
+	Datacenters []int64 `json:"datacenters"`
 	// Quarantined are worker numbers that no one may claim, as long as they are
 	// marked.
-	Quarantined []int64
+	Quarantined []int64 `json:"quarantined"`
+	// Unreadable are worker numbers whose registers can't be read; they are taken
+	// to have stamped anything. Strays counts keys that are no worker number's.
+	Unreadable []int64 `json:"unreadable"`
+	Strays     int64   `json:"-"`
 
 	// incarnation is that of the namespace's record; empty for another system.
 	incarnation string
 
 	// Now is the time by which past and future are told apart.
-	Now time.Time
+	Now time.Time `json:"-"`
 	// Stretches are the worker numbers that it has, in ascending order and apart.
-	Stretches []Stretch
+	Stretches []Stretch `json:"-"`
 }
 
-// Stretch is worker numbers of which the same is known.
+// Stretch is neighbouring worker numbers with the same ticks.
 type Stretch struct {
 	Workers overlap.Workers
 	// Used are the ticks that may have been stamped already.
 	Used overlap.Ticks
 	// Term are the ticks of the present terms, as far as they may have been stamped:
-	// the upper part of Used. What lies below is of terms of which nothing is kept.
+	// the upper part of Used. The lower part is of earlier terms, which no register
+	// tells.
 	Term overlap.Ticks
 	// Open are the ticks that may be stamped from now on.
 	Open overlap.Ticks
@@ -85,6 +88,7 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 	slices.SortFunc(i.Stretches, func(a, b Stretch) int { return cmp.Compare(a.Workers.First, b.Workers.First) })
 	slices.Sort(i.Unreadable)
 	slices.Sort(i.Quarantined)
+	i.Datacenters, i.Unreadable, i.Quarantined = filled(i.Datacenters), filled(i.Unreadable), filled(i.Quarantined)
 	i.fill(owned(r))
 	i.join()
 	return i, nil
@@ -96,68 +100,54 @@ func (i *Issuer) is(other *Issuer) bool {
 	return i.Managed() && i.Store == other.Store && i.Namespace == other.Namespace && i.incarnation == other.incarnation
 }
 
-// present is the tick of now, at least 0.
-func (i *Issuer) present() snowfence.Tick { return max(i.Layout.TickAt(i.Now), 0) }
+// from are the ticks from a first one on, or from now on, up to a last one.
+func (i *Issuer) from(first, last snowfence.Tick) overlap.Ticks {
+	return overlap.Ticks{First: max(first, i.Layout.TickAt(i.Now), 0), Last: last}
+}
 
-// stretchOf says what the register of a worker number tells.
+// stretchOf reads the register of a worker number.
 //
-// Used reaches from the floor if this is the first term: before it nothing was
-// stamped. Of a later one the terms before it lie somewhere below. A first term
-// whose floor and until are equal was written by an operator, who may have taken
-// over from another system: then the ticks below are that system's.
+// Used reaches from the floor in a first term: before it nothing was stamped. Earlier
+// terms lie below the floor, so in a later term Used reaches from 0. A first term whose
+// floor and until are equal was written by an operator, perhaps in a take-over: then the
+// ticks below are the old system's.
 func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
-	s := Stretch{Workers: overlap.Workers{First: w.Number, Last: w.Number}, Used: none(), Term: none(), Open: none()}
-	last := i.Layout.HorizonTick() - 1
-	x := w.Register
-	s.Term = overlap.Ticks{First: x.Floor, Last: x.Until - 1}
-	s.Used = overlap.Ticks{First: 0, Last: x.Until - 1}
-	if x.Term == 1 && x.Floor < x.Until {
-		s.Used = s.Term
+	x, last := w.Register, i.Layout.HorizonTick()-1
+	term := overlap.Ticks{First: x.Floor, Last: x.Until - 1}
+	s := Stretch{Workers: overlap.Workers{First: w.Number, Last: w.Number}, Used: overlap.Ticks{First: 0, Last: x.Until - 1}, Term: term}
+	if x.Term == 1 && !term.Empty() {
+		s.Used = term
 	}
-	switch w.State {
-	case roster.Unreadable:
+	// The rest of its holder's term: all that is open where nobody can claim any more.
+	s.Open = none()
+	if x.Holder != "" {
+		s.Open = i.from(x.Floor, x.Until-1)
+	}
+	switch {
+	case w.State == roster.Unreadable:
 		i.Unreadable = append(i.Unreadable, w.Number)
-		s.Used, s.Term = overlap.Ticks{First: 0, Last: last}, none()
-		s.Open = overlap.Ticks{First: i.present(), Last: last}
-	case roster.Foreign:
-		// Nobody claims it. Of another layout its ticks are no ticks of this one.
-		if x.Layout != r.Record().Layout {
-			s.Used, s.Term = overlap.Ticks{First: 0, Last: last}, none()
-		} else {
-			s.Open = i.rest(w)
-		}
-	case roster.UsedUp:
-		s.Open = i.rest(w)
-	case roster.Quarantined:
+		s.Used, s.Term, s.Open = overlap.Ticks{First: 0, Last: last}, none(), i.from(0, last)
+	case w.State == roster.Foreign && x.Layout != r.Record().Layout:
+		// Ticks of another layout are no ticks of this one.
+		s.Used, s.Term, s.Open = overlap.Ticks{First: 0, Last: last}, none(), none()
+	case w.State == roster.Foreign, w.State == roster.UsedUp:
+	case w.State == roster.Quarantined:
 		i.Quarantined = append(i.Quarantined, w.Number)
-		s.Open = i.rest(w)
-	case roster.Held:
-		s.Open = overlap.Ticks{First: max(x.Floor, i.present()), Last: last}
+	case !r.Own(w.Number):
+	case w.State == roster.Held:
+		s.Open = i.from(x.Floor, last)
 	default:
-		s.Open = overlap.Ticks{First: max(x.Until, i.present()), Last: last}
+		s.Open = i.from(x.Until, last)
 	}
-	if !r.Own(w.Number) {
-		// It is not this store's to give away. Its holder, if it has one, ends when it
-		// reads the record.
-		s.Open = s.Open.Meet(overlap.Ticks{First: x.Floor, Last: x.Until - 1})
-		if w.State != roster.Held {
-			s.Open = none()
-		}
+	if !r.Own(w.Number) && w.State != roster.Held {
+		// It is not this store's to give away.
+		s.Open = none()
 	}
 	return s
 }
 
-// rest is what may still be stamped with a worker number that nobody claims any
-// more: the rest of the term of its holder, who may go on until it finds out, or
-// until the horizon where that is its until.
-func (i *Issuer) rest(w roster.Worker) overlap.Ticks {
-	if w.Register.Holder == "" {
-		return none()
-	}
-	return overlap.Ticks{First: max(w.Register.Floor, i.present()), Last: w.Register.Until - 1}
-}
-
-// owned are the worker numbers that the namespace's store may give away.
+// owned are the worker numbers that the namespace's store may give away, in ascending
+// order.
 func owned(r *roster.Roster) []overlap.Workers {
 	datacenters := r.Record().Datacenters
 	if len(datacenters) == 0 {
@@ -165,38 +155,36 @@ func owned(r *roster.Roster) []overlap.Workers {
 	}
 	var all []overlap.Workers
 	width := r.Layout().Bits(snowfence.Worker)
-	for _, d := range datacenters {
+	for _, d := range slices.Sorted(slices.Values(datacenters)) {
 		all = append(all, overlap.Workers{First: d << width, Last: (d+1)<<width - 1})
 	}
 	return all
 }
 
 // fill adds the worker numbers that were never claimed: they have no register, and
-// can be claimed from now on.
+// can be claimed from now on. Owned is in ascending order.
 func (i *Issuer) fill(owned []overlap.Workers) {
-	free := Stretch{Used: none(), Term: none(), Open: overlap.Ticks{First: i.present(), Last: i.Layout.HorizonTick() - 1}}
-	registered := i.Stretches
 	var gaps []Stretch
-	for _, w := range owned {
-		next := w.First
-		at, _ := slices.BinarySearchFunc(registered, w.First, func(s Stretch, n int64) int { return cmp.Compare(s.Workers.First, n) })
-		for ; at < len(registered) && registered[at].Workers.First <= w.Last; at++ {
-			if n := registered[at].Workers.First; n > next {
-				free.Workers = overlap.Workers{First: next, Last: n - 1}
-				gaps = append(gaps, free)
-			}
-			next = registered[at].Workers.First + 1
-		}
-		if next <= w.Last {
-			free.Workers = overlap.Workers{First: next, Last: w.Last}
-			gaps = append(gaps, free)
+	add := func(first, last int64) {
+		if first <= last {
+			gaps = append(gaps, Stretch{Workers: overlap.Workers{First: first, Last: last}, Used: none(), Term: none(), Open: i.from(0, i.Layout.HorizonTick()-1)})
 		}
 	}
-	i.Stretches = append(registered, gaps...)
+	registered := i.Stretches
+	for _, w := range owned {
+		next := w.First
+		for ; len(registered) > 0 && registered[0].Workers.First <= w.Last; registered = registered[1:] {
+			n := registered[0].Workers.First
+			add(next, n-1)
+			next = max(next, n+1)
+		}
+		add(next, w.Last)
+	}
+	i.Stretches = append(i.Stretches, gaps...)
 	slices.SortFunc(i.Stretches, func(a, b Stretch) int { return cmp.Compare(a.Workers.First, b.Workers.First) })
 }
 
-// join makes one of neighbours of which the same is known.
+// join makes one stretch of neighbours with the same ticks.
 func (i *Issuer) join() {
 	joined := i.Stretches[:0]
 	for _, s := range i.Stretches {
@@ -212,10 +200,10 @@ func (i *Issuer) join() {
 	i.Stretches = slices.Clip(joined)
 }
 
-// ForeignIssuer is what is known of another system: that its clocks are right, so
-// that what lies before now was stamped before now.
+// ForeignIssuer returns the issuer that another system is. Its clocks are taken to be
+// right: ticks before now were stamped before now.
 func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
-	i := &Issuer{Side: side, Name: "layout " + f.Text, Layout: f.Layout, Now: now}
+	i := &Issuer{Side: side, Name: "layout " + f.Text, Layout: f.Layout, Now: now, Datacenters: []int64{}, Quarantined: []int64{}, Unreadable: []int64{}}
 	life := overlap.AllTicks(f.Layout)
 	if !f.Since.IsZero() {
 		life.First = max(life.First, f.Layout.TickAt(f.Since))
@@ -239,27 +227,10 @@ func (i *Issuer) find(worker int64) (Stretch, bool) {
 	if !exact {
 		at--
 	}
-	if at < 0 || i.Stretches[at].Workers.Last < worker {
+	if at < 0 || !i.Stretches[at].Workers.Has(worker) {
 		return Stretch{}, false
 	}
 	return i.Stretches[at], true
-}
-
-// workers are the worker numbers that have ticks of a kind, as few intervals as
-// can be.
-func (i *Issuer) workers(ticks func(Stretch) overlap.Ticks) []overlap.Workers {
-	var all []overlap.Workers
-	for _, s := range i.Stretches {
-		if ticks(s).Empty() {
-			continue
-		}
-		if n := len(all); n > 0 && all[n-1].Last+1 == s.Workers.First {
-			all[n-1].Last = s.Workers.Last
-			continue
-		}
-		all = append(all, s.Workers)
-	}
-	return all
 }
 
 // The kinds of ticks.
@@ -267,8 +238,8 @@ func used(s Stretch) overlap.Ticks { return s.Used }
 func term(s Stretch) overlap.Ticks { return s.Term }
 func open(s Stretch) overlap.Ticks { return s.Open }
 
-// life is whatever was or may be stamped. It has no gap that matters: a tick
-// between used and open is one that a clock which is right has passed.
+// life is all ticks that were or may be stamped. A gap between used and open does not
+// matter: a clock that is right has passed it.
 func life(s Stretch) overlap.Ticks {
 	switch {
 	case s.Used.Empty():
@@ -279,35 +250,57 @@ func life(s Stretch) overlap.Ticks {
 	return overlap.Ticks{First: min(s.Used.First, s.Open.First), Last: max(s.Used.Last, s.Open.Last)}
 }
 
-// piece is some ticks of some worker numbers of an issuer.
-type piece struct {
-	workers overlap.Workers
-	ticks   overlap.Ticks
-}
-
-// pieces are the ticks of a kind, by worker numbers in ascending order.
-func (i *Issuer) pieces(ticks func(Stretch) overlap.Ticks) []piece {
-	var all []piece
+// pieces are the ids with ticks of a kind, by worker numbers in ascending order.
+func (i *Issuer) pieces(ticks func(Stretch) overlap.Ticks) []overlap.Set {
+	var all []overlap.Set
 	for _, s := range i.Stretches {
 		if t := ticks(s); !t.Empty() {
-			all = append(all, piece{s.Workers, t})
+			all = append(all, overlap.Set{Layout: i.Layout, Workers: s.Workers, Ticks: t})
 		}
 	}
 	return all
 }
 
-// sets are the ids of pieces. Where there are many, neighbours are taken together
-// as if each had the ticks of all of them: what comes out has every id that was
-// there, and others.
-func (i *Issuer) sets(pieces []piece) []overlap.Set {
+// few returns the ids of pieces in at most [maxSets] sets. Where there are more pieces,
+// neighbours are taken together as if each had the ticks of all of them: the result has
+// every id of the pieces, and others.
+func few(pieces []overlap.Set) []overlap.Set {
 	var all []overlap.Set
 	for group := range slices.Chunk(pieces, max(1, (len(pieces)+maxSets-1)/maxSets)) {
 		one := group[0]
 		for _, p := range group[1:] {
-			one.workers.Last = p.workers.Last
-			one.ticks = overlap.Ticks{First: min(one.ticks.First, p.ticks.First), Last: max(one.ticks.Last, p.ticks.Last)}
+			one.Workers.Last = p.Workers.Last
+			one.Ticks = overlap.Ticks{First: min(one.Ticks.First, p.Ticks.First), Last: max(one.Ticks.Last, p.Ticks.Last)}
 		}
-		all = append(all, overlap.Set{Layout: i.Layout, Ticks: one.ticks, Workers: one.workers})
+		all = append(all, one)
 	}
 	return all
+}
+
+// common returns the pieces of worker numbers that two lists of one layout share, with
+// the ticks that they share, which may be none.
+func common(as, bs []overlap.Set) []overlap.Set {
+	var all []overlap.Set
+	for len(as) > 0 && len(bs) > 0 {
+		both := as[0]
+		both.Workers, both.Ticks = both.Workers.Meet(bs[0].Workers), both.Ticks.Meet(bs[0].Ticks)
+		if !both.Workers.Empty() {
+			all = append(all, both)
+		}
+		if as[0].Workers.Last < bs[0].Workers.Last {
+			as = as[1:]
+		} else {
+			bs = bs[1:]
+		}
+	}
+	return all
+}
+
+// workersOf returns the worker numbers of pieces, as few ranges as can be.
+func workersOf(pieces []overlap.Set) []text.Range {
+	ranges := make([]text.Range, len(pieces))
+	for n, p := range pieces {
+		ranges[n] = text.Range(p.Workers)
+	}
+	return text.Join(ranges)
 }

@@ -2,8 +2,8 @@ package merge
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
+	"strconv"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -12,67 +12,79 @@ import (
 
 const (
 	// maxRuns is how many runs are kept. When there are more, the gap below which two
-	// become one is doubled until half of them are left, or all that can't be joined.
+	// become one is doubled until half of them are left, or none can be joined.
 	maxRuns = 1 << 16
 
-	// firstGap is the gap at first, where a layout is known: ids of a worker that
-	// are less than that apart are of one run. Without a layout it is 1: ids that
-	// follow one another.
+	// firstGap is the gap at first, where a layout is known: ids of one worker that
+	// are less than that apart are of one run. Without a layout it is 1.
 	firstGap = time.Minute
 
-	// maxKeys is how many worker ids are told apart, each with each combination of
-	// sides. Those beyond go into one run.
+	// maxKeys is how many worker ids are counted apart, each with each combination of
+	// sides. The others go into one run.
 	maxKeys = 1 << 14
 )
 
+// Worker is the worker number of a run, or [NoWorker].
+type Worker int64
+
 // NoWorker stands for a run that is of no one worker id.
-const NoWorker int64 = -1
+const NoWorker Worker = -1
+
+// IsZero reports whether there is no one worker id; JSON then leaves it out.
+func (w Worker) IsZero() bool { return w == NoWorker }
+
+// String returns the number, or "several".
+func (w Worker) String() string {
+	if w.IsZero() {
+		return "several"
+	}
+	return strconv.FormatInt(int64(w), 10)
+}
 
 // Run is clashing ids that lie close together.
 type Run struct {
-	// Worker is their worker number, or [NoWorker].
-	Worker int64
-	// Sides has a bit for each side that has any of them.
-	Sides uint64
-	// First and Last are the lowest and the highest of them, IDs how many there are.
-	First, Last snowfence.ID
-	IDs         uint64
+	Worker Worker `json:"worker,omitzero"`
+	// Sides are the names of the sides that have any of them.
+	Sides []string `json:"sides"`
+	// First and Last are the lowest and the highest of them.
+	First ID `json:"first"`
+	Last  ID `json:"last"`
 	// From and To are the times of the first and the last, zero without a layout.
-	From, To time.Time
+	From Time `json:"from,omitzero"`
+	To   Time `json:"to,omitzero"`
+	// IDs is how many there are.
+	IDs uint64 `json:"ids"`
 }
-
-// On reports whether a side has any of the ids.
-func (r Run) On(side int) bool { return r.Sides>>side&1 != 0 }
-
-// Count returns how many sides have any of them.
-func (r Run) Count() int { return bits.OnesCount64(r.Sides) }
 
 // Runs are the runs of clashing ids as one layout reads them.
 type Runs struct {
 	// Layout is that layout; nil where none is known.
-	Layout *snowfence.Layout
-	// Gap is the gap that two runs of a worker id have at least; zero without a
+	Layout *snowfence.Layout `json:"layout,omitempty"`
+	// Gap is the least gap between two runs of a worker id, in seconds; zero without a
 	// layout. Apart is the same in numbers, without a layout.
-	Gap   time.Duration
-	Apart uint64
-	// List are those with the most ids, in ascending order of their first; All is how
-	// many there are.
-	List []Run
-	All  int
+	Gap   float64 `json:"gap_seconds,omitempty"`
+	Apart uint64  `json:"gap_numbers,omitempty"`
+	// All is how many there are, List those with the most ids, in ascending order of
+	// their first.
+	All int `json:"all"`
 	// Outside is how many clashing ids are none of the layout.
-	Outside uint64
+	Outside uint64 `json:"ids_outside_layout"`
+	List    []Run  `json:"list"`
 }
 
-// runKey tells runs apart that are never joined.
+// runKey tells runs apart that are never joined: the worker number, and a bit for each
+// side.
 type runKey struct {
-	worker int64
+	worker Worker
 	sides  uint64
 }
 
-// span is a run whose ends are positions: ticks, or numbers.
+// span is a run while it is collected. Its ends are positions: ticks, or numbers.
 type span struct {
-	Run
-	from, to uint64
+	runKey
+	first, last snowfence.ID
+	from, to    uint64
+	ids         uint64
 }
 
 // runs collects runs. The gap grows with their number, so that memory does not.
@@ -104,22 +116,21 @@ func (r *runs) add(id snowfence.ID, sides uint64) {
 			r.outside++
 			return
 		}
-		at, worker = uint64(tick), number
+		at, worker = uint64(tick), Worker(number)
 	}
 	key := runKey{worker, sides}
 	s := r.open[key]
 	switch {
 	case s != nil && at-s.to < r.gap:
 	case s == nil && len(r.open) >= maxKeys:
-		// Too many to be told apart: what is left goes into one for all. It is open
-		// under a key that no worker id has.
-		key = runKey{NoWorker, 0}
+		// One run for all others, under a key that no worker id has.
+		key.worker, key.sides = NoWorker, 0
 		if s = r.open[key]; s == nil {
-			s = &span{Run: Run{Worker: NoWorker, First: id}, from: at}
+			s = &span{runKey: key, first: id, from: at}
 			r.open[key] = s
 		}
 		s.from = min(s.from, at)
-		s.Sides |= sides
+		s.sides |= sides
 	default:
 		if s != nil {
 			r.closed = append(r.closed, *s)
@@ -127,11 +138,11 @@ func (r *runs) add(id snowfence.ID, sides uint64) {
 				r.widen()
 			}
 		}
-		s = &span{Run: Run{Worker: worker, Sides: sides, First: id}, from: at}
+		s = &span{runKey: key, first: id, from: at}
 		r.open[key] = s
 	}
-	s.IDs++
-	s.Last, s.to = id, max(s.to, at)
+	s.ids++
+	s.last, s.to = id, max(s.to, at)
 }
 
 // widen doubles the gap until half of the runs are joined, or one is left of each
@@ -146,51 +157,51 @@ func (r *runs) widen() {
 // join makes one of those that lie closer together than the gap.
 func (r *runs) join() {
 	slices.SortFunc(r.closed, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Sides, b.Sides), cmp.Compare(a.from, b.from))
+		return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.sides, b.sides), cmp.Compare(a.from, b.from))
 	})
-	joined := r.closed[:min(len(r.closed), 1)]
-	for _, s := range r.closed[len(joined):] {
-		last := &joined[len(joined)-1]
-		if last.Worker == s.Worker && last.Sides == s.Sides && s.from-last.to < r.gap {
-			last.to, last.Last = s.to, s.Last
-			last.IDs += s.IDs
-			continue
+	joined := r.closed[:0]
+	for _, s := range r.closed {
+		if n := len(joined); n > 0 && joined[n-1].runKey == s.runKey && s.from-joined[n-1].to < r.gap {
+			last := &joined[n-1]
+			last.to, last.last = s.to, s.last
+			last.ids += s.ids
+		} else {
+			joined = append(joined, s)
 		}
-		joined = append(joined, s)
 	}
 	r.closed = joined
 }
 
-// end closes what is open.
-func (r *runs) end() {
+// end closes the runs that are open, and returns those with the most ids.
+func (r *runs) end(sides []string, shown int) Runs {
 	for _, s := range r.open {
 		r.closed = append(r.closed, *s)
 	}
-	clear(r.open)
 	r.join()
-}
-
-// list is the runs with the most ids.
-func (r *runs) list(shown int) Runs {
-	all := slices.Clone(r.closed)
-	slices.SortFunc(all, func(a, b span) int {
-		return cmp.Or(cmp.Compare(b.IDs, a.IDs), cmp.Compare(uint64(a.First), uint64(b.First)))
+	list := Runs{Layout: r.layout, All: len(r.closed), Outside: r.outside, List: []Run{}}
+	slices.SortFunc(r.closed, func(a, b span) int {
+		return cmp.Or(cmp.Compare(b.ids, a.ids), cmp.Compare(uint64(a.first), uint64(b.first)))
 	})
-	list := Runs{Layout: r.layout, All: len(all), Outside: r.outside}
-	all = all[:min(len(all), shown)]
-	slices.SortFunc(all, func(a, b span) int {
-		return cmp.Or(cmp.Compare(uint64(a.First), uint64(b.First)), cmp.Compare(a.Worker, b.Worker))
+	most := r.closed[:min(len(r.closed), shown)]
+	slices.SortFunc(most, func(a, b span) int {
+		return cmp.Or(cmp.Compare(uint64(a.first), uint64(b.first)), cmp.Compare(a.worker, b.worker))
 	})
 	if r.layout == nil {
 		list.Apart = r.gap
 	} else {
-		list.Gap = time.Duration(min(r.gap-1, uint64((1<<62)/r.layout.Unit))) * r.layout.Unit
+		list.Gap = (time.Duration(min(r.gap-1, uint64((1<<62)/r.layout.Unit))) * r.layout.Unit).Seconds()
 	}
-	for _, s := range all {
-		if r.layout != nil {
-			s.From, s.To = r.layout.TimeOf(snowfence.Tick(s.from)), r.layout.TimeOf(snowfence.Tick(s.to))
+	for _, s := range most {
+		run := Run{Worker: s.worker, First: ID(s.first), Last: ID(s.last), IDs: s.ids}
+		for i, name := range sides {
+			if s.sides>>i&1 != 0 {
+				run.Sides = append(run.Sides, name)
+			}
 		}
-		list.List = append(list.List, s.Run)
+		if r.layout != nil {
+			run.From, run.To = Time{r.layout.TimeOf(snowfence.Tick(s.from))}, Time{r.layout.TimeOf(snowfence.Tick(s.to))}
+		}
+		list.List = append(list.List, run)
 	}
 	return list
 }

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,22 +11,21 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 const (
-	// MaxSides is the most sides of one merge: which of them an id stands on is
+	// MaxSides is the most sides of one merge: which of them an id is on is
 	// kept in the bits of one number.
 	MaxSides = 64
 
-	// maxName is the longest name of a side, and maxRanges the most ranges of
-	// worker numbers of a layout.
-	maxName   = 32
-	maxRanges = 4096
+	// maxName is the longest name of a side.
+	maxName = 32
 
 	// NamespacePrefix begins a part that is a namespace in a store.
 	NamespacePrefix = "namespace:"
-	// LayoutPrefix begins a part that is another system. Whatever begins with neither
-	// is a source of ids.
+	// LayoutPrefix begins a part that is another system. A part that begins with
+	// neither is a source of ids.
 	LayoutPrefix = "layout:"
 )
 
@@ -35,10 +33,10 @@ const (
 type Side struct {
 	// Name is what it is called: given, or else A, B, …
 	Name string
-	// Data are where its ids stand: sources, with their options behind a #, as they
-	// were given. One may have a password.
+	// Data are the sources of its ids, with their options behind a #, as they were
+	// given. One may have a password.
 	Data []string
-	// Namespaces and Layouts are what issues its ids.
+	// Namespaces and Layouts are the systems that issue its ids.
 	Namespaces []Namespace
 	Layouts    []Foreign
 }
@@ -51,9 +49,9 @@ type Namespace struct {
 	Name string
 }
 
-// Foreign is a system that is not ours: a layout, and which of it there is.
+// Foreign is a system that is not ours.
 type Foreign struct {
-	// Text is what was given for the layout.
+	// Text is the layout as it was given.
 	Text   string
 	Layout snowfence.Layout
 	// Workers are the worker numbers that it has, in ascending order and apart.
@@ -67,26 +65,36 @@ type Foreign struct {
 type SideError struct {
 	// Side is the side's name.
 	Side string
-	// Field is what of it is at fault, Value what it is and Limit what it must be.
+	// Field is the part that is at fault, Value what it is and Limit what it must be.
+	// Field and Value may be empty.
 	Field, Value, Limit string
-	// Reason is the error below, or nil.
+	// Reason is the error below, or nil. It takes the place of an empty Limit.
 	Reason error
 }
 
 // Error names the side, the field, the value and the limit.
 func (e *SideError) Error() string {
-	text := fmt.Sprintf("side %s: %s", e.Side, e.Field)
+	parts := []string{"side " + e.Side, e.Field, e.Limit}
 	if e.Value != "" {
-		text += " " + strconv.Quote(e.Value)
+		parts[1] += " " + strconv.Quote(e.Value)
 	}
-	if e.Reason != nil {
-		return text + ": " + strings.TrimPrefix(e.Reason.Error(), "snowfence: ")
+	if e.Limit == "" && e.Reason != nil {
+		parts[2] = text.Message(e.Reason)
 	}
-	return text + ": " + e.Limit
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 }
 
-// Class is [snowfence.ClassUsage].
-func (*SideError) Class() snowfence.Class { return snowfence.ClassUsage }
+// Class is that of the reason, and [snowfence.ClassUsage] without one or for a store
+// that does not exist. It is never [snowfence.ClassFinal], as exit code 1 is a verdict.
+func (e *SideError) Class() snowfence.Class {
+	switch class := snowfence.ClassOf(e.Reason); {
+	case e.Reason == nil || engine.Missing(e.Reason):
+		return snowfence.ClassUsage
+	case class == snowfence.ClassUsage, class == snowfence.ClassInvalidID:
+		return class
+	}
+	return snowfence.ClassUnavailable
+}
 
 // Unwrap returns the reason.
 func (e *SideError) Unwrap() error { return e.Reason }
@@ -100,11 +108,11 @@ func (e *SideError) Unwrap() error { return e.Reason }
 //	eu=players.csv eu=namespace:etcd://host     both, of one side with a name
 //
 // Parts with the same name before an = are one side; each of the others is a side
-// of its own, called A, B and so on by where it stands. A path that looks like one
+// of its own, called A, B and so on by its place. A path that looks like one
 // of these can be given as ./path.
 //
-// What stands behind the # of a source is for who opens it to read. Behind that of a
-// layout stand worker numbers and ranges, and after slashes since=TIME and
+// The options behind the # of a source are for the program that opens it. Behind the #
+// of a layout are worker numbers and ranges, and after slashes since=TIME and
 // until=TIME.
 //
 // A *[SideError] is returned for a part that can't be read, and for sides that are
@@ -141,21 +149,15 @@ func ParseSides(args []string) ([]Side, error) {
 
 // splitName cuts the name of a side off; it is empty where none is given.
 func splitName(arg string) (name, part string) {
+	const letters, others = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789-_"
 	name, part, ok := strings.Cut(arg, "=")
-	if !ok || name == "" || len(name) > maxName || !letter(name[0]) {
+	if !ok || len(name) > maxName || strings.Trim(name, letters+others) != "" || strings.IndexAny(name, letters) != 0 {
 		return "", arg
-	}
-	for _, c := range []byte(name) {
-		if !letter(c) && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return "", arg
-		}
 	}
 	return name, part
 }
 
-func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
-// letters is the name of the side that stands there: A to Z, then A1 and so on.
+// letters is the name of the side at a place: A to Z, then A1 and so on.
 func letters(i int) string {
 	name := string(rune('A' + i%26))
 	if i >= 26 {
@@ -178,15 +180,15 @@ func (s *Side) add(part string) error {
 	}
 }
 
-// addNamespace reads URL#NAME. What stands behind the last # is the name.
-func (s *Side) addNamespace(text string) error {
-	n := Namespace{Store: text}
-	if at := strings.LastIndexByte(text, '#'); at >= 0 {
-		n = Namespace{text[:at], text[at+1:]}
+// addNamespace reads URL#NAME. The name is behind the last #.
+func (s *Side) addNamespace(part string) error {
+	n := Namespace{Store: part}
+	if at := strings.LastIndexByte(part, '#'); at >= 0 {
+		n = Namespace{part[:at], part[at+1:]}
 		if n.Name == "" {
 			return &SideError{Side: s.Name, Field: "namespace", Limit: "has no name behind the #: must be 1 to 64 of [a-z0-9._-]"}
 		}
-		// What stands there may be the end of a password, so it is not shown.
+		// It may be the end of a password, so it is not shown.
 		if strings.ContainsAny(n.Name, "@/:") {
 			return &SideError{Side: s.Name, Field: "namespace", Limit: "is no name behind the last #: must be 1 to 64 of [a-z0-9._-]; a # within the URL is written %23"}
 		}
@@ -199,8 +201,8 @@ func (s *Side) addNamespace(text string) error {
 }
 
 // addLayout reads SPEC#WORKERS/since=TIME/until=TIME.
-func (s *Side) addLayout(text string) error {
-	spec, rest, restricted := strings.Cut(text, "#")
+func (s *Side) addLayout(part string) error {
+	spec, rest, restricted := strings.Cut(part, "#")
 	layout, err := snowfence.ParseLayout(spec)
 	if err != nil {
 		return &SideError{Side: s.Name, Field: "layout", Value: spec, Reason: err}
@@ -234,51 +236,29 @@ func (s *Side) addLayout(text string) error {
 	return nil
 }
 
-func (s *Side) parseTime(field, text string) (time.Time, error) {
+func (s *Side) parseTime(field, word string) (time.Time, error) {
 	for _, form := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(form, text); err == nil {
+		if t, err := time.Parse(form, word); err == nil {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, &SideError{Side: s.Name, Field: field, Value: text, Limit: "must be a date, or a time with its zone such as 2026-11-21T10:00:00Z"}
+	return time.Time{}, &SideError{Side: s.Name, Field: field, Value: word, Limit: "must be a date, or a time with its zone such as 2026-11-21T10:00:00Z"}
 }
 
 // parseWorkers reads worker numbers and ranges: 0-3,8.
-func (s *Side) parseWorkers(l snowfence.Layout, text string) ([]overlap.Workers, error) {
-	var workers []overlap.Workers
-	most := l.Workers() - 1
-	wrong := func(part, limit string) error {
-		return &SideError{Side: s.Name, Field: "worker numbers", Value: part, Limit: limit}
+func (s *Side) parseWorkers(l snowfence.Layout, list string) ([]overlap.Workers, error) {
+	ranges, err := text.ParseRanges(list)
+	if wrong := (*text.RangeError)(nil); errors.As(err, &wrong) {
+		return nil, &SideError{Side: s.Name, Field: "worker numbers", Value: wrong.Part, Limit: wrong.Limit}
 	}
-	for part := range strings.SplitSeq(text, ",") {
-		low, high, isRange := strings.Cut(part, "-")
-		if !isRange {
-			high = low
+	workers := make([]overlap.Workers, len(ranges))
+	for i, r := range ranges {
+		if most := l.Workers() - 1; r.Last > most {
+			return nil, &SideError{Side: s.Name, Field: "worker numbers", Value: r.String(), Limit: fmt.Sprintf("must be from 0 to %d in the layout %s", most, l)}
 		}
-		first, err := strconv.ParseUint(low, 10, 63)
-		last, lastErr := strconv.ParseUint(high, 10, 63)
-		switch {
-		case err != nil || lastErr != nil:
-			return nil, wrong(part, "must be numbers and ranges such as 0-3,8")
-		case last < first:
-			return nil, wrong(part, "a range must not go down")
-		case int64(last) > most:
-			return nil, wrong(part, fmt.Sprintf("must be from 0 to %d in the layout %s", most, l))
-		case len(workers) == maxRanges:
-			return nil, wrong(part, fmt.Sprintf("is one more than %d ranges", maxRanges))
-		}
-		workers = append(workers, overlap.Workers{First: int64(first), Last: int64(last)})
+		workers[i] = overlap.Workers(r)
 	}
-	slices.SortFunc(workers, func(a, b overlap.Workers) int { return cmp.Compare(a.First, b.First) })
-	apart := workers[:1]
-	for _, w := range workers[1:] {
-		if last := &apart[len(apart)-1]; w.First <= last.Last+1 {
-			last.Last = max(last.Last, w.Last)
-		} else {
-			apart = append(apart, w)
-		}
-	}
-	return apart, nil
+	return workers, nil
 }
 
 // addData takes a source of ids, unless it is a store.

@@ -3,6 +3,7 @@ package merge
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -10,40 +11,51 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // maxStrays is how many worker numbers are counted apart. The others are counted
 // together.
 const maxStrays = 1 << 16
 
-// hidden is what stands in a store's URL in place of a password.
+// hidden takes the place of a password in a store's URL.
 const hidden = "xxxxx"
 
 // Skew is how far an issuer's clock is taken to be ahead of the one by which ids are
 // read, when its own ids are judged: the default policy's max-rollback.
 const Skew = takeover.DefaultMargin
 
-// Strays are the ids of a side that an issuer may have issued, or may still issue.
+// Strays are the ids of a side that an issuer may have issued, or may still issue. Its
+// JSON form is part of a [Report].
 type Strays struct {
-	// Side is the side that has the ids, and Issuer who might issue them.
-	Side   string
-	Issuer *Issuer
-	// Own is true if the issuer is of the same side. Then an id is counted only if
-	// its tick is ahead of the clock by more than [Skew] and the issuer may stamp it
-	// from now on: it came from elsewhere, or from a clock that is wrong.
-	Own bool
+	// Side is the side that has the ids, Issuer the one that might issue them, and
+	// Name its name.
+	Side   string  `json:"side"`
+	Name   string  `json:"issuer"`
+	Issuer *Issuer `json:"-"`
+	// Own is true if the issuer is of the same side. Then an id counts only if its tick
+	// is ahead of the clock by more than [Skew] and the issuer may stamp it from now
+	// on: it came from elsewhere, or from a clock that is wrong.
+	Own bool `json:"own"`
 
 	// Used is how many ids carry a tick that the issuer may have stamped with their
 	// worker number, and Open how many one that it may stamp from now on. An id may
 	// be both.
-	Used, Open uint64
+	Used uint64 `json:"ids_maybe_issued"`
+	Open uint64 `json:"ids_still_to_issue"`
 	// Below is how many of Open, where Own is true, lie below the until of their
 	// worker number's register. Its holder can have stamped those, by a clock that is
 	// ahead; nobody can have stamped the others under this namespace.
-	Below uint64
-	// Rest is how many of Open are of worker numbers beyond those that are counted
-	// one by one.
-	Rest uint64
+	Below uint64 `json:"ids_below_bounds"`
+	// Rest is how many of Open are of worker numbers that are not in Workers.
+	Rest uint64 `json:"-"`
+	// Workers are the ids of Open by worker number, in ascending order, after
+	// [Strays.End]; and Text and Command say what to do about them. Both are empty if
+	// there is none.
+	Workers []Stray `json:"workers"`
+	Advice
+	// Compared is true if the issuer's own ids were compared with those of all sides.
+	Compared bool `json:"-"`
 
 	splitter overlap.Splitter
 	workers  map[int64]*Stray
@@ -56,23 +68,26 @@ type Strays struct {
 
 // Stray is the ids of one worker number that may still be issued.
 type Stray struct {
-	Worker int64
+	Worker int64 `json:"worker"`
 	// Open is how many.
-	Open uint64
-	// First and Last are the ids with the lowest and the highest tick.
-	First, Last snowfence.ID
+	Open uint64 `json:"ids"`
+	// First and Last are the ids with the lowest and the highest tick, and Until is
+	// that tick.
+	First ID      `json:"first"`
+	Last  ID      `json:"last"`
+	Until Instant `json:"until"`
 }
 
 // NewStrays counts the ids of a side against an issuer.
 func NewStrays(side string, i *Issuer) *Strays {
-	s := &Strays{Side: side, Issuer: i, Own: side == i.Side, splitter: overlap.NewSplitter(i.Layout), workers: map[int64]*Stray{}}
+	s := &Strays{Side: side, Name: i.Name, Issuer: i, Own: side == i.Side, Workers: []Stray{}, splitter: overlap.NewSplitter(i.Layout), workers: map[int64]*Stray{}}
 	s.ReadAt(i.Now)
 	return s
 }
 
-// ReadAt says when the ids that are added next had been read. Until then it is the
-// issuer's now. An issuer goes on while its ids are read, so that what was ahead of
-// the clock at the beginning need not be so any more.
+// ReadAt sets the time at which the ids that are added next were read; before the first
+// call it is the issuer's now. An issuer goes on while its ids are read: a tick that was
+// ahead of the clock at the beginning may have passed.
 func (s *Strays) ReadAt(now time.Time) { s.reach = s.Issuer.Layout.TickAt(now.Add(Skew)) }
 
 // Add takes one id, in any order.
@@ -81,23 +96,21 @@ func (s *Strays) Add(id snowfence.ID) {
 	if !ok {
 		return
 	}
-	if !s.known || worker < s.at.Workers.First || worker > s.at.Workers.Last {
+	if !s.known || !s.at.Workers.Has(worker) {
 		if s.at, s.known = s.Issuer.find(worker); !s.known {
 			return
 		}
 	}
-	within := func(t overlap.Ticks) bool { return t.First <= tick && tick <= t.Last }
-	used := within(s.at.Used)
-	open := within(s.at.Open)
-	below := false
+	used, open, below := s.at.Used.Has(tick), s.at.Open.Has(tick), false
 	if s.Own {
-		// What the clock has passed is never stamped again, whoever stamped it.
+		// A tick that the clock has passed is never stamped again.
 		used, open = false, open && tick > s.reach
 		if open && tick <= s.at.Used.Last {
-			// A register's until is above whatever was stamped with its worker number, so
-			// these ids may be its holder's. But the holder comes to these ticks yet, unless
-			// its clock is ahead; a floor that is ahead of the clock tells that it is.
-			below, open = s.at.Term.First <= s.reach, s.at.Term.First <= s.reach
+			// Below a register's until the ids may be its holder's. But the holder will
+			// come to these ticks, unless its clock is ahead. A floor that is ahead of the
+			// clock shows that it is.
+			below = s.at.Term.First <= s.reach
+			open = below
 		}
 	}
 	if used {
@@ -119,82 +132,68 @@ func (s *Strays) Add(id snowfence.ID) {
 			s.Rest++
 			return
 		}
-		stray = &Stray{Worker: worker, First: id, Last: id}
+		stray = &Stray{Worker: worker, First: ID(id), Last: ID(id)}
 		s.workers[worker] = stray
 	}
 	stray.Open++
 	// The ids of one worker number ascend with their ticks.
-	if uint64(id) < uint64(stray.First) {
-		stray.First = id
-	}
-	if uint64(id) > uint64(stray.Last) {
-		stray.Last = id
-	}
+	stray.First = ID(min(uint64(stray.First), uint64(id)))
+	stray.Last = ID(max(uint64(stray.Last), uint64(id)))
 }
 
-// Workers are those that may still be issued, by worker number in ascending
-// order.
-func (s *Strays) Workers() []Stray {
-	var all []Stray
+// End is called after the last id.
+func (s *Strays) End() {
 	for _, stray := range s.workers {
-		all = append(all, *stray)
+		tick, _, _ := s.splitter.Split(snowfence.ID(stray.Last))
+		stray.Until = Instant{tick, Time{s.Issuer.Layout.TimeOf(tick)}}
+		s.Workers = append(s.Workers, *stray)
 	}
-	slices.SortFunc(all, func(a, b Stray) int { return cmp.Compare(a.Worker, b.Worker) })
-	return all
+	slices.SortFunc(s.Workers, func(a, b Stray) int { return cmp.Compare(a.Worker, b.Worker) })
+	if s.Open > 0 {
+		s.Advice = s.remedy()
+	}
 }
 
-// Remedy is what keeps an issuer from the ids.
-type Remedy struct {
-	// Command is the command line that does it; empty if there is none.
-	Command string
-	// Text says what it does, or what to do instead.
-	Text string
-}
+// AtStake reports whether the issuer may still issue ids of the side, or may have issued
+// some while its own ids are not known.
+func (s *Strays) AtStake() bool { return s.Open > 0 || s.Used > 0 && !s.Compared }
 
-// Remedy returns what to do, false if nothing has to be.
-func (s *Strays) Remedy() (Remedy, bool) {
-	if s.Open == 0 {
-		return Remedy{}, false
+// remedy says what keeps the issuer from the ids.
+func (s *Strays) remedy() Advice {
+	i, l := s.Issuer, s.Issuer.Layout
+	numbers := make([]int64, len(s.Workers))
+	for n, stray := range s.Workers {
+		numbers[n] = stray.Worker
 	}
-	i, last, tick := s.Issuer, s.last, s.tick
-	var workers []overlap.Workers
-	for _, stray := range s.Workers() {
-		if n := len(workers); n > 0 && workers[n-1].Last+1 == stray.Worker {
-			workers[n-1].Last = stray.Worker
-		} else {
-			workers = append(workers, overlap.Workers{First: stray.Worker, Last: stray.Worker})
-		}
-	}
-	ranges := make([]string, len(workers))
-	for n, w := range workers {
-		ranges[n] = WorkersText([]overlap.Workers{w})
-	}
-	list := strings.Join(ranges, ",")
+	ranges := text.RangesOf(numbers)
+	list := strings.ReplaceAll(text.List(ranges, len(ranges)), " ", "")
 	if s.Rest > 0 {
-		list = "all" // there are more than are known one by one
+		list = "all" // not all of them are known one by one
 	}
-	end := i.Layout.TimeOf(tick + 1)
+	end := l.TimeOf(s.tick + 1)
+	ahead := end.Sub(i.Now)
 	switch {
 	case !i.Managed():
-		return Remedy{Text: fmt.Sprintf("%s has no floors that could be set: renumber these ids, or keep it from using worker id %s before %s by its own clock", i.Name, list, instantText(end))}, true
-	case tick+1+snowfence.Tick(takeover.DefaultMargin/i.Layout.Unit)+1 >= i.Layout.HorizonTick():
-		return Remedy{Text: fmt.Sprintf("the ticks reach to the layout's horizon, so no floor can lie above them: renumber these ids, or quarantine worker id %s for good (snowfence workers quarantine)", list)}, true
+		return Advice{Text: fmt.Sprintf("%s has no floors that could be set: renumber these ids, or keep it from using worker id %s before %s by its own clock", i.Name, list, instantText(end))}
+	case s.tick+1+snowfence.Tick(takeover.DefaultMargin/l.Unit)+1 >= l.HorizonTick():
+		return Advice{Text: fmt.Sprintf("the ticks reach to the layout's horizon, so no floor can lie above them: renumber these ids, or quarantine worker id %s for good (snowfence workers quarantine)", list)}
+	case ahead == math.MaxInt64:
+		return Advice{Text: fmt.Sprintf("the ticks lie more than 292 years ahead: renumber these ids, or quarantine worker id %s (snowfence workers quarantine)", list)}
 	}
-	command := fmt.Sprintf("snowfence workers import list --workers %s --last-id %s --store %s --namespace %s", list, last, quote(i.Store), i.Namespace)
-	text := "set the floor of worker id " + list + " above the highest of these ids; the term of whoever holds one of them ends by that"
-	if ahead := end.Sub(i.Now); ahead > takeover.DefaultAhead {
-		hours := int64(ahead/time.Hour) + 1
-		if ahead == 1<<63-1 {
-			return Remedy{Text: fmt.Sprintf("the ticks lie more than 292 years ahead: renumber these ids, or quarantine worker id %s (snowfence workers quarantine)", list)}, true
-		}
-		command += fmt.Sprintf(" --ahead %dh", hours)
-		text += fmt.Sprintf("; nobody can claim them before %s then", instantText(end.Add(takeover.DefaultMargin)))
+	a := Advice{
+		Text:    "set the floor of worker id " + list + " above the highest of these ids, which ends the terms that began below",
+		Command: fmt.Sprintf("snowfence workers import list --workers %s --last-id %s --store %s --namespace %s", list, s.last, quote(i.Store), i.Namespace),
+	}
+	if ahead > takeover.DefaultAhead {
+		a.Command += fmt.Sprintf(" --ahead %dh", int64(ahead/time.Hour)+1)
+		a.Text += fmt.Sprintf("; nobody can claim them before %s then", instantText(end.Add(takeover.DefaultMargin)))
 	}
 	if slices.ContainsFunc(i.Unreadable, func(worker int64) bool { return s.workers[worker] != nil }) {
-		text += "; a register that can't be read gets none, so repair it before (snowfence namespace verify)"
+		a.Text += "; a register that can't be read gets none, so repair it before (snowfence namespace verify)"
 	}
 	if strings.Contains(i.Store, hidden) {
-		text += "; " + hidden + " stands for what is not shown"
+		a.Text += "; " + hidden + " stands for what is not shown"
 	}
-	return Remedy{Command: command + " --yes", Text: text}, true
+	a.Command += " --yes"
+	return a
 }

@@ -18,8 +18,12 @@ func counted(side string, i *merge.Issuer, ids ...snowfence.ID) *merge.Strays {
 	for _, id := range ids {
 		s.Add(id)
 	}
+	s.End()
 	return s
 }
+
+// remedy is what to do about strays; false if there is nothing.
+func remedy(s *merge.Strays) (merge.Advice, bool) { return s.Advice, s.Text != "" }
 
 func TestIDsThatMayStillBeIssuedAreFound(t *testing.T) {
 	l := snowfence.DefaultLayout()
@@ -137,11 +141,11 @@ func TestRowsOfAnIssuerThatGoesOnAreNoStrays(t *testing.T) {
 // apply carries out a take-over.
 func apply(t *testing.T, r *roster.Roster, facts takeover.Facts) {
 	t.Helper()
-	reckoning, err := takeover.Reckon(facts)
+	plan, err := takeover.NewPlan(facts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := takeover.Draft(t.Context(), r, reckoning)
+	plan, err = takeover.Draft(t.Context(), r, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,10 +188,10 @@ func TestTheRemedyIsEnough(t *testing.T) {
 	ids := []snowfence.ID{
 		compose(t, l, now.Add(50*time.Hour), 0, 1), compose(t, l, now.Add(20*time.Minute), 3, 1), compose(t, l, now.Add(51*time.Hour), 4, 4095),
 	}
-	remedy, ok := counted("us", i, ids...).Remedy()
+	todo, ok := remedy(counted("us", i, ids...))
 	want := "snowfence workers import list --workers 0,3-4 --last-id " + ids[2].String() + " --store mem:// --namespace default --ahead 52h --yes"
-	if !ok || remedy.Command != want {
-		t.Fatalf("%v, %q\nwant %q", ok, remedy.Command, want)
+	if !ok || todo.Command != want {
+		t.Fatalf("%v, %q\nwant %q", ok, todo.Command, want)
 	}
 	apply(t, r, takeover.Facts{
 		Layout: l, Sightings: []takeover.Sighting{{Worker: 0}, {Worker: 3}, {Worker: 4}}, LastIDs: ids[2:], Margin: takeover.DefaultMargin, Ahead: 52 * time.Hour, Now: now,
@@ -199,7 +203,7 @@ func TestTheRemedyIsEnough(t *testing.T) {
 	if s := counted("us", again, ids...); s.Open != 0 {
 		t.Errorf("%d may still be issued", s.Open)
 	}
-	if _, ok := counted("us", again, ids...).Remedy(); ok {
+	if _, ok := remedy(counted("us", again, ids...)); ok {
 		t.Error("there is still something to do")
 	}
 }
@@ -211,14 +215,14 @@ func TestRemediesThatNoFloorCanBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, ok := counted("us", i, last).Remedy(); !ok || r.Command != "" || !strings.Contains(r.Text, "quarantine worker id 7 for good") {
+	if r, ok := remedy(counted("us", i, last)); !ok || r.Command != "" || !strings.Contains(r.Text, "quarantine worker id 7 for good") {
 		t.Errorf("%v %+v", ok, r)
 	}
 	other := foreign(t, "eu=layout:default#7")
-	if r, ok := counted("us", other, compose(t, l, now.Add(time.Hour), 7, 1)).Remedy(); !ok || r.Command != "" || !strings.Contains(r.Text, "layout default has no floors that could be set") {
+	if r, ok := remedy(counted("us", other, compose(t, l, now.Add(time.Hour), 7, 1))); !ok || r.Command != "" || !strings.Contains(r.Text, "layout default has no floors that could be set") {
 		t.Errorf("%v %+v", ok, r)
 	}
-	if _, ok := counted("us", i).Remedy(); ok {
+	if _, ok := remedy(counted("us", i)); ok {
 		t.Error("there is nothing, but something to do")
 	}
 }
@@ -230,7 +234,7 @@ func TestRegistersThatGetNoFloorAreToBeRepaired(t *testing.T) {
 	i, _ := namespace(t, "eu", l, nil, nil)
 	i.Unreadable = []int64{7}
 	for worker, want := range map[int64]bool{6: false, 7: true} {
-		r, ok := counted("us", i, compose(t, l, now.Add(time.Hour), worker, 1)).Remedy()
+		r, ok := remedy(counted("us", i, compose(t, l, now.Add(time.Hour), worker, 1)))
 		if !ok || strings.Contains(r.Text, "repair it before (snowfence namespace verify)") != want {
 			t.Errorf("worker %d: %v %+v", worker, ok, r)
 		}
@@ -247,7 +251,8 @@ func TestMoreWorkersThanAreCountedApartAreFencedAll(t *testing.T) {
 	}
 	highest := compose(t, l, now.Add(2*time.Minute), n, 0)
 	s.Add(highest)
-	r, ok := s.Remedy()
+	s.End()
+	r, ok := remedy(s)
 	if s.Open != n+1 || s.Rest == 0 || !ok || !strings.Contains(r.Command, "--workers all --last-id "+highest.String()) {
 		t.Errorf("%d open, %d of others, %+v", s.Open, s.Rest, r)
 	}
@@ -264,7 +269,7 @@ func TestStoresAreQuotedForAShell(t *testing.T) {
 	} {
 		i, _ := namespace(t, "eu", l, nil, nil)
 		i.Store = store
-		r, ok := counted("us", i, compose(t, l, now.Add(time.Minute), 1, 0)).Remedy()
+		r, ok := remedy(counted("us", i, compose(t, l, now.Add(time.Minute), 1, 0)))
 		if !ok || !strings.Contains(r.Command, want) {
 			t.Errorf("%q is not in %q", want, r.Command)
 		}

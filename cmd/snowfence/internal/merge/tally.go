@@ -10,63 +10,87 @@ import (
 // maxStands is how many of the places of one id are kept to be named.
 const maxStands = 8
 
-// Stand is where an id stands: the side, the source as they were given in all, and
-// the place in that source.
+// Stand is a place where an id is.
 type Stand struct {
-	Side   int
-	Source int
-	At     uint64
+	// Side and Source are the numbers of the side and of the source, counted over all
+	// sides, and At is the place in the source.
+	Side   int    `json:"-"`
+	Source int    `json:"-"`
+	At     uint64 `json:"-"`
+	// SideName, SourceName and Place are the same in words. [Check] fills them in.
+	SideName   string `json:"side"`
+	SourceName string `json:"source"`
+	Place      string `json:"place"`
 }
 
-// Clash is an id that stands on several sides.
+// Clash is an id on several sides.
 type Clash struct {
-	ID snowfence.ID
-	// Rows is how often it stands there, and Stands are the first of them, as they
-	// came.
-	Rows   uint64
-	Stands []Stand
+	ID ID `json:"id"`
+	// Rows is how often it is there, and Stands are the first places, in the order
+	// in which they were read.
+	Rows   uint64  `json:"rows"`
+	Stands []Stand `json:"stands"`
 }
 
-// Tally counts the ids that stand on several sides. It is given all ids, or all
-// that stand anywhere twice, in ascending order as unsigned numbers.
-type Tally struct {
-	shown int
-	runs  []*runs
+// Pair is two sides and how many ids they have in common.
+type Pair struct {
+	Sides [2]string `json:"sides"`
+	IDs   uint64    `json:"ids"`
+}
 
-	id      snowfence.ID
-	began   bool
-	sides   uint64
-	rows    []uint64 // of the present id, by side
-	sources map[int]uint64
-	stands  []Stand
-
-	// Clashing is how many ids stand on several sides.
-	Clashing uint64
-	// Of are how many of them stand on each side, and RowsOf in how many rows.
-	Of, RowsOf []uint64
-	// RowsIn is in how many rows of each source.
-	RowsIn map[int]uint64
-	// Twice is how many ids stand several times on one side, and RowsTwice in how
-	// many rows, by side. Those are not what a merge does.
-	Twice, RowsTwice []uint64
-	// Between is how many ids each two sides have in common, by the lesser and the
-	// greater of their numbers.
-	Between map[[2]int]uint64
-	// Renumber is how many rows at least need another id, so that each id stands on
+// Data is what the ids of the sides have in common.
+type Data struct {
+	// Clashing is how many ids are on several sides.
+	Clashing uint64 `json:"clashing_ids"`
+	// Renumber is how many rows at least need another id, so that each id is on
 	// one side only: of each id all rows but those of the side that has most.
-	Renumber uint64
-	// First are the lowest that clash, with their places.
-	First []Clash
+	Renumber uint64 `json:"rows_to_renumber"`
+	// FewestOn is the side with fewer clashing rows; empty unless there are two sides
+	// and ids clash.
+	FewestOn string `json:"fewest_on,omitempty"`
+	// Between are the pairs of sides that have ids in common.
+	Between []Pair `json:"between"`
+	// Runs are the runs of clashing ids, for each layout of the sides.
+	Runs []Runs `json:"runs"`
+	// First are the lowest ids that clash, with their places.
+	First []Clash `json:"first"`
 }
 
-// NewTally counts for that many sides. Clashing ids are put into runs for each of
-// the layouts, or by their number alone if there is none; of them and of the ids
-// the first are kept, as many as shown, which is 0 or more.
-func NewTally(sides int, layouts []snowfence.Layout, shown int) *Tally {
+// Tally counts the ids on several sides.
+type Tally struct {
+	// Data is complete after [Tally.End].
+	Data
+	// Of is how many of the clashing ids are on each side, RowsOf in how many rows,
+	// and RowsIn in how many rows of each source.
+	Of, RowsOf, RowsIn []uint64
+	// Twice is how many ids are several times on one side, and RowsTwice in how many
+	// rows, by side. A merge does not make those.
+	Twice, RowsTwice []uint64
+
+	names   []string
+	shown   int
+	runs    []*runs
+	between []uint64 // by the numbers of both sides
+
+	// Of the present id: how many rows it has, on which sides, and on each side and in
+	// each source; and its first places.
+	id            snowfence.ID
+	all           uint64
+	sides         uint64
+	rows, sources []uint64
+	stands        []Stand
+}
+
+// NewTally counts for the sides of those names and for so many sources. Clashing ids are
+// put into runs for each of the layouts, or by their number alone if there is none; of
+// them and of the ids the first are kept, as many as shown, which is 0 or more.
+func NewTally(sides []string, sources int, layouts []snowfence.Layout, shown int) *Tally {
+	counts := func(n int) []uint64 { return make([]uint64, n) }
+	n := len(sides)
 	t := &Tally{
-		shown: shown, rows: make([]uint64, sides), sources: map[int]uint64{},
-		Of: make([]uint64, sides), RowsOf: make([]uint64, sides), RowsIn: map[int]uint64{},
-		Twice: make([]uint64, sides), RowsTwice: make([]uint64, sides), Between: map[[2]int]uint64{},
+		names: sides, shown: shown, rows: counts(n), sources: counts(sources), between: counts(n * n),
+		Of: counts(n), RowsOf: counts(n), RowsIn: counts(sources), Twice: counts(n), RowsTwice: counts(n),
+		Data: Data{Between: []Pair{}, First: []Clash{}},
 	}
 	for i := range layouts {
 		t.runs = append(t.runs, newRuns(&layouts[i]))
@@ -77,13 +101,14 @@ func NewTally(sides int, layouts []snowfence.Layout, shown int) *Tally {
 	return t
 }
 
-// Add takes one row. Its id must not be below the one before, as an unsigned
-// number; if it is, it is counted as if it were another id.
+// Add takes one row, in ascending order of the ids as unsigned numbers. An id below the
+// one before counts as another id.
 func (t *Tally) Add(id snowfence.ID, at Stand) {
-	if !t.began || id != t.id {
-		t.end()
-		t.began, t.id = true, id
+	if id != t.id {
+		t.next()
+		t.id = id
 	}
+	t.all++
 	t.sides |= 1 << at.Side
 	t.rows[at.Side]++
 	t.sources[at.Source]++
@@ -93,18 +118,15 @@ func (t *Tally) Add(id snowfence.ID, at Stand) {
 	}
 }
 
-// end is the end of the rows of one id.
-func (t *Tally) end() {
-	if !t.began {
-		return
-	}
+// next counts the id whose rows are complete.
+func (t *Tally) next() {
 	clash := bits.OnesCount64(t.sides) > 1
-	var all, most uint64
+	var most uint64
 	for left := t.sides; left != 0; left &= left - 1 {
 		side := bits.TrailingZeros64(left)
 		n := t.rows[side]
 		t.rows[side] = 0
-		all, most = all+n, max(most, n)
+		most = max(most, n)
 		if n > 1 {
 			t.Twice[side]++
 			t.RowsTwice[side] += n
@@ -115,12 +137,12 @@ func (t *Tally) end() {
 		t.Of[side]++
 		t.RowsOf[side] += n
 		for others := left & (left - 1); others != 0; others &= others - 1 {
-			t.Between[[2]int{side, bits.TrailingZeros64(others)}]++
+			t.between[side*len(t.names)+bits.TrailingZeros64(others)]++
 		}
 	}
 	if clash {
 		t.Clashing++
-		t.Renumber += all - most
+		t.Renumber += t.all - most
 		for source, n := range t.sources {
 			t.RowsIn[source] += n
 		}
@@ -128,39 +150,32 @@ func (t *Tally) end() {
 			r.add(t.id, t.sides)
 		}
 		if len(t.First) < t.shown {
-			t.First = append(t.First, Clash{t.id, all, slices.Clone(t.stands)})
+			t.First = append(t.First, Clash{ID(t.id), t.all, slices.Clone(t.stands)})
 		}
 	}
-	clear(t.sources)
-	t.sides, t.stands = 0, t.stands[:0]
+	if t.all > 1 {
+		clear(t.sources)
+	} else if len(t.stands) > 0 {
+		t.sources[t.stands[0].Source] = 0
+	}
+	t.all, t.sides, t.stands = 0, 0, t.stands[:0]
 }
 
 // End is called once, after the last row.
 func (t *Tally) End() {
-	t.end()
-	t.began = false
+	t.next()
+	for i, n := range t.between {
+		if n > 0 {
+			t.Between = append(t.Between, Pair{[2]string{t.names[i/len(t.names)], t.names[i%len(t.names)]}, n})
+		}
+	}
 	for _, r := range t.runs {
-		r.end()
+		t.Runs = append(t.Runs, r.end(t.names, t.shown))
 	}
-}
-
-// Runs are the runs of clashing ids, for each layout that [NewTally] was given.
-func (t *Tally) Runs() []Runs {
-	var all []Runs
-	for _, r := range t.runs {
-		all = append(all, r.list(t.shown))
+	if len(t.names) == 2 && t.Clashing > 0 {
+		t.FewestOn = t.names[0]
+		if t.RowsOf[1] < t.RowsOf[0] {
+			t.FewestOn = t.names[1]
+		}
 	}
-	return all
-}
-
-// Fewest returns the side with the fewest rows to renumber if all of one side are
-// renumbered, of two sides; false where there are not two, or nothing clashes.
-func (t *Tally) Fewest() (side int, rows uint64, ok bool) {
-	if len(t.Of) != 2 || t.Clashing == 0 {
-		return 0, 0, false
-	}
-	if t.RowsOf[1] < t.RowsOf[0] {
-		return 1, t.RowsOf[1], true
-	}
-	return 0, t.RowsOf[0], true
 }

@@ -22,7 +22,7 @@ type row struct {
 func tallied(sides int, layouts []snowfence.Layout, shown int, rows []row) *merge.Tally {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(uint64(a.id), uint64(b.id)) })
-	t := merge.NewTally(sides, layouts, shown)
+	t := merge.NewTally([]string{"A", "B", "C", "D", "E", "F"}[:sides], 6, layouts, shown)
 	for _, r := range rows {
 		t.Add(r.id, r.at)
 	}
@@ -85,12 +85,16 @@ func TestTalliesAreThoseOfCountingByHand(t *testing.T) {
 			t.Fatalf("round %d: %+v\nwant %d clashing, %d to renumber, of %v, rows %v, twice %v", round, got, clashing, renumber, of, rowsOf, twice)
 		}
 		for pair, n := range between {
-			if got.Between[pair] != n {
-				t.Fatalf("round %d: between %v: %d, want %d", round, pair, got.Between[pair], n)
+			sides := [2]string{string(rune('A' + pair[0])), string(rune('A' + pair[1]))}
+			if !slices.Contains(got.Between, merge.Pair{Sides: sides, IDs: n}) {
+				t.Fatalf("round %d: between %v: %v, want %d", round, sides, got.Between, n)
 			}
 		}
+		if len(got.Between) != len(between) {
+			t.Fatalf("round %d: %v, want %d pairs", round, got.Between, len(between))
+		}
 		var ids uint64
-		for _, r := range got.Runs()[0].List {
+		for _, r := range got.Runs[0].List {
 			ids += r.IDs
 		}
 		if ids != clashing {
@@ -123,14 +127,14 @@ func TestEverySideOfAnIDIsNamedHoweverOftenItStandsOnOne(t *testing.T) {
 func TestFewerRowsAreRenumberedOnTheSmallerSide(t *testing.T) {
 	rows := []row{{1, merge.Stand{Side: 0}}, {1, merge.Stand{Side: 0}}, {1, merge.Stand{Side: 1}}, {2, merge.Stand{Side: 0}}, {2, merge.Stand{Side: 1}}, {3, merge.Stand{Side: 1}}}
 	tally := tallied(2, nil, 0, rows)
-	if side, n, ok := tally.Fewest(); !ok || side != 1 || n != 2 || tally.Renumber != 2 {
-		t.Errorf("side %d, %d rows, %v; %+v", side, n, ok, tally)
+	if tally.FewestOn != "B" || tally.RowsOf[1] != 2 || tally.Renumber != 2 {
+		t.Errorf("%+v", tally)
 	}
-	if _, _, ok := tallied(2, nil, 0, rows[5:]).Fewest(); ok {
-		t.Error("nothing clashes, but a side is to be renumbered")
+	if side := tallied(2, nil, 0, rows[5:]).FewestOn; side != "" {
+		t.Error("nothing clashes, but a side is to be renumbered:", side)
 	}
-	if _, _, ok := tallied(3, nil, 0, rows).Fewest(); ok {
-		t.Error("of three sides no one is enough")
+	if side := tallied(3, nil, 0, rows).FewestOn; side != "" {
+		t.Error("of three sides no one is enough:", side)
 	}
 }
 
@@ -160,24 +164,25 @@ func TestRunsAreOfOneWorkerAndWithoutLargeGaps(t *testing.T) {
 		rows = append(rows, both(compose(t, l, now.Add(x.after), x.worker, 1))...)
 	}
 	rows = append(rows, both(-1)...) // none of the layout
-	runs := tallied(2, []snowfence.Layout{l}, 10, rows).Runs()[0]
+	runs := tallied(2, []snowfence.Layout{l}, 10, rows).Runs[0]
+	at := func(after time.Duration) merge.Time { return merge.Time{Time: now.Add(after)} }
 	want := []merge.Run{
-		{Worker: 3, IDs: 2, From: now, To: now.Add(59 * time.Second)},
-		{Worker: 4, IDs: 1, From: now.Add(30 * time.Second), To: now.Add(30 * time.Second)},
-		{Worker: 3, IDs: 2, From: now.Add(2 * time.Minute), To: now.Add(2*time.Minute + time.Millisecond)},
-		{Worker: 3, IDs: 1, From: now.Add(10 * time.Minute), To: now.Add(10 * time.Minute)},
+		{Worker: 3, IDs: 2, From: at(0), To: at(59 * time.Second)},
+		{Worker: 4, IDs: 1, From: at(30 * time.Second), To: at(30 * time.Second)},
+		{Worker: 3, IDs: 2, From: at(2 * time.Minute), To: at(2*time.Minute + time.Millisecond)},
+		{Worker: 3, IDs: 1, From: at(10 * time.Minute), To: at(10 * time.Minute)},
 	}
-	if runs.All != len(want) || runs.Outside != 1 || runs.Gap != time.Minute || len(runs.List) != len(want) {
+	if runs.All != len(want) || runs.Outside != 1 || runs.Gap != 60 || len(runs.List) != len(want) {
 		t.Fatalf("%+v", runs)
 	}
 	for i, r := range runs.List {
 		w := want[i]
-		if r.Worker != w.Worker || r.IDs != w.IDs || !r.From.Equal(w.From) || !r.To.Equal(w.To) || r.Count() != 2 || !r.On(0) || r.On(2) {
+		if r.Worker != w.Worker || r.IDs != w.IDs || !r.From.Equal(w.From.Time) || !r.To.Equal(w.To.Time) || !slices.Equal(r.Sides, []string{"A", "B"}) {
 			t.Errorf("%+v, want %+v", r, w)
 		}
 	}
 	// The ones with the most ids are kept.
-	if few := tallied(2, []snowfence.Layout{l}, 2, rows).Runs()[0]; few.All != 4 || len(few.List) != 2 || few.List[0].IDs != 2 || few.List[1].IDs != 2 {
+	if few := tallied(2, []snowfence.Layout{l}, 2, rows).Runs[0]; few.All != 4 || len(few.List) != 2 || few.List[0].IDs != 2 || few.List[1].IDs != 2 {
 		t.Errorf("%+v", few)
 	}
 }
@@ -187,24 +192,24 @@ func TestRunsOfDifferentSidesAreApart(t *testing.T) {
 		{1, merge.Stand{Side: 0}}, {1, merge.Stand{Side: 1}}, {2, merge.Stand{Side: 0}}, {2, merge.Stand{Side: 2}}, {3, merge.Stand{Side: 0}}, {3, merge.Stand{Side: 1}},
 		{4, merge.Stand{Side: 0}}, {4, merge.Stand{Side: 1}},
 	}
-	runs := tallied(3, nil, 10, rows).Runs()[0]
-	if runs.All != 3 || runs.List[0].Sides != 0b011 || runs.List[1].Sides != 0b101 || runs.List[2].IDs != 2 {
+	runs := tallied(3, nil, 10, rows).Runs[0]
+	if runs.All != 3 || !slices.Equal(runs.List[0].Sides, []string{"A", "B"}) || !slices.Equal(runs.List[1].Sides, []string{"A", "C"}) || runs.List[2].IDs != 2 {
 		t.Errorf("%+v", runs)
 	}
 }
 
 func TestManyRunsBecomeFewerAndLoseNothing(t *testing.T) {
 	const n = 200_000
-	tally := merge.NewTally(2, nil, 1<<20)
+	tally := merge.NewTally([]string{"A", "B"}, 2, nil, 1<<20)
 	for i := range uint64(n) {
 		id := snowfence.ID(i*1000 + i/100*1_000_000) // each is a run of its own at first
 		tally.Add(id, merge.Stand{Side: 0})
 		tally.Add(id, merge.Stand{Side: 1})
 	}
 	tally.End()
-	runs := tally.Runs()[0]
+	runs := tally.Runs[0]
 	var ids uint64
-	last := snowfence.ID(-1)
+	last := merge.ID(-1)
 	for _, r := range runs.List {
 		ids += r.IDs
 		if last >= 0 && uint64(r.First-last) < runs.Apart || r.Last < r.First {
@@ -222,7 +227,7 @@ func TestTooManyWorkersToBeToldApartGoIntoOneRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tally := merge.NewTally(2, []snowfence.Layout{l}, 1<<20)
+	tally := merge.NewTally([]string{"A", "B"}, 2, []snowfence.Layout{l}, 1<<20)
 	const n = 40_000
 	for worker := range int64(n) {
 		id, err := l.Compose(snowfence.Parts{Tick: 5, Worker: worker})
@@ -233,7 +238,7 @@ func TestTooManyWorkersToBeToldApartGoIntoOneRun(t *testing.T) {
 		tally.Add(id, merge.Stand{Side: 1})
 	}
 	tally.End()
-	runs := tally.Runs()[0]
+	runs := tally.Runs[0]
 	var ids, several uint64
 	for _, r := range runs.List {
 		ids += r.IDs

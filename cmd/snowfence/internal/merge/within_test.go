@@ -29,8 +29,8 @@ func TestIssuersOfOneSideAreToldApart(t *testing.T) {
 		{"other layouts", named(t, "eu", "layout:twitter#since=2020-01-01"), named(t, "eu", "layout:default"), true, "every id of layout twitter (worker id 0-1023) from now on is above every id of layout default (worker id 0-1023) until 2035-02-27T22:17:05.343Z"},
 	} {
 		f := merge.Predict(x.a, x.b)
-		said := strings.Join(slices.Concat(f.Sentences(), advised(f)), "\n")
-		if !f.Within() || f.Possible() != x.possible || x.says != "" && !strings.Contains(said, x.says) {
+		said := strings.Join(slices.Concat(f.Sentences, f.Lines), "\n")
+		if !f.Within || f.Possible() != x.possible || x.says != "" && !strings.Contains(said, x.says) {
 			t.Errorf("%s: possible is %v, want %v; %q is not in\n%s", x.name, f.Possible(), x.possible, x.says, said)
 		}
 		if strings.Contains(said, "eu") {
@@ -38,8 +38,8 @@ func TestIssuersOfOneSideAreToldApart(t *testing.T) {
 		}
 	}
 	across := merge.Predict(named(t, "eu", "layout:twitter#7"), named(t, "us", "layout:twitter#7"))
-	if across.Within() || !strings.Contains(strings.Join(across.Sentences(), "\n"), "eu and us can issue") {
-		t.Errorf("%q", across.Sentences())
+	if across.Within || !strings.Contains(strings.Join(across.Sentences, "\n"), "eu and us can issue") {
+		t.Errorf("%q", across.Sentences)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestFloorsAreSetAboveClocksThatMayBeAhead(t *testing.T) {
 	b, _ := namespace(t, "b", l, nil, nil)
 	other := named(t, "b", "layout:default#7")
 	for _, f := range []merge.Forecast{merge.Predict(a, b), merge.Predict(a, other), merge.Predict(other, a)} {
-		said := strings.Join(advised(f), "\n")
+		said := strings.Join(f.Lines, "\n")
 		for _, want := range []string{"--stopped-at TIME --margin 10m --store", "up to 10m ahead when it was stopped", "give the last ids too"} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s and %s: %q is not in\n%s", f.A.Name, f.B.Name, want, said)
@@ -66,7 +66,7 @@ func TestFloorsAreSetAboveClocksThatMayBeAhead(t *testing.T) {
 		{"a=layout:twitter#3", "b=layout:twitter#3"}:                  false,
 	} {
 		f := merge.Predict(foreign(t, args[0]), foreign(t, args[1]))
-		if said := strings.Join(advised(f), "\n"); strings.Contains(said, "that time is by clocks that are right") != want {
+		if said := strings.Join(f.Lines, "\n"); strings.Contains(said, "that time is by clocks that are right") != want {
 			t.Errorf("%v: %s", args, said)
 		}
 	}

@@ -74,12 +74,3 @@ func named(t *testing.T, name, arg string) *merge.Issuer {
 	t.Helper()
 	return foreign(t, name+"="+arg)
 }
-
-// advised is the advice of a forecast as text.
-func advised(f merge.Forecast) []string {
-	var all []string
-	for _, a := range f.Advice() {
-		all = append(all, a.String())
-	}
-	return all
-}

@@ -4,28 +4,25 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Ticks is an interval of ticks, both ends included. It is empty when Last is
-// less than First.
-type Ticks struct{ First, Last snowfence.Tick }
+// Span is an interval of ticks or of worker numbers, both ends included. It is empty
+// when Last is less than First.
+type Span[N ~int64] struct{ First, Last N }
 
-// Empty reports whether there is no tick in it.
-func (t Ticks) Empty() bool { return t.Last < t.First }
+// Ticks is an interval of ticks.
+type Ticks = Span[snowfence.Tick]
 
-// Meet returns the ticks that are in both.
-func (t Ticks) Meet(other Ticks) Ticks {
-	return Ticks{max(t.First, other.First), min(t.Last, other.Last)}
-}
+// Workers is an interval of worker numbers.
+type Workers = Span[int64]
 
-// Workers is an interval of worker numbers, both ends included. It is empty when
-// Last is less than First.
-type Workers struct{ First, Last int64 }
+// Empty reports whether no number is in it.
+func (s Span[N]) Empty() bool { return s.Last < s.First }
 
-// Empty reports whether there is no worker number in it.
-func (w Workers) Empty() bool { return w.Last < w.First }
+// Has reports whether a number is in it.
+func (s Span[N]) Has(n N) bool { return s.First <= n && n <= s.Last }
 
-// Meet returns the worker numbers that are in both.
-func (w Workers) Meet(other Workers) Workers {
-	return Workers{max(w.First, other.First), min(w.Last, other.Last)}
+// Meet returns the numbers that are in both.
+func (s Span[N]) Meet(other Span[N]) Span[N] {
+	return Span[N]{max(s.First, other.First), min(s.Last, other.Last)}
 }
 
 // AllTicks are the ticks that fit the layout's time.
@@ -37,17 +34,15 @@ func AllTicks(l snowfence.Layout) Ticks {
 func AllWorkers(l snowfence.Layout) Workers { return Workers{0, l.Workers() - 1} }
 
 // Set is the ids of a layout that carry one of some ticks and one of some worker
-// numbers, with any sequence. What is beyond the layout's fields is in no set.
+// numbers, with any sequence. Ticks and worker numbers beyond the layout's fields are in
+// no set.
 type Set struct {
 	// Layout must be valid.
 	Layout  snowfence.Layout
 	Ticks   Ticks
 	Workers Workers
-}
-
-// Empty reports whether the set has no id.
-func (s Set) Empty() bool {
-	return s.Ticks.Meet(AllTicks(s.Layout)).Empty() || s.Workers.Meet(AllWorkers(s.Layout)).Empty()
+	// Issued says that all of them are issued, whatever the time.
+	Issued bool
 }
 
 // Until returns the set without the ticks above last.
@@ -71,21 +66,20 @@ func (s Set) lanes() []lane {
 	within := int64(mask(split))
 	first, last := workers.First>>split, workers.Last>>split
 	low, high := workers.First&within, workers.Last&within
-	one := func(datacenters, workers Workers) lane { return s.lane(ticks, datacenters, workers) }
 	if first == last {
-		return []lane{one(Workers{first, last}, Workers{low, high})}
+		return []lane{s.lane(ticks, Workers{first, last}, Workers{low, high})}
 	}
 	var lanes []lane
-	if low > 0 {
-		lanes = append(lanes, one(Workers{first, first}, Workers{low, within}))
+	if low > 0 { // the first datacenter from the middle
+		lanes = append(lanes, s.lane(ticks, Workers{first, first}, Workers{low, within}))
 		first++
 	}
-	if high < within {
-		lanes = append(lanes, one(Workers{last, last}, Workers{0, high}))
+	if high < within { // the last datacenter up to the middle
+		lanes = append(lanes, s.lane(ticks, Workers{last, last}, Workers{0, high}))
 		last--
 	}
 	if first <= last {
-		lanes = append(lanes, one(Workers{first, last}, Workers{0, within}))
+		lanes = append(lanes, s.lane(ticks, Workers{first, last}, Workers{0, within}))
 	}
 	return lanes
 }
@@ -114,8 +108,8 @@ func (s Set) lane(ticks Ticks, datacenters, workers Workers) lane {
 // mask is a number of that many bits, all set.
 func mask(bits int) uint64 { return 1<<bits - 1 }
 
-// Splitter takes ids of one layout apart, without what [snowfence.Layout.Decompose]
-// checks each time. The zero Splitter is of no use.
+// Splitter takes ids of one layout apart, without the checks of
+// [snowfence.Layout.Decompose]. Use [NewSplitter].
 type Splitter struct {
 	timeShift, datacenterShift, workerShift int
 	time, datacenter, worker, all           uint64

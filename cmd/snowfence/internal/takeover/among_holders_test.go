@@ -142,9 +142,9 @@ func (m *mob) mint(who int, h *fence.Holder) {
 func (m *mob) operate(draw *rand.Rand) {
 	s := m.client(draw)
 	defer func() { _ = s.Close() }()
-	var facts takeover.Reckoning
+	var facts takeover.Plan
 	facts.Layout, facts.Floor = oldLayout(), m.floor
-	facts.Shares = []takeover.Share{{Worker: 5}, {Worker: 6}}
+	facts.Steps = []takeover.Step{{Worker: 5}, {Worker: 6}}
 	for time.Now().Before(m.until) {
 		pass(time.Duration(draw.Int64N(int64(4 * time.Second))))
 		r, err := roster.Open(context.Background(), roster.Config{Store: s, Clock: offset{system(), time.Duration(draw.Int64N(int64(time.Hour))) - 30*time.Minute}})

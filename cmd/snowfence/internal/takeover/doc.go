@@ -1,8 +1,8 @@
 // Package takeover lets a namespace go on where another system's ids end.
 //
 //	facts, err := old.Look(ctx, layout, clock)       the worker ids that the old system had
-//	reckoning, err := takeover.Reckon(facts)         the floor above its ids
-//	plan, err := takeover.Draft(ctx, r, reckoning)   what has to be written
+//	plan, err := takeover.NewPlan(facts)             the floor above its ids
+//	plan, err = takeover.Draft(ctx, r, plan)         what the namespace needs for that
 //	err = takeover.Apply(ctx, r, plan, nil)
 //
 // An old system kept no register, so only the clock keeps a new holder of a worker

@@ -37,26 +37,34 @@ func (e *NodeError) Error() string {
 	return fmt.Sprintf("snowfence: node %q: %s: name the worker ids with --workers instead, or remove what does not belong there", e.Path, e.Reason)
 }
 
+// NoPathError is returned when a folder of nodes is not there.
+type NoPathError struct{ Path string }
+
+// Error names the path.
+func (e *NoPathError) Error() string {
+	return fmt.Sprintf("snowfence: there is no node %s: is this the ZooKeeper of the old system, and the name its own?", e.Path)
+}
+
 // Final reports whether an error of [Old.Look] is about what ZooKeeper or the
 // operator says, so that trying again does not help.
 func Final(err error) bool {
 	return errors.As(err, new(*NodeError)) || errors.As(err, new(*NoPathError)) || errors.As(err, new(*FactError))
 }
 
-// Leaf reads the worker ids below a path as [LeafPath] names it.
-func (z *ZooKeeper) Leaf(ctx context.Context, folder string) ([]Sighting, error) {
+// leaf reads the worker ids below a path as [LeafPath] names it.
+func (z *zooKeeper) leaf(ctx context.Context, folder string) ([]Sighting, error) {
 	return z.uploads(ctx, leafNode, folder)
 }
 
-// Recyclable reads the worker ids of both pools below a path as [RecyclablePath]
+// recyclable reads the worker ids of both pools below a path as [RecyclablePath]
 // names it.
-func (z *ZooKeeper) Recyclable(ctx context.Context, folder string) ([]Sighting, error) {
+func (z *zooKeeper) recyclable(ctx context.Context, folder string) ([]Sighting, error) {
 	return z.uploads(ctx, recyclableNode, path.Join(folder, "notuse"), path.Join(folder, "inuse"))
 }
 
-// Twitter reads which servers of a datacenter live. A server that has ended leaves
+// twitter reads which servers of a datacenter live. A server that has ended leaves
 // nothing, so this does not tell which worker ids there were.
-func (z *ZooKeeper) Twitter(ctx context.Context, folder string, layout snowfence.Layout, datacenter int64) ([]Sighting, error) {
+func (z *zooKeeper) twitter(ctx context.Context, folder string, layout snowfence.Layout, datacenter int64) ([]Sighting, error) {
 	nodes, err := z.children(ctx, folder)
 	if err != nil {
 		return nil, err
@@ -82,12 +90,12 @@ func (z *ZooKeeper) Twitter(ctx context.Context, folder string, layout snowfence
 
 // uploads reads the persistent nodes of some folders twice, and what their processes
 // upload.
-func (z *ZooKeeper) uploads(ctx context.Context, workerOf func(name string) (int64, bool), folders ...string) ([]Sighting, error) {
+func (z *zooKeeper) uploads(ctx context.Context, workerOf func(name string) (int64, bool), folders ...string) ([]Sighting, error) {
 	nodes, touched, err := z.twice(ctx, folders)
 	if err != nil {
 		return nil, err
 	}
-	now := z.config.Clock.Wall()
+	now := z.clock.Wall()
 	var sightings []Sighting
 	for _, n := range nodes {
 		worker, ok := workerOf(n.name)
@@ -104,8 +112,8 @@ func (z *ZooKeeper) uploads(ctx context.Context, workerOf func(name string) (int
 		s := Sighting{Worker: worker, Where: n.path, Last: u.last()}
 		switch age := now.Sub(s.Last); {
 		case touched[n.path]:
-			s.Alive = fmt.Sprintf("its node changed within %s", z.config.Watch)
-		case !s.Last.IsZero() && age >= 0 && age < z.config.Watch:
+			s.Alive = fmt.Sprintf("its node changed within %s", z.watch)
+		case !s.Last.IsZero() && age >= 0 && age < z.watch:
 			s.Alive = fmt.Sprintf("its timestamp is %s old", age.Round(time.Millisecond))
 		}
 		sightings = append(sightings, s)
@@ -115,12 +123,12 @@ func (z *ZooKeeper) uploads(ctx context.Context, workerOf func(name string) (int
 
 // twice reads the nodes of some folders two times. It returns each as it was read
 // last, and which of them changed, came or went.
-func (z *ZooKeeper) twice(ctx context.Context, folders []string) (nodes map[string]node, touched map[string]bool, err error) {
+func (z *zooKeeper) twice(ctx context.Context, folders []string) (nodes map[string]node, touched map[string]bool, err error) {
 	before, err := z.folders(ctx, folders)
 	if err != nil {
 		return nil, nil, err
 	}
-	expired, stop := z.config.Clock.After(z.config.Watch)
+	expired, stop := z.clock.After(z.watch)
 	defer stop()
 	select {
 	case <-expired:
@@ -146,7 +154,7 @@ func (z *ZooKeeper) twice(ctx context.Context, folders []string) (nodes map[stri
 }
 
 // folders reads the nodes of some folders, of which at least one must be there.
-func (z *ZooKeeper) folders(ctx context.Context, folders []string) (map[string]node, error) {
+func (z *zooKeeper) folders(ctx context.Context, folders []string) (map[string]node, error) {
 	all := map[string]node{}
 	found := 0
 	var missing error

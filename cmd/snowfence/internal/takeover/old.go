@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,23 +138,17 @@ func outside(field string, n int64, err error, l snowfence.Layout) error {
 
 // read reads the system's ZooKeeper.
 func (o Old) read(ctx context.Context, clock snowfence.Clock, layout snowfence.Layout) ([]Sighting, error) {
-	z, err := OpenZooKeeper(ctx, ZooKeeperConfig{Servers: o.Servers, Watch: o.Watch, Clock: clock})
+	z, err := zooKeeper{clock: clock, timeout: timeout, watch: o.Watch}.connect(ctx, o.Servers)
 	if err != nil {
 		return nil, err
 	}
-	defer z.Close()
-	at := func(usual string) string {
-		if o.Path != "" {
-			return o.Path
-		}
-		return usual
-	}
+	defer z.close()
 	switch o.System {
 	case Leaf:
-		return z.Leaf(ctx, at(LeafPath(o.Name)))
+		return z.leaf(ctx, cmp.Or(o.Path, LeafPath(o.Name)))
 	case LeafRecyclable:
-		return z.Recyclable(ctx, at(RecyclablePath(o.Name)))
+		return z.recyclable(ctx, cmp.Or(o.Path, RecyclablePath(o.Name)))
 	default:
-		return z.Twitter(ctx, at(TwitterPath), layout, *o.Datacenter)
+		return z.twitter(ctx, cmp.Or(o.Path, TwitterPath), layout, *o.Datacenter)
 	}
 }

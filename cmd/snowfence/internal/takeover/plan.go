@@ -34,19 +34,34 @@ const (
 	Unset Action = "unset"
 )
 
-// Step is what a take-over does about one worker id.
+// Step is the part of a plan for one worker id.
 type Step struct {
-	Share
-	Action Action
+	Worker int64
+	// Evidence says where the worker id was seen and when, for people.
+	Evidence string
+	Action   Action
 	// Note is more to say about it: who holds it. Empty if there is nothing.
 	Note string
 }
 
 // Plan is what a take-over writes into a namespace.
 type Plan struct {
-	Reckoning
-	// Steps are in ascending order of the worker ids.
+	Layout snowfence.Layout
+	// Floor is the first tick that is free of the old system's ids, whatever the
+	// worker id.
+	Floor snowfence.Tick
+	// Because says which fact the floor comes from.
+	Because string
+	// Steps are in ascending order of the worker ids, each once.
 	Steps []Step
+	// Left are sightings that are none of the layout's worker ids. No id can have
+	// been issued with one.
+	Left []Sighting
+}
+
+// find returns where the step of a worker id is, and whether there is one.
+func (p Plan) find(worker int64) (int, bool) {
+	return slices.BinarySearchFunc(p.Steps, worker, func(s Step, n int64) int { return cmp.Compare(s.Worker, n) })
 }
 
 // Writes returns how many of the steps write.
@@ -60,28 +75,21 @@ func (p Plan) Writes() int {
 	return n
 }
 
-// Draft returns what is to be written, and writes nothing. A nil roster stands
-// for a namespace that does not exist yet. A *[stored.LayoutMismatchError] is
-// returned if the namespace has another layout, a *[FactError] for a worker id
-// that its store may not give away, and the errors of [roster.Roster.Workers].
-func Draft(ctx context.Context, r *roster.Roster, reckoning Reckoning) (Plan, error) {
-	plan := Plan{Reckoning: reckoning, Steps: make([]Step, len(reckoning.Shares))}
-	for i, share := range reckoning.Shares {
-		plan.Steps[i] = Step{Share: share, Action: Create}
-	}
-	if r == nil {
-		return plan, nil
-	}
+// Draft returns a plan of [NewPlan] for the namespace of a roster, and writes nothing. A
+// *[stored.LayoutMismatchError] is returned if the namespace has another layout, a
+// *[FactError] for a worker id that its store may not give away, and the errors of
+// [roster.Roster.Workers].
+func Draft(ctx context.Context, r *roster.Roster, plan Plan) (Plan, error) {
 	if err := plan.fits(r); err != nil {
 		return Plan{}, err
 	}
+	plan.Steps = slices.Clone(plan.Steps)
 	for w, err := range r.Workers(ctx) {
 		if err != nil {
 			return Plan{}, err
 		}
-		i, wanted := slices.BinarySearchFunc(plan.Steps, w.Number, func(s Step, n int64) int { return cmp.Compare(s.Worker, n) })
-		if wanted {
-			plan.Steps[i].Action, plan.Steps[i].Note = judge(w, reckoning.Floor)
+		if i, wanted := plan.find(w.Number); wanted {
+			plan.Steps[i].Action, plan.Steps[i].Note = judge(w, plan.Floor)
 		}
 	}
 	return plan, nil
@@ -146,16 +154,18 @@ func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) er
 	var fresh []roster.Worker
 	var unset []int64
 	for _, step := range plan.Steps {
-		w, action, note, err := raise(ctx, r, step.Worker, plan.Floor)
+		w, err := insist(ctx, r, step.Worker, func(w roster.Worker) (roster.Worker, error) {
+			step.Action, step.Note = judge(w, plan.Floor)
+			return r.Raise(ctx, w, plan.Floor)
+		})
 		switch {
-		case action == Unset:
+		case step.Action == Unset:
 			unset = append(unset, step.Worker)
 		case err != nil:
 			return fmt.Errorf("set the floor of worker %d: %w", step.Worker, err)
 		case r.Losable(w):
 			fresh = append(fresh, w)
 		}
-		step.Action, step.Note = action, note
 		if done != nil {
 			done(step)
 		}
@@ -174,18 +184,6 @@ func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) er
 		return fmt.Errorf("%w: worker %s: what can't be read got no floor, so a program that can read it could claim it below the floor; repair it and run the take-over again", roster.ErrUnusable, text.List(unset, shown))
 	}
 	return nil
-}
-
-// raise sets the floor of one worker id. It returns the action that this took, and its
-// note.
-func raise(ctx context.Context, r *roster.Roster, worker int64, floor snowfence.Tick) (roster.Worker, Action, string, error) {
-	var action Action
-	var note string
-	w, err := insist(ctx, r, worker, func(w roster.Worker) (roster.Worker, error) {
-		action, note = judge(w, floor)
-		return r.Raise(ctx, w, floor)
-	})
-	return w, action, note, err
 }
 
 // confirm makes sure that the store did not lose a floor. Set is the register as this

@@ -36,13 +36,13 @@ func (o offset) Wall() time.Time { return o.Clock.Wall().Add(o.by) }
 
 func system() snowfence.Clock { return snowfence.SystemClock() }
 
-func reckon(t *testing.T, stopped time.Time, workers ...int64) takeover.Reckoning {
+func reckon(t *testing.T, stopped time.Time, workers ...int64) takeover.Plan {
 	t.Helper()
 	f := takeover.Facts{Layout: oldLayout(), StoppedAt: stopped, Margin: takeover.DefaultMargin, Ahead: takeover.DefaultAhead, Now: stopped}
 	for _, w := range workers {
 		f.Sightings = append(f.Sightings, takeover.Sighting{Worker: w, Where: "list"})
 	}
-	r, err := takeover.Reckon(f)
+	r, err := takeover.NewPlan(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func reckon(t *testing.T, stopped time.Time, workers ...int64) takeover.Reckonin
 }
 
 // draft makes the namespace and a plan for it.
-func draft(t *testing.T, s store.Store, r takeover.Reckoning) (*roster.Roster, takeover.Plan) {
+func draft(t *testing.T, s store.Store, r takeover.Plan) (*roster.Roster, takeover.Plan) {
 	t.Helper()
 	namespace, err := roster.Create(t.Context(), roster.Config{Store: s}, r.Layout, nil)
 	if err != nil {
@@ -64,7 +64,7 @@ func draft(t *testing.T, s store.Store, r takeover.Reckoning) (*roster.Roster, t
 }
 
 // take makes and carries out a take-over, and returns its actions.
-func take(t *testing.T, s store.Store, r takeover.Reckoning) ([]takeover.Action, error) {
+func take(t *testing.T, s store.Store, r takeover.Plan) ([]takeover.Action, error) {
 	t.Helper()
 	namespace, plan := draft(t, s, r)
 	var done []takeover.Action
@@ -109,9 +109,9 @@ func oldIDs(t *testing.T, worker int64, last time.Time, into map[snowfence.ID]bo
 }
 
 // floored checks that every worker id of a take-over has its floor.
-func floored(t *testing.T, memory *memstore.Memory, r takeover.Reckoning) {
+func floored(t *testing.T, memory *memstore.Memory, r takeover.Plan) {
 	t.Helper()
-	for _, s := range r.Shares {
+	for _, s := range r.Steps {
 		if w := read(t, memory, s.Worker); !w.Exists || !w.Floored(r.Floor) {
 			t.Errorf("worker %d has no floor: %s", s.Worker, w)
 		}

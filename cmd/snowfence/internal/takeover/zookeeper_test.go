@@ -66,20 +66,24 @@ func poolData(worker int, at time.Time) string {
 }
 
 // reader reads with a short watch.
-func (o *old) reader() *ZooKeeper {
+func (o *old) reader() *zooKeeper {
 	o.t.Helper()
 	return o.watching(200 * time.Millisecond)
 }
 
 // watching reads with a watch as long as that.
-func (o *old) watching(d time.Duration) *ZooKeeper {
+func (o *old) watching(d time.Duration) *zooKeeper {
 	o.t.Helper()
-	z, err := OpenZooKeeper(o.t.Context(), ZooKeeperConfig{Servers: []string{o.addr}, Watch: d})
+	z, err := connect(o.t.Context(), o.addr, timeout, d)
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	o.t.Cleanup(z.Close)
+	o.t.Cleanup(z.close)
 	return z
+}
+
+func connect(ctx context.Context, addr string, timeout, watch time.Duration) (*zooKeeper, error) {
+	return zooKeeper{clock: snowfence.SystemClock(), timeout: timeout, watch: watch}.connect(ctx, []string{addr})
 }
 
 // living is which of some sightings are alive.
@@ -120,7 +124,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 		for i := range 3 {
 			o.leaf("stopped", fmt.Sprintf("10.0.0.%d:8080", i), hourAgo.Add(time.Duration(i)*time.Minute))
 		}
-		got, err := o.reader().Leaf(t.Context(), LeafPath("stopped"))
+		got, err := o.reader().leaf(t.Context(), LeafPath("stopped"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +140,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 		keep(t, 50*time.Millisecond, func() {
 			_, _ = o.conn.Set(path, []byte(leafData("10.0.0.2", "8080", hourAgo)), -1)
 		})
-		got, err := o.reader().Leaf(t.Context(), LeafPath("uploads"))
+		got, err := o.reader().leaf(t.Context(), LeafPath("uploads"))
 		if err != nil || living(got) != "0:false 1:true" || !strings.Contains(got[1].Alive, "changed") {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -150,7 +154,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 			n++
 			_, _ = o.conn.Create(fmt.Sprintf("%s/10.0.1.%d:8080-", LeafPath("starts"), n), []byte(leafData("10.0.1.1", "8080", hourAgo)), zk.FlagSequence, zk.WorldACL(zk.PermAll))
 		})
-		got, err := o.reader().Leaf(t.Context(), LeafPath("starts"))
+		got, err := o.reader().leaf(t.Context(), LeafPath("starts"))
 		if err != nil || !strings.Contains(living(got), "true") {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -161,7 +165,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 		// By a clock that is ahead of this one by less than is watched. The second reading
 		// may come a second and a half late.
 		o.leaf("fresh", "10.0.0.1:8080", time.Now().Add(1500*time.Millisecond))
-		got, err := o.watching(2*time.Second).Leaf(t.Context(), LeafPath("fresh"))
+		got, err := o.watching(2*time.Second).leaf(t.Context(), LeafPath("fresh"))
 		if err != nil || living(got) != "0:true" || !strings.Contains(got[0].Alive, "old") {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -175,7 +179,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 		o.node(pool+"/inuse/workId:2", poolData(2, hourAgo), 0)
 		live := o.node(pool+"/inuse/workId:3", poolData(3, hourAgo), 0)
 		keep(t, 50*time.Millisecond, func() { _, _ = o.conn.Set(live, []byte(poolData(3, hourAgo)), -1) })
-		got, err := o.reader().Recyclable(t.Context(), pool)
+		got, err := o.reader().recyclable(t.Context(), pool)
 		if err != nil || living(got) != "0:false 2:false 3:true 1024:false" || !got[0].Last.Equal(hourAgo) || !got[3].Last.IsZero() {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -192,7 +196,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 			_ = o.conn.Delete(fmt.Sprintf("%s/notuse/workId:%d", pool, n), -1)
 			n++
 		})
-		got, err := o.reader().Recyclable(t.Context(), pool)
+		got, err := o.reader().recyclable(t.Context(), pool)
 		if err != nil || !strings.Contains(living(got), "true") {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -209,16 +213,16 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 			t.Fatal(err)
 		}
 		process.node("/snowflake-servers/17", "10.0.0.1:7609", zk.FlagEphemeral)
-		got, err := o.reader().Twitter(t.Context(), TwitterPath, preset.Layout, 3)
+		got, err := o.reader().twitter(t.Context(), TwitterPath, preset.Layout, 3)
 		if err != nil || living(got) != "113:true" || !strings.Contains(got[0].Alive, "10.0.0.1:7609") {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if _, err := o.reader().Twitter(t.Context(), TwitterPath, preset.Layout, 32); !Final(err) {
+		if _, err := o.reader().twitter(t.Context(), TwitterPath, preset.Layout, 32); !Final(err) {
 			t.Errorf("datacenter 32: %v", err)
 		}
 		process.conn.Close()
 		for range 100 {
-			if got, err = o.reader().Twitter(t.Context(), TwitterPath, preset.Layout, 3); err != nil || len(got) == 0 {
+			if got, err = o.reader().twitter(t.Context(), TwitterPath, preset.Layout, 3); err != nil || len(got) == 0 {
 				break
 			}
 		}
@@ -230,23 +234,23 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 	t.Run("what is not there, or not as it should be", func(t *testing.T) {
 		o := newOld(t, server.Addr())
 		var none *NoPathError
-		if _, err := o.reader().Leaf(t.Context(), LeafPath("nobody")); !errors.As(err, &none) || none.Path != LeafPath("nobody") {
+		if _, err := o.reader().leaf(t.Context(), LeafPath("nobody")); !errors.As(err, &none) || none.Path != LeafPath("nobody") {
 			t.Errorf("no path: %v", err)
 		}
-		if _, err := o.reader().Recyclable(t.Context(), RecyclablePath("nobody")); !errors.As(err, &none) {
+		if _, err := o.reader().recyclable(t.Context(), RecyclablePath("nobody")); !errors.As(err, &none) {
 			t.Errorf("no pools: %v", err)
 		}
 		o.node(LeafPath("odd")+"/somebody", "", 0)
 		o.node(LeafPath("torn")+"/10.0.0.1:8080-", "{", zk.FlagSequence)
 		o.node(RecyclablePath("swapped")+"/inuse/workId:1", poolData(2, hourAgo), 0)
 		var node *NodeError
-		if _, err := o.reader().Leaf(t.Context(), LeafPath("odd")); !errors.As(err, &node) || node.Path != LeafPath("odd")+"/somebody" {
+		if _, err := o.reader().leaf(t.Context(), LeafPath("odd")); !errors.As(err, &node) || node.Path != LeafPath("odd")+"/somebody" {
 			t.Errorf("odd name: %v", err)
 		}
-		if _, err := o.reader().Leaf(t.Context(), LeafPath("torn")); !errors.As(err, &node) {
+		if _, err := o.reader().leaf(t.Context(), LeafPath("torn")); !errors.As(err, &node) {
 			t.Errorf("torn data: %v", err)
 		}
-		if _, err := o.reader().Recyclable(t.Context(), RecyclablePath("swapped")); !errors.As(err, &node) {
+		if _, err := o.reader().recyclable(t.Context(), RecyclablePath("swapped")); !errors.As(err, &node) {
 			t.Errorf("contradiction: %v", err)
 		}
 	})
@@ -254,20 +258,20 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 	t.Run("server that does not answer", func(t *testing.T) {
 		o := newOld(t, server.Addr())
 		o.leaf("paused", "10.0.0.1:8080", hourAgo)
-		z, err := OpenZooKeeper(t.Context(), ZooKeeperConfig{Servers: []string{server.Addr()}, Timeout: 2 * time.Second, Watch: time.Minute})
+		z, err := connect(t.Context(), server.Addr(), 2*time.Second, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer z.Close()
+		defer z.close()
 		server.Pause()
 		defer server.Resume()
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
-		if _, err := z.Leaf(ctx, LeafPath("paused")); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+		if _, err := z.leaf(ctx, LeafPath("paused")); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		if _, err := OpenZooKeeper(t.Context(), ZooKeeperConfig{Servers: []string{server.Addr()}, Timeout: 300 * time.Millisecond}); err == nil || Final(err) {
+		if _, err := connect(t.Context(), server.Addr(), 300*time.Millisecond, DefaultWatch); err == nil || Final(err) {
 			t.Errorf("open: %v", err)
 		}
 	})
@@ -276,7 +280,7 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 func TestNoServerIsSaidWithinTheTimeout(t *testing.T) {
 	addr := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
 	began := time.Now()
-	_, err := OpenZooKeeper(t.Context(), ZooKeeperConfig{Servers: []string{addr}, Timeout: 300 * time.Millisecond})
+	_, err := connect(t.Context(), addr, 300*time.Millisecond, DefaultWatch)
 	if err == nil || !strings.Contains(err.Error(), "no session within 300ms") || time.Since(began) > 5*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}

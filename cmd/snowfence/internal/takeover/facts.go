@@ -33,7 +33,8 @@ const (
 )
 
 var (
-	// ErrRunning is wrapped by a *[RunningError].
+	// ErrRunning is returned, with the worker ids that are alive, when something shows
+	// that the old system still runs.
 	ErrRunning = snowfence.NewError(snowfence.ClassLease, "snowfence: the old system still runs")
 
 	// ErrNoBound is returned when neither the time of the stop nor a last id is
@@ -94,39 +95,6 @@ type Facts struct {
 	Now time.Time
 }
 
-// Reckoning is what follows from the facts.
-type Reckoning struct {
-	Layout snowfence.Layout
-	// Floor is the first tick that is free of the old system's ids, whatever the
-	// worker id.
-	Floor snowfence.Tick
-	// Because says which fact the floor comes from.
-	Because string
-	// Shares are the worker ids, in ascending order, each once.
-	Shares []Share
-	// Left are sightings that are none of the layout's worker ids. No id can have
-	// been issued with one.
-	Left []Sighting
-}
-
-// Share is one worker id of the old system.
-type Share struct {
-	Worker int64
-	// Evidence says where it was seen and what is known of it, for people.
-	Evidence string
-}
-
-// RunningError is returned when the old system was seen to be running.
-type RunningError struct{ Alive []Sighting }
-
-// Error names the worker ids that are alive, and why that is known.
-func (e *RunningError) Error() string {
-	return fmt.Sprintf("%v: %s", ErrRunning, text.List(e.Alive, shown))
-}
-
-// Unwrap returns [ErrRunning].
-func (e *RunningError) Unwrap() error { return ErrRunning }
-
 // FactError is returned for facts that contradict each other or the layout.
 type FactError struct {
 	Field string // "stopped-at", "last-id", "timestamp", "margin", "worker", "datacenter"
@@ -145,16 +113,17 @@ func (e *FactError) Error() string {
 // Unwrap returns the cause.
 func (e *FactError) Unwrap() error { return e.Cause }
 
-// Reckon finds the floor above everything that the old system can have issued,
-// and the worker ids that need it. It is a function of the facts alone.
+// NewPlan finds the floor above everything that the old system can have issued, and the
+// worker ids that need it. It returns the plan for a namespace that does not exist yet:
+// all its steps are [Create].
 //
-// A *[RunningError] is returned if anything shows that the old system runs,
-// [ErrNoBound] without a time of the stop and a last id, [ErrNoWorkers] without
-// any worker id, a *[FactError] for facts that can't be, and a
-// *[snowfence.LayoutError] for a layout that is not valid.
-func Reckon(f Facts) (Reckoning, error) {
+// [ErrRunning] is returned if anything shows that the old system runs, [ErrNoBound]
+// without a time of the stop and a last id, [ErrNoWorkers] without any worker id, a
+// *[FactError] for facts that can't be, and a *[snowfence.LayoutError] for a layout that
+// is not valid.
+func NewPlan(f Facts) (Plan, error) {
 	if err := f.Layout.Validate(); err != nil {
-		return Reckoning{}, err
+		return Plan{}, err
 	}
 	var alive []Sighting
 	for _, s := range f.Sightings {
@@ -163,31 +132,37 @@ func Reckon(f Facts) (Reckoning, error) {
 		}
 	}
 	if len(alive) > 0 {
-		return Reckoning{}, &RunningError{alive}
+		return Plan{}, fmt.Errorf("%w: %s", ErrRunning, text.List(alive, shown))
 	}
 	if f.StoppedAt.IsZero() && len(f.LastIDs) == 0 {
-		return Reckoning{}, ErrNoBound
+		return Plan{}, ErrNoBound
 	}
-	r := Reckoning{Layout: f.Layout}
-	err := r.share(f)
+	p := Plan{Layout: f.Layout}
+	err := p.share(f)
 	if err == nil {
-		err = r.bound(f)
+		err = p.bound(f)
 	}
 	if err != nil {
-		return Reckoning{}, err
+		return Plan{}, err
 	}
-	return r, nil
+	return p, nil
 }
 
-// share collects the worker ids.
-func (r *Reckoning) share(f Facts) error {
-	seen := map[int64][]Sighting{}
+// share collects the worker ids, with the evidence for each.
+func (p *Plan) share(f Facts) error {
+	seen := map[int64][]string{}
 	for _, s := range f.Sightings {
 		if _, _, err := f.Layout.SplitWorker(s.Worker); err != nil {
-			r.Left = append(r.Left, s)
+			p.Left = append(p.Left, s)
 			continue
 		}
-		seen[s.Worker] = append(seen[s.Worker], s)
+		evidence := s.Where
+		if !s.Last.IsZero() {
+			evidence += ", last " + instant(s.Last)
+		}
+		if !slices.Contains(seen[s.Worker], evidence) {
+			seen[s.Worker] = append(seen[s.Worker], evidence)
+		}
 	}
 	if f.All {
 		first, n := int64(0), f.Layout.Workers()
@@ -203,44 +178,29 @@ func (r *Reckoning) share(f Facts) error {
 		}
 		for w := first; w < first+n; w++ {
 			if seen[w] == nil {
-				seen[w] = []Sighting{{Worker: w, Where: "all worker ids"}}
+				seen[w] = []string{"all worker ids"}
 			}
 		}
 	}
 	if len(seen) == 0 {
 		return ErrNoWorkers
 	}
-	for w, sightings := range seen {
-		r.Shares = append(r.Shares, Share{w, evidence(sightings)})
+	for w, evidence := range seen {
+		p.Steps = append(p.Steps, Step{Worker: w, Evidence: strings.Join(evidence, "; "), Action: Create})
 	}
-	slices.SortFunc(r.Shares, func(a, b Share) int { return cmp.Compare(a.Worker, b.Worker) })
+	slices.SortFunc(p.Steps, func(a, b Step) int { return cmp.Compare(a.Worker, b.Worker) })
 	return nil
 }
 
-// evidence says what is known of one worker id.
-func evidence(sightings []Sighting) string {
-	var parts []string
-	for _, s := range sightings {
-		part := s.Where
-		if !s.Last.IsZero() {
-			part += ", last " + instant(s.Last)
-		}
-		if !slices.Contains(parts, part) {
-			parts = append(parts, part)
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
 // bound finds the floor.
-func (r *Reckoning) bound(f Facts) error {
+func (p *Plan) bound(f Facts) error {
 	if f.Margin < 0 || f.Margin > MaxMargin {
 		return &FactError{"margin", f.Margin.String(), "must be from 0s to " + MaxMargin.String(), nil}
 	}
 	latest := f.Layout.Epoch.Add(-1)
 	consider := func(t time.Time, because string) {
-		if r.Because == "" || t.After(latest) {
-			latest, r.Because = t, because
+		if p.Because == "" || t.After(latest) {
+			latest, p.Because = t, because
 		}
 	}
 	if at := f.StoppedAt; !at.IsZero() {
@@ -254,7 +214,7 @@ func (r *Reckoning) bound(f Facts) error {
 	}
 	limit := f.Now.Add(f.Ahead)
 	for _, id := range f.LastIDs {
-		at, err := r.last(id)
+		at, err := p.last(id)
 		if err != nil {
 			return err
 		}
@@ -273,26 +233,26 @@ func (r *Reckoning) bound(f Facts) error {
 		consider(s.Last, fmt.Sprintf("the timestamp of worker %d, %s", s.Worker, s.Where))
 	}
 	// The tick of the latest time is used; the one after it is free.
-	r.Floor = f.Layout.TickAt(latest.Add(f.Margin)) + 1
-	if r.Floor >= f.Layout.HorizonTick() {
-		return fmt.Errorf("take over: the floor would be tick %d of the layout %s: %w", r.Floor, f.Layout, snowfence.ErrPastHorizon)
+	p.Floor = f.Layout.TickAt(latest.Add(f.Margin)) + 1
+	if p.Floor >= f.Layout.HorizonTick() {
+		return fmt.Errorf("take over: the floor would be tick %d of the layout %s: %w", p.Floor, f.Layout, snowfence.ErrPastHorizon)
 	}
 	return nil
 }
 
 // last returns the instant at which the tick of a last id ends.
-func (r *Reckoning) last(id snowfence.ID) (time.Time, error) {
-	parts, err := r.Layout.Decompose(id)
+func (p *Plan) last(id snowfence.ID) (time.Time, error) {
+	parts, err := p.Layout.Decompose(id)
 	if err != nil {
-		return time.Time{}, &FactError{"last-id", id.String(), "is no id of the layout " + r.Layout.String(), err}
+		return time.Time{}, &FactError{"last-id", id.String(), "is no id of the layout " + p.Layout.String(), err}
 	}
-	worker := parts.Datacenter<<r.Layout.Bits(snowfence.Worker) | parts.Worker
-	_, known := slices.BinarySearchFunc(r.Shares, worker, func(s Share, w int64) int { return cmp.Compare(s.Worker, w) })
+	worker := parts.Datacenter<<p.Layout.Bits(snowfence.Worker) | parts.Worker
+	_, known := p.find(worker)
 	if !known {
-		return time.Time{}, &FactError{"last-id", id.String(), fmt.Sprintf("with the layout %s it is of worker %d, which is none of the old system's: the layout is another one's, or worker ids are missing", r.Layout, worker), snowfence.ErrInvalidID}
+		return time.Time{}, &FactError{"last-id", id.String(), fmt.Sprintf("with the layout %s it is of worker %d, which is none of the old system's: the layout is another one's, or worker ids are missing", p.Layout, worker), snowfence.ErrInvalidID}
 	}
 	// Its whole tick counts, so that the floor without margin is the next.
-	return r.Layout.TimeOf(parts.Tick + 1).Add(-1), nil
+	return p.Layout.TimeOf(parts.Tick + 1).Add(-1), nil
 }
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -73,7 +73,7 @@ func TestFloorLiesAboveTheLatestOfAllThatIsKnown(t *testing.T) {
 	for _, test := range tests {
 		f := facts(t)
 		test.change(&f)
-		r, err := takeover.Reckon(f)
+		r, err := takeover.NewPlan(f)
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -81,7 +81,7 @@ func TestFloorLiesAboveTheLatestOfAllThatIsKnown(t *testing.T) {
 		if want := l.TickAt(test.want) + 1; r.Floor != want {
 			t.Errorf("%s: floor %d, want %d, because of %s", test.name, r.Floor, want, r.Because)
 		}
-		if got := fmt.Sprint(r.Shares[0].Worker, r.Shares[1].Worker, len(r.Shares)); got != "3 7 2" {
+		if got := fmt.Sprint(r.Steps[0].Worker, r.Steps[1].Worker, len(r.Steps)); got != "3 7 2" {
 			t.Errorf("%s: workers %s", test.name, got)
 		}
 	}
@@ -94,12 +94,12 @@ func TestUnitsLongerThanAMillisecondAreTakenWhole(t *testing.T) {
 	}
 	f := facts(t)
 	f.Layout, f.StoppedAt = p.Layout, stop.Add(999*time.Millisecond)
-	r, err := takeover.Reckon(f)
+	r, err := takeover.NewPlan(f)
 	if err != nil || r.Floor != p.Layout.TickAt(stop)+1 {
 		t.Errorf("floor %d, %v", r.Floor, err)
 	}
 	f.StoppedAt, f.LastIDs = time.Time{}, []snowfence.ID{compose(t, p.Layout, stop, 3, 9)}
-	if r, err = takeover.Reckon(f); err != nil || r.Floor != p.Layout.TickAt(stop)+1 {
+	if r, err = takeover.NewPlan(f); err != nil || r.Floor != p.Layout.TickAt(stop)+1 {
 		t.Errorf("floor %d, %v", r.Floor, err)
 	}
 }
@@ -151,7 +151,7 @@ func TestFactsThatCannotBeAreRefused(t *testing.T) {
 	for _, test := range tests {
 		f := facts(t)
 		test.change(&f)
-		_, err := takeover.Reckon(f)
+		_, err := takeover.NewPlan(f)
 		if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
@@ -166,14 +166,14 @@ func TestAllTakesEveryWorkerIDOfTheDatacenter(t *testing.T) {
 	datacenter := int64(3)
 	f := takeover.Facts{Layout: p.Layout, All: true, Datacenter: &datacenter, StoppedAt: stop, Now: stop.Add(time.Minute)}
 	f.Sightings = []takeover.Sighting{{Worker: 3<<5 + 1, Where: "a"}, {Worker: 3<<5 + 1, Where: "b", Last: stop}, {Worker: 1024, Where: "c"}}
-	r, err := takeover.Reckon(f)
+	r, err := takeover.NewPlan(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Shares) != 32 || r.Shares[0].Worker != 96 || r.Shares[31].Worker != 127 {
-		t.Errorf("shares %+v", r.Shares)
+	if len(r.Steps) != 32 || r.Steps[0].Worker != 96 || r.Steps[31].Worker != 127 {
+		t.Errorf("shares %+v", r.Steps)
 	}
-	if got := r.Shares[1].Evidence; got != "a; b, last 2026-11-21T10:00:00Z" {
+	if got := r.Steps[1].Evidence; got != "a; b, last 2026-11-21T10:00:00Z" {
 		t.Errorf("evidence %q", got)
 	}
 	if len(r.Left) != 1 || r.Left[0].Worker != 1024 {
@@ -193,7 +193,7 @@ func FuzzReckon(f *testing.F) {
 			Sightings: []takeover.Sighting{{Worker: 3, Last: stop.Add(ms(stamped))}},
 			Margin:    ms(margin), Ahead: ms(ahead), Now: stop,
 		}
-		r, err := takeover.Reckon(facts)
+		r, err := takeover.NewPlan(facts)
 		if err != nil {
 			return
 		}

@@ -1,0 +1,151 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+)
+
+// Comparable reports whether two sides or more have ids, so that they are sorted.
+func (c Config) Comparable() bool {
+	return slices.ContainsFunc(c.Inputs, func(in Input) bool { return in.Side != c.Inputs[0].Side })
+}
+
+// read reads all ids, and counts them.
+func (c Config) read(ctx context.Context, r *Report) error {
+	var taps []*tap
+	inputs := make([]idsort.Input, len(c.Inputs))
+	for n, in := range c.Inputs {
+		inputs[n] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (idsource.Source, error) {
+			side := &r.Sides[in.Side]
+			opened, err := in.Open(ctx)
+			if err != nil {
+				return nil, &SideError{Side: side.Name, Reason: err}
+			}
+			t := &tap{Source: opened, clock: c.Clock, side: in.Side, report: side, source: &SourceReport{Source: opened.Name(), place: opened.Place}}
+			for _, s := range r.Strays {
+				if s.Side == side.Name {
+					t.strays = append(t.strays, s)
+				}
+			}
+			taps = append(taps, t)
+			side.Sources = append(side.Sources, t.source)
+			return t, nil
+		}}
+	}
+	if !c.Comparable() {
+		return readOnly(ctx, inputs)
+	}
+	layouts := c.layouts(r)
+	sorted, err := idsort.Sort(ctx, inputs, c.Sort)
+	if err != nil {
+		return err
+	}
+	tally := NewTally(c.Sides, len(taps), layouts, c.Shown)
+	err = sorted.Each(ctx, func(items []idsource.Item) error {
+		for _, item := range items {
+			source, at := sorted.Stand(item.At)
+			tally.Add(item.ID, Stand{Side: taps[source].side, Source: source, At: at})
+		}
+		return nil
+	})
+	tally.End()
+	if closeErr := sorted.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	for n := range r.Sides {
+		s := &r.Sides[n]
+		s.Clashing, s.ClashingRows, s.Twice, s.RowsTwice = tally.Of[n], tally.RowsOf[n], tally.Twice[n], tally.RowsTwice[n]
+	}
+	for n, t := range taps {
+		t.source.ClashingRows = tally.RowsIn[n]
+	}
+	for _, clash := range tally.First {
+		for n := range clash.Stands {
+			s := &clash.Stands[n]
+			source := taps[s.Source].source
+			s.SideName, s.SourceName, s.Place = c.Sides[s.Side], source.Source, source.place(s.At)
+		}
+	}
+	r.Data = &tally.Data
+	return nil
+}
+
+// layouts are those of the sides that have ids, each once: of a side's first issuer, or
+// else the one that was given.
+func (c Config) layouts(r *Report) []snowfence.Layout {
+	var all []snowfence.Layout
+	for _, side := range r.Sides {
+		l := c.Layout
+		if len(side.Issuers) > 0 {
+			l = &side.Issuers[0].Layout
+		}
+		if l != nil && side.HasData && !slices.ContainsFunc(all, l.Equal) {
+			all = append(all, *l)
+		}
+	}
+	return all
+}
+
+// readOnly reads ids that need no sorting, because they are only compared with issuers.
+func readOnly(ctx context.Context, inputs []idsort.Input) error {
+	items := make([]idsource.Item, 1<<13)
+	for _, in := range inputs {
+		source, err := in.Open(ctx)
+		if err != nil {
+			return err
+		}
+		for err == nil {
+			_, err = source.Read(ctx, items)
+		}
+		if closeErr := source.Close(); errors.Is(err, io.EOF) {
+			err = closeErr
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tap is a source of ids as it is read: each batch is compared with the issuers on its
+// way to the sorter.
+type tap struct {
+	idsource.Source
+	clock  snowfence.Clock
+	side   int
+	report *SideReport
+	source *SourceReport
+	strays []*Strays
+}
+
+// Read implements [idsource.Source].
+func (t *tap) Read(ctx context.Context, items []idsource.Item) (int, error) {
+	n, err := t.Source.Read(ctx, items)
+	if len(t.strays) > 0 {
+		now := t.clock.Wall() // after the ids were read, and so after they were issued
+		for _, s := range t.strays {
+			s.ReadAt(now)
+			for _, item := range items[:n] {
+				s.Add(item.ID)
+			}
+		}
+	}
+	t.report.IDs += uint64(n)
+	t.source.IDs += uint64(n)
+	switch {
+	case errors.Is(err, io.EOF):
+		t.source.Skipped, t.source.Invalid = t.Source.Skipped()
+	case err != nil && ctx.Err() == nil:
+		err = &SideError{Side: t.report.Name, Reason: err}
+	}
+	return n, err
+}
