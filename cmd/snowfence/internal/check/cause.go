@@ -19,20 +19,20 @@ func (r words) causes() []Cause {
 		)
 	})
 	var order []label
-	alike := map[label][]label{}
+	groups := map[label][]label{}
 	mixed := false
 	for _, l := range labels {
 		g := l
 		g.worker = -1
-		if alike[g] == nil {
+		if groups[g] == nil {
 			order = append(order, g)
 		}
-		alike[g] = append(alike[g], l)
+		groups[g] = append(groups[g], l)
 		mixed = mixed || l.kind == MixUp
 	}
 	causes := []Cause{}
 	for _, g := range order {
-		causes = append(causes, r.cause(alike[g]))
+		causes = append(causes, r.cause(groups[g]))
 	}
 	// Ids that don't fit are worth a warning, also where no duplicate is.
 	for i, w := range r.observer.sources {

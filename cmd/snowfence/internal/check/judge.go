@@ -263,44 +263,44 @@ const (
 // labelApart finds the cause of n pairs that are in no run.
 func (j *judge) labelApart(g *group, n uint64) label {
 	f := j.observer.fields
-	label := label{Unexplained, plain, g.sources, -1}
+	l := label{Unexplained, plain, g.sources, -1}
 	switch {
 	case j.foreigners[g.sources] || g.misfit:
-		label.kind = MixUp
-		return label
+		l.kind = MixUp
+		return l
 	case f == nil:
-		label.why = noLayout
-		return label
+		l.why = noLayout
+		return l
 	case g.sources[0] != g.sources[1] && f.layout.Workers() == 1:
-		label.why = noWorker
-		return label
+		l.why = noWorker
+		return l
 	}
-	label.worker = g.worker
+	l.worker = g.worker
 	a, b := j.sighting(g.subject, 0), j.sighting(g.subject, 1)
 	switch {
 	case a == nil || b == nil: // not watched
-		label.worker = -1
+		l.worker = -1
 	case a != b && staggered(a, b):
-		label.kind = Overlapping
+		l.kind = Overlapping
 	case a != b && n*4 >= min(a.ids, b.ids) && alone(n, min(a.ids, b.ids), a, b):
-		label.why = alike
+		l.why = alike
 	case a != b:
-		label.kind = SameWorker
+		l.kind = SameWorker
 	case a.descents <= maxDescents || a.third*interleaved > a.ids || f.layout.Workers() == 1:
-		label.why = unordered
+		l.why = unordered
 	// Two rising sequences, so far. A second process would have issued ids that the
 	// first did not.
 	case n >= a.second+a.third:
-		label.why = repeating
+		l.why = repeating
 	case a.descents*interleaved < a.ids:
-		label.why = often
+		l.why = often
 	// Only the steps within a sequence show how far apart its ids stand.
 	case alone(n, 2*(a.second+a.third), a):
-		label.why = alike
+		l.why = alike
 	default:
-		label.kind, label.why = SameWorker, twoSequences
+		l.kind, l.why = SameWorker, twoSequences
 	}
-	return label
+	return l
 }
 
 // staggered reports whether of two terms one begins near the end of the other.

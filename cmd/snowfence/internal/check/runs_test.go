@@ -85,11 +85,14 @@ var rowsTwice = []struct {
 	{"300 rows of the middle", func(ids, _ []uint64) []uint64 { return join(ids, ids[1000:1300]) }, SetBack, Copies, Copies, Copies},
 	{"all rows again", func(ids, _ []uint64) []uint64 { return join(ids, ids) }, Copies, Copies, Copies, Copies},
 	{"all rows again, and on", func(ids, after []uint64) []uint64 { return join(ids, ids, after) }, Copies, Copies, Copies, Copies},
-	{"100 rows, in no order", func(ids, _ []uint64) []uint64 {
-		mixed := slices.Clone(ids)
-		rand.New(rand.NewPCG(4, 4)).Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
-		return join(mixed, mixed[300:400])
-	}, Copies, Copies, Copies, Copies},
+	{"100 rows, in no order", func(ids, _ []uint64) []uint64 { ids = shuffled(ids); return join(ids, ids[300:400]) }, Copies, Copies, Copies, Copies},
+	{"40 rows, in no order", func(ids, _ []uint64) []uint64 { ids = shuffled(ids); return join(ids, ids[100:140]) }, Copies, Copies, Copies, Copies},
+}
+
+func shuffled(ids []uint64) []uint64 {
+	mixed := slices.Clone(ids)
+	rand.New(rand.NewPCG(4, 4)).Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+	return mixed
 }
 
 func join(parts ...[]uint64) []uint64 { return slices.Concat(parts...) }
@@ -190,3 +193,22 @@ func TestClockSetBackIsNeverCopiedRows(t *testing.T) {
 
 // names are the keys of a map, in order.
 func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// TestDuplicatesAreCountedForTheirOwnWorker has rows of many worker ids copied, with
+// others between them: none of them may have more duplicates than ids.
+func TestDuplicatesAreCountedForTheirOwnWorker(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var a, b []uint64
+	for tick := range int64(20_000) {
+		id := issuerOf(t, "default", r.Int64N(40)).id(tick, 0)
+		a = append(a, id)
+		if r.IntN(4) > 0 {
+			b = append(b, id)
+		}
+	}
+	for _, c := range runCheck(t, layoutConfig(t, "default"), numbered("a", a), numbered("b", b)).Causes {
+		if most := uint64(600); c.WorkerCount > 0 && c.Duplicates > most*uint64(c.WorkerCount) {
+			t.Errorf("%d duplicates of %d worker ids, which have up to %d ids each: %s", c.Duplicates, c.WorkerCount, most, c.Evidence)
+		}
+	}
+}
