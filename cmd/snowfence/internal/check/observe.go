@@ -38,26 +38,17 @@ type part struct {
 
 func (p part) of(id uint64) uint64 { return id >> p.shift & p.mask }
 
+func partOf(l snowfence.Layout, kind snowfence.FieldKind) part {
+	return part{uint(l.Shift(kind)), 1<<l.Bits(kind) - 1}
+}
+
 // ready prepares a layout.
 func ready(l snowfence.Layout, now time.Time) *fields {
-	f := &fields{
+	return &fields{
 		layout: l, mask: ^uint64(0) >> (64 - l.TotalBits()), latest: uint64(max(0, l.TickAt(now.Add(tomorrow)))),
+		tick: partOf(l, snowfence.Time), dc: partOf(l, snowfence.Datacenter), worker: partOf(l, snowfence.Worker), sequence: partOf(l, snowfence.Sequence),
 		dcShift: l.Bits(snowfence.Worker), low: l.Bits(snowfence.Sequence),
 	}
-	for _, s := range l.Spans() {
-		p := part{uint(s.Low), 1<<s.Field.Bits - 1}
-		switch s.Field.Kind {
-		case snowfence.Time:
-			f.tick = p
-		case snowfence.Datacenter:
-			f.dc = p
-		case snowfence.Worker:
-			f.worker = p
-		case snowfence.Sequence:
-			f.sequence = p
-		}
-	}
-	return f
 }
 
 // fits reports whether an id may be one of the layout that has been issued.
