@@ -9,6 +9,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // defaultWorkers is how many workers a plan is made for that names none.
@@ -129,16 +130,12 @@ func refusal(a plan.Assessment) string {
 			wrong++
 		}
 	}
-	verb := "are"
-	if wrong == 1 {
-		verb = "is"
-	}
-	return fmt.Sprintf("%d of %s %s false", wrong, plan.Amount(strconv.Itoa(len(a.Claims)), "claim"), verb)
+	return fmt.Sprintf("%d of %s %s false", wrong, text.Count(len(a.Claims), "claim"), text.Plural(wrong, "is", "are"))
 }
 
 // askedText lists requirements.
 func askedText(r plan.Requirements) string {
-	parts := []string{plan.Amount(plan.Years(r.Years), "year"), plan.Amount(plan.Count(r.Workers), "worker")}
+	parts := []string{plan.Amount(plan.Years(r.Years), "year"), text.Count(r.Workers, "worker")}
 	if r.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("%s ids/s in all (%s each)", plan.Quantity(r.Rate), plan.Quantity(r.Rate/float64(r.Workers))))
 	}
@@ -146,7 +143,7 @@ func askedText(r plan.Requirements) string {
 		parts = append(parts, plan.Quantity(r.WorkerRate)+" ids/s of any worker")
 	}
 	if r.Burst > 0 {
-		parts = append(parts, plan.Count(r.Burst)+" ids in a tick")
+		parts = append(parts, text.Grouped(r.Burst)+" ids in a tick")
 	}
 	if r.Bits > 0 {
 		parts = append(parts, strconv.Itoa(r.Bits)+" bits")
@@ -195,8 +192,8 @@ func optionTable(options []plan.Option) string {
 	rows := make([][]string, len(options))
 	for i, o := range options {
 		rows[i] = []string{
-			strconv.Itoa(i + 1), o.Widths, plan.Years(o.Years), plan.Count(o.Workers),
-			plan.Count(o.PerTick), plan.Quantity(o.WorkerRate), plan.Quantity(o.Rate),
+			strconv.Itoa(i + 1), o.Widths, plan.Years(o.Years), text.Grouped(o.Workers),
+			text.Grouped(o.PerTick), plan.Quantity(o.WorkerRate), plan.Quantity(o.Rate),
 		}
 	}
 	return table(columns, rows)
@@ -239,7 +236,7 @@ func checkText(l snowfence.Layout, claimed plan.Requirements, a plan.Assessment)
 		life += ", until " + a.Horizon.Format("2006-01-02")
 	}
 	fmt.Fprintf(&b, "\n  bits       %d\n  lasts      %s\n  workers    %s\n  ids/tick   %s of a worker; a tick is %s\n  ids/s      %s of a worker, %s in all\n",
-		a.Bits, life, plan.Count(a.Workers), plan.Count(a.PerTick), l.Unit, plan.Quantity(a.WorkerRate), plan.Quantity(a.Rate))
+		a.Bits, life, text.Grouped(a.Workers), text.Grouped(a.PerTick), l.Unit, plan.Quantity(a.WorkerRate), plan.Quantity(a.Rate))
 	if len(a.Claims) > 0 {
 		b.WriteString("\n")
 	}

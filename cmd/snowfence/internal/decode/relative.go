@@ -3,6 +3,8 @@ package decode
 import (
 	"fmt"
 	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // day and year are the lengths that [Relative] counts in; a year is the mean
@@ -42,22 +44,14 @@ func span(seconds int64) string {
 		if n == 0 && u.length > time.Second {
 			continue
 		}
-		text := amount(n, u.one, u.many)
+		words := fmt.Sprintf("%d %s", n, text.Plural(n, u.one, u.many))
 		if i+1 < len(units) {
 			next := units[i+1]
 			if m := seconds % length / int64(next.length/time.Second); m > 0 {
-				text += " " + amount(m, next.one, next.many)
+				words += " " + fmt.Sprintf("%d %s", m, text.Plural(m, next.one, next.many))
 			}
 		}
-		return text
+		return words
 	}
 	return ""
-}
-
-// amount writes a number with its unit.
-func amount(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -2,11 +2,11 @@ package plan
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // Claim is one claim made for a layout, with its answer.
@@ -120,7 +120,7 @@ func claims(l snowfence.Layout, c Capacity, claimed Requirements) []Claim {
 	answer("years", claimed.Years, c.Years,
 		fmt.Sprintf("%s of %s last %s%s", bitsOf(timeBits), unit, Amount(Years(c.Years), "year"), until(c.Horizon)), Years(claimed.Years))
 	answer("workers", float64(claimed.Workers), float64(c.Workers),
-		fmt.Sprintf("%s are %s", bitsOf(workerBits), Amount(Count(c.Workers), "worker")), Count(claimed.Workers))
+		fmt.Sprintf("%s are %s", bitsOf(workerBits), text.Count(c.Workers, "worker")), text.Grouped(claimed.Workers))
 
 	sharing := c.Workers
 	if claimed.Workers != 0 {
@@ -128,11 +128,11 @@ func claims(l snowfence.Layout, c Capacity, claimed Requirements) []Claim {
 	}
 	inAll := c.WorkerRate * float64(sharing)
 	answer("rate", claimed.Rate, inAll,
-		fmt.Sprintf("%s of %s ids/s each are %s ids/s in all", Amount(Count(sharing), "worker"), Quantity(c.WorkerRate), Quantity(inAll)), Quantity(claimed.Rate))
+		fmt.Sprintf("%s of %s ids/s each are %s ids/s in all", text.Count(sharing, "worker"), Quantity(c.WorkerRate), Quantity(inAll)), Quantity(claimed.Rate))
 	answer("worker_rate", claimed.WorkerRate, c.WorkerRate,
-		fmt.Sprintf("%s ids in %s are %s ids/s of one worker", Count(c.PerTick), article(unit), Quantity(c.WorkerRate)), Quantity(claimed.WorkerRate))
+		fmt.Sprintf("%s ids in %s are %s ids/s of one worker", text.Grouped(c.PerTick), article(unit), Quantity(c.WorkerRate)), Quantity(claimed.WorkerRate))
 	answer("burst", float64(claimed.Burst), float64(c.PerTick),
-		fmt.Sprintf("%s of sequence are %s ids per tick and worker", bitsOf(sequenceBits), Count(c.PerTick)), Count(claimed.Burst))
+		fmt.Sprintf("%s of sequence are %s ids per tick and worker", bitsOf(sequenceBits), text.Grouped(c.PerTick)), text.Grouped(claimed.Burst))
 
 	if claimed.Bits != 0 {
 		claim := Claim{Requirement: "bits", Asked: float64(claimed.Bits), Real: float64(c.Bits), Holds: c.Bits <= claimed.Bits}
@@ -145,7 +145,7 @@ func claims(l snowfence.Layout, c Capacity, claimed Requirements) []Claim {
 	return answers
 }
 
-func bitsOf(n int) string { return Amount(strconv.Itoa(n), "bit") }
+func bitsOf(n int) string { return text.Count(n, "bit") }
 
 // until names the day of a horizon, if there is one.
 func until(horizon time.Time) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // CustomaryYears is the life asked for where none is given: what 41 bits of
@@ -167,7 +168,7 @@ func (b budget) variants(epoch time.Time) []Option {
 		why          string
 	}{
 		{1, 0, "twice the life, for half the ids in a tick"},
-		{0, half, fmt.Sprintf("spare bits shared with the workers: room for %s times as many", Count(powerOfTwo(half)))},
+		{0, half, fmt.Sprintf("spare bits shared with the workers: room for %s times as many", text.Grouped(powerOfTwo(half)))},
 	} {
 		other, taken := b.widest(), v.time+v.worker
 		other.timeBits += v.time
@@ -200,7 +201,7 @@ func (b budget) option(epoch time.Time) Option {
 	case b.unit > time.Millisecond:
 		o.Why = fmt.Sprintf("bursts even out over %s; ids sort by %s", unit, unit)
 	default:
-		o.Why = fmt.Sprintf("the finest order; a tick holds %s ids of a worker", Count(o.PerTick))
+		o.Why = fmt.Sprintf("the finest order; a tick holds %s ids of a worker", text.Grouped(o.PerTick))
 	}
 	return o
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // suffix is a multiplier that a quantity may end in.
@@ -26,16 +28,16 @@ func suffixes() []suffix {
 // rates. An error is returned for anything else, for zero and below, and for
 // numbers above 2^62.
 func ParseQuantity(s string) (float64, error) {
-	text := strings.TrimSuffix(strings.TrimSpace(s), "/s")
-	text = strings.NewReplacer(",", "", "_", "").Replace(text)
+	rest := strings.TrimSuffix(strings.TrimSpace(s), "/s")
+	rest = strings.NewReplacer(",", "", "_", "").Replace(rest)
 	factor := 1.0
 	for _, x := range suffixes() {
-		if rest, ok := strings.CutSuffix(text, x.text); ok {
-			text, factor = strings.TrimSpace(rest), x.factor
+		if before, ok := strings.CutSuffix(rest, x.text); ok {
+			rest, factor = strings.TrimSpace(before), x.factor
 			break
 		}
 	}
-	base, exponent, isPower := strings.Cut(text, "^")
+	base, exponent, isPower := strings.Cut(rest, "^")
 	value, err := parseNumber(base)
 	if isPower {
 		var e float64
@@ -75,19 +77,6 @@ func ParseCount(s string) (int64, error) {
 	return int64(value), nil
 }
 
-// Count writes a whole number with its thousands set apart: 1,048,576.
-func Count(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
-
 // Quantity writes a number for people: up to three decimals below ten, whole
 // with thousands set apart below ten million, and to three digits with a
 // suffix (4.19G) from there on.
@@ -96,14 +85,14 @@ func Quantity(value float64) string {
 	case value < 10:
 		return decimals(value, 3)
 	case value < 1e7:
-		return Count(int64(math.Round(value)))
+		return text.Grouped(int64(math.Round(value)))
 	}
 	for _, x := range suffixes()[:3] {
 		if shown := value / x.factor; shown >= 1 {
 			return decimals(shown, max(0, 2-int(math.Log10(shown*1.0005)))) + x.text
 		}
 	}
-	return Count(int64(value))
+	return text.Grouped(int64(value))
 }
 
 // Years writes a length in years: two decimals below ten, one below a

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // Relaxation is one requirement, lowered as far as it must be and no further:
@@ -30,7 +32,7 @@ func (r Requirements) relax() []Relaxation {
 	var found []Relaxation
 	// The values worth trying are those that fill a number of bits exactly:
 	// what one id, worker or tick amounts to, times a power of two.
-	try := func(name string, from float64, one func(seconds float64) float64, set func(*Requirements, float64), text func(to float64) string) {
+	try := func(name string, from float64, one func(seconds float64) float64, set func(*Requirements, float64), words func(to float64) string) {
 		best := 0.0
 		for _, unit := range units() {
 			for bits := range MaxBits {
@@ -44,15 +46,15 @@ func (r Requirements) relax() []Relaxation {
 			}
 		}
 		if best > 0 {
-			found = append(found, Relaxation{Requirement: name, From: from, To: best, Text: text(best)})
+			found = append(found, Relaxation{Requirement: name, From: from, To: best, Text: words(best)})
 		}
 	}
-	whole := func(to float64) string { return Count(int64(to)) }
+	whole := func(to float64) string { return text.Grouped(int64(to)) }
 	try("burst", float64(r.Burst),
 		func(float64) float64 { return 1 },
 		func(x *Requirements, to float64) { x.Burst = int64(to) },
 		func(to float64) string {
-			return fmt.Sprintf("a burst of %s ids in a tick instead of %s", whole(to), Count(r.Burst))
+			return fmt.Sprintf("a burst of %s ids in a tick instead of %s", whole(to), text.Grouped(r.Burst))
 		})
 	try("worker_rate", r.WorkerRate,
 		func(seconds float64) float64 { return 1 / seconds },
@@ -70,7 +72,7 @@ func (r Requirements) relax() []Relaxation {
 		func(float64) float64 { return 1 },
 		func(x *Requirements, to float64) { x.Workers = int64(to) },
 		func(to float64) string {
-			return fmt.Sprintf("%s instead of %s", Amount(whole(to), "worker"), Count(r.Workers))
+			return fmt.Sprintf("%s instead of %s", text.Count(int64(to), "worker"), text.Grouped(r.Workers))
 		})
 	try("years", r.Years,
 		func(seconds float64) float64 { return seconds / Year.Seconds() },
