@@ -99,6 +99,41 @@ func TestURLThatNamesNoStoreIsRefusedWithWhatIsSupported(t *testing.T) {
 	}
 }
 
+func TestFilesThatAURLNamesAreReadByWhatOpensItAlone(t *testing.T) {
+	for url, want := range map[string]string{
+		"etcds://a?ca=/no/file":                                   "ca: ",
+		"etcd://me@a?password-file=/no/file":                      "password-file: ",
+		"zookeeper://me@a?password-file=/no/file":                 "password-file: ",
+		"rediss://a?cert=/no/file&key=/no/file":                   "cert: ",
+		"redis://a?sentinel=main&sentinel-password-file=/no/file": "password-file: ",
+		"postgres://me@a/db?tls=true&ca=/no/file":                 "ca: ",
+		"mysql://me@a/db?password-file=/no/file":                  "password-file: ",
+		"nats://a?token-file=/no/file":                            "token-file: ",
+	} {
+		if err := Check(url); err != nil {
+			t.Errorf("%s: Check reads files: %v", url, err)
+		}
+		_, openErr := Open(t.Context(), url)
+		for name, err := range map[string]error{"CheckFiles": CheckFiles(url), "Open": openErr} {
+			var refused *URLError
+			if !errors.As(err, &refused) || !strings.Contains(refused.Reason, want) || !strings.Contains(refused.Reason, "/no/file") {
+				t.Errorf("%s: %s: %v, want %q and the file", url, name, err, want)
+			}
+		}
+		s, err := Lazy(url, nil)
+		if err != nil {
+			t.Errorf("%s: a lazy store needs its files at the start: %v", url, err)
+			continue
+		}
+		if _, err := s.Get(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "/no/file") {
+			t.Errorf("%s: a lazy store's call: %v", url, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestRedactHidesWhatMayBeASecret(t *testing.T) {
 	for url, want := range map[string]string{
 		"file:/var/lib/snowfence":             "file:/var/lib/snowfence",

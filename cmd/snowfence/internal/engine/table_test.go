@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTableHasTheKeysOfEveryEngine asks each engine with servers for the keys that it
+// knows: a key that the table lacks would be hidden from people.
+func TestTableHasTheKeysOfEveryEngine(t *testing.T) {
+	for _, e := range engines() {
+		for _, scheme := range e.schemes {
+			if e.keys == "" {
+				continue
+			}
+			path := ""
+			if e.database {
+				path = "/db"
+			}
+			_, err := e.parse(scheme + "://me@a" + path + "?no-such-key=1")
+			if err == nil {
+				t.Errorf("%s: a key that there is not is taken", scheme)
+				continue
+			}
+			_, list, _ := strings.Cut(err.Error(), "known are ")
+			if want := slices.Sorted(slices.Values(strings.Fields(e.keys))); list != strings.Join(want, ", ") {
+				t.Errorf("%s: the engine knows %s, the table %s", scheme, list, strings.Join(want, ", "))
+			}
+		}
+	}
+}
+
+func TestTextIsToldToNameAStoreOrADatabase(t *testing.T) {
+	for text, want := range map[string]string{
+		"file:/x": "store", "FILE:x": "store", "mem://": "store", "etcds://a": "store", "redis://a": "store",
+		"postgres://a/b": "database", "MariaDB://a": "database",
+		"mem:x": "", "redis:x": "", "mysql:x": "", "./mysql://x": "", "a.csv": "", "ftp://a": "", "": "",
+	} {
+		got := ""
+		if IsStore(text) {
+			got = "store"
+		}
+		if IsDatabase(text) {
+			got += "database"
+		}
+		if got != want {
+			t.Errorf("%q is taken for %q, want %q", text, got, want)
+		}
+	}
+}
