@@ -36,8 +36,9 @@ type disk interface {
 	// openLock opens the lock file, and creates it if need be.
 	openLock() (lock, error)
 
-	// same returns ErrReplaced, in a *FileError, if the folder is no longer to
-	// be found where it was opened.
+	// same returns ErrReplaced, in a *FileError, if the folder is no longer to be
+	// found where it was opened, or if the lock file that was opened is no longer the
+	// one in it: others would lock another file then.
 	same() error
 
 	// syncAncestors fsyncs the folders that the folder was made in.
@@ -66,10 +67,6 @@ type lock interface {
 	// need no lock, and what one process wrote every other one reads.
 	readMark() (mark, error)
 	writeMark(mark) error
-
-	// same returns ErrReplaced, in a *FileError, if the lock file is no longer
-	// the one in the folder: others would lock another file then.
-	same() error
 
 	close() error
 }

@@ -378,7 +378,6 @@ func (l *simulatedLock) writeMark(m mark) error {
 	})
 }
 
-func (l *simulatedLock) same() error  { return nil }
 func (l *simulatedLock) close() error { return nil }
 
 // choices goes through every combination of the choices that a run asks for.

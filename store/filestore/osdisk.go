@@ -25,6 +25,7 @@ type osDisk struct {
 	root    *os.Root
 	path    string      // absolute
 	info    fs.FileInfo // of the folder, when it was opened
+	lock    fs.FileInfo // of the lock file, when it was opened
 	created []string    // the folders that opening had to make
 }
 
@@ -105,12 +106,18 @@ func (d *osDisk) names(path string) (names []string, err error) {
 }
 
 func (d *osDisk) same() error {
-	info, err := os.Stat(d.path)
+	folder, folderErr := os.Stat(d.path)
+	lock, lockErr := d.root.Stat(lockName)
+	return errors.Join(replaced(d.path, d.info, folder, folderErr), replaced(filepath.Join(d.path, lockName), d.lock, lock, lockErr))
+}
+
+// replaced returns ErrReplaced if what was opened is not what was found.
+func replaced(path string, opened, found fs.FileInfo, err error) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err != nil || !os.SameFile(info, d.info) {
-		return &FileError{Path: d.path, Err: ErrReplaced}
+	if err != nil || !os.SameFile(opened, found) {
+		return &FileError{Path: path, Err: ErrReplaced}
 	}
 	return nil
 }
@@ -137,19 +144,14 @@ func (d *osDisk) openLock() (lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
+	if d.lock, err = f.Stat(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &osLock{file: f, info: info, disk: d}, nil
+	return &osLock{f}, nil
 }
 
 // osLock is a lock file of the operating system, locked with flock.
-type osLock struct {
-	file *os.File
-	info fs.FileInfo // of the lock file, when it was opened
-	disk *osDisk
-}
+type osLock struct{ file *os.File }
 
 func (l *osLock) tryLock() (bool, error) { return localdisk.TryLock(l.file) }
 func (l *osLock) unlock() error          { return localdisk.Unlock(l.file) }
@@ -169,17 +171,6 @@ func (l *osLock) readMark() (mark, error) {
 func (l *osLock) writeMark(m mark) error {
 	if _, err := l.file.WriteAt([]byte(m), 0); err != nil {
 		return fmt.Errorf("write mark: %w", err)
-	}
-	return nil
-}
-
-func (l *osLock) same() error {
-	info, err := l.disk.root.Stat(lockName)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err != nil || !os.SameFile(info, l.info) {
-		return &FileError{Path: filepath.Join(l.disk.path, lockName), Err: ErrReplaced}
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := cmp.Or(s.usable(ctx), store.ValidateKey(key)); err != nil {
 		return store.Entry{}, err
 	}
-	if err := s.same(); err != nil {
+	if err := s.disk.same(); err != nil {
 		return store.Entry{}, s.unlessClosed(err)
 	}
 	e, err := s.read(key)
@@ -221,9 +221,6 @@ func (s *Store) unlessClosed(err error) error {
 	}
 	return err
 }
-
-// same returns an error if the folder or its lock file has been replaced.
-func (s *Store) same() error { return errors.Join(s.disk.same(), s.lock.same()) }
 
 // at returns the path of something in the store, for messages.
 func (s *Store) at(path string) string { return filepath.Join(s.path, filepath.FromSlash(path)) }

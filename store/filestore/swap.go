@@ -99,7 +99,7 @@ func (s *Store) release() {
 // may succeed after one that failed; why that counts is said in the package's
 // documentation.
 func (s *Store) settle() error {
-	if err := s.same(); err != nil {
+	if err := s.disk.same(); err != nil {
 		return err
 	}
 	m, err := s.lock.readMark()
