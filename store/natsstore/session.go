@@ -56,15 +56,6 @@ type session struct {
 	replicated atomic.Bool
 }
 
-// connected returns the session, after making one if there is none.
-func (s *Store) connected(ctx context.Context) (*session, error) {
-	current, err := s.sessions.Get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return current, s.judgeAgain(ctx, current)
-}
-
 // heard notes what became of a request, and ends a connection on which none is
 // answered any more.
 func (s *Store) heard(current *session, err error) {

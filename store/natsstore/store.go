@@ -67,8 +67,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		Life: s.life, Limit: attemptLimit, Open: s.connect,
 		Works: func(current *session) bool { return current.conn.IsConnected() },
 	}
-	if _, err := s.connected(ctx); err != nil {
-		return nil, errors.Join(s.failed(ctx, "open", err), s.Close())
+	if _, err := s.begin(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -192,12 +192,12 @@ func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 // GoString is String, so that %#v shows no secret either.
 func (s *Store) GoString() string { return s.String() }
 
-// begin returns a session for a call.
+// begin returns a session for a call, after making one if there is none.
 func (s *Store) begin(ctx context.Context) (*session, error) {
-	if err := s.life.Usable(ctx); err != nil {
-		return nil, err
+	current, err := s.sessions.Get(ctx)
+	if err == nil {
+		err = s.judgeAgain(ctx, current)
 	}
-	current, err := s.connected(ctx)
 	if err != nil {
 		return nil, s.failed(ctx, "connect", err)
 	}
