@@ -14,8 +14,7 @@ const (
 	// DefaultWindow is the window of a holder that takes any worker id.
 	DefaultWindow = 60 * time.Second
 
-	// DefaultPinnedWindow is the window of a holder that is pinned to one: what
-	// a crash of it costs.
+	// DefaultPinnedWindow is the window of a pinned holder. A crash costs this long.
 	DefaultPinnedWindow = 5 * time.Second
 
 	// maxWindow keeps a slip of the pen from resting a worker id for years.
@@ -35,12 +34,12 @@ const (
 	occupantsShown = 8
 )
 
-// Config is what one holder claims, and how; package fence says what each field
-// means. Durations are measured on the monotonic clock except where ticks are reckoned.
+// Config says which worker ids one holder may claim, and how. Package fence explains each
+// field. Durations are measured on the monotonic clock, except where they become ticks.
 type Config struct {
 	Namespace   string // empty means [DefaultNamespace]
 	Layout      snowfence.Layout
-	Datacenters []int64 // that the store may issue; empty means what the record says
+	Datacenters []int64 // that the store may issue; empty means those of the record
 	Datacenter  *int64  // nil means all that the store may issue
 	Worker      *int64  // the worker number to claim; nil means any
 
@@ -137,14 +136,14 @@ func refuse(field, value, limit string) error {
 // third is when an extension is due, counted from the sending of the last.
 func (c *Config) third() time.Duration { return c.Window / 3 }
 
-// watch is how long registers are watched for one that changes: a third of the
-// window, in which every holder with such a window extends, and a little for
-// its being late. The changes of longer windows are too rare to wait for.
+// watch is how long registers are watched for a change: a third of the window, and a
+// little more for late extensions. Every holder with such a window extends in that time.
+// The changes of longer windows are too rare to wait for.
 func (c *Config) watch() time.Duration { return min(c.third(), time.Minute) + c.poll() }
 
-// poll is how often a claim that waits looks again, and the longest pause
-// between two tries of anything. A pause can be half as long again, so a holder
-// is back within a second of its store's return.
+// poll is how often a waiting claim looks again, and the longest pause between two tries of
+// anything. A pause can be half as long again, so a holder is back within a second of its
+// store's return.
 func (c *Config) poll() time.Duration {
 	return min(max(c.Window/12, 10*time.Millisecond), 500*time.Millisecond)
 }

@@ -44,10 +44,12 @@
 //	state.go     the state, and the step
 //	flow.go      how the machines follow each other
 //	search.go    a worker id is looked for; also judge.go, probe.go and pool.go
-//	term.go      claim, extend and confirm; also write.go, settle.go and release.go
-//	journal.go   the term's page on this machine's disk; also resume.go and page.go
+//	term.go      claim, extend and confirm; also write.go and settle.go
+//	journal.go   the term's page on this machine's disk; also resume.go
+//	end.go       terms are lost, released and given up
 //	outage.go    whether ids can be issued, and why not
 //	step.go      what a step may read, and what it asks for
-//	standing.go  who may claim a register
-//	register.go, namespace.go, record.go   what the store keeps
+//
+// Package stored has the records: what the store keeps, what the journal keeps, and who may
+// claim a register.
 package lease

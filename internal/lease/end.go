@@ -6,10 +6,10 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// clockLost ends the term, unless it is pinned and the clock fell behind: then
-// its generator refuses until the clock is back, and no other worker id would
-// do. A forward step also begins a claim that is under way again, because the
-// clock was judged before it, or would be judged without the care that is due.
+// clockLost ends the term. A pinned term is an exception when the clock fell behind: no
+// other worker id would do, so its generator refuses until the clock is back. A forward
+// step also restarts a claim: its clock was judged before the step, or would be judged
+// without the care that a step needs.
 func (s *State) clockLost(x *step, e ClockLost) {
 	switch s.phase {
 	case Holding, Comparing, Confirming, Verifying, Resuming, Recording:
@@ -33,7 +33,7 @@ func (s *State) clockLost(x *step, e ClockLost) {
 // register is left alone: its holder's ticks end by themselves.
 func (s *State) endTerm(x *step, cause error, stepped bool) {
 	if s.term.inherited && !s.term.started {
-		// Nothing was issued yet, so whatever namespace is there now will do.
+		// Nothing was issued yet, so any namespace will do.
 		s.search.record, s.search.pool = stored.Namespace{}, pool{}
 	}
 	if !s.revoke(x, cause) {
@@ -43,8 +43,8 @@ func (s *State) endTerm(x *step, cause error, stepped bool) {
 	s.open(x)
 }
 
-// revoke ends the term, if there is one, and reports its loss if it ever had a
-// generator: then, and only then, there are ids that its owner must hear of.
+// revoke ends the term, if there is one. It reports the loss of a term with a generator,
+// because the owner has ids of that term.
 func (s *State) revoke(x *step, cause error) (started bool) {
 	s.outage.trouble = cause
 	if started = s.term.started; started {
@@ -53,13 +53,13 @@ func (s *State) revoke(x *step, cause error) (started bool) {
 			Report{What: Lost, Err: cause, Worker: s.term.worker, Term: s.term.register.Term})
 	}
 	s.term = term{}
-	// Its page could do no harm, but nobody should go on with a term that ended.
+	// Its page could do no harm, but no process should go on with an ended term.
 	s.discard(x)
 	return started
 }
 
-// giveUp ends the attempt. Another one follows after a pause, which the owner
-// of the state may not wait for.
+// giveUp ends the attempt. Another one follows after a pause, unless the owner of the
+// state ends before.
 func (s *State) giveUp(x *step, err error) {
 	if s.releasing {
 		s.stop(x) // a release that can't be written down is no reason to claim again
@@ -71,15 +71,15 @@ func (s *State) giveUp(x *step, err error) {
 	x.wakeIn(x.poll())
 }
 
-// fail ends everything: what is wrong stays wrong until somebody mends it.
+// fail ends everything: the fault stays until people mend it.
 func (s *State) fail(x *step, err error) {
 	s.revoke(x, err)
 	x.enter(Failed)
 	x.report(Broken, err)
 }
 
-// releaseAsked seals the generator, and gives the worker id back once the
-// outcome of what was sent before is known.
+// releaseAsked seals the generator. It gives the worker id back once the outcome of the
+// last write is known.
 func (s *State) releaseAsked(x *step) {
 	if s.releasing {
 		return
@@ -94,7 +94,7 @@ func (s *State) releaseAsked(x *step) {
 	case t.write != nil && t.write.unsent:
 		t.write, x.waking = nil, false
 	case t.open != nil:
-		// It is not known yet what became of it.
+		// Its outcome is still open.
 		t.write, t.open = t.open, nil
 		x.enter(Releasing)
 		t.read(x)
@@ -115,12 +115,12 @@ func (s *State) releaseAsked(x *step) {
 
 // release gives the worker id back.
 //
-// The journal is discarded before. A page that outlived the release would let
-// the next process stamp ticks above the lowered until, which others may have
-// claimed by then. If it can't be discarded, until does not come down. It goes
-// only when the store is seen to answer: without the store nothing can be
-// released, and the page is what lets the next process go on. A crash in between
-// leaves a register that rests, as any crash without a journal does.
+// The journal is discarded before. With a page that outlived the release, the next process
+// could stamp ticks above the lowered until, and others may have claimed those by then. If
+// the page can't be discarded, until does not come down. The page is discarded only after
+// the store has answered: without the store nothing can be released, and the next process
+// needs the page to go on. A crash in between leaves a register that rests, as any crash
+// without a journal does.
 func (s *State) release(x *step) {
 	t := &s.term
 	if !s.drained || t.write != nil || s.phase != Releasing {
@@ -140,8 +140,8 @@ func (s *State) release(x *step) {
 	s.send(x, t.release(x, reserved))
 }
 
-// answers takes what the store says before a journal is discarded. What the
-// register shows does not matter here: the guard of the release will tell.
+// answers takes the store's answer before a journal is discarded. The register's content
+// does not matter here: the release has its guard.
 func (s *State) answers(x *step, e Reply) {
 	if e.Outcome != Found && e.Outcome != Absent {
 		x.note(fmt.Errorf("release worker %d: %w", s.term.worker, e.Err), "trying again")

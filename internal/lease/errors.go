@@ -22,14 +22,14 @@ var (
 	// worker id it may use is taken: [*ExhaustedError] and [*HeldError].
 	ErrNoWorker = snowfence.NewError(snowfence.ClassUnavailable, "snowfence: no worker id is free")
 
-	// ErrPinnedTwice is wrapped by a [*HeldError] when the holder is this very
-	// program: two of its generators are pinned to one worker id, or one of them
-	// ended without releasing it. The first is told as soon as the other one is
-	// seen to write, the second with the claim-wait.
+	// ErrPinnedTwice is wrapped by a [*HeldError] when this very program holds the worker
+	// id. Either two of its generators are pinned to it, and the error comes as soon as the
+	// other one is seen to write. Or one of them ended without a release, and the error
+	// comes with the end of the claim-wait.
 	ErrPinnedTwice = errors.New("snowfence: this program holds the pinned worker id already")
 
-	// ErrJournal is the cause of a term's end when its journal failed so that
-	// neither could its bound be moved nor its page be removed.
+	// ErrJournal is the cause of a term's end when its journal's page could neither be
+	// written nor removed.
 	ErrJournal = errors.New("snowfence: the journal failed")
 )
 
@@ -97,7 +97,7 @@ type HeldError struct {
 	Reason error
 }
 
-// Error says who holds what until when.
+// Error names the worker id, the process that holds it, and until when.
 func (e *HeldError) Error() string {
 	if e.Reason != nil {
 		return fmt.Sprintf("%v: %v: %v", ErrNoWorker, e.Occupant, e.Reason)
@@ -127,7 +127,7 @@ type ExhaustedError struct {
 	Damage error
 }
 
-// Error says how many are held, by whom, until when.
+// Error says how many are held, by which processes, and until when.
 func (e *ExhaustedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: of %d, %d are held, %d were released with ticks ahead of this clock, %d are quarantined, %d can't be used",

@@ -8,19 +8,19 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Moment is all that a step knows of the world besides its event.
+// Moment is all that a step knows of the world, apart from its event.
 type Moment struct {
-	// Wall is the wall clock. Ticks are reckoned from it, never safety.
+	// Wall is the wall clock. Ticks follow from it, safety does not.
 	Wall time.Time
 	// Monotonic is the monotonic clock. Waits are measured on it.
 	Monotonic time.Duration
-	// Random is fresh and unpredictable, from crypto/rand in production. It must
-	// never repeat: nonces are made of it. That is why a State has no random
-	// source of its own, which a cloned process would share with its twin.
+	// Random is fresh and unpredictable, from crypto/rand in production. It must never
+	// repeat: nonces are made of it. So a State has no random source of its own. A cloned
+	// process would share it with its twin.
 	Random [32]byte
-	// Generator is how the term's generator stands; zero without one. Its own now
-	// may be ahead of the wall clock by as much as that stepped back. Outages and
-	// the journal's bound are reckoned from it, safety is not.
+	// Generator is the status of the term's generator; zero without one. After a step
+	// back its own now is ahead of the wall clock. Outages and the journal's bound follow
+	// from it, safety does not.
 	Generator snowfence.GeneratorStatus
 }
 
@@ -30,8 +30,8 @@ type Event interface{ event() }
 type (
 	// Started is the first event.
 	Started struct {
-		// Page is what the journal of an earlier process held. It was consumed:
-		// nobody else has it, or will. Nil means that there was none.
+		// Page is the page of an earlier process's journal. It was consumed: no other
+		// process has it, or will. Nil means that there was none.
 		Page *stored.Page
 	}
 
@@ -47,22 +47,22 @@ type (
 		Err     error         // with Unknown
 	}
 
-	// Woken says that the time which [State.Wake] names has come.
+	// Woken says that the time of [State.Wake] has come.
 	Woken struct{}
 
 	// WindowEnded says that the generator refused a call because its window is
 	// over. It hastens the extension that is due anyway.
 	WindowEnded struct{}
 
-	// Looked answers [Start], [Extend] and [Revoke]: the generator did as it was
-	// asked, and the moment shows how it stands. It is the one event that needs no
-	// random bits, so it also tells that there are none for any other.
+	// Looked answers [Start], [Extend] and [Revoke]: the generator has obeyed, and the
+	// moment shows its status. No other event can do without random bits. So Looked also
+	// reports that there are none.
 	Looked struct {
 		Err error // why no other event can be taken now; nil if they can
 	}
 
-	// ClockLost says that the generator found the clock unusable: Stepped when
-	// it stepped forward by more than ten minutes, or else behind by more than
+	// ClockLost says that the generator can't use the clock. With Stepped the clock
+	// stepped forward by more than ten minutes. Without it is behind by more than
 	// max-rollback.
 	ClockLost struct{ Stepped bool }
 
@@ -74,19 +74,19 @@ type (
 	// issued has the tick Reserved or a later one.
 	Drained struct{ Reserved snowfence.Tick }
 
-	// Kept answers [Keep]: the page is durable, and the last one; or Err says
-	// why that is not known.
+	// Kept answers [Keep]: the page is durable, and the last one. Or Err says why that
+	// is not known.
 	Kept struct {
 		ID  uint64 // the request's
 		Err error
 	}
 
-	// Unfit says that the store is not what the state was made for, as Err tells.
-	// Nothing is ever issued again.
+	// Unfit says that the state can't go on with this store, for the reason Err. Nothing
+	// is ever issued again.
 	Unfit struct{ Err error }
 
-	// Discarded answers [Discard]: no page is left that could be resumed from,
-	// durably; or Err says why that is not known.
+	// Discarded answers [Discard]: no usable page is left, durably. Or Err says why that
+	// is not known.
 	Discarded struct {
 		ID  uint64 // the request's
 		Err error
@@ -119,8 +119,8 @@ const (
 	Told                    // Ask: the engine's clock shows Time
 )
 
-// Request is what a step wants done, in the order in which they are returned.
-// It is one of the types below. Those with an ID go to the store and are
+// Request is one thing that a step asks for. Requests are carried out in their order.
+// A Request is one of the types below. Those with an ID go to the store and are
 // answered by a [Reply]; at most one of them is awaited at any time. The others
 // are carried out at once.
 type Request interface{ request() }
@@ -158,8 +158,7 @@ type (
 		// Compared says that the clock was compared with another before the
 		// claim. False means that there was none to compare it with.
 		Compared bool
-		// Resumed says that an earlier process began the term, and that this one
-		// goes on with it.
+		// Resumed says that this process goes on with the term of an earlier one.
 		Resumed bool
 	}
 
@@ -173,19 +172,18 @@ type (
 	// answered by [Drained].
 	Drain struct{}
 
-	// Keep makes Page what the journal holds, durably, in place of what it held.
-	// It is answered by [Kept]. At most one Keep or Discard is awaited at any
-	// time, and it does not hold up what goes to the store.
+	// Keep replaces the journal's page by Page, durably. It is answered by [Kept]. At
+	// most one Keep or Discard is awaited at any time. It does not hold up requests to
+	// the store.
 	Keep struct {
 		ID   uint64
 		Page stored.Page
 	}
 
-	// Discard makes all useless that the journal holds, durably. It is answered
-	// by [Discarded].
+	// Discard makes the journal's page useless, durably. It is answered by [Discarded].
 	Discard struct{ ID uint64 }
 
-	// Report tells people.
+	// Report is for people.
 	Report struct {
 		What   Happening
 		Err    error // with all but Ended and Resumed
@@ -207,7 +205,7 @@ func (Keep) request()    {}
 func (Discard) request() {}
 func (Report) request()  {}
 
-// Happening is what a [Report] tells.
+// Happening is the subject of a [Report].
 type Happening uint8
 
 // The happenings.
@@ -218,13 +216,13 @@ const (
 	Ended                       // after ReleaseAsked: all is done
 	Noted                       // worth a line in the log
 
-	// Waiting tells what a claim waits for: once in an attempt a *[HeldError] or an
-	// *[ExhaustedError], and each time it does, and for how long, what a lossy store
-	// could lose.
+	// Waiting says why a claim waits. A *[HeldError] or an *[ExhaustedError] is reported
+	// once in an attempt. A wait for a young write on a lossy store is reported each
+	// time, with its length.
 	Waiting
 
-	// Interrupted tells that no ids are issued and that calls are refused from now
-	// on, and why; Resumed that ids are issued again after such a report.
+	// Interrupted says that no ids are issued and that calls are refused from now on, and
+	// why. Resumed follows it, when ids are issued again.
 	Interrupted
 	Resumed
 )

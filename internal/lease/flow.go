@@ -5,7 +5,7 @@ import (
 )
 
 // How the machines follow each other: a search chooses a worker id, a term claims and
-// keeps it, and whatever ends the term begins the next search.
+// keeps it, and the end of the term begins the next search.
 
 // handle takes an event to the machine that it is for.
 func (s *State) handle(x *step, e Event) {
@@ -58,8 +58,8 @@ func (s *State) handle(x *step, e Event) {
 	}
 }
 
-// reply takes an answer of the store to who waits for it. A write whose
-// outcome is open goes before everything else.
+// reply takes an answer of the store to the machine that waits for it. A write with an
+// open outcome goes before everything else.
 func (s *State) reply(x *step, e Reply) {
 	if s.term.write != nil {
 		s.settled(x, s.term.settle(x, e, &s.search, s.releasing))
@@ -125,9 +125,9 @@ func (s *State) searched(x *step, v verdict) {
 	}
 }
 
-// send sends the write that was prepared. A successor could not tell an extension from
-// a stranger's write if it did not find it in the journal, and would give the term up;
-// so it waits for the page.
+// send sends the write that was prepared. With a journal an extension waits for the page.
+// Without it there a successor would take the extension for a stranger's, and give the term
+// up.
 func (s *State) send(x *step, err error) {
 	switch {
 	case err != nil:
@@ -141,7 +141,7 @@ func (s *State) send(x *step, err error) {
 	}
 }
 
-// settled goes on when it is known what became of a write.
+// settled goes on when the outcome of a write is known.
 func (s *State) settled(x *step, v verdict) {
 	w := v.write
 	switch v.what {
@@ -150,7 +150,7 @@ func (s *State) settled(x *step, v verdict) {
 	case missed:
 		switch {
 		case s.releasing || w.purpose == releasing:
-			s.stop(x) // whoever has the register now, nothing is left to give back
+			s.stop(x) // nothing is left to give back
 		case w.purpose == claiming:
 			s.search.see(x, v.look)
 			s.searched(x, s.search.probe(x))
@@ -170,8 +170,8 @@ func (s *State) landed(x *step, v verdict) {
 	switch w.purpose {
 	case claiming:
 		s.term = term{floor: w.register.Floor, compared: x.EngineClock || s.search.agree > 0}
-		// What is left of it is the wait for the namespace's record, and for the
-		// claim to be safe.
+		// The attempt still has to read the namespace's record, and to wait until the
+		// claim is safe.
 		s.search.attempt = attempt{deadline: s.search.deadline + x.Loss}
 	case extending:
 		s.term.extensions++
@@ -191,8 +191,8 @@ func (s *State) landed(x *step, v verdict) {
 	}
 }
 
-// verified takes the namespace's record as it is after the claim. Only then,
-// if it still is the one that the claim was made in, ids are issued.
+// verified takes the namespace's record after the claim. Ids are issued only if it is
+// still the one of the claim.
 func (s *State) verified(x *step, e Reply) {
 	if e.Outcome != Found {
 		// A store that answers late may not know the record for a while.
@@ -211,8 +211,8 @@ func (s *State) verified(x *step, e Reply) {
 	s.ready(x)
 }
 
-// reread takes the namespace's record as it is in the course of a term. An
-// error says nothing about the term: it will be read again.
+// reread takes the namespace's record in the course of a term. An error says nothing
+// about the term: the record will be read again.
 func (s *State) reread(x *step, e Reply) {
 	if e.Err != nil {
 		x.note(fmt.Errorf("read namespace: %w", e.Err), "the term goes on")
@@ -225,8 +225,8 @@ func (s *State) reread(x *step, e Reply) {
 	}
 }
 
-// ready begins to issue, or, on a lossy store, waits until the claim is confirmed; with
-// a journal, once that has the term's first page.
+// ready begins to issue. On a lossy store the claim must be confirmed before. With a
+// journal the term's first page must be there.
 func (s *State) ready(x *step) {
 	switch {
 	case s.term.usable == 0:
@@ -239,8 +239,8 @@ func (s *State) ready(x *step) {
 	}
 }
 
-// start makes the generator. That of a term that was resumed begins above what
-// the earlier one may have stamped.
+// start makes the generator. In a resumed term it begins above every tick of the earlier
+// generator.
 func (s *State) start(x *step) {
 	x.enter(Holding)
 	t := &s.term
@@ -258,7 +258,7 @@ func (s *State) start(x *step) {
 
 func (s *State) extend(x *step) { s.send(x, s.term.extend(x)) }
 
-// extended hands the generator what is usable now, and sets the next date.
+// extended hands the generator its new bound, and sets the next date.
 func (s *State) extended(x *step) {
 	t := &s.term
 	if !t.started {
@@ -275,7 +275,7 @@ func (s *State) extended(x *step) {
 	}
 }
 
-// windowEnded extends now if that helps. It may be the journal's bound that was met.
+// windowEnded extends now if that helps. It may be the journal's bound that ended.
 func (s *State) windowEnded(x *step) {
 	if s.holding() {
 		s.pageEnded(x)

@@ -15,26 +15,25 @@ const journalPatience = 10
 // errDiskSilent is what became of a page when the disk did not answer.
 var errDiskSilent = errors.New("the disk did not answer in time")
 
-// journal is what is known of the page on this machine's disk. Its bound is a
-// window one level down: the generator stamps no tick at or above used, so a
-// successor that reads the page begins above all that was stamped, whenever
-// this process ends.
+// journal is the knowledge of the page on this machine's disk. Its bound is a window one
+// level down. The generator stamps no tick at or above used. So a successor that reads the
+// page begins above every stamped tick, whenever this process ends.
 //
-// While a page of the term may be there, the generator's bound is the lesser of
-// what the store acknowledged and what the disk did. It passes used only when a
-// page with a greater one is durable, or when none is left.
+// While a page of the term may be there, the generator's bound is the lesser of the store's
+// and the disk's. It passes used only when a page with a greater used is durable, or when
+// no page is left.
 type journal struct {
 	off        bool           // it failed: nothing is kept any more
 	holder     string         // the nonce of the term of which a page may be there; empty for none
-	used       snowfence.Tick // the bound of that term's last page that is durable
+	used       snowfence.Tick // the bound of that term's last durable page
 	requests   uint64         // Keeps and Discards so far; the last one's id
 	awaited    uint64         // the id of the one under way; 0 for none
 	discarding bool           // it is a Discard
 	next       snowfence.Tick // the bound in the page that is under way
 	covers     string         // the mark of the write in it
-	again      bool           // another page is to be kept when that one is
+	again      bool           // another page follows that one
 	end        bool           // the journal is to be discarded when that one is kept
-	overdue    bool           // what is under way was to be done by now
+	overdue    bool           // the one under way should have ended by now
 	wake       time.Duration
 	waking     bool
 }
@@ -58,7 +57,7 @@ func (s *State) front(x *step) snowfence.Tick {
 	return max(x.tick(), x.now.Generator.Now, s.term.floor)
 }
 
-// keep writes a page of the term as it stands, with the bound moved ahead.
+// keep writes a page of the present term, with the bound moved ahead.
 func (s *State) keep(x *step) {
 	j := &s.journal
 	switch {
@@ -118,10 +117,10 @@ func (s *State) askJournal(x *step, discarding bool, request func(id uint64) Req
 
 // kept goes on when a page was written, or was not.
 //
-// The page before it is gone or not, so after a failure it is not known which
-// bound a successor would find. It is none below what was stamped, for the
-// generator does not pass the last one that is durable; but neither may it ever
-// pass that one now, unless no page is left at all.
+// After a failure the page before it may be there or not. So it is not known which bound a
+// successor would find. That bound is not below a stamped tick, because the generator does
+// not pass the last durable one. But now the generator may never pass it, unless no page
+// is left at all.
 func (s *State) kept(x *step, err error) {
 	j := &s.journal
 	if j.awaited == 0 {
@@ -153,7 +152,7 @@ func (s *State) kept(x *step, err error) {
 	default:
 	}
 	if j.awaited != 0 {
-		return // the next page is under way already, with all that there is
+		return // the next page is under way already, with everything in it
 	}
 	if s.term.write != nil && s.term.write.unsent {
 		if s.term.write.register.Write == j.covers {
@@ -169,7 +168,7 @@ func (s *State) kept(x *step, err error) {
 	s.schedulePage(x)
 }
 
-// discarded goes on when the journal was made useless, or was not.
+// discarded goes on when the page was made useless, or was not.
 func (s *State) discarded(x *step, err error) {
 	j := &s.journal
 	if j.awaited == 0 {
@@ -185,12 +184,12 @@ func (s *State) discarded(x *step, err error) {
 	s.unblocked(x)
 }
 
-// unblocked goes on with what waited for the disk, now that there is either no
-// page of the present term, or no getting rid of it.
+// unblocked goes on with the work that waited for the disk. Now there is either no page of
+// the present term, or a page that can't be removed.
 //
-// In the second case the term ends. Its page is harmless then: whoever resumes
-// from it stamps ticks from used to usable of a term that nobody else has, and
-// under which this process issues no more.
+// In the second case the term ends. Its page is harmless then: a process that resumes from
+// it stamps ticks from used to usable. No other process has those ticks, and this one
+// issues no more under the term.
 func (s *State) unblocked(x *step) {
 	switch {
 	case s.phase == Releasing:
@@ -212,12 +211,11 @@ func (s *State) unblocked(x *step) {
 	}
 }
 
-// journalWoken moves the bound ahead when that is due, or gives up a disk that
-// does not answer.
+// journalWoken moves the bound ahead when that is due, or gives up a silent disk.
 func (s *State) journalWoken(x *step) {
 	j := &s.journal
 	if j.awaited != 0 && !j.overdue {
-		// It may be this process that was stopped, and not the disk.
+		// Perhaps this process was stopped, and not the disk.
 		j.overdue, j.wake, j.waking = true, x.now.Monotonic+x.JournalAhead, true
 		return
 	}
@@ -232,9 +230,8 @@ func (s *State) journalWoken(x *step) {
 	}
 }
 
-// schedulePage sets the date at which the bound is to be moved again: when half
-// of what it was moved ahead by is left. Nothing is left to move once it is all
-// that is usable.
+// schedulePage sets the date of the next page: when half of JournalAhead is left. A bound
+// that has reached usable can't move.
 func (s *State) schedulePage(x *step) {
 	j := &s.journal
 	if !s.holding() || !s.inJournal() || j.off || j.awaited != 0 {
@@ -247,8 +244,7 @@ func (s *State) schedulePage(x *step) {
 	j.wake = x.now.Monotonic + max(0, left-x.JournalAhead/2)
 }
 
-// pageEnded moves the bound now, if it was the journal's at which the generator
-// stood still.
+// pageEnded moves the bound now, if the generator has reached the journal's bound.
 func (s *State) pageEnded(x *step) {
 	j := &s.journal
 	if s.inJournal() && j.awaited == 0 && j.used < s.term.usable && j.used-s.front(x) <= x.ahead/2 {

@@ -13,10 +13,10 @@ import (
 
 // judgement is what an attempt knows of this clock.
 type judgement struct {
-	watched   *block     // the registers that are watched for somebody to compare with
-	first     string     // the prefix of the block that was looked at first
+	watched   *block     // the registers that are watched for another clock
+	first     string     // the prefix of the first block
 	blocks    int        // how many were looked at
-	watching  bool       // somebody seemed to be alive in it, and was given the time to write
+	watching  bool       // it has a holder that may be alive, and gets the time to write
 	sightings []sighting // registers read in this attempt; never written to in place
 	agree     int        // how many of those that changed meanwhile have a clock like this one
 	disagree  int
@@ -30,19 +30,19 @@ type sighting struct {
 	at      time.Duration
 }
 
-// maxSightings bounds what an attempt remembers of a large pool. It is a whole
-// block, so that of those that are watched none is forgotten: the living may
-// come last, behind any number of registers that nobody writes any more.
+// maxSightings bounds the memory of an attempt in a large pool. It is a whole block, so no
+// watched register is forgotten: the living holders may come last, behind any number of
+// dead ones.
 const maxSightings = blockSize
 
-// maxBlocks is how many blocks are looked at for somebody to compare the clock
-// with: all that 16 bits of worker id have.
+// maxBlocks is how many blocks are searched for another clock: all blocks of 16 bits of
+// worker id.
 const maxBlocks = 66
 
-// judge compares the clock with the engine's, or, after a forward step, with
-// the clocks that others write. A holder extends its register at a third of
-// its window, so whoever is alive shows in that time. An ordinary claim is not
-// kept waiting for that: it is judged by what it happens to see.
+// judge compares the clock with the engine's, or, after a forward step, with the clocks of
+// other holders. A living holder extends its register at a third of its window, so it
+// shows in that time. An ordinary claim does not wait for that. It compares its clock with
+// the holders that it happens to see.
 func (s *search) judge(x *step) verdict {
 	if err := x.outside(); err != nil {
 		return verdict{what: gaveUp, err: err}
@@ -78,7 +78,7 @@ func (s *search) listWatched(x *step) {
 // judged takes the answers while judging.
 func (s *search) judged(x *step, e Reply) verdict {
 	if damaged(e.Err) && s.watched != nil {
-		// One register that can't be read keeps nobody from looking at the others.
+		// The others can be judged without the one that can't be read.
 		x.note(fmt.Errorf("judge the clock: %w", e.Err), "the registers before it are looked at")
 		e.Outcome = Listed
 	}
@@ -89,8 +89,8 @@ func (s *search) judged(x *step, e Reply) verdict {
 		}
 	case Listed:
 		living := s.seeAll(x, e.Entries)
-		// They are watched once. Who seemed alive and wrote nothing meanwhile is
-		// not, or is none of this namespace's.
+		// They are watched once. A holder that wrote nothing meanwhile is dead, or
+		// not of this namespace.
 		if living && !s.watching {
 			s.watching = true
 			x.wakeIn(x.watch())
@@ -134,8 +134,8 @@ func (s *search) seeAll(x *step, entries []store.Entry) (living bool) {
 	return living
 }
 
-// watchNext looks for somebody who is alive in the next block, and reports false
-// if there is none to look at.
+// watchNext looks for a living holder in the next block. It reports false if there is no
+// other block.
 func (s *search) watchNext(x *step) bool {
 	b := s.pool.block(s.watched.next)
 	if s.watching || b.prefix == s.first || s.blocks == maxBlocks {
@@ -146,9 +146,9 @@ func (s *search) watchNext(x *step) bool {
 	return true
 }
 
-// see remembers a register, and compares clocks when it changed since it was
-// last seen, not long ago: then it was written in between, and its clock field
-// shows what time its writer had. What this program wrote itself says nothing.
+// see remembers a register. If the register has changed since it was last seen, not long
+// ago, see compares clocks: the register was written in between, and its clock field shows
+// the writer's time. A register of this program itself says nothing.
 func (s *search) see(x *step, l look) {
 	if l.version == "" || l.standing == stored.Unreadable || l.standing == stored.Foreign || l.register.Process.Same(x.Process) {
 		return
@@ -170,8 +170,8 @@ func (s *search) see(x *step, l look) {
 	if before.version == seen.version || age > 2*x.watch() {
 		return
 	}
-	// The writer's clock was read up to age ago, so this one may be that much
-	// further without being off.
+	// The writer's clock was read up to age ago. So this one may be ahead by that much
+	// without being off.
 	offset := x.now.Wall.Sub(l.register.Clock)
 	if offset <= stored.ClockTolerance+age && offset >= -stored.ClockTolerance {
 		s.agree++

@@ -19,45 +19,45 @@ const (
 	Refusing               // for longer than a call would wait: it was reported
 )
 
-// Outage is whether ids can be issued, as the last step found it, and why not.
+// Outage says whether ids could be issued after the last step, and why not.
 type Outage struct {
 	Supply Supply
-	// Since is when it was last found that they can't, on the monotonic clock.
+	// Since is when the outage began, on the monotonic clock.
 	Since time.Duration
-	// Reason is why they can't; nil if they can.
+	// Reason is why no ids can be issued; nil if they can.
 	Reason error
-	// Final says that they never will.
+	// Final says that the outage never ends.
 	Final bool
 }
 
-// outage is the present [Outage] and what is known of its reason. It ends in the
-// step that finds the generator issuing, and is reported when calls begin to be
-// refused: at once where waiting can't help, or else after max-wait.
+// outage is the present [Outage] and the knowledge of its reason. It ends in the step that
+// finds the generator issuing. It is reported when calls begin to be refused: at once where
+// waiting can't help, otherwise after max-wait.
 type outage struct {
 	Outage
 	look       time.Duration // when the generator is looked at again, on the monotonic clock
 	looking    bool          // whether it is
 	trouble    error         // why there is no term, as far as is known
-	unanswered error         // what the store answered last, if that was an error
+	unanswered error         // the store's last answer, if that was an error
 	stalled    error         // why no event can be taken; see [Looked]
 
 	outages, windows, losses uint64
 }
 
-// lookAgain is how often the generator's clock is looked at during an outage:
-// nothing else tells that the clock is back.
+// lookAgain is how often the generator's clock is looked at during an outage. Nothing else
+// shows that the clock is back.
 const lookAgain = time.Second
 
 var (
-	// errNoTerm is the reason of an outage of which no other is known.
+	// errNoTerm is the reason of an outage without a known reason.
 	errNoTerm = errors.New("no worker id is held")
 
-	// errJournalLags says that there are ticks that may be stamped, and that the
-	// disk has not taken note of them.
+	// errJournalLags says that the store's bound has ticks left, and the journal's has
+	// none.
 	errJournalLags = errors.New("the journal's disk does not keep up")
 )
 
-// Refusal returns why a generator that stands so refuses every call, or nil.
+// Refusal returns why a generator with this status refuses every call, or nil.
 func Refusal(layout snowfence.Layout, g snowfence.GeneratorStatus, wall time.Time) error {
 	switch outside := CheckTime(layout, wall); {
 	case g.Revoked != nil:
@@ -72,23 +72,22 @@ func Refusal(layout snowfence.Layout, g snowfence.GeneratorStatus, wall time.Tim
 	return nil
 }
 
-// Passes reports whether what a generator refuses with passes with its term, its
-// window or its clock, so that a call may wait for that. The holder is pinned to its
-// worker id or not.
+// Passes reports whether a generator's refusal may end with its term, its window or its
+// clock, so that a call may wait. The holder is pinned to its worker id or not.
 func Passes(err error, g snowfence.GeneratorStatus, pinned bool) bool {
 	switch {
 	case errors.Is(err, snowfence.ErrRevoked), errors.Is(err, snowfence.ErrWindowEnded):
 		return true
 	case errors.Is(err, snowfence.ErrClockBehind):
-		// A pool has another worker id; it takes one when the generator stands
-		// still, not when it merely lags.
+		// A pool has another worker id. The holder takes it when the generator has
+		// stopped, not when it merely lags.
 		return !pinned && g.ClockLost
 	}
 	return false
 }
 
-// assess judges whether ids can be issued, after a step that asked nothing of the
-// generator: after one that did, [Looked] follows.
+// assess judges whether ids can be issued. After a step with a request to the generator,
+// [Looked] follows, and assess waits for that.
 func (s *State) assess(x *step) {
 	o, now := &s.outage, x.now.Monotonic
 	o.looking = false
@@ -136,7 +135,7 @@ func (s *State) patience(x *step, reason error) time.Duration {
 	return x.MaxWait
 }
 
-// because adds to the reason of an outage what else is known.
+// because adds the store's or the disk's trouble to the reason of an outage.
 func (s *State) because(reason error) error {
 	var more error
 	switch {
@@ -161,7 +160,7 @@ func (o *outage) lookAt(x *step, at time.Duration) {
 	o.look, o.looking = max(at, x.now.Monotonic+time.Millisecond), true
 }
 
-// answeredByLooked reports whether a request changes how the generator stands.
+// answeredByLooked reports whether a request changes the generator's status.
 func answeredByLooked(request Request) bool {
 	switch request.(type) {
 	case Start, Extend, Revoke:

@@ -47,8 +47,7 @@ func newPool(namespace string, layout snowfence.Layout, datacenters []int64) (po
 	return p, nil
 }
 
-// add appends a span that lies above all that are there, or joins it to the
-// last.
+// add appends a span above all others, or joins it to the last one.
 func (p *pool) add(s span) {
 	p.size += s.high - s.low
 	if last := len(p.spans) - 1; last >= 0 && p.spans[last].high == s.low {

@@ -34,8 +34,8 @@ type round struct {
 	next    time.Duration // until the first worker id seen comes free
 }
 
-// probe looks at one more worker id: the pinned one; or one picked at random,
-// a few times; or one that a list showed as free.
+// probe looks at one more worker id: the pinned one, a random one for a few times, or a
+// free one of a list.
 func (s *search) probe(x *step) verdict {
 	x.enter(Probing)
 	switch {
@@ -146,7 +146,7 @@ func (s *search) await(x *step, l look) verdict {
 	s.pinned = l.version
 	switch l.standing {
 	case stored.Held:
-		// It is not this holder's own, which has no term. But another one of this
+		// This holder has no term, so the register is another one's. A holder of this
 		// program may have left it behind, and then its ticks end.
 		twin := !s.claimed && l.register.Process.Same(x.Process)
 		if twin {
@@ -156,8 +156,8 @@ func (s *search) await(x *step, l look) verdict {
 		switch {
 		case twin && changed: // that one lives
 		case behind > x.ClaimWait+x.MaxRollback:
-			// Its holder wrote at a time that this clock will not reach while it
-			// may wait.
+			// Its holder wrote at a time that this clock will not reach within the
+			// claim-wait.
 			return verdict{what: gaveUp, err: &ClockError{Offset: -behind, Reference: fmt.Sprintf("the last write of worker %d, by %s", l.worker, l.register.Process)}}
 		case left > 0:
 			return s.wait(x, min(l.wait, left, x.poll()), held) // it may be released at any moment
@@ -227,8 +227,8 @@ func (s *search) count(x *step, l look) {
 	c.First = first[:min(len(first), occupantsShown)]
 }
 
-// exhausted waits for a worker id to come free, or ends the attempt when the
-// claim-wait is over, or when waiting for one is in vain.
+// exhausted waits for a free worker id. It ends the attempt when the claim-wait is over, or
+// when waiting is in vain.
 func (s *search) exhausted(x *step) verdict {
 	census, wait := s.round.census, x.about(x.rest(s.rounds))
 	if s.late(x) || census.Quarantined+census.Unusable >= census.Workers {
@@ -242,14 +242,14 @@ func (s *search) exhausted(x *step) verdict {
 	return s.wait(x, wait, &census)
 }
 
-// look is a register as it was read, and how it stands.
+// look is a register as it was read, and its standing.
 type look struct {
 	worker   int64
 	version  store.Version // zero when there is no register yet
 	register stored.Register
 	standing stored.Standing
 	err      error         // why it is Unreadable
-	wait     time.Duration // until it is Free by this clock, if nobody extends it
+	wait     time.Duration // until it is Free by this clock, without another extension
 }
 
 // look judges a register as it was read.

@@ -8,19 +8,18 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// resumePatience is how long the store may take to say whether a term that was
-// found in the journal is still there. It has the last word if it speaks; a
-// process that starts while it is away is not kept waiting for it.
+// resumePatience is how long the store may take to show the register of a journal's term.
+// Its answer decides. A process that starts while the store is away does not wait longer.
 const resumePatience = time.Second
 
 // resume goes on with the term of a journal's page, if it may; otherwise it
 // claims as if there were no journal.
 //
-// The page was consumed, so this process alone has it. All that was stamped
-// under the term lies below its used, and nothing below that is stamped any
-// more. So the ticks of [used, usable) are this process's own, as they were the
-// earlier one's: whether or not the register is still the term's, nobody else's
-// floor lies below the until that was acknowledged.
+// The page was consumed, so this process alone has it. Every tick that was stamped under
+// the term lies below its used, and no tick below used is stamped any more. So the ticks
+// of [used, usable) are this process's own, as they were the earlier one's. It does not
+// matter whether the register is still the term's: no later claim's floor lies below the
+// acknowledged until.
 func (s *State) resume(x *step, p stored.Page) {
 	if err := s.mayResume(x, p); err != nil {
 		x.report(Noted, fmt.Errorf("the journal's term of worker %d is not resumed: %w", p.Worker, err))
@@ -47,8 +46,8 @@ func (s *State) resume(x *step, p stored.Page) {
 		}
 	}
 	x.enter(Resuming)
-	// Its page was consumed, so there is none now. Many a process is ended for
-	// being slow to start; the next one should have the term then.
+	// The page was consumed, so there is none now. A process that is slow to start is
+	// often ended for it, and the next one should have the term then.
 	s.keep(x)
 }
 
@@ -58,8 +57,8 @@ func (s *State) vouch(x *step) {
 	x.getRegister(s.term.worker)
 }
 
-// mayResume returns why the page is not for this holder, or of no use. It sets
-// the namespace if it is.
+// mayResume returns why this holder can't use the page. If it can, mayResume sets the
+// namespace.
 func (s *State) mayResume(x *step, p stored.Page) error {
 	if p.Name != x.Namespace {
 		return refuse("namespace", fmt.Sprintf("%q", x.Namespace), fmt.Sprintf("the journal has %q", p.Name))
@@ -97,8 +96,8 @@ func (s *State) mayResume(x *step, p stored.Page) error {
 	return nil
 }
 
-// vouched takes what the store says of the register of the term that is to be
-// resumed. Only what it shows can refuse the term; silence can't.
+// vouched takes the register of the term that is to be resumed. A register can refuse the
+// term; a silent store can't.
 func (s *State) vouched(x *step, e Reply) {
 	t := &s.term
 	switch {
@@ -118,8 +117,8 @@ func (s *State) vouched(x *step, e Reply) {
 		return
 	}
 	if x.EngineClock {
-		// The clock is judged as a claim judges it: one that is far ahead would
-		// leave a register behind that nobody can claim before that time has come.
+		// The clock is judged as for a claim. A clock that is far ahead would leave a
+		// register that can't be claimed before that time has come.
 		x.enter(Comparing)
 		x.askTime()
 		return
@@ -127,10 +126,10 @@ func (s *State) vouched(x *step, e Reply) {
 	s.goOn(x)
 }
 
-// takeUp goes on with the register of a term that was resumed, at once. If the
-// store was silent so far, nobody judged the clock yet. The engine's clock does so
-// before anything is written: a clock that is far ahead would push the register to
-// a time that is far ahead, and nobody could claim it before that.
+// takeUp goes on with the register of a resumed term, at once. If the store was silent so
+// far, the clock has not been judged. Then the engine is asked for its time before anything
+// is written: a clock that is far ahead would push the register far ahead, and it could not
+// be claimed before that time.
 func (s *State) takeUp(x *step) {
 	t := &s.term
 	switch {
@@ -147,8 +146,8 @@ func (s *State) takeUp(x *step) {
 	}
 }
 
-// timed takes the engine's time for a term that was resumed. Without an answer the
-// term goes on to its bound, and the time is asked for again before anything is written.
+// timed takes the engine's time for a resumed term. Without an answer the term goes on to
+// its bound, and the engine is asked again before anything is written.
 func (s *State) timed(x *step, e Reply) {
 	t := &s.term
 	if e.Outcome == Told {
@@ -170,9 +169,9 @@ func (s *State) timed(x *step, e Reply) {
 	}
 }
 
-// goOn begins to issue, when the clock is near enough to what was used for a
-// generator not to take it for a clock that stepped back. It is, at once, unless
-// max-rollback is shorter than what a bound is moved ahead by.
+// goOn begins to issue when the clock is near enough to used: a generator would take a
+// greater distance for a step back. It is near enough at once, unless max-rollback is
+// shorter than JournalAhead.
 func (s *State) goOn(x *step) {
 	ahead := x.Layout.TimeOf(s.term.floor).Sub(x.now.Wall)
 	if wait := ahead - x.MaxRollback; wait > 0 && wait <= 2*x.JournalAhead {

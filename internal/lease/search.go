@@ -10,14 +10,13 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// search looks for a worker id that may be claimed: it reads the namespace's record,
-// judges this clock and reads registers. It writes nothing but the record of a
-// namespace that has none.
+// search looks for a worker id that may be claimed. It reads the namespace's record, judges
+// this clock and reads registers. It writes only the record of a new namespace.
 //
-// It is in the phases Opening, Judging and Probing. Each attempt begins with the
-// record: a term is most often lost because somebody else has the worker id, but it
-// may be that the store was emptied, and a claim under the incarnation that is
-// remembered would leave a register that can never be claimed again.
+// Its phases are Opening, Judging and Probing. Each attempt begins with the record. A term
+// is most often lost because another holder has the worker id. But the store may have been
+// emptied, and a claim under the old incarnation would leave a register that can never be
+// claimed again.
 type search struct {
 	record   stored.Namespace // of the namespace; zero until it was read
 	glimpsed string           // the incarnation of a record that was young when it was first read
@@ -68,9 +67,9 @@ func (s *search) woken(x *step) verdict {
 	}
 }
 
-// opened takes the answers while opening. The record is created by a swap that
-// needs the key not to exist, so one creator wins; and whatever came of the
-// swap, only a record that was read back counts.
+// opened takes the answers while opening. The record is created by a swap that needs the
+// key not to exist, so one creator wins. Whatever the outcome of the swap, only a record
+// that was read back counts.
 func (s *search) opened(x *step, e Reply) verdict {
 	switch e.Outcome {
 	case Found:
@@ -87,10 +86,9 @@ func (s *search) opened(x *step, e Reply) verdict {
 	}
 }
 
-// read takes the record. If a lossy store lost it after a claim, the claim's register
-// would be of an incarnation that is no more, and in the way for good. So a record
-// that is young is read again when it has been there for loss; if it is still the
-// same one then, it stays.
+// read takes the record. If a lossy store lost it after a claim, the claim's register would
+// belong to no incarnation, and be in the way for good. So a young record is read again
+// when it has been there for loss. If it is still the same then, it can't be lost.
 func (s *search) read(x *step, value []byte) verdict {
 	n, err := s.accept(x.Config, value)
 	if err != nil {
@@ -109,8 +107,8 @@ func (s *search) read(x *step, value []byte) verdict {
 	return s.judge(x)
 }
 
-// found makes the record. It is not made again where there was one: whoever emptied
-// the store may have holders that still issue, and should decide.
+// found creates the record, but never a second time: the store was emptied then, there may
+// be holders that still issue, and its operator should decide.
 func (s *search) found(x *step) verdict {
 	if s.record.Incarnation != "" {
 		return s.retry(x, errNamespaceGone)
@@ -126,11 +124,11 @@ func (s *search) found(x *step) verdict {
 	return verdict{}
 }
 
-// errNamespaceGone says that a record that was read before is not there.
+// errNamespaceGone says that the record was read before, and is gone.
 var errNamespaceGone = errors.New("the namespace's record is gone: nothing is claimed until it is back")
 
-// accept returns the namespace of a record if this holder may use it, and if it
-// is the one that it used before, unchanged.
+// accept returns the namespace of a record if this holder may use it, and if it has not
+// changed since.
 func (s *search) accept(c *Config, value []byte) (stored.Namespace, error) {
 	n, err := stored.DecodeNamespace(value)
 	if err != nil {
@@ -142,8 +140,7 @@ func (s *search) accept(c *Config, value []byte) (stored.Namespace, error) {
 	return n, n.Succeeds(s.record)
 }
 
-// retry tries again after a pause what failed, until the claim-wait is over;
-// what is damaged is not tried again.
+// retry tries again after a pause, until the claim-wait is over. It does not retry damage.
 func (s *search) retry(x *step, err error) verdict {
 	if s.late(x) || damaged(err) {
 		return verdict{what: gaveUp, err: err}
@@ -159,7 +156,7 @@ func damaged(err error) bool { return errors.Is(err, store.ErrDamaged) }
 // late reports whether the claim-wait is over.
 func (s *search) late(x *step) bool { return x.now.Monotonic >= s.deadline }
 
-// wait reports, once in an attempt, what it waits for, and goes on after d.
+// wait reports the reason of a wait, once in an attempt, and goes on after d.
 func (s *search) wait(x *step, d time.Duration, what error) verdict {
 	if !s.told {
 		s.told = true

@@ -6,8 +6,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Write is a swap of a register whose outcome is open: of a holder, an operator or an
-// import. Until its outcome is known no other is sent.
+// Write is a swap with an open outcome: of a holder, an operator or an import. No other is
+// sent before its outcome is known.
 type Write struct {
 	Key   string
 	Guard store.Version
@@ -16,19 +16,19 @@ type Write struct {
 	Value []byte
 }
 
-// Outlook is what follows from an answer while a write is open.
+// Outlook is the conclusion from an answer while a write is open.
 type Outlook uint8
 
 // The outlooks.
 const (
 	Doubtful Outlook = iota // undecided: read the register, or read it again
-	Unsent                  // undecided, and it stands as before: send the same bytes again
+	Unsent                  // undecided, the register has not changed: send the same bytes again
 	Landed                  // it took effect, as the version in the answer
 	Missed                  // it did not and never will: the register is as the answer shows
 )
 
-// Settle decides what became of a write, by what the store says or shows and never by
-// what was hoped for. It is the one rule for every swap whose outcome is unknown:
+// Settle decides the outcome of a write from the store's answer. It is the one rule for
+// every swap with an unknown outcome:
 //
 //	acknowledged                      it took effect
 //	conflict, or no answer            read the register; then, if it shows
@@ -36,13 +36,13 @@ const (
 //	  the version that guarded it       undecided: send it again
 //	  anything else                     it never will
 //
-// Sending it again is harmless: the identical bytes under the identical guard take
-// effect at most once, whichever copy arrives. A conflict does not decide, since
-// something on the way may have repeated the swap and met its own.
+// Sending it again is harmless: identical bytes under an identical guard take effect at
+// most once, whichever copy arrives. A conflict does not decide: something on the way may
+// have repeated the swap, and the copy met the original.
 //
-// The comparison is of the whole value, not of the holder's nonce alone. The value has
-// a random mark of its write, so bytes that are equal were written by this swap; under
-// the nonce alone a clone of this process would pass for it, and the two would renew
+// Settle compares the whole value, not only the holder's nonce. The value has a random mark
+// of its write, so equal bytes were written by this swap. A clone of this process has the
+// nonce too. With the nonce alone it would pass for this process, and the two would extend
 // one term for ever.
 func (w Write) Settle(e Reply) Outlook {
 	switch {

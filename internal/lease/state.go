@@ -39,9 +39,8 @@ func (p Phase) String() string {
 	}[min(p, Failed)]
 }
 
-// State is all that one holder knows. It is a value: [State.Step] returns the
-// next one and leaves the old one as it was, so a state can be kept, compared
-// with what came of it, and forked.
+// State is all that one holder knows. It is a value: [State.Step] returns the next state
+// and leaves the old one as it was. So a state can be kept, compared and forked.
 type State struct {
 	config *Config // never written to
 	last   Moment  // of the last step
@@ -54,7 +53,7 @@ type State struct {
 
 	releasing bool           // ReleaseAsked came
 	drained   bool           // and the generator, if there was one, is sealed
-	reserved  snowfence.Tick // below which all lie that it issued
+	reserved  snowfence.Tick // lies above every tick that it issued
 }
 
 // New returns the state before [Started]. A *[stored.ConfigError] or a layout's own
@@ -67,9 +66,9 @@ func New(c Config) (State, error) {
 	return State{config: &c}, nil
 }
 
-// Adapt returns the state, before [Started], for what was found: a store that can lose
-// acknowledged writes of that age, and a journal that can be used or not. A
-// *[stored.ConfigError] is returned if the window is too short for the store.
+// Adapt returns the state, before [Started], for a store with that loss, and with or
+// without a journal. A *[stored.ConfigError] is returned if the window is too short for
+// the loss.
 func (s State) Adapt(loss time.Duration, journal bool) (State, error) {
 	c := *s.config
 	if c.Loss = loss; !journal {
@@ -79,7 +78,7 @@ func (s State) Adapt(loss time.Duration, journal bool) (State, error) {
 	return s, c.outlasts(loss)
 }
 
-// Step returns the state after an event and what it asks to be done.
+// Step returns the state after an event, and its requests.
 func (s State) Step(e Event, now Moment) (State, []Request) {
 	x := &step{Config: s.config, line: &s.line, now: now}
 	if looked, ok := e.(Looked); ok {
@@ -102,9 +101,9 @@ func (s State) Step(e Event, now Moment) (State, []Request) {
 	return s, x.out
 }
 
-// steppedForward reports whether the wall clock ran ahead of the monotonic one
-// by more than the tolerance since the last step. A machine that was suspended
-// looks the same, and is treated the same.
+// steppedForward reports whether the wall clock ran ahead of the monotonic one by more than
+// the tolerance since the last step. A suspended machine looks the same, and is treated
+// the same.
 func steppedForward(last, now Moment) bool {
 	return now.Wall.Sub(last.Wall)-(now.Monotonic-last.Monotonic) > stored.ClockTolerance
 }
@@ -125,9 +124,8 @@ func (s State) Wake() (at time.Duration, ok bool) {
 	return at, at != math.MaxInt64
 }
 
-// Deadline returns the monotonic instant at which the claim that is under way
-// ends, if one is: nothing that is asked of the store for it need be awaited
-// for longer.
+// Deadline returns the monotonic instant at which the present claim ends, if there is one.
+// Its requests to the store need not be awaited for longer.
 func (s State) Deadline() (at time.Duration, ok bool) {
 	switch s.phase {
 	case Opening, Judging, Probing, Claiming, Verifying, Resuming:
@@ -145,7 +143,7 @@ func (s *State) holding() bool { return s.term.started && !s.releasing }
 // Config returns the config, with every default filled in.
 func (s State) Config() Config { return *s.config }
 
-// View is how a holder stands.
+// View is what a holder shows of its state.
 type View struct {
 	Phase Phase
 	// Namespace is the record; zero until it was read.
@@ -167,18 +165,18 @@ type View struct {
 	Inherited bool
 	// Extensions counts those of this term that were acknowledged.
 	Extensions uint64
-	// Unanswered is what the store answered last, if that was an error.
+	// Unanswered is the store's last answer, if that was an error.
 	Unanswered error
 	// Losses counts the terms that were lost.
 	Losses uint64
-	// Outage is whether ids can be issued, and Outages counts those that were
-	// reported. WindowsEnded counts the times at which a window ended before the
-	// next was acknowledged, however short; the term goes on after most.
+	// Outage says whether ids can be issued. Outages counts the reported outages.
+	// WindowsEnded counts how often a window ended before the next was acknowledged,
+	// however short the gap was. The term goes on after most of them.
 	Outage                Outage
 	Outages, WindowsEnded uint64
 }
 
-// View returns how the holder stands.
+// View returns the state's view.
 func (s State) View() View {
 	v := View{
 		Phase: s.phase, Namespace: s.search.record, Register: s.term.register,
@@ -194,8 +192,8 @@ func (s State) View() View {
 	return v
 }
 
-// Rests returns which worker id rests, and until when, if nothing more is asked of
-// the store: that of the term, or of a claim whose outcome is open.
+// Rests returns which worker id rests, and until when, if the holder sends no more: the
+// term's, or that of a claim with an open outcome.
 func (s State) Rests() (worker int64, until snowfence.Tick, rests bool) {
 	if s.phase == Stopped {
 		return 0, 0, false

@@ -13,8 +13,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// step is one step under way: what the machines read of the world, and what they ask
-// for. The machines are values of a [State]; their methods change the step's own copy.
+// step is one step under way. The machines read the world from it, and put their requests
+// into it. They are values of a [State]; their methods change the step's own copy.
 type step struct {
 	*Config // never written to
 	*line
@@ -59,9 +59,8 @@ func (x *step) wakeAt(at time.Duration) { x.wake, x.waking = at, true }
 
 func (x *step) wakeIn(d time.Duration) { x.wakeAt(x.now.Monotonic + d) }
 
-// backOff counts a failure and waits longer after each in a row, up to a half
-// more or less by chance, so that many who failed together don't return
-// together.
+// backOff counts a failure and waits longer after each in a row. The wait is up to a half
+// more or less by chance, so that holders that failed together don't return together.
 func (x *step) backOff() {
 	pause := x.pause(x.failures)
 	x.failures++
@@ -86,9 +85,8 @@ func (x *step) report(what Happening, err error) {
 	x.out = append(x.out, Report{What: what, Err: err})
 }
 
-// note reports what goes wrong and is tried again, with the given word about
-// what happens now: each distinct text once, and only so many of them, until a
-// write lands.
+// note reports an error that is tried again, with a word about what happens now. It reports
+// each distinct text once, and only so many of them, until a write lands.
 func (x *step) note(err error, now string) {
 	text := err.Error()
 	if len(x.noted) >= maxNotes || slices.Contains(x.noted, text) {
@@ -98,13 +96,13 @@ func (x *step) note(err error, now string) {
 	x.report(Noted, fmt.Errorf("%w: %s", err, now))
 }
 
-// nonce is what a claim is known by.
+// nonce identifies a claim.
 func (x *step) nonce() string { return hex.EncodeToString(x.now.Random[:16]) }
 
-// mark is what a write is known by.
+// mark identifies a write.
 func (x *step) mark() string { return hex.EncodeToString(x.now.Random[16:24]) }
 
-// choice returns a source for what may be guessed.
+// choice returns a random source for choices that may be guessed.
 func (x *step) choice() *rand.Rand {
 	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(x.now.Random[24:]), x.requests))
 }
@@ -115,7 +113,7 @@ func (x *step) tick() snowfence.Tick { return x.Layout.TickAt(x.now.Wall) }
 // outside returns why no tick can be stamped now; nil if one can.
 func (x *step) outside() error { return CheckTime(x.Layout, x.now.Wall) }
 
-// verdict is what a machine came to. The zero verdict is nothing yet: it asked for
+// verdict is the result of a machine. The zero verdict is none yet: the machine asked for
 // something, or waits.
 type verdict struct {
 	what    conclusion

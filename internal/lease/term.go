@@ -13,11 +13,11 @@ import (
 // term is one claim of one worker id: its write, its extensions, and its release. The
 // zero term is none.
 //
-// It is in the phases Claiming, Verifying, Confirming, Holding and Releasing.
+// Its phases are Claiming, Verifying, Confirming, Holding and Releasing.
 type term struct {
 	look                      // the register as it was last acknowledged; its worker is the term's
 	write      *write         // the swap whose outcome is open; never written to once set
-	floor      snowfence.Tick // where its generator begins: above all that was stamped before
+	floor      snowfence.Tick // where its generator begins: above every tick stamped before
 	compared   bool           // the clock was compared with another before the claim, or since
 	inherited  bool           // an earlier process began it
 	started    bool           // a generator was made
@@ -40,10 +40,9 @@ const verifyEvery = 3
 
 // claim prepares the swap of a register to a new term.
 //
-// The floor lies at or above the until of the very version that guards the
-// swap. So when the swap takes effect, no tick of any earlier term lies at or
-// above the floor, and none ever will: an earlier holder's extension is
-// guarded by a version that is gone.
+// The floor lies at or above the until of the very version that guards the swap. So when
+// the swap takes effect, every tick of an earlier term lies below the floor. That stays so:
+// the guard of an earlier holder's extension is gone.
 func (t *term) claim(x *step, n stored.Namespace, l look) error {
 	floor := max(l.register.Until, x.tick())
 	return t.prepare(x, claiming, l, stored.Register{
@@ -70,9 +69,9 @@ func (t *term) extend(x *step) error {
 	return t.prepare(x, extending, t.look, register)
 }
 
-// release prepares the swap that clears the holder. Here alone until may come down, to
-// what lies above every tick that was stamped: nothing is stamped any more, and nobody
-// can have claimed since, because the swap is guarded by the exact version.
+// release prepares the swap that clears the holder. Here alone until may come down, to a
+// tick above every stamped one. That is safe: nothing is stamped any more, and the swap is
+// guarded by the exact version, so there was no claim since.
 func (t *term) release(x *step, reserved snowfence.Tick) error {
 	register := t.register
 	register.Holder = ""
@@ -80,20 +79,19 @@ func (t *term) release(x *step, reserved snowfence.Tick) error {
 	return t.prepare(x, releasing, t.look, register)
 }
 
-// acknowledge takes note of a write that took effect, and of the bounds that this
-// confirms.
+// acknowledge records a write that took effect, and the bounds that it confirms.
 //
-// On a durable store an acknowledged bound is usable. On a lossy one a failure
-// may take the write away while it is younger than loss. It can't any more,
-// and has not, once a later swap guarded on it took effect at an age of loss or
-// more. When a swap took effect is not known; it was not before it was sent.
-// So a bound is usable once it was acknowledged at least loss before a later
-// swap was sent that was acknowledged too.
+// On a durable store an acknowledged bound is usable. On a lossy one a failure may take
+// the write away while it is younger than loss. Suppose a later swap, guarded on the write,
+// takes effect when the write is of that age or older. Then the write was not lost, and
+// can't be any more. It is not known when the swap took effect, but that was not before it
+// was sent. So a bound is usable when a later swap has been acknowledged that was sent at
+// least loss after the bound's acknowledgement.
 //
-// A bound that would last for less than a third of the window by then is left
-// alone: after an outage the write that was under way lands with one of before
-// it, and to wait for that would make the next, and the ids, come a whole loss
-// later. An answer that late took more than a third, so it is no busy loop.
+// A bound that would last for less than a third of the window by then is left alone. After
+// an outage the write under way lands with an old bound. Waiting for its confirmation would
+// delay the next bound, and the ids, by a whole loss. An answer that late took more than a
+// third, so this is no busy loop.
 func (t *term) acknowledge(x *step, w *write, version store.Version) {
 	t.sent = w.sent
 	t.look = look{worker: w.worker, version: version, register: w.register, standing: stored.Held}
@@ -110,7 +108,7 @@ func (t *term) acknowledge(x *step, w *write, version store.Version) {
 			pending = append(pending, b)
 		}
 	}
-	// An equal bound was acknowledged before, and better so.
+	// An equal bound was acknowledged before, and is confirmed earlier.
 	known := t.usable >= until || slices.ContainsFunc(pending, func(b bound) bool { return b.until >= until })
 	late := t.usable > 0 && x.over(until, x.now.Monotonic+x.Loss+x.third())
 	if !known && !late {
@@ -119,7 +117,7 @@ func (t *term) acknowledge(x *step, w *write, version store.Version) {
 	t.pending = pending
 }
 
-// confirmable is when the oldest bound that is not usable yet may be confirmed.
+// confirmable is when the oldest pending bound may be confirmed.
 func (t *term) confirmable(x *step) time.Duration { return t.pending[0].acked + x.Loss }
 
 // confirm waits until the claim is old enough for another swap to confirm it.
@@ -128,9 +126,9 @@ func (t *term) confirm(x *step) {
 	x.ripen(t.confirmable(x), fmt.Sprintf("the claim of worker %d", t.worker))
 }
 
-// schedule sets the next extension at a third of the window after the last was
-// sent, or at once when the usable ticks end before that, as they do when that one
-// took effect very late; but not before it can confirm something.
+// schedule sets the next extension at a third of the window after the last was sent. It is
+// sooner when the usable ticks end before that, because the last one took effect very late.
+// It is later when it could confirm nothing yet.
 func (t *term) schedule(x *step) {
 	due := t.sent + x.third()
 	if x.over(t.usable, due) {
@@ -142,14 +140,14 @@ func (t *term) schedule(x *step) {
 	x.wakeAt(max(due, x.now.Monotonic))
 }
 
-// over reports whether a bound will be over at a monotonic instant, or is now,
-// as the wall clock goes. None follows that at the horizon, so it never is.
+// over reports whether a bound will be over at a monotonic instant, by the wall clock. No
+// bound follows the one at the horizon, so that one never is.
 func (x *step) over(until snowfence.Tick, at time.Duration) bool {
 	wall := x.now.Wall.Add(max(0, at-x.now.Monotonic))
 	return until < x.Layout.HorizonTick() && x.Layout.TickAt(wall) >= until
 }
 
-// hasten reports whether a window that ended may be extended at once: unless an
+// hasten reports whether an ended window may be extended at once. It may not if an
 // extension is on its way, was just made, or could confirm nothing yet.
 func (t *term) hasten(x *step) bool {
 	if t.write != nil || len(t.pending) > 0 && x.now.Monotonic < t.confirmable(x) {

@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// write is the swap of a register of which a term does not know what became.
+// write is a term's swap of a register with an open outcome.
 type write struct {
 	Write
 	purpose  purpose
@@ -17,7 +17,7 @@ type write struct {
 	register stored.Register
 	sent     time.Duration // when it was first sent, on the monotonic clock
 	unsent   bool          // it waits for the journal
-	older    int           // how many looks in a row found an older write while the term is released
+	older    int           // looks in a row that found an older write while the term is released
 }
 
 // purpose is what a write is for.
@@ -29,11 +29,11 @@ const (
 	releasing
 )
 
-// looks is how many looks in a row at an older write end a release. With the
-// pauses between them they last for one to three polls: three half seconds at most.
+// looks is how many looks in a row at an older write end a release. With their pauses they
+// last for one to three polls: three half seconds at most.
 const looks = 5
 
-// prepare makes the write of a register under the version that was last seen of it.
+// prepare makes the write of a register, guarded by the version that was last seen.
 func (t *term) prepare(x *step, p purpose, l look, register stored.Register) error {
 	register.Clock = x.now.Wall
 	register.Write = x.mark()
@@ -59,16 +59,16 @@ func (t *term) swap(x *step) {
 	x.ask(func(id uint64) Request { return Swap{ID: id, Key: w.Key, Prev: w.Guard, Value: w.Value} })
 }
 
-// read asks what became of the write.
+// read reads the register to learn the outcome of the write.
 func (t *term) read(x *step) { x.get(t.write.Key) }
 
-// settle takes the answers while a write is open, by [Write.Settle]. A register that
-// shows an older write of this term was read late: it is read again.
+// settle takes the answers while a write is open, by [Write.Settle]. A register that shows
+// an older write of this term was read late: it is read again.
 //
-// A release reads again a few times only. Its generator is sealed, so there is
-// nothing to keep by waiting: if the store was rolled back the register stays as
-// it is, and rests. If the answers were late after all, the release may still take
-// effect, or have done so, and the register rests at worst.
+// A release reads again a few times only. Its generator is sealed, so waiting saves no
+// ticks. If the store was rolled back, the register stays as it is, and rests. If the
+// answers were late after all, the release may still take effect, or has, and the register
+// rests at worst.
 func (t *term) settle(x *step, e Reply, s *search, drain bool) verdict {
 	w := t.write
 	switch w.Settle(e) {
@@ -95,9 +95,8 @@ func (t *term) settle(x *step, e Reply, s *search, drain bool) verdict {
 	return verdict{}
 }
 
-// doubt reads the register again: at once the first time, after a pause when
-// that was of no help. Reading and sending again go on for as long as it
-// takes, except before the term's first id: then it is abandoned with the
+// doubt reads the register again: at once the first time, then after a pause. Reading and
+// sending go on for as long as it takes. Before the term's first id they end with the
 // claim-wait.
 func (t *term) doubt(x *step, e Reply, s *search, drain bool) verdict {
 	w := t.write
@@ -126,19 +125,18 @@ func (t *term) doubt(x *step, e Reply, s *search, drain bool) verdict {
 	return verdict{}
 }
 
-// outdated reports whether a value is an older write of the present term: of
-// the same claim, with a bound below the one acknowledged last. Bounds never
-// shrink within a term, so a register can't really be there unless the store
-// was rolled back; a read that is late can show it. Once the usable ticks are
-// over there is nothing left to keep, and it counts as lost. On a lossy store
-// those may end long before the acknowledged ones, which a failover took away: if
-// the clock was ahead when they were asked for, by as much.
+// outdated reports whether a value is an older write of the present term: of the same
+// claim, with a bound below the last acknowledged one. Bounds never shrink within a term.
+// So the register can't really be there, unless the store was rolled back. A late read can
+// show it. When the usable ticks are over there is nothing left to keep, and the term
+// counts as lost. On a lossy store the usable ticks may end long before the acknowledged
+// ones that a failover took away. That happens when the clock was ahead at their
+// extension.
 //
-// Three reads that are late look like a loss and end the term: of an older
-// write with the same bound, which a copy of this process may have written; of
-// an earlier term; and of a key that does not exist yet. Each costs a term and
-// no id, and takes a store that is late by a third of a window at least, just
-// when it failed to acknowledge a write.
+// Three late reads look like a loss and end the term: of an older write with the same bound,
+// because a copy of this process may have written it; of an earlier term; and of a key that
+// does not exist yet. Each costs a term and no id. Each needs a store that is late by a
+// third of a window at least, just when it failed to acknowledge a write.
 func (t *term) outdated(x *step, value []byte) bool {
 	kept := t.register.Until
 	if t.started {
@@ -149,7 +147,7 @@ func (t *term) outdated(x *step, value []byte) bool {
 		register.Until < t.register.Until && x.tick() < kept
 }
 
-// taken says why a term is lost whose write missed, by what the register is now.
+// taken says why a term with a missed write is lost, from the register as it is now.
 func (t *term) taken(worker int64, found look) error {
 	r := found.register
 	switch {
@@ -165,9 +163,9 @@ func (t *term) taken(worker int64, found look) error {
 	return fmt.Errorf("%w: worker %d is %s", ErrLost, worker, found.standing)
 }
 
-// rests returns which worker id rests, and until when, if nothing more is asked of
-// the store: that of the term, or of a claim whose outcome is open. It counts a
-// write whose outcome is open as one that takes effect, but for a release.
+// rests returns which worker id rests, and until when, if the holder sends no more: the
+// term's, or that of a claim with an open outcome. An open write counts as one that takes
+// effect, except for a release.
 func (t *term) rests() (worker int64, until snowfence.Tick, rests bool) {
 	worker, until, rests = t.worker, t.register.Until, t.register.Holder != ""
 	w := t.write

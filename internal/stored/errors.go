@@ -7,13 +7,13 @@ import (
 )
 
 var (
-	// ErrNamespaceReplaced is returned when the namespace's record is no longer
-	// the one that the holder began with: the store was emptied, restored or
-	// exchanged. What it knew of the ticks in use is gone with it.
+	// ErrNamespaceReplaced is returned when the namespace's record is not the one with
+	// which the holder began: the store was emptied, restored or exchanged. It has
+	// forgotten which ticks are in use.
 	ErrNamespaceReplaced = snowfence.NewError(snowfence.ClassLease, "snowfence: the namespace was replaced in the store")
 
-	// ErrRecord is wrapped by every error about a record that can't be used: it
-	// is no JSON of the expected shape, or written by a newer program.
+	// ErrRecord is wrapped by every error about an unusable record: it does not have the
+	// expected JSON, or a newer program wrote it.
 	ErrRecord = snowfence.NewError(snowfence.ClassFinal, "snowfence: unusable record")
 )
 

@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// DefaultNamespace is the namespace of those who name none.
+// DefaultNamespace is the namespace of a config without one.
 const DefaultNamespace = "default"
 
 // ClockTolerance is how far a clock may be from its reference, and how far it may step
@@ -26,13 +26,13 @@ type Namespace struct {
 	// holds its unit, epoch, order and widths.
 	Layout string
 
-	// Incarnation is a random 128-bit number in hexadecimal, drawn when the
-	// record was created. Every register repeats it, so registers that were
-	// left behind by another life of the namespace are told apart.
+	// Incarnation is a random 128-bit number in hexadecimal, drawn when the record was
+	// created. Every register repeats it. So a register of another life of the namespace
+	// can be recognised.
 	Incarnation string
 
-	// Datacenters are the datacenters that this store may issue, for a
-	// namespace that several stores share; empty when it may issue all.
+	// Datacenters are the datacenters that this store may issue, if several stores share
+	// the namespace. Empty means all.
 	Datacenters []int64
 
 	// Created is when the record was written, by the clock of its writer.
@@ -44,9 +44,8 @@ func NewNamespace(layout snowfence.Layout, datacenters []int64, incarnation stri
 	return Namespace{Layout: layout.String(), Incarnation: incarnation, Datacenters: datacenters, Created: now}
 }
 
-// Fits returns an error if the namespace, of that name, is not the configured one: a
-// *[LayoutMismatchError] if it has another layout, a *[ConfigError] if it has other
-// datacenters than the given ones, of which none are fine with all.
+// Fits returns a *[LayoutMismatchError] if the namespace of that name has another layout,
+// and a *[ConfigError] if it has other datacenters. No datacenters fit every namespace.
 func (n Namespace) Fits(name string, layout snowfence.Layout, datacenters []int64) error {
 	if given := layout.String(); n.Layout != given {
 		return &LayoutMismatchError{Namespace: name, Stored: n.Layout, Configured: given}
@@ -57,8 +56,8 @@ func (n Namespace) Fits(name string, layout snowfence.Layout, datacenters []int6
 	return nil
 }
 
-// Succeeds returns an error that is [ErrNamespaceReplaced] if the record is not the one
-// that was known before; the zero record is none.
+// Succeeds returns an error wrapping [ErrNamespaceReplaced] if the record differs from the known one. Every
+// record succeeds the zero record.
 func (n Namespace) Succeeds(known Namespace) error {
 	switch {
 	case known.Incarnation == "":
@@ -72,9 +71,9 @@ func (n Namespace) Succeeds(known Namespace) error {
 	return nil
 }
 
-// Young reports whether a store that can lose what is younger than loss may still lose
-// what was written then, by its writer's clock and with [ClockTolerance] for what that
-// may be off. It is old only if it is so by each of the clocks given.
+// Young reports whether a write may still be younger than the store's loss. The time of
+// the write is its writer's, with [ClockTolerance] for the error of that clock. The write
+// is old only if it is old by each of the given clocks.
 func Young(written time.Time, loss time.Duration, clocks ...time.Time) bool {
 	for _, now := range clocks {
 		if loss > 0 && now.Sub(written) < loss+ClockTolerance {
@@ -104,8 +103,8 @@ func (n Namespace) Encode() ([]byte, error) {
 	})
 }
 
-// DecodeNamespace reads a namespace's record. An error that is [ErrRecord] is
-// returned for anything that this program would not have written.
+// DecodeNamespace reads a namespace's record. An error wrapping [ErrRecord]
+// is returned for every value that this program would not have written.
 func DecodeNamespace(value []byte) (Namespace, error) {
 	var j namespaceJSON
 	if err := decodeRecord(value, &j); err != nil {

@@ -14,9 +14,8 @@ import (
 // namespace's record with its datacenters.
 const maxPage = 4 * store.MaxValue
 
-// Page is what a holder's journal keeps of its term, so that the next process
-// on this machine can go on with that term though the store does not answer.
-// It is all that the step function needs for that.
+// Page is the entry of a holder's journal for its term. With it the next process on this
+// machine can go on with the term while the store does not answer.
 type Page struct {
 	// Name is the namespace's name, and Namespace its record.
 	Name      string
@@ -33,15 +32,15 @@ type Page struct {
 	// is lossy.
 	Usable snowfence.Tick
 
-	// Used is above every tick that was stamped, or ever will be while this is
-	// the last page that was kept. A resumed term begins there.
+	// Used lies above every tick that was stamped, or will be before the next page. A
+	// resumed term begins there.
 	Used snowfence.Tick
 
-	// Pending is a write whose outcome was open, as the very bytes that were
-	// sent, or were about to be; nil if there was none.
+	// Pending is a write with an open outcome: the very bytes that were sent, or were
+	// about to be. Nil if there was none.
 	Pending []byte
 
-	// Loss is what the store could lose, see store.Traits.
+	// Loss is the store's loss at that time, see store.Traits.
 	Loss time.Duration
 }
 
@@ -85,9 +84,8 @@ func (p Page) Encode() ([]byte, error) {
 	return page, nil
 }
 
-// DecodePage reads a page. An error that is [ErrRecord] is returned for
-// anything that this program would not have written, or that contradicts
-// itself; such a page is never resumed from.
+// DecodePage reads a page. An error wrapping [ErrRecord] is returned for every page that
+// contradicts itself, or that this program would not have written. Such a page is never resumed from.
 func DecodePage(page []byte) (Page, error) {
 	var j pageJSON
 	if len(page) > maxPage {

@@ -9,13 +9,12 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// format is the version of the records that this program writes. A program
-// that changes what a record means, or adds a field, counts it up.
+// format is the version of the records that this program writes. A change of a record's
+// meaning, or a new field, needs a greater one.
 //
-// A record with a field that this program does not know is refused, not
-// carried along: a field that is there may bear on safety, and a program that
-// can't know so must not claim the register. Programs that know more write a
-// greater format, and are refused by that.
+// A record with an unknown field is refused, not carried along. The field may be one of
+// safety, and a program without that knowledge must not claim the register. Newer programs
+// write a greater format, and their records are refused for that.
 const format = 1
 
 // encodeRecord writes a record as JSON, with every field present.
@@ -33,8 +32,8 @@ func encodeRecord(record any) ([]byte, error) {
 	return value, nil
 }
 
-// decodeRecord reads a record's fields. What they say is for the caller to
-// check, and that the record is written as it must be, for checkText.
+// decodeRecord reads a record's fields. The caller checks their values, and checkText the
+// record's spelling.
 func decodeRecord(value []byte, fields any) error {
 	if err := store.ValidateValue(value); err != nil {
 		return fmt.Errorf("%w: %w", ErrRecord, err)
@@ -45,11 +44,10 @@ func decodeRecord(value []byte, fields any) error {
 	return nil
 }
 
-// checkText returns an error unless a record's text is the one that this
-// program writes for it, but for blanks between the tokens. So no field is
-// missing, null, repeated, unknown or misspelt, and nothing is ever taken for
-// zero because it was not understood. Somebody who edits a record by hand
-// changes values, not the order of the fields.
+// checkText returns an error unless a record's text is this program's own spelling of it,
+// but for blanks between the tokens. So no field is missing, null, repeated, unknown or
+// misspelt, and no value counts as zero because it was not understood. People who edit a
+// record by hand may change values, not the order of the fields.
 func checkText(value []byte, record interface{ Encode() ([]byte, error) }) error {
 	again, err := record.Encode()
 	if err != nil {

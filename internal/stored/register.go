@@ -52,18 +52,16 @@ type Register struct {
 	// Floor is the first tick that the present term may stamp.
 	Floor snowfence.Tick
 
-	// Until is the exclusive upper bound of the ticks that anyone may have
-	// stamped with this worker id. It never shrinks but in a release, and then
-	// to no less than all that was stamped.
+	// Until is the exclusive upper bound of the ticks that were stamped with this worker
+	// id, or may be. Only a release lowers it, and never below a stamped tick.
 	Until snowfence.Tick
 
 	// Holder is the nonce of the claim, 128 random bits in hexadecimal; empty
 	// when released.
 	Holder string
 
-	// Write is a random mark of this very write, 64 bits in hexadecimal. By it a
-	// holder that lost a reply tells its own write from one made by a copy of
-	// itself.
+	// Write is a random mark of this very write, 64 bits in hexadecimal. With it a holder
+	// that lost a reply distinguishes its own write from the write of a clone.
 	Write string
 
 	// Clock is the writer's wall clock at this write.
@@ -120,9 +118,8 @@ func (r Register) Encode() ([]byte, error) {
 	})
 }
 
-// DecodeRegister reads a register. An error that is [ErrRecord] is returned
-// for anything that this program would not have written; such a register is
-// never claimed.
+// DecodeRegister reads a register. An error wrapping [ErrRecord] is returned for every
+// value that this program would not have written. Such a register is never claimed.
 func DecodeRegister(value []byte) (Register, error) {
 	var j registerJSON
 	if err := decodeRecord(value, &j); err != nil {

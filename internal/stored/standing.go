@@ -7,7 +7,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Standing is how a worker id stands to one who would claim it.
+// Standing says whether a worker id may be claimed, and why not.
 type Standing uint8
 
 const (
@@ -15,7 +15,7 @@ const (
 	// was released and its used ticks end no further than max-rollback ahead.
 	Free Standing = iota + 1
 
-	// Held has a holder that may stamp ticks which are still to come.
+	// Held has a holder that may stamp future ticks.
 	Held
 
 	// Ahead was released, but its used ticks reach further ahead of this clock
@@ -23,9 +23,9 @@ const (
 	// free as time passes, and is never repaired downwards.
 	Ahead
 
-	// Quarantined was taken out of use by an operator. It is not claimed; its
-	// holder, if it has one, notices at its next extension, gives the term up
-	// and leaves the register as the operator wrote it.
+	// Quarantined was taken out of use by an operator. It is not claimed. A holder
+	// notices at its next extension, gives the term up, and leaves the register as the
+	// operator wrote it.
 	Quarantined
 
 	// Foreign is of another incarnation or another layout of the namespace.
@@ -38,7 +38,7 @@ const (
 	UsedUp
 )
 
-// String returns what the standing is called in messages.
+// String returns the standing's words in messages.
 func (s Standing) String() string {
 	switch s {
 	case Free:
@@ -60,11 +60,10 @@ func (s Standing) String() string {
 	}
 }
 
-// Judge says how a register stands to a claimant of the namespace whose clock
-// shows wall. It is the whole rule of who may claim. A store that answers late
-// or wrongly can't turn it into a duplicate, because the claim is a swap
-// guarded by the version that was judged, and its floor lies at or above that
-// version's until.
+// Judge returns the standing of a register for a claimant of the namespace, by the
+// claimant's clock. It is the whole rule of who may claim. A late or wrong answer of the
+// store can't turn it into a duplicate: the claim is guarded by the judged version, and its
+// floor lies at or above that version's until.
 func (n Namespace) Judge(r Register, layout snowfence.Layout, wall time.Time, maxRollback time.Duration) Standing {
 	switch {
 	case r.Incarnation != n.Incarnation || r.Layout != n.Layout:
@@ -85,8 +84,8 @@ func (n Namespace) Judge(r Register, layout snowfence.Layout, wall time.Time, ma
 type Occupant struct {
 	Worker   int64
 	Standing Standing
-	// Until is when the worker id is free again if nobody extends its term, by
-	// the clock of this machine.
+	// Until is when the worker id is free again without another extension, by the clock of
+	// this machine.
 	Until   time.Time
 	Process Process
 }

@@ -8,20 +8,19 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// Journal is what a [Disk] asks of a journal.
+// Journal is the part of a journal that a [Disk] needs.
 type Journal interface {
 	Keep(page []byte) error
 	Discard() error
 }
 
-// Disk carries out what a lease asks of a journal, one thing after the other, beside
-// the goroutine that owns it: a disk that is slow holds up the journal's bound, and no
-// more.
+// Disk carries out the requests to a journal, one after the other, beside the goroutine
+// that owns it. So a slow disk holds up the journal's bound, and nothing more.
 type Disk struct {
 	journal Journal
-	written <-chan lease.Event // what it did last
+	written <-chan lease.Event // the answer to the last request
 	turn    <-chan struct{}    // closed when it is idle again
-	hangs   bool               // it has yet to end what was given up before its last call
+	hangs   bool               // an earlier request, which was given up, has not ended
 }
 
 // NewDisk returns an idle disk.
@@ -34,8 +33,8 @@ func NewDisk(j Journal) *Disk {
 // Written yields the answer to the last request.
 func (d *Disk) Written() <-chan lease.Event { return d.written }
 
-// Do carries out a [lease.Keep] or [lease.Discard] after what is under way. What was
-// given up comes to its end first: its answer is of no use then.
+// Do carries out a [lease.Keep] or [lease.Discard] after the one under way. A request that
+// was given up also ends first; its answer is of no use then.
 func (d *Disk) Do(request lease.Request) {
 	written := make(chan lease.Event, 1) // room for an answer that is not awaited
 	turn := make(chan struct{})
@@ -75,8 +74,9 @@ func (d *Disk) Rest() {
 	}
 }
 
-// Await returns what a call returns, or the error late when it took longer than limit,
-// or the context's error when that ended. Then the call is left to end by itself.
+// Await returns the result of a call. It returns the error late when the call takes longer
+// than limit, and the context's error when that ends. Then the call is left to end by
+// itself.
 func Await[T any](ctx context.Context, clock snowfence.Clock, limit time.Duration, late error, call func() (T, error)) (T, error) {
 	expired, stop := clock.After(limit)
 	defer stop()

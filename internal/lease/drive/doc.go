@@ -1,8 +1,7 @@
-// Package drive runs the lease's step function: it takes events to the state, makes
-// and extends the generator of its term, and hands on what concerns the store, the
-// journal and people. Package fence runs it in a goroutine, the simulation and the
-// model of a crowd in virtual time: what they show holds for the program because it
-// is the same driver.
+// Package drive runs the lease's step function. It takes events to the state, makes and
+// extends the generator of its term, and passes on the requests to the store, the journal
+// and people. Package fence runs it in a goroutine. The simulation and the model of a crowd
+// run the same driver in virtual time. So their results hold for the program too.
 //
 //	d := drive.New(config, shell)
 //	d.Take(lease.Started{})

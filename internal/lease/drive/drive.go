@@ -8,28 +8,28 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// Shell is what a driver runs in.
+// Shell is the surroundings of a driver.
 type Shell interface {
-	// Random fills b with bits that are unpredictable and never the same twice.
-	// After an error no event is taken; see [Driver.Take].
+	// Random fills b with unpredictable bits, never the same twice. After an error no
+	// event is taken; see [Driver.Take].
 	Random(b []byte) error
 
 	// Request asks the store or the journal for something: [lease.Get], Swap, List,
 	// Ask, Keep or Discard. The answer is an event, and comes later.
 	Request(lease.Request)
 
-	// Began gives the generator of a new term to those who call for ids.
+	// Began gives the generator of a new term to the callers.
 	Began(*snowfence.Generator, lease.Start)
 
-	// Sealed says that the generator issues no more. All that it issued lies below
+	// Sealed says that the generator issues no more. Every id that it issued lies below
 	// the tick reserved.
 	Sealed(reserved snowfence.Tick)
 
-	// Report tells people.
+	// Report is for people.
 	Report(lease.Report)
 }
 
-// Config is what a driver is made of.
+// Config has the parts of a driver.
 type Config struct {
 	State lease.State // before [lease.Started]
 
@@ -50,8 +50,8 @@ type Driver struct {
 	state  lease.State
 
 	generator *snowfence.Generator // the present term's; nil without one
-	events    []lease.Event        // those that were not taken yet
-	clockLost *lease.ClockLost     // what the state knows of its generator's clock; nil if it is well
+	events    []lease.Event        // not taken yet
+	clockLost *lease.ClockLost     // the last finding about the generator's clock; nil if it is well
 }
 
 // New returns a driver that has taken no event.
@@ -71,14 +71,14 @@ func (d *Driver) Generator() *snowfence.Generator { return d.generator }
 // Wake returns the monotonic instant at which to take [lease.Woken], if there is one.
 func (d *Driver) Wake() (at time.Duration, ok bool) { return d.state.Wake() }
 
-// Take takes an event to the state, with all that follows from it at once.
+// Take takes an event to the state, with everything that follows from it at once.
 //
-// Without random bits there is no nonce, and so no step. Then it returns the error
-// and keeps the events, for an answer comes once, and so does the wish to end. They
-// are taken with the next one, which is to come soon. The term lasts for as long as
-// its window meanwhile.
+// Without random bits there is no nonce, and so no step. Then Take returns the error and
+// keeps the events, because an answer comes only once, and so does the wish to end. They
+// are taken with the next event, which should come soon. Meanwhile the term lasts to the
+// end of its window.
 //
-// Of events that only say what time it is, no more than one is kept.
+// No more than one event is kept that only says what time it is.
 func (d *Driver) Take(e lease.Event) error {
 	passing, idle := false, len(d.events) == 0
 	switch e.(type) {
@@ -101,8 +101,8 @@ func (d *Driver) Take(e lease.Event) error {
 	return nil
 }
 
-// watch looks at the clock on behalf of a generator that may be idle. What it finds
-// is an event, once.
+// watch checks the clock on behalf of a generator that may be idle. Each finding is an event
+// once.
 func (d *Driver) watch() {
 	if d.generator == nil {
 		return
@@ -165,7 +165,7 @@ func (d *Driver) start(r lease.Start) {
 		Policy: d.config.Policy, Clock: d.config.Clock, CachedClock: d.config.CachedClock, Rand: d.config.Rand,
 	})
 	if err != nil {
-		// The lease asks for nothing that a generator refuses.
+		// A generator refuses no request of a correct lease.
 		d.events = append(d.events, lease.Unfit{Err: err})
 		return
 	}
@@ -173,8 +173,8 @@ func (d *Driver) start(r lease.Start) {
 	d.shell.Began(g, r)
 }
 
-// extend moves the end of the window. A generator that revoked itself because of its
-// clock refuses, which is found by watch.
+// extend moves the end of the window. A generator that revoked itself because of its clock
+// refuses, and watch finds that.
 func (d *Driver) extend(r lease.Extend) {
 	if d.generator == nil {
 		return
@@ -185,7 +185,7 @@ func (d *Driver) extend(r lease.Extend) {
 	d.generator.CheckClock()
 }
 
-// seal ends the generator. All that it issued lies below the tick reserved.
+// seal ends the generator. Every id that it issued lies below the tick reserved.
 func (d *Driver) seal(cause error) (reserved snowfence.Tick) {
 	if d.generator == nil {
 		return 0
