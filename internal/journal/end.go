@@ -10,10 +10,9 @@ import (
 	"snowfence.example/snowfence/internal/folder"
 )
 
-// Discard implements [fence.Journal]. [ErrReplaced] is returned when the files
-// are not there any more, or not these: then another process may have the page
-// and go on from it, and no later call succeeds. Where nothing was kept there is
-// nothing to discard, and no error.
+// Discard implements [fence.Journal]. [ErrReplaced] is returned when the files are gone or
+// replaced. Then another process may have the page and go on from it, and no later call
+// succeeds. Without a page there is nothing to discard, and no error.
 func (j *Journal) Discard() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -30,13 +29,12 @@ func (j *Journal) Discard() error {
 	return err
 }
 
-// discard removes the files, durably, be they of this journal or what it failed to
-// take.
+// discard removes the files, durably: this journal's own, or those that it failed to take.
 //
-// A page is taken by a rename of the newer file, and only if both files are read
-// after that. So if both are this journal's until they are removed here, the first
-// before the second is looked at, no other process has taken the page, or will. One
-// that is gone before it is removed may be the newer, in the hands of its taker.
+// A page is taken by a rename of the newer file, and only if both files are read after
+// that. Here each file is this journal's own until it is removed, and the first is removed
+// before the second is checked. So no other process has taken the page, or will. A file
+// that is gone before it is removed may be the newer one, in the hands of another process.
 func (j *Journal) discard() error {
 	if err := j.disk.Locked(); err != nil {
 		return err
@@ -65,9 +63,9 @@ func (j *Journal) discard() error {
 // closeTakes is how long Close waits for a disk that hangs.
 const closeTakes = 5 * time.Second
 
-// Close gives the journal up and unlocks it. What was kept stays, for the next
-// process. The holder must have been closed before. A disk that hangs is waited for
-// five seconds; the error says so then, and the journal is unlocked when it answers.
+// Close gives the journal up and unlocks it. The page stays, for the next process. The
+// holder must have been closed before. Close waits five seconds for a disk that hangs. Then
+// its error says so, and the journal is unlocked when the disk answers.
 func (j *Journal) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), j.patience)
 	defer cancel()
@@ -101,8 +99,8 @@ func (j *Journal) forget(parity int) error {
 	return f.Close()
 }
 
-// clear removes files, durably; the first one is kept under another name, if
-// one is given, for people to look at.
+// clear removes files, durably. If as is given, the first one is kept under that name, for
+// people.
 func (j *Journal) clear(as string, names ...string) error {
 	if as != "" {
 		if err := j.disk.Rename(names[0], as); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -21,8 +21,8 @@ import (
 //	 … 32  SHA-256 of all bytes before
 //	 …     what is left of a longer entry
 //
-// A later format keeps the first eight bytes, so that this version can tell it
-// from damage.
+// A later format keeps the first eight bytes, so that this version can distinguish it from
+// damage.
 const (
 	magic      = "SNOWJRN"
 	format     = 1
@@ -33,21 +33,21 @@ const (
 	maxFile = 64 << 10
 )
 
-// entry is what one file holds.
+// entry is the content of one file.
 type entry struct {
-	// Number counts the entries of one journal from 1; odd ones stand in one
-	// file, even ones in the other.
+	// Number counts the entries of one journal from 1. Odd ones are in one file, even ones
+	// in the other.
 	Number uint64 `json:"number"`
 
 	// Place is where it was written.
 	Place folder.Place `json:"place"`
 
-	// Other is the stamp of the other file, with the entry before this one, taken
-	// after that was written.
+	// Other is the stamp of the other file, taken after the entry before this one was
+	// written there.
 	Other folder.Stamp `json:"other"`
 
-	// Page is what the holder keeps; empty in the first entry, which is there to
-	// be vouched for by the stamp of its file.
+	// Page is the holder's page. It is empty in the first entry, which only provides a
+	// stamp for the second.
 	Page string `json:"page"`
 }
 

@@ -29,10 +29,10 @@ type Config struct {
 	// Each holder has its own.
 	Dir string
 
-	// AcrossReboots takes what was kept before the machine was last started, too.
-	// Then nothing can tell an image of the disk that was started again, or a
-	// clone of it, from the machine itself: set it only where no machine is
-	// ever started from an image that is younger than the window.
+	// AcrossReboots also accepts a page from before the machine's last start. Then a
+	// clone of the disk, or an image that was started again, looks like the machine
+	// itself. Set it only where no machine is ever started from an image that is younger
+	// than the window.
 	AcrossReboots bool
 }
 
@@ -45,7 +45,7 @@ type Journal struct {
 
 	patience time.Duration // of Close
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	taken  bool
 	closed bool
 	failed error          // why Keep is of no more use; nil while it is
@@ -59,13 +59,13 @@ var _ fence.Journal = (*Journal)(nil)
 // Open opens the journal in a folder and locks it until [Journal.Close], or
 // until the process ends. It reads nothing yet.
 //
-// An *[InUseError] is returned while another process, or another Journal of
-// this one, has it. A program that gets one goes on without a journal, as it
-// would for the first time: from a pool it claims another worker id than the
-// journal's, and a pinned one has to wait for the owner in any case.
+// An *[InUseError] is returned while another process, or another Journal of this one, has
+// it. The program then goes on without a journal, as it would for the first time. From a
+// pool it claims another worker id than the journal's. A pinned holder has to wait for the
+// owner in any case.
 //
-// [ErrNetwork] is returned for a folder on a network file system, or on one that
-// might be, and [ErrUnsupported] where the operating system lacks what is needed.
+// [ErrNetwork] is returned for a folder that is, or may be, on a network file system.
+// [ErrUnsupported] is returned when the operating system can't carry a journal.
 func Open(c Config) (*Journal, error) { return openAt(c, localdisk.At) }
 
 // openAt opens a journal as Open does, on the file system that at says.
@@ -92,9 +92,8 @@ func openAt(c Config, at func(string) (localdisk.System, error)) (*Journal, erro
 	return OpenOn(d, path, here, c.AcrossReboots)
 }
 
-// OpenOn is [Open] on a disk and a machine that a simulation makes up. Programs use
-// Open: nobody outside this module can name what OpenOn takes. It closes d if it
-// fails.
+// OpenOn is [Open] on a simulation's disk and machine. Programs use Open. OpenOn closes d
+// if it fails.
 func OpenOn(d folder.Disk, path string, here folder.Place, acrossReboots bool) (*Journal, error) {
 	if err := d.Lock(); err != nil {
 		var used *InUseError
@@ -108,9 +107,9 @@ func OpenOn(d folder.Disk, path string, here folder.Place, acrossReboots bool) (
 	return &Journal{path: path, disk: d, here: here, far: acrossReboots, patience: closeTakes}, nil
 }
 
-// Take implements [fence.Journal]. An error that is a *[RefusedError] says that
-// what was kept is not this machine's, was copied, is torn, or is of a newer
-// format; [ErrTaken] that the journal has a holder already.
+// Take implements [fence.Journal]. A *[RefusedError] is returned when the page is another
+// machine's, was copied, is torn, or has a newer format. [ErrTaken] is returned when the
+// journal has a holder already.
 func (j *Journal) Take() ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -129,13 +128,12 @@ func (j *Journal) Take() ([]byte, error) {
 	return page, err
 }
 
-// take consumes the newer of the two entries, by a rename that is durable
-// before anything of it is used, and returns its page if it may be used.
+// take consumes the newer of the two entries, and returns its page if it may be used. The
+// rename is durable before the page is used.
 //
-// The lock keeps others out. Should somebody have removed the lock file, so that
-// another process has locked another one and still writes, one of the two
-// notices: this one looks at the files after the rename, and that one at their
-// names after it wrote.
+// The lock keeps others out. If the lock file was removed, another process may have locked
+// a new one and still write. Then one of the two notices: this one reads the files after
+// the rename, and the other checks their names after its write.
 func (j *Journal) take() ([]byte, error) {
 	odd, oddThere, err := j.read(oddName)
 	if err != nil {
@@ -182,8 +180,8 @@ func (j *Journal) take() ([]byte, error) {
 	return []byte(e.Page), nil
 }
 
-// newer reports whether a holds a later entry than b. What can't be read counts
-// as the newest, so that the one before it is never taken in its place.
+// newer reports whether a holds a later entry than b. An unreadable entry counts as the
+// newest, so that the one before it is never taken in its place.
 func newer(a, b []byte) bool {
 	if b == nil {
 		return true
@@ -198,11 +196,10 @@ func newer(a, b []byte) bool {
 
 // check returns the entry of the newest file, or why it must not be used.
 //
-// The stamp of the other file is what tells a copy. It was taken when that file
-// was written last, and stands in this one, which was written afterwards. Both
-// files were left alone since, or else the stamp does not fit: whatever puts
-// content into that file, be it an older one of its own, gives it another
-// stamp; and an older content of this file has an older stamp of that one.
+// The stamp of the other file shows a copy. It was taken after the last write of that file,
+// and is in this one, which was written afterwards. It fits only if both files were left
+// alone since. A write to that file, even of its own older content, gives it another stamp.
+// And an older content of this file has an older stamp of that one.
 func (j *Journal) check(content, before []byte, name, other string) (entry, error) {
 	e, err := decode(content)
 	if err != nil {
@@ -227,8 +224,7 @@ func (j *Journal) check(content, before []byte, name, other string) (entry, erro
 	return e, nil
 }
 
-// Keep implements [fence.Journal]. After an error, which is [ErrFailed] but for
-// [ErrClosed], the journal can only be discarded.
+// Keep implements [fence.Journal]. After [ErrFailed] the journal can only be discarded.
 func (j *Journal) Keep(page []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -236,7 +232,7 @@ func (j *Journal) Keep(page []byte) error {
 	case j.closed:
 		return ErrClosed
 	case j.failed == nil && !j.taken:
-		return fmt.Errorf("journal: %s: keep: what is there has to be taken first", j.path)
+		return fmt.Errorf("journal: %s: keep: the present page has to be taken first", j.path)
 	case j.failed == nil:
 		if err := j.keep(string(page)); err != nil {
 			j.failed = err
@@ -248,8 +244,8 @@ func (j *Journal) Keep(page []byte) error {
 	return nil
 }
 
-// keep appends an entry. An fsync that failed is the end: the kernel tells of a
-// failure once, and may drop what it could not write.
+// keep appends an entry. A failed fsync is the end: the kernel reports a failure once, and
+// may drop the data.
 func (j *Journal) keep(page string) error {
 	if j.number == 0 {
 		if err := j.begin(); err != nil {
@@ -259,11 +255,11 @@ func (j *Journal) keep(page string) error {
 	if err := j.add(page); err != nil {
 		return err
 	}
-	// Whoever might have consumed the files meanwhile has read them after that.
+	// A process that consumed the files meanwhile has read them after that.
 	return j.same()
 }
 
-// begin makes the two files, with the entry that vouches for the next.
+// begin makes the two files, with the first entry.
 func (j *Journal) begin() error {
 	if err := j.disk.Locked(); err != nil {
 		return err
@@ -287,10 +283,10 @@ func (j *Journal) begin() error {
 	return nil
 }
 
-// fine returns ErrUnsupported if the file system tells times of change by whole
-// seconds, as ext3, FAT and HFS+ do, and ext4 with inodes of 128 bytes: a file that
-// is put back within a second could have the stamp that it had. Two times that are
-// whole by chance cost a process its journal, and nothing else.
+// fine returns ErrUnsupported if the file system has times of change in whole seconds, as
+// ext3, FAT and HFS+ have, and ext4 with inodes of 128 bytes. There a file that is put back
+// within a second could have its old stamp. Two times that are whole by chance cost a
+// process its journal, and nothing else.
 func (j *Journal) fine() error {
 	for _, f := range j.files {
 		s, err := f.Stamp()
@@ -301,7 +297,7 @@ func (j *Journal) fine() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: %s: its file system tells times of change by whole seconds", ErrUnsupported, j.path)
+	return fmt.Errorf("%w: %s: its file system has times of change in whole seconds", ErrUnsupported, j.path)
 }
 
 // add writes the next entry into the older of the two files.
@@ -338,8 +334,8 @@ func (j *Journal) same() error {
 	return nil
 }
 
-// mine returns ErrReplaced if a file that was made here is not the one of its
-// name any more. It is open, so no other file has its number.
+// mine returns ErrReplaced if another file has the name of a file that was made here, or
+// none. The file is open, so no other file has its number.
 func (j *Journal) mine(parity int) error {
 	name := nameOf(uint64(parity))
 	mine, err := j.files[parity].Stamp()
@@ -379,7 +375,7 @@ func nameOf(number uint64) string {
 	return oddName
 }
 
-// wrap says which journal an error of the operating system is about.
+// wrap adds the journal's path to an error of the operating system.
 func (j *Journal) wrap(err error) error {
 	if err == nil {
 		return nil

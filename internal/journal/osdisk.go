@@ -17,8 +17,8 @@ import (
 	"snowfence.example/snowfence/internal/folder"
 )
 
-// Permissions: what a journal says is nobody else's to read, and above all
-// nobody else's to write.
+// Permissions: only the owner may read a journal, and above all only the owner may write
+// it.
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
@@ -42,8 +42,7 @@ func openDisk(path string) (folder.Disk, error) {
 	}
 	d := &osDisk{root: root}
 	if missing != nil {
-		// Should the folder itself be lost with the power, there is no journal,
-		// and that is safe: so nothing is said if this fails.
+		// A failure here is safe: if a power loss takes the folder, there is no journal.
 		_ = localdisk.SyncFolder(filepath.Dir(path))
 	}
 	return d, nil

@@ -8,8 +8,8 @@ import (
 	"snowfence.example/snowfence/internal/folder"
 )
 
-// thisPlace returns the machine that this process runs on. The kernel draws
-// kern.bootsessionuuid anew at each start.
+// thisPlace returns the machine of this process. The kernel draws a new
+// kern.bootsessionuuid at each start.
 func thisPlace(acrossReboots bool) (folder.Place, error) {
 	boot, err := syscall.Sysctl("kern.bootsessionuuid")
 	if err != nil {
@@ -25,7 +25,7 @@ func thisPlace(acrossReboots bool) (folder.Place, error) {
 
 func device(stat *syscall.Stat_t) uint64 { return uint64(stat.Dev) }
 
-// changed is when a file was last changed, by the file system's own account.
+// changed is the file system's own time of a file's last change.
 func changed(stat *syscall.Stat_t) time.Time {
 	return time.Unix(stat.Ctimespec.Unix()).UTC()
 }

@@ -10,9 +10,9 @@ import (
 	"snowfence.example/snowfence/internal/folder"
 )
 
-// thisPlace returns the machine that this process runs on. The boot id is drawn
-// anew by the kernel at each start of the machine; see random(4). The machine
-// id is drawn when a system is installed; see machine-id(5).
+// thisPlace returns the machine of this process. The kernel draws a new boot id at each
+// start of the machine; see random(4). The machine id is drawn when a system is installed;
+// see machine-id(5).
 func thisPlace(acrossReboots bool) (folder.Place, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -30,7 +30,7 @@ func device(stat *syscall.Stat_t) uint64 {
 	return uint64(stat.Dev) //nolint:unconvert // it has 32 bits on some machines
 }
 
-// changed is when a file was last changed, by the file system's own account.
+// changed is the file system's own time of a file's last change.
 func changed(stat *syscall.Stat_t) time.Time {
 	return time.Unix(stat.Ctim.Unix()).UTC()
 }

@@ -14,37 +14,37 @@ var (
 
 	// ErrNotHeld is returned by [Roster.Release] for a worker id that has no
 	// holder.
-	ErrNotHeld = snowfence.NewError(snowfence.ClassFinal, "snowfence: nobody holds the worker id")
+	ErrNotHeld = snowfence.NewError(snowfence.ClassFinal, "snowfence: the worker id has no holder")
 
-	// ErrUnusable is wrapped by the errors about a register that is not written
-	// to: it can't be read, or is of another incarnation of the namespace.
+	// ErrUnusable is wrapped by the errors about a register that may not be written: it
+	// can't be read, or is of another incarnation of the namespace.
 	ErrUnusable = snowfence.NewError(snowfence.ClassFinal, "snowfence: the register is not touched")
 
 	// errTimeout is the cause of a request's end when its time is over.
 	errTimeout = errors.New("the store did not answer within the request timeout")
 )
 
-// ConflictError is returned when a register was written by somebody else since
-// it was read. Nothing was changed, unless Unsure is there.
+// ConflictError is returned when another process wrote a register after it was read here.
+// Nothing was changed, unless Unsure is there.
 type ConflictError struct {
 	// Now is the register as it is now.
 	Now Worker
-	// Unsure is the store's error if an attempt before may have taken effect and
-	// have been overwritten since; nil if nothing was changed.
+	// Unsure is the store's error if an earlier attempt may have taken effect and been
+	// overwritten; nil if nothing was changed.
 	Unsure error
 }
 
-// Error says how the worker id stands now.
+// Error names the worker id and its present state.
 func (e *ConflictError) Error() string {
 	if e.Unsure != nil {
-		return fmt.Sprintf("snowfence: the register of worker %d was written by somebody else, perhaps after this write took effect (%v); it is now %s",
+		return fmt.Sprintf("snowfence: the register of worker %d was written by another process, perhaps after this write took effect (%v); it is now %s",
 			e.Now.Number, e.Unsure, e.Now)
 	}
-	return fmt.Sprintf("snowfence: the register of worker %d was written by somebody else since it was read, and nothing was changed; it is now %s",
+	return fmt.Sprintf("snowfence: the register of worker %d was written by another process since it was read, and nothing was changed; it is now %s",
 		e.Now.Number, e.Now)
 }
 
-// Unwrap returns [store.ErrConflict] and what it is unsure about.
+// Unwrap returns [store.ErrConflict] and Unsure.
 func (e *ConflictError) Unwrap() []error {
 	if e.Unsure == nil {
 		return []error{store.ErrConflict}

@@ -12,9 +12,9 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Workers lists the worker ids that have a register, and the strays, in any
-// order, each once. Worker ids that were never claimed have none. It holds a
-// few bits a register, so that a million fit. An error ends the sequence.
+// Workers lists the worker ids with a register, and the strays, in any order, each once. A
+// worker id that was never claimed has no register. The list needs a few bits a register,
+// so that a million fit. An error ends the sequence.
 func (r *Roster) Workers(ctx context.Context) iter.Seq2[Worker, error] {
 	return func(yield func(Worker, error) bool) {
 		l := listing{r: r, yield: yield}
@@ -27,15 +27,15 @@ type listing struct {
 	r     *Roster
 	yield func(Worker, error) bool
 	seen  seen
-	stray map[string]bool // keys that are no worker id's and were yielded
+	stray map[string]bool // yielded keys that are no worker id's
 }
 
-// under lists the keys of a prefix, with that many digits of a worker number in
-// it, and reports whether the walk goes on.
+// under lists the keys of a prefix, with that many digits of a worker number in it, and
+// reports whether the walk goes on.
 //
-// A store's list ends where it meets a register that it can't read. What lies
-// behind that is found by listing again with each next digit, so that only the
-// way to the damage is walked twice, and the damage itself is found by its key.
+// A store's list ends at a register that it can't read. Then under lists again with each
+// next digit. So it finds the registers behind the damage, walks only the way to the damage
+// twice, and finds the key of the damaged register.
 func (l *listing) under(ctx context.Context, prefix string, digits int) bool {
 	err := l.list(ctx, prefix)
 	switch {
@@ -89,10 +89,10 @@ func (l *listing) leaf(ctx context.Context, key string, listed error) bool {
 	}
 }
 
-// errStopped says that whoever ranges over the list wants no more.
+// errStopped says that the loop over the list has ended.
 var errStopped = errors.New("stopped")
 
-// list yields what is stored under a prefix, as far as the store can read it.
+// list yields the registers under a prefix, as far as the store can read them.
 func (l *listing) list(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -128,7 +128,7 @@ func watch(c Config, progress *atomic.Int64, finished <-chan struct{}, cancel co
 			stop()
 			return
 		}
-		// An odd number means that it is the reader who takes the time.
+		// An odd number means that the reader takes the time.
 		now := progress.Load()
 		if now == last && now%2 == 0 {
 			cancel(errTimeout)
@@ -169,21 +169,18 @@ func (r *Roster) digits() int {
 type Census struct {
 	// Capacity is how many there are.
 	Capacity int64
-	// Counts are how many of them stand how. Those that were never claimed are
-	// among the free ones.
+	// Counts has the number in each state. Worker ids that were never claimed are free.
 	Counts map[State]int64
 	// Silent are the held ones of which [Worker.Silent] is true.
 	Silent int64
-	// Outside counts registers that are none of this store's worker ids: strays,
-	// and those of datacenters that are not in the record. They are in no other
-	// count.
+	// Outside counts registers of no worker id of this store: strays, and those of
+	// datacenters outside the record. They are in no other count.
 	Outside int64
 	// Registers counts all registers.
 	Registers int64
-	// Youngest and Oldest are the held worker ids, silent ones left out, whose
-	// [Worker.Age] is the least and the greatest: their clocks are apart by the
-	// difference at most, give or take a third of a window. Both are zero if
-	// there is none.
+	// Youngest and Oldest are the held worker ids with the least and the greatest
+	// [Worker.Age], without the silent ones. Their clocks differ by the difference of the
+	// ages at most, give or take a third of a window. Both are zero if there is none.
 	Youngest, Oldest Sight
 }
 
@@ -226,8 +223,8 @@ func (r *Roster) Count(c *Census, w Worker) {
 // Taken returns how many worker ids can't be claimed now.
 func (c Census) Taken() int64 { return c.Capacity - c.Counts[Free] }
 
-// seen is a set of worker numbers, a bit each, in chunks that exist where there
-// is a register.
+// seen is a set of worker numbers, a bit each. There are chunks only where there are
+// registers.
 type seen struct {
 	chunks  map[int64]*[chunkWords]uint64
 	damaged int // how many registers the store could not read

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// tries is how often a write whose outcome is unknown is sent.
+	// tries is how often a write with an unknown outcome is sent.
 	tries = 3
 	// pause is the wait between two of them.
 	pause = 200 * time.Millisecond
 )
 
-// Release clears the holder of a worker id, as it was read, and nothing else.
-// Until stays, so this is always safe: the holder, if it lives, finds out at its
-// next extension, and whoever claims next begins above all that it may have
-// stamped until then. It returns the worker id as it then is.
+// Release clears the holder of a worker id, as it was read, and nothing else. Until stays,
+// so this is always safe. A living holder notices at its next extension, and the next claim
+// begins above every tick that it may have stamped until then. Release returns the worker
+// id as it is after the write.
 //
-// An error that is [ErrNotHeld] is returned if it has no holder, [ErrUnusable]
-// if it can't be read or is of another incarnation, a *[ConflictError] if it
-// changed since it was read, and the store's own error if the outcome is unknown.
+// [ErrNotHeld] is returned if it has no holder, [ErrUnusable] if it can't be read or is of
+// another incarnation, and a *[ConflictError] if it changed since it was read. The store's
+// own error is returned if the outcome is unknown.
 func (r *Roster) Release(ctx context.Context, w Worker) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
@@ -38,13 +38,12 @@ func (r *Roster) Release(ctx context.Context, w Worker) (Worker, error) {
 	return r.write(ctx, w, register)
 }
 
-// Quarantine sets the mark that keeps a worker id from being claimed, or clears
-// it, and changes nothing else. A running holder is ended by it as by
-// [Roster.Release]. A worker id without a register gets one, with a term in which
-// nothing can have been stamped. If the mark is as wanted already, nothing is
-// written.
+// Quarantine sets or clears the mark that keeps a worker id from being claimed, and changes
+// nothing else. It ends a running holder as [Roster.Release] does. A worker id without a
+// register gets one, with a term in which nothing can have been stamped. If the mark is as
+// wanted already, nothing is written.
 //
-// The errors are those of Release, but for ErrNotHeld.
+// The errors are those of Release, except for ErrNotHeld.
 func (r *Roster) Quarantine(ctx context.Context, w Worker, mark bool) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
@@ -62,14 +61,13 @@ func (r *Roster) Quarantine(ctx context.Context, w Worker, mark bool) (Worker, e
 	return r.write(ctx, w, register)
 }
 
-// Floored reports whether nobody will ever again stamp a tick below floor with
-// the worker id, as it was read.
+// Floored reports whether no tick below floor will ever be stamped again with the worker
+// id, as it was read.
 //
-// Until at or above floor is not enough while there is a holder: its release may
-// lower until, to its term's floor at least. So the term must have begun there.
-// What is of another incarnation is floored too: nobody can claim it. What can't
-// be read is not, since a newer program may read it, or this one once it is
-// repaired.
+// Until at or above floor is not enough while there is a holder: its release may lower
+// until, to its term's floor at least. So the term must have begun there. A register of
+// another incarnation is floored too, because it can't be claimed. An unreadable one is
+// not: a newer program may read it, or this one after a repair.
 func (w Worker) Floored(floor snowfence.Tick) bool {
 	switch {
 	case w.State == Unreadable:
@@ -82,14 +80,14 @@ func (w Worker) Floored(floor snowfence.Tick) bool {
 	return w.Register.Holder == "" || w.Register.Floor >= floor
 }
 
-// Raise makes a worker id [Worker.Floored], and writes nothing if it is. It is a
-// claim and a release in one write, of a term in which nothing is stamped: the
-// term is counted up, the holder cleared, and floor and until are set to floor, or
-// to until where that was above it already. The operator's mark stays. A running
-// holder is ended by it as by [Roster.Release].
+// Raise makes a worker id [Worker.Floored], and writes nothing if it is already. It is a
+// claim and a release in one write, of a term in which nothing is stamped. It counts the
+// term up, clears the holder, and sets floor and until to floor, or to the present until if
+// that is greater. The operator's mark stays. It ends a running holder as [Roster.Release]
+// does.
 //
-// A *[snowfence.RangeError] is returned for a floor that is no tick of the layout;
-// the other errors are those of Release, but for ErrNotHeld.
+// A *[snowfence.RangeError] is returned for a floor that is no tick of the layout. The other
+// errors are those of Release, except for ErrNotHeld.
 func (r *Roster) Raise(ctx context.Context, w Worker, floor snowfence.Tick) (Worker, error) {
 	if limit := r.layout.HorizonTick(); floor < 0 || floor >= limit {
 		return Worker{}, &snowfence.RangeError{Field: "floor", Value: int64(floor), Limit: int64(limit - 1)}
@@ -108,12 +106,12 @@ func (r *Roster) Raise(ctx context.Context, w Worker, floor snowfence.Tick) (Wor
 	return r.write(ctx, w, register)
 }
 
-// Confirm writes a register again as it is, under a new mark of the write. On a
-// lossy store that tells that an earlier write of it was not lost: once this one
-// is acknowledged, and was sent at least the store's loss after the earlier one
-// was acknowledged, the earlier one stays. It must have no holder.
+// Confirm writes a register again as it is, with a new mark of the write. On a lossy store
+// this can show that an earlier write was not lost, and can't be any more. For that it must
+// be sent at least the store's loss after the earlier write was acknowledged, and be
+// acknowledged itself. The register must have no holder.
 //
-// The errors are those of Release, but for ErrNotHeld.
+// The errors are those of Release, except for ErrNotHeld.
 func (r *Roster) Confirm(ctx context.Context, w Worker) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
@@ -124,7 +122,7 @@ func (r *Roster) Confirm(ctx context.Context, w Worker) (Worker, error) {
 	return r.write(ctx, w, w.Register)
 }
 
-// usable returns an error unless the register is one that may be written to.
+// usable returns an error unless the register may be written.
 func (w Worker) usable() error {
 	if w.Number == Stray || w.State == Unreadable || w.State == Foreign {
 		return fmt.Errorf("%w: worker %d is %s", ErrUnusable, w.Number, w)
@@ -137,16 +135,15 @@ func (r *Roster) blank() stored.Register {
 	return stored.Register{Layout: r.record.Layout, Incarnation: r.record.Incarnation, Term: 1, Process: r.config.Process}
 }
 
-// write swaps a register under the version that was read, and finds out what
-// came of it.
+// write swaps a register, guarded by the version that was read, and settles the outcome.
 func (r *Roster) write(ctx context.Context, w Worker, register stored.Register) (Worker, error) {
 	mark, err := random(r.config.Rand, 8)
 	if err != nil {
 		return Worker{}, err
 	}
-	// The clock is the reference's. Nobody has judged this host's, as a holder's is
-	// when it claims; and claimants compare theirs with it when they see a register
-	// change, and Losable tells by it how old the write is.
+	// The clock is the reference's, because this host's clock has not been judged, as a
+	// holder's is by its claim. Claimants compare their clocks with it when they see the
+	// register change, and Losable computes the age of the write from it.
 	register.Write, register.Clock = mark, r.Now()
 	value, err := register.Encode()
 	if err != nil {
@@ -158,7 +155,7 @@ func (r *Roster) write(ctx context.Context, w Worker, register stored.Register) 
 	return r.settle(ctx, w, lease.Write{Key: w.Key, Guard: w.version, Value: value})
 }
 
-// settle sends a write until it is known what became of it, by [lease.Write.Settle].
+// settle sends a write until its outcome is known, by [lease.Write.Settle].
 func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worker, error) {
 	unsettled := func(unsure error) error {
 		return fmt.Errorf("write the register of worker %d: the outcome is unknown: %w", w.Number, unsure)
@@ -189,7 +186,7 @@ func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worke
 			return Worker{}, &ConflictError{Now: now, Unsure: unsure}
 		case lease.Doubtful:
 			if conflict && unsure == nil {
-				return Worker{}, fmt.Errorf("write the register of worker %d: it was written by somebody else, and nothing was changed; read it: %w", w.Number, reply.Err)
+				return Worker{}, fmt.Errorf("write the register of worker %d: another process wrote it, and nothing was changed; read it: %w", w.Number, reply.Err)
 			}
 		case lease.Unsent:
 			if conflict && unsure == nil {
@@ -200,9 +197,8 @@ func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worke
 	return Worker{}, unsettled(unsure)
 }
 
-// Losable reports whether a lossy store may still lose the last write of a
-// register, judged by its writer's clock with what that may be off. On a durable
-// store it is false.
+// Losable reports whether a lossy store may still lose the last write of a register, by its
+// writer's clock and its tolerance. On a durable store it is false.
 func (r *Roster) Losable(w Worker) bool {
 	return w.Exists && w.State != Unreadable && stored.Young(w.Register.Clock, r.traits.Loss, r.Now())
 }

@@ -22,8 +22,8 @@ const (
 	defaultTimeout = 10 * time.Second
 )
 
-// Config says which namespace is read, and as whom it is operated. Only Store
-// must be given.
+// Config says which namespace is read and operated. Only Store must be
+// given.
 type Config struct {
 	// Store is where the namespace lives. The roster does not close it.
 	Store store.Store
@@ -32,9 +32,8 @@ type Config struct {
 	// "default".
 	Namespace string
 
-	// MaxRollback is how far ahead of the clock the used ticks of a released
-	// worker id may reach for it to count as free; see snowfence.Policy. Zero
-	// means the default policy's.
+	// MaxRollback is how far ahead of the clock the used ticks of a free worker id may
+	// reach; see snowfence.Policy. Zero means the default policy's.
 	MaxRollback time.Duration
 
 	// RequestTimeout bounds each request to the store, and in a list the wait
@@ -45,11 +44,11 @@ type Config struct {
 	// [Roster.Quarantine] create or raise, for people. It may be empty.
 	Process stored.Process
 
-	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
+	// Clock is the source of time. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 
-	// Rand is where incarnations and the marks of writes come from:
-	// unpredictable, and never the same twice. Nil means crypto/rand.
+	// Rand is the source of incarnations and of the marks of writes: unpredictable, and
+	// never the same twice. Nil means crypto/rand.
 	Rand io.Reader
 }
 
@@ -79,23 +78,22 @@ func (c Config) prepare() (Config, error) {
 	return c, nil
 }
 
-// Roster is one namespace of one store. It is safe for concurrent use. What it
-// knows of the namespace's record was read by [Open]; of the registers it keeps
-// nothing.
+// Roster is one namespace of one store. It is safe for concurrent use. It keeps the
+// namespace's record as [Open] read it, and no registers.
 type Roster struct {
 	config Config
 	record stored.Namespace
 	layout snowfence.Layout
 	traits store.Traits
 
-	dry         bool          // writes are reckoned and not made
+	dry         bool          // writes are computed and not sent
 	engineClock bool          // the reference is the store's clock
 	ahead       time.Duration // of the reference before this host's clock
 }
 
-// Open reads a namespace's record. An error that is [ErrNoNamespace] is returned
-// if there is none, one that is [stored.ErrRecord] if it can't be decoded, and
-// the store's own otherwise.
+// Open reads a namespace's record. An error wrapping [ErrNoNamespace] is returned if there
+// is none, one wrapping [stored.ErrRecord] if it can't be decoded, and the store's own
+// otherwise.
 func Open(ctx context.Context, config Config) (*Roster, error) {
 	config, err := config.prepare()
 	if err != nil {
@@ -123,11 +121,10 @@ func Open(ctx context.Context, config Config) (*Roster, error) {
 	return r, nil
 }
 
-// Create makes a namespace with a new incarnation and opens it, or opens the one
-// that there is. A *[stored.LayoutMismatchError] is returned if it has another
-// layout, a *[stored.ConfigError] if other datacenters are given than it has (none
-// are fine with all), and a *[snowfence.LayoutError] for a layout that is not
-// valid.
+// Create makes a namespace with a new incarnation and opens it, or opens an existing one. A
+// *[stored.LayoutMismatchError] is returned if that has another layout. A
+// *[stored.ConfigError] is returned if it has other datacenters; no datacenters fit every
+// namespace. A *[snowfence.LayoutError] is returned for an invalid layout.
 func Create(ctx context.Context, config Config, layout snowfence.Layout, datacenters []int64) (*Roster, error) {
 	config, err := config.prepare()
 	if err != nil {
@@ -144,7 +141,7 @@ func Create(ctx context.Context, config Config, layout snowfence.Layout, datacen
 		if err := create(ctx, config, wanted); err != nil {
 			return nil, err
 		}
-		// Whatever came of the swap, only a record that was read back counts.
+		// Whatever the outcome of the swap, only a record that was read back counts.
 		r, err = Open(ctx, config)
 	}
 	if err != nil {
@@ -156,8 +153,8 @@ func Create(ctx context.Context, config Config, layout snowfence.Layout, datacen
 	return r, nil
 }
 
-// create writes the record of a namespace that has none. That somebody else
-// wrote one first is no error.
+// create writes the record of a new namespace. It is no error if another process wrote one
+// first.
 func create(ctx context.Context, config Config, wanted lease.Config) error {
 	incarnation, err := random(config.Rand, 16)
 	if err != nil {
@@ -197,15 +194,15 @@ func (r *Roster) read(ctx context.Context) error {
 	return nil
 }
 
-// Settle waits until a lossy store can't lose the namespace's record any more,
-// and checks that it is still the same; on a durable store it returns at once.
-// Whoever writes registers into a namespace that may be new calls it first: with
-// the record lost, they would be of an incarnation that is no more. An error that
-// is [stored.ErrNamespaceReplaced] is returned if the record is another.
+// Settle waits until a lossy store can't lose the namespace's record any more, and checks
+// that the record is still the same. On a durable store it returns at once. Call it before
+// writing registers into a namespace that may be new: if the record were lost, they would
+// belong to no incarnation. An error wrapping [stored.ErrNamespaceReplaced] is returned if
+// the record has changed.
 func (r *Roster) Settle(ctx context.Context) error {
-	// It is judged by its writer's clock, with what that may be off. The writer was
-	// another host, or this one, whose clock nobody has judged: so the record is old
-	// if it is by the reference and by this host's clock.
+	// The record's age is judged by its writer's clock and its tolerance. The writer was
+	// another host, or this one, whose clock has not been judged. So the record must be
+	// old both by the reference and by this host's clock.
 	if !stored.Young(r.record.Created, r.traits.Loss, r.Now(), r.config.Clock.Wall()) {
 		return nil
 	}
@@ -231,8 +228,8 @@ func (r *Roster) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Dry returns a roster of the same namespace that writes nothing: what would be
-// written is returned as if it had been.
+// Dry returns a roster of the same namespace that writes nothing. Its verbs return what
+// they would have written.
 func (r *Roster) Dry() *Roster {
 	d := *r
 	d.dry = true
@@ -252,21 +249,21 @@ func (r *Roster) Record() stored.Namespace {
 // Layout returns the namespace's layout.
 func (r *Roster) Layout() snowfence.Layout { return r.layout }
 
-// Traits returns what the store says of itself.
+// Traits returns the store's traits.
 func (r *Roster) Traits() store.Traits { return r.traits }
 
 // Now returns the time of the reference.
 func (r *Roster) Now() time.Time { return r.config.Clock.Wall().Add(r.ahead) }
 
-// Reference says what the clocks are compared with: the store's clock, if byStore,
-// and then how far this host's is ahead of it, negative when it is behind.
-// Otherwise it is this host's own.
+// Reference returns whether the reference is the store's clock, and how far this host's is
+// ahead of that, negative when it is behind. Otherwise the reference is this host's own
+// clock.
 func (r *Roster) Reference() (byStore bool, hostAhead time.Duration) {
 	return r.engineClock, -r.ahead
 }
 
-// Capacity returns how many worker ids there are for this store to give away:
-// all of the layout's, or those of the datacenters in the record.
+// Capacity returns how many worker ids this store may give away: all of the layout's, or
+// those of the datacenters in the record.
 func (r *Roster) Capacity() int64 {
 	if len(r.record.Datacenters) == 0 {
 		return r.layout.Workers()
@@ -290,7 +287,7 @@ func (r *Roster) ask(ctx context.Context, request lease.Request) lease.Reply {
 	return reply
 }
 
-// limited makes one request that ends soon after its time is over.
+// limited makes one request, which ends soon after its time is over.
 func limited[T any](ctx context.Context, c Config, request func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.RequestTimeout, errTimeout)
 	defer cancel()

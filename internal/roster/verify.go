@@ -18,17 +18,17 @@ type Severity string
 
 // The severities.
 const (
-	// Fault is what can't be under the protocol: damage, a copied register or
-	// process, somebody else's writes.
+	// Fault is impossible under the protocol: damage, a copied register or process, the
+	// writes of another program.
 	Fault Severity = "error"
-	// Warning is what can be but should not: a worker id that nobody can claim
-	// for long, a clock that is off.
+	// Warning is possible but wrong: a worker id that can't be claimed for long, a clock
+	// that is off.
 	Warning Severity = "warning"
-	// Note is what may have a good reason.
+	// Note may have a good reason.
 	Note Severity = "note"
 )
 
-// Check names what a [Finding] is about.
+// Check is the subject of a [Finding].
 type Check string
 
 // The checks.
@@ -39,15 +39,14 @@ const (
 	CheckReadable Check = "readable"
 	// CheckNamespace finds registers of another incarnation or layout.
 	CheckNamespace Check = "namespace"
-	// CheckDatacenter finds worker ids of datacenters that are not in the record.
+	// CheckDatacenter finds worker ids of datacenters outside the record.
 	CheckDatacenter Check = "datacenter"
-	// CheckHorizon finds bounds beyond the layout's horizon, and worker ids that
-	// are used up to it.
+	// CheckHorizon finds bounds beyond the layout's horizon, and worker ids that are used
+	// up to it.
 	CheckHorizon Check = "horizon"
-	// CheckAhead finds bounds further ahead than any right clock makes them.
+	// CheckAhead finds bounds further ahead than a right clock makes them.
 	CheckAhead Check = "ahead"
-	// CheckClock finds registers that were written by a clock which was ahead of
-	// the reference.
+	// CheckClock finds registers whose writer's clock was ahead of the reference.
 	CheckClock Check = "clock"
 	// CheckHolder finds a claim's nonce in two registers: one was copied, or the
 	// process that drew it.
@@ -58,16 +57,15 @@ const (
 	CheckProcess Check = "process"
 )
 
-// Finding is something that Verify found.
+// Finding is one result of Verify.
 type Finding struct {
 	Severity Severity
 	Check    Check
-	// Workers are the worker numbers that it is about; [Stray] for a key that is
-	// none.
+	// Workers are its worker numbers; [Stray] for a key of none.
 	Workers []int64
 	// Key is the register's key, of the first of several.
 	Key string
-	// Text says what is wrong, and what may be the reason.
+	// Text says what is wrong, and the possible reason.
 	Text string
 }
 
@@ -76,12 +74,11 @@ type Verdict struct {
 	Registers, Faults, Warnings, Notes int64
 }
 
-// Verify reads every register and yields what is wrong with it, in any order,
-// and what can only be seen from all of them at the end. It keeps some hundred
-// bytes a held register. Registers may change while it reads, each on its own;
-// none of its checks compares two of them in a way that this could fool, but for
-// a process that gives one worker id up and claims another. Into verdict, which
-// may be nil, it counts. An error ends the sequence.
+// Verify reads every register and yields its faults, in any order. At the end it yields the
+// faults that only all registers together show. It keeps some hundred bytes a held register.
+// Registers may change while it reads, each on its own. This fools a check in one case
+// only: a process gives one worker id up and claims another. Verify counts into verdict,
+// which may be nil. An error ends the sequence.
 func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding, error] {
 	if verdict == nil {
 		verdict = new(Verdict)
@@ -119,28 +116,28 @@ func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding
 	}
 }
 
-// examine returns what is wrong with one register. That its floor lies at or
-// below its until is part of its being decoded.
+// examine returns the faults of one register. Decoding has checked that its floor is not
+// above its until.
 func (r *Roster) examine(w Worker) []Finding {
 	var found []Finding
 	add := func(s Severity, c Check, format string, args ...any) {
 		found = append(found, Finding{Severity: s, Check: c, Workers: []int64{w.Number}, Key: w.Key, Text: fmt.Sprintf(format, args...)})
 	}
 	if w.Number == Stray {
-		add(Fault, CheckKey, "the key is no worker id of the layout %s, so no claimant ever looks at it", r.layout)
+		add(Fault, CheckKey, "the key is no worker id of the layout %s, so no claim reads it", r.layout)
 	}
 	if w.State == Unreadable && w.Damage != nil && !errors.Is(w.Damage, errStray) {
-		add(Fault, CheckReadable, "nobody can claim it: %v", w.Damage)
+		add(Fault, CheckReadable, "it can't be claimed: %v", w.Damage)
 	}
 	register := w.Register
 	if register.Term == 0 {
 		return found
 	}
 	if register.Incarnation != r.record.Incarnation {
-		add(Fault, CheckNamespace, "it is of incarnation %s, and the namespace of %s: nobody can claim it; the store was emptied or mixed with another", register.Incarnation, r.record.Incarnation)
+		add(Fault, CheckNamespace, "it is of incarnation %s, and the namespace of %s: it can't be claimed; the store was emptied or mixed with another", register.Incarnation, r.record.Incarnation)
 	}
 	if register.Layout != r.record.Layout {
-		add(Fault, CheckNamespace, "it has the layout %s, and the namespace %s: nobody can claim it", register.Layout, r.record.Layout)
+		add(Fault, CheckNamespace, "it has the layout %s, and the namespace %s: it can't be claimed", register.Layout, r.record.Layout)
 	}
 	if w.Number != Stray && !r.Own(w.Number) {
 		add(Fault, CheckDatacenter, "it is of none of the datacenters %v that this store may give away", r.record.Datacenters)
@@ -150,7 +147,7 @@ func (r *Roster) examine(w Worker) []Finding {
 		add(Fault, CheckHorizon, "until is tick %d, beyond the horizon, %d", register.Until, horizon)
 		return found
 	case register.Until == horizon:
-		add(Warning, CheckHorizon, "it is used up to the layout's horizon: nobody can claim it")
+		add(Warning, CheckHorizon, "it is used up to the layout's horizon: it can't be claimed")
 		return found
 	}
 	if ahead := w.Until.Sub(w.Read); ahead > register.Window+r.config.MaxRollback+stored.ClockTolerance {
@@ -170,7 +167,7 @@ func (r *Roster) referenceName() string {
 	return "this host's"
 }
 
-// twins remembers what must be in one register only.
+// twins remembers the marks that belong into one register only.
 type twins struct {
 	holders map[mark]int64
 	writes  map[mark]int64
@@ -202,8 +199,7 @@ func newTwins() *twins {
 	return &twins{holders: map[mark]int64{}, writes: map[mark]int64{}, running: map[process][]resident{}}
 }
 
-// meet takes a register note of, and returns what it has in common with an
-// earlier one.
+// meet records a register and reports collisions with earlier ones.
 func (t *twins) meet(w Worker) []Finding {
 	register := w.Register
 	if register.Term == 0 {

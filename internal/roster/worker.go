@@ -11,15 +11,14 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// State is how a worker id stands, by the reference's clock.
+// State is the state of a worker id, by the reference's clock.
 type State string
 
 // The states. All but Free keep a worker id from being claimed.
 const (
 	// Free may be claimed now.
 	Free State = "free"
-	// Held has a holder whose ticks are still to come. It may have crashed: see
-	// [Worker.Silent].
+	// Held has a holder with future ticks. It may have crashed: see [Worker.Silent].
 	Held State = "held"
 	// Resting was released, but its used ticks reach further ahead of the clock
 	// than max-rollback. It comes free by itself.
@@ -69,12 +68,11 @@ type Worker struct {
 	Number int64
 	// Key is the register's key in the store.
 	Key string
-	// Exists is false if the worker id was never claimed, nor written to by an
-	// operator: it has no register then.
+	// Exists is false if the worker id has no register: it was never claimed, nor written
+	// by an operator.
 	Exists bool
 	State  State
-	// Register is what the store keeps; zero if there is nothing or it is
-	// unreadable.
+	// Register is the register; zero if there is none or it is unreadable.
 	Register stored.Register
 	// Damage is why it is unreadable.
 	Damage error
@@ -86,13 +84,13 @@ type Worker struct {
 	version store.Version
 }
 
-// Age is how much further the reference's clock was at the reading than the
-// writer's at its last write. See the package's comment for what it tells.
+// Age is the reference's time of reading minus the writer's time of its last write. The
+// package's comment explains it.
 func (w Worker) Age() time.Duration { return w.Read.Sub(w.Register.Clock) }
 
-// Silent reports whether a held worker id's register is older than two thirds of
-// its window: its holder missed the time to extend. It has crashed, is paused or
-// cut off, or its clock is behind.
+// Silent reports whether a held worker id's register is older than two thirds of its
+// window. Then its holder missed the time to extend: it has crashed, is paused or cut off,
+// or its clock is behind.
 func (w Worker) Silent() bool { return w.State == Held && w.Age() > w.Register.Window*2/3 }
 
 // String reads "held by pid 7 on host a until 2026-01-01T00:00:00Z".
@@ -119,9 +117,9 @@ func (w Worker) String() string {
 	}
 }
 
-// Worker reads the register of a worker number. A *[snowfence.RangeError] is
-// returned for a number that the layout does not have, and the store's own
-// error when it does not answer; what it can't read is an Unreadable worker.
+// Worker reads the register of a worker number. A *[snowfence.RangeError] is returned for a
+// number outside the layout, and the store's own error when it does not answer. A register
+// that the store can't read is an Unreadable worker.
 func (r *Roster) Worker(ctx context.Context, number int64) (Worker, error) {
 	if _, _, err := r.layout.SplitWorker(number); err != nil {
 		return Worker{}, err
@@ -168,7 +166,7 @@ func (r *Roster) decode(e store.Entry) Worker {
 	return w
 }
 
-// errStray is why a register under a key that no claimant looks at is of no use.
+// errStray is the damage of a register under a key that no claim reads.
 var errStray = errors.New("its key is no worker id of the layout")
 
 // damaged is the worker of a register that the store can't read.
@@ -180,8 +178,8 @@ func (r *Roster) damaged(key string, err error) Worker {
 	return w
 }
 
-// Refusal returns what one who is pinned to the worker id, with the reference's
-// clock and default durations, would be told now: nil if it would get it, a
+// Refusal returns the error of a claim of this pinned worker id, made now with the
+// reference's clock and default durations. It is nil if the claim would succeed, a
 // *[lease.ClockError] if its ticks are too far ahead to wait for, and else a
 // *[lease.HeldError], perhaps after waiting.
 func (r *Roster) Refusal(w Worker) error {
