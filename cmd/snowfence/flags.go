@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,6 +65,17 @@ func (f *parsed[T]) Set(s string) error {
 // textFlag is a flag whose value is taken as it is.
 func textFlag(value *string, word string) *parsed[string] {
 	return &parsed[string]{value: value, word: word, parse: func(s string) (string, error) { return s, nil }}
+}
+
+// numberFlag is a flag with a whole number from least to most.
+func numberFlag(value *int, fallback string, least, most int) *parsed[int] {
+	return &parsed[int]{value: value, text: fallback, word: "N", parse: func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("must be a number from %d to %d", least, most)
+		}
+		return n, nil
+	}}
 }
 
 // noArguments refuses arguments where a verb takes none.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,14 +40,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		Args: noArguments,
 	}
 	f := outputFlag(cmd)
-	count := &parsed[int]{value: &n, text: "1", word: "N", parse: func(s string) (int, error) {
-		v, err := strconv.Atoi(s)
-		if err != nil || v < 1 || v > maxNext {
-			return 0, fmt.Errorf("must be a number from 1 to %d", maxNext)
-		}
-		return v, nil
-	}}
-	cmd.Flags().VarP(count, "count", "n", "how many ids")
+	cmd.Flags().VarP(numberFlag(&n, "1", 1, maxNext), "count", "n", "how many ids")
 	cmd.Flags().Var(choiceOf(&encoding, decode.EncodingNames()...), "encoding", "encoding of the ids: "+join(decode.EncodingNames(), ", "))
 	completeFlag(cmd, "encoding", strings.Split(join(decode.EncodingNames(), " "), " ")...)
 	cmd.Flags().Var(textFlag(&generator, "NAME"), "generator", "generator of the configuration (default: the one named default, or the only one)")

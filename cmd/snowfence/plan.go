@@ -53,7 +53,7 @@ worker must be able to mint within one tick.`,
 	number("rate", "ids a second of all workers together", &asked.Rate, "")
 	number("worker-rate", "ids a second of any one worker", &asked.WorkerRate, "")
 	whole("burst", "ids of one worker within one tick", &asked.Burst, "")
-	flags.Var(&parsed[int]{value: &asked.Bits, text: strconv.Itoa(plan.MaxBits), word: "N", parse: parseBits}, "bits", "most bits of an id; 53 for JavaScript numbers")
+	flags.Var(numberFlag(&asked.Bits, strconv.Itoa(plan.MaxBits), plan.MinBits, plan.MaxBits), "bits", "most bits of an id; 53 for JavaScript numbers")
 	given := &parsed[snowfence.Layout]{value: &layout, word: "SPEC", parse: plan.ParseDraft}
 	flags.Var(given, "layout", "layout to check: a preset's name or a text form, also of one that does not fit")
 	completeFlag(cmd, "layout", presetNames()...)
@@ -74,15 +74,6 @@ worker must be able to mint within one tick.`,
 		return p.planOffer(*f, asked)
 	}
 	return cmd
-}
-
-// parseBits reads the width of an id.
-func parseBits(s string) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < plan.MinBits || n > plan.MaxBits {
-		return 0, fmt.Errorf("must be a number from %d to %d", plan.MinBits, plan.MaxBits)
-	}
-	return n, nil
 }
 
 // planOffer answers requirements.
