@@ -1,7 +1,6 @@
 package fence
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -33,7 +32,7 @@ var (
 	ErrJournal = lease.ErrJournal
 
 	// ErrJournalRefused is wrapped by the error of a [Journal] with an unusable page.
-	ErrJournalRefused = errors.New("snowfence: the journal can't be resumed from")
+	ErrJournalRefused = stored.ErrJournalRefused
 
 	// ErrNamespaceReplaced ends a holder for good when its namespace was emptied
 	// or exchanged in the store.

@@ -58,19 +58,25 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
 	}
+	limit := mostTimeout // for the store's traits
+	for _, given := range []time.Duration{config.ClaimWait, config.RequestTimeout} {
+		if given > 0 {
+			limit = min(limit, given)
+		}
+	}
 	// A config that no store can use must not cost the journal's page.
 	state, err := config.prepare()
 	if err != nil {
 		return nil, err
 	}
-	page, traits, certain, err := config.recall(ctx)
+	was, err := drive.Recall(ctx, config.Store, config.Journal, config.Clock, config.Logger.With("namespace", config.Namespace), limit)
 	if err == nil {
-		err = traits.Validate()
+		err = was.Traits.Validate()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the store's traits: %w", err)
 	}
-	if state, err = state.Adapt(traits.Loss, config.Journal != nil); err != nil {
+	if state, err = state.Adapt(was.Traits.Loss, was.Journal); err != nil {
 		return nil, err
 	}
 	h := &Holder{
@@ -82,13 +88,13 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		abandon: make(chan struct{}),
 		done:    make(chan struct{}),
 		changed: make(chan struct{}),
-		status:  Status{Namespace: config.Namespace, Layout: config.Layout, Window: config.Window, Traits: traits},
+		status:  Status{Namespace: config.Namespace, Layout: config.Layout, Window: config.Window, Traits: was.Traits},
 	}
 	opened := make(chan error, 1)
 	l := newLoop(h, opened)
-	l.certain.Store(certain)
+	l.certain.Store(was.Certain)
 	l.driver = drive.New(drive.Config{State: state, Policy: config.Policy, Clock: config.Clock, CachedClock: config.CachedClock}, l)
-	go l.run(page)
+	go l.run(was.Page)
 	select {
 	case err = <-opened:
 	case <-ctx.Done():
@@ -175,7 +181,7 @@ func (h *Holder) silence(lasted time.Duration) error {
 		return fmt.Errorf("the journal's disk did not answer for %s", lasted)
 	}
 	refused := h.lease.Unanswered
-	if refused == nil || errors.Is(refused, errTimeout) || errors.Is(refused, context.Canceled) {
+	if refused == nil || errors.Is(refused, drive.ErrTimeout) || errors.Is(refused, context.Canceled) {
 		return fmt.Errorf("the store did not answer for %s", lasted)
 	}
 	return fmt.Errorf("the store did not answer for %s: %w", lasted, refused)

@@ -1,25 +1,12 @@
 package fence
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
-	"snowfence.example/snowfence/internal/lease/drive"
-	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
-
-// journalTakes is how long the journal's Take may last. Then the holder goes on without
-// the journal.
-const journalTakes = 5 * time.Second
-
-// patientWithStore is how long a store may take to return its traits when a journal has
-// them too.
-const patientWithStore = time.Second
 
 // A Journal keeps one page for the next process on this machine. With it the
 // next process resumes the term of a crashed holder, even while the store does not answer.
@@ -55,70 +42,6 @@ type JournalStatus struct {
 	Used snowfence.Tick
 	// Resumed is true when the present term was resumed from the journal.
 	Resumed bool
-}
-
-// takePage consumes the journal's page. It logs a fault of the page, and the holder starts
-// without it.
-func (c *Config) takePage(ctx context.Context) *stored.Page {
-	if c.Journal == nil {
-		return nil
-	}
-	kept, err := drive.Await(ctx, c.Clock, journalTakes, errors.New("the disk did not answer in time"), c.Journal.Take)
-	log := c.Logger.With("namespace", c.Namespace)
-	switch {
-	case errors.Is(err, ErrJournalRefused):
-		log.Error("the journal's page is not used", "error", err)
-		return nil
-	case err != nil:
-		log.Error("the holder goes on without its journal", "error", err)
-		c.Journal = nil
-		return nil
-	case kept == nil:
-		return nil
-	}
-	page, err := stored.DecodePage(kept)
-	if err != nil {
-		log.Error("the journal's page is not used", "error", err)
-		return nil
-	}
-	return &page
-}
-
-// traits reads the store's traits. It waits no longer than a claim may wait, and no longer
-// than the limit.
-func (c *Config) traits(ctx context.Context, limit time.Duration) (store.Traits, error) {
-	for _, given := range []time.Duration{c.ClaimWait, c.RequestTimeout} {
-		if given > 0 {
-			limit = min(limit, given)
-		}
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	return drive.Await(ctx, c.Clock, limit, errTimeout, func() (store.Traits, error) { return c.Store.Traits(ctx) })
-}
-
-// recall reads the store's traits and consumes the journal's page, in this order. So a process
-// that ends while the store is silent has not touched the journal. The page can stand in
-// for the traits of a silent store. Then they are not certain.
-func (c *Config) recall(ctx context.Context) (page *stored.Page, traits store.Traits, certain bool, err error) {
-	if c.Journal == nil {
-		traits, err = c.traits(ctx, mostTimeout)
-		return nil, traits, true, err
-	}
-	traits, err = c.traits(ctx, patientWithStore)
-	if ctx.Err() != nil {
-		return nil, traits, false, context.Cause(ctx)
-	}
-	page = c.takePage(ctx)
-	switch {
-	case err == nil:
-	case page == nil:
-		traits, err = c.traits(ctx, mostTimeout)
-	default:
-		c.Logger.Warn("the store's traits can't be read: the journal's are used", "namespace", c.Namespace, "error", err)
-		return page, store.Traits{Engine: "unknown", Durable: page.Loss == 0, Loss: page.Loss}, false, nil
-	}
-	return page, traits, true, err
 }
 
 // judgeTraits returns an error if the store can lose more than it could when the bounds of

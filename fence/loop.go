@@ -47,9 +47,6 @@ func newLoop(h *Holder, opened chan<- error) *loop {
 }
 
 var (
-	// errTimeout is the unknown outcome of a request without an answer in time.
-	errTimeout = errors.New("the store did not answer in time")
-
 	// errDropped ends a request whose answer is not awaited any more.
 	errDropped = errors.New("the answer is not awaited any more")
 )
@@ -67,8 +64,8 @@ func (l *loop) run(page *stored.Page) {
 			l.take(event)
 		case <-l.expired:
 			l.expired = nil
-			l.cancel(errTimeout)
-			l.take(lease.Reply{ID: l.awaited, Err: errTimeout})
+			l.cancel(drive.ErrTimeout)
+			l.take(lease.Reply{ID: l.awaited, Err: drive.ErrTimeout})
 		case <-l.wake:
 			l.take(lease.Woken{})
 		case <-l.lost:

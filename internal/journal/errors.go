@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 var (
@@ -59,8 +59,8 @@ type RefusedError struct {
 
 // Error names the folder and the reason.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("journal: %s: %s: %s", e.Path, fence.ErrJournalRefused, e.Reason)
+	return fmt.Sprintf("journal: %s: %s: %s", e.Path, stored.ErrJournalRefused, e.Reason)
 }
 
-// Unwrap returns [fence.ErrJournalRefused].
-func (*RefusedError) Unwrap() error { return fence.ErrJournalRefused }
+// Unwrap returns [stored.ErrJournalRefused].
+func (*RefusedError) Unwrap() error { return stored.ErrJournalRefused }

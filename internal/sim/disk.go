@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/stored"
@@ -57,7 +56,7 @@ func (d *disk) take() (page *stored.Page, usable bool) {
 		d.papers.names, d.papers.durable = names, durable
 	}
 	switch {
-	case errors.Is(err, fence.ErrJournalRefused):
+	case errors.Is(err, stored.ErrJournalRefused):
 		w.tally.Counts[Refused]++
 		w.tell("%s: %v", n.host, err)
 		return nil, true

@@ -1,6 +1,7 @@
 package stored
 
 import (
+	"errors"
 	"fmt"
 
 	"snowfence.example/snowfence"
@@ -11,6 +12,9 @@ var (
 	// which the holder began: the store was emptied, restored or exchanged. It has
 	// forgotten which ticks are in use.
 	ErrNamespaceReplaced = snowfence.NewError(snowfence.ClassLease, "snowfence: the namespace was replaced in the store")
+
+	// ErrJournalRefused is wrapped by the error of a journal with an unusable page.
+	ErrJournalRefused = errors.New("snowfence: the journal can't be resumed from")
 
 	// ErrRecord is wrapped by every error about an unusable record: it does not have the
 	// expected JSON, or a newer program wrote it.

@@ -8,6 +8,9 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
+// ErrTimeout is the unknown outcome of a request that was not answered in time.
+var ErrTimeout = errors.New("the store did not answer in time")
+
 // errNoClock is the answer of a store that was asked for its clock and has none.
 var errNoClock = errors.New("the store has no clock")
 

@@ -8,8 +8,9 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// Journal is the part of a journal that a [Disk] needs.
+// Journal is what is asked of a journal; package fence says what it promises.
 type Journal interface {
+	Take() ([]byte, error)
 	Keep(page []byte) error
 	Discard() error
 }
@@ -74,10 +75,10 @@ func (d *Disk) Rest() {
 	}
 }
 
-// Await returns the result of a call. It returns the error late when the call takes longer
+// await returns the result of a call. It returns the error late when the call takes longer
 // than limit, and the context's error when that ends. Then the call is left to end by
 // itself.
-func Await[T any](ctx context.Context, clock snowfence.Clock, limit time.Duration, late error, call func() (T, error)) (T, error) {
+func await[T any](ctx context.Context, clock snowfence.Clock, limit time.Duration, late error, call func() (T, error)) (T, error) {
 	expired, stop := clock.After(limit)
 	defer stop()
 	type answer struct {

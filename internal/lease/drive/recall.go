@@ -1,0 +1,84 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
+)
+
+const (
+	// journalTakes is how long the journal's Take may last. Then the holder goes on
+	// without the journal.
+	journalTakes = 5 * time.Second
+
+	// patientWithStore is how long a store may take to return its traits when a journal
+	// has them too.
+	patientWithStore = time.Second
+)
+
+// Recollection is what a holder begins with.
+type Recollection struct {
+	Page    *stored.Page // of an earlier process's journal; nil without one
+	Traits  store.Traits
+	Certain bool // the traits are the store's own, not the page's
+	Journal bool // the journal can be used
+}
+
+// Recall reads the store's traits, for no longer than the limit, and consumes the
+// journal's page, in this order. So a process that ends while the store is silent has not
+// touched the journal. The page can stand in for the traits of a silent store. Then they
+// are not certain. The journal may be nil.
+func Recall(ctx context.Context, s store.Store, j Journal, clock snowfence.Clock, log *slog.Logger, limit time.Duration) (Recollection, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	traits := func(limit time.Duration) (store.Traits, error) {
+		return await(ctx, clock, limit, ErrTimeout, func() (store.Traits, error) { return s.Traits(ctx) })
+	}
+	r := Recollection{Certain: true}
+	var err error
+	if j == nil {
+		r.Traits, err = traits(limit)
+		return r, err
+	}
+	if r.Traits, err = traits(min(limit, patientWithStore)); ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	r.Page, r.Journal = take(ctx, j, clock, log)
+	switch {
+	case err == nil:
+	case r.Page == nil:
+		r.Traits, err = traits(limit)
+	default:
+		log.Warn("the store's traits can't be read: the journal's are used", "error", err)
+		r.Traits, r.Certain = store.Traits{Engine: "unknown", Durable: r.Page.Loss == 0, Loss: r.Page.Loss}, false
+		return r, nil
+	}
+	return r, err
+}
+
+// take consumes the journal's page. It logs a fault of the page, and the holder starts
+// without it.
+func take(ctx context.Context, j Journal, clock snowfence.Clock, log *slog.Logger) (page *stored.Page, usable bool) {
+	kept, err := await(ctx, clock, journalTakes, errors.New("the disk did not answer in time"), j.Take)
+	switch {
+	case err != nil && !errors.Is(err, stored.ErrJournalRefused):
+		log.Error("the holder goes on without its journal", "error", err)
+		return nil, false
+	case err == nil && kept == nil:
+		return nil, true
+	}
+	var p stored.Page
+	if err == nil {
+		p, err = stored.DecodePage(kept)
+	}
+	if err != nil {
+		log.Error("the journal's page is not used", "error", err)
+		return nil, true
+	}
+	return &p, true
+}
