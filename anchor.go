@@ -11,10 +11,9 @@ const (
 	// compareEvery is how long an anchor lasts while the generator is in use.
 	compareEvery = 100 * time.Millisecond
 
-	// slew is how far the monotonic clock may run ahead of the wall clock
-	// without that being a step: what 100 ms of the steepest usual adjustment
-	// (500 ppm, as NTP daemons slew) and the time between two readings come to,
-	// with room.
+	// slew is how far the monotonic clock may run ahead of the wall clock before it
+	// counts as a step. It covers 100 ms of the steepest usual adjustment (500 ppm, as NTP
+	// daemons slew) and the time between two readings, with room.
 	slew = time.Millisecond
 
 	// maxStep is the forward step of the wall clock that ends a term.
@@ -82,7 +81,7 @@ func (g *Generator) divide(n uint64) uint64 {
 	return ticks
 }
 
-// view is what one look at the clocks tells.
+// view is the result of one look at the clocks.
 type view struct {
 	now    Tick
 	rest   time.Duration // elapsed of that tick
@@ -92,8 +91,8 @@ type view struct {
 	err    error         // why nothing may be issued, if so
 }
 
-// look returns the present view. It compares the clocks when the anchor has
-// had its time. It needs g.mu.
+// look returns the present view. It compares the clocks when the anchor's time is over. It
+// needs g.mu.
 func (g *Generator) look() view {
 	a := g.anchor.Load()
 	elapsed := g.clock.Monotonic() - a.monotonic
@@ -151,8 +150,8 @@ func (g *Generator) drop() *anchor {
 		a.behind, lost = max(ahead, 0), ahead > max(g.rollback, slew)
 	case -ahead > maxStep+a.lag && last != nil && last.err == nil && !g.everyCall:
 		lost = true
-		// Ids stamped with a time this far ahead would leave a register that
-		// nobody can claim before that time has come.
+		// Ids stamped with a time this far ahead would leave a register that can't
+		// be claimed before that time has come.
 		g.seal(fmt.Errorf("%w: by %s", ErrClockStepped, -ahead))
 		fallthrough
 	case ahead <= 0 || g.everyCall:
@@ -163,7 +162,7 @@ func (g *Generator) drop() *anchor {
 		a.pace, a.behind = halfPace, ahead
 		a.lasts = min(a.lasts, 2*ahead)
 	default:
-		// Nothing is issued, so every call looks at the clocks anew.
+		// Nothing is issued, so every call looks at the clocks again.
 		g.express.Store(0)
 		a.pace, a.behind, a.lasts, lost = stillPace, ahead, 0, true
 	}
@@ -181,17 +180,15 @@ func (g *Generator) drop() *anchor {
 	return a
 }
 
-// after returns where an anchor's now stands at a later monotonic instant,
-// however long it has been idle.
+// after returns an anchor's now at a later monotonic instant, however long it has been idle.
 func (g *Generator) after(a *anchor, monotonic time.Duration) (tick uint64, rest time.Duration) {
 	total := uint64(a.rest + (monotonic-a.monotonic)>>a.pace)
 	return a.tick + total/g.unit, time.Duration(total % g.unit)
 }
 
-// lead returns how far the last tick stamped is ahead of the wall clock, less
-// what a burst may be, for the policy that knows no other now. Ticks below the
-// floor may have been stamped by others, so the floor counts as stamped from
-// the start.
+// lead returns how far the last tick stamped is ahead of the wall clock, less a burst. It is
+// for WallEveryCall, which has no other now. Others may have stamped ticks below the floor,
+// so the floor counts as stamped from the start.
 func (g *Generator) lead(wallTick Tick, wallRest time.Duration) time.Duration {
 	last := max(Tick(max(g.state.Load()&^sealed, 1)-1)>>g.seqBits, g.floor) - Tick(g.burst)
 	if last <= wallTick {
@@ -218,8 +215,8 @@ func (g *Generator) split(wall time.Time) (Tick, time.Duration) {
 	return tick, wall.Sub(g.layout.TimeOf(tick))
 }
 
-// distance returns how far the instant a is after b: negative when it is
-// before, and the longest duration when it is further than that.
+// distance returns how far the instant a is after b, negative when it is before. A greater
+// distance than the longest duration is that duration.
 func (g *Generator) distance(a Tick, aRest time.Duration, b Tick, bRest time.Duration) time.Duration {
 	if a < b {
 		return -g.distance(b, bRest, a, aRest)

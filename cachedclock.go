@@ -23,17 +23,16 @@ const (
 	quietPulses = 8
 )
 
-// CachedClock spares the callers of busy generators the reading of the clock,
-// which is most of what an id costs: it reads it for all of them, about once a
-// millisecond. It is lazy: it begins with a generator that makes half a
-// million ids a second and parks when that generator is quiet, so an idle
+// CachedClock reads the clock for the callers of busy generators, about once a millisecond.
+// Reading the clock is most of the cost of an id. It is lazy: it begins when a generator
+// makes half a million ids a second, and parks when that generator is quiet. So an idle
 // process pays nothing.
 //
-// What it trades: an id's tick may lag behind the clock by the time between
-// two readings, usually one to two milliseconds and longer when the process is
-// starved of processors; after a pause of the whole process, calls may return
-// ids of the time before it until the clock has run again. Uniqueness and the
-// order within a generator are untouched: every such tick lies in the window.
+// It has a price. An id's tick may lag behind the clock by the time between two readings,
+// usually one to two milliseconds, and longer when the process is starved of processors.
+// After a pause of the whole process, calls may return ids of the time before it until the
+// clock has run again. Uniqueness and the order within a generator are untouched: every
+// such tick lies in the window.
 //
 // A generator uses it through [GeneratorConfig.CachedClock]; one cached clock
 // may serve many. It does nothing until its owner calls [CachedClock.Run], and
@@ -89,9 +88,9 @@ func (c *CachedClock) Run(ctx context.Context) {
 	}
 }
 
-// beat tells the cached clock of a generator that is busy: one that has taken
-// all the slots since its last beat in less than a millisecond. It never
-// blocks. Callers that race here can at worst report once too often.
+// beat reports a busy generator to the cached clock. A generator is busy if it has taken all
+// the slots since its last beat in less than a millisecond. beat never blocks. Callers that
+// race here can at worst report once too often.
 func (g *Generator) beat(slot uint64) {
 	now := int64(g.clock.Monotonic())
 	since, last := now-g.beaten.at.Swap(now), g.beaten.slot.Swap(slot)
@@ -107,9 +106,8 @@ func (g *Generator) beat(slot uint64) {
 // pulse moves the state word to the present tick and lets calls take slots up
 // to the bound without reading the clock. It reports whether to go on.
 //
-// The word is moved before the bound is published, so a call that sees the
-// bound takes its slot in the present tick or a later one, never below the
-// floor.
+// The word is moved before the bound is published. So a call that sees the bound takes its
+// slot in the present tick or a later one, never below the floor.
 func (g *Generator) pulse() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,26 +1,26 @@
 package snowfence
 
-// Class says what an error means to a caller that does not know the error
-// itself: whether to try again, and whether something is unsafe. Exit codes and
-// the answers of servers follow from it.
+// Class is the meaning of an error for a caller without special knowledge of it: whether to
+// try again, and whether something is unsafe. Exit codes and the answers of servers follow
+// from it.
 type Class uint8
 
-// The classes. Where an error wraps others, the last class in this order counts:
-// a holder that is unavailable because of its clock is a matter of the clock.
+// The classes. If an error wraps others, the last class in this order counts. So a holder
+// without ids because of its clock is a matter of the clock.
 const (
 	// ClassUnknown is the class of an error that says nothing about itself.
 	ClassUnknown Class = iota
-	// ClassFinal is a failure that trying again does not mend: what is sought does
-	// not exist, or is not usable.
+	// ClassFinal is a failure that a retry does not mend: the thing does not exist, or is
+	// not usable.
 	ClassFinal
-	// ClassUnavailable is a failure that trying again may mend: a store that does
-	// not answer, no free worker id.
+	// ClassUnavailable is a failure that a retry may mend: a silent store, no free worker
+	// id.
 	ClassUnavailable
 	// ClassLease means that there is no right to issue ids.
 	ClassLease
 	// ClassClock means that the clock does not allow ids to be issued.
 	ClassClock
-	// ClassInvalidID means that something is not an id, or not one of the layout.
+	// ClassInvalidID means that a value is not an id, or not an id of the layout.
 	ClassInvalidID
 	// ClassUsage is a mistake in a configuration or a call.
 	ClassUsage

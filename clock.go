@@ -2,9 +2,9 @@ package snowfence
 
 import "time"
 
-// Clock is where a [Generator] and the code around it read the time and wait.
-// It is passed in so that tests, simulations and replays can bring a time of
-// their own. Implementations are safe for concurrent use.
+// Clock is the source of time and of waits for a [Generator] and the code around it. It is
+// passed in, so that tests, simulations and replays can bring a time of their own.
+// Implementations are safe for concurrent use.
 type Clock interface {
 	// Wall is the wall clock. It may step in either direction at any moment.
 	Wall() time.Time
@@ -13,9 +13,9 @@ type Clock interface {
 	// goes back, but it may stand still while the machine is suspended.
 	Monotonic() time.Duration
 
-	// After arranges for one value to be sent on expired once d has passed on
-	// the monotonic clock. stop ends the wait early and frees what it holds;
-	// it reports whether the value was still to come.
+	// After sends one value on expired once d has passed on the monotonic clock. stop ends
+	// the wait early and frees its resources. It reports whether the value was still to
+	// come.
 	After(d time.Duration) (expired <-chan time.Time, stop func() bool)
 }
 

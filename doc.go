@@ -2,7 +2,7 @@
 // those of other systems.
 //
 // An [ID] is a number whose bits are a time, a worker id and a sequence. A
-// [Layout] says which bits are which, and since when the time counts: it
+// [Layout] says which bits are which, and since when the time counts. It
 // composes ids, takes them apart, and gives the bounds of an instant for range
 // queries. [Presets] has the layouts of other systems. A [Generator] makes the
 // ids of one worker.
@@ -12,22 +12,21 @@
 //   - An id of 63 bits survives every encoding here exactly, and in fixed width
 //     sorts as the numbers do. Parsers say what is wrong with a text and where;
 //     plain decimal has one spelling for one id.
-//   - A Layout that [Layout.Validate] accepts refuses what does not fit it and
-//     never masks a number; its text form round-trips.
-//   - A Generator's ids strictly increase, and every tick in them lies in the
-//     window of ticks that it was given, whatever the clocks do.
+//   - A valid Layout refuses parts that do not fit, and never masks a number. Its
+//     text form round-trips.
+//   - A Generator's ids strictly increase, and every tick in them lies in its
+//     window of ticks, whatever the clocks do.
 //
-// Whether ids are unique beyond one Generator depends on who hands out workers
-// and windows. Two generators with one worker id and overlapping windows repeat
-// each other's ids, and this package can't know. The package
-// [snowfence.example/snowfence/fence] sees to it: it leases worker ids from a
-// store, with windows that never overlap. Use a Generator by itself only where
-// something else makes sure of that. [NewGenerator] refuses to guess a worker or
-// a window; [NewUnfencedGenerator] is for those who need no window.
+// Most programs should use package [snowfence.example/snowfence/fence]. It claims
+// worker ids from a store, with windows that never overlap. Two generators with one
+// worker id and overlapping windows repeat each other's ids, and this package can't
+// know. So use a Generator by itself only where something else keeps windows apart.
+// [NewGenerator] refuses to guess a worker or a window. [NewUnfencedGenerator] is for
+// uses without a window.
 //
 // # What it leaves alone
 //
-// This package does no I/O, starts no goroutine of its own accord, keeps no
-// package state, and reads time and randomness only through what it is given
-// ([Clock] and [GeneratorConfig]). It needs nothing but the standard library.
+// This package does no I/O, starts no goroutine of its own accord and keeps no package
+// state. It reads time and randomness only through [Clock] and [GeneratorConfig]. It
+// needs only the standard library.
 package snowfence

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// The fixed-width forms of an [ID]: texts of one length whose byte order is the
-// order of the numbers, for keys, file names and URLs.
+// The fixed-width forms of an [ID] are for keys, file names and URLs. All texts of a form
+// have one length, and their byte order is the order of the numbers.
 //
 //	form     width  alphabet in order of value
 //	decimal  19     0-9
@@ -16,8 +16,8 @@ import (
 //	base 32  13     0-9 A-Z without I L O U (Crockford)
 //	base 62  11     0-9 A-Z a-z (ASCII order)
 //
-// Hex, base 32 and base 62 hold all 64 bits. Decimal holds 63: a negative ID
-// takes 20 digits, which sort wrongly and which [ParseFixedDecimal] refuses.
+// Hex, base 32 and base 62 hold all 64 bits. Decimal holds 63. A negative ID takes 20
+// digits: they sort wrongly, and [ParseFixedDecimal] refuses them.
 const (
 	decimalWidth = 19
 	hexWidth     = 16
@@ -45,7 +45,7 @@ func (id ID) Base32() string { return string(id.AppendBase32(make([]byte, 0, bas
 // Base62 writes the id in 11 digits of base 62 in ASCII order: 0-9, A-Z, a-z.
 func (id ID) Base62() string { return string(id.AppendBase62(make([]byte, 0, base62Width))) }
 
-// AppendFixedDecimal appends what [ID.FixedDecimal] writes.
+// AppendFixedDecimal appends the form of [ID.FixedDecimal].
 func (id ID) AppendFixedDecimal(dst []byte) []byte {
 	const zeros = "0000000000000000000"
 	var buf [decimalWidth + 1]byte
@@ -56,7 +56,7 @@ func (id ID) AppendFixedDecimal(dst []byte) []byte {
 	return append(dst, digits...)
 }
 
-// AppendHex appends what [ID.Hex] writes.
+// AppendHex appends the form of [ID.Hex].
 func (id ID) AppendHex(dst []byte) []byte {
 	var buf [hexWidth]byte
 	n := uint64(id)
@@ -67,7 +67,7 @@ func (id ID) AppendHex(dst []byte) []byte {
 	return append(dst, buf[:]...)
 }
 
-// AppendBase32 appends what [ID.Base32] writes.
+// AppendBase32 appends the form of [ID.Base32].
 func (id ID) AppendBase32(dst []byte) []byte {
 	var buf [base32Width]byte
 	n := uint64(id)
@@ -78,7 +78,7 @@ func (id ID) AppendBase32(dst []byte) []byte {
 	return append(dst, buf[:]...)
 }
 
-// AppendBase62 appends what [ID.Base62] writes.
+// AppendBase62 appends the form of [ID.Base62].
 func (id ID) AppendBase62(dst []byte) []byte {
 	var buf [base62Width]byte
 	n := uint64(id)
@@ -89,27 +89,27 @@ func (id ID) AppendBase62(dst []byte) []byte {
 	return append(dst, buf[:]...)
 }
 
-// ParseFixedDecimal reads what [ID.FixedDecimal] writes: exactly 19 digits, at most
+// ParseFixedDecimal reads the form of [ID.FixedDecimal]: exactly 19 digits, at most
 // 9223372036854775807. An *[IDError] is returned for anything else.
 func ParseFixedDecimal(s string) (ID, error) {
 	return fixedForm{"fixed-width decimal", decimalWidth, 10, math.MaxInt64, decimalValue}.parse(s)
 }
 
-// ParseHex reads what [ID.Hex] writes, exactly 16 digits, in either case. An
+// ParseHex reads the form of [ID.Hex], exactly 16 digits, in either case. An
 // *[IDError] is returned for anything else.
 func ParseHex(s string) (ID, error) {
 	return fixedForm{"hex", hexWidth, 16, math.MaxUint64, hexValue}.parse(s)
 }
 
-// ParseBase32 reads what [ID.Base32] writes, exactly 13 digits. As Crockford's
-// specification says, case does not matter, and I and L are read as 1, O as 0;
-// hyphens and check symbols have no place in a fixed width. An *[IDError] is
-// returned for anything else and for a number of more than 64 bits.
+// ParseBase32 reads the form of [ID.Base32], exactly 13 digits. As Crockford's specification
+// says, case does not matter, and I and L are read as 1, O as 0. Hyphens and check symbols
+// are refused. An *[IDError] is returned for anything else and for a number of more than 64
+// bits.
 func ParseBase32(s string) (ID, error) {
 	return fixedForm{"base32", base32Width, 32, math.MaxUint64, base32Value}.parse(s)
 }
 
-// ParseBase62 reads what [ID.Base62] writes, exactly 11 digits; case matters.
+// ParseBase62 reads the form of [ID.Base62], exactly 11 digits; case matters.
 // An *[IDError] is returned for anything else and for a number of more than 64
 // bits.
 func ParseBase62(s string) (ID, error) {
@@ -125,7 +125,7 @@ type fixedForm struct {
 	value func(c byte) uint8 // a digit's value, or noDigit
 }
 
-// noDigit is what a form's value func answers for a byte outside its alphabet.
+// noDigit is the value of a byte outside a form's alphabet.
 const noDigit = math.MaxUint8
 
 func (f fixedForm) parse(s string) (ID, error) {

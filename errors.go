@@ -5,11 +5,9 @@ import (
 	"time"
 )
 
-// Errors of a [Generator]. Each is the answer to a question of its own: what
-// stood in the way of an id.
+// Errors of a [Generator].
 var (
-	// ErrBeforeEpoch is returned while the clock stands before the layout's
-	// epoch.
+	// ErrBeforeEpoch is returned while the clock is before the layout's epoch.
 	ErrBeforeEpoch = NewError(ClassClock, "snowfence: the clock is before the layout's epoch")
 
 	// ErrPastHorizon is returned once the layout's time bits are used up.
@@ -19,16 +17,16 @@ var (
 	// not extended.
 	ErrWindowEnded = NewError(ClassLease, "snowfence: the window of ticks has ended")
 
-	// ErrRevoked is returned by every call after [Generator.Revoke]. The error
-	// returned wraps the cause as well.
+	// ErrRevoked is wrapped by the error of every call after [Generator.Revoke],
+	// together with the cause.
 	ErrRevoked = NewError(ClassLease, "snowfence: the generator was revoked")
 
 	// ErrClockBehind is the reason of a [WaitError] when the clock stepped
 	// back further than a call may wait.
 	ErrClockBehind = NewError(ClassClock, "snowfence: the clock is behind ids already issued")
 
-	// ErrSaturated is the reason of a [WaitError] when more ids are wanted
-	// than the layout can number within the wait.
+	// ErrSaturated is the reason of a [WaitError] when the layout can't number
+	// enough ids within the wait.
 	ErrSaturated = NewError(ClassUnavailable, "snowfence: more ids are wanted than ticks can number")
 
 	// ErrClockStepped is the cause with which a generator revokes itself when
@@ -37,17 +35,17 @@ var (
 	ErrClockStepped = NewError(ClassClock, "snowfence: the clock stepped forward by more than ten minutes")
 )
 
-// WaitError is returned by a call that would have to wait longer than its
-// policy's MaxWait: at once, with nothing used up, where that is known
-// beforehand, and at the end of MaxWait where it was hoped in vain. A context
-// that ends sooner ends the wait with its own error.
+// WaitError is returned by a call that would have to wait longer than its policy's MaxWait.
+// It is returned at once, with nothing used up, where that is known beforehand. Otherwise
+// it is returned at the end of MaxWait. A context that ends sooner ends the wait with its
+// own error.
 type WaitError struct {
 	// Reason is [ErrClockBehind] or [ErrSaturated].
 	Reason error
-	// Need is how long the call would have had to wait, as far as is known.
+	// Need is the wait that the call needed, as far as is known.
 	Need time.Duration
-	// Limit is how long it may: the policy's MaxWait, or its MaxRollback under
-	// WallEveryCall, where a longer step back is not waited for at all.
+	// Limit is the longest wait allowed: the policy's MaxWait. Under WallEveryCall a call
+	// does not wait for a step back longer than MaxRollback, and the limit is that.
 	Limit time.Duration
 }
 

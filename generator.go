@@ -24,11 +24,11 @@ type GeneratorConfig struct {
 	Layout Layout
 
 	// Worker is the worker number that every id carries: the datacenter id
-	// times 2 to the number of worker bits, plus the worker id, whatever the
-	// order of the fields. Two generators that share a worker number, and
-	// ticks, issue the same ids: package fence hands out numbers and ticks so
-	// that they never do. It must be given: nil is refused, because zero is a
-	// number like any other and no default.
+	// times 2 to the number of worker bits, plus the worker id. The order of the
+	// fields does not matter. Two generators with a worker number and ticks in
+	// common issue the same ids; package fence hands out numbers and ticks so
+	// that this never happens. Worker must be given. Nil is refused, because
+	// zero is a number like any other and no default.
 	Worker *int64
 
 	// Floor is the first tick that may be stamped. Zero means the epoch.
@@ -39,18 +39,17 @@ type GeneratorConfig struct {
 	// [NewUnfencedGenerator] it means the layout's horizon.
 	Until Tick
 
-	// Policy is what to do when time and demand do not agree. The zero value
-	// is the default policy.
+	// Policy decides what happens when time and demand do not agree. The zero
+	// value is the default policy.
 	Policy Policy
 
-	// Clock is where the time comes from. Nil means [SystemClock].
+	// Clock is the source of time. Nil means [SystemClock].
 	Clock Clock
 
-	// CachedClock, when it is running, spares busy callers of Next the reading
-	// of the clock; see there for what it trades. Nil means that every call
-	// reads it. It is left aside where it could not keep the rules: with fewer
-	// than 8 bits of sequence, a unit above 4 s, WallEveryCall, [StartRandom] or
-	// [StartCarry].
+	// CachedClock, when it is running, reads the clock for busy callers of Next;
+	// see there for its price. Nil means that every call reads the clock. It is
+	// not used where it could not keep the rules: with fewer than 8 bits of
+	// sequence, a unit above 4 s, WallEveryCall, [StartRandom] or [StartCarry].
 	CachedClock *CachedClock
 
 	// Rand returns uniform random bits for the start of a sequence; it must be
@@ -119,8 +118,8 @@ type Generator struct {
 	adds      bool // whether the lane may be opened
 	cache     *CachedClock
 
-	// What every call reads and few change stands on a line of its own, so that
-	// the word which every call changes does not take it along.
+	// Every call reads these and few change them. They have a cache line of their
+	// own, apart from the word, which every call changes.
 	anchor  atomic.Pointer[anchor]
 	gate    atomic.Uint64 // first slot beyond the window; 0 while callers must queue
 	express atomic.Uint64 // bound for calls that do not read the clock; 0 for none
@@ -136,27 +135,25 @@ type Generator struct {
 		slot atomic.Uint64
 	}
 
-	mu       sync.Mutex // guards what follows, and every write to anchor and gate
+	mu       sync.Mutex // guards the fields below, and every write to anchor and gate
 	until    Tick
 	queue    queue
 	waits    uint64
 	anchors  uint64
 	revoked  error // nil while ids may be issued
-	reserved Tick  // what Revoke returned first
+	reserved Tick  // the first result of Revoke
 	lost     chan struct{}
 	lostNow  bool
 	pulsed   uint64 // state word at the last pulse
 	quiet    int    // pulses in a row that found few ids taken
 }
 
-// NewGenerator returns a generator anchored at the later of the wall clock and
-// the floor. An error is returned when the layout or the policy is not valid,
-// when the worker number or the window's end is not given, when the number does
-// not fit the layout, and when the window is empty or reaches beyond the
+// NewGenerator returns a generator anchored at the later of the wall clock and the floor. An
+// error is returned for an invalid layout or policy, for a worker number that is missing or
+// does not fit the layout, and for a window that is empty, has no end or reaches beyond the
 // horizon.
 //
-// It is for the holder of a lease, who knows the window. Most programs use
-// package fence, which holds the lease for them.
+// Most programs should use package fence, which claims worker numbers and windows for them.
 func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	if cfg.Layout.IsZero() {
 		cfg.Layout = DefaultLayout()
@@ -170,7 +167,7 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	}
 	switch {
 	case cfg.Worker == nil:
-		return nil, fmt.Errorf("snowfence: generator: worker is not given: must be a number from 0 to %d that nobody else uses", l.Workers()-1)
+		return nil, fmt.Errorf("snowfence: generator: worker is not given: must be a number from 0 to %d that no other generator uses", l.Workers()-1)
 	case cfg.Until == 0:
 		return nil, errors.New("snowfence: generator: until is 0: must be given: use package fence, or NewUnfencedGenerator for a generator that nothing fences")
 	case cfg.Floor < 0:
@@ -243,11 +240,10 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 // Until of zero means the layout's horizon. The worker number must be given
 // here too. Errors are those of [NewGenerator].
 //
-// Nothing fences such a generator. Its own ids differ and increase, and no more
-// is promised: nothing keeps another process from issuing the same ids under
-// the same worker number, nor the next process after a restart with its clock
-// set back. Use it for tests and measurements, or where something else rules
-// both out.
+// Nothing fences such a generator. It promises only that its own ids differ and increase.
+// Another process may issue the same ids under the same worker number. So may the next
+// process, after a restart with its clock set back. Use it for tests and measurements, or
+// where something else rules both out.
 func NewUnfencedGenerator(cfg GeneratorConfig) (*Generator, error) {
 	if cfg.Until == 0 {
 		if cfg.Layout.IsZero() {
@@ -258,15 +254,15 @@ func NewUnfencedGenerator(cfg GeneratorConfig) (*Generator, error) {
 	return NewGenerator(cfg)
 }
 
-// Next returns the next id. It returns at once while the layout can number
-// what is wanted; otherwise it waits for a tick or for the clock, for at most
-// MaxWait. A context that is done is noticed only by a call that has to wait.
+// Next returns the next id. It returns at once while the layout has numbers left. Otherwise
+// it waits for a tick or for the clock, for at most MaxWait. Only a call that has to wait
+// looks at ctx.
 //
-// A *[WaitError] is returned at once when the wait would be longer;
-// [ErrWindowEnded], [ErrPastHorizon] and [ErrBeforeEpoch] when the time is
-// outside what may be stamped; an error that is [ErrRevoked] and the cause
-// after [Generator.Revoke]; the context's error when it ended the wait. A call
-// that ends in an error has used no tick up.
+// A *[WaitError] is returned at once when the wait would be longer. [ErrWindowEnded],
+// [ErrPastHorizon] or [ErrBeforeEpoch] is returned when the time is outside the ticks that
+// may be stamped. After [Generator.Revoke] the error wraps [ErrRevoked] and the cause. The
+// context's error is returned when it ended the wait. A call with an error has used no tick
+// up.
 func (g *Generator) Next(ctx context.Context) (ID, error) {
 	if bound := g.express.Load(); bound != 0 {
 		if slot := g.state.Add(1) - 1; slot < bound {
@@ -278,8 +274,8 @@ func (g *Generator) Next(ctx context.Context) (ID, error) {
 	if !g.lane.Load() {
 		return g.nextSlowly(ctx)
 	}
-	// What now and bound do, written out: the calls would cost as much as all
-	// the rest but for the reading of the clock.
+	// This is now and bound, written out. Apart from the reading of the clock, the calls
+	// would cost as much as all the rest.
 	a := g.anchor.Load()
 	elapsed := g.clock.Monotonic() - a.monotonic
 	if uint64(elapsed) >= uint64(a.lasts) {
@@ -301,8 +297,8 @@ func (g *Generator) Next(ctx context.Context) (ID, error) {
 	return g.nextSlowly(ctx)
 }
 
-// nextSlowly returns the next id in every case. A call that finds one so opens
-// the lane again.
+// nextSlowly returns the next id in every case. It opens the lane again when it finds one
+// without a wait.
 func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
 	if now, ok := g.now(); ok {
 		for {
@@ -324,15 +320,15 @@ func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
 	return one[0], err
 }
 
-// Fill fills ids, in increasing order, and does so in bulk: it reserves what
-// fits, repeatedly, and waits in between, for at most MaxWait in all. It
-// returns the same errors as [Generator.Next]. When it fails, no id of the
-// batch may be used: those already reserved are never issued again. A batch
-// that can't be had within MaxWait is refused before anything is reserved, as
-// far as that can be reckoned: it can't where an extension of the window is
-// waited for, nor under [StartRandom], whose ticks hold fewer ids than their
-// sequence has room for. Calls are served in their order, so a batch that
-// takes long holds up those behind it.
+// Fill fills ids, in increasing order. It reserves in bulk as many as fit, repeatedly, and
+// waits in between, for at most MaxWait in all. It returns the same errors as
+// [Generator.Next]. When it fails, no id of the batch may be used: those already reserved
+// are never issued again.
+//
+// A batch that needs longer than MaxWait is refused before anything is reserved, if that can
+// be computed. It can't when the batch has to wait for an extension of the window, nor under
+// [StartRandom], whose ticks hold fewer ids than their sequence has room for. Calls are
+// served in their order, so a long batch holds up those behind it.
 func (g *Generator) Fill(ctx context.Context, ids []ID) error {
 	n := uint64(len(ids))
 	if n == 0 {

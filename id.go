@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// ID is a unique 64-bit number. What its bits mean is said by the [Layout] of
-// the namespace that it comes from:
+// ID is a unique 64-bit number. The [Layout] of its namespace gives its bits their meaning:
 //
 //	 63 62                                     0
 //	+--+----------------------------------------+
@@ -34,19 +33,17 @@ type ID int64
 // MaxID is the largest ID that is ever minted, 2^63 - 1.
 const MaxID ID = math.MaxInt64
 
-// ErrInvalidID is what every *[IDError] wraps: a text or value that is not an
-// id, or not one of the layout that it was held against.
+// ErrInvalidID is wrapped by every *[IDError]: a text or value is not an id, or not an id of
+// the layout.
 var ErrInvalidID = NewError(ClassInvalidID, "snowfence: invalid id")
 
-// IDError says what is wrong with something that was to be read as an [ID].
-// It wraps [ErrInvalidID].
+// IDError says why a text or value is not an [ID]. It wraps [ErrInvalidID].
 type IDError struct {
-	// Form is what the text or value was read as: "decimal", "hex", "JSON" …
+	// Form is the expected form: "decimal", "hex", "JSON" …
 	Form string
 	// Text is what was read, cut to its first 64 bytes.
 	Text string
-	// Position is the offset of the first byte at fault, or -1 when the whole
-	// is.
+	// Position is the offset of the first byte at fault, or -1 for the whole text.
 	Position int
 	// Reason says what is wrong, with the limit where there is one.
 	Reason string
@@ -66,14 +63,14 @@ func (e *IDError) Error() string {
 // Unwrap returns [ErrInvalidID].
 func (e *IDError) Unwrap() error { return ErrInvalidID }
 
-// Parse reads an id as [ID.String] writes it: decimal digits, 0 to
-// 9223372036854775807, without sign, leading zero or blank, so that an id has
-// one spelling only. An *[IDError] is returned for anything else.
+// Parse reads an id as [ID.String] writes it: decimal digits, 0 to 9223372036854775807,
+// without sign, leading zero or blank. So an id has one spelling only. An *[IDError] is
+// returned for anything else.
 func Parse(s string) (ID, error) { return parseNumber(s, math.MaxInt64) }
 
-// ParseUnsigned is [Parse] for the ids of systems that use the 64th bit: it
-// reads 0 to 18446744073709551615, and what lies above [MaxID] is a negative
-// ID. An *[IDError] is returned for anything else.
+// ParseUnsigned is [Parse] for the ids of systems with a 64th bit: it reads 0 to
+// 18446744073709551615. A number above [MaxID] becomes a negative ID. An *[IDError] is
+// returned for anything else.
 func ParseUnsigned(s string) (ID, error) { return parseNumber(s, math.MaxUint64) }
 
 // text is what the parsers read: strings and byte slices without a copy.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// AppendText appends what [ID.String] writes. An *[IDError] is returned, and
+// AppendText appends the form of [ID.String]. An *[IDError] is returned, and
 // nothing appended, for a negative ID, which UnmarshalText would refuse.
 func (id ID) AppendText(dst []byte) ([]byte, error) {
 	if id < 0 {
@@ -16,12 +16,12 @@ func (id ID) AppendText(dst []byte) ([]byte, error) {
 	return strconv.AppendInt(dst, int64(id), 10), nil
 }
 
-// MarshalText returns what [ID.AppendText] appends, with its errors.
+// MarshalText returns the form of [ID.AppendText], with its errors.
 func (id ID) MarshalText() ([]byte, error) {
 	return id.AppendText(make([]byte, 0, decimalWidth))
 }
 
-// UnmarshalText reads what [Parse] reads, with its errors.
+// UnmarshalText reads as [Parse] does, with its errors.
 func (id *ID) UnmarshalText(text []byte) error {
 	parsed, err := parseNumber(text, math.MaxInt64)
 	if err != nil {
@@ -66,12 +66,12 @@ func (id ID) AppendBinary(dst []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(dst, uint64(id)), nil
 }
 
-// MarshalBinary returns what [ID.AppendBinary] appends. It never fails.
+// MarshalBinary returns the form of [ID.AppendBinary]. It never fails.
 func (id ID) MarshalBinary() ([]byte, error) {
 	return id.AppendBinary(make([]byte, 0, binaryWidth))
 }
 
-// UnmarshalBinary reads what MarshalBinary writes. An *[IDError] is returned
+// UnmarshalBinary reads the form of MarshalBinary. An *[IDError] is returned
 // when there are not exactly 8 bytes.
 func (id *ID) UnmarshalBinary(data []byte) error {
 	if len(data) != binaryWidth {

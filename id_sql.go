@@ -6,15 +6,13 @@ import (
 	"math"
 )
 
-// Value hands the id to a database as a signed 64-bit integer, which is what
-// BIGINT columns hold. It implements [driver.Valuer] and never fails.
+// Value hands the id to a database as a signed 64-bit integer, for BIGINT columns. It
+// implements [driver.Valuer] and never fails.
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan reads an id from a database: an integer, whose 64 bits are taken as they
-// are, or the text of one as [Parse] reads it. It implements
-// [database/sql.Scanner]. An *[IDError] is returned for anything else: for
-// NULL, which only a [NullID] can hold, and for floating point, which can't
-// hold every id.
+// Scan reads an id from a database. It takes the 64 bits of an integer as they are, and
+// reads a text as [Parse] does. It implements [database/sql.Scanner]. An *[IDError] is
+// returned for anything else. NULL needs a [NullID], and floating point can't hold every id.
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:

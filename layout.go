@@ -18,7 +18,7 @@ type FieldKind uint8
 const (
 	Time       FieldKind = iota + 1 // the tick
 	Datacenter                      // the upper part of the worker number
-	Worker                          // what tells holders apart within a datacenter
+	Worker                          // it distinguishes holders within a datacenter
 	Sequence                        // the counter within one tick
 )
 
@@ -42,8 +42,8 @@ type Field struct {
 	Kind FieldKind
 	// Bits is the field's width, at least 1.
 	Bits int
-	// Name is the word that the layout's own system has for the field, such as
-	// "process" or "shard", for display only. Empty means the kind's word.
+	// Name is the layout's own system's word for the field, such as "process" or
+	// "shard", for display only. Empty means the kind's word.
 	Name string
 }
 
@@ -55,8 +55,8 @@ func (f Field) Word() string {
 	return f.Kind.String()
 }
 
-// Layout says what the bits of a namespace's ids mean: the length of a tick,
-// the instant of tick 0, and the fields from the highest bits to the lowest,
+// Layout gives the bits of a namespace's ids their meaning. It has the length of a tick, the
+// instant of tick 0, and the fields from the highest bits to the lowest. They are
 // right-aligned, with zero bits above them. The default layout is
 //
 //	 63 62                       22 21        12 11          0
@@ -66,14 +66,13 @@ func (f Field) Word() string {
 //
 // and `ms41-worker10-seq12@2026-01-01T00:00:00Z` is its text form; see
 // [ParseLayout]. There must be a time and a sequence; a datacenter and a worker
-// are optional. Without both there is exactly one worker, number 0. Fields may
-// stand in any order, but for the sequence, which stands below the time:
-// otherwise ids of one worker would not increase.
+// are optional. Without both there is exactly one worker, number 0. Fields may be in any
+// order, with one exception: the sequence is below the time, because otherwise ids of one
+// worker would not increase.
 //
-// A Layout is a plain value: the zero value is not valid, methods never change
-// it, and it is safe for concurrent use while nobody changes Fields. Methods
-// without an error result expect a layout that is valid; on another their
-// results mean nothing, but they don't panic.
+// A Layout is a plain value. The zero value is not valid. Methods never change it. It is
+// safe for concurrent use while Fields is not changed. Methods without an error result
+// expect a valid layout; on another their results mean nothing, but they don't panic.
 type Layout struct {
 	// Unit is the length of a tick: whole microseconds from 1 µs to 1 h.
 	Unit time.Duration
@@ -83,22 +82,20 @@ type Layout struct {
 	// Fields are the fields from the highest bits to the lowest, at most one
 	// of each kind and at most 63 bits together.
 	Fields []Field
-	// Unsigned marks a layout of exactly 64 bits with the time highest, as a
-	// few systems have that number with unsigned integers. Ids are decoded
-	// over all 64 bits, but minted only until the 64th would be set: that is
-	// the layout's horizon.
+	// Unsigned marks a layout of exactly 64 bits with the time highest. A few systems
+	// with unsigned integers have one. Ids are decoded over all 64 bits, but minted only
+	// until the 64th would be set: that is the layout's horizon.
 	Unsigned bool
 }
 
-// IsZero reports whether the layout is the zero value, which stands for the
-// default wherever a layout is optional.
+// IsZero reports whether the layout is the zero value. It means the default wherever a
+// layout is optional.
 func (l Layout) IsZero() bool {
 	return l.Unit == 0 && l.Epoch.IsZero() && l.Fields == nil && !l.Unsigned
 }
 
-// DefaultLayout returns the layout used unless another is asked for: 41 bits of
-// milliseconds since 2026-01-01T00:00:00Z, until 2095, then 10 bits of worker
-// and 12 of sequence.
+// DefaultLayout returns the default layout: 41 bits of milliseconds since
+// 2026-01-01T00:00:00Z, until 2095, then 10 bits of worker and 12 of sequence.
 func DefaultLayout() Layout {
 	return newLayout(time.Millisecond, defaultEpoch, Field{Time, 41, ""}, Field{Worker, 10, ""}, Field{Sequence, 12, ""})
 }
@@ -130,8 +127,7 @@ func (l Layout) TotalBits() int {
 	return total
 }
 
-// Shift returns how many bits stand below the field of that kind, 0 when there
-// is none.
+// Shift returns how many bits are below the field of that kind, 0 when there is none.
 func (l Layout) Shift(kind FieldKind) int {
 	shift := 0
 	for _, f := range slices.Backward(l.Fields) {
@@ -143,7 +139,7 @@ func (l Layout) Shift(kind FieldKind) int {
 	return 0
 }
 
-// Span is where a field stands in an id.
+// Span is the place of a field in an id.
 type Span struct {
 	Field Field
 	// High and Low are the positions of the field's highest and lowest bit;
@@ -163,8 +159,8 @@ func (l Layout) Spans() []Span {
 	return spans
 }
 
-// Equal reports whether both layouts give every integer the same meaning: unit,
-// epoch, and kinds and widths of the fields in order. Names don't count.
+// Equal reports whether both layouts give every integer the same meaning: the same unit and
+// epoch, and the same kinds and widths of fields in order. Names don't count.
 func (l Layout) Equal(other Layout) bool {
 	if l.Unit != other.Unit || !l.Epoch.Equal(other.Epoch) || l.Unsigned != other.Unsigned || len(l.Fields) != len(other.Fields) {
 		return false

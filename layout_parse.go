@@ -12,9 +12,9 @@ import (
 // LayoutSyntaxError says where the text of a [Layout] can't be read. It wraps
 // [ErrInvalidLayout].
 type LayoutSyntaxError struct {
-	// Text is what was read, cut to its first 64 bytes.
+	// Text is the text, cut to its first 64 bytes.
 	Text string
-	// Offset is where in the text the token at fault begins, in bytes.
+	// Offset is the position of the token at fault, in bytes.
 	Offset int
 	// Token is the token at fault, cut likewise; empty at the end of the text.
 	Token string
@@ -22,7 +22,7 @@ type LayoutSyntaxError struct {
 	Reason string
 }
 
-// Error names the text, the token, where it stands and what is wrong.
+// Error names the text, the token, its place and the reason.
 func (e *LayoutSyntaxError) Error() string {
 	token := "the end"
 	if e.Token != "" {
@@ -34,10 +34,9 @@ func (e *LayoutSyntaxError) Error() string {
 // Unwrap returns [ErrInvalidLayout].
 func (e *LayoutSyntaxError) Unwrap() error { return ErrInvalidLayout }
 
-// ParseLayout reads a layout as people, configuration files, command lines and
-// URLs give it: the name of a preset, or the fields from the highest bits to
-// the lowest; then, if the epoch is to be another than the preset's or the
-// default one, an @ and the epoch.
+// ParseLayout reads a layout as people, configuration files, command lines and URLs write
+// it: the name of a preset, or the fields from the highest bits to the lowest. An @ and an
+// epoch may follow. Without them the epoch is the preset's or the default one.
 //
 //	twitter
 //	baidu@2026-01-01
@@ -55,9 +54,8 @@ func (e *LayoutSyntaxError) Unwrap() error { return ErrInvalidLayout }
 // layout of 64 bits. An epoch is a date, an RFC 3339 instant, or Unix
 // milliseconds.
 //
-// A *[LayoutSyntaxError] is returned when the text can't be read. A
-// *[LayoutError] is returned when what it says is not valid, and with it the
-// layout as it was read, for a program that can say more about it.
+// A *[LayoutSyntaxError] is returned when the text can't be read. A *[LayoutError] is
+// returned for an invalid layout, together with the layout as it was read.
 func ParseLayout(s string) (Layout, error) {
 	fields, epoch, hasEpoch := strings.Cut(s, "@")
 	l, err := parsePresetOrFields(s, fields)
@@ -80,8 +78,7 @@ func parsePresetOrFields(text, fields string) (Layout, error) {
 	return p.parse()
 }
 
-// parseEpoch reads what follows the @ of a layout's text, of which it is the
-// tail.
+// parseEpoch reads the epoch after the @, the tail of a layout's text.
 func parseEpoch(text, epoch string) (time.Time, error) {
 	token := strings.TrimSpace(epoch)
 	if ms, err := strconv.ParseInt(token, 10, 64); err == nil {
@@ -100,7 +97,7 @@ func newLayoutSyntaxError(text string, offset int, token, reason string) error {
 	return &LayoutSyntaxError{text[:min(len(text), maxErrorText)], offset, token[:min(len(token), maxErrorText)], reason}
 }
 
-// tokenKind tells the tokens of a layout's text apart.
+// tokenKind is the kind of a token of a layout's text.
 type tokenKind uint8
 
 const (
@@ -121,8 +118,8 @@ type layoutToken struct {
 // layoutParser reads the fields of a layout, one token ahead.
 type layoutParser struct {
 	text  string // the whole text, for errors
-	rest  string // what of the fields is still to be read
-	at    int    // where in text rest begins
+	rest  string // the fields that are not read yet
+	at    int    // the offset of rest in text
 	token layoutToken
 }
 
@@ -235,9 +232,8 @@ func (p *layoutParser) parseNumber() (int, error) {
 // fieldWords are the words that an error suggests.
 const fieldWords = "us, ms, s, min, h, datacenter, worker, seq, unsigned"
 
-// fieldNamed returns the field that a lower-case word stands for, without its
-// bits, and for a time the unit. A word that is another system's own is kept as
-// the field's name.
+// fieldNamed returns the field of a lower-case word, without its bits, and for a time the
+// unit. Another system's own word is kept as the field's name.
 func fieldNamed(word string) (f Field, unit time.Duration, ok bool) {
 	switch word {
 	case "µs", "μs": // micro sign, Greek mu

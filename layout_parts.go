@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Parts are an id taken apart. Parts that a layout has no field for are 0.
+// Parts are an id taken apart. Parts without a field in the layout are 0.
 type Parts struct {
 	Tick       Tick
 	Datacenter int64
@@ -57,14 +57,13 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("snowfence: %s is %d, must be from 0 to %d", e.Field, e.Value, e.Limit)
 }
 
-// ErrWorkerAboveTime is returned by [Layout.Bounds] for a layout in which the
-// ids of an instant are not one range.
+// ErrWorkerAboveTime is returned by [Layout.Bounds] when the ids of an instant are not one
+// range of the layout.
 var ErrWorkerAboveTime = errors.New("snowfence: the datacenter or worker stands above the time, so each worker has bounds of its own")
 
-// Compose puts an id together. A *[RangeError] is returned for a part that does
-// not fit its field, or that is not 0 where the layout has no such field; a tick
-// fits below [Layout.HorizonTick], so a composed ID is never negative. A
-// *[LayoutError] is returned for a layout that is not valid.
+// Compose puts an id together. A *[RangeError] is returned for a part that does not fit its
+// field, or is not 0 without a field. A tick fits below [Layout.HorizonTick], so a composed
+// ID is never negative. A *[LayoutError] is returned for an invalid layout.
 func (l Layout) Compose(p Parts) (ID, error) {
 	if err := l.Validate(); err != nil {
 		return 0, err
@@ -110,8 +109,8 @@ func (l Layout) join(p Parts) ID {
 
 // Decompose takes an id apart. It is the reverse of [Layout.Compose], and reads
 // the ids of an Unsigned layout past the horizon too. An *[IDError] is returned
-// for an id that has a bit set above the layout's fields, and a *[LayoutError]
-// for a layout that is not valid.
+// for an id with a bit set above the layout's fields, and a *[LayoutError] for an
+// invalid layout.
 func (l Layout) Decompose(id ID) (Parts, error) {
 	if err := l.Validate(); err != nil {
 		return Parts{}, err
@@ -134,9 +133,9 @@ func (l Layout) largest() ID { return ID(uint64(1)<<l.TotalBits() - 1) }
 // outside reports whether the id has a bit set above the fields.
 func (l Layout) outside(id ID) bool { return uint64(id) > uint64(l.largest()) }
 
-// WorkerNumber returns the one number that a lease is held for:
-// datacenter·2^w + worker, with w the worker's bits, whatever the order of the
-// fields. A *[RangeError] is returned for a part that does not fit its field.
+// WorkerNumber returns the one number of a datacenter and a worker: datacenter·2^w + worker,
+// with w the worker's bits. The order of the fields does not matter. A *[RangeError] is
+// returned for a part that does not fit its field.
 func (l Layout) WorkerNumber(datacenter, worker int64) (int64, error) {
 	if err := l.check(Parts{Datacenter: datacenter, Worker: worker}); err != nil {
 		return 0, err
@@ -156,10 +155,9 @@ func (l Layout) SplitWorker(number int64) (datacenter, worker int64, err error) 
 
 // Bounds returns the smallest and the largest id that can carry the tick of an
 // instant, both inclusive. So the ids stamped from one instant to another lie
-// from the first's lo to the second's hi. [ErrWorkerAboveTime] is returned when
-// the datacenter or the worker stands above the time, a *[RangeError] for an
-// instant before the epoch or past the horizon, and a *[LayoutError] for a
-// layout that is not valid.
+// from the first's lo to the second's hi. [ErrWorkerAboveTime] is returned when the
+// datacenter or the worker is above the time. A *[RangeError] is returned for an instant
+// before the epoch or past the horizon, and a *[LayoutError] for an invalid layout.
 func (l Layout) Bounds(t time.Time) (lo, hi ID, err error) {
 	if err := l.Validate(); err != nil {
 		return 0, 0, err
@@ -175,11 +173,10 @@ func (l Layout) Bounds(t time.Time) (lo, hi ID, err error) {
 	return lo, lo | (1<<l.Shift(Time) - 1), nil
 }
 
-// WorkerBounds returns the smallest and the largest id that one worker, given
-// by its worker number, can stamp with the tick of an instant, both inclusive.
-// It serves every order of fields. Where the datacenter or the worker stands
-// below the sequence, ids of other workers lie between the bounds too. The
-// errors are those of [Layout.Bounds], but for ErrWorkerAboveTime, and those of
+// WorkerBounds returns the smallest and the largest id of a worker number with the tick of
+// an instant, both inclusive. It serves every order of fields. Where the datacenter or the
+// worker is below the sequence, ids of other workers lie between the bounds too. The errors
+// are those of [Layout.Bounds], except for ErrWorkerAboveTime, and those of
 // [Layout.SplitWorker].
 func (l Layout) WorkerBounds(worker int64, t time.Time) (lo, hi ID, err error) {
 	if err := l.Validate(); err != nil {

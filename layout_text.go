@@ -26,8 +26,8 @@ func timeUnits() [5]timeUnit {
 	}
 }
 
-// String writes the layout in its canonical text form, which [ParseLayout]
-// reads and which needs no quoting in shells, URLs and YAML:
+// String writes the layout in its canonical text form. [ParseLayout] reads it, and shells,
+// URLs and YAML need no quotes around it:
 //
 //	ms41-worker10-seq12@2026-01-01T00:00:00Z
 //	10ms39-seq8-worker16@2014-09-01T00:00:00Z
@@ -72,8 +72,8 @@ func unitText(d time.Duration) string {
 	return d.String()
 }
 
-// MarshalText returns what [Layout.String] writes. A *[LayoutError] is returned
-// for a layout that is not valid.
+// MarshalText returns the form of [Layout.String]. A *[LayoutError] is returned for an
+// invalid layout.
 func (l Layout) MarshalText() ([]byte, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (l Layout) MarshalText() ([]byte, error) {
 	return []byte(l.String()), nil
 }
 
-// UnmarshalText reads what [ParseLayout] reads, with its errors.
+// UnmarshalText reads as [ParseLayout] does, with its errors.
 func (l *Layout) UnmarshalText(text []byte) error {
 	parsed, err := ParseLayout(string(text))
 	if err != nil {

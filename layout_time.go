@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Times are reckoned in 128 bits of nanoseconds: the 48 or 51 bits of
-// milliseconds of some presets reach far beyond the 292 years that 64 bits of
-// nanoseconds hold.
+// Times are computed in 128 bits of nanoseconds. 64 bits hold 292 years, and the 48 or 51
+// bits of milliseconds of some presets reach far beyond.
 
 const nanosPerSecond = uint64(time.Second)
 
@@ -16,13 +15,13 @@ const nanosPerSecond = uint64(time.Second)
 // years, which a [time.Time] still holds.
 const maxReach = 1 << 62
 
-// unit is the length of a tick in nanoseconds, at least 1 so that dividing by
-// the unit of a layout that is not valid can't panic.
+// unit is the length of a tick in nanoseconds. It is at least 1, so that dividing by the
+// unit of an invalid layout can't panic.
 func (l Layout) unit() uint64 { return uint64(max(l.Unit, 1)) }
 
-// TickAt returns the tick of an instant: whole units since the epoch, rounded
-// down, so negative before the epoch. Where no Tick can hold it, the nearest
-// one is returned; instants are told apart up to 2^62 seconds from 1970.
+// TickAt returns the tick of an instant: whole units since the epoch, rounded down, so
+// negative before the epoch. If no Tick can hold it, the nearest one is returned. Instants
+// further than 2^62 seconds from 1970 are not distinguished.
 func (l Layout) TickAt(t time.Time) Tick {
 	seconds := min(max(t.Unix(), -maxReach), maxReach) - l.Epoch.Unix()
 	nanos := int64(t.Nanosecond() - l.Epoch.Nanosecond())
@@ -42,9 +41,8 @@ func (l Layout) TickAt(t time.Time) Tick {
 	return -Tick(min(divide(high-borrow+carry, low, l.unit()), math.MaxInt64))
 }
 
-// TimeOf returns the instant at which a tick begins, in UTC. A tick more than
-// 2^62 seconds from the epoch, which no valid layout has, is taken to be that
-// far away.
+// TimeOf returns the instant at which a tick begins, in UTC. A tick more than 2^62 seconds
+// from the epoch counts as that far away. No valid layout has one.
 func (l Layout) TimeOf(tick Tick) time.Time {
 	magnitude, sign := uint64(tick), int64(1)
 	if tick < 0 {
@@ -69,9 +67,8 @@ func divide(high, low, by uint64) uint64 {
 	return quotient
 }
 
-// HorizonTick returns the first tick that can't be stamped: 2 to the power of
-// the time's bits, or half of that for an Unsigned layout, whose 64th bit that
-// tick would set.
+// HorizonTick returns the first tick that can't be stamped: 2 to the power of the time's
+// bits. For an Unsigned layout it is half of that, because the tick would set the 64th bit.
 func (l Layout) HorizonTick() Tick {
 	width := l.Bits(Time)
 	if l.Unsigned {

@@ -48,9 +48,9 @@ func (e *LayoutError) Error() string {
 // Unwrap returns [ErrInvalidLayout].
 func (e *LayoutError) Unwrap() error { return ErrInvalidLayout }
 
-// Validate reports whether the layout can be used. A *[LayoutError] is returned
-// for the first part that is out of its limits: those of the fields of Layout,
-// and that the last tick lies within 2^62 seconds of the epoch.
+// Validate returns nil for a valid layout. A *[LayoutError] is returned for the first part
+// outside its limits: those of the fields of Layout, and that the last tick is within 2^62
+// seconds of the epoch.
 func (l Layout) Validate() error {
 	if err := l.validateFields(); err != nil {
 		return err

@@ -13,22 +13,20 @@ const (
 	DefaultMaxWait     = time.Second
 )
 
-// Policy says what a [Generator] does when time and demand do not agree: when
-// the wall clock steps back, and when more ids are wanted than a tick holds.
-// Three durations stand for what other generators have modes for. The zero
-// value is the default policy. Zero means the default of each duration too, so
-// "none" is written as the shortest duration, 1 ns.
+// Policy says what a [Generator] does when time and demand do not agree: when the wall clock
+// steps back, and when a tick has too few ids. It has three durations where other generators
+// have modes. The zero value is the default policy. Zero means the default of each duration
+// too, so "none" is written as the shortest duration, 1 ns.
 type Policy struct {
-	// MaxRollback is how far behind the generator's now the wall clock may
-	// fall while ids are still issued; beyond it the generator stands still
-	// and issues nothing until the clock is back. Zero means
-	// [DefaultMaxRollback]. Without WallEveryCall a millisecond is always
-	// tolerated: two clocks drift apart by as much in 100 ms.
+	// MaxRollback is how far behind the generator's now the wall clock may fall while ids
+	// are still issued. Beyond it the generator stops and issues nothing until the clock
+	// is back. Zero means [DefaultMaxRollback]. Without WallEveryCall a millisecond is
+	// always tolerated: two clocks drift apart by as much in 100 ms.
 	MaxRollback time.Duration
 
-	// MaxBurst is how far ahead of the generator's now a burst may stamp when
-	// it uses ticks up, rounded down to whole ticks: below one tick no id is
-	// stamped ahead. Zero means [DefaultMaxBurst].
+	// MaxBurst is how far ahead of the generator's now a burst may stamp when it uses
+	// ticks up. It is rounded down to whole ticks; below one tick no id is stamped ahead.
+	// Zero means [DefaultMaxBurst].
 	MaxBurst time.Duration
 
 	// MaxWait is how long a call may block, whether for the next tick or for a
@@ -36,20 +34,19 @@ type Policy struct {
 	// whichever is longer; anything else must be at least two ticks.
 	MaxWait time.Duration
 
-	// WallEveryCall reads the wall clock at every call and takes it for the
-	// generator's now, as the generators do that know no anchored clock. A
-	// call that finds it behind the last tick stamped waits until it is there
-	// again if that is at most MaxRollback away, and is refused otherwise; a
-	// step forward it does not notice.
-	// False means a monotonic clock that is anchored to the wall clock and
-	// compared with it at least every 100 ms of activity.
+	// WallEveryCall reads the wall clock at every call and takes it for the generator's
+	// now, as generators without an anchored clock do. If the clock is behind the last
+	// tick stamped by at most MaxRollback, the call waits until it is there again.
+	// Otherwise the call is refused. It does not notice a step forward. False means a
+	// monotonic clock that is anchored to the wall clock and compared with it at least
+	// every 100 ms of activity.
 	WallEveryCall bool
 
 	// Start is where the sequence of a tick begins. Zero means [StartQuarter].
 	Start SequenceStart
 }
 
-// SequenceStart is where the sequence begins in a tick that is entered anew.
+// SequenceStart is where the sequence begins in a new tick.
 type SequenceStart struct {
 	Rule StartRule
 	// Max is the rule's bound; see each rule. It must fit the sequence.
@@ -60,10 +57,9 @@ type SequenceStart struct {
 type StartRule uint8
 
 const (
-	// StartQuarter begins a tick that starts idle at a random point of the
-	// sequence's lowest quarter, and one that starts because the last
-	// overflowed at 0: no skew at rest, full capacity under load. Max is not
-	// used. It is the default.
+	// StartQuarter begins an idle tick at a random point of the sequence's lowest quarter,
+	// and a tick after an overflow at 0. So there is no skew at rest, and full capacity
+	// under load. Max is not used. It is the default.
 	StartQuarter StartRule = iota
 
 	// StartZero begins every tick at 0, as Twitter's Snowflake does. Max is
@@ -74,13 +70,13 @@ const (
 	// in 0..Max, as Leaf and JSnowflake do with Max 99.
 	StartRandom
 
-	// StartVibration begins each tick that starts idle one further in the
-	// cycle 0..Max than the last, and one after an overflow at 0, as
-	// ShardingSphere does. Its documents advise a Max of 2^n - 1.
+	// StartVibration begins each idle tick one further in the cycle 0..Max than the last,
+	// and a tick after an overflow at 0, as ShardingSphere does. Its documents advise a
+	// Max of 2^n - 1.
 	StartVibration
 
-	// StartCarry goes on from the last tick's sequence, and from 0 when that
-	// went past Max, as CosId does with Max 2047.
+	// StartCarry goes on from the last tick's sequence, and from 0 after a sequence above
+	// Max, as CosId does with Max 2047.
 	StartCarry
 )
 
@@ -116,9 +112,9 @@ func (e *PolicyError) Error() string {
 // Class is [ClassUsage].
 func (e *PolicyError) Class() Class { return ClassUsage }
 
-// Validate reports whether the policy can be used with a layout that is valid
-// itself. A *[PolicyError] is returned when a duration is negative, a wait is
-// shorter than two ticks or a sequence start does not fit the layout's sequence.
+// Validate returns nil if the policy can be used with a valid layout. A *[PolicyError] is
+// returned when a duration is negative, a wait is shorter than two ticks, or a sequence
+// start does not fit the layout's sequence.
 func (p Policy) Validate(l Layout) error {
 	const none = "must not be negative; none is 1ns"
 	if p.MaxRollback < 0 {

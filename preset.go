@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Preset is a layout with a name: that of another system whose ids are to be
-// read or continued, with the [Policy] that comes closest to that system's.
+// Preset is a layout with a name. It is another system's layout, to read its ids or to go on
+// from them, with the [Policy] closest to that system's.
 type Preset struct {
 	// Name is lower-case, with hyphens.
 	Name string
-	// Layout is what the system's ids look like.
+	// Layout is the layout of the system's ids.
 	Layout Layout
-	// Policy is what the system does about the clock and the sequence.
+	// Policy treats the clock and the sequence as the system does.
 	Policy Policy
-	// About says whose layout it is and, where the policy can't express what
-	// the system does, what differs.
+	// About names the system, and the differences that the policy can't express.
 	About string
 }
 
@@ -46,8 +45,8 @@ func presetNames() []string {
 	return names
 }
 
-// Presets returns all presets, the default first. Each call makes them anew, so
-// what it returns is the caller's to change.
+// Presets returns all presets, the default first. Each call makes new ones, so the caller
+// may change them.
 //
 //	name                     fields, highest first                           epoch, Unix ms
 //	default                  ms 41 · worker 10 · sequence 12                 1767225600000
@@ -227,8 +226,8 @@ func unsigned(l Layout) Layout {
 // none is the shortest duration, which a policy takes for none.
 const none = time.Nanosecond
 
-// reject is the policy of the generators that read the wall clock at every
-// call, fail when it stepped back and wait only for the next tick.
+// reject is the policy of generators that read the wall clock at every call, fail after a
+// step back and wait only for the next tick.
 func reject(start SequenceStart) Policy {
 	return Policy{MaxRollback: none, MaxBurst: none, WallEveryCall: true, Start: start}
 }
@@ -245,8 +244,7 @@ func shardingSpherePolicy() Policy {
 	}
 }
 
-// sonyflakePolicy keeps its logical time over every step back that a clock
-// which is not broken makes.
+// sonyflakePolicy keeps its logical time over every step back of a clock that is not broken.
 func sonyflakePolicy() Policy {
 	return Policy{MaxRollback: 10 * time.Minute, MaxBurst: none, Start: SequenceStart{Rule: StartZero}}
 }

@@ -8,15 +8,14 @@ import (
 
 // queue holds the calls that wait, first come first served.
 //
-// While anyone waits the gate is closed, so that later calls queue behind
-// instead of taking what the waiters wait for. The call at the front leads: it
-// alone sleeps on a timer, and when it wakes it reserves for all that wait, in
-// their order, whatever has come free, and wakes those that are done. So there
-// is one timer and no herd, however many wait; and nothing is reserved that is
-// not issued at once, so a call that gives up has used nothing up.
+// While a call waits the gate is closed, so that later calls queue behind it and do not take
+// its slots. The call at the front leads. It alone sleeps on a timer. When it wakes, it
+// reserves the slots that have come free, for all waiting calls in their order, and wakes
+// the calls that are done. So there is one timer and no herd, however many wait. Every
+// reserved slot is issued at once, so a call that gives up has used nothing up.
 type queue struct {
 	calls list.List // of *call
-	ids   uint64    // wanted by all of them together
+	ids   uint64    // the sum of what they still need
 }
 
 // call is one call that waits.
@@ -38,8 +37,7 @@ func (c *call) signal() {
 	}
 }
 
-// acquire fills ids, and waits if it must. It is the way of every call that
-// does not find what it wants at once.
+// acquire fills ids, and waits if it must. Every call without free slots comes here.
 func (g *Generator) acquire(ctx context.Context, ids []ID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,12 +71,12 @@ func (g *Generator) acquire(ctx context.Context, ids []ID) error {
 	return c.err
 }
 
-// admit gives a call what it wants if that can be had now, refuses it if it
-// can't be had in time, and otherwise lets it join the queue. It needs g.mu.
+// admit fills a call's ids if there are slots now. It refuses the call if there won't be in
+// time, and otherwise lets it join the queue. It needs g.mu.
 func (g *Generator) admit(ctx context.Context, ids []ID) (*call, error) {
 	v := g.look()
 	if v.err != nil {
-		g.serve() // whoever waits is to hear the same
+		g.serve() // the waiting calls get the same error
 		return nil, v.err
 	}
 	next := max(g.state.Load(), uint64(v.now)<<g.seqBits)
@@ -116,8 +114,7 @@ func (g *Generator) refuse(v view, last Tick, need time.Duration) error {
 	case need <= g.maxWait:
 		return nil
 	}
-	// Whether it is the clock or the demand: would it be too much if the clock
-	// were right?
+	// Is it the clock or the demand: would the wait be too long with a right clock?
 	ideal := g.due(view{now: v.now, rest: v.rest}, last)
 	if g.everyCall {
 		ideal = need - v.behind
@@ -128,9 +125,9 @@ func (g *Generator) refuse(v view, last Tick, need time.Duration) error {
 	return &WaitError{Reason: ErrSaturated, Need: need, Limit: g.maxWait}
 }
 
-// serve reserves what has come free for those that wait, in their order, and
-// ends the calls that are complete, too late, or can't be served any more. It
-// opens the gate when none is left and closes it otherwise. It needs g.mu.
+// serve reserves free slots for the waiting calls, in their order. It ends the calls that
+// are complete, too late, or beyond help. It opens the gate when none is left and closes it
+// otherwise. It needs g.mu.
 func (g *Generator) serve() {
 	if g.queue.calls.Len() > 0 {
 		v, monotonic := g.look(), g.clock.Monotonic()
@@ -159,7 +156,7 @@ func (g *Generator) serve() {
 	g.reopen()
 }
 
-// late returns the error of a call whose wait has not been enough.
+// late returns the error of a call that has waited in vain.
 func (g *Generator) late(v view, c *call) error {
 	reason := ErrSaturated
 	if v.behind > 0 {
@@ -178,7 +175,7 @@ func (g *Generator) finish(c *call, err error) {
 	c.signal()
 }
 
-// reopen sets the gate to what it has to be. It needs g.mu.
+// reopen opens or closes the gate. It needs g.mu.
 func (g *Generator) reopen() {
 	if g.revoked != nil || g.queue.calls.Len() > 0 {
 		g.gate.Store(0)
@@ -190,8 +187,8 @@ func (g *Generator) reopen() {
 
 // take reserves as many ids as may be stamped now, at most len(ids), fills
 // them in, and returns how many. Calls that read the gate before it closed may
-// still be taking slots at the same time. A generator that stands still issues
-// nothing. It needs g.mu.
+// still be taking slots at the same time. A stopped generator issues nothing. It
+// needs g.mu.
 func (g *Generator) take(v view, ids []ID) int {
 	if v.still && !g.everyCall {
 		return 0
@@ -213,12 +210,11 @@ func (g *Generator) take(v view, ids []ID) int {
 	return taken
 }
 
-// pause returns how long the leader sleeps: until all that it wants may be
-// stamped, and at least an eighth of a burst longer than the next tick, so that
-// at full rate there are fewer wake-ups and more to share out at each. But no
-// longer than half a burst, so that the ticks which the burst allows are never
-// all gone by, and no longer than an anchor lasts, so that a clock that was set
-// right is noticed. It needs g.mu.
+// pause returns how long the leader sleeps: until all its slots may be stamped. It sleeps at
+// least an eighth of a burst longer than the next tick, so that at full rate there are fewer
+// wake-ups with more slots each. It sleeps no longer than half a burst, so that the burst's
+// ticks are never all in the past. And it sleeps no longer than an anchor lasts, to notice a
+// clock that was set right. It needs g.mu.
 func (g *Generator) pause(c *call) time.Duration {
 	v, next := g.look(), g.state.Load()
 	if v.err != nil {
@@ -234,8 +230,8 @@ func (g *Generator) pause(c *call) time.Duration {
 	return max(0, min(d, compareEvery, c.deadline-g.clock.Monotonic()))
 }
 
-// due returns how long it takes until the tick may be stamped, which is when
-// it lies no more than a burst ahead of now; zero if it may be already.
+// due returns how long it takes until the tick may be stamped: until it lies no more than a
+// burst ahead of now. It is zero if the tick may be stamped already.
 func (g *Generator) due(v view, tick Tick) time.Duration {
 	gap := time.Duration(0)
 	if tick -= Tick(g.burst); tick > v.now {

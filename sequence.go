@@ -2,9 +2,9 @@ package snowfence
 
 import "math/bits"
 
-// enter returns the slot that a caller at the tick now would take: the next
-// free one, or, in a tick that starts idle, the one that the start rule says.
-// The slot is never below old: a tick that starts idle lies above old's tick.
+// enter returns the slot for a caller at the tick now: the next free one, or, in an idle
+// tick, the one of the start rule. The slot is never below old: an idle tick lies above
+// old's tick.
 func (g *Generator) enter(old, now uint64) uint64 {
 	if first := now << (g.seqBits & 63); old < first {
 		return g.begin(old, first)
@@ -15,8 +15,8 @@ func (g *Generator) enter(old, now uint64) uint64 {
 	return old
 }
 
-// begin returns where the tick whose slots begin at first starts after having
-// been idle until now, when old was the next free slot.
+// begin returns the first slot of an idle tick, whose slots begin at first, when old was the
+// next free slot.
 func (g *Generator) begin(old, first uint64) uint64 {
 	switch g.start.Rule {
 	case StartQuarter:
@@ -33,9 +33,9 @@ func (g *Generator) begin(old, first uint64) uint64 {
 	return first
 }
 
-// move moves the word from old to next for a caller at the tick now, and
-// reports whether it did. Only a caller that did begin an idle tick moves the
-// vibration on, so that it goes by ones however many try.
+// move moves the word from old to next for a caller at the tick now, and reports whether it
+// did. Only the caller that began an idle tick moves the vibration on, so that it goes by
+// ones however many try.
 func (g *Generator) move(old, next, now uint64) bool {
 	if !g.state.CompareAndSwap(old, next) {
 		return false
@@ -52,9 +52,8 @@ func (g *Generator) random() uint64 {
 	return point
 }
 
-// run returns how many slots from slot on may be taken in one step: under
-// StartRandom a tick that an overflow begins does not begin at 0, so a step
-// ends with its tick.
+// run returns how many slots from slot on may be taken in one step. Under StartRandom a tick
+// after an overflow does not begin at 0, so a step ends with its tick.
 func (g *Generator) run(slot uint64) uint64 {
 	if g.start.Rule == StartRandom {
 		return g.mask + 1 - slot&g.mask

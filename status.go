@@ -2,7 +2,7 @@ package snowfence
 
 import "time"
 
-// GeneratorStatus is how a [Generator] stands at one moment.
+// GeneratorStatus is the state of a [Generator] at one moment.
 type GeneratorStatus struct {
 	// Now is the generator's present tick.
 	Now Tick
@@ -11,24 +11,23 @@ type GeneratorStatus struct {
 	Reserved Tick
 	// Floor and Until are the window: ticks in [Floor, Until).
 	Floor, Until Tick
-	// Behind is how far the wall clock was found behind the generator's now.
+	// Behind is how far the wall clock was behind the generator's now at the last look.
 	Behind time.Duration
 	// Drift is how far the last tick stamped is ahead of now; zero when it is
 	// not.
 	Drift time.Duration
-	// Waits counts the calls that had to wait.
+	// Waits counts the calls that waited.
 	Waits uint64
 	// Anchors counts the comparisons with the wall clock.
 	Anchors uint64
 	// ClockLost is true while the clock makes the term unusable: it is behind
 	// by more than MaxRollback, or stepped forward by more than ten minutes.
 	ClockLost bool
-	// Revoked is what calls fail with after [Generator.Revoke]; nil before.
+	// Revoked is the error of calls after [Generator.Revoke]; nil before.
 	Revoked error
 }
 
-// Status returns how the generator stands. It compares the clocks if that is
-// due.
+// Status returns the generator's status. It compares the clocks if that is due.
 func (g *Generator) Status() GeneratorStatus {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,10 +48,10 @@ func (g *Generator) Status() GeneratorStatus {
 	return s
 }
 
-// ClockLost returns a channel that is closed once the clock made this term
-// unusable: when it was found behind by more than MaxRollback, or stepped
-// forward by more than ten minutes (which also revokes the generator). The
-// clock is looked at by calls for ids and by [Generator.CheckClock].
+// ClockLost returns a channel that is closed once the clock made this term unusable: the
+// clock fell behind by more than MaxRollback, or stepped forward by more than ten minutes.
+// Such a step also revokes the generator. Calls for ids and [Generator.CheckClock] look at
+// the clock.
 func (g *Generator) ClockLost() <-chan struct{} { return g.lost }
 
 // CheckClock compares the monotonic clock with the wall clock now. Calls for

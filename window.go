@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// word is the state word. Calls take slots with the atomic's own methods. The two
-// other steps stand here, so that a test can let calls come in just before one
-// of them: it sets meanwhile, which is nil otherwise. A race of real calls hits
-// the same few nanoseconds by luck alone.
+// word is the state word. Calls take slots with the atomic's own methods. The two other
+// steps are here, so that a test can let calls come in just before one of them. A test sets
+// meanwhile; it is nil otherwise. A race of real calls hits the same few nanoseconds by luck
+// alone.
 type word struct {
 	atomic.Uint64
 	meanwhile func()
@@ -20,8 +20,8 @@ func (w *word) Or(mask uint64) (old uint64) {
 	return w.Uint64.Or(mask)
 }
 
-// Store is for the constructor alone: it loses whatever was taken since the word
-// was read.
+// Store is for the constructor alone: it loses every slot that was taken since the word was
+// read.
 func (w *word) Store(value uint64) {
 	w.others()
 	w.Uint64.Store(value)
@@ -33,11 +33,9 @@ func (w *word) others() {
 	}
 }
 
-// Extend moves the end of the window to until. It is for the holder of a
-// lease, to be called only after the store has acknowledged that bound. An
-// error is returned, and nothing changed, when until lies before the present
-// end or beyond the horizon; an error that is [ErrRevoked] after
-// [Generator.Revoke].
+// Extend moves the end of the window to until. Call it only after the store has acknowledged
+// that bound. An error is returned, and nothing changes, when until lies before the present
+// end or beyond the horizon. After [Generator.Revoke] the error wraps [ErrRevoked].
 func (g *Generator) Extend(until Tick) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,11 +52,10 @@ func (g *Generator) Extend(until Tick) error {
 	return nil
 }
 
-// Revoke ends the generator for good: every later call, and every call that
-// waits, fails with an error that is [ErrRevoked] and cause. It returns the
-// first tick above all that the generator ever reserved, or the floor if it
-// reserved none: no id that it returned, or ever will return, has that tick or
-// a later one. Only the first call takes effect; later ones return the same.
+// Revoke ends the generator for good. Every later call, and every waiting call, fails with an
+// error that wraps [ErrRevoked] and cause. Revoke returns the first tick above every reserved
+// one, or the floor if none was. No id that the generator returned, or still returns, has
+// that tick or a later one. Only the first call takes effect; later ones return the same.
 func (g *Generator) Revoke(cause error) Tick {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,9 +64,8 @@ func (g *Generator) Revoke(cause error) Tick {
 	return g.reserved
 }
 
-// seal needs g.mu, and serve after it. It is one atomic step on the word that
-// reservations are made on, so each of them comes either before it, and is
-// counted in what was reserved, or after it, and fails.
+// seal needs g.mu, and serve after it. It is one atomic step on the state word. So each
+// reservation comes either before it, and is counted, or after it, and fails.
 func (g *Generator) seal(cause error) {
 	if g.revoked != nil {
 		return
