@@ -59,7 +59,7 @@ func (e *RangeError) Error() string {
 
 // ErrWorkerAboveTime is returned by [Layout.Bounds] when the ids of an instant are not one
 // range of the layout.
-var ErrWorkerAboveTime = errors.New("snowfence: the datacenter or worker stands above the time, so each worker has bounds of its own")
+var ErrWorkerAboveTime = errors.New("snowfence: the datacenter or worker is above the time, so each worker has bounds of its own")
 
 // Compose puts an id together. A *[RangeError] is returned for a part that does not fit its
 // field, or is not 0 without a field. A tick fits below [Layout.HorizonTick], so a composed

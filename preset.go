@@ -169,7 +169,7 @@ func Presets() []Preset {
 			Name:   "instagram",
 			Layout: unsigned(milliseconds(1314220021721, Field{Time, 41, ""}, Field{Worker, 13, "shard"}, Field{Sequence, 10, ""})),
 			Policy: Policy{Start: SequenceStart{Rule: StartZero}},
-			About:  "Instagram's ids, of 64 bits: the 64th is set from 2046 on. Its sequence is a database's, modulo 1024, and never starts anew; here it starts at 0, under the default policy.",
+			About:  "Instagram's ids, of 64 bits: the 64th is set from 2046 on. Its sequence is a database's, modulo 1024, and never starts again; here it starts at 0, under the default policy.",
 		},
 		{
 			Name:   "mastodon",

@@ -17,7 +17,7 @@ func thisPlace(acrossReboots bool) (folder.Place, error) {
 	}
 	machine, err := syscall.Sysctl("kern.uuid")
 	if err != nil && acrossReboots {
-		return folder.Place{}, fmt.Errorf("read kern.uuid, without which no restart of the machine is survived: %w", err)
+		return folder.Place{}, fmt.Errorf("read kern.uuid, which AcrossReboots needs: %w", err)
 	}
 	here := folder.Place{Boot: boot, Machine: machine}
 	return here, here.Check(acrossReboots)

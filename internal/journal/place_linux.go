@@ -20,7 +20,7 @@ func thisPlace(acrossReboots bool) (folder.Place, error) {
 	}
 	machine, err := os.ReadFile("/etc/machine-id")
 	if err != nil && acrossReboots {
-		return folder.Place{}, fmt.Errorf("read the machine id, without which no restart of the machine is survived: %w", err)
+		return folder.Place{}, fmt.Errorf("read the machine id, which AcrossReboots needs: %w", err)
 	}
 	here := folder.Place{Boot: strings.TrimSpace(string(boot)), Machine: strings.TrimSpace(string(machine))}
 	return here, here.Check(acrossReboots)

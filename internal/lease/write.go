@@ -156,7 +156,7 @@ func (t *term) taken(worker int64, found look) error {
 	case r.Holder == t.register.Holder && !r.Quarantined && r.Until < t.register.Until:
 		return fmt.Errorf("%w: the store shows term %d of worker %d as it was before its last extension", ErrLost, r.Term, worker)
 	case r.Holder == t.register.Holder && !r.Quarantined:
-		return fmt.Errorf("%w: somebody extends term %d of worker %d beside this process: a copy of it", ErrLost, r.Term, worker)
+		return fmt.Errorf("%w: another process extends term %d of worker %d: a copy of this one", ErrLost, r.Term, worker)
 	case found.standing == stored.Held || found.standing == stored.Free:
 		return fmt.Errorf("%w: worker %d is at term %d, of %s", ErrLost, worker, r.Term, r.Process)
 	}
