@@ -120,10 +120,9 @@ type Loss struct {
 	Reason error
 }
 
-// Complete returns the config with a value for everything that was not given, or an
-// error for a config that can't be used with any store: one that names the field, its
-// value and the limit. That a window is longer than three times what the store can lose
-// is known when the store says what that is.
+// Complete returns the config with every default filled in. An error is returned for a config
+// that no store can use. It names the field, its value and the limit. [Open] also compares
+// the window with the store's loss.
 func (c Config) Complete() (Config, error) {
 	state, err := c.prepare()
 	if err == nil {

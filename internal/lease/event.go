@@ -211,7 +211,7 @@ type Happening uint8
 // The happenings.
 const (
 	GaveUp Happening = iota + 1 // a claim failed; another is made after a pause
-	Lost                        // a term that had a generator ended against the holder's will
+	Lost                        // a term with a generator ended against the holder's will
 	Broken                      // nothing will ever be issued again, and why
 	Ended                       // after ReleaseAsked: all is done
 	Noted                       // worth a line in the log

@@ -118,7 +118,7 @@ func (s *State) vouched(x *step, e Reply) {
 	}
 	if x.EngineClock {
 		// The clock is judged as for a claim. A clock that is far ahead would leave a
-		// register that can't be claimed before that time has come.
+		// register that is busy until that time.
 		x.enter(Comparing)
 		x.askTime()
 		return
@@ -128,8 +128,8 @@ func (s *State) vouched(x *step, e Reply) {
 
 // takeUp goes on with the register of a resumed term, at once. If the store was silent so
 // far, the clock has not been judged. Then the engine is asked for its time before anything
-// is written: a clock that is far ahead would push the register far ahead, and it could not
-// be claimed before that time.
+// is written. A clock that is far ahead would push the register far ahead, and it would be
+// busy until that time.
 func (s *State) takeUp(x *step) {
 	t := &s.term
 	switch {

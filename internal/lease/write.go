@@ -133,10 +133,10 @@ func (t *term) doubt(x *step, e Reply, s *search, drain bool) verdict {
 // ones that a failover took away. That happens when the clock was ahead at their
 // extension.
 //
-// Three late reads look like a loss and end the term: of an older write with the same bound,
-// because a copy of this process may have written it; of an earlier term; and of a key that
-// does not exist yet. Each costs a term and no id. Each needs a store that is late by a
-// third of a window at least, just when it failed to acknowledge a write.
+// Three late reads look like a loss and end the term. One shows an older write with the same
+// bound, which a copy of this process may have written. One shows an earlier term. One shows
+// no register. Each costs a term and no id. Each needs a store that is late by a third of a
+// window at least, just when it failed to acknowledge a write.
 func (t *term) outdated(x *step, value []byte) bool {
 	kept := t.register.Until
 	if t.started {
