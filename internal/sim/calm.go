@@ -35,7 +35,7 @@ func (w *world) calmDown() {
 	for _, n := range w.nodes {
 		n.clock.right()
 		n.clock.slew(0) // one that runs fast makes its generator's time run ahead, which a policy may forbid
-		n.cut, n.armed = 0, nil
+		n.cut, n.dry, n.armed = 0, 0, nil
 	}
 	w.tell("the faults have ended, and the clocks are right")
 	w.until(max(w.agenda.Now(), w.latest))

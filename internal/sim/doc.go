@@ -29,7 +29,11 @@
 //	          id issues again within two windows, the store's loss and a little
 //	outage    a holder says that ids can't be issued, since when and why, if and only
 //	          if its generator issues none; it reports so when calls begin to be
-//	          refused, and reports the end; and it looks again in time
+//	          refused, and reports the end; it looks again in time, and counts right
+//	events    the driver takes each event to the state once, in order, with random bits
+//	          that are new; tells each loss of the clock once; keeps no generator that
+//	          was revoked; and is not woken all the time
+//	answer    an answer that did not come is unknown, and says why
 //	broken    no process fails for good without a reason in the plan
 //	harness   the simulation itself is sound
 //
@@ -53,6 +57,7 @@
 //	network.go   the way to it
 //	process.go   what may run on a machine: write an [Allocator] to simulate another
 //	holder.go    ours: a shell around the driver that ships
+//	intake.go    how the driver takes events
 //	supply.go    what it says of its outages
 //	bugs.go      what tests put in the place of right code
 //	caller.go    the calls for ids, which may wait

@@ -32,6 +32,7 @@ func Draw(seed uint64) Plan {
 		d.night(&p)
 	}
 	drawer{rand.New(rand.NewPCG(seed, 0x51EB))}.slews(&p)
+	drawer{rand.New(rand.NewPCG(seed, 0xD7E5))}.spells(&p)
 	return p
 }
 

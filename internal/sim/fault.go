@@ -53,6 +53,9 @@ const (
 	Refound                            // while the next claim is under way, the store is emptied, and the namespace founded again; a limit
 	Lossy                              // it turns out that the store loses what the plan says; all processes start again, and know it
 
+	NoRandom // the machine has no random bits for For
+	Glitch   // the wall clock steps by N milliseconds, and back after For
+
 	// The kinds that a plan's weather brings.
 
 	Lost        // a request is lost
@@ -123,6 +126,8 @@ func manners() [kinds]manner {
 		Quarantine:         {"quarantine", aStore, counted},
 		Refound:            {"refound", aNode, plain},
 		Lossy:              {"lossy", aStore, plain},
+		NoRandom:           {"no-random", aNode, lasting},
+		Glitch:             {"glitch", aNode, lastingAndCounted},
 		Lost:               {"lost", weather, plain},
 		Silent:             {"silent", weather, plain},
 		Late:               {"late", weather, plain},

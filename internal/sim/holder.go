@@ -21,8 +21,12 @@ type holder struct {
 	term   *issuer     // the present one; nil without a generator
 	out    []lease.Request
 	supply supply
+	intake intake
 	open   *lease.Swap // the last write that was sent
 	page   stored.Page // the last one that the journal was to keep
+
+	asked   uint64 // the request to the store whose answer is awaited; 0 for none
+	stalled error  // why the last event was not taken; nil if it was
 
 	resumedAt snowfence.Tick // where the page ended that it began with
 }
@@ -77,18 +81,23 @@ func (h *holder) drive(state lease.State) {
 // Step implements [Allocator].
 func (h *holder) Step(e lease.Event, _ lease.Moment) []lease.Request {
 	h.out = nil
+	h.intake.begin(h, e)
 	if started, ok := e.(lease.Started); ok && started.Page != nil {
 		h.resumedAt = started.Page.Used
 	}
-	if err := h.driver.Take(e); err != nil {
-		h.site.world.breaks("harness", "%s: %v", h.site.Host, err)
-	}
+	h.stalled = h.driver.Take(e)
+	h.intake.end(h, e)
 	h.supply.judge(h)
 	return h.out
 }
 
 // Wake implements [Allocator].
-func (h *holder) Wake() (time.Duration, bool) { return h.driver.Wake() }
+func (h *holder) Wake() (time.Duration, bool) {
+	if h.stalled != nil {
+		return h.site.Clock.Monotonic() + min(time.Second, h.site.Plan.beat()), true
+	}
+	return h.driver.Wake()
+}
 
 // Mint implements [Allocator]. The last slot of a batch is asked for alone, as
 // most callers do.
@@ -115,10 +124,14 @@ var errNoTerm = errors.New("no worker id is held")
 // step is the step function, with the bugs that a test puts into it.
 func (h *holder) step(before lease.State, e lease.Event, now lease.Moment) (lease.State, []lease.Request) {
 	w := h.site.world
+	h.intake.take(h, e, now)
 	if w.bugs.hear != nil {
 		e = w.bugs.hear(h, e)
 	}
 	var requests []lease.Request
+	if reply, ok := e.(lease.Reply); ok && reply.ID == h.asked {
+		h.supply.answer = reply.Err
+	}
 	h.state, requests = before.Step(e, now)
 	if w.bugs.bend != nil {
 		requests = w.bugs.bend(h, before, e, requests)
@@ -133,18 +146,30 @@ func (h *holder) step(before lease.State, e lease.Event, now lease.Moment) (leas
 
 // Random implements [drive.Shell].
 func (h *holder) Random(b []byte) error {
+	if n := h.site.node; n.w.agenda.Now() < n.dry {
+		return errNoRandom
+	}
 	random := h.site.Moment().Random
 	copy(b, random[:])
 	return nil
 }
 
+// errNoRandom is why no event can be taken.
+var errNoRandom = errors.New("no random bits")
+
 // Request implements [drive.Shell]: the machine carries it out.
 func (h *holder) Request(request lease.Request) {
+	if id := drive.ID(request); id > 0 {
+		h.asked = id
+	}
 	switch r := request.(type) {
 	case lease.Swap:
 		h.open = &r
 	case lease.Keep:
 		h.page = r.Page
+		if r.Page.Pending != nil {
+			h.asked, h.supply.answer = 0, nil // the extension may wait for the page, and then no answer is awaited
+		}
 	}
 	h.out = append(h.out, request)
 }
@@ -177,7 +202,7 @@ func (h *holder) Sealed(reserved snowfence.Tick) {
 // from where the other one stands.
 func (h *holder) clone(s Site) Allocator {
 	twin := *h
-	twin.site, twin.out, twin.term = s, nil, nil
+	twin.site, twin.out, twin.term, twin.intake, twin.stalled = s, nil, nil, intake{}, nil
 	twin.drive(h.state)
 	if h.term != nil {
 		status := h.term.generator.Status()

@@ -14,7 +14,7 @@ func (d drawer) lapses(p *Plan) {
 			p.Faults = append(p.Faults, f)
 		}
 	}
-	if d.chance(4) {
+	if d.chance(10) {
 		// While somebody claims, the store is exchanged for one of another layout.
 		p.Misfits = max(1, p.Misfits)
 		often(p.Length, Fault{Node: d.IntN(p.Nodes), Kind: Refound})
@@ -71,4 +71,27 @@ func (d drawer) ahead(p *Plan) {
 		f.Kind, f.For = Step, d.within(11*time.Minute, p.Window)
 		p.Faults = append(p.Faults, f)
 	}
+}
+
+// spells draws what is soon over: a machine has no random bits, or its wall clock is
+// wrong for a moment, again and again.
+func (d drawer) spells(p *Plan) {
+	for node := range p.Nodes {
+		if d.chance(30) {
+			for at := d.upTo(p.Length); at < p.Length; at += d.upTo(p.Length) {
+				p.Faults = append(p.Faults, Fault{At: at, Node: node, Kind: NoRandom, For: d.upTo(p.Window)})
+			}
+		}
+		if !d.chance(15) {
+			continue
+		}
+		for at := d.upTo(p.Length / 10); at < p.Length; at += d.upTo(p.Length / 10) {
+			by := d.within(11*time.Minute, 24*time.Hour)
+			if d.chance(50) {
+				by = -d.within(p.Window/30, 2*p.Window)
+			}
+			p.Faults = append(p.Faults, Fault{At: at, Node: node, Kind: Glitch, For: d.upTo(2 * p.beat()), N: by.Milliseconds()})
+		}
+	}
+	p.sort()
 }

@@ -25,7 +25,7 @@ func (n *node) call(id uint64, request lease.Request) {
 		w.agenda.After(way.there, func() {
 			reply := n.server.answer(request)
 			if way.damaged {
-				reply = lease.Reply{ID: id, Err: store.ErrDamaged}
+				reply = n.server.fails(request, store.ErrDamaged, reply.Entries[:len(reply.Entries)/2])
 			}
 			if !way.silent {
 				n.soonAs(process, way.back, func() { n.hear(id, reply) })
@@ -35,7 +35,7 @@ func (n *node) call(id uint64, request lease.Request) {
 	n.soon(n.clock.lasting(n.patience()), func() {
 		if n.answered < id {
 			w.tally.Counts[Unknowns]++
-			n.hear(id, lease.Reply{ID: id, Err: errNoAnswer})
+			n.hear(id, n.server.fails(request, errNoAnswer, nil))
 		}
 	})
 }

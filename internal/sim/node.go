@@ -23,6 +23,7 @@ type node struct {
 	net     *rand.Rand // decides what befalls its messages
 	rng     *rand.Rand // and everything else
 	nonces  *rand.Rand // what its processes draw
+	nudges  *rand.Rand // decides how soon they hear of a call that was refused
 	misfit  bool
 	living  bool // it issued since the faults ended
 	stepped int  // steps of all its processes
@@ -34,6 +35,8 @@ type node struct {
 	alive     bool
 	paused    time.Duration // stopped until then
 	cut       time.Duration // reaches no store until then
+	dry       time.Duration // has no random bits until then
+	wrong     time.Duration // its clock has a glitch until then
 	waking    int           // counts settings of the timer; an earlier one is void
 	sent      uint64        // the id of the last request
 	answered  uint64        // the greatest id of a request that was answered or given up
@@ -48,6 +51,7 @@ func newNode(w *world, index int) *node {
 	n := &node{
 		w: w, index: index, as: index, host: fmt.Sprintf("host-%d", index),
 		net: w.source(stream(1000 + 8*index)), rng: w.source(stream(1001 + 8*index)), nonces: w.source(stream(1002 + 8*index)),
+		nudges: w.source(stream(1004 + 8*index)),
 		clock:  &clock{agenda: &w.agenda, begin: w.begin},
 		server: w.servers[0],
 		misfit: index >= w.plan.Nodes-w.plan.Misfits && index < w.plan.Nodes,
@@ -345,7 +349,11 @@ func (n *node) called() {
 			n.w.tally.Counts[PastHorizon]++
 		case errors.Is(c.err, snowfence.ErrWindowEnded), errors.Is(c.err, snowfence.ErrRevoked), errors.Is(c.err, snowfence.ErrClockBehind):
 			if f, ok := n.allocator.(fenced); !ok || f.heeds(c.err) {
-				n.soon(0, func() { n.step(lease.WindowEnded{}) })
+				late := time.Duration(0)
+				if n.w.agenda.Now() < n.wrong { // the clock may be right again when it hears
+					late = upTo(n.nudges, n.w.plan.beat())
+				}
+				n.soon(late, func() { n.step(lease.WindowEnded{}) })
 			}
 		}
 		return

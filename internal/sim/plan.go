@@ -191,7 +191,7 @@ func (p *Plan) check(f Fault) error {
 		return &PlanError{"failover", f.For.String(), fmt.Sprintf("must be at most the loss, %s", p.Loss)}
 	case f.Kind == Quarantine && (f.N < 0 || f.N >= p.Layout.Workers()):
 		return &PlanError{"quarantine", fmt.Sprint(f.N), fmt.Sprintf("must be from 0 to %d", p.Layout.Workers()-1)}
-	case m.measure >= counted && f.Kind != Drift && f.Kind != Slew && f.N < 0:
+	case m.measure >= counted && f.Kind != Drift && f.Kind != Slew && f.Kind != Glitch && f.N < 0:
 		return &PlanError{"number of " + m.word, fmt.Sprint(f.N), "must not be negative"}
 	}
 	return nil

@@ -85,6 +85,49 @@ func (s *server) answer(request lease.Request) lease.Reply {
 	return drive.Ask(context.Background(), d, request)
 }
 
+// fails returns the answer to a request of which nothing came back but an error, and
+// of a list some entries before it. Nobody may take it for an answer.
+func (s *server) fails(request lease.Request, err error, before []store.Entry) lease.Reply {
+	if b, ok := request.(blindSwap); ok {
+		request = b.Swap
+	}
+	reply := drive.Ask(context.Background(), failing{err: err, entries: before}, request)
+	if reply.ID != drive.ID(request) || reply.Outcome != lease.Unknown || !errors.Is(reply.Err, err) || len(reply.Entries) != len(before) {
+		s.w.breaks("answer", "the store failed with %v, and the answer to %s is outcome %d, %v", err, describe(request), reply.Outcome, reply.Err)
+	}
+	return reply
+}
+
+// failing is a store that fails.
+type failing struct {
+	store.Store
+	err     error
+	entries []store.Entry // of a list, before it fails
+}
+
+// Get fails.
+func (f failing) Get(context.Context, string) (store.Entry, error) { return store.Entry{}, f.err }
+
+// Swap fails.
+func (f failing) Swap(context.Context, string, store.Version, []byte) (store.Version, error) {
+	return "", f.err
+}
+
+// List fails in its midst.
+func (f failing) List(context.Context, string) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		for _, entry := range f.entries {
+			if !yield(entry, nil) {
+				return
+			}
+		}
+		yield(store.Entry{}, f.err)
+	}
+}
+
+// Now fails.
+func (f failing) Now(context.Context) (time.Time, error) { return time.Time{}, f.err }
+
 // desk is a store as a request finds it.
 type desk struct {
 	store.Store

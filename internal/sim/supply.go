@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"errors"
+	"slices"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 )
 
@@ -16,17 +19,56 @@ type supply struct {
 	fresh    bool          // in this step
 	outages  uint64
 	losses   uint64
+	windows  uint64  // outages that began with the end of a window
+	troubles []error // what was reported since the last term or claim ended
+	answer   error   // what the store answered last, if that was an error
 }
 
 // able reports whether a call for an id can succeed.
-func (h *holder) able() bool {
-	g := h.driver.Generator()
-	if g == nil {
-		return false
+func (h *holder) able() bool { return h.driver.Generator() != nil && h.refusal() == nil }
+
+// errOutside is the reason of a holder whose wall clock shows no time of its layout.
+var errOutside = errors.New("the wall clock is outside the layout")
+
+// refusal returns why the generator issues nothing; nil if it does.
+func (h *holder) refusal() error {
+	status, layout := snowfence.GeneratorStatus{}, h.site.Layout
+	if g := h.driver.Generator(); g != nil {
+		status = g.Status()
 	}
-	status, layout := g.Status(), h.site.Layout
-	now := layout.TickAt(h.site.Clock.Wall())
-	return status.Revoked == nil && !status.ClockLost && status.Now < status.Until && now >= 0 && now < layout.HorizonTick()
+	switch now := layout.TickAt(h.site.Clock.Wall()); {
+	case status.Revoked != nil:
+		return status.Revoked
+	case now < 0 || now >= layout.HorizonTick():
+		return errOutside
+	case status.ClockLost:
+		return snowfence.ErrClockBehind
+	case status.Now >= status.Until:
+		return snowfence.ErrWindowEnded
+	}
+	return nil
+}
+
+// explained reports whether the holder gives the reason that it has: why there is no
+// term, or what the generator refuses calls with and, if its window ended, why it was
+// not extended.
+func (s *supply) explained(h *holder, view lease.View) bool {
+	reason := view.Outage.Reason
+	if !view.Holding {
+		return slices.ContainsFunc(s.troubles, func(trouble error) bool { return errors.Is(reason, trouble) })
+	}
+	var outside *lease.TimeError
+	switch refusal := h.refusal(); {
+	case errors.Is(refusal, errOutside):
+		return errors.As(reason, &outside)
+	case !errors.Is(reason, refusal):
+		return false
+	case !errors.Is(refusal, snowfence.ErrWindowEnded), view.Kept > 0 && view.Kept < view.Usable:
+		return true
+	case h.stalled != nil:
+		return errors.Is(reason, h.stalled)
+	}
+	return s.answer == nil || errors.Is(reason, s.answer)
 }
 
 // reports takes what a holder reports.
@@ -35,7 +77,15 @@ func (s *supply) reports(h *holder, r lease.Report) {
 	switch r.What {
 	case lease.Lost:
 		s.losses++
+		s.troubles = []error{r.Err}
+	case lease.GaveUp, lease.Broken:
+		s.troubles = []error{r.Err}
+	case lease.Noted:
+		s.troubles = append(slices.Clip(s.troubles), r.Err)
 	case lease.Interrupted:
+		if phase := h.state.View().Phase; phase == lease.Releasing || phase == lease.Stopped {
+			w.breaks("outage", "%s reports an outage, and is ending", h.site.Host)
+		}
 		s.outages++
 		if s.reported || r.Err == nil {
 			w.breaks("outage", "%s reports an outage, and reported one before: %t, for %v", h.site.Host, s.reported, r.Err)
@@ -54,26 +104,38 @@ func (s *supply) judge(h *holder) {
 	view, w, now, fresh := h.state.View(), h.site.world, h.site.Clock.Monotonic(), s.fresh
 	s.fresh = false
 	s.begun = s.begun || h.term != nil
-	if !s.begun || view.Phase == lease.Releasing || view.Phase == lease.Stopped || view.Phase == lease.Failed {
+	if !s.begun || view.Phase == lease.Releasing || view.Phase == lease.Stopped {
 		return
 	}
 	able, o := h.able(), view.Outage
 	if !able && !s.dry {
 		s.since = now
+		if view.Holding && errors.Is(h.refusal(), snowfence.ErrWindowEnded) {
+			s.windows++
+		}
+	}
+	if h.intake.steps > 1 {
+		s.windows = view.WindowsEnded // nobody looked between two steps
 	}
 	s.dry = !able
 	at, set := h.driver.Wake()
-	late := func(due time.Duration) bool { return !set || at > max(due, now)+h.site.Layout.Unit+time.Millisecond }
+	late := func(due time.Duration) bool {
+		return h.stalled == nil && (!set || at > max(due, now)+h.site.Layout.Unit+time.Millisecond)
+	}
 	fault := ""
 	switch {
 	case able != (o.Supply == lease.Issuing):
 		fault = "can issue, or can't, and says otherwise"
-	case s.reported != (o.Supply == lease.Refusing), s.outages != view.Outages, s.losses != view.Losses:
+	case s.reported != (o.Supply == lease.Refusing), s.outages != view.Outages, s.losses != view.Losses, s.windows != view.WindowsEnded:
 		fault = "reports something else than it shows"
-	case able && o.Reason != nil, !able && o.Reason == nil:
+	case able && o.Reason != nil, !able && !s.explained(h, view):
 		fault = "has a wrong reason"
 	case able && late(now+h.left()):
 		fault = "will not notice that its window ends"
+	case !able && o.Final != (view.Phase == lease.Failed):
+		fault = "is mistaken about whether ids will ever be issued"
+	case !able && o.Supply == lease.Failing && !h.waitsForIt():
+		fault = "lets calls wait for what does not come"
 	case !able && o.Since != s.since:
 		fault = "dates the outage otherwise"
 	case !able && o.Supply == lease.Failing && now-s.since >= h.site.Plan.MaxWait:
@@ -101,10 +163,10 @@ func (h *holder) left() time.Duration {
 // term.
 func (h *holder) waitsForIt() bool {
 	if h.term == nil {
-		return true
+		return h.state.View().Phase != lease.Failed
 	}
 	status := h.driver.Generator().Status()
 	now := h.site.Layout.TickAt(h.site.Clock.Wall())
 	outside := now < 0 || now >= h.site.Layout.HorizonTick()
-	return !outside && (status.Revoked != nil || !status.ClockLost || h.site.Plan.Pins == 0)
+	return status.Revoked != nil || !outside && (!status.ClockLost || h.site.Plan.Pins == 0)
 }

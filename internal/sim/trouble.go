@@ -60,6 +60,13 @@ func (n *node) suffer(f Fault) {
 		n.cut = max(n.cut, now+f.For)
 		w.struck(f.Kind, n.index, "%s for %s", n.host, f.For)
 		return
+	case NoRandom:
+		n.dry = max(n.dry, now+f.For)
+		w.struck(f.Kind, n.index, "%s for %s", n.host, f.For)
+		return
+	case Glitch:
+		n.glitch(f)
+		return
 	case Pause, Suspend:
 		n.pause(f)
 		return
@@ -109,6 +116,18 @@ func (n *node) misset(f Fault) {
 	default:
 	}
 	n.w.struck(f.Kind, n.index, "the clock of %s is off by %s", n.host, n.clock.off())
+}
+
+// glitch sets the wall clock, and soon sets it back.
+func (n *node) glitch(f Fault) {
+	n.wrong = max(n.wrong, n.w.agenda.Now()+f.For)
+	n.clock.step(time.Duration(f.N) * time.Millisecond)
+	n.w.struck(f.Kind, n.index, "the clock of %s is off by %s for %s", n.host, n.clock.off(), f.For)
+	n.w.agenda.After(f.For, func() {
+		if !n.w.quiet {
+			n.clock.step(-time.Duration(f.N) * time.Millisecond)
+		}
+	})
 }
 
 // crash ends the process without a word.
@@ -180,7 +199,7 @@ func (n *node) copy() {
 	twin.as, twin.host, twin.misfit, twin.server = n.as, n.host, n.misfit, n.server
 	*twin.clock = *n.clock
 	twin.process, twin.alive, twin.leaving, twin.answered, twin.sent = n.process, true, n.leaving, n.answered, n.sent
-	twin.paused, twin.cut = n.paused, n.cut
+	twin.paused, twin.cut, twin.dry = n.paused, n.cut, n.dry
 	w.nodes = append(w.nodes, twin)
 	w.calling = append(w.calling, nil)
 	s := twin.site()

@@ -7,7 +7,7 @@ import (
 
 // rules is to be counted up with each change of what a run checks or of how it
 // goes. What is drawn needs no counting: Version sums it.
-const rules = 5
+const rules = 6
 
 // Version tells one state of this package from another: what seeds mean, and what
 // is checked. What was found by one says nothing of another.
