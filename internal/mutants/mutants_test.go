@@ -3,7 +3,8 @@
 // changed file from elsewhere (go build -overlay).
 //
 // The bugs of the lease protocol are planted in the simulation; see internal/sim.
-// Here are those that no simulation sees, each a change of one line or two.
+// Here are those that no simulation sees, each a change of one line or two, and those
+// of the driver around the protocol and of outages, which the simulation finds.
 package mutants
 
 import (
@@ -15,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,7 +34,7 @@ type mutant struct {
 }
 
 func TestMutantsInTheSourceAreCaught(t *testing.T) {
-	for _, m := range table {
+	for _, m := range slices.Concat(table, simulated) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			if err := m.plant(t.Context(), t.TempDir()); err != nil {
