@@ -186,8 +186,8 @@ var simulated = inSimulation([]mutant{
 	{
 		name: "outage: it lasted since the last look",
 		file: outage,
-		old:  "Lasted: now - o.Since}",
-		new:  "Lasted: now - o.look}",
+		old:  "For: now - o.Since}",
+		new:  "For: now - o.look}",
 	},
 	{
 		name: "outage: each is counted as the end of a window",
