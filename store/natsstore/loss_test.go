@@ -220,26 +220,29 @@ func TestDefaultLossOutlastsTheIntervalAndTwoSyncs(t *testing.T) {
 }
 
 // TestDocumentedLossOutlastsItsIntervalAndTwoSyncs takes the interval, the loss and
-// the window from doc.go.
+// the window from each document that names them.
 func TestDocumentedLossOutlastsItsIntervalAndTwoSyncs(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	advice := regexp.MustCompile(`sync_interval: (\d+s) [^=]* loss=(\d+s) here,\s*//\s*with a window of more than (\d+) s`).FindSubmatch(text)
-	if advice == nil {
-		t.Fatal("doc.go names no interval with its loss and window")
-	}
-	duration := func(text string) time.Duration {
-		d, err := time.ParseDuration(text)
+	duration := func(text []byte) time.Duration {
+		d, err := time.ParseDuration(string(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
-	interval, loss, window := duration(string(advice[1])), duration(string(advice[2])), duration(string(advice[3])+"s")
-	if needed := lossNeeded(interval); loss < needed || window < 3*loss {
-		t.Errorf("an interval of %v with a loss of %v and a window of %v: the loss must be at least %v, the window three times as much", interval, loss, window, needed)
+	for _, document := range []string{"doc.go", "../../docs/engines.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		advice := regexp.MustCompile(`sync_interval: (\d+s)\b.*\bloss=(\d+s)\b.* a window above (\d+) s`).FindSubmatch(text)
+		if advice == nil {
+			t.Errorf("%s names no interval with its loss and window", document)
+			continue
+		}
+		interval, loss, window := duration(advice[1]), duration(advice[2]), duration(append(advice[3], 's'))
+		if needed := lossNeeded(interval); loss < needed || window < 3*loss {
+			t.Errorf("%s: an interval of %v with a loss of %v and a window of %v: the loss must be at least %v, the window three times as much", document, interval, loss, window, needed)
+		}
 	}
 }
 

@@ -258,7 +258,7 @@ func TestServerThatWillNotDoIsRefused(t *testing.T) {
 }
 
 // TestRightsThatTheDocumentationNamesSuffice uses an account whose user may do
-// what doc.go says and nothing else, and logs in by every kind of secret.
+// what docs/engines.md says and nothing else, and logs in by every kind of secret.
 func TestRightsThatTheDocumentationNamesSuffice(t *testing.T) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {

@@ -93,8 +93,10 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 // which never reconnects, and a server that forgot something was started in
 // between, which ends its connections. Hence on a server of its own the number
 // can't have come to mean another write in between. In a cluster, where the
-// connection may be to another server than the leader, it is a matter of a
-// failure between two requests.
+// connection may be to another server than the leader, a gap remains: a failure
+// between the two requests, and as many swaps as bring the number back. Another one
+// is a cluster that has lost writes and answers the read with an older register: then
+// the leader compares the number alone. The package's promise leaves both out.
 //
 // A register is looked for before it is created as well: the server takes one
 // that it can't read for none.
@@ -217,7 +219,9 @@ func (s *Store) failed(ctx context.Context, verb string, err error) error {
 }
 
 // read returns the register at key. The server says of one that it can't read
-// that there is none, but still counts it: so that is asked then.
+// that there is none, but still counts it: so that is asked then. A register that the
+// server gives up when it reads its files after a crash is not counted either: nothing
+// tells it from one that never was.
 func (s *Store) read(ctx context.Context, current *session, key string) (store.Entry, error) {
 	e, err := s.last(ctx, current, key)
 	if !errors.Is(err, store.ErrNotFound) {
