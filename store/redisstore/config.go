@@ -55,7 +55,9 @@ type Config struct {
 	Endpoints []string
 
 	// Sentinel is the name of the primary that the endpoints, which are
-	// Sentinels then, are asked for. Empty means that they are servers.
+	// Sentinels then, are asked for. Empty means that they are servers. With Sentinels
+	// the client library writes a line to standard error when the primary changes; its
+	// logger is the whole program's.
 	Sentinel string
 
 	// SentinelUser and SentinelPasswordFile are what the Sentinels ask for.

@@ -164,7 +164,9 @@ func (s settings) replicas() (n int) {
 }
 
 // judgeSync judges what a crash of the server loses. What can't be read is the
-// operator's to ensure, and durable=true, or the loss, says that it is ensured.
+// operator's to ensure, and durable=true, or the loss, says that it is ensured. With
+// appendfsync always Redis answers a write, and a read of it, only after the sync. So
+// what is read is as durable as what was acknowledged.
 func (c Config) judgeSync(found settings, refuse func(setting, reason string) error) error {
 	switch {
 	case found["aof_enabled"] == "0":

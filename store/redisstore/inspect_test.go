@@ -107,13 +107,13 @@ func TestServerIsJudgedAgainByEveryConnection(t *testing.T) {
 	}
 }
 
-// TestRightsOfTheDocumentationAreWhatIsNeeded takes them from doc.go. Each of
+// TestRightsOfTheDocumentationAreWhatIsNeeded takes them from docs/engines.md. Each of
 // them must be needed, and together they must suffice.
 func TestRightsOfTheDocumentationAreWhatIsNeeded(t *testing.T) {
 	server := testkit.Redis(t)
 	rights := documentedRights(t)
 	if len(rights) < 10 {
-		t.Fatalf("doc.go lists %q", rights)
+		t.Fatalf("docs/engines.md lists %q", rights)
 	}
 	if err := work(t, server, rights); err != nil {
 		t.Errorf("with all of %q: %v", rights, err)
@@ -129,16 +129,16 @@ func TestRightsOfTheDocumentationAreWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// documentedRights returns what doc.go gives to the user.
+// documentedRights returns what docs/engines.md gives to the user.
 func documentedRights(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("doc.go")
+	text, err := os.ReadFile("../../docs/engines.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rule, _ := strings.Cut(string(text), "ACL SETUSER snowfence ")
-	rule, _, _ = strings.Cut(rule, "\n//\n")
-	return strings.Fields(strings.ReplaceAll(rule, "//", ""))
+	rule, _, _ = strings.Cut(rule, "\n\n")
+	return strings.Fields(rule)
 }
 
 // work does everything that a store does, as a user with these rights, and
@@ -275,7 +275,7 @@ func TestServerIsReachedOverTLS(t *testing.T) {
 	}
 }
 
-// TestMemoryOfARegister holds what doc.go says of a million registers.
+// TestMemoryOfARegister holds what docs/engines.md says of a register's size.
 func TestMemoryOfARegister(t *testing.T) {
 	server := testkit.Redis(t, "--appendfsync", "everysec")
 	s := open(t, redisstore.Config{Endpoints: []string{server.Addr()}})
