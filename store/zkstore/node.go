@@ -19,12 +19,18 @@ import (
 const opening = "snowfence 1 "
 
 // errExhausted is returned by a swap that would make ZooKeeper's data version
-// wrap around: a version could repeat.
+// wrap around: a version could repeat. At one swap in 20 seconds this takes 1,360 years.
 var errExhausted = errors.New("zkstore: the register has been swapped 2³¹−1 times, as often as ZooKeeper can count")
 
 // guard is what a store.Version holds. The number alone is what ZooKeeper
 // compares. The key makes it a guard of one register only, and the token tells
 // two states of one number apart, which a rollback can bring about.
+//
+// As long as nobody removes nodes or takes the ensemble back to an earlier state, the
+// number only grows, and comparing it is enough. After a rollback it comes again, and a
+// guard from before can match what was written after. In part ZooKeeper prevents this:
+// a server that is behind what a client has seen refuses that client, until it has
+// caught up or the client is started again.
 type guard struct {
 	number int32  // ZooKeeper's data version, from 0
 	key    string // digits of the key's hash

@@ -31,6 +31,12 @@ const (
 // client is never shown less than before, whichever server it is connected to.
 // So one sync a session is enough; when the session is another one, the view
 // syncs again and the read is repeated.
+//
+// This does not make reads linearizable. A leader that was replaced and has not noticed,
+// for syncLimit ticks at most, takes itself for the last word, and the read is stale.
+// That passes: no decision rests on it, since the leader of a majority decides the swap
+// that follows. A server shows what it has applied, which a majority has synced to its
+// logs. So a read shows nothing that a loss of power can still take away.
 type view struct {
 	store  *Store
 	synced atomic.Int64 // the session that was synced; zero if none was
