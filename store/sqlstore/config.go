@@ -35,6 +35,14 @@ type TLS = storeurl.TLS
 
 // A Driver is what the program brings from its database driver: this package imports
 // none.
+//
+// It may return driver.ErrBadConn only if the server did not take the statement, since
+// database/sql then sends it again. pgx and go-sql-driver keep to this: they wrote
+// nothing, or, go-sql-driver with rejectReadOnly, the server said that it refused.
+//
+// Before synchronous standbys of PostgreSQL the driver must not ask the server to cancel
+// a statement when a context ends: a commit that waits would be shown and acknowledged.
+// pgx asks, unless its dialer refuses that request.
 type Driver struct {
 	// Connector returns what makes connections to one server.
 	Connector func(Server) (driver.Connector, error)

@@ -59,6 +59,13 @@ func DDL(d Dialect, table string) (string, error) {
 // statements are the queries of a table. Each is one statement that is its own
 // transaction and leaves nothing behind in the session, so that a transaction
 // pooler may stand between.
+//
+// The server locks the row and compares with its newest version. At PostgreSQL's READ
+// COMMITTED, and at MySQL's levels from READ COMMITTED on, a swap that comes second
+// finds no row. From PostgreSQL's REPEATABLE READ on it may fail with a serialization
+// failure instead: the caller reads again, which is right and slower. At MySQL's READ
+// UNCOMMITTED a swap that hangs at its commit is shown, to its own sender too, who takes
+// it for acknowledged; so that level is refused.
 type statements struct {
 	get     string // key → token, value, both NULL if there is no register, and whether the server is a replica now
 	create  string // key, token, value; affects one row or, in MySQL, fails

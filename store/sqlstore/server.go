@@ -51,7 +51,7 @@ type rule struct {
 	why  string
 
 	excused bool // by a loss that is given
-	pages   bool // and by storage that writes whole pages
+	pages   bool // and by storage that writes whole pages; else a crash takes back a register of any age
 	silent  bool // a server that does not tell it is fit
 }
 
