@@ -96,8 +96,8 @@ type Config struct {
 	// none.
 	CachedClock *snowfence.CachedClock
 
-	// Rand is the source of nonces: unpredictable, and never the same twice. Nil means
-	// crypto/rand.
+	// Rand is the source of nonces: unpredictable, and never the same twice. Ids can be
+	// equal if it repeats. Nil means crypto/rand.
 	Rand io.Reader
 
 	// Logger gets a line for claims, losses, waits and troubles, and one each when ids

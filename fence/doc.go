@@ -48,8 +48,8 @@
 // way the write may have taken effect. So the holder reads the register. If it shows the
 // bytes that were sent, the write took effect. If it shows the version that guarded them,
 // the holder sends the same bytes again. If it shows an older write of this term, the read
-// was late, and the holder reads again. Anything else ends the term. The holder writes
-// nothing else before this is decided.
+// was late, and the holder reads again. Anything else ends the term. The term's next write
+// waits for this. A claim may be given up undecided: nothing is ever issued under it.
 //
 // Confirm, on a lossy store only. A bound is usable when a later swap has been
 // acknowledged that was sent at least loss after the bound was acknowledged. So the first
@@ -111,7 +111,8 @@
 // Ids of different worker ids are ordered only as well as clocks agree. A live clone of the
 // process's memory repeats ids until one of the two sees the other's write. So does a store
 // that forgets more than it declares, and a replaced primary that still acknowledges. Two
-// stores are two spaces, also two folders of the file store.
+// stores are two spaces, also two folders of the file store. docs/guarantees.md has the
+// whole list.
 //
 // # Where to read on
 //

@@ -24,7 +24,8 @@ type Status struct {
 	// resting, releasing, stopped or failed.
 	Phase string
 
-	// Ready is true while ids can be issued.
+	// Ready is true while ids can be issued. A silent store shows in Left until the window
+	// ends; then Ready is false, and after max-wait calls are refused, see Outages.
 	Ready bool
 
 	// Worker and Datacenter are the present term's worker number and its upper

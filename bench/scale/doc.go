@@ -5,7 +5,7 @@
 //
 //	GOWORK=off go run ./scale
 //
-// It drives the lease protocol's own step function, hundreds of processes of
+// It runs the driver that ships, package drive, in hundreds of processes of
 // it, in one goroutine and in virtual time. The registers are the reference
 // store's; the network and the engine are a model of three numbers: the time
 // on the way, and the time in which the engine, which does one thing after the

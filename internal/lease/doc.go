@@ -35,8 +35,9 @@
 //	at any time            another layout or incarnation is read: Failed
 //	at any time            ReleaseAsked: Releasing if there may be a term, then Stopped
 //
-// The outcome of a write is open in Claiming, Confirming, Holding and Releasing. The
-// holder writes nothing else before it is known.
+// The outcome of a write is open in Claiming, Confirming, Holding and Releasing. A term's
+// next write waits until it is known. A claim may be given up undecided, when its register
+// is damaged or its time is over: nothing is ever issued under it.
 //
 // # Where to read
 //

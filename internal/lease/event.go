@@ -74,9 +74,9 @@ type (
 	// issued has the tick Reserved or a later one.
 	Drained struct{ Reserved snowfence.Tick }
 
-	// Kept answers [Keep]: the page is durable, and the last one. Or Err says why that
-	// is not known.
-	Kept struct {
+	// Written answers [Keep] and [Discard]: it is done, durably. Or Err says why that is
+	// not known.
+	Written struct {
 		ID  uint64 // the request's
 		Err error
 	}
@@ -84,13 +84,6 @@ type (
 	// Unfit says that the state can't go on with this store, for the reason Err. Nothing
 	// is ever issued again.
 	Unfit struct{ Err error }
-
-	// Discarded answers [Discard]: no usable page is left, durably. Or Err says why that
-	// is not known.
-	Discarded struct {
-		ID  uint64 // the request's
-		Err error
-	}
 )
 
 func (Started) event()      {}
@@ -100,8 +93,7 @@ func (WindowEnded) event()  {}
 func (ClockLost) event()    {}
 func (ReleaseAsked) event() {}
 func (Drained) event()      {}
-func (Kept) event()         {}
-func (Discarded) event()    {}
+func (Written) event()      {}
 func (Unfit) event()        {}
 func (Looked) event()       {}
 
@@ -172,7 +164,7 @@ type (
 	// answered by [Drained].
 	Drain struct{}
 
-	// Keep replaces the journal's page by Page, durably. It is answered by [Kept]. At
+	// Keep replaces the journal's page by Page, durably. It is answered by [Written]. At
 	// most one Keep or Discard is awaited at any time. It does not hold up requests to
 	// the store.
 	Keep struct {
@@ -180,7 +172,7 @@ type (
 		Page stored.Page
 	}
 
-	// Discard makes the journal's page useless, durably. It is answered by [Discarded].
+	// Discard makes the journal's page useless, durably. It is answered by [Written].
 	Discard struct{ ID uint64 }
 
 	// Report is for people.

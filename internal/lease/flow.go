@@ -47,13 +47,13 @@ func (s *State) handle(x *step, e Event) {
 		if !s.releasing && s.phase != Failed {
 			s.fail(x, e.Err)
 		}
-	case Kept:
-		if e.ID == s.journal.awaited && !s.journal.discarding {
-			s.kept(x, e.Err)
-		}
-	case Discarded:
-		if e.ID == s.journal.awaited && s.journal.discarding {
+	case Written:
+		switch {
+		case e.ID != s.journal.awaited || s.journal.awaited == 0:
+		case s.journal.discarding:
 			s.discarded(x, e.Err)
+		default:
+			s.kept(x, e.Err)
 		}
 	}
 }
@@ -201,14 +201,10 @@ func (s *State) verified(x *step, e Reply) {
 			err = errNamespaceGone
 		}
 		s.searched(x, s.search.retry(x, fmt.Errorf("read namespace after the claim: %w", err)))
-		return
+	} else if s.same(x, e) {
+		x.failures = 0
+		s.ready(x)
 	}
-	if _, err := s.search.accept(x.Config, e.Entry.Value); err != nil {
-		s.fail(x, err)
-		return
-	}
-	x.failures = 0
-	s.ready(x)
 }
 
 // reread takes the namespace's record in the course of a term. An error says nothing
@@ -217,12 +213,18 @@ func (s *State) reread(x *step, e Reply) {
 	if e.Err != nil {
 		x.note(fmt.Errorf("read namespace: %w", e.Err), "the term goes on")
 	}
-	if e.Outcome != Found {
-		return
+	if e.Outcome == Found {
+		s.same(x, e)
 	}
-	if _, err := s.search.accept(x.Config, e.Entry.Value); err != nil {
+}
+
+// same fails unless the record is the one that was read before.
+func (s *State) same(x *step, e Reply) bool {
+	_, err := s.search.accept(x.Config, e.Entry.Value)
+	if err != nil {
 		s.fail(x, err)
 	}
+	return err == nil
 }
 
 // ready begins to issue. On a lossy store the claim must be confirmed before. With a

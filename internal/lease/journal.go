@@ -123,9 +123,6 @@ func (s *State) askJournal(x *step, discarding bool, request func(id uint64) Req
 // is left at all.
 func (s *State) kept(x *step, err error) {
 	j := &s.journal
-	if j.awaited == 0 {
-		return
-	}
 	j.awaited, j.waking = 0, false
 	if err != nil {
 		j.off = true
@@ -171,9 +168,6 @@ func (s *State) kept(x *step, err error) {
 // discarded goes on when the page was made useless, or was not.
 func (s *State) discarded(x *step, err error) {
 	j := &s.journal
-	if j.awaited == 0 {
-		return
-	}
 	j.awaited, j.waking, j.discarding, j.end = 0, false, false, false
 	if err != nil {
 		j.off = true

@@ -24,7 +24,7 @@ func (s *script) answerKeep(err error) {
 	if s.state.journal.awaited == 0 || s.state.journal.discarding {
 		s.t.Fatalf("no page is under way in phase %s", s.state.phase)
 	}
-	s.do(Kept{ID: s.state.journal.awaited, Err: err})
+	s.do(Written{ID: s.state.journal.awaited, Err: err})
 }
 
 // discardedPages answers the Discard that is awaited.
@@ -33,7 +33,7 @@ func (s *script) discardedPages(err error) {
 	if s.state.journal.awaited == 0 || !s.state.journal.discarding {
 		s.t.Fatalf("no discard is under way in phase %s", s.state.phase)
 	}
-	s.do(Discarded{ID: s.state.journal.awaited, Err: err})
+	s.do(Written{ID: s.state.journal.awaited, Err: err})
 }
 
 // claimKeeping brings a script with a journal to where its generator issues.
@@ -229,7 +229,7 @@ func TestReleaseKeepsUntilIfTheJournalCanNotBeDiscarded(t *testing.T) {
 	for name, fail := range map[string]func(s *script){
 		"it fails":          func(s *script) { s.discardedPages(errNoDisk) },
 		"it hangs":          func(s *script) { s.wakeJournal(); s.wakeJournal() },
-		"it hangs and ends": func(s *script) { s.wakeJournal(); s.wakeJournal(); s.do(Discarded{ID: 2}) },
+		"it hangs and ends": func(s *script) { s.wakeJournal(); s.wakeJournal(); s.do(Written{ID: 2}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, r := claimKeeping(t)

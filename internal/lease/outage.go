@@ -16,7 +16,7 @@ const (
 	Unopened Supply = iota // before the first term: nothing is missing yet
 	Issuing                // the term's generator issues
 	Failing                // nothing is issued: a call waits for the next term or window
-	Refusing               // for longer than a call would wait: it was reported
+	Refusing               // for longer than a call would wait: it was reported; a call judges by Since and Final
 )
 
 // Outage says whether ids could be issued after the last step, and why not.

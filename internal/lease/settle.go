@@ -24,7 +24,7 @@ const (
 	Doubtful Outlook = iota // undecided: read the register, or read it again
 	Unsent                  // undecided, the register has not changed: send the same bytes again
 	Landed                  // it took effect, as the version in the answer
-	Missed                  // it did not and never will: the register is as the answer shows
+	Missed                  // it never will, unless the read is late: the register is as the answer shows
 )
 
 // Settle decides the outcome of a write from the store's answer. It is the one rule for
@@ -34,7 +34,7 @@ const (
 //	conflict, or no answer            read the register; then, if it shows
 //	  the very bytes that were sent     it took effect, with the version read
 //	  the version that guarded it       undecided: send it again
-//	  anything else                     it never will
+//	  anything else                     it never will, or the read is late: see term.settle
 //
 // Sending it again is harmless: identical bytes under an identical guard take effect at
 // most once, whichever copy arrives. A conflict does not decide: something on the way may

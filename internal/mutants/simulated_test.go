@@ -24,7 +24,7 @@ var simulated = inSimulation([]mutant{
 	{
 		name: "drive: a list's error is swallowed",
 		file: asking,
-		old:  "return lease.Reply{ID: r.ID, Err: err, Entries: reply.Entries}",
+		old:  "return lease.Reply{Err: err, Entries: reply.Entries}",
 		new:  "return reply",
 	},
 	{

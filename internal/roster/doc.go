@@ -14,7 +14,9 @@
 // Every write keeps the theorem of docs/proof.md, also while holders run. A write is one
 // swap, guarded by the exact version of the register that was read and shown. If the
 // register has changed since, nothing happens, and a [*ConflictError] shows the register as
-// it is now. Until is never lowered. A running holder notices the change of its register at
+// it is now. A lost reply is settled by the rule of package lease, in three tries; after them
+// the error says that the outcome is unknown, and [ConflictError.Unsure] that an earlier try
+// may have taken effect. Until is never lowered. A running holder notices the change of its register at
 // its next extension, within a third of its window. Then it ends its term and issues
 // nothing more under it. The ticks that it stamps before that lie below the register's
 // until, and the next claim begins there.

@@ -155,7 +155,7 @@ func (d *disk) keep(r lease.Keep) {
 		if w.bugs.disk == ignoresFailures {
 			err = nil
 		}
-		n.step(lease.Kept{ID: r.ID, Err: err})
+		n.step(lease.Written{ID: r.ID, Err: err})
 	})
 }
 
@@ -198,7 +198,7 @@ func (d *disk) discard(r lease.Discard) {
 		if w.bugs.disk == ignoresRemains {
 			err = nil
 		}
-		n.step(lease.Discarded{ID: r.ID, Err: err})
+		n.step(lease.Written{ID: r.ID, Err: err})
 	})
 }
 

@@ -30,7 +30,7 @@ const maxWoken = 50
 // driver's own.
 func once(e lease.Event) bool {
 	switch e.(type) {
-	case lease.Started, lease.Reply, lease.ReleaseAsked, lease.Kept, lease.Discarded:
+	case lease.Started, lease.Reply, lease.ReleaseAsked, lease.Written:
 		return true
 	}
 	return false

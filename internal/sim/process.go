@@ -20,7 +20,7 @@ import (
 //	lease.Get, Swap, List, Ask   answered by a lease.Reply with the same ID; IDs
 //	                             count from 1, and one request is awaited at a time:
 //	                             the answer to an earlier one is void
-//	lease.Keep, Discard          answered by lease.Kept and lease.Discarded
+//	lease.Keep, Discard          answered by lease.Written
 //	lease.Report                 Ended and Broken end the process, which is
 //	                             started again after a while; others are counted
 //

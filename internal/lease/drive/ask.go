@@ -32,30 +32,36 @@ func ID(request lease.Request) uint64 {
 // Ask makes a request to the store, and returns its answer as the lease reads it. It
 // is safe for concurrent use.
 func Ask(ctx context.Context, s store.Store, request lease.Request) lease.Reply {
+	reply := ask(ctx, s, request)
+	reply.ID = ID(request)
+	return reply
+}
+
+func ask(ctx context.Context, s store.Store, request lease.Request) lease.Reply {
 	switch r := request.(type) {
 	case lease.Get:
 		entry, err := s.Get(ctx, r.Key)
 		switch {
 		case err == nil:
-			return lease.Reply{ID: r.ID, Outcome: lease.Found, Entry: entry}
+			return lease.Reply{Outcome: lease.Found, Entry: entry}
 		case errors.Is(err, store.ErrNotFound):
-			return lease.Reply{ID: r.ID, Outcome: lease.Absent}
+			return lease.Reply{Outcome: lease.Absent}
 		}
-		return lease.Reply{ID: r.ID, Err: err}
+		return lease.Reply{Err: err}
 	case lease.Swap:
 		version, err := s.Swap(ctx, r.Key, r.Prev, r.Value)
 		switch {
 		case err == nil:
-			return lease.Reply{ID: r.ID, Outcome: lease.Swapped, Version: version}
+			return lease.Reply{Outcome: lease.Swapped, Version: version}
 		case errors.Is(err, store.ErrConflict):
-			return lease.Reply{ID: r.ID, Outcome: lease.Conflict}
+			return lease.Reply{Outcome: lease.Conflict}
 		}
-		return lease.Reply{ID: r.ID, Err: err}
+		return lease.Reply{Err: err}
 	case lease.List:
-		reply := lease.Reply{ID: r.ID, Outcome: lease.Listed}
+		reply := lease.Reply{Outcome: lease.Listed}
 		for entry, err := range s.List(ctx, r.Prefix) {
 			if err != nil {
-				return lease.Reply{ID: r.ID, Err: err, Entries: reply.Entries}
+				return lease.Reply{Err: err, Entries: reply.Entries}
 			}
 			reply.Entries = append(reply.Entries, entry)
 		}
@@ -63,13 +69,13 @@ func Ask(ctx context.Context, s store.Store, request lease.Request) lease.Reply 
 	case lease.Ask:
 		clock, ok := store.ClockOf(s)
 		if !ok {
-			return lease.Reply{ID: r.ID, Err: errNoClock}
+			return lease.Reply{Err: errNoClock}
 		}
 		now, err := clock.Now(ctx)
 		if err != nil {
-			return lease.Reply{ID: r.ID, Err: err}
+			return lease.Reply{Err: err}
 		}
-		return lease.Reply{ID: r.ID, Outcome: lease.Told, Time: now}
+		return lease.Reply{Outcome: lease.Told, Time: now}
 	}
 	return lease.Reply{Err: errors.New("no request to the store")}
 }

@@ -61,9 +61,9 @@ func (d *Disk) write(request lease.Request) lease.Event {
 		if err == nil {
 			err = d.journal.Keep(page)
 		}
-		return lease.Kept{ID: r.ID, Err: err}
+		return lease.Written{ID: r.ID, Err: err}
 	case lease.Discard:
-		return lease.Discarded{ID: r.ID, Err: d.journal.Discard()}
+		return lease.Written{ID: r.ID, Err: d.journal.Discard()}
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
 // Package service is what the daemon does, whatever protocol it is asked in.
-// Every decision is made here once; the fronts only translate.
+// Every decision about ids is made here once; the fronts translate, and guard what is
+// special to their protocol.
 //
 // A [Service] has named generators. [Service.Mint] is the one call that mints:
 // it takes a batch of the caller's and costs no allocation an id. Whatever goes

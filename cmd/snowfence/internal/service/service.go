@@ -159,7 +159,8 @@ func (s *Service) find(name string) (*generator, error) {
 	return nil, invalid(UnknownGenerator, "generator", name, "must be one of "+strings.Join(s.settings.Names(), ", "))
 }
 
-// ready finds what Mint needs. Its error is a *Problem.
+// ready finds what Mint needs, and refuses more ids than one request may have. Its error is
+// a *Problem.
 func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
 	g, err := s.find(name)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 )
 
-// admit returns a problem unless the request may be answered: it was not made
-// by a web page of another site, and it shows the token.
+// admit returns a problem unless the request may be answered: it names a known host, was not
+// made by a web page of another site, and shows the token.
 func (h *Handler) admit(r *http.Request) error {
 	if !h.anyHost && !h.knownHost(r.Host) {
 		return &problem{
