@@ -1,11 +1,13 @@
 package stored
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
 )
 
 // DefaultNamespace is the namespace of a config without one.
@@ -83,46 +85,39 @@ func Young(written time.Time, loss time.Duration, clocks ...time.Time) bool {
 	return false
 }
 
-// namespaceJSON is the record as it is stored.
-type namespaceJSON struct {
-	Format      int       `json:"format"`
-	Layout      string    `json:"layout"`
-	Incarnation string    `json:"incarnation"`
-	Datacenters []int64   `json:"datacenters"`
-	Created     time.Time `json:"created"`
+func (n *Namespace) text() any {
+	return &struct {
+		Format      int        `json:"format"`
+		Layout      *string    `json:"layout"`
+		Incarnation *string    `json:"incarnation"`
+		Datacenters *[]int64   `json:"datacenters"`
+		Created     *time.Time `json:"created"`
+	}{format, &n.Layout, &n.Incarnation, &n.Datacenters, &n.Created}
+}
+
+func (n *Namespace) check() error {
+	if n.Layout == "" {
+		return errors.New("field \"layout\" is empty")
+	}
+	for i, d := range n.Datacenters {
+		if d < 0 || i > 0 && d <= n.Datacenters[i-1] {
+			return fmt.Errorf("field \"datacenters\" is %v: must increase from 0 or more", n.Datacenters)
+		}
+	}
+	return checkHex("incarnation", n.Incarnation, 16)
 }
 
 // Encode writes the record as it is stored.
 func (n Namespace) Encode() ([]byte, error) {
-	return encodeRecord(&namespaceJSON{
-		Format:      format,
-		Layout:      n.Layout,
-		Incarnation: n.Incarnation,
-		Datacenters: append([]int64{}, n.Datacenters...),
-		Created:     n.Created.UTC(),
-	})
+	n.Datacenters, n.Created = append([]int64{}, n.Datacenters...), n.Created.UTC()
+	return encode(&n, store.MaxValue)
 }
 
 // DecodeNamespace reads a namespace's record. An error wrapping [ErrRecord]
 // is returned for every value that this program would not have written.
 func DecodeNamespace(value []byte) (Namespace, error) {
-	var j namespaceJSON
-	if err := decodeRecord(value, &j); err != nil {
-		return Namespace{}, err
-	}
-	if err := checkHex("incarnation", j.Incarnation, 16); err != nil {
-		return Namespace{}, err
-	}
-	if j.Layout == "" {
-		return Namespace{}, fmt.Errorf("%w: field \"layout\" is empty", ErrRecord)
-	}
-	for i, d := range j.Datacenters {
-		if d < 0 || i > 0 && d <= j.Datacenters[i-1] {
-			return Namespace{}, fmt.Errorf("%w: field \"datacenters\" is %v: must increase from 0 or more", ErrRecord, j.Datacenters)
-		}
-	}
-	n := Namespace{Layout: j.Layout, Incarnation: j.Incarnation, Datacenters: slices.Clip(j.Datacenters), Created: j.Created}
-	if err := checkText(value, n); err != nil {
+	var n Namespace
+	if err := decode(value, &n, store.MaxValue); err != nil {
 		return Namespace{}, err
 	}
 	return n, nil

@@ -1,8 +1,7 @@
 package stored
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,96 +43,49 @@ type Page struct {
 	Loss time.Duration
 }
 
-// pageJSON is the page as it is kept.
-type pageJSON struct {
-	Format    int             `json:"format"`
-	Name      string          `json:"name"`
-	Namespace json.RawMessage `json:"namespace"`
-	Worker    int64           `json:"worker"`
-	Version   store.Version   `json:"version"`
-	Register  json.RawMessage `json:"register"`
-	Usable    snowfence.Tick  `json:"usable"`
-	Used      snowfence.Tick  `json:"used"`
-	Pending   string          `json:"pending"`
-	Loss      string          `json:"loss"`
+func (p *Page) text() any {
+	return &struct {
+		Format    int             `json:"format"`
+		Name      *string         `json:"name"`
+		Namespace inner           `json:"namespace"`
+		Worker    *int64          `json:"worker"`
+		Version   *store.Version  `json:"version"`
+		Register  inner           `json:"register"`
+		Usable    *snowfence.Tick `json:"usable"`
+		Used      *snowfence.Tick `json:"used"`
+		Pending   *quoted         `json:"pending"`
+		Loss      *duration       `json:"loss"`
+	}{
+		format, &p.Name, inner{&p.Namespace}, &p.Worker, &p.Version, inner{&p.Register},
+		&p.Usable, &p.Used, (*quoted)(&p.Pending), (*duration)(&p.Loss),
+	}
 }
 
 // Encode writes the page as it is kept.
-func (p Page) Encode() ([]byte, error) {
-	namespace, err := p.Namespace.Encode()
-	if err != nil {
-		return nil, err
-	}
-	register, err := p.Register.Encode()
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(&pageJSON{
-		Format: format, Name: p.Name, Namespace: namespace, Worker: p.Worker, Version: p.Version, Register: register,
-		Usable: p.Usable, Used: p.Used, Pending: string(p.Pending), Loss: p.Loss.String(),
-	}); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRecord, err)
-	}
-	page := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	if len(page) > maxPage {
-		return nil, fmt.Errorf("%w: a page of %d bytes: must be at most %d", ErrRecord, len(page), maxPage)
-	}
-	return page, nil
-}
+func (p Page) Encode() ([]byte, error) { return encode(&p, maxPage) }
 
 // DecodePage reads a page. An error wrapping [ErrRecord] is returned for every page that
 // contradicts itself, or that this program would not have written. Such a page is never resumed from.
 func DecodePage(page []byte) (Page, error) {
-	var j pageJSON
-	if len(page) > maxPage {
-		return Page{}, fmt.Errorf("%w: a page of %d bytes: must be at most %d", ErrRecord, len(page), maxPage)
-	}
-	if err := json.Unmarshal(page, &j); err != nil {
-		return Page{}, explain(page, err)
-	}
-	namespace, err := DecodeNamespace(j.Namespace)
-	if err != nil {
-		return Page{}, explain(page, err)
-	}
-	register, err := DecodeRegister(j.Register)
-	if err != nil {
-		return Page{}, explain(page, err)
-	}
-	loss, err := time.ParseDuration(j.Loss)
-	if err != nil {
-		return Page{}, explain(page, fmt.Errorf("field \"loss\": %w", err))
-	}
-	p := Page{
-		Name: j.Name, Namespace: namespace, Worker: j.Worker, Version: j.Version, Register: register,
-		Usable: j.Usable, Used: j.Used, Loss: loss,
-	}
-	if j.Pending != "" {
-		p.Pending = []byte(j.Pending)
-	}
-	if err := p.check(); err != nil {
-		return Page{}, explain(page, err)
-	}
-	if err := checkText(page, p); err != nil {
+	var p Page
+	if err := decode(page, &p, maxPage); err != nil {
 		return Page{}, err
 	}
 	return p, nil
 }
 
-// check returns an error if the page contradicts itself.
-func (p Page) check() error {
+func (p *Page) check() error {
+	if err := CheckNamespace(p.Name); err != nil {
+		return err
+	}
 	r := p.Register
 	switch {
-	case CheckNamespace(p.Name) != nil:
-		return CheckNamespace(p.Name)
 	case p.Version == "":
-		return fmt.Errorf("field \"version\" is empty")
+		return errors.New("field \"version\" is empty")
 	case p.Loss < 0:
 		return fmt.Errorf("field \"loss\" is %s: must not be negative", p.Loss)
 	case r.Holder == "" || r.Quarantined:
-		return fmt.Errorf("its register has no holder, or is quarantined")
+		return errors.New("its register has no holder, or is quarantined")
 	case r.Layout != p.Namespace.Layout || r.Incarnation != p.Namespace.Incarnation:
 		return fmt.Errorf("its register is of another namespace")
 	case p.Usable > r.Until:
@@ -150,7 +102,7 @@ func (p Page) check() error {
 	}
 	if pending.Holder != r.Holder || pending.Term != r.Term || pending.Floor != r.Floor || pending.Until < r.Until ||
 		pending.Layout != r.Layout || pending.Incarnation != r.Incarnation || pending.Quarantined {
-		return fmt.Errorf("field \"pending\" is no extension of its register")
+		return errors.New("field \"pending\" is no extension of its register")
 	}
 	return nil
 }

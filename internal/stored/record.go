@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"snowfence.example/snowfence/store"
 )
@@ -17,50 +18,90 @@ import (
 // write a greater format, and their records are refused for that.
 const format = 1
 
-// encodeRecord writes a record as JSON, with every field present.
-func encodeRecord(record any) ([]byte, error) {
+// record is what is written as one object of JSON.
+type record interface {
+	// text returns a struct for package json to write and to read: every field of
+	// the text in its order, each but the format a pointer into the record.
+	text() any
+	// check returns an error if what was read contradicts itself.
+	check() error
+	// Encode writes the record.
+	Encode() ([]byte, error)
+}
+
+// encode writes a record of at most limit bytes.
+func encode(r record, limit int) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(record); err != nil {
+	if err := encoder.Encode(r.text()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRecord, err)
 	}
-	value := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	if err := store.ValidateValue(value); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRecord, err)
-	}
-	return value, nil
+	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return text, fits(text, limit)
 }
 
-// decodeRecord reads a record's fields. The caller checks their values, and checkText the
-// record's spelling.
-func decodeRecord(value []byte, fields any) error {
-	if err := store.ValidateValue(value); err != nil {
-		return fmt.Errorf("%w: %w", ErrRecord, err)
+// decode reads a record of at most limit bytes into r, which is empty. It returns an
+// error unless the text is the one that this program writes for it, but for blanks
+// between the tokens. So no field is missing, null, repeated, unknown or misspelt,
+// and nothing is ever taken for zero because it was not understood. Somebody who
+// edits a record by hand changes values, not the order of the fields.
+func decode(text []byte, r record, limit int) error {
+	if err := fits(text, limit); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(value, fields); err != nil {
-		return explain(value, err)
+	if err := json.Unmarshal(text, r.text()); err != nil {
+		return explain(text, err)
 	}
-	return nil
-}
-
-// checkText returns an error unless a record's text is this program's own spelling of it,
-// but for blanks between the tokens. So no field is missing, null, repeated, unknown or
-// misspelt, and no value counts as zero because it was not understood. People who edit a
-// record by hand may change values, not the order of the fields.
-func checkText(value []byte, record interface{ Encode() ([]byte, error) }) error {
-	again, err := record.Encode()
+	if err := r.check(); err != nil {
+		return explain(text, err)
+	}
+	again, err := r.Encode()
 	if err != nil {
 		return err
 	}
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err != nil {
+	if err := json.Compact(&compact, text); err != nil {
 		return fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	if !bytes.Equal(compact.Bytes(), again) {
-		return explain(value, fmt.Errorf("this program would write it as %s", again))
+		return explain(text, fmt.Errorf("this program would write it as %s", again))
 	}
 	return nil
+}
+
+func fits(text []byte, limit int) error {
+	if len(text) > limit {
+		return fmt.Errorf("%w: it has %d bytes: must be at most %d", ErrRecord, len(text), limit)
+	}
+	return nil
+}
+
+// inner is a record within another one.
+type inner struct{ record }
+
+func (i inner) MarshalJSON() ([]byte, error)    { return i.Encode() }
+func (i inner) UnmarshalJSON(text []byte) error { return decode(text, i.record, store.MaxValue) }
+
+// quoted is a string in the text; an empty one is nil.
+type quoted []byte
+
+func (q quoted) MarshalText() ([]byte, error) { return q, nil }
+
+func (q *quoted) UnmarshalText(text []byte) error {
+	*q = append(quoted(nil), text...)
+	return nil
+}
+
+// duration is written as people write it: "900ms".
+type duration time.Duration
+
+func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+func (d *duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = duration(v)
+	return err
 }
 
 // explain says why a record can't be used: first of all because a newer
@@ -79,7 +120,7 @@ func explain(value []byte, err error) error {
 func checkHex(field, text string, n int) error {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != n || hex.EncodeToString(b) != text {
-		return fmt.Errorf("%w: field %q is %q: must be %d lower-case hexadecimal digits", ErrRecord, field, text, 2*n)
+		return fmt.Errorf("field %q is %q: must be %d lower-case hexadecimal digits", field, text, 2*n)
 	}
 	return nil
 }

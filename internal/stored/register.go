@@ -1,12 +1,14 @@
 package stored
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/store"
 )
 
 // Process says which process writes a register. It is for people: no decision
@@ -78,92 +80,58 @@ type Register struct {
 	Process Process
 }
 
-// registerJSON is the record as it is stored.
-type registerJSON struct {
-	Format      int            `json:"format"`
-	Layout      string         `json:"layout"`
-	Incarnation string         `json:"incarnation"`
-	Term        int64          `json:"term"`
-	Floor       snowfence.Tick `json:"floor"`
-	Until       snowfence.Tick `json:"until"`
-	Holder      string         `json:"holder"`
-	Write       string         `json:"write"`
-	Clock       time.Time      `json:"clock"`
-	Window      string         `json:"window"`
-	Quarantined bool           `json:"quarantined"`
-	Host        string         `json:"host"`
-	PID         int            `json:"pid"`
-	Version     string         `json:"version"`
-	Started     time.Time      `json:"started"`
+func (r *Register) text() any {
+	return &struct {
+		Format      int             `json:"format"`
+		Layout      *string         `json:"layout"`
+		Incarnation *string         `json:"incarnation"`
+		Term        *int64          `json:"term"`
+		Floor       *snowfence.Tick `json:"floor"`
+		Until       *snowfence.Tick `json:"until"`
+		Holder      *string         `json:"holder"`
+		Write       *string         `json:"write"`
+		Clock       *time.Time      `json:"clock"`
+		Window      *duration       `json:"window"`
+		Quarantined *bool           `json:"quarantined"`
+		Host        *string         `json:"host"`
+		PID         *int            `json:"pid"`
+		Version     *string         `json:"version"`
+		Started     *time.Time      `json:"started"`
+	}{
+		format, &r.Layout, &r.Incarnation, &r.Term, &r.Floor, &r.Until, &r.Holder, &r.Write, &r.Clock,
+		(*duration)(&r.Window), &r.Quarantined, &r.Process.Host, &r.Process.PID, &r.Process.Version, &r.Process.Started,
+	}
+}
+
+func (r *Register) check() error {
+	switch {
+	case r.Term < 1:
+		return fmt.Errorf("field \"term\" is %d: must be at least 1", r.Term)
+	case r.Floor < 0:
+		return fmt.Errorf("field \"floor\" is %d: must be at least 0", r.Floor)
+	case r.Until < r.Floor:
+		return fmt.Errorf("field \"until\" is %d: must be at least the floor, %d", r.Until, r.Floor)
+	case r.Window < 0:
+		return fmt.Errorf("field \"window\" is %s: must not be negative", r.Window)
+	}
+	err := cmp.Or(checkHex("incarnation", r.Incarnation, 16), checkHex("write", r.Write, 8))
+	if err == nil && r.Holder != "" {
+		err = checkHex("holder", r.Holder, 16)
+	}
+	return err
 }
 
 // Encode writes the register as it is stored.
 func (r Register) Encode() ([]byte, error) {
-	return encodeRecord(&registerJSON{
-		Format:      format,
-		Layout:      r.Layout,
-		Incarnation: r.Incarnation,
-		Term:        r.Term,
-		Floor:       r.Floor,
-		Until:       r.Until,
-		Holder:      r.Holder,
-		Write:       r.Write,
-		Clock:       r.Clock.UTC(),
-		Window:      r.Window.String(),
-		Quarantined: r.Quarantined,
-		Host:        r.Process.Host,
-		PID:         r.Process.PID,
-		Version:     r.Process.Version,
-		Started:     r.Process.Started.UTC(),
-	})
+	r.Clock, r.Process.Started = r.Clock.UTC(), r.Process.Started.UTC()
+	return encode(&r, store.MaxValue)
 }
 
 // DecodeRegister reads a register. An error wrapping [ErrRecord] is returned for every
 // value that this program would not have written. Such a register is never claimed.
 func DecodeRegister(value []byte) (Register, error) {
-	var j registerJSON
-	if err := decodeRecord(value, &j); err != nil {
-		return Register{}, err
-	}
-	if err := checkHex("incarnation", j.Incarnation, 16); err != nil {
-		return Register{}, err
-	}
-	if err := checkHex("write", j.Write, 8); err != nil {
-		return Register{}, err
-	}
-	if j.Holder != "" {
-		if err := checkHex("holder", j.Holder, 16); err != nil {
-			return Register{}, err
-		}
-	}
-	window, err := time.ParseDuration(j.Window)
-	if err != nil {
-		return Register{}, fmt.Errorf("%w: field \"window\": %w", ErrRecord, err)
-	}
-	switch {
-	case j.Term < 1:
-		return Register{}, fmt.Errorf("%w: field \"term\" is %d: must be at least 1", ErrRecord, j.Term)
-	case j.Floor < 0:
-		return Register{}, fmt.Errorf("%w: field \"floor\" is %d: must be at least 0", ErrRecord, j.Floor)
-	case j.Until < j.Floor:
-		return Register{}, fmt.Errorf("%w: field \"until\" is %d: must be at least the floor, %d", ErrRecord, j.Until, j.Floor)
-	case window < 0:
-		return Register{}, fmt.Errorf("%w: field \"window\" is %s: must not be negative", ErrRecord, window)
-	}
-	r := Register{
-		Layout:      j.Layout,
-		Incarnation: j.Incarnation,
-		Term:        j.Term,
-		Floor:       j.Floor,
-		Until:       j.Until,
-		Holder:      j.Holder,
-		Write:       j.Write,
-		Clock:       j.Clock,
-		Window:      window,
-		Quarantined: j.Quarantined,
-		Process:     Process{Host: j.Host, PID: j.PID, Version: j.Version, Started: j.Started},
-	}
-	if err := checkText(value, r); err != nil {
+	var r Register
+	if err := decode(value, &r, store.MaxValue); err != nil {
 		return Register{}, err
 	}
 	return r, nil

@@ -7,63 +7,45 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Standing says whether a worker id may be claimed, and why not.
-type Standing uint8
+// Standing is how a worker id stands to one who would claim it. All but [Free] keep
+// it from being claimed.
+type Standing string
 
 const (
 	// Free may be claimed: it never was, or its holder's ticks are over, or it
 	// was released and its used ticks end no further than max-rollback ahead.
-	Free Standing = iota + 1
+	Free Standing = "free"
 
-	// Held has a holder that may stamp future ticks.
-	Held
+	// Held has a holder that may stamp ticks which are still to come. It may have
+	// crashed.
+	Held Standing = "held"
 
 	// Ahead was released, but its used ticks reach further ahead of this clock
 	// than max-rollback: one of the two clocks was wrong, or still is. It comes
 	// free as time passes, and is never repaired downwards.
-	Ahead
+	Ahead Standing = "resting"
 
-	// Quarantined was taken out of use by an operator. It is not claimed. A holder
-	// notices at its next extension, gives the term up, and leaves the register as the
-	// operator wrote it.
-	Quarantined
+	// Quarantined was taken out of use by an operator. It is not claimed; its
+	// holder, if it has one, notices at its next extension, gives the term up
+	// and leaves the register as the operator wrote it.
+	Quarantined Standing = "quarantined"
 
 	// Foreign is of another incarnation or another layout of the namespace.
-	Foreign
+	Foreign Standing = "foreign"
 
-	// Unreadable can't be decoded, or a newer program wrote it.
-	Unreadable
+	// Unreadable can't be decoded, can't be read from the store, or a newer program
+	// wrote it.
+	Unreadable Standing = "unreadable"
 
 	// UsedUp has no tick left before the layout's horizon.
-	UsedUp
+	UsedUp Standing = "used-up"
 )
 
-// String returns the standing's words in messages.
-func (s Standing) String() string {
-	switch s {
-	case Free:
-		return "free"
-	case Held:
-		return "held"
-	case Ahead:
-		return "released with ticks ahead of this clock"
-	case Quarantined:
-		return "quarantined by its operator"
-	case Foreign:
-		return "of another incarnation of the namespace"
-	case Unreadable:
-		return "unreadable to this program"
-	case UsedUp:
-		return "used up to the layout's horizon"
-	default:
-		return "unknown"
-	}
-}
-
-// Judge returns the standing of a register for a claimant of the namespace, by the
-// claimant's clock. It is the whole rule of who may claim. A late or wrong answer of the
-// store can't turn it into a duplicate: the claim is guarded by the judged version, and its
-// floor lies at or above that version's until.
+// Judge says how a register stands to a claimant of the namespace whose clock
+// shows wall. It is the whole rule of who may claim. A store that answers late
+// or wrongly can't turn it into a duplicate, because the claim is a swap
+// guarded by the version that was judged, and its floor lies at or above that
+// version's until.
 func (n Namespace) Judge(r Register, layout snowfence.Layout, wall time.Time, maxRollback time.Duration) Standing {
 	switch {
 	case r.Incarnation != n.Incarnation || r.Layout != n.Layout:
@@ -92,12 +74,20 @@ type Occupant struct {
 
 // String reads "worker 5: held by host a, pid 7, until 2026-01-01T00:00:00Z".
 func (o Occupant) String() string {
+	how := string(o.Standing)
 	switch o.Standing {
 	case Held:
-		return fmt.Sprintf("worker %d: held by %s until %s", o.Worker, o.Process, o.Until.Format(time.RFC3339Nano))
+		how = fmt.Sprintf("held by %s until %s", o.Process, o.Until.Format(time.RFC3339Nano))
 	case Ahead:
-		return fmt.Sprintf("worker %d: released by %s, with its ticks used up to %s", o.Worker, o.Process, o.Until.Format(time.RFC3339Nano))
-	default:
-		return fmt.Sprintf("worker %d: %s", o.Worker, o.Standing)
+		how = fmt.Sprintf("released by %s, with its ticks used up to %s", o.Process, o.Until.Format(time.RFC3339Nano))
+	case Quarantined:
+		how = "quarantined by its operator"
+	case Foreign:
+		how = "of another incarnation or layout of the namespace"
+	case Unreadable:
+		how = "unreadable to this program"
+	case UsedUp:
+		how = "used up to the layout's horizon"
 	}
+	return fmt.Sprintf("worker %d: %s", o.Worker, how)
 }
