@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync/atomic"
 	"time"
 
 	"snowfence.example/snowfence/internal/stored"
@@ -17,17 +16,18 @@ import (
 // so that a million fit. An error ends the sequence.
 func (r *Roster) Workers(ctx context.Context) iter.Seq2[Worker, error] {
 	return func(yield func(Worker, error) bool) {
-		l := listing{r: r, yield: yield}
+		l := listing{r: r, yield: yield, seen: map[int64]uint64{}, strays: map[string]bool{}}
 		l.under(ctx, stored.RegisterPrefix(r.config.Namespace), 0)
 	}
 }
 
 // listing is one walk over the registers.
 type listing struct {
-	r     *Roster
-	yield func(Worker, error) bool
-	seen  seen
-	stray map[string]bool // yielded keys that are no worker id's
+	r       *Roster
+	yield   func(Worker, error) bool
+	seen    map[int64]uint64 // the worker numbers that were yielded, a bit each in words of 64
+	strays  map[string]bool  // the keys that were
+	damaged int              // how many registers the store could not read
 }
 
 // under lists the keys of a prefix, with that many digits of a worker number in it, and
@@ -46,123 +46,89 @@ func (l *listing) under(ctx context.Context, prefix string, digits int) bool {
 	case !errors.Is(err, store.ErrDamaged):
 		l.yield(Worker{}, fmt.Errorf("list registers: %w", err))
 		return false
-	}
-	if digits == l.r.digits() {
+	case digits == len(stored.WorkerDigits(l.r.layout, 0)):
 		return l.leaf(ctx, prefix, err)
 	}
-	found := l.seen.damaged
+	found := l.damaged
 	for digit := range 10 {
 		if !l.under(ctx, prefix+string(rune('0'+digit)), digits+1) {
 			return false
 		}
 	}
-	if l.seen.damaged > found {
-		return true
-	}
-	// Not among those that a worker number can have.
-	l.seen.damaged++
-	return l.yield(l.r.damaged(prefix, err), nil)
+	// Or else it is not among those that a worker number can have.
+	return l.damaged > found || l.hurt(l.r.damaged(prefix, err))
 }
 
 // leaf yields the register of a whole worker number, below which the list broke.
 func (l *listing) leaf(ctx context.Context, key string, listed error) bool {
-	entry, err := limited(ctx, l.r.config, func(ctx context.Context) (store.Entry, error) {
-		return l.r.config.Store.Get(ctx, key)
-	})
+	entry, err := l.r.get(ctx, key)
 	switch {
-	case err == nil:
-		if !l.show(l.r.decode(entry)) {
-			return false
-		}
-		fallthrough // what is damaged has a longer key
-	case errors.Is(err, store.ErrNotFound):
-		l.seen.damaged++
-		w := l.r.damaged(key, listed)
-		w.Number = Stray
-		return l.yield(w, nil)
 	case errors.Is(err, store.ErrDamaged):
-		l.seen.damaged++
-		return l.show(l.r.damaged(key, err))
-	default:
+		return l.hurt(l.r.damaged(key, err))
+	case err != nil && !errors.Is(err, store.ErrNotFound):
 		l.yield(Worker{}, fmt.Errorf("read %s: %w", key, err))
 		return false
+	case err == nil && !l.show(l.r.decode(entry)):
+		return false
 	}
+	// What is damaged has a longer key.
+	w := l.r.damaged(key, listed)
+	w.Number = Stray
+	return l.hurt(w)
+}
+
+// hurt yields a register that the store can't read.
+func (l *listing) hurt(w Worker) bool {
+	l.damaged++
+	return l.show(w)
 }
 
 // errStopped says that the loop over the list has ended.
 var errStopped = errors.New("stopped")
 
-// list yields the registers under a prefix, as far as the store can read them.
+// list yields what is stored under a prefix, as far as the store can read it. The
+// wait for each register is bounded, but not what is done with it.
 func (l *listing) list(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var progress atomic.Int64
-	finished := make(chan struct{})
-	defer close(finished)
-	go watch(l.r.config, &progress, finished, cancel)
+	await := func() (answered func()) {
+		waiting, end := context.WithTimeout(ctx, l.r.config.RequestTimeout)
+		stop := context.AfterFunc(waiting, func() { cancel(errTimeout) })
+		return func() { stop(); end() }
+	}
+	answered := await()
+	defer func() { answered() }()
 	for entry, err := range l.r.config.Store.List(ctx, prefix) {
+		answered()
 		if err != nil {
 			if errors.Is(context.Cause(ctx), errTimeout) {
 				err = fmt.Errorf("%w: %w", errTimeout, err)
 			}
 			return err
 		}
-		progress.Add(1)
 		if !l.show(l.r.decode(entry)) {
 			return errStopped
 		}
-		progress.Add(1)
+		answered = await()
 	}
 	return nil
-}
-
-// watch cancels a list that does not move on. It looks once in a request timeout,
-// so it takes up to two.
-func watch(c Config, progress *atomic.Int64, finished <-chan struct{}, cancel context.CancelCauseFunc) {
-	last := int64(0)
-	for {
-		expired, stop := c.Clock.After(c.RequestTimeout)
-		select {
-		case <-expired:
-		case <-finished:
-			stop()
-			return
-		}
-		// An odd number means that the reader takes the time.
-		now := progress.Load()
-		if now == last && now%2 == 0 {
-			cancel(errTimeout)
-			return
-		}
-		last = now
-	}
 }
 
 // show yields a worker unless it was yielded before.
 func (l *listing) show(w Worker) bool {
 	if w.Number == Stray {
-		if l.stray[w.Key] {
+		if l.strays[w.Key] {
 			return true
 		}
-		if l.stray == nil {
-			l.stray = map[string]bool{}
-		}
-		l.stray[w.Key] = true
+		l.strays[w.Key] = true
 		return l.yield(w, nil)
 	}
-	if !l.seen.add(w.Number) {
+	word, bit := w.Number/64, uint64(1)<<(w.Number%64)
+	if l.seen[word]&bit != 0 {
 		return true
 	}
+	l.seen[word] |= bit
 	return l.yield(w, nil)
-}
-
-// digits is how many digits the key of a worker number has.
-func (r *Roster) digits() int {
-	n := 1
-	for most := r.layout.Workers() - 1; most >= 10; most /= 10 {
-		n++
-	}
-	return n
 }
 
 // Census counts worker ids by state.
@@ -222,31 +188,3 @@ func (r *Roster) Count(c *Census, w Worker) {
 
 // Taken returns how many worker ids can't be claimed now.
 func (c Census) Taken() int64 { return c.Capacity - c.Counts[Free] }
-
-// seen is a set of worker numbers, a bit each. There are chunks only where there are
-// registers.
-type seen struct {
-	chunks  map[int64]*[chunkWords]uint64
-	damaged int // how many registers the store could not read
-}
-
-const chunkWords = 16
-
-// add puts a number in, and reports whether it was not there.
-func (s *seen) add(n int64) bool {
-	const size = chunkWords * 64
-	if s.chunks == nil {
-		s.chunks = map[int64]*[chunkWords]uint64{}
-	}
-	chunk := s.chunks[n/size]
-	if chunk == nil {
-		chunk = new([chunkWords]uint64)
-		s.chunks[n/size] = chunk
-	}
-	word, bit := n%size/64, uint64(1)<<(n%64)
-	if chunk[word]&bit != 0 {
-		return false
-	}
-	chunk[word] |= bit
-	return true
-}

@@ -17,10 +17,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-const (
-	// defaultTimeout bounds a request to the store unless another time is given.
-	defaultTimeout = 10 * time.Second
-)
+// defaultTimeout bounds a request to the store unless another time is given.
+const defaultTimeout = 10 * time.Second
 
 // Config says which namespace is read and operated. Only Store must be
 // given.
@@ -176,20 +174,20 @@ func create(ctx context.Context, config Config, wanted lease.Config) error {
 // read reads the namespace's record.
 func (r *Roster) read(ctx context.Context) error {
 	name := r.config.Namespace
-	entry, err := limited(ctx, r.config, func(ctx context.Context) (store.Entry, error) {
-		return r.config.Store.Get(ctx, stored.NamespaceKey(name))
-	})
-	switch {
-	case errors.Is(err, store.ErrNotFound):
+	entry, err := r.get(ctx, stored.NamespaceKey(name))
+	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: %q", ErrNoNamespace, name)
-	case err != nil:
-		return fmt.Errorf("read namespace %q: %w", name, err)
 	}
-	if r.record, err = stored.DecodeNamespace(entry.Value); err != nil {
-		return fmt.Errorf("read namespace %q: %w", name, err)
+	if err == nil {
+		r.record, err = stored.DecodeNamespace(entry.Value)
 	}
-	if r.layout, err = snowfence.ParseLayout(r.record.Layout); err != nil {
-		return fmt.Errorf("read namespace %q: %w: field \"layout\": %w", name, stored.ErrRecord, err)
+	if err == nil {
+		if r.layout, err = snowfence.ParseLayout(r.record.Layout); err != nil {
+			err = fmt.Errorf("%w: field \"layout\": %w", stored.ErrRecord, err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read namespace %q: %w", name, err)
 	}
 	return nil
 }
@@ -287,7 +285,12 @@ func (r *Roster) ask(ctx context.Context, request lease.Request) lease.Reply {
 	return reply
 }
 
-// limited makes one request, which ends soon after its time is over.
+// get reads one key.
+func (r *Roster) get(ctx context.Context, key string) (store.Entry, error) {
+	return limited(ctx, r.config, func(ctx context.Context) (store.Entry, error) { return r.config.Store.Get(ctx, key) })
+}
+
+// limited makes one request that ends soon after its time is over.
 func limited[T any](ctx context.Context, c Config, request func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.RequestTimeout, errTimeout)
 	defer cancel()

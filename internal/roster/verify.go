@@ -3,7 +3,6 @@ package roster
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -33,28 +32,16 @@ type Check string
 
 // The checks.
 const (
-	// CheckKey finds keys that are no worker ids of the layout.
-	CheckKey Check = "key"
-	// CheckReadable finds registers that can't be read or decoded.
-	CheckReadable Check = "readable"
-	// CheckNamespace finds registers of another incarnation or layout.
-	CheckNamespace Check = "namespace"
-	// CheckDatacenter finds worker ids of datacenters outside the record.
-	CheckDatacenter Check = "datacenter"
-	// CheckHorizon finds bounds beyond the layout's horizon, and worker ids that are used
-	// up to it.
-	CheckHorizon Check = "horizon"
-	// CheckAhead finds bounds further ahead than a right clock makes them.
-	CheckAhead Check = "ahead"
-	// CheckClock finds registers whose writer's clock was ahead of the reference.
-	CheckClock Check = "clock"
-	// CheckHolder finds a claim's nonce in two registers: one was copied, or the
-	// process that drew it.
-	CheckHolder Check = "holder"
-	// CheckWrite finds the mark of one write in two registers: one was copied.
-	CheckWrite Check = "write"
-	// CheckProcess finds one host and pid as the holder of several worker ids.
-	CheckProcess Check = "process"
+	CheckKey        Check = "key"        // keys that are no worker ids of the layout
+	CheckReadable   Check = "readable"   // registers that can't be read or decoded
+	CheckNamespace  Check = "namespace"  // registers of another incarnation or layout
+	CheckDatacenter Check = "datacenter" // worker ids of datacenters that are not in the record
+	CheckHorizon    Check = "horizon"    // bounds beyond the layout's horizon, and worker ids that are used up to it
+	CheckAhead      Check = "ahead"      // bounds further ahead than any right clock makes them
+	CheckClock      Check = "clock"      // registers written by a clock that was ahead of the reference
+	CheckHolder     Check = "holder"     // a claim's nonce in two registers: one was copied, or the process that drew it
+	CheckWrite      Check = "write"      // the mark of one write in two registers: one was copied
+	CheckProcess    Check = "process"    // one host and pid as the holder of several worker ids
 )
 
 // Finding is one result of Verify.
@@ -95,7 +82,7 @@ func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding
 			}
 			return yield(f, nil)
 		}
-		twins := newTwins()
+		twins := twins{marks: map[string]int64{}, running: map[stored.Process][]resident{}}
 		for w, err := range r.Workers(ctx) {
 			if err != nil {
 				yield(Finding{}, err)
@@ -169,57 +156,39 @@ func (r *Roster) referenceName() string {
 
 // twins remembers the marks that belong into one register only.
 type twins struct {
-	holders map[mark]int64
-	writes  map[mark]int64
-	running map[process][]resident
+	marks   map[string]int64 // by claims' nonces and writes' marks, which are half as long
+	running map[stored.Process][]resident
 }
 
-// mark is a nonce or the mark of a write, which is half as long.
-type mark [16]byte
-
-// markOf reads a mark that was decoded with its register, and so is valid.
-func markOf(text string) mark {
-	var m mark
-	_, _ = hex.Decode(m[:], []byte(text))
-	return m
-}
-
-type process struct {
-	host string
-	pid  int
-}
-
+// resident is a worker id that a process holds.
 type resident struct {
 	worker  int64
 	key     string
 	started time.Time
 }
 
-func newTwins() *twins {
-	return &twins{holders: map[mark]int64{}, writes: map[mark]int64{}, running: map[process][]resident{}}
-}
-
-// meet records a register and reports collisions with earlier ones.
+// meet takes a register note of, and returns what it has in common with an
+// earlier one.
 func (t *twins) meet(w Worker) []Finding {
 	register := w.Register
 	if register.Term == 0 {
 		return nil
 	}
 	var found []Finding
-	one := func(known map[mark]int64, m mark, c Check, text string) {
-		other, twice := known[m]
+	one := func(mark string, c Check, text string) {
+		other, twice := t.marks[mark]
 		if !twice {
-			known[m] = w.Number
+			t.marks[mark] = w.Number
 			return
 		}
 		found = append(found, Finding{Severity: Fault, Check: c, Workers: []int64{other, w.Number}, Key: w.Key, Text: text})
 	}
-	one(t.writes, markOf(register.Write), CheckWrite, "two registers have the mark of one write: one is a copy of the other")
+	one(register.Write, CheckWrite, "two registers have the mark of one write: one is a copy of the other")
 	if register.Holder == "" {
 		return found
 	}
-	one(t.holders, markOf(register.Holder), CheckHolder, "two worker ids have the nonce of one claim: a register was copied, or the holder's process (a live clone, or random numbers that repeat)")
-	if p := (process{register.Process.Host, register.Process.PID}); w.State == Held && p != (process{}) {
+	one(register.Holder, CheckHolder, "two worker ids have the nonce of one claim: a register was copied, or the holder's process (a live clone, or random numbers that repeat)")
+	if p := (stored.Process{Host: register.Process.Host, PID: register.Process.PID}); w.State == Held && p != (stored.Process{}) {
 		t.running[p] = append(t.running[p], resident{w.Number, w.Key, register.Process.Started})
 	}
 	return found
@@ -243,8 +212,7 @@ func (t *twins) processes() []Finding {
 		if len(starts) > 1 {
 			text = "holds several worker ids, with different starts: it was started again, or several hosts have one name"
 		}
-		named := stored.Process{Host: p.host, PID: p.pid}
-		found = append(found, Finding{Severity: Note, Check: CheckProcess, Workers: workers, Key: residents[0].key, Text: named.String() + " " + text})
+		found = append(found, Finding{Severity: Note, Check: CheckProcess, Workers: workers, Key: residents[0].key, Text: p.String() + " " + text})
 	}
 	slices.SortFunc(found, func(a, b Finding) int { return cmp.Compare(a.Workers[0], b.Workers[0]) })
 	return found

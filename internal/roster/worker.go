@@ -11,52 +11,23 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// State is the state of a worker id, by the reference's clock.
-type State string
+// State is how a worker id stands, by the reference's clock.
+type State = stored.Standing
 
-// The states. All but Free keep a worker id from being claimed.
+// The states; see [stored.Standing].
 const (
-	// Free may be claimed now.
-	Free State = "free"
-	// Held has a holder with future ticks. It may have crashed: see [Worker.Silent].
-	Held State = "held"
-	// Resting was released, but its used ticks reach further ahead of the clock
-	// than max-rollback. It comes free by itself.
-	Resting State = "resting"
-	// Quarantined is kept back by an operator's mark.
-	Quarantined State = "quarantined"
-	// Foreign is of another incarnation or layout of the namespace.
-	Foreign State = "foreign"
-	// Unreadable can't be decoded, can't be read from the store, or was written
-	// by a newer program.
-	Unreadable State = "unreadable"
-	// UsedUp has no tick left before the layout's horizon.
-	UsedUp State = "used-up"
+	Free        = stored.Free
+	Held        = stored.Held
+	Resting     = stored.Ahead
+	Quarantined = stored.Quarantined
+	Foreign     = stored.Foreign
+	Unreadable  = stored.Unreadable
+	UsedUp      = stored.UsedUp
 )
 
 // States returns all states, in the order in which they are shown.
 func States() []State {
 	return []State{Held, Resting, Quarantined, Foreign, Unreadable, UsedUp, Free}
-}
-
-// stateOf is the state of a standing.
-func stateOf(s stored.Standing) State {
-	switch s {
-	case stored.Free:
-		return Free
-	case stored.Held:
-		return Held
-	case stored.Ahead:
-		return Resting
-	case stored.Quarantined:
-		return Quarantined
-	case stored.Foreign:
-		return Foreign
-	case stored.UsedUp:
-		return UsedUp
-	default:
-		return Unreadable
-	}
 }
 
 // Stray is the number of a [Worker] whose key is no worker id's.
@@ -101,7 +72,6 @@ func (w Worker) String() string {
 		if !w.Exists {
 			return "free, and was never claimed"
 		}
-		return "free"
 	case Held:
 		return fmt.Sprintf("held by %s until %s", w.Register.Process, at)
 	case Resting:
@@ -112,9 +82,8 @@ func (w Worker) String() string {
 		return "of another incarnation or layout of the namespace"
 	case UsedUp:
 		return "used up to the layout's horizon"
-	default:
-		return string(w.State)
 	}
+	return string(w.State)
 }
 
 // Worker reads the register of a worker number. A *[snowfence.RangeError] is returned for a
@@ -125,9 +94,7 @@ func (r *Roster) Worker(ctx context.Context, number int64) (Worker, error) {
 		return Worker{}, err
 	}
 	key := stored.RegisterKey(r.config.Namespace, r.layout, number)
-	entry, err := limited(ctx, r.config, func(ctx context.Context) (store.Entry, error) {
-		return r.config.Store.Get(ctx, key)
-	})
+	entry, err := r.get(ctx, key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return r.absent(number, key), nil
@@ -146,20 +113,16 @@ func (r *Roster) absent(number int64, key string) Worker {
 
 // decode is the worker of a register.
 func (r *Roster) decode(e store.Entry) Worker {
-	w := Worker{Number: Stray, Key: e.Key, Exists: true, State: Unreadable, Read: r.Now(), version: e.Version}
-	number, ok := stored.WorkerOf(r.config.Namespace, r.layout, e.Key)
-	if ok {
-		w.Number = number
-	}
 	register, err := stored.DecodeRegister(e.Value)
+	w := r.damaged(e.Key, err)
+	w.version = e.Version
 	switch {
 	case err != nil:
-		w.Damage = err
 		return w
-	case !ok:
+	case w.Number == Stray:
 		w.Damage = errStray
 	default:
-		w.State = stateOf(r.record.Judge(register, r.layout, w.Read, r.config.MaxRollback))
+		w.State = r.record.Judge(register, r.layout, w.Read, r.config.MaxRollback)
 	}
 	w.Register = register
 	w.Floor, w.Until = r.layout.TimeOf(register.Floor), r.layout.TimeOf(register.Until)
@@ -169,13 +132,13 @@ func (r *Roster) decode(e store.Entry) Worker {
 // errStray is the damage of a register under a key that no claim reads.
 var errStray = errors.New("its key is no worker id of the layout")
 
-// damaged is the worker of a register that the store can't read.
+// damaged is the worker of a register that can't be read.
 func (r *Roster) damaged(key string, err error) Worker {
-	w := Worker{Number: Stray, Key: key, Exists: true, State: Unreadable, Damage: err, Read: r.Now()}
-	if number, ok := stored.WorkerOf(r.config.Namespace, r.layout, key); ok {
-		w.Number = number
+	number, ok := stored.WorkerOf(r.config.Namespace, r.layout, key)
+	if !ok {
+		number = Stray
 	}
-	return w
+	return Worker{Number: number, Key: key, Exists: true, State: Unreadable, Damage: err, Read: r.Now()}
 }
 
 // Refusal returns the error of a claim of this pinned worker id, made now with the
@@ -186,18 +149,12 @@ func (r *Roster) Refusal(w Worker) error {
 	if w.State == Free {
 		return nil
 	}
-	standing := map[State]stored.Standing{
-		Held: stored.Held, Resting: stored.Ahead, Quarantined: stored.Quarantined, Foreign: stored.Foreign, UsedUp: stored.UsedUp,
-	}[w.State]
-	if standing == 0 {
-		standing = stored.Unreadable
-	}
 	ahead := w.Until.Sub(w.Read)
 	if w.State == Resting && ahead > lease.DefaultPinnedWindow+2*r.config.MaxRollback {
 		return &lease.ClockError{Offset: -ahead, Reference: fmt.Sprintf("the ticks that worker %d has used, under %s", w.Number, w.Register.Process)}
 	}
 	return &lease.HeldError{
-		Occupant: stored.Occupant{Worker: w.Number, Standing: standing, Until: w.Until, Process: w.Register.Process},
+		Occupant: stored.Occupant{Worker: w.Number, Standing: w.State, Until: w.Until, Process: w.Register.Process},
 		Reason:   w.Damage,
 	}
 }
