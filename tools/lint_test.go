@@ -43,7 +43,6 @@ var tiers = []tier{
 	{dir: "store", allowed: []string{"."}, refused: io},
 	{dir: "internal/storeurl"},
 	{dir: "internal/storeclient", allowed: []string{"store"}},
-	{dir: "internal/folder", refused: io},
 	{dir: "internal/localdisk", refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 
 	{dir: "internal/stored", allowed: []string{".", "store"}, refused: io},
@@ -99,7 +98,7 @@ var tiers = []tier{
 	{dir: "store/faultstore", support: true},
 	{dir: "internal/lineartest", support: true, library: true},
 	{dir: "internal/kindtest", support: true},
-	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "internal/lease", "internal/lease/drive", "internal/journal", "internal/folder", "internal/stored"}, support: true},
+	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "internal/lease", "internal/lease/drive", "internal/journal", "internal/stored"}, support: true},
 }
 
 // never lists what no package may import, tests included.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/folder"
 )
 
 // kept makes a journal in a folder and leaves it as a crash does.
@@ -198,20 +197,20 @@ func TestJournalOfAnotherMachineOrAnEarlierBootIsRefused(t *testing.T) {
 	here.Machine = "this machine"
 	for _, test := range []struct {
 		name  string
-		there folder.Place
+		there Place
 		far   bool
 		taken bool
 	}{
 		{"the same", here, false, true},
 		{"the same, across reboots", here, true, true},
-		{"another boot", folder.Place{Boot: "before", Machine: here.Machine}, false, false},
-		{"another boot, across reboots", folder.Place{Boot: "before", Machine: here.Machine}, true, true},
-		{"another machine, across reboots", folder.Place{Boot: "before", Machine: "that machine"}, true, false},
+		{"another boot", Place{Boot: "before", Machine: here.Machine}, false, false},
+		{"another boot, across reboots", Place{Boot: "before", Machine: here.Machine}, true, true},
+		{"another machine, across reboots", Place{Boot: "before", Machine: "that machine"}, true, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "journal")
 			kept(t, dir)
-			at := func(p folder.Place) *Journal {
+			at := func(p Place) *Journal {
 				d, err := openDisk(dir)
 				if err != nil {
 					t.Fatal(err)

@@ -8,13 +8,12 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/folder"
 )
 
 // open opens the machine's journal in a new process.
 func open(m *machine) (*Journal, *process, error) {
 	p := &process{machine: m}
-	j, err := OpenOn(p, "/simulated", folder.Place{Boot: fmt.Sprint(m.boot), Machine: "m"}, true)
+	j, err := OpenOn(p, "/simulated", Place{Boot: fmt.Sprint(m.boot), Machine: "m"}, true)
 	return j, p, err
 }
 

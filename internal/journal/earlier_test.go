@@ -11,7 +11,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/folder"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
@@ -38,10 +37,10 @@ type earlier struct {
 // earlierDisk is a disk with the files of an earlier version, under their stamps.
 type earlierDisk struct {
 	*process
-	stamps map[*node]folder.Stamp
+	stamps map[*node]Stamp
 }
 
-func (d earlierDisk) Stamp(name string) (folder.Stamp, error) {
+func (d earlierDisk) Stamp(name string) (Stamp, error) {
 	if stamp, ok := d.stamps[d.machine.names[name]]; ok {
 		return stamp, nil
 	}
@@ -51,12 +50,12 @@ func (d earlierDisk) Stamp(name string) (folder.Stamp, error) {
 // open opens the journal on the machine that it was kept on.
 func (e earlier) open(t *testing.T) *Journal {
 	t.Helper()
-	disk := earlierDisk{&process{machine: newMachine()}, map[*node]folder.Stamp{}}
-	var here folder.Place
+	disk := earlierDisk{&process{machine: newMachine()}, map[*node]Stamp{}}
+	var here Place
 	for _, f := range e.Files {
 		n := &node{inode: f.Inode, content: f.Base64}
 		disk.machine.names[f.Name] = n
-		disk.stamps[n] = folder.Stamp{Device: f.Device, Inode: f.Inode, Changed: f.Changed}
+		disk.stamps[n] = Stamp{Device: f.Device, Inode: f.Inode, Changed: f.Changed}
 		if f.Name == lockName {
 			continue
 		}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
-
-	"snowfence.example/snowfence/internal/folder"
 )
 
 // Discard implements [fence.Journal]. [ErrReplaced] is returned when the files are gone or
@@ -56,7 +54,7 @@ func (j *Journal) discard() error {
 			return j.wrap(err)
 		}
 	}
-	j.number, j.other = 0, folder.Stamp{}
+	j.number, j.other = 0, Stamp{}
 	return j.wrap(j.disk.Sync())
 }
 

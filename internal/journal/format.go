@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"snowfence.example/snowfence/internal/folder"
 )
 
 // A file of the journal, numbers big-endian:
@@ -40,11 +38,11 @@ type entry struct {
 	Number uint64 `json:"number"`
 
 	// Place is where it was written.
-	Place folder.Place `json:"place"`
+	Place Place `json:"place"`
 
-	// Other is the stamp of the other file, taken after the entry before this one was
-	// written there.
-	Other folder.Stamp `json:"other"`
+	// Other is the stamp of the other file, with the entry before this one, taken
+	// after that was written.
+	Other Stamp `json:"other"`
 
 	// Page is the holder's page. It is empty in the first entry, which only provides a
 	// stamp for the second.

@@ -5,14 +5,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"snowfence.example/snowfence/internal/folder"
 )
 
 func testEntry() entry {
 	return entry{
-		Number: 7, Place: folder.Place{Boot: "b", Machine: "m"},
-		Other: folder.Stamp{Device: 3, Inode: 12, Changed: time.Date(2026, 3, 1, 0, 0, 0, 123456789, time.UTC)},
+		Number: 7, Place: Place{Boot: "b", Machine: "m"},
+		Other: Stamp{Device: 3, Inode: 12, Changed: time.Date(2026, 3, 1, 0, 0, 0, 123456789, time.UTC)},
 		Page:  `{"format":1}`,
 	}
 }

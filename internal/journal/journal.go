@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/folder"
 	"snowfence.example/snowfence/internal/localdisk"
 )
 
@@ -39,8 +38,8 @@ type Config struct {
 // Journal is a holder's journal in a folder. It is safe for concurrent use.
 type Journal struct {
 	path string
-	disk folder.Disk
-	here folder.Place
+	disk Disk
+	here Place
 	far  bool // AcrossReboots
 
 	patience time.Duration // of Close
@@ -48,10 +47,10 @@ type Journal struct {
 	mu     sync.Mutex // guards the fields below
 	taken  bool
 	closed bool
-	failed error          // why Keep is of no more use; nil while it is
-	number uint64         // of the last entry; 0 while there are none
-	files  [2]folder.File // by the parity of their entries
-	other  folder.Stamp   // of the file with the last entry
+	failed error   // why Keep is of no more use; nil while it is
+	number uint64  // of the last entry; 0 while there are none
+	files  [2]File // by the parity of their entries
+	other  Stamp   // of the file with the last entry
 }
 
 var _ fence.Journal = (*Journal)(nil)
@@ -92,9 +91,9 @@ func openAt(c Config, at func(string) (localdisk.System, error)) (*Journal, erro
 	return OpenOn(d, path, here, c.AcrossReboots)
 }
 
-// OpenOn is [Open] on a simulation's disk and machine. Programs use Open. OpenOn closes d
-// if it fails.
-func OpenOn(d folder.Disk, path string, here folder.Place, acrossReboots bool) (*Journal, error) {
+// OpenOn is [Open] on a disk and a machine that a simulation makes up. It closes d if
+// it fails.
+func OpenOn(d Disk, path string, here Place, acrossReboots bool) (*Journal, error) {
 	if err := d.Lock(); err != nil {
 		var used *InUseError
 		if errors.As(err, &used) {

@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	"snowfence.example/snowfence/internal/folder"
 )
 
 var (
@@ -172,7 +170,7 @@ func (p *process) Locked() error {
 	return nil
 }
 
-func (p *process) Create(name string) (folder.File, error) {
+func (p *process) Create(name string) (File, error) {
 	if err := p.begin("create"); err != nil {
 		return nil, err
 	}
@@ -214,18 +212,18 @@ func (p *process) Read(name string, limit int) ([]byte, error) {
 	return append([]byte{}, n.content[:min(limit, len(n.content))]...), nil
 }
 
-func (p *process) Stamp(name string) (folder.Stamp, error) {
+func (p *process) Stamp(name string) (Stamp, error) {
 	if err := p.begin("stamp"); err != nil {
-		return folder.Stamp{}, err
+		return Stamp{}, err
 	}
 	n := p.machine.names[name]
 	if n == nil {
-		return folder.Stamp{}, fs.ErrNotExist
+		return Stamp{}, fs.ErrNotExist
 	}
 	return p.machine.stampOf(n), nil
 }
 
-func (m *machine) stampOf(n *node) folder.Stamp {
+func (m *machine) stampOf(n *node) Stamp {
 	changed := time.Unix(0, n.changed)
 	switch {
 	case m.blind:
@@ -233,7 +231,7 @@ func (m *machine) stampOf(n *node) folder.Stamp {
 	case m.coarse:
 		changed = changed.Truncate(time.Second)
 	}
-	return folder.Stamp{Device: 1, Inode: n.inode, Changed: changed.UTC()}
+	return Stamp{Device: 1, Inode: n.inode, Changed: changed.UTC()}
 }
 
 func (p *process) Rename(from, to string) error {
@@ -308,9 +306,9 @@ func (f *opened) Sync() error {
 	return nil
 }
 
-func (f *opened) Stamp() (folder.Stamp, error) {
+func (f *opened) Stamp() (Stamp, error) {
 	if err := f.process.begin("stamp"); err != nil {
-		return folder.Stamp{}, err
+		return Stamp{}, err
 	}
 	return f.process.machine.stampOf(f.node), nil
 }

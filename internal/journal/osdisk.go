@@ -13,8 +13,6 @@ import (
 	"syscall"
 
 	"snowfence.example/snowfence/internal/localdisk"
-
-	"snowfence.example/snowfence/internal/folder"
 )
 
 // Permissions: only the owner may read a journal, and above all only the owner may write
@@ -31,7 +29,7 @@ type osDisk struct {
 	held *os.File // the lock file, once it was opened
 }
 
-func openDisk(path string) (folder.Disk, error) {
+func openDisk(path string) (Disk, error) {
 	_, missing := os.Stat(path)
 	if err := os.MkdirAll(path, folderMode); err != nil {
 		return nil, err
@@ -84,7 +82,7 @@ func (d *osDisk) Locked() error {
 	return nil
 }
 
-func (d *osDisk) Create(name string) (folder.File, error) {
+func (d *osDisk) Create(name string) (File, error) {
 	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -104,20 +102,20 @@ func (d *osDisk) Read(name string, limit int) (content []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, int64(limit)))
 }
 
-func (d *osDisk) Stamp(name string) (folder.Stamp, error) {
+func (d *osDisk) Stamp(name string) (Stamp, error) {
 	info, err := d.root.Lstat(name)
 	if err != nil {
-		return folder.Stamp{}, err
+		return Stamp{}, err
 	}
 	return stampOf(info)
 }
 
-func stampOf(info fs.FileInfo) (folder.Stamp, error) {
+func stampOf(info fs.FileInfo) (Stamp, error) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return folder.Stamp{}, ErrUnsupported
+		return Stamp{}, ErrUnsupported
 	}
-	return folder.Stamp{Device: device(stat), Inode: stat.Ino, Changed: changed(stat)}, nil
+	return Stamp{Device: device(stat), Inode: stat.Ino, Changed: changed(stat)}, nil
 }
 
 func (d *osDisk) Rename(from, to string) error { return d.root.Rename(from, to) }
@@ -151,10 +149,10 @@ func (f *osFile) Write(content []byte) error {
 func (f *osFile) Sync() error  { return f.file.Sync() }
 func (f *osFile) Close() error { return f.file.Close() }
 
-func (f *osFile) Stamp() (folder.Stamp, error) {
+func (f *osFile) Stamp() (Stamp, error) {
 	info, err := f.file.Stat()
 	if err != nil {
-		return folder.Stamp{}, err
+		return Stamp{}, err
 	}
 	return stampOf(info)
 }

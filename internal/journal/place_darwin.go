@@ -4,22 +4,20 @@ import (
 	"fmt"
 	"syscall"
 	"time"
-
-	"snowfence.example/snowfence/internal/folder"
 )
 
-// thisPlace returns the machine of this process. The kernel draws a new
-// kern.bootsessionuuid at each start.
-func thisPlace(acrossReboots bool) (folder.Place, error) {
+// thisPlace returns the machine that this process runs on. The kernel draws
+// kern.bootsessionuuid anew at each start.
+func thisPlace(acrossReboots bool) (Place, error) {
 	boot, err := syscall.Sysctl("kern.bootsessionuuid")
 	if err != nil {
-		return folder.Place{}, fmt.Errorf("read kern.bootsessionuuid: %w", err)
+		return Place{}, fmt.Errorf("read kern.bootsessionuuid: %w", err)
 	}
 	machine, err := syscall.Sysctl("kern.uuid")
 	if err != nil && acrossReboots {
-		return folder.Place{}, fmt.Errorf("read kern.uuid, which AcrossReboots needs: %w", err)
+		return Place{}, fmt.Errorf("read kern.uuid, without which no restart of the machine is survived: %w", err)
 	}
-	here := folder.Place{Boot: boot, Machine: machine}
+	here := Place{Boot: boot, Machine: machine}
 	return here, here.Check(acrossReboots)
 }
 

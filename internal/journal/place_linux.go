@@ -6,23 +6,21 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"snowfence.example/snowfence/internal/folder"
 )
 
-// thisPlace returns the machine of this process. The kernel draws a new boot id at each
-// start of the machine; see random(4). The machine id is drawn when a system is installed;
-// see machine-id(5).
-func thisPlace(acrossReboots bool) (folder.Place, error) {
+// thisPlace returns the machine that this process runs on. The boot id is drawn
+// anew by the kernel at each start of the machine; see random(4). The machine
+// id is drawn when a system is installed; see machine-id(5).
+func thisPlace(acrossReboots bool) (Place, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return folder.Place{}, fmt.Errorf("read the boot id: %w", err)
+		return Place{}, fmt.Errorf("read the boot id: %w", err)
 	}
 	machine, err := os.ReadFile("/etc/machine-id")
 	if err != nil && acrossReboots {
-		return folder.Place{}, fmt.Errorf("read the machine id, which AcrossReboots needs: %w", err)
+		return Place{}, fmt.Errorf("read the machine id, without which no restart of the machine is survived: %w", err)
 	}
-	here := folder.Place{Boot: strings.TrimSpace(string(boot)), Machine: strings.TrimSpace(string(machine))}
+	here := Place{Boot: strings.TrimSpace(string(boot)), Machine: strings.TrimSpace(string(machine))}
 	return here, here.Check(acrossReboots)
 }
 

@@ -2,10 +2,9 @@
 
 package journal
 
-import "snowfence.example/snowfence/internal/folder"
+// Without flock, a number of this run of the operating system, and the time at
+// which the file system saw a file change, the journal can't keep its promises:
+// it does not open.
 
-// The journal needs flock, a number of this run of the operating system, and a file's time
-// of change. Without them it can't keep its promises, and does not open.
-
-func openDisk(string) (folder.Disk, error) { return nil, ErrUnsupported }
-func thisPlace(bool) (folder.Place, error) { return folder.Place{}, ErrUnsupported }
+func openDisk(string) (Disk, error) { return nil, ErrUnsupported }
+func thisPlace(bool) (Place, error) { return Place{}, ErrUnsupported }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence/internal/folder"
 	"snowfence.example/snowfence/internal/journal"
 )
 
@@ -135,7 +134,7 @@ func (p *papers) hand(rng *rand.Rand, bug diskBug) *hand {
 }
 
 // hand is the folder as one process has it, with what goes wrong there. It implements
-// [folder.Disk].
+// [journal.Disk].
 type hand struct {
 	papers *papers
 	rng    *rand.Rand
@@ -196,7 +195,7 @@ func (h *hand) Locked() error {
 // looksAway is a mutant's: it does not see who else was there.
 func (h *hand) looksAway() bool { return h.bug == looksAway && h.doing == keeping }
 
-func (h *hand) Create(name string) (folder.File, error) {
+func (h *hand) Create(name string) (journal.File, error) {
 	if err := h.step(true); err != nil {
 		return nil, err
 	}
@@ -216,25 +215,25 @@ func (h *hand) Read(name string, limit int) ([]byte, error) {
 	return bytes.Clone(f.content[:min(limit, len(f.content))]), nil
 }
 
-func (h *hand) Stamp(name string) (folder.Stamp, error) {
+func (h *hand) Stamp(name string) (journal.Stamp, error) {
 	if err := h.step(false); err != nil {
-		return folder.Stamp{}, err
+		return journal.Stamp{}, err
 	}
 	f := h.papers.names[name]
 	if h.looksAway() {
 		f = h.latest[name]
 	}
 	if f == nil {
-		return folder.Stamp{}, fs.ErrNotExist
+		return journal.Stamp{}, fs.ErrNotExist
 	}
 	return h.stamp(f), nil
 }
 
-func (h *hand) stamp(f *paper) folder.Stamp {
+func (h *hand) stamp(f *paper) journal.Stamp {
 	if h.bug == acceptsCopies {
-		return folder.Stamp{Inode: 1, Changed: time.Unix(0, 1).UTC()}
+		return journal.Stamp{Inode: 1, Changed: time.Unix(0, 1).UTC()}
 	}
-	return folder.Stamp{Inode: f.inode, Changed: time.Unix(0, f.changed).UTC()}
+	return journal.Stamp{Inode: f.inode, Changed: time.Unix(0, f.changed).UTC()}
 }
 
 func (h *hand) Rename(from, to string) error {
@@ -282,11 +281,11 @@ func (h *hand) Close() error {
 }
 
 // place is the machine that the folder is on.
-func (p *papers) place() folder.Place {
-	return folder.Place{Boot: fmt.Sprint(p.boot), Machine: p.machine}
+func (p *papers) place() journal.Place {
+	return journal.Place{Boot: fmt.Sprint(p.boot), Machine: p.machine}
 }
 
-// sheet is an open file. It implements [folder.File].
+// sheet is an open file. It implements [journal.File].
 type sheet struct {
 	hand  *hand
 	paper *paper
@@ -325,9 +324,9 @@ func (s *sheet) Sync() error {
 	return err
 }
 
-func (s *sheet) Stamp() (folder.Stamp, error) {
+func (s *sheet) Stamp() (journal.Stamp, error) {
 	if err := s.hand.step(false); err != nil {
-		return folder.Stamp{}, err
+		return journal.Stamp{}, err
 	}
 	return s.hand.stamp(s.paper), nil
 }

@@ -1,7 +1,4 @@
-// Package folder is the seam between a journal and the disk that its folder is on.
-// Package internal/journal has the operating system's; tests and the simulation make
-// up theirs, and let it fail at any step.
-package folder
+package journal
 
 import (
 	"errors"
@@ -9,16 +6,17 @@ import (
 )
 
 // Disk is what a journal asks of an operating system: one open folder, and the lock
-// in it. Names are those of files in the folder.
+// in it. Names are those of files in the folder. Tests and the simulation make up
+// theirs, and let it fail at any step.
 //
 // Its errors satisfy errors.Is with fs.ErrNotExist as those of package os do.
 type Disk interface {
 	// Lock takes the folder for this process for as long as the disk is open,
 	// and writes down whose it is. If another opening has it, the error is a
-	// *journal.InUseError without its path.
+	// *[InUseError] without its path.
 	Lock() error
 
-	// Locked returns journal.ErrReplaced if the lock file is no longer the one that
+	// Locked returns [ErrReplaced] if the lock file is no longer the one that
 	// was locked, so that somebody else may have locked another.
 	Locked() error
 
