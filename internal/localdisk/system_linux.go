@@ -14,73 +14,43 @@ const fuse = 0x65735546
 // it, and for those outside the kernel the one that coreutils' stat knows. It
 // returns "" for any other.
 func networkSystem(number uint32) string {
-	switch number {
-	case 0x00006969:
-		return "NFS"
-	case 0x0000517b:
-		return "SMB"
-	case 0x0000564c:
-		return "NCP"
-	case 0x00c36400:
-		return "Ceph"
-	case 0x01021997:
-		return "9p"
-	case 0x01161970:
-		return "GFS2"
-	case 0x013111a8:
-		return "IBRIX"
-	case 0x0bd00bd0:
-		return "Lustre"
-	case 0x19830326:
-		return "BeeGFS"
-	case 0x20030528:
-		return "OrangeFS"
-	case 0x47504653:
-		return "GPFS"
-	case 0x5346414f:
-		return "AFS"
-	case 0x61636673:
-		return "ACFS"
-	case 0x6b414653:
-		return "kAFS"
-	case 0x73757245:
-		return "Coda"
-	case 0x7461636f:
-		return "OCFS2"
-	case 0x786f4256:
-		return "VirtualBox shared folder"
-	case 0x7c7c6673:
-		return "Parallels shared folder"
-	case 0xa501fcf5:
-		return "VxFS"
-	case 0xaad7aaea:
-		return "PanFS"
-	case 0xbacbacbc:
-		return "VMware shared folder"
-	case 0xbeefdead:
-		return "StorNext"
-	case 0xfe534d42:
-		return "SMB2"
-	case 0xff534d42:
-		return "CIFS"
-	}
-	return ""
+	return map[uint32]string{
+		0x00006969: "NFS",
+		0x0000517b: "SMB",
+		0x0000564c: "NCP",
+		0x00c36400: "Ceph",
+		0x01021997: "9p",
+		0x01161970: "GFS2",
+		0x013111a8: "IBRIX",
+		0x0bd00bd0: "Lustre",
+		0x19830326: "BeeGFS",
+		0x20030528: "OrangeFS",
+		0x47504653: "GPFS",
+		0x5346414f: "AFS",
+		0x61636673: "ACFS",
+		0x6b414653: "kAFS",
+		0x73757245: "Coda",
+		0x7461636f: "OCFS2",
+		0x786f4256: "VirtualBox shared folder",
+		0x7c7c6673: "Parallels shared folder",
+		0xa501fcf5: "VxFS",
+		0xaad7aaea: "PanFS",
+		0xbacbacbc: "VMware shared folder",
+		0xbeefdead: "StorNext",
+		0xfe534d42: "SMB2",
+		0xff534d42: "CIFS",
+	}[number]
 }
 
-// fleetingSystem returns the name of a file system that forgets everything, and
-// when that is; or "" for any other.
-func fleetingSystem(number uint32) (name, forgets string) {
-	switch number {
-	case 0x01021994:
-		return "tmpfs", "at a reboot"
-	case 0x858458f6:
-		return "ramfs", "at a reboot"
-	case 0x794c7630:
-		return "overlayfs", "with its container"
-	case 0x61756673:
-		return "aufs", "with its container"
-	}
-	return "", ""
+// fleetingSystem returns a file system that forgets everything, and an empty one for
+// the number of any other.
+func fleetingSystem(number uint32) System {
+	return map[uint32]System{
+		0x01021994: {Name: "tmpfs", Forgets: "at a reboot"},
+		0x858458f6: {Name: "ramfs", Forgets: "at a reboot"},
+		0x794c7630: {Name: "overlayfs", Forgets: "with its container"},
+		0x61756673: {Name: "aufs", Forgets: "with its container"},
+	}[number]
 }
 
 // systemOf returns the file system of what is at a path.
@@ -129,8 +99,8 @@ func classify(number uint32, mounted string) System {
 	if name := networkSystem(number); name != "" {
 		return System{Name: name, Network: true}
 	}
-	if name, forgets := fleetingSystem(number); name != "" {
-		return System{Name: name, Forgets: forgets}
+	if s := fleetingSystem(number); s.Name != "" {
+		return s
 	}
 	return System{Name: fmt.Sprintf("file system %#x", number)}
 }
