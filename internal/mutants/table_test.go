@@ -56,9 +56,9 @@ var table = []mutant{
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return store.Entry{}, s.unlessClosed(err)
 	}
-	m, markErr := s.lock.readMark()
+	m, markErr := s.disk.readMark()
 `,
-		new: `	m, markErr := s.lock.readMark()
+		new: `	m, markErr := s.disk.readMark()
 	e, err := s.read(key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return store.Entry{}, s.unlessClosed(err)

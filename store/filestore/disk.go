@@ -33,8 +33,21 @@ type disk interface {
 	// names returns the names in a folder, in any order.
 	names(path string) ([]string, error)
 
-	// openLock opens the lock file, and creates it if need be.
-	openLock() (lock, error)
+	// openLock opens the lock file, and creates it if need be. It comes before the
+	// four below. The lock is of this opening alone: another opening, even in the same
+	// process, is another contender.
+	openLock() error
+
+	// tryLock takes the lock if it is free, without waiting.
+	tryLock() (bool, error)
+
+	// unlock frees the lock, and so does the end of the process.
+	unlock() error
+
+	// readMark and writeMark access the first bytes of the lock file. They
+	// need no lock, and what one process wrote every other one reads.
+	readMark() (mark, error)
+	writeMark(mark) error
 
 	// same returns ErrReplaced, in a *FileError, if the folder is no longer to be
 	// found where it was opened, or if the lock file that was opened is no longer the
@@ -52,23 +65,6 @@ type file interface {
 	Write(b []byte) (int, error)
 	Sync() error
 	Close() error
-}
-
-// lock is the open lock file. It is locked for this opening alone: another
-// opening, even in the same process, is another contender.
-type lock interface {
-	// tryLock takes the lock if it is free, without waiting.
-	tryLock() (bool, error)
-
-	// unlock frees the lock, and so does the end of the process.
-	unlock() error
-
-	// readMark and writeMark access the first bytes of the lock file. They
-	// need no lock, and what one process wrote every other one reads.
-	readMark() (mark, error)
-	writeMark(mark) error
-
-	close() error
 }
 
 // A mark is what a writer leaves in the lock file while it writes: the shard

@@ -2,6 +2,7 @@ package filestore
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -52,20 +53,15 @@ func encodeRegister(key string, version storeclient.Token, value []byte) []byte 
 // decodeRegister reads the file of a register. Its error is a *FileError
 // without a path. The value is a part of b.
 func decodeRegister(b []byte) (store.Entry, error) {
-	if !bytes.HasPrefix(b, []byte(magic)) {
-		if strings.HasPrefix(magic, string(b)) {
-			return store.Entry{}, damaged("%d bytes, a register has at least %d", len(b), headerSize+1+sumSize)
-		}
+	switch {
+	case !bytes.HasPrefix(b, []byte(magic)) && !strings.HasPrefix(magic, string(b)):
 		return store.Entry{}, &FileError{Err: ErrForeign, Detail: "it does not begin as a register does"}
-	}
-	if len(b) < headerSize {
+	case len(b) < headerSize:
 		return store.Entry{}, damaged("%d bytes, a register has at least %d", len(b), headerSize+1+sumSize)
-	}
-	switch f := b[len(magic)]; {
-	case f > format:
-		return store.Entry{}, &FileError{Err: ErrNewer, Detail: fmt.Sprintf("format %d, the newest known is %d", f, format)}
-	case f < format:
-		return store.Entry{}, damaged("format %d, the first is %d", f, format)
+	case b[len(magic)] > format:
+		return store.Entry{}, newer(int(b[len(magic)]))
+	case b[len(magic)] < format:
+		return store.Entry{}, damaged("format %d, the first is %d", b[len(magic)], format)
 	}
 	var version storeclient.Token
 	copy(version[:], b[len(magic)+1:])
@@ -83,10 +79,7 @@ func decodeRegister(b []byte) (store.Entry, error) {
 		Value:   content[headerSize+keySize:],
 		Version: store.Version(version.String()),
 	}
-	if err := store.ValidateKey(e.Key); err != nil {
-		return store.Entry{}, damaged("%v", err)
-	}
-	if err := store.ValidateValue(e.Value); err != nil {
+	if err := cmp.Or(store.ValidateKey(e.Key), store.ValidateValue(e.Value)); err != nil {
 		return store.Entry{}, damaged("%v", err)
 	}
 	return e, nil
@@ -94,6 +87,10 @@ func decodeRegister(b []byte) (store.Entry, error) {
 
 func damaged(detail string, args ...any) *FileError {
 	return &FileError{Err: ErrDamaged, Detail: fmt.Sprintf(detail, args...)}
+}
+
+func newer(n int) *FileError {
+	return &FileError{Err: ErrNewer, Detail: fmt.Sprintf("format %d, the newest known is %d", n, format)}
 }
 
 // The marker file makes a folder a store. It is written last when a store is
@@ -117,7 +114,7 @@ func checkMarker(b []byte) error {
 	if rest, ok := strings.CutPrefix(string(b), markerHead); ok {
 		number, _, _ := strings.Cut(rest, "\n")
 		if n, err := strconv.Atoi(number); err == nil && n > format {
-			return &FileError{Err: ErrNewer, Detail: fmt.Sprintf("format %d, the newest known is %d", n, format)}
+			return newer(n)
 		}
 		return damaged("it is not as it was written")
 	}

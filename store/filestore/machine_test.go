@@ -295,10 +295,10 @@ func (p *process) names(at string) (names []string, err error) {
 	return names, err
 }
 
-func (p *process) openLock() (lock, error) { return (*simulatedLock)(p), nil }
-func (p *process) same() error             { return nil }
-func (p *process) syncAncestors() error    { return nil }
-func (p *process) close() error            { return nil }
+func (p *process) openLock() error      { return nil }
+func (p *process) same() error          { return nil }
+func (p *process) syncAncestors() error { return nil }
+func (p *process) close() error         { return nil }
 
 // openNode is an open file or folder.
 type openNode struct {
@@ -336,13 +336,7 @@ func (f *openNode) Sync() error {
 
 func (f *openNode) Close() error { return f.process.do("close", func() error { return nil }) }
 
-// simulatedLock is a process's opening of the lock file.
-type simulatedLock process
-
-func (l *simulatedLock) process() *process { return (*process)(l) }
-
-func (l *simulatedLock) tryLock() (locked bool, err error) {
-	p := l.process()
+func (p *process) tryLock() (locked bool, err error) {
 	err = p.do("lock", func() error {
 		if p.machine.holder == nil {
 			p.machine.holder = p
@@ -353,16 +347,14 @@ func (l *simulatedLock) tryLock() (locked bool, err error) {
 	return locked, err
 }
 
-func (l *simulatedLock) unlock() error {
-	p := l.process()
+func (p *process) unlock() error {
 	return p.do("unlock", func() error {
 		p.machine.holder = nil
 		return nil
 	})
 }
 
-func (l *simulatedLock) readMark() (m mark, err error) {
-	p := l.process()
+func (p *process) readMark() (m mark, err error) {
 	err = p.do("read mark", func() error {
 		m = p.machine.mark
 		return nil
@@ -370,15 +362,12 @@ func (l *simulatedLock) readMark() (m mark, err error) {
 	return m, err
 }
 
-func (l *simulatedLock) writeMark(m mark) error {
-	p := l.process()
+func (p *process) writeMark(m mark) error {
 	return p.do("write mark", func() error {
 		p.machine.mark = m
 		return nil
 	})
 }
-
-func (l *simulatedLock) close() error { return nil }
 
 // choices goes through every combination of the choices that a run asks for.
 type choices struct {

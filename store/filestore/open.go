@@ -120,7 +120,7 @@ func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) 
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	if s.lock, err = d.openLock(); err != nil {
+	if err := d.openLock(); err != nil {
 		return nil, errors.Join(s.wrap(err), d.close())
 	}
 	if !found {
@@ -185,8 +185,7 @@ func (s *Store) findMarker() (bool, error) {
 // register yet.
 func (s *Store) create() (struct{}, error) {
 	none := struct{}{}
-	found, err := s.findMarker()
-	if found || err != nil {
+	if found, err := s.findMarker(); found || err != nil {
 		return none, err // another process was faster
 	}
 	if err := s.checkForeign(); err != nil {

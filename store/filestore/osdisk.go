@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"snowfence.example/snowfence/internal/localdisk"
 )
@@ -22,20 +21,23 @@ const (
 // folder that was opened, not through its path, so that nothing is ever
 // written to another folder that takes its place.
 type osDisk struct {
-	root    *os.Root
-	path    string      // absolute
-	info    fs.FileInfo // of the folder, when it was opened
-	lock    fs.FileInfo // of the lock file, when it was opened
-	created []string    // the folders that opening had to make
+	root  *os.Root
+	path  string      // absolute
+	info  fs.FileInfo // of the folder, when it was opened
+	lock  *os.File    // the lock file, for flock; nil before it is opened
+	locks fs.FileInfo // of the lock file, when it was opened
+	there string      // path, or the nearest folder above it that was there before
 }
 
 // openDisk opens the folder at path, an absolute one, and makes it and the
 // folders above it if create is true.
 func openDisk(path string, create bool) (*osDisk, error) {
-	var created []string
+	there := path
 	if create {
-		var err error
-		if created, err = makeFolders(path); err != nil {
+		for _, err := os.Stat(there); errors.Is(err, fs.ErrNotExist) && there != filepath.Dir(there); _, err = os.Stat(there) {
+			there = filepath.Dir(there)
+		}
+		if err := os.MkdirAll(path, folderMode); err != nil {
 			return nil, fmt.Errorf("make folder: %w", err)
 		}
 	}
@@ -47,25 +49,7 @@ func openDisk(path string, create bool) (*osDisk, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &osDisk{root: root, path: path, info: info, created: created}, nil
-}
-
-// makeFolders makes the folder at path and those above it that are missing,
-// and returns what it made.
-func makeFolders(path string) (made []string, err error) {
-	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if parent := filepath.Dir(path); parent != path {
-		if made, err = makeFolders(parent); err != nil {
-			return nil, err
-		}
-	}
-	err = os.Mkdir(path, folderMode)
-	if errors.Is(err, fs.ErrExist) {
-		return made, nil // another process was faster
-	}
-	return append(made, path), err
+	return &osDisk{root: root, path: path, info: info, there: there}, nil
 }
 
 func (d *osDisk) readFile(path string, limit int) (content []byte, err error) {
@@ -94,7 +78,13 @@ func (d *osDisk) openFolder(path string) (file, error) { return d.root.Open(path
 func (d *osDisk) rename(from, to string) error         { return d.root.Rename(from, to) }
 func (d *osDisk) remove(path string) error             { return d.root.Remove(path) }
 func (d *osDisk) mkdir(path string) error              { return d.root.Mkdir(path, folderMode) }
-func (d *osDisk) close() error                         { return d.root.Close() }
+
+func (d *osDisk) close() error {
+	if d.lock == nil {
+		return d.root.Close()
+	}
+	return errors.Join(d.lock.Close(), d.root.Close())
+}
 
 func (d *osDisk) names(path string) (names []string, err error) {
 	f, err := d.root.Open(path)
@@ -108,7 +98,7 @@ func (d *osDisk) names(path string) (names []string, err error) {
 func (d *osDisk) same() error {
 	folder, folderErr := os.Stat(d.path)
 	lock, lockErr := d.root.Stat(lockName)
-	return errors.Join(replaced(d.path, d.info, folder, folderErr), replaced(filepath.Join(d.path, lockName), d.lock, lock, lockErr))
+	return errors.Join(replaced(d.path, d.info, folder, folderErr), replaced(filepath.Join(d.path, lockName), d.locks, lock, lockErr))
 }
 
 // replaced returns ErrReplaced if what was opened is not what was found.
@@ -127,49 +117,39 @@ func replaced(path string, opened, found fs.FileInfo, err error) error {
 // Only for the former is a failure known to matter; the latter is rare, and
 // most folders above are not ours to open.
 func (d *osDisk) syncAncestors() error {
-	for child := d.path; ; {
-		parent := filepath.Dir(child)
-		if parent == child {
-			return nil
-		}
-		if err := localdisk.SyncFolder(parent); err != nil && slices.Contains(d.created, child) {
+	made := d.path != d.there
+	for child, parent := d.path, filepath.Dir(d.path); child != parent; child, parent = parent, filepath.Dir(parent) {
+		if err := localdisk.SyncFolder(parent); err != nil && made {
 			return err
 		}
-		child = parent
+		made = made && parent != d.there
 	}
+	return nil
 }
 
-func (d *osDisk) openLock() (lock, error) {
-	f, err := d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
-	if err != nil {
-		return nil, err
+func (d *osDisk) openLock() (err error) {
+	if d.lock, err = d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode); err == nil {
+		d.locks, err = d.lock.Stat()
 	}
-	if d.lock, err = f.Stat(); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &osLock{f}, nil
+	return err
 }
 
-// osLock is a lock file of the operating system, locked with flock.
-type osLock struct{ file *os.File }
-
-func (l *osLock) tryLock() (bool, error) { return localdisk.TryLock(l.file) }
-func (l *osLock) unlock() error          { return localdisk.Unlock(l.file) }
-func (l *osLock) close() error           { return l.file.Close() }
+func (d *osDisk) tryLock() (bool, error) { return localdisk.TryLock(d.lock) }
+func (d *osDisk) unlock() error          { return localdisk.Unlock(d.lock) }
 
 // readMark reads an empty lock file, as a young one is, as some mark that
 // clears no shard.
-func (l *osLock) readMark() (mark, error) {
+func (d *osDisk) readMark() (mark, error) {
 	var b [len(unmarked)]byte
-	n, err := l.file.ReadAt(b[:], 0)
+	n, err := d.lock.ReadAt(b[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read mark: %w", err)
 	}
 	return mark(b[:n]), nil
 }
 
-func (l *osLock) writeMark(m mark) error {
-	if _, err := l.file.WriteAt([]byte(m), 0); err != nil {
+func (d *osDisk) writeMark(m mark) error {
+	if _, err := d.lock.WriteAt([]byte(m), 0); err != nil {
 		return fmt.Errorf("write mark: %w", err)
 	}
 	return nil

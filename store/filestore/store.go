@@ -23,7 +23,6 @@ import (
 // goroutines of this process and by other processes that opened the folder.
 type Store struct {
 	disk   disk
-	lock   lock
 	path   string // of the folder, absolute; for messages
 	system localdisk.System
 	clock  snowfence.Clock
@@ -56,7 +55,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return store.Entry{}, s.unlessClosed(err)
 	}
-	m, markErr := s.lock.readMark()
+	m, markErr := s.disk.readMark()
 	if markErr != nil {
 		return store.Entry{}, s.unlessClosed(markErr)
 	}
@@ -124,7 +123,7 @@ func (s *Store) Warnings() []string {
 func (s *Store) Close() error {
 	return s.life.End(func() error {
 		s.turn <- struct{}{} // and never given back
-		return errors.Join(s.lock.close(), s.disk.close())
+		return s.disk.close()
 	})
 }
 
@@ -134,11 +133,8 @@ func (s *Store) keys(ctx context.Context, at shard) ([]string, error) {
 		return nil, err
 	}
 	names, err := s.disk.names(at.folder())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, s.unlessClosed(s.missing(at.folder()))
-	}
 	if err != nil {
-		return nil, s.unlessClosed(s.wrap(err))
+		return nil, s.unlessClosed(s.lost(err, at.folder()))
 	}
 	var keys []string
 	for _, name := range names {
@@ -177,12 +173,9 @@ func (s *Store) read(key string) (store.Entry, error) {
 	content, err := s.disk.readFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		// A missing folder has lost registers. It is not an empty one.
-		f, err := s.disk.openFolder(shardOf(key).folder())
-		if errors.Is(err, fs.ErrNotExist) {
-			return store.Entry{}, s.missing(shardOf(key).folder())
-		}
+		f, err := s.folder(shardOf(key).folder())
 		if err != nil {
-			return store.Entry{}, s.wrap(err)
+			return store.Entry{}, err
 		}
 		if err := f.Close(); err != nil {
 			return store.Entry{}, s.wrap(err)
@@ -235,6 +228,23 @@ func (s *Store) name(err error, path string) error {
 		f.Path = s.at(path)
 	}
 	return err
+}
+
+// folder opens a folder of the store for fsync.
+func (s *Store) folder(path string) (file, error) {
+	f, err := s.disk.openFolder(path)
+	if err != nil {
+		return nil, s.lost(err, path)
+	}
+	return f, nil
+}
+
+// lost says what is wrong with a folder that must be there.
+func (s *Store) lost(err error, path string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.missing(path)
+	}
+	return s.wrap(err)
 }
 
 // missing is the error for a part of the store that is not there.

@@ -66,7 +66,7 @@ func (s *Store) lockFile(ctx context.Context) error {
 		if err := s.usable(ctx); err != nil {
 			return err
 		}
-		locked, err := s.lock.tryLock()
+		locked, err := s.disk.tryLock()
 		if err != nil {
 			return fmt.Errorf("filestore: %s: lock: %w", s.at(lockName), err)
 		}
@@ -87,7 +87,7 @@ func (s *Store) lockFile(ctx context.Context) error {
 // release undoes acquire. A lock that can't be unlocked would be held until
 // the store is closed; so the store is as good as broken.
 func (s *Store) release() {
-	if err := s.lock.unlock(); err != nil {
+	if err := s.disk.unlock(); err != nil {
 		_ = s.fail(fmt.Errorf("unlock: %w", err)) // the next call returns it
 	}
 	<-s.turn
@@ -102,7 +102,7 @@ func (s *Store) settle() error {
 	if err := s.disk.same(); err != nil {
 		return err
 	}
-	m, err := s.lock.readMark()
+	m, err := s.disk.readMark()
 	if err != nil {
 		return s.wrap(err)
 	}
@@ -190,12 +190,9 @@ func (s *Store) clear(path string) error {
 }
 
 func (s *Store) syncFolder(path string) error {
-	f, err := s.disk.openFolder(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.missing(path)
-	}
+	f, err := s.folder(path)
 	if err != nil {
-		return s.wrap(err)
+		return err
 	}
 	return s.sync(f)
 }
@@ -212,7 +209,7 @@ func (s *Store) sync(f file) error {
 }
 
 func (s *Store) mark(m mark) error {
-	if err := s.lock.writeMark(m); err != nil {
+	if err := s.disk.writeMark(m); err != nil {
 		return fmt.Errorf("filestore: %s: %w", s.at(lockName), err)
 	}
 	return nil
