@@ -228,14 +228,8 @@ func (v *importing) decide(ctx context.Context, at *site, r *roster.Roster, plan
 
 // refused gives an error of the take-over its exit code.
 func (v *importing) refused(err error) error {
-	var fact *takeover.FactError
-	switch {
-	case errors.Is(err, snowfence.ErrInvalidID), errors.Is(err, takeover.ErrRunning), errors.Is(err, snowfence.ErrPastHorizon):
-		return err
-	case errors.As(err, &fact), errors.Is(err, takeover.ErrNoBound), errors.Is(err, takeover.ErrNoWorkers):
+	if snowfence.ClassOf(err) == snowfence.ClassUsage {
 		return usage(v.cmd, err)
-	case takeover.Final(err):
-		return err
 	}
 	return unavailable(err)
 }

@@ -39,10 +39,10 @@ var (
 
 	// ErrNoBound is returned when neither the time of the stop nor a last id is
 	// given.
-	ErrNoBound = errors.New("snowfence: neither the time at which the old system was stopped nor its last id is given: nothing says up to when it issued ids")
+	ErrNoBound = snowfence.NewError(snowfence.ClassUsage, "snowfence: neither the time at which the old system was stopped nor its last id is given: nothing says up to when it issued ids")
 
 	// ErrNoWorkers is returned when no worker id of the old system is known.
-	ErrNoWorkers = errors.New("snowfence: no worker id of the old system is known: name them, or take all")
+	ErrNoWorkers = snowfence.NewError(snowfence.ClassUsage, "snowfence: no worker id of the old system is known: name them, or take all")
 )
 
 // Sighting is a worker id of the old system, as it was seen somewhere.
@@ -112,6 +112,15 @@ func (e *FactError) Error() string {
 
 // Unwrap returns the cause.
 func (e *FactError) Unwrap() error { return e.Cause }
+
+// Class is that of an invalid id for a last id that is none, and else
+// [snowfence.ClassUsage].
+func (e *FactError) Class() snowfence.Class {
+	if errors.Is(e.Cause, snowfence.ErrInvalidID) {
+		return snowfence.ClassInvalidID
+	}
+	return snowfence.ClassUsage
+}
 
 // NewPlan finds the floor above everything that the old system can have issued, and the
 // worker ids that need it. It returns the plan for a namespace that does not exist yet:

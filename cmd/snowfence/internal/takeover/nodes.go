@@ -37,19 +37,11 @@ func (e *NodeError) Error() string {
 	return fmt.Sprintf("snowfence: node %q: %s: name the worker ids with --workers instead, or remove what does not belong there", e.Path, e.Reason)
 }
 
-// NoPathError is returned when a folder of nodes is not there.
-type NoPathError struct{ Path string }
+// Class is [snowfence.ClassFinal].
+func (e *NodeError) Class() snowfence.Class { return snowfence.ClassFinal }
 
-// Error names the path.
-func (e *NoPathError) Error() string {
-	return fmt.Sprintf("snowfence: there is no node %s: is this the ZooKeeper of the old system, and the name its own?", e.Path)
-}
-
-// Final reports whether an error of [Old.Look] is about what ZooKeeper or the
-// operator says, so that trying again does not help.
-func Final(err error) bool {
-	return errors.As(err, new(*NodeError)) || errors.As(err, new(*NoPathError)) || errors.As(err, new(*FactError))
-}
+// ErrNoPath is returned, with the path, when a folder of nodes is not there.
+var ErrNoPath = snowfence.NewError(snowfence.ClassFinal, "snowfence: there is no such node: is this the ZooKeeper of the old system, and the name its own?")
 
 // leaf reads the worker ids below a path as [LeafPath] names it.
 func (z *zooKeeper) leaf(ctx context.Context, folder string) ([]Sighting, error) {
@@ -155,25 +147,24 @@ func (z *zooKeeper) twice(ctx context.Context, folders []string) (nodes map[stri
 
 // folders reads the nodes of some folders, of which at least one must be there.
 func (z *zooKeeper) folders(ctx context.Context, folders []string) (map[string]node, error) {
-	all := map[string]node{}
-	found := 0
 	var missing error
+	all, found := map[string]node{}, false
 	for _, folder := range folders {
 		nodes, err := z.children(ctx, folder)
 		switch {
-		case errors.As(err, new(*NoPathError)):
-			missing = err
-		case err != nil:
-			return nil, err
-		default:
-			found++
+		case err == nil:
+			found = true
 			maps.Copy(all, nodes)
+		case errors.Is(err, ErrNoPath):
+			missing = err
+		default:
+			return nil, err
 		}
 	}
-	if found == 0 {
-		return nil, missing
+	if found {
+		missing = nil
 	}
-	return all, nil
+	return all, missing
 }
 
 // ordered sorts by worker id, then by place.
@@ -198,11 +189,9 @@ func leafNode(name string) (worker int64, ok bool) {
 
 // recyclableNode reads the name of a node of the recyclable pools, workId:N.
 func recyclableNode(name string) (worker int64, ok bool) {
-	digits, ok := strings.CutPrefix(name, "workId:")
-	if !ok {
-		return 0, false
-	}
-	return number(digits)
+	digits, prefixed := strings.CutPrefix(name, "workId:")
+	worker, ok = number(digits)
+	return worker, ok && prefixed
 }
 
 // number reads decimal digits without a sign.

@@ -1,11 +1,12 @@
 package takeover
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"snowfence.example/snowfence"
 )
 
 func TestNodeNamesSayTheWorkerID(t *testing.T) {
@@ -68,13 +69,10 @@ func TestUploadsAreReadAsLeafWritesThem(t *testing.T) {
 }
 
 func TestErrorsAboutWhatIsThereAreFinal(t *testing.T) {
-	for _, err := range []error{&NodeError{"/a", "b"}, fmt.Errorf("read: %w", &NoPathError{"/a"})} {
-		if !Final(err) {
-			t.Errorf("%v is not final", err)
+	for _, err := range []error{&NodeError{"/a", "b"}, fmt.Errorf("%w: /a", ErrNoPath)} {
+		if class := snowfence.ClassOf(err); class != snowfence.ClassFinal {
+			t.Errorf("%v is of class %d", err, class)
 		}
-	}
-	if Final(errors.New("no answer")) {
-		t.Error("an outage is final")
 	}
 }
 

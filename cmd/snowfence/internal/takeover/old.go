@@ -91,7 +91,7 @@ func (o Old) Validate() error {
 // what its ZooKeeper shows. The layout is that of its ids.
 //
 // A *[FactError] is returned for a worker id or a datacenter that the layout does not
-// have, a *[NodeError] or a *[NoPathError] if ZooKeeper holds something else than the
+// have, a *[NodeError] or [ErrNoPath] if ZooKeeper holds something else than the
 // system writes, and other errors if it can't be read.
 func (o Old) Look(ctx context.Context, layout snowfence.Layout, clock snowfence.Clock) (Facts, error) {
 	f := o.Facts

@@ -74,7 +74,7 @@ type node struct {
 }
 
 // children reads all nodes below a path. A node that goes away meanwhile is left out.
-// A *[NoPathError] is returned if the path is not there.
+// [ErrNoPath] is returned if the path is not there.
 func (z *zooKeeper) children(ctx context.Context, folder string) (map[string]node, error) {
 	// Without a sync a server may answer from the past.
 	if _, err := await(ctx, z, func() (string, error) { return z.conn.Sync(folder) }); err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -86,7 +86,7 @@ func (z *zooKeeper) children(ctx context.Context, folder string) (map[string]nod
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return nil, &NoPathError{folder}
+		return nil, fmt.Errorf("%w: %s", ErrNoPath, folder)
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", folder, err)
 	}
