@@ -119,8 +119,8 @@ func poolOf(r *roster.Roster, c roster.Census) poolDocument {
 	for _, s := range roster.States() {
 		d.States[s] = c.Counts[s]
 	}
-	if c.Youngest.Exists {
-		least, most := c.Youngest.Age.Seconds(), c.Oldest.Age.Seconds()
+	if c.Youngest != nil {
+		least, most := c.Youngest.Age().Seconds(), c.Oldest.Age().Seconds()
 		d.Clocks.Least, d.Clocks.Most = &least, &most
 	}
 	return d
@@ -159,9 +159,9 @@ func poolText(r *roster.Roster, c roster.Census) string {
 	} else {
 		b.WriteString("clocks: times are by this host's clock; the store has none\n")
 	}
-	if c.Youngest.Exists {
+	if c.Youngest != nil {
 		fmt.Fprintf(&b, "clocks: holders wrote %s (worker %d) to %s (worker %d) by their own\n",
-			ago(c.Youngest.Age), c.Youngest.Worker, ago(c.Oldest.Age), c.Oldest.Worker)
+			ago(c.Youngest.Age()), c.Youngest.Number, ago(c.Oldest.Age()), c.Oldest.Number)
 	}
 	return b.String()
 }

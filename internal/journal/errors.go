@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -43,11 +44,7 @@ type InUseError struct {
 
 // Error names the folder and the owner.
 func (e *InUseError) Error() string {
-	owner := e.Owner
-	if owner == "" {
-		owner = "another process"
-	}
-	return fmt.Sprintf("journal: %s: in use by %s", e.Path, owner)
+	return fmt.Sprintf("journal: %s: in use by %s", e.Path, cmp.Or(e.Owner, "another process"))
 }
 
 // RefusedError is returned by [Journal.Take] when the page of an earlier process can't be

@@ -276,10 +276,7 @@ func (j *Journal) begin() error {
 	if err := j.add(""); err != nil {
 		return err
 	}
-	if err := j.disk.Sync(); err != nil {
-		return j.wrap(err)
-	}
-	return nil
+	return j.wrap(j.disk.Sync())
 }
 
 // fine returns ErrUnsupported if the file system has times of change in whole seconds, as

@@ -6,20 +6,17 @@
 //	w, err := r.Worker(ctx, 7)
 //	w, err = r.Release(ctx, w)
 //
-// It is for people and for the programs that help them. It is beside the protocol of
-// package fence, not in it: no holder needs it.
+// It is for people and the programs that help them. No holder needs it.
 //
 // # What it promises
 //
-// Every write keeps the theorem of docs/proof.md, also while holders run. A write is one
-// swap, guarded by the exact version of the register that was read and shown. If the
-// register has changed since, nothing happens, and a [*ConflictError] shows the register as
-// it is now. A lost reply is settled by the rule of package lease, in three tries; after them
-// the error says that the outcome is unknown, and [ConflictError.Unsure] that an earlier try
-// may have taken effect. Until is never lowered. A running holder notices the change of its register at
-// its next extension, within a third of its window. Then it ends its term and issues
-// nothing more under it. The ticks that it stamps before that lie below the register's
-// until, and the next claim begins there.
+// What is written here keeps the theorem of docs/proof.md, whatever runs meanwhile.
+// Each write is one swap under the exact version of the register that was read and
+// shown; if the register changed since, nothing happens and a [*ConflictError] shows
+// what it is now. Until is never lowered. A running holder whose register was changed
+// finds that out at its next extension, within a third of its window, ends its term
+// and issues nothing more under it; the ticks that it stamps before that lie below
+// the until that stands in the register, and the next claim begins there.
 //
 // A list leaves nothing out. It also yields a register that can't be decoded, a register
 // that the store can't read, and a key that is no worker id's.

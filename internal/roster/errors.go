@@ -36,12 +36,11 @@ type ConflictError struct {
 
 // Error names the worker id and its present state.
 func (e *ConflictError) Error() string {
+	when := " since it was read, and nothing was changed"
 	if e.Unsure != nil {
-		return fmt.Sprintf("snowfence: the register of worker %d was written by another process, perhaps after this write took effect (%v); it is now %s",
-			e.Now.Number, e.Unsure, e.Now)
+		when = fmt.Sprintf(", perhaps after this write took effect (%v)", e.Unsure)
 	}
-	return fmt.Sprintf("snowfence: the register of worker %d was written by another process since it was read, and nothing was changed; it is now %s",
-		e.Now.Number, e.Now)
+	return fmt.Sprintf("snowfence: the register of worker %d was written by somebody else%s; it is now %s", e.Now.Number, when, e.Now)
 }
 
 // Unwrap returns [store.ErrConflict] and Unsure.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
@@ -144,17 +143,11 @@ type Census struct {
 	Outside int64
 	// Registers counts all registers.
 	Registers int64
-	// Youngest and Oldest are the held worker ids with the least and the greatest
-	// [Worker.Age], without the silent ones. Their clocks differ by the difference of the
-	// ages at most, give or take a third of a window. Both are zero if there is none.
-	Youngest, Oldest Sight
-}
-
-// Sight is how old a register looked.
-type Sight struct {
-	Worker int64
-	Age    time.Duration
-	Exists bool
+	// Youngest and Oldest are the held worker ids, silent ones left out, whose
+	// [Worker.Age] is the least and the greatest: their clocks are apart by the
+	// difference at most, give or take a third of a window. Both are nil if
+	// there is none.
+	Youngest, Oldest *Worker
 }
 
 // Census returns a count of no registers.
@@ -176,12 +169,11 @@ func (r *Roster) Count(c *Census, w Worker) {
 	case w.Silent():
 		c.Silent++
 	default:
-		s := Sight{Worker: w.Number, Age: w.Age(), Exists: true}
-		if !c.Youngest.Exists || s.Age < c.Youngest.Age {
-			c.Youngest = s
+		if c.Youngest == nil || w.Age() < c.Youngest.Age() {
+			c.Youngest = &w
 		}
-		if !c.Oldest.Exists || s.Age > c.Oldest.Age {
-			c.Oldest = s
+		if c.Oldest == nil || w.Age() > c.Oldest.Age() {
+			c.Oldest = &w
 		}
 	}
 }

@@ -234,7 +234,7 @@ func TestSilenceAndAgeComeFromTheWritersClock(t *testing.T) {
 		}
 		r.Count(&census, x)
 	}
-	if census.Silent != 1 || census.Youngest.Worker != 3 || census.Oldest.Worker != 1 {
+	if census.Silent != 1 || census.Youngest.Number != 3 || census.Oldest.Number != 1 {
 		t.Errorf("census %+v", census)
 	}
 }

@@ -11,10 +11,9 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
+// A write whose outcome is unknown is sent three times, with a pause between them.
 const (
-	// tries is how often a write with an unknown outcome is sent.
 	tries = 3
-	// pause is the wait between two of them.
 	pause = 200 * time.Millisecond
 )
 
@@ -157,15 +156,10 @@ func (r *Roster) write(ctx context.Context, w Worker, register stored.Register) 
 
 // settle sends a write until its outcome is known, by [lease.Write.Settle].
 func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worker, error) {
-	unsettled := func(unsure error) error {
-		return fmt.Errorf("write the register of worker %d: the outcome is unknown: %w", w.Number, unsure)
-	}
 	var unsure error
 	for try := range tries {
-		if try > 0 {
-			if err := r.Wait(ctx, pause); err != nil {
-				return Worker{}, unsettled(unsure)
-			}
+		if try > 0 && r.Wait(ctx, pause) != nil {
+			break
 		}
 		reply := r.ask(ctx, lease.Swap{Key: write.Key, Prev: write.Guard, Value: write.Value})
 		if reply.Err != nil {
@@ -194,7 +188,7 @@ func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worke
 			}
 		}
 	}
-	return Worker{}, unsettled(unsure)
+	return Worker{}, fmt.Errorf("write the register of worker %d: the outcome is unknown: %w", w.Number, unsure)
 }
 
 // Losable reports whether a lossy store may still lose the last write of a register, by its

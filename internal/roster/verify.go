@@ -71,16 +71,12 @@ func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding
 		verdict = new(Verdict)
 	}
 	return func(yield func(Finding, error) bool) {
-		report := func(f Finding) bool {
-			switch f.Severity {
-			case Fault:
-				verdict.Faults++
-			case Warning:
-				verdict.Warnings++
-			default:
-				verdict.Notes++
-			}
-			return yield(f, nil)
+		counts := map[Severity]*int64{Fault: &verdict.Faults, Warning: &verdict.Warnings, Note: &verdict.Notes}
+		report := func(found []Finding) bool {
+			return !slices.ContainsFunc(found, func(f Finding) (stopped bool) {
+				*counts[f.Severity]++
+				return !yield(f, nil)
+			})
 		}
 		twins := twins{marks: map[string]int64{}, running: map[stored.Process][]resident{}}
 		for w, err := range r.Workers(ctx) {
@@ -89,17 +85,11 @@ func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding
 				return
 			}
 			verdict.Registers++
-			for _, f := range append(r.examine(w), twins.meet(w)...) {
-				if !report(f) {
-					return
-				}
-			}
-		}
-		for _, f := range twins.processes() {
-			if !report(f) {
+			if !report(append(r.examine(w), twins.meet(w)...)) {
 				return
 			}
 		}
+		report(twins.processes())
 	}
 }
 

@@ -10,22 +10,20 @@
 //	registers/ab/KEY.reg one register: its key, version, value and a checksum
 //	registers/ab/+new    a swap under way, or what a crash left of one
 //
-// One file for each register is the simplest thing that is right. A swap
-// writes one small file, however many registers there are; a read opens one
-// file and takes no lock; nothing has to be replayed at start, compacted, or
-// kept in memory. A million registers are some four thousand files a folder. A
-// log would save one of the two fsyncs of a swap and pay for it with all three
-// of those.
+// One file for each register is the simplest thing that is right. A swap writes one
+// small file, however many registers there are; a read opens one file and takes no
+// lock; nothing has to be replayed, compacted, or kept in memory. A million registers
+// are some four thousand files a folder. A log would save one of the two fsyncs of a
+// swap and lose all of that.
 //
 // # How a swap is made
 //
-// The writer locks snowfence.lock with flock, which the kernel frees when its
-// holder dies, by whatever cause; so the lock needs no age and no process ever
-// breaks it. A writer that is stopped while it holds the lock holds up the
-// other writers until it goes on or is killed; their contexts end their waits.
-// Under the lock the writer compares the version, writes the new register to a
-// file beside the old one, fsyncs it, renames it over the old one and fsyncs
-// the folder. Only then does it acknowledge.
+// The writer locks snowfence.lock with flock. The kernel frees it when its holder
+// dies, so it needs no age, and no process ever breaks it. A writer that is stopped
+// while it holds the lock holds up the other writers until it goes on or is killed;
+// their contexts end their waits. Under the lock the writer compares the version,
+// writes the new register to a file beside the old one, fsyncs it, renames it over
+// the old one and fsyncs the folder. Only then does it acknowledge.
 //
 // Between the rename and the last fsync others could read what a power failure
 // would still take back. Therefore the writer first leaves a mark in the lock
@@ -56,24 +54,21 @@
 //
 // # What to mind
 //
-// Two folders are two stores, and two stores are two spaces of ids, on one host
-// too. Processes that are to share one space open one folder, and run as one user:
-// the folder is open to its owner alone. Never point two hosts at copies of one
-// folder.
+// Two folders are two stores, and two spaces of ids, on one host too. Processes that
+// are to share one space open one folder, and run as one user: the folder is open to
+// its owner alone. Never point two hosts at copies of one folder.
 //
 // Network file systems are refused (NFS, SMB, 9p, cluster file systems, and
 // FUSE but for local block devices): their locks and caches do not keep the
 // promises above. A folder that several machines see through one block device
 // is the same thing in disguise, and can't be recognised.
 //
-// A restored backup is an old state. Every id that was issued since the backup
-// lies ahead of what the registers then say, and it is the clock alone that
-// keeps new ids above old ones: a store restored or emptied *and* a clock set
-// back repeats ids. So restore with no process running, and check the clock
-// first. To copy a folder, stop its processes, or take a snapshot that is
-// atomic. A file system in memory forgets everything at a reboot, and a container's
-// own layer goes with the container, which is the same as emptying the store;
-// [Store.Warnings] tells.
+// A restored backup is an old state. Every id that was issued since lies ahead of what
+// the registers then say, and only the clock keeps new ids above old ones: a store
+// restored or emptied *and* a clock set back repeats ids. So restore with no process
+// running, and check the clock first. To copy a folder, stop its processes, or take a
+// snapshot that is atomic. A file system in memory, or a container's own layer,
+// empties the store when it goes; [Store.Warnings] tells.
 //
 // The disk must mean what it says: one that acknowledges a flush and loses it
 // at a power failure takes durability away from everything above it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"snowfence.example/snowfence/store"
 )
@@ -60,13 +61,11 @@ func (e *FileError) Error() string {
 // Unwrap returns Err, and [store.ErrDamaged] where no retry mends it, and
 // fs.ErrNotExist where there is no store.
 func (e *FileError) Unwrap() []error {
+	if slices.Contains([]error{ErrForeign, ErrDamaged, ErrNewer, ErrReplaced}, e.Err) {
+		return []error{e.Err, store.ErrDamaged}
+	}
 	if errors.Is(e.Err, store.ErrNoStore) {
 		return []error{e.Err, fs.ErrNotExist}
-	}
-	for _, lasting := range []error{ErrForeign, ErrDamaged, ErrNewer, ErrReplaced} {
-		if errors.Is(e.Err, lasting) {
-			return []error{e.Err, store.ErrDamaged}
-		}
 	}
 	return []error{e.Err}
 }

@@ -140,21 +140,17 @@ func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) 
 // look reports whether the folder is a store, and returns an error if it is
 // not and may not become one. It writes nothing: not even a lock belongs into
 // somebody else's folder.
+//
+// Without the lock it may meet a store that another process is just creating. So
+// the marker is looked for last: it tells that what was there before is no stranger's.
 func (s *Store) look(existing bool) (found bool, err error) {
-	if found, err = s.findMarker(); found || err != nil {
-		return found, err
-	}
 	foreign := s.checkForeign()
-	if foreign == nil {
-		if existing {
-			return false, noStore(s.path)
-		}
-		return false, nil
-	}
-	// Without the lock this may have met a store that another process was just
-	// creating; its marker tells.
-	if found, err = s.findMarker(); found || err != nil {
+	found, err = s.findMarker()
+	switch {
+	case found || err != nil:
 		return found, err
+	case foreign == nil && existing:
+		return false, noStore(s.path)
 	}
 	return false, foreign
 }

@@ -35,18 +35,14 @@
 // a recyclable worker id by deleting and creating its node, so a crash can lose the
 // node of a worker id that issued ids.
 //
-// # One floor for all
+// # The floor
 //
-// The floor lies above the latest of the stop, the last ids and the old system's own
+// It lies above the latest of the stop, the last ids and the old system's own
 // timestamps. It is the same for every worker id, because the last id of one says
-// nothing about another, and a floor in the past costs nothing.
-//
-// A margin is added for what is not known: a clock of the old system that was ahead,
-// ids that nobody saw, bursts stamped ahead of the clock. A margin of max-rollback
-// costs nothing: a released worker id is claimed at once when its until is no further
-// ahead than that.
-//
-// # Writing
+// nothing about another, and a floor in the past costs nothing. A margin is added for
+// what is not known: a clock that was ahead, ids that nobody saw, bursts stamped ahead
+// of the clock. One of max-rollback costs nothing: a released worker id is claimed at
+// once when its until is no further ahead than that.
 //
 // Floors are only raised, each by one swap under the version that was read. So a
 // take-over can be interrupted and run again, and the second run changes nothing. A
