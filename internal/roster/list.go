@@ -91,7 +91,7 @@ func (l *listing) list(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	await := func() (answered func()) {
-		waiting, end := context.WithTimeout(ctx, l.r.config.RequestTimeout)
+		waiting, end := context.WithTimeout(ctx, requestTimeout)
 		stop := context.AfterFunc(waiting, func() { cancel(errTimeout) })
 		return func() { stop(); end() }
 	}

@@ -1,6 +1,7 @@
 package roster
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -17,8 +18,9 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// defaultTimeout bounds a request to the store unless another time is given.
-const defaultTimeout = 10 * time.Second
+// requestTimeout bounds each request to the store, and in a list the wait for the
+// next register.
+const requestTimeout = 10 * time.Second
 
 // Config says which namespace is read and operated. Only Store must be
 // given.
@@ -33,10 +35,6 @@ type Config struct {
 	// MaxRollback is how far ahead of the clock the used ticks of a free worker id may
 	// reach; see snowfence.Policy. Zero means the default policy's.
 	MaxRollback time.Duration
-
-	// RequestTimeout bounds each request to the store, and in a list the wait
-	// for the next register. Zero means 10 s.
-	RequestTimeout time.Duration
 
 	// Process is written into the registers that [Roster.Raise] and
 	// [Roster.Quarantine] create or raise, for people. It may be empty.
@@ -55,17 +53,9 @@ func (c Config) prepare() (Config, error) {
 	if c.Store == nil {
 		return c, errors.New("snowfence: roster: store is nil: must be given")
 	}
-	if c.Namespace == "" {
-		c.Namespace = stored.DefaultNamespace
-	}
+	c.Namespace = cmp.Or(c.Namespace, stored.DefaultNamespace)
 	if err := stored.CheckNamespace(c.Namespace); err != nil {
 		return c, err
-	}
-	if c.RequestTimeout < 0 {
-		return c, fmt.Errorf("snowfence: roster: request timeout is %s: must not be negative", c.RequestTimeout)
-	}
-	if c.RequestTimeout == 0 {
-		c.RequestTimeout = defaultTimeout
 	}
 	if c.Clock == nil {
 		c.Clock = snowfence.SystemClock()
@@ -98,7 +88,7 @@ func Open(ctx context.Context, config Config) (*Roster, error) {
 		return nil, err
 	}
 	r := &Roster{config: config}
-	if r.traits, err = limited(ctx, config, config.Store.Traits); err != nil {
+	if r.traits, err = limited(ctx, config.Store.Traits); err != nil {
 		return nil, fmt.Errorf("read the store's traits: %w", err)
 	}
 	if err := r.read(ctx); err != nil {
@@ -110,7 +100,7 @@ func Open(ctx context.Context, config Config) (*Roster, error) {
 		return r, nil
 	}
 	before := config.Clock.Monotonic()
-	now, err := limited(ctx, config, clock.Now)
+	now, err := limited(ctx, clock.Now)
 	if err != nil {
 		return nil, fmt.Errorf("read the store's clock: %w", err)
 	}
@@ -162,7 +152,7 @@ func create(ctx context.Context, config Config, wanted lease.Config) error {
 	if err != nil {
 		return err
 	}
-	_, err = limited(ctx, config, func(ctx context.Context) (store.Version, error) {
+	_, err = limited(ctx, func(ctx context.Context) (store.Version, error) {
 		return config.Store.Swap(ctx, stored.NamespaceKey(config.Namespace), "", value)
 	})
 	if err != nil && !errors.Is(err, store.ErrConflict) {
@@ -277,7 +267,7 @@ func (r *Roster) Own(number int64) bool {
 
 // ask makes one request of the lease's kind.
 func (r *Roster) ask(ctx context.Context, request lease.Request) lease.Reply {
-	reply, err := limited(ctx, r.config, func(ctx context.Context) (lease.Reply, error) {
+	reply, err := limited(ctx, func(ctx context.Context) (lease.Reply, error) {
 		reply := drive.Ask(ctx, r.config.Store, request)
 		return reply, reply.Err
 	})
@@ -287,16 +277,16 @@ func (r *Roster) ask(ctx context.Context, request lease.Request) lease.Reply {
 
 // get reads one key.
 func (r *Roster) get(ctx context.Context, key string) (store.Entry, error) {
-	return limited(ctx, r.config, func(ctx context.Context) (store.Entry, error) { return r.config.Store.Get(ctx, key) })
+	return limited(ctx, func(ctx context.Context) (store.Entry, error) { return r.config.Store.Get(ctx, key) })
 }
 
 // limited makes one request that ends soon after its time is over.
-func limited[T any](ctx context.Context, c Config, request func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.RequestTimeout, errTimeout)
+func limited[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, errTimeout)
 	defer cancel()
 	answer, err := request(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
-		err = fmt.Errorf("%w of %s: %w", errTimeout, c.RequestTimeout, err)
+		err = fmt.Errorf("%w of %s: %w", errTimeout, requestTimeout, err)
 	}
 	return answer, err
 }
