@@ -26,15 +26,10 @@ type Disk interface {
 	// Read returns a file's content, at most limit bytes of it.
 	Read(name string, limit int) ([]byte, error)
 
-	// Stamp returns the stamp of the file with that name.
 	Stamp(name string) (Stamp, error)
-
 	Rename(from, to string) error
 	Remove(name string) error
-
-	// Sync makes what was created, renamed and removed durable.
-	Sync() error
-
+	Sync() error // makes what was created, renamed and removed durable
 	Close() error
 }
 

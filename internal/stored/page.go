@@ -16,12 +16,9 @@ const maxPage = 4 * store.MaxValue
 // Page is the entry of a holder's journal for its term. With it the next process on this
 // machine can go on with the term while the store does not answer.
 type Page struct {
-	// Name is the namespace's name, and Namespace its record.
-	Name      string
+	Name      string // of the namespace
 	Namespace Namespace
-
-	// Worker is the term's worker number.
-	Worker int64
+	Worker    int64 // the term's worker number
 
 	// Version and Register are the register as it was last acknowledged.
 	Version  store.Version

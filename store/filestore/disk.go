@@ -12,16 +12,12 @@ var errTooLong = errors.New("longer than expected")
 // Its errors satisfy errors.Is with fs.ErrNotExist and fs.ErrExist as those of
 // package os do.
 type disk interface {
-	// readFile returns a file's content, and errTooLong if it is longer than
-	// limit bytes.
+	// readFile returns errTooLong if the file is longer than limit bytes.
 	readFile(path string, limit int) ([]byte, error)
 
-	// create makes a new, empty file and opens it for writing. It fails with
-	// fs.ErrExist if there is one.
+	// create makes an empty file. It fails with fs.ErrExist if there is one.
 	create(path string) (file, error)
-
-	// openFolder opens a folder for fsync.
-	openFolder(path string) (file, error)
+	openFolder(path string) (file, error) // for fsync
 
 	// rename moves a file, replacing what is at its new path. Readers see the
 	// old or the new file at every moment.
@@ -29,23 +25,20 @@ type disk interface {
 
 	remove(path string) error
 	mkdir(path string) error
-
-	// names returns the names in a folder, in any order.
-	names(path string) ([]string, error)
+	names(path string) ([]string, error) // in a folder, in any order
 
 	// openLock opens the lock file, and creates it if need be. It comes before the
 	// four below. The lock is of this opening alone: another opening, even in the same
 	// process, is another contender.
 	openLock() error
 
-	// tryLock takes the lock if it is free, without waiting.
+	// tryLock takes the lock if it is free, without waiting. The end of the process
+	// frees it, too.
 	tryLock() (bool, error)
-
-	// unlock frees the lock, and so does the end of the process.
 	unlock() error
 
-	// readMark and writeMark access the first bytes of the lock file. They
-	// need no lock, and what one process wrote every other one reads.
+	// The mark is the first bytes of the lock file. It needs no lock, and what one
+	// process wrote every other one reads.
 	readMark() (mark, error)
 	writeMark(mark) error
 
@@ -54,9 +47,7 @@ type disk interface {
 	// one in it: others would lock another file then.
 	same() error
 
-	// syncAncestors fsyncs the folders that the folder was made in.
-	syncAncestors() error
-
+	syncAncestors() error // the folders that the folder was made in
 	close() error
 }
 

@@ -134,12 +134,7 @@ func NewPlan(f Facts) (Plan, error) {
 	if err := f.Layout.Validate(); err != nil {
 		return Plan{}, err
 	}
-	var alive []Sighting
-	for _, s := range f.Sightings {
-		if s.Alive != "" {
-			alive = append(alive, s)
-		}
-	}
+	alive := slices.DeleteFunc(slices.Clone(f.Sightings), func(s Sighting) bool { return s.Alive == "" })
 	if len(alive) > 0 {
 		return Plan{}, fmt.Errorf("%w: %s", ErrRunning, text.List(alive, shown))
 	}
@@ -147,11 +142,10 @@ func NewPlan(f Facts) (Plan, error) {
 		return Plan{}, ErrNoBound
 	}
 	p := Plan{Layout: f.Layout}
-	err := p.share(f)
-	if err == nil {
-		err = p.bound(f)
+	if err := p.share(f); err != nil {
+		return Plan{}, err
 	}
-	if err != nil {
+	if err := p.bound(f); err != nil {
 		return Plan{}, err
 	}
 	return p, nil
@@ -256,8 +250,7 @@ func (p *Plan) last(id snowfence.ID) (time.Time, error) {
 		return time.Time{}, &FactError{"last-id", id.String(), "is no id of the layout " + p.Layout.String(), err}
 	}
 	worker := parts.Datacenter<<p.Layout.Bits(snowfence.Worker) | parts.Worker
-	_, known := p.find(worker)
-	if !known {
+	if _, known := p.find(worker); !known {
 		return time.Time{}, &FactError{"last-id", id.String(), fmt.Sprintf("with the layout %s it is of worker %d, which is none of the old system's: the layout is another one's, or worker ids are missing", p.Layout, worker), snowfence.ErrInvalidID}
 	}
 	// Its whole tick counts, so that the floor without margin is the next.

@@ -41,7 +41,7 @@ func (e *NodeError) Error() string {
 func (e *NodeError) Class() snowfence.Class { return snowfence.ClassFinal }
 
 // ErrNoPath is returned, with the path, when a folder of nodes is not there.
-var ErrNoPath = snowfence.NewError(snowfence.ClassFinal, "snowfence: there is no such node: is this the ZooKeeper of the old system, and the name its own?")
+var ErrNoPath = snowfence.NewError(snowfence.ClassFinal, "snowfence: there is no such node")
 
 // leaf reads the worker ids below a path as [LeafPath] names it.
 func (z *zooKeeper) leaf(ctx context.Context, folder string) ([]Sighting, error) {
@@ -147,24 +147,22 @@ func (z *zooKeeper) twice(ctx context.Context, folders []string) (nodes map[stri
 
 // folders reads the nodes of some folders, of which at least one must be there.
 func (z *zooKeeper) folders(ctx context.Context, folders []string) (map[string]node, error) {
-	var missing error
-	all, found := map[string]node{}, false
+	all := map[string]node{}
+	var missing []error
 	for _, folder := range folders {
 		nodes, err := z.children(ctx, folder)
-		switch {
-		case err == nil:
-			found = true
-			maps.Copy(all, nodes)
-		case errors.Is(err, ErrNoPath):
-			missing = err
-		default:
+		if err != nil && !errors.Is(err, ErrNoPath) {
 			return nil, err
 		}
+		if err != nil {
+			missing = append(missing, err)
+		}
+		maps.Copy(all, nodes)
 	}
-	if found {
-		missing = nil
+	if len(missing) == len(folders) {
+		return nil, missing[0]
 	}
-	return all, missing
+	return all, nil
 }
 
 // ordered sorts by worker id, then by place.

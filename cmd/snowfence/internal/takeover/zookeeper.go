@@ -86,7 +86,7 @@ func (z *zooKeeper) children(ctx context.Context, folder string) (map[string]nod
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return nil, fmt.Errorf("%w: %s", ErrNoPath, folder)
+		return nil, fmt.Errorf("%w: %s: is this the ZooKeeper of the old system, and the name its own?", ErrNoPath, folder)
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", folder, err)
 	}
