@@ -7,5 +7,7 @@
 //	d.Take(lease.Started{})
 //	for each answer, and at d.Wake(): d.Take(event)
 //
-// It starts no goroutine and waits for nothing.
+// A [Driver] starts no goroutine and waits for nothing. [Disk] and [Recall] do, for programs
+// that run it in a goroutine; virtual time has no use for them, so package fence's tests
+// hold them.
 package drive
