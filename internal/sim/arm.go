@@ -74,10 +74,16 @@ func (n *node) darken(f Fault) {
 
 // claiming reports whether a request claims a worker id.
 func (n *node) claiming(request lease.Request) bool {
+	r, ok := asRegister(request)
+	return ok && n.holder != nil && n.holder.term == nil && r.Holder != ""
+}
+
+// asRegister returns the register that a request is to write, if it is to write one.
+func asRegister(request lease.Request) (stored.Register, bool) {
 	swap, ok := request.(lease.Swap)
-	if f, terms := n.allocator.(fenced); !ok || !terms || f.issuer() != nil || !isRegister(swap.Key) {
-		return false
+	if !ok || !isRegister(swap.Key) {
+		return stored.Register{}, false
 	}
-	register, err := stored.DecodeRegister(swap.Value)
-	return err == nil && register.Holder != ""
+	r, err := stored.DecodeRegister(swap.Value)
+	return r, err == nil
 }

@@ -139,7 +139,7 @@ func (s *server) owed(nodes []*node) int {
 		if ok && record.Layout != n.site().Layout.String() {
 			continue
 		}
-		if a, knows := n.allocator.(fenced); n.alive && knows && !a.holds(record.Incarnation) {
+		if n.alive && n.holder != nil && !n.holder.holds(record.Incarnation) {
 			continue
 		}
 		owed++
@@ -175,10 +175,8 @@ func (s *server) claimable(low, high int64, begun time.Duration) int64 {
 // issues reports whether a node issues under the nonce.
 func (w *world) issues(nonce string) bool {
 	for _, n := range w.nodes {
-		if f, ok := n.allocator.(fenced); ok && n.alive && n.living {
-			if by := f.issuer(); by != nil && by.nonce == nonce {
-				return true
-			}
+		if h := n.holder; h != nil && n.alive && n.living && h.term != nil && h.term.nonce == nonce {
+			return true
 		}
 	}
 	return false

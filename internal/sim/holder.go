@@ -217,49 +217,23 @@ func (h *holder) clone(s Site) Allocator {
 	return &twin
 }
 
-// ceiling implements cloner: the term's until, or the one that it is about to
-// get.
-func (h *holder) ceiling() (worker int64, until snowfence.Tick, ok bool) {
+// written is a register of a worker.
+type written struct {
+	worker int64
+	stored.Register
+}
+
+// known returns the registers that a copy of the process knows as its own: the term's,
+// the one that was sent last, and the one that the journal's last page has. That may
+// wait for the page, and then two copies send it.
+func (h *holder) known() (all []written) {
 	view := h.state.View()
 	if view.Register.Holder != "" {
-		worker, until, ok = view.Worker, view.Register.Until, true
+		all = append(all, written{view.Worker, view.Register})
 	}
-	for _, w := range h.underWay() {
-		if !ok || w.worker == worker {
-			worker, until, ok = w.worker, max(until, w.register.Until), true
-		}
-	}
-	return worker, until, ok
-}
-
-// nonces implements cloner: the term's, and those of the writes under way.
-func (h *holder) nonces() (all []string) {
-	if h.term != nil {
-		all = append(all, h.term.nonce)
-	}
-	if nonce := h.state.View().Register.Holder; nonce != "" {
-		all = append(all, nonce)
-	}
-	for _, w := range h.underWay() {
-		if w.register.Holder != "" {
-			all = append(all, w.register.Holder)
-		}
-	}
-	return all
-}
-
-// writing is a register that is to be written.
-type writing struct {
-	worker   int64
-	register stored.Register
-}
-
-// underWay returns the write that was sent last, and the one that the journal's
-// last page has: it may wait for that page, and then two copies will send it.
-func (h *holder) underWay() (all []writing) {
 	add := func(worker int64, value []byte) {
 		if r, err := stored.DecodeRegister(value); err == nil {
-			all = append(all, writing{worker, r})
+			all = append(all, written{worker, r})
 		}
 	}
 	if h.open != nil {
@@ -273,26 +247,16 @@ func (h *holder) underWay() (all []writing) {
 	return all
 }
 
-func (h *holder) issuer() *issuer { return h.term }
-
+// holds reports whether the process may be owed ids: it did not fail, and knows of no
+// namespace but the present one.
 func (h *holder) holds(incarnation string) bool {
 	view := h.state.View()
 	known := view.Namespace.Incarnation
 	return view.Phase != lease.Failed && (known == "" || known == incarnation)
 }
 
-func (h *holder) deadline() (time.Duration, bool) { return h.state.Deadline() }
-
-// heeds as package fence does: a clock that is behind is found once.
+// heeds reports whether a call that ended in err tells it anything. As in package
+// fence, a clock that is behind is found once.
 func (h *holder) heeds(err error) bool {
 	return !errors.Is(err, snowfence.ErrClockBehind) || h.state.View().Outage.Supply < lease.Refusing
-}
-
-func (h *holder) extending(r lease.Request) bool {
-	swap, ok := r.(lease.Swap)
-	if !ok || h.term == nil {
-		return false
-	}
-	register, err := stored.DecodeRegister(swap.Value)
-	return err == nil && register.Holder == h.term.nonce
 }

@@ -47,8 +47,8 @@ const leastPatience = 250 * time.Millisecond
 // of the claim that it is for, but long enough for one last look.
 func (n *node) patience() time.Duration {
 	limit := n.w.plan.timeout()
-	if f, ok := n.allocator.(fenced); ok {
-		if deadline, ok := f.deadline(); ok {
+	if n.holder != nil {
+		if deadline, ok := n.holder.state.Deadline(); ok {
 			limit = min(limit, max(deadline-n.clock.Monotonic(), leastPatience))
 		}
 	}

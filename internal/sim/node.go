@@ -30,6 +30,7 @@ type node struct {
 
 	process   int // counts its processes, begun and ended; what was sent to an earlier one is void
 	allocator Allocator
+	holder    *holder // the allocator if it is ours; nil for another, which has no terms
 	caller    *caller
 	asIssuer  *issuer // under which an allocator issues that has no terms
 	alive     bool
@@ -113,6 +114,7 @@ func (n *node) boot() {
 // run gives an allocator a caller.
 func (n *node) run(a Allocator, s Site) {
 	n.allocator, n.caller = a, newCaller(a.Mint)
+	n.holder, _ = a.(*holder)
 	n.clock.caller = n.caller
 	n.asIssuer = n.w.issuerOf(s, fmt.Sprintf("%s, process %d", n.host, n.process))
 }
@@ -227,10 +229,11 @@ func (n *node) perform(request lease.Request) {
 // extending reports whether a request extends what the process holds. Of an
 // allocator without terms any write counts.
 func (n *node) extending(request lease.Request) bool {
-	if f, ok := n.allocator.(fenced); ok {
-		return f.extending(request)
+	r, ok := asRegister(request)
+	if h := n.holder; h != nil {
+		return ok && h.term != nil && r.Holder == h.term.nonce
 	}
-	_, ok := request.(lease.Swap)
+	_, ok = request.(lease.Swap)
 	return ok
 }
 
@@ -274,8 +277,8 @@ func (n *node) mint() {
 		size += int(float64(p.Batch) * pow4(n.rng.Float64()))
 	}
 	by := n.asIssuer
-	if f, ok := n.allocator.(fenced); ok {
-		if by = f.issuer(); by == nil {
+	if n.holder != nil {
+		if by = n.holder.term; by == nil {
 			return
 		}
 	}
@@ -348,7 +351,7 @@ func (n *node) called() {
 		case errors.Is(c.err, snowfence.ErrPastHorizon):
 			n.w.tally.Counts[PastHorizon]++
 		case errors.Is(c.err, snowfence.ErrWindowEnded), errors.Is(c.err, snowfence.ErrRevoked), errors.Is(c.err, snowfence.ErrClockBehind):
-			if f, ok := n.allocator.(fenced); !ok || f.heeds(c.err) {
+			if n.holder == nil || n.holder.heeds(c.err) {
 				late := time.Duration(0)
 				if n.w.agenda.Now() < n.wrong { // the clock may be right again when it hears
 					late = upTo(n.nudges, n.w.plan.beat())

@@ -76,28 +76,3 @@ type Site struct {
 	node  *node
 	page  *stored.Page // what Started will bring
 }
-
-// cloner is an allocator whose memory can be copied.
-type cloner interface {
-	clone(s Site) Allocator
-	// ceiling is above every tick that both copies may come to know as their own.
-	ceiling() (worker int64, until snowfence.Tick, ok bool)
-	// nonces are those under which both copies may write.
-	nonces() []string
-}
-
-// fenced is an allocator that issues under terms.
-type fenced interface {
-	// issuer returns under which it issues now; nil for none.
-	issuer() *issuer
-	// holds reports whether the process may be owed ids: it did not fail, and
-	// knows of no namespace but the present one.
-	holds(incarnation string) bool
-	// deadline returns the monotonic instant at which its claim ends, if one is
-	// under way.
-	deadline() (at time.Duration, ok bool)
-	// heeds reports whether a call that ended in err tells it anything.
-	heeds(err error) bool
-	// extending reports whether a request is an extension.
-	extending(r lease.Request) bool
-}

@@ -184,16 +184,20 @@ func (n *node) terminate(grace time.Duration) {
 // of its own.
 func (n *node) copy() {
 	w := n.w
-	original, ok := n.allocator.(cloner)
-	if !ok || len(w.nodes) >= maxNodes {
+	original := n.holder
+	if original == nil || len(w.nodes) >= maxNodes {
 		return
 	}
 	w.struck(Clone, n.index, "%s", n.host)
-	if worker, until, ok := original.ceiling(); ok {
-		n.server.forgotten[worker] = max(n.server.forgotten[worker], until)
+	known := original.known()
+	for _, r := range known {
+		if r.worker == known[0].worker {
+			n.server.forgotten[r.worker] = max(n.server.forgotten[r.worker], r.Until)
+		}
+		n.server.excused[r.Holder] = r.Holder != ""
 	}
-	for _, nonce := range original.nonces() {
-		n.server.excused[nonce] = true
+	if original.term != nil {
+		n.server.excused[original.term.nonce] = true
 	}
 	twin := newNode(w, len(w.nodes))
 	twin.as, twin.host, twin.misfit, twin.server = n.as, n.host, n.misfit, n.server
