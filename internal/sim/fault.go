@@ -74,72 +74,62 @@ const (
 	kinds // how many there are, and one
 )
 
-// place is where a fault strikes, and measure what it is told by.
-type (
-	place   uint8
-	measure uint8
-)
+// place is where a fault strikes, as a scenario says it.
+type place string
 
 const (
-	aNode place = iota + 1
-	aStore
-	weather
+	aNode     place = "node"
+	aStore    place = "store"
+	byWeather place = "" // no plan names it
 )
 
-const (
-	plain measure = iota
-	lasting
-	counted
-	lastingAndCounted
-)
-
-// manner is how a kind of fault is written.
+// manner is how a kind of fault is written: a word, where, and whether For and N follow.
 type manner struct {
-	word    string
-	place   place
-	measure measure
+	word          string
+	place         place
+	lasts, counts bool
 }
 
 func manners() [kinds]manner {
 	return [kinds]manner{
-		Crash:              {"crash", aNode, lasting},
-		Power:              {"power", aNode, lasting},
-		Pause:              {"pause", aNode, lasting},
-		Suspend:            {"suspend", aNode, lasting},
-		Step:               {"step", aNode, lasting},
-		Right:              {"right", aNode, plain},
-		Drift:              {"drift", aNode, counted},
-		Slew:               {"slew", aNode, counted},
-		Leap:               {"leap", aNode, lasting},
-		Terminate:          {"terminate", aNode, lasting},
-		TerminateExtending: {"terminate-extending", aNode, lasting},
-		TerminateResuming:  {"terminate-resuming", aNode, lasting},
-		PowerKeeping:       {"power-keeping", aNode, lasting},
-		PowerDiscarding:    {"power-discarding", aNode, lasting},
-		CrashAfterStep:     {"crash-after-step", aNode, lastingAndCounted},
-		TerminateAfterStep: {"terminate-after-step", aNode, lastingAndCounted},
-		Cut:                {"cut", aNode, lasting},
-		Clone:              {"clone", aNode, plain},
-		Outage:             {"outage", aStore, lasting},
-		Failover:           {"failover", aStore, lasting},
-		Rollback:           {"rollback", aStore, lasting},
-		Quarantine:         {"quarantine", aStore, counted},
-		Refound:            {"refound", aNode, plain},
-		Lossy:              {"lossy", aStore, plain},
-		NoRandom:           {"no-random", aNode, lasting},
-		Glitch:             {"glitch", aNode, lastingAndCounted},
-		Lost:               {"lost", weather, plain},
-		Silent:             {"silent", weather, plain},
-		Late:               {"late", weather, plain},
-		Slow:               {"slow", weather, plain},
-		Repeated:           {"repeated", weather, plain},
-		Stale:              {"stale", weather, plain},
-		Damaged:            {"damaged", weather, plain},
-		DiskFailed:         {"disk-failed", weather, plain},
-		DiskHung:           {"disk-hung", weather, plain},
-		PageLost:           {"page-lost", weather, plain},
-		PageCopied:         {"page-copied", weather, plain},
-		PageRemoved:        {"page-removed", weather, plain},
+		Crash:              {"crash", aNode, true, false},
+		Power:              {"power", aNode, true, false},
+		Pause:              {"pause", aNode, true, false},
+		Suspend:            {"suspend", aNode, true, false},
+		Step:               {"step", aNode, true, false},
+		Right:              {"right", aNode, false, false},
+		Drift:              {"drift", aNode, false, true},
+		Slew:               {"slew", aNode, false, true},
+		Leap:               {"leap", aNode, true, false},
+		Terminate:          {"terminate", aNode, true, false},
+		TerminateExtending: {"terminate-extending", aNode, true, false},
+		TerminateResuming:  {"terminate-resuming", aNode, true, false},
+		PowerKeeping:       {"power-keeping", aNode, true, false},
+		PowerDiscarding:    {"power-discarding", aNode, true, false},
+		CrashAfterStep:     {"crash-after-step", aNode, true, true},
+		TerminateAfterStep: {"terminate-after-step", aNode, true, true},
+		Cut:                {"cut", aNode, true, false},
+		Clone:              {"clone", aNode, false, false},
+		Outage:             {"outage", aStore, true, false},
+		Failover:           {"failover", aStore, true, false},
+		Rollback:           {"rollback", aStore, true, false},
+		Quarantine:         {"quarantine", aStore, false, true},
+		Refound:            {"refound", aNode, false, false},
+		Lossy:              {"lossy", aStore, false, false},
+		NoRandom:           {"no-random", aNode, true, false},
+		Glitch:             {"glitch", aNode, true, true},
+		Lost:               {word: "lost"},
+		Silent:             {word: "silent"},
+		Late:               {word: "late"},
+		Slow:               {word: "slow"},
+		Repeated:           {word: "repeated"},
+		Stale:              {word: "stale"},
+		Damaged:            {word: "damaged"},
+		DiskFailed:         {word: "disk-failed"},
+		DiskHung:           {word: "disk-hung"},
+		PageLost:           {word: "page-lost"},
+		PageCopied:         {word: "page-copied"},
+		PageRemoved:        {word: "page-removed"},
 	}
 }
 

@@ -109,44 +109,14 @@ func (p *Plan) Validate() error {
 	if err := p.Layout.Validate(); err != nil {
 		return err
 	}
-	unit := p.Layout.Unit
-	for _, d := range []struct {
-		field              string
-		value, least, most time.Duration
-	}{
-		{"length", p.Length, 1, 100 * year},
-		{"begin", p.Begin, 0, 250 * year},
-		{"window", p.Window, max(4*unit, 30*time.Millisecond), 31 * 24 * time.Hour},
-		{"max-rollback", p.MaxRollback, 0, 24 * time.Hour},
-		{"max-burst", p.MaxBurst, 0, 24 * time.Hour},
-		{"max-wait", p.MaxWait, 2 * unit, 24 * time.Hour},
-		{"loss", p.Loss, 0, (p.Window - 1) / 3},
-	} {
-		if d.value < d.least || d.value > d.most {
-			return &PlanError{d.field, d.value.String(), fmt.Sprintf("must be from %s to %s", d.least, d.most)}
-		}
+	settings := p.settings()
+	for _, s := range p.Weather.settings() {
+		s.word = "weather " + s.word
+		settings = append(settings, s)
 	}
-	workers := p.Layout.Workers()
-	for _, n := range []struct {
-		field              string
-		value, least, most int64
-	}{
-		{"nodes", int64(p.Nodes), 1, maxNodes},
-		{"misfits", int64(p.Misfits), 0, int64(p.Nodes)},
-		{"pins", int64(p.Pins), 0, workers},
-		{"datacenters", int64(p.Datacenters), 0, int64(1) << p.Layout.Bits(snowfence.Datacenter)},
-		{"batch", int64(p.Batch), 1, 1 << 20},
-		{"weather lost", int64(p.Weather.Lost), 0, 100},
-		{"weather silent", int64(p.Weather.Silent), 0, 100},
-		{"weather late", int64(p.Weather.Late), 0, 100},
-		{"weather slow", int64(p.Weather.Slow), 0, 100},
-		{"weather damaged", int64(p.Weather.Damaged), 0, 100},
-		{"weather repeated", int64(p.Weather.Repeated), 0, 100},
-		{"weather stale", int64(p.Weather.Stale), 0, 100},
-		{"weather disk", int64(p.Weather.Disk), 0, 1000},
-	} {
-		if n.value < n.least || n.value > n.most {
-			return &PlanError{n.field, fmt.Sprint(n.value), fmt.Sprintf("must be from %d to %d", n.least, n.most)}
+	for _, s := range settings {
+		if n := s.number(); n < s.least || n > s.most {
+			return &PlanError{s.word, s.text(n), fmt.Sprintf("must be from %s to %s", s.text(s.least), s.text(s.most))}
 		}
 	}
 	switch {
@@ -175,7 +145,7 @@ func (p *Plan) check(f Fault) error {
 		places = p.stores()
 	}
 	switch {
-	case m.word == "" || m.place == weather:
+	case m.place == byWeather:
 		return &PlanError{"kind", f.Kind.String(), "must be one that a plan names"}
 	case f.At < 0:
 		return &PlanError{"at", f.At.String(), "must not be negative"}
@@ -185,13 +155,13 @@ func (p *Plan) check(f Fault) error {
 		return &PlanError{"length of " + m.word, f.For.String(), "must not be negative"}
 	case f.For.Abs() > 2*year:
 		return &PlanError{"length of " + m.word, f.For.String(), "must be at most two years"}
-	case (f.Kind == Drift || f.Kind == Slew) && (f.N < -900_000 || f.N > 900_000):
+	case (f.Kind == Drift || f.Kind == Slew) && max(f.N, -f.N) > 900_000:
 		return &PlanError{m.word, fmt.Sprint(f.N), "must be within 900000 ppm"}
 	case f.Kind == Failover && f.For > p.Loss:
 		return &PlanError{"failover", f.For.String(), fmt.Sprintf("must be at most the loss, %s", p.Loss)}
 	case f.Kind == Quarantine && (f.N < 0 || f.N >= p.Layout.Workers()):
 		return &PlanError{"quarantine", fmt.Sprint(f.N), fmt.Sprintf("must be from 0 to %d", p.Layout.Workers()-1)}
-	case m.measure >= counted && f.Kind != Drift && f.Kind != Slew && f.Kind != Glitch && f.N < 0:
+	case f.N < 0 && f.Kind != Drift && f.Kind != Slew && f.Kind != Glitch:
 		return &PlanError{"number of " + m.word, fmt.Sprint(f.N), "must not be negative"}
 	}
 	return nil

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,46 +59,88 @@ func (e *ScenarioError) Error() string {
 // Unwrap returns what is wrong.
 func (e *ScenarioError) Unwrap() error { return e.Err }
 
-// setting is a line of a scenario that says one thing of the plan: a duration, a
-// number, or that something is so.
+// setting is a word of a scenario that says one thing of the plan, and the bounds of
+// its value: a *time.Duration, an *int, or a *bool for what is so or not.
 type setting struct {
-	word     string
-	duration *time.Duration
-	number   *int
-	is       *bool
+	word        string
+	value       any
+	least, most int64
 }
 
 func (p *Plan) settings() []setting {
+	unit, day := int64(p.Layout.Unit), int64(24*time.Hour)
 	return []setting{
-		{word: "length", duration: &p.Length},
-		{word: "nodes", number: &p.Nodes},
-		{word: "misfits", number: &p.Misfits},
-		{word: "founded", is: &p.Founded},
-		{word: "begin", duration: &p.Begin},
-		{word: "pins", number: &p.Pins},
-		{word: "datacenters", number: &p.Datacenters},
-		{word: "split", is: &p.Split},
-		{word: "window", duration: &p.Window},
-		{word: "max-rollback", duration: &p.MaxRollback},
-		{word: "max-burst", duration: &p.MaxBurst},
-		{word: "max-wait", duration: &p.MaxWait},
-		{word: "batch", number: &p.Batch},
-		{word: "loss", duration: &p.Loss},
-		{word: "engine-clock", is: &p.EngineClock},
-		{word: "journals", is: &p.Journals},
-		{word: "shared", is: &p.Shared},
-		{word: "rough", is: &p.Rough},
+		{"length", &p.Length, 1, 100 * int64(year)},
+		{"nodes", &p.Nodes, 1, maxNodes},
+		{"misfits", &p.Misfits, 0, int64(p.Nodes)},
+		{"founded", &p.Founded, 0, 1},
+		{"begin", &p.Begin, 0, 250 * int64(year)},
+		{"pins", &p.Pins, 0, p.Layout.Workers()},
+		{"datacenters", &p.Datacenters, 0, 1 << p.Layout.Bits(snowfence.Datacenter)},
+		{"split", &p.Split, 0, 1},
+		{"window", &p.Window, max(4*unit, int64(30*time.Millisecond)), 31 * day},
+		{"max-rollback", &p.MaxRollback, 0, day},
+		{"max-burst", &p.MaxBurst, 0, day},
+		{"max-wait", &p.MaxWait, 2 * unit, day},
+		{"batch", &p.Batch, 1, 1 << 20},
+		{"loss", &p.Loss, 0, int64(p.Window-1) / 3},
+		{"engine-clock", &p.EngineClock, 0, 1},
+		{"journals", &p.Journals, 0, 1},
+		{"shared", &p.Shared, 0, 1},
+		{"rough", &p.Rough, 0, 1},
 	}
 }
 
-// weathers are the words of a weather line.
-func (p *Plan) weathers() []setting {
-	w := &p.Weather
+// settings are the words of a weather line.
+func (w *Weather) settings() []setting {
 	return []setting{
-		{word: "lost", number: &w.Lost}, {word: "silent", number: &w.Silent}, {word: "late", number: &w.Late},
-		{word: "slow", number: &w.Slow}, {word: "damaged", number: &w.Damaged}, {word: "repeated", number: &w.Repeated}, {word: "stale", number: &w.Stale},
-		{word: "disk", number: &w.Disk},
+		{"lost", &w.Lost, 0, 100}, {"silent", &w.Silent, 0, 100}, {"late", &w.Late, 0, 100}, {"slow", &w.Slow, 0, 100},
+		{"damaged", &w.Damaged, 0, 100}, {"repeated", &w.Repeated, 0, 100}, {"stale", &w.Stale, 0, 100}, {"disk", &w.Disk, 0, 1000},
 	}
+}
+
+// number returns the value, where what is so counts one.
+func (s setting) number() int64 {
+	switch v := s.value.(type) {
+	case *time.Duration:
+		return int64(*v)
+	case *int:
+		return int64(*v)
+	case *bool:
+		if *v {
+			return 1
+		}
+	}
+	return 0
+}
+
+// text writes a value of this setting.
+func (s setting) text(value int64) string {
+	if _, is := s.value.(*time.Duration); is {
+		return time.Duration(value).String()
+	}
+	return strconv.FormatInt(value, 10)
+}
+
+// set reads the value.
+func (s setting) set(values []string) (err error) {
+	v, is := s.value.(*bool)
+	switch {
+	case is && len(values) > 0:
+		return fmt.Errorf("%s takes no value", s.word)
+	case is:
+		*v = true
+		return nil
+	case len(values) != 1:
+		return fmt.Errorf("%s takes one value", s.word)
+	}
+	switch v := s.value.(type) {
+	case *time.Duration:
+		*v, err = time.ParseDuration(values[0])
+	case *int:
+		*v, err = strconv.Atoi(values[0])
+	}
+	return err
 }
 
 // String writes the plan as a scenario, which [Parse] reads as the same plan.
@@ -110,20 +153,17 @@ func (p Plan) String() string {
 	}
 	fmt.Fprintf(&b, "seed %d\nlayout %s\n", p.Seed, p.Layout)
 	for _, s := range p.settings() {
-		switch {
-		case s.duration != nil:
-			fmt.Fprintf(&b, "%s %s\n", s.word, *s.duration)
-		case s.number != nil:
-			fmt.Fprintf(&b, "%s %d\n", s.word, *s.number)
-		case *s.is:
+		if _, is := s.value.(*bool); !is {
+			fmt.Fprintf(&b, "%s %s\n", s.word, s.text(s.number()))
+		} else if s.number() > 0 {
 			fmt.Fprintln(&b, s.word)
 		}
 	}
 	if p.Weather != (Weather{}) {
 		b.WriteString("weather")
-		for _, s := range p.weathers() {
-			if *s.number > 0 {
-				fmt.Fprintf(&b, " %s %d", s.word, *s.number)
+		for _, s := range p.Weather.settings() {
+			if n := s.number(); n > 0 {
+				fmt.Fprintf(&b, " %s %d", s.word, n)
 			}
 		}
 		b.WriteByte('\n')
@@ -139,19 +179,15 @@ func (p Plan) String() string {
 
 // String writes the fault as a line of a scenario.
 func (f Fault) String() string {
-	m := f.Kind.manner()
-	where, which := "node", strconv.Itoa(f.Node)
-	if m.place == aStore {
-		where = "store"
-	}
+	m, which := f.Kind.manner(), strconv.Itoa(f.Node)
 	if f.Node == Everywhere {
 		which = "all"
 	}
-	line := fmt.Sprintf("at %s %s %s %s", f.At, where, which, f.Kind)
-	if m.measure == lasting || m.measure == lastingAndCounted {
+	line := fmt.Sprintf("at %s %s %s %s", f.At, m.place, which, f.Kind)
+	if m.lasts {
 		line += " " + f.For.String()
 	}
-	if m.measure == counted || m.measure == lastingAndCounted {
+	if m.counts {
 		line += " " + strconv.FormatInt(f.N, 10)
 	}
 	return line
@@ -220,7 +256,7 @@ func (p *Plan) read(words []string) (err error) {
 		return err
 	case word == "weather" && len(rest)%2 == 0:
 		for i := 0; i < len(rest); i += 2 {
-			if err := set(p.weathers(), rest[i], rest[i+1:i+2]); err != nil {
+			if err := set(p.Weather.settings(), rest[i], rest[i+1:i+2]); err != nil {
 				return err
 			}
 		}
@@ -238,28 +274,13 @@ func (p *Plan) read(words []string) (err error) {
 	}
 }
 
-// set gives a setting its value.
-func set(settings []setting, word string, values []string) (err error) {
-	for _, s := range settings {
-		switch {
-		case s.word != word:
-			continue
-		case s.is != nil && len(values) == 0:
-			*s.is = true
-			return nil
-		case s.is != nil:
-			return fmt.Errorf("%s takes no value", word)
-		case len(values) != 1:
-			return fmt.Errorf("%s takes one value", word)
-		case s.duration != nil:
-			*s.duration, err = time.ParseDuration(values[0])
-			return err
-		default:
-			*s.number, err = strconv.Atoi(values[0])
-			return err
-		}
+// set gives the setting of that word its value.
+func set(settings []setting, word string, values []string) error {
+	at := slices.IndexFunc(settings, func(s setting) bool { return s.word == word })
+	if at < 0 {
+		return fmt.Errorf("%q is no setting", word)
 	}
-	return fmt.Errorf("%q is no setting", word)
+	return settings[at].set(values)
 }
 
 // parseFault reads what follows "at".
@@ -275,27 +296,25 @@ func parseFault(words []string) (f Fault, err error) {
 			return f, fmt.Errorf("%q is no number of a %s", words[2], words[1])
 		}
 	}
-	for _, k := range Kinds() {
-		if k.String() == words[3] {
-			f.Kind = k
-		}
-	}
-	m, rest := f.Kind.manner(), words[4:]
-	if place := map[string]place{"node": aNode, "store": aStore}[words[1]]; f.Kind == 0 || place != m.place {
+	f.Kind = Kind(slices.IndexFunc(Kinds(), func(k Kind) bool { return k.String() == words[3] }) + 1)
+	m, values := f.Kind.manner(), words[4:]
+	if f.Kind == 0 || string(m.place) != words[1] {
 		return f, fmt.Errorf("%q is no fault of a %s", words[3], words[1])
 	}
-	wanted := map[measure]int{plain: 0, lasting: 1, counted: 1, lastingAndCounted: 2}[m.measure]
-	if len(rest) != wanted {
+	wanted := 0
+	for _, is := range []bool{m.lasts, m.counts} {
+		if is {
+			wanted++
+		}
+	}
+	if len(values) != wanted {
 		return f, fmt.Errorf("%s takes %d values", f.Kind, wanted)
 	}
-	if m.measure == lasting || m.measure == lastingAndCounted {
-		if f.For, err = time.ParseDuration(rest[0]); err != nil {
-			return f, err
-		}
-		rest = rest[1:]
+	if m.lasts {
+		f.For, err = time.ParseDuration(values[0])
 	}
-	if len(rest) > 0 {
-		f.N, err = strconv.ParseInt(strings.TrimSuffix(rest[0], "ppm"), 10, 64)
+	if m.counts && err == nil {
+		f.N, err = strconv.ParseInt(strings.TrimSuffix(values[len(values)-1], "ppm"), 10, 64)
 	}
 	return f, err
 }

@@ -240,7 +240,7 @@ func TestScenariosAreOfEveryKind(t *testing.T) {
 		}
 	}
 	for _, k := range Kinds() {
-		if k.manner().place != weather && struck.Faults[k] == 0 {
+		if k.manner().place != byWeather && struck.Faults[k] == 0 {
 			t.Errorf("no scenario has the fault %s", k)
 		}
 	}

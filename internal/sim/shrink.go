@@ -113,10 +113,8 @@ func (s *shrinker) weather() {
 	if s.plan.Weather == (Weather{}) || s.hard(func(p *Plan) { p.Weather = Weather{} }) {
 		return
 	}
-	for i := range s.plan.weathers() {
-		if *s.plan.weathers()[i].number > 0 {
-			s.hard(func(p *Plan) { *p.weathers()[i].number = 0 })
-		}
+	for i := range s.plan.Weather.settings() {
+		s.hard(func(p *Plan) { *p.Weather.settings()[i].value.(*int) = 0 })
 	}
 }
 
