@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"slices"
+	"sort"
+	"time"
+)
 
 // Agenda is what is still to happen, soonest first; what is due at the same
 // time happens in the order in which it was planned. Time passes only from one
@@ -8,14 +12,12 @@ import "time"
 // one goroutine.
 type Agenda struct {
 	now     time.Duration
-	planned uint64
-	entries []entry // a heap
+	entries []entry // the soonest last
 }
 
 type entry struct {
-	at    time.Duration
-	order uint64
-	do    func()
+	at time.Duration
+	do func()
 }
 
 // Now returns the time that has passed.
@@ -29,21 +31,15 @@ func (a *Agenda) Next() (at time.Duration, ok bool) {
 	if len(a.entries) == 0 {
 		return 0, false
 	}
-	return a.entries[0].at, true
+	return a.entries[len(a.entries)-1].at, true
 }
 
 // After plans something for d from now; at once if d is negative.
 func (a *Agenda) After(d time.Duration, do func()) {
-	a.planned++
-	a.entries = append(a.entries, entry{at: a.now + max(0, d), order: a.planned, do: do})
-	for i := len(a.entries) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !a.entries[i].before(a.entries[parent]) {
-			break
-		}
-		a.entries[i], a.entries[parent] = a.entries[parent], a.entries[i]
-		i = parent
-	}
+	e := entry{a.now + max(0, d), do}
+	// Before all that are due at the same time, which come first.
+	i := sort.Search(len(a.entries), func(i int) bool { return a.entries[i].at <= e.at })
+	a.entries = slices.Insert(a.entries, i, e)
 }
 
 // Proceed lets time pass until the next entry and does it. It reports false if
@@ -52,24 +48,9 @@ func (a *Agenda) Proceed() bool {
 	if len(a.entries) == 0 {
 		return false
 	}
-	next := a.entries[0]
 	last := len(a.entries) - 1
-	a.entries[0], a.entries[last] = a.entries[last], entry{}
-	a.entries = a.entries[:last]
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= last {
-			break
-		}
-		if child+1 < last && a.entries[child+1].before(a.entries[child]) {
-			child++
-		}
-		if !a.entries[child].before(a.entries[i]) {
-			break
-		}
-		a.entries[i], a.entries[child] = a.entries[child], a.entries[i]
-		i = child
-	}
+	next := a.entries[last]
+	a.entries = slices.Delete(a.entries, last, last+1)
 	a.now = next.at
 	next.do()
 	return true
@@ -81,5 +62,3 @@ func (a *Agenda) Skip(to time.Duration) {
 		a.now = max(a.now, to)
 	}
 }
-
-func (e entry) before(o entry) bool { return e.at < o.at || e.at == o.at && e.order < o.order }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -27,12 +28,12 @@ func Draw(seed uint64) Plan {
 	}
 	// From sources of their own, so that the rest of a plan does not depend on them.
 	drawer{rand.New(rand.NewPCG(seed, 0x1A95))}.lapses(&p)
-	p.sort()
 	if d.chance(8) {
 		d.night(&p)
 	}
 	drawer{rand.New(rand.NewPCG(seed, 0x51EB))}.slews(&p)
 	drawer{rand.New(rand.NewPCG(seed, 0xD7E5))}.spells(&p)
+	p.sort()
 	return p
 }
 
@@ -64,6 +65,32 @@ func (d drawer) within(least, most time.Duration) time.Duration {
 
 func (d drawer) upTo(most time.Duration) time.Duration { return upTo(d.Rand, most) }
 
+// either draws the sign of a step.
+func (d drawer) either(step time.Duration) time.Duration {
+	if d.chance(50) {
+		return -step
+	}
+	return step
+}
+
+// ppm draws how fast a clock runs: by up to 500 ppm, as one that is adjusted may, and
+// now and then by a hundred times as much.
+func (d drawer) ppm() int64 {
+	ppm := d.Int64N(1001) - 500
+	if d.chance(20) {
+		ppm *= 100
+	}
+	return ppm
+}
+
+// often draws times within the plan's length, with up to gap from one to the next.
+func (d drawer) often(p *Plan, gap time.Duration) iter.Seq[time.Duration] {
+	return func(yield func(time.Duration) bool) {
+		for at := d.upTo(gap); at < p.Length && yield(at); at += d.upTo(gap) {
+		}
+	}
+}
+
 // surroundings are what does not change in the course of a run.
 func (d drawer) surroundings(p *Plan) {
 	switch d.oneOf(70, 20, 10) {
@@ -77,7 +104,7 @@ func (d drawer) surroundings(p *Plan) {
 	p.Window = p.Window.Round(time.Millisecond)
 	p.Length = 10 * p.Window
 	p.Nodes = 2 + d.oneOf(30, 28, 14, 8, 6, 5, 5, 4)
-	p.Layout, p.Batch = d.layout(p)
+	p.Layout, p.Batch = d.layout()
 	if p.Layout.Unit > time.Millisecond {
 		p.Window = max(p.Window, 60*p.Layout.Unit)
 		p.Length = 10 * p.Window
@@ -112,33 +139,35 @@ func (d drawer) surroundings(p *Plan) {
 }
 
 // layout draws a layout, most often one in which all collides that can.
-func (d drawer) layout(p *Plan) (l snowfence.Layout, batch int) {
-	l = snowfence.DefaultLayout()
-	if p.Begin = 0; d.chance(5) {
-		l.Epoch = l.Epoch.AddDate(-100, 0, 0) // so that a horizon is of this century, too
+func (d drawer) layout() (l snowfence.Layout, batch int) {
+	ancient := d.chance(5) // so that a horizon is of this century, too
+	drawn := []struct {
+		layout string
+		batch  int // 0 for a small one, which is drawn
+	}{
+		{"ms41-worker1-seq2", 0},
+		{"ms41-worker2-seq2", 0},
+		{"default", 20_000},
+		{"ms41-datacenter1-worker1-seq3", 10},
+		{"10ms39-seq8-worker2", 400},
+		{"worker2-ms40-seq10", 3000},
+	}[d.oneOf(48, 10, 22, 12, 4, 4)]
+	if batch = drawn.batch; batch == 0 {
+		batch = 1 + d.oneOf(1, 1, 1)*6
 	}
-	fields := func(unit time.Duration, fields ...snowfence.Field) { l.Unit, l.Fields = unit, fields }
-	bits := func(kind snowfence.FieldKind, n int) snowfence.Field { return snowfence.Field{Kind: kind, Bits: n} }
-	switch d.oneOf(48, 10, 22, 12, 4, 4) {
-	case 0:
-		fields(time.Millisecond, bits(snowfence.Time, 41), bits(snowfence.Worker, 1), bits(snowfence.Sequence, 2))
-		batch = 1 + d.oneOf(1, 1, 1)*6
-	case 1:
-		fields(time.Millisecond, bits(snowfence.Time, 41), bits(snowfence.Worker, 2), bits(snowfence.Sequence, 2))
-		batch = 1 + d.oneOf(1, 1, 1)*6
-	case 2:
-		batch = 20_000
-	case 3:
-		fields(time.Millisecond, bits(snowfence.Time, 41), bits(snowfence.Datacenter, 1), bits(snowfence.Worker, 1), bits(snowfence.Sequence, 3))
-		batch = 10
-	case 4:
-		fields(10*time.Millisecond, bits(snowfence.Time, 39), bits(snowfence.Sequence, 8), bits(snowfence.Worker, 2))
-		batch = 400
-	case 5:
-		fields(time.Millisecond, bits(snowfence.Worker, 2), bits(snowfence.Time, 40), bits(snowfence.Sequence, 10))
-		batch = 3000
+	if l = layoutOf(drawn.layout); ancient {
+		l.Epoch = l.Epoch.AddDate(-100, 0, 0)
 	}
 	return l, batch
+}
+
+// layoutOf reads a layout. A text that is none gives an empty one, which no plan may have.
+func layoutOf(text string) snowfence.Layout {
+	l, err := snowfence.ParseLayout(text)
+	if err != nil {
+		return snowfence.Layout{}
+	}
+	return l
 }
 
 // misfit is another layout than the one given.
@@ -176,58 +205,47 @@ func (d drawer) weather(p *Plan) {
 // faults draws what befalls machines and stores.
 func (d drawer) faults(p *Plan) {
 	leaps, drifts := d.chance(25), d.chance(30)
-	often := 40 * p.beat()
+	gap := 40 * p.beat()
 	if d.chance(10) {
-		often *= 4
+		gap *= 4
 	}
 	for node := range p.Nodes {
-		for at := d.upTo(often); at < p.Length; at += d.upTo(often) {
+		for at := range d.often(p, gap) {
 			d.befall(p, Fault{At: at, Node: node}, leaps, drifts)
 		}
 	}
-	every := func(gap time.Duration, f func(at time.Duration) Fault) {
-		for at := d.upTo(gap); at < p.Length; at += d.upTo(gap) {
-			p.Faults = append(p.Faults, f(at))
+	sometimes := func(is bool, gap time.Duration, draw func() Fault) {
+		if !is {
+			return
+		}
+		for at := range d.often(p, gap) {
+			f := draw()
+			f.At = at
+			p.add(f)
 		}
 	}
-	if p.Loss > 0 {
-		every(30*p.beat(), func(at time.Duration) Fault {
-			return Fault{At: at, Node: Everywhere, Kind: Failover, For: d.upTo(p.Loss)}
-		})
-	}
-	if p.Journals || d.chance(15) {
-		every(3*p.Window, func(at time.Duration) Fault {
-			return Fault{At: at, Node: d.IntN(p.stores()), Kind: Outage, For: d.upTo(2 * p.Window)}
-		})
-	}
-	if d.chance(5) {
-		every(p.Length, func(at time.Duration) Fault {
-			return Fault{At: at, Node: Everywhere, Kind: Leap, For: []time.Duration{time.Second, -time.Second}[d.IntN(2)]}
-		})
-	}
+	sometimes(p.Loss > 0, 30*p.beat(), func() Fault { return Fault{Node: Everywhere, Kind: Failover, For: d.upTo(p.Loss)} })
+	sometimes(p.Journals || d.chance(15), 3*p.Window, func() Fault { return Fault{Node: d.IntN(p.stores()), Kind: Outage, For: d.upTo(2 * p.Window)} })
+	sometimes(d.chance(5), p.Length, func() Fault {
+		return Fault{Node: Everywhere, Kind: Leap, For: []time.Duration{time.Second, -time.Second}[d.IntN(2)]}
+	})
 	// The limits.
-	if d.chance(6) {
-		every(p.Length/2, func(at time.Duration) Fault {
-			return Fault{At: at, Node: d.IntN(p.Nodes), Kind: Clone}
-		})
-	}
-	if d.chance(5) {
-		every(p.Length, func(at time.Duration) Fault {
-			return Fault{At: at, Kind: Rollback, Node: d.IntN(p.stores()), For: d.upTo(2 * p.Window)}
-		})
-	}
-	if d.chance(5) {
-		every(p.Length, func(at time.Duration) Fault {
-			return Fault{At: at, Kind: Quarantine, Node: 0, N: d.Int64N(min(4, p.Layout.Workers()))}
-		})
-	}
+	sometimes(d.chance(6), p.Length/2, func() Fault { return Fault{Node: d.IntN(p.Nodes), Kind: Clone} })
+	sometimes(d.chance(5), p.Length, func() Fault { return Fault{Node: d.IntN(p.stores()), Kind: Rollback, For: d.upTo(2 * p.Window)} })
+	sometimes(d.chance(5), p.Length, func() Fault { return Fault{Kind: Quarantine, N: d.Int64N(min(4, p.Layout.Workers()))} })
 }
 
 // befall draws what befalls a machine at one time.
 func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
 	add := func(kind Kind, length time.Duration) {
 		f.Kind, f.For = kind, length
-		p.Faults = append(p.Faults, f)
+		p.add(f)
+	}
+	oneOf := func(percent int, one, other Kind) Kind {
+		if d.chance(percent) {
+			return one
+		}
+		return other
 	}
 	rest, pages := 15*p.beat(), 0
 	if p.Journals {
@@ -248,44 +266,25 @@ func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
 		}
 	case 1:
 		length := d.upTo(2 * p.Window)
-		if kind := Pause; d.chance(60) {
-			add(kind, length)
-		} else {
-			add(Suspend, length)
-		}
+		add(oneOf(60, Pause, Suspend), length)
 	case 2:
 		switch {
 		case leaps && d.chance(15):
-			length := d.within(11*time.Minute, year)
-			if d.chance(50) {
-				length = -length
-			}
-			add(Step, length)
+			add(Step, d.either(d.within(11*time.Minute, year)))
 		case d.chance(10):
 			// Beyond the window, and too little to end a term: forward it pushes a register
 			// many windows ahead.
-			length := d.within(p.Window, 10*time.Minute)
-			if d.chance(50) {
-				length = -length
-			}
-			add(Step, length)
+			add(Step, d.either(d.within(p.Window, 10*time.Minute)))
 		case d.chance(20):
 			add(Right, 0)
 		case drifts:
-			f.N = d.Int64N(1001) - 500
-			if d.chance(20) {
-				f.N *= 100
-			}
+			f.N = d.ppm()
 			add(Drift, 0)
 		default:
 			add(Step, spread(d.Rand, p.Window))
 		}
 	case 3:
-		kind := Terminate
-		if d.chance(30) {
-			kind = TerminateExtending
-		}
-		add(kind, d.upTo(2*p.Window))
+		add(oneOf(30, TerminateExtending, Terminate), d.upTo(2*p.Window))
 	case 4:
 		add(Cut, d.upTo(2*p.Window))
 	case 5:
@@ -321,11 +320,11 @@ func (d drawer) slow(p *Plan) {
 				f.For = spread(d.Rand, 10*time.Minute)
 			default:
 			}
-			p.Faults = append(p.Faults, f)
+			p.add(f)
 		}
 	}
 	for at := d.upTo(p.Window); p.Loss > 0 && at < p.Length; at += d.upTo(3 * p.Window) {
-		p.Faults = append(p.Faults, Fault{At: at, Node: Everywhere, Kind: Failover, For: d.upTo(p.Loss)})
+		p.add(Fault{At: at, Node: Everywhere, Kind: Failover, For: d.upTo(p.Loss)})
 	}
 }
 
@@ -342,13 +341,11 @@ func (d drawer) night(p *Plan) {
 	}
 	p.Length += length + p.Window
 	for node := range p.Nodes {
-		p.Faults = append(p.Faults, Fault{At: falls + d.upTo(p.beat()), Node: node, Kind: kind, For: length + d.upTo(p.Window/2)})
+		p.add(Fault{At: falls + d.upTo(p.beat()), Node: node, Kind: kind, For: length + d.upTo(p.Window/2)})
 	}
-	p.sort()
 }
 
-// slews draws how fast the monotonic clocks run: by up to 500 ppm, as one that is
-// adjusted may, and now and then by a hundred times as much.
+// slews draws how fast the monotonic clocks run.
 //
 // A holder measures the age of a bound of a lossy store on such a clock. What the
 // store loses is younger than it declares by as much as they run fast: that margin
@@ -360,12 +357,9 @@ func (d drawer) slews(p *Plan) {
 	fastest := int64(0)
 	for node := range p.Nodes {
 		for at := time.Duration(0); at < p.Length; at += d.upTo(2 * p.Length) {
-			ppm := d.Int64N(1001) - 500
-			if d.chance(20) {
-				ppm *= 100
-			}
+			ppm := d.ppm()
 			fastest = max(fastest, ppm)
-			p.Faults = append(p.Faults, Fault{At: at, Node: node, Kind: Slew, N: ppm})
+			p.add(Fault{At: at, Node: node, Kind: Slew, N: ppm})
 		}
 	}
 	for i := range p.Faults {
@@ -373,5 +367,4 @@ func (d drawer) slews(p *Plan) {
 			f.For = min(f.For, p.Loss/time.Duration(million+fastest)*million)
 		}
 	}
-	p.sort()
 }

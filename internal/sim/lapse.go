@@ -9,9 +9,8 @@ import (
 // that live on what an earlier one left.
 func (d drawer) lapses(p *Plan) {
 	often := func(gap time.Duration, f Fault) {
-		for at := d.upTo(gap); at < p.Length; at += d.upTo(gap) {
-			f.At = at
-			p.Faults = append(p.Faults, f)
+		for f.At = range d.often(p, gap) {
+			p.add(f)
 		}
 	}
 	if d.chance(10) {
@@ -48,13 +47,13 @@ func (d drawer) discovery(p *Plan) {
 	})
 	for node := range p.Nodes {
 		if d.chance(30) {
-			p.Faults = append(p.Faults, Fault{At: at - p.Loss - d.upTo(p.Loss), Node: node, Kind: Terminate, For: p.Window})
+			p.add(Fault{At: at - p.Loss - d.upTo(p.Loss), Node: node, Kind: Terminate, For: p.Window})
 		}
 	}
-	p.Faults = append(p.Faults, Fault{At: at, Node: Everywhere, Kind: Lossy})
+	p.add(Fault{At: at, Node: Everywhere, Kind: Lossy})
 	for range 2 {
 		at += d.upTo(p.Loss / 2)
-		p.Faults = append(p.Faults, Fault{At: at, Node: Everywhere, Kind: Failover, For: p.Loss - d.upTo(p.Loss/4)})
+		p.add(Fault{At: at, Node: Everywhere, Kind: Failover, For: p.Loss - d.upTo(p.Loss/4)})
 	}
 }
 
@@ -63,13 +62,10 @@ func (d drawer) discovery(p *Plan) {
 func (d drawer) ahead(p *Plan) {
 	p.EngineClock = true
 	for node := range p.Nodes {
-		f := Fault{Node: node, Kind: Crash, For: d.upTo(p.beat())}
-		f.At = d.upTo(p.Length)
-		p.Faults = append(p.Faults, f)
-		f.Kind, f.For = Cut, d.upTo(p.Window)
-		p.Faults = append(p.Faults, f)
-		f.Kind, f.For = Step, d.within(11*time.Minute, p.Window)
-		p.Faults = append(p.Faults, f)
+		rest, at := d.upTo(p.beat()), d.upTo(p.Length)
+		p.add(Fault{At: at, Node: node, Kind: Crash, For: rest})
+		p.add(Fault{At: at, Node: node, Kind: Cut, For: d.upTo(p.Window)})
+		p.add(Fault{At: at, Node: node, Kind: Step, For: d.within(11*time.Minute, p.Window)})
 	}
 }
 
@@ -78,20 +74,19 @@ func (d drawer) ahead(p *Plan) {
 func (d drawer) spells(p *Plan) {
 	for node := range p.Nodes {
 		if d.chance(30) {
-			for at := d.upTo(p.Length); at < p.Length; at += d.upTo(p.Length) {
-				p.Faults = append(p.Faults, Fault{At: at, Node: node, Kind: NoRandom, For: d.upTo(p.Window)})
+			for at := range d.often(p, p.Length) {
+				p.add(Fault{At: at, Node: node, Kind: NoRandom, For: d.upTo(p.Window)})
 			}
 		}
 		if !d.chance(15) {
 			continue
 		}
-		for at := d.upTo(p.Length / 10); at < p.Length; at += d.upTo(p.Length / 10) {
+		for at := range d.often(p, p.Length/10) {
 			by := d.within(11*time.Minute, 24*time.Hour)
 			if d.chance(50) {
 				by = -d.within(p.Window/30, 2*p.Window)
 			}
-			p.Faults = append(p.Faults, Fault{At: at, Node: node, Kind: Glitch, For: d.upTo(2 * p.beat()), N: by.Milliseconds()})
+			p.add(Fault{At: at, Node: node, Kind: Glitch, For: d.upTo(2 * p.beat()), N: by.Milliseconds()})
 		}
 	}
-	p.sort()
 }

@@ -167,6 +167,9 @@ func (p *Plan) check(f Fault) error {
 	return nil
 }
 
+// add adds a fault.
+func (p *Plan) add(f Fault) { p.Faults = append(p.Faults, f) }
+
 // sort puts the faults in the order of their times.
 func (p *Plan) sort() {
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })

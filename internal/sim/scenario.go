@@ -34,12 +34,8 @@ import (
 // with four ids a tick, a window of 300 ms, three seconds, and nothing that goes
 // wrong.
 func Plain() Plan {
-	l := snowfence.DefaultLayout()
-	l.Fields = []snowfence.Field{
-		{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 1}, {Kind: snowfence.Sequence, Bits: 2},
-	}
 	return Plan{
-		Nodes: 2, Layout: l, Begin: 400 * 24 * time.Hour, Length: 3 * time.Second, Window: 300 * time.Millisecond,
+		Nodes: 2, Layout: layoutOf("ms41-worker1-seq2"), Begin: 400 * 24 * time.Hour, Length: 3 * time.Second, Window: 300 * time.Millisecond,
 		MaxRollback: 100 * time.Millisecond, MaxBurst: 3 * time.Millisecond, MaxWait: 10 * time.Millisecond, Batch: 3,
 	}
 }

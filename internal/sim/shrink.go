@@ -53,14 +53,20 @@ func (s *shrinker) fails(p Plan) bool {
 
 // try takes a plan that still fails in place of the present one.
 func (s *shrinker) try(change func(p *Plan)) bool {
-	p := s.plan
-	p.Faults = slices.Clone(p.Faults)
-	change(&p)
+	p := s.changed(change)
 	if p.String() == s.plan.String() || !s.fails(p) {
 		return false
 	}
 	s.plan = p
 	return true
+}
+
+// changed returns the plan with a change, without touching the present one.
+func (s *shrinker) changed(change func(p *Plan)) Plan {
+	p := s.plan
+	p.Faults = slices.Clone(p.Faults)
+	change(&p)
+	return p
 }
 
 // faults leaves out faults: many at once as long as that goes, then fewer.
@@ -81,6 +87,10 @@ func (s *shrinker) faults() {
 // hard is try, with other seeds if it does not go with this one: what is left out
 // shifts everything that is left to chance.
 func (s *shrinker) hard(change func(p *Plan)) bool {
+	p := s.changed(change)
+	if p.String() == s.plan.String() {
+		return false
+	}
 	if s.try(change) {
 		return true
 	}
@@ -142,11 +152,7 @@ func (s *shrinker) surroundings() {
 		func(p *Plan) { p.MaxWait = plain.MaxWait },
 		func(p *Plan) { p.MaxRollback = p.Window / 3 },
 	} {
-		p := s.plan
-		p.Faults = slices.Clone(p.Faults)
-		if change(&p); p.String() != s.plan.String() {
-			s.hard(change)
-		}
+		s.hard(change)
 	}
 }
 
@@ -165,14 +171,14 @@ func (s *shrinker) length() {
 // amounts rounds what a fault says of time.
 func (s *shrinker) amounts() {
 	for i := range s.plan.Faults {
-		for _, unit := range []time.Duration{s.plan.Window, s.plan.Window / 10, time.Millisecond} {
-			if s.try(func(p *Plan) { p.Faults[i].For = p.Faults[i].For.Round(unit) }) {
-				break
-			}
-		}
-		for _, unit := range []time.Duration{s.plan.Window, s.plan.Window / 10, time.Millisecond} {
-			if s.try(func(p *Plan) { p.Faults[i].At = p.Faults[i].At.Round(unit); p.sort() }) {
-				break
+		for _, round := range []func(f *Fault, unit time.Duration){
+			func(f *Fault, unit time.Duration) { f.For = f.For.Round(unit) },
+			func(f *Fault, unit time.Duration) { f.At = f.At.Round(unit) },
+		} {
+			for _, unit := range []time.Duration{s.plan.Window, s.plan.Window / 10, time.Millisecond} {
+				if s.try(func(p *Plan) { round(&p.Faults[i], unit); p.sort() }) {
+					break
+				}
 			}
 		}
 	}
