@@ -130,16 +130,16 @@ func (w *world) debts(begun time.Duration) []debt {
 
 // owed returns how many of the nodes the namespace is for.
 func (s *server) owed(nodes []*node) int {
-	record, ok := s.namespace()
-	if !ok && s.w.plan.Misfits > 0 {
+	founded := s.record.Layout != ""
+	if !founded && s.w.plan.Misfits > 0 {
 		return 0 // it is open who will make it
 	}
 	owed := 0
 	for _, n := range nodes {
-		if ok && record.Layout != n.site().Layout.String() {
+		if founded && s.record.Layout != n.site().Layout.String() {
 			continue
 		}
-		if n.alive && n.holder != nil && !n.holder.holds(record.Incarnation) {
+		if n.alive && n.holder != nil && !n.holder.holds(s.record.Incarnation) {
 			continue
 		}
 		owed++
@@ -151,8 +151,8 @@ func (s *server) owed(nodes []*node) int {
 // within a window from begun, by a right clock, or are those of nodes that issue.
 func (s *server) claimable(low, high int64, begun time.Duration) int64 {
 	p, layout := s.w.plan, s.w.plan.Layout
-	record, ok := s.namespace()
-	if ok && record.Layout != layout.String() {
+	record := s.record
+	if record.Layout != "" && record.Layout != layout.String() {
 		layout = misfit(layout) // who made it, and whose horizon counts
 	}
 	if layout.TickAt(s.w.begin.Add(begun+3*p.Window+p.Loss+s.w.slack())) >= layout.HorizonTick() {

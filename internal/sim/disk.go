@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -43,7 +44,7 @@ func (d *disk) take() (page *stored.Page, usable bool) {
 	if d.fails(2) {
 		d.hand.fails = 1 + d.rng.IntN(6)
 	}
-	j, err := journal.OpenOn(d.hand, n.host, d.papers.place(), true)
+	j, err := journal.OpenOn(d.hand, n.host, journal.Place{Boot: fmt.Sprint(d.papers.boot), Machine: d.papers.machine}, true)
 	if err != nil {
 		w.breaks("harness", "%s: %v", n.host, err)
 		return nil, false
@@ -84,7 +85,10 @@ func (d *disk) somebodyMeddles() {
 	if w.quiet || w.plan.Weather.Disk == 0 {
 		return
 	}
-	d.copy = d.papers.copies()
+	d.copy = make(map[string][]byte)
+	for name, f := range d.papers.names { // order does not matter
+		d.copy[name] = bytes.Clone(f.content)
+	}
 	if names := slices.Sorted(maps.Keys(d.papers.names)); len(names) > 0 && d.rng.IntN(1000) < 8 {
 		name := names[d.rng.IntN(len(names))]
 		w.struck(PageRemoved, d.n.index, "somebody removes %q of %s", name, d.n.host)
@@ -112,8 +116,7 @@ func (d *disk) crash(power bool) {
 	all := chance(d.rng, 50)
 	for _, name := range slices.Sorted(maps.Keys(d.copy)) {
 		if all || chance(d.rng, 50) {
-			f := d.papers.add(name, d.copy[name])
-			f.synced, f.stamped = bytes.Clone(f.content), f.changed
+			d.papers.add(name, d.copy[name]).sync()
 		}
 	}
 	d.papers.durable = maps.Clone(d.papers.names)

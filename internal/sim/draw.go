@@ -86,7 +86,9 @@ func (d drawer) ppm() int64 {
 // often draws times within the plan's length, with up to gap from one to the next.
 func (d drawer) often(p *Plan, gap time.Duration) iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		for at := d.upTo(gap); at < p.Length && yield(at); at += d.upTo(gap) {
+		at := d.upTo(gap)
+		for at < p.Length && yield(at) {
+			at += d.upTo(gap)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package sim
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -46,7 +45,11 @@ func newPapers(machine string) *papers {
 // add makes a file. The number of one that is gone is taken again, as file systems do.
 func (p *papers) add(name string, content []byte) *paper {
 	f := &paper{inode: 100, content: content}
-	for p.knows(f.inode) {
+	known := slices.AppendSeq(slices.Collect(maps.Values(p.names)), maps.Values(p.durable))
+	for _, h := range p.hands {
+		known = append(known, h.mine...)
+	}
+	for slices.ContainsFunc(known, func(o *paper) bool { return o.inode == f.inode }) {
 		f.inode++
 	}
 	p.touch(f)
@@ -54,36 +57,17 @@ func (p *papers) add(name string, content []byte) *paper {
 	return f
 }
 
-func (p *papers) knows(inode uint64) bool {
-	for _, names := range []map[string]*paper{p.names, p.durable} {
-		for _, f := range names { // order does not matter
-			if f.inode == inode {
-				return true
-			}
-		}
-	}
-	return slices.ContainsFunc(p.hands, func(h *hand) bool {
-		return slices.ContainsFunc(h.mine, func(f *paper) bool { return f.inode == inode })
-	})
-}
-
 func (p *papers) touch(f *paper) {
 	p.clock++
 	f.changed = p.clock
 }
 
-// copies returns what the files hold.
-func (p *papers) copies() map[string][]byte {
-	contents := make(map[string][]byte)
-	for name, f := range p.names { // order does not matter
-		contents[name] = bytes.Clone(f.content)
-	}
-	return contents
-}
+// sync makes what the file holds durable.
+func (f *paper) sync() { f.synced, f.stamped = bytes.Clone(f.content), f.changed }
 
 // losePower leaves of what was not synced whatever chance wants, or nothing: of each
 // file the old or the new content or a mixture, of the names any that were there since
-// the last fsync of the folder. It reports whether anything is lost.
+// the last fsync of the journal. It reports whether anything is lost.
 func (p *papers) losePower(rng *rand.Rand) (lost bool) {
 	p.boot++
 	least := chance(rng, 50)
@@ -93,12 +77,10 @@ func (p *papers) losePower(rng *rand.Rand) (lost bool) {
 	maps.Copy(every, p.names)
 	for _, name := range slices.Sorted(maps.Keys(every)) {
 		f := p.durable[name]
-		if is := p.names[name]; is != f {
-			if keeps() {
-				f = is
-			} else {
-				lost = true
-			}
+		if is := p.names[name]; is != f && keeps() {
+			f = is
+		} else if is != f {
+			lost = true
 		}
 		if f == nil {
 			continue
@@ -117,7 +99,7 @@ func (p *papers) losePower(rng *rand.Rand) (lost bool) {
 		if !keeps() {
 			f.changed = f.stamped
 		}
-		f.synced, f.stamped = bytes.Clone(f.content), f.changed
+		f.sync()
 	}
 	for _, f := range left {
 		f.deaf = false
@@ -172,6 +154,12 @@ func (h *hand) step(changes bool) error {
 	return nil
 }
 
+// works reports whether an fsync that ends in err makes things durable. One that fails
+// may, too.
+func (h *hand) works(err error) bool {
+	return err == nil || errors.Is(err, errDisk) && chance(h.rng, 50)
+}
+
 // Lock keeps nobody out: on a machine of its own a process is alone, and where two
 // share a folder the lock is of no use.
 func (h *hand) Lock() error {
@@ -204,27 +192,33 @@ func (h *hand) Create(name string) (journal.File, error) {
 	return &sheet{h, f}, nil
 }
 
-func (h *hand) Read(name string, limit int) ([]byte, error) {
-	if err := h.step(false); err != nil {
+// find is the beginning of an operation on a file that must be there.
+func (h *hand) find(name string, changes bool) (*paper, error) {
+	if err := h.step(changes); err != nil {
 		return nil, err
 	}
 	f := h.papers.names[name]
 	if f == nil {
 		return nil, fs.ErrNotExist
 	}
+	return f, nil
+}
+
+func (h *hand) Read(name string, limit int) ([]byte, error) {
+	f, err := h.find(name, false)
+	if err != nil {
+		return nil, err
+	}
 	return bytes.Clone(f.content[:min(limit, len(f.content))]), nil
 }
 
 func (h *hand) Stamp(name string) (journal.Stamp, error) {
-	if err := h.step(false); err != nil {
+	if own := h.latest[name]; own != nil && h.looksAway() {
+		return h.stamp(own), h.step(false)
+	}
+	f, err := h.find(name, false)
+	if err != nil {
 		return journal.Stamp{}, err
-	}
-	f := h.papers.names[name]
-	if h.looksAway() {
-		f = h.latest[name]
-	}
-	if f == nil {
-		return journal.Stamp{}, fs.ErrNotExist
 	}
 	return h.stamp(f), nil
 }
@@ -237,12 +231,9 @@ func (h *hand) stamp(f *paper) journal.Stamp {
 }
 
 func (h *hand) Rename(from, to string) error {
-	if err := h.step(true); err != nil {
+	f, err := h.find(from, true)
+	if err != nil {
 		return err
-	}
-	f := h.papers.names[from]
-	if f == nil {
-		return fs.ErrNotExist
 	}
 	h.papers.touch(f)
 	delete(h.papers.names, from)
@@ -251,23 +242,19 @@ func (h *hand) Rename(from, to string) error {
 }
 
 func (h *hand) Remove(name string) error {
-	if err := h.step(true); err != nil {
-		return err
+	_, err := h.find(name, true)
+	if err == nil {
+		delete(h.papers.names, name)
 	}
-	if h.papers.names[name] == nil {
-		return fs.ErrNotExist
-	}
-	delete(h.papers.names, name)
-	return nil
+	return err
 }
 
-// Sync may have done its work though it fails.
 func (h *hand) Sync() error {
 	if h.bug == forgetsFolder && h.doing == discarding {
 		return nil
 	}
 	err := h.step(true)
-	if err == nil || err == errDisk && chance(h.rng, 50) { //nolint:errorlint // it is this very one
+	if h.works(err) {
 		h.papers.durable = maps.Clone(h.papers.names)
 	}
 	return err
@@ -278,11 +265,6 @@ func (h *hand) Close() error {
 	h.dead = true
 	h.papers.hands = slices.DeleteFunc(h.papers.hands, func(o *hand) bool { return o == h })
 	return nil
-}
-
-// place is the machine that the folder is on.
-func (p *papers) place() journal.Place {
-	return journal.Place{Boot: fmt.Sprint(p.boot), Machine: p.machine}
 }
 
 // sheet is an open file. It implements [journal.File].
@@ -306,17 +288,16 @@ func (s *sheet) Write(content []byte) error {
 	return err
 }
 
-// Sync may have done its work though it fails.
 func (s *sheet) Sync() error {
 	h, f := s.hand, s.paper
 	err := h.step(true)
 	if err == nil && h.failsSync {
 		err, h.failsSync = errDisk, false
 	}
-	if !f.deaf && (err == nil || err == errDisk && chance(h.rng, 50)) { //nolint:errorlint // it is this very one
-		f.synced, f.stamped = bytes.Clone(f.content), f.changed
+	if !f.deaf && h.works(err) {
+		f.sync()
 	}
-	if err == errDisk { //nolint:errorlint // it is this very one
+	if errors.Is(err, errDisk) {
 		if f.deaf = true; h.bug == syncsAgain {
 			return nil
 		}

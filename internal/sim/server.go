@@ -40,7 +40,7 @@ type server struct {
 	keys      []string                   // all that were ever written, in order
 	past      map[string][]store.Entry   // what was written last at each and was not taken away
 	registers map[string]stored.Register // as they are
-	record    *stored.Namespace          // the namespace's, as it is; nil if there is none
+	record    stored.Namespace           // the namespace's, as it is; zero if there is none
 	terms     map[store.Version]int64    // the term that a register had at each version
 	bounds    map[string]snowfence.Tick  // the bound of each nonce: the greatest stored, or what it was released at
 	reached   map[int64]snowfence.Tick   // the greatest until ever stored of each worker
@@ -231,10 +231,7 @@ func (s *server) noteRecord(key string, value []byte) {
 	if key != stored.NamespaceKey(stored.DefaultNamespace) {
 		return
 	}
-	s.record = nil
-	if n, err := stored.DecodeNamespace(value); err == nil {
-		s.record = &n
-	}
+	s.record, _ = stored.DecodeNamespace(value)
 }
 
 // know puts a key among those that were written.
@@ -339,20 +336,6 @@ func (s *server) quarantine(worker int64) {
 	}
 	s.w.struck(Quarantine, s.index, "worker %d is out of use", worker)
 	s.stored(lease.Swap{Key: key, Value: value}, version)
-}
-
-// namespace returns the record of the namespace, if there is one.
-func (s *server) namespace() (stored.Namespace, bool) {
-	if s.record == nil {
-		return stored.Namespace{}, false
-	}
-	return *s.record, true
-}
-
-// layout returns the namespace's layout as text; empty if there is no record.
-func (s *server) layout() string {
-	record, _ := s.namespace()
-	return record.Layout
 }
 
 func isRegister(key string) bool {

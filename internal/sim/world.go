@@ -198,7 +198,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 	if by.generator == nil {
 		return // nothing is promised for it but what its ids show
 	}
-	if found := server.layout(); l.name != found && !server.excused[by.nonce] {
+	if found := server.record.Layout; l.name != found && !server.excused[by.nonce] {
 		// A rollback may take the record away, and a misfit make it anew, while somebody
 		// still issues under a nonce of before.
 		w.breaks("layout", "%s issued ids under %s, and the namespace is of %q", by.name, l.name, found)
@@ -255,7 +255,7 @@ func (w *world) brokeDown(n *node, err error) {
 	var layout *stored.LayoutMismatchError
 	forgets := w.plan.Loss > 0 || w.tally.Faults[Rollback]+w.tally.Faults[Refound] > 0
 	switch {
-	case errors.As(err, &layout) && w.plan.Misfits > 0 && (forgets || n.server.layout() != n.asIssuer.ledger.name):
+	case errors.As(err, &layout) && w.plan.Misfits > 0 && (forgets || n.server.record.Layout != n.asIssuer.ledger.name):
 		w.tally.Counts[Misfit]++
 	case errors.Is(err, stored.ErrNamespaceReplaced) && forgets:
 	default:
