@@ -36,18 +36,16 @@ type issuer struct {
 // issued in one namespace is the rule "layout".
 type ledger struct {
 	layout  snowfence.Layout
-	name    string            // the layout as text, as a namespace's record has it
-	columns map[int64]*column // by worker number
+	name    string           // the layout as text, as a namespace's record has it
+	columns map[int64][]span // by worker number
 
-	seqBits                         uint8
-	timeShift, seqShift             uint8
-	timeMask, seqMask               uint64
-	workerShift, workerBits         uint8
-	datacenterShift, datacenterBits uint8
+	time, sequence, worker, datacenter part
 }
 
-// column is the ranges of one worker number.
-type column struct{ spans []span }
+// part is where a field stands in an id.
+type part struct{ shift, bits uint8 }
+
+func (p part) of(id snowfence.ID) uint64 { return uint64(id) >> p.shift & (1<<p.bits - 1) }
 
 // span is the slots in [low, high), which one issuer issued.
 type span struct {
@@ -57,30 +55,22 @@ type span struct {
 
 // repetition is slots that were issued before.
 type repetition struct {
-	worker int64
 	slots  span
 	before *issuer
 }
 
 func newLedger(l snowfence.Layout) *ledger {
-	mask := func(kind snowfence.FieldKind) uint64 { return 1<<l.Bits(kind) - 1 }
+	at := func(kind snowfence.FieldKind) part { return part{uint8(l.Shift(kind)), uint8(l.Bits(kind))} }
 	return &ledger{
-		layout: l, name: l.String(), columns: make(map[int64]*column),
-		seqBits: uint8(l.Bits(snowfence.Sequence)), timeShift: uint8(l.Shift(snowfence.Time)), seqShift: uint8(l.Shift(snowfence.Sequence)),
-		timeMask: mask(snowfence.Time), seqMask: mask(snowfence.Sequence),
-		workerShift: uint8(l.Shift(snowfence.Worker)), workerBits: uint8(l.Bits(snowfence.Worker)),
-		datacenterShift: uint8(l.Shift(snowfence.Datacenter)), datacenterBits: uint8(l.Bits(snowfence.Datacenter)),
+		layout: l, name: l.String(), columns: make(map[int64][]span),
+		time: at(snowfence.Time), sequence: at(snowfence.Sequence), worker: at(snowfence.Worker), datacenter: at(snowfence.Datacenter),
 	}
 }
 
 // split takes an id apart.
 func (l *ledger) split(id snowfence.ID) (worker int64, slot uint64) {
-	slot = uint64(id)>>l.timeShift&l.timeMask<<l.seqBits | uint64(id)>>l.seqShift&l.seqMask
-	worker = int64(uint64(id) >> l.workerShift & (1<<l.workerBits - 1))
-	if l.datacenterBits > 0 {
-		worker |= int64(uint64(id)>>l.datacenterShift&(1<<l.datacenterBits-1)) << l.workerBits
-	}
-	return worker, slot
+	worker = int64(l.datacenter.of(id)<<l.worker.bits | l.worker.of(id))
+	return worker, l.time.of(id)<<l.sequence.bits | l.sequence.of(id)
 }
 
 // ranges turns a batch into the fewest ranges that hold just its ids, in their
@@ -113,64 +103,59 @@ func (l *ledger) check(id snowfence.ID) error {
 	if err != nil {
 		return err
 	}
-	if number != worker || uint64(parts.Tick)<<l.seqBits|uint64(parts.Sequence) != slot {
+	if number != worker || uint64(parts.Tick)<<l.sequence.bits|uint64(parts.Sequence) != slot {
 		return fmt.Errorf("id %d is worker %d and slot %d here, and %+v by its layout", id, worker, slot, parts)
 	}
 	return nil
 }
 
 // tick returns the tick of a slot.
-func (l *ledger) tick(slot uint64) snowfence.Tick { return snowfence.Tick(slot >> l.seqBits) }
+func (l *ledger) tick(slot uint64) snowfence.Tick { return snowfence.Tick(slot >> l.sequence.bits) }
 
 // issue enters a range and returns what of it was there before, and with whom
 // it shares ticks, up to which one.
 func (l *ledger) issue(worker int64, s span) (repeated []repetition, shared *issuer, upTo snowfence.Tick) {
-	c := l.columns[worker]
-	if c == nil {
-		c = new(column)
-		l.columns[worker] = c
+	spans := l.columns[worker]
+	// The first range that ends above the beginning of s: most often there is none.
+	i := len(spans)
+	if i > 0 && spans[i-1].high > s.low {
+		i = sort.Search(i, func(i int) bool { return spans[i].high > s.low })
 	}
-	i := len(c.spans)
-	if i > 0 && c.spans[i-1].high > s.low {
-		// The first range that ends above the beginning of s.
-		i = sort.Search(i, func(i int) bool { return c.spans[i].high > s.low })
-	}
-	for j := i - 1; j >= 0 && l.tick(c.spans[j].high-1) == l.tick(s.low); j-- {
-		if c.spans[j].by != s.by {
-			shared, upTo = c.spans[j].by, l.tick(s.low)
+	for j := i - 1; j >= 0 && l.tick(spans[j].high-1) == l.tick(s.low); j-- {
+		if spans[j].by != s.by {
+			shared, upTo = spans[j].by, l.tick(s.low)
 		}
 	}
-	for j := i; j < len(c.spans) && l.tick(c.spans[j].low) <= l.tick(s.high-1); j++ {
-		if c.spans[j].by != s.by {
-			shared, upTo = c.spans[j].by, l.tick(min(s.high, c.spans[j].high)-1)
+	for j := i; j < len(spans) && l.tick(spans[j].low) <= l.tick(s.high-1); j++ {
+		if spans[j].by != s.by {
+			shared, upTo = spans[j].by, l.tick(min(s.high, spans[j].high)-1)
 		}
 	}
 	for s.low < s.high {
-		switch {
-		case i == len(c.spans) || s.high <= c.spans[i].low:
-			c.insert(i, s)
-			s.low = s.high
-		case s.low < c.spans[i].low:
-			head := span{s.low, c.spans[i].low, s.by}
-			s.low = c.spans[i].low
-			i = c.insert(i, head)
-		default:
-			again := span{s.low, min(s.high, c.spans[i].high), s.by}
-			repeated = append(repeated, repetition{worker, again, c.spans[i].by})
-			s.low = again.high
+		next := span{s.high, s.high, nil} // the range that s meets next
+		if i < len(spans) {
+			next = spans[i]
+		}
+		end := min(s.high, next.low)
+		if s.low < end {
+			spans, i = insert(spans, i, span{s.low, end, s.by})
+		} else {
+			end = min(s.high, next.high)
+			repeated = append(repeated, repetition{span{s.low, end, s.by}, next.by})
 			i++
 		}
+		s.low = end
 	}
+	l.columns[worker] = spans
 	return repeated, shared, upTo
 }
 
-// insert puts s before the i-th range, or joins it to the one before, and
-// returns the index of the range after it.
-func (c *column) insert(i int, s span) int {
-	if i > 0 && c.spans[i-1].high == s.low && c.spans[i-1].by == s.by {
-		c.spans[i-1].high = s.high
-		return i
+// insert puts s before the i-th range, or joins it to the one before, and returns the
+// index of the range after it.
+func insert(spans []span, i int, s span) (_ []span, after int) {
+	if i > 0 && spans[i-1].high == s.low && spans[i-1].by == s.by {
+		spans[i-1].high = s.high
+		return spans, i
 	}
-	c.spans = slices.Insert(c.spans, i, s)
-	return i + 1
+	return slices.Insert(spans, i, s), i + 1
 }

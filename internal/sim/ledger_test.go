@@ -49,9 +49,9 @@ func TestLedgerFindsWhatASetOfAllSlotsFinds(t *testing.T) {
 			}
 		}
 		last := uint64(0)
-		for _, s := range l.columns[0].spans {
+		for _, s := range l.columns[0] {
 			if s.low < last || s.low >= s.high {
-				t.Fatalf("round %d: the ranges overlap: %v", round, l.columns[0].spans)
+				t.Fatalf("round %d: the ranges overlap: %v", round, l.columns[0])
 			}
 			last = s.high
 		}

@@ -62,9 +62,7 @@ func newServer(w *world, index int) *server {
 		reached: make(map[int64]snowfence.Tick), forgotten: make(map[int64]snowfence.Tick), excused: make(map[string]bool),
 		snapshots: make(map[int]memstore.Snapshot), issuers: make(map[string]*issuer),
 	}
-	s.lossy = !slices.ContainsFunc(w.plan.Faults, func(f Fault) bool {
-		return f.Kind == Lossy && (f.Node == index || f.Node == Everywhere)
-	})
+	s.lossy = !slices.ContainsFunc(w.plan.Faults, func(f Fault) bool { return f.Kind == Lossy && f.meets(index) })
 	s.tokens = &tokens{rng: w.source(stream(200 + index))}
 	now := &clock{agenda: &w.agenda, begin: w.begin}
 	config := memstore.Config{Rand: s.tokens, Loss: w.plan.Loss, Clock: now}

@@ -8,21 +8,21 @@ import (
 
 // strike lets a fault of the plan befall whom it is meant for.
 func (w *world) strike(number int, f Fault) {
-	switch {
-	case w.quiet:
-	case f.Kind.manner().place == aStore:
+	if w.quiet {
+		return
+	}
+	if f.Kind.manner().place == aStore {
 		for i, s := range w.servers {
-			if f.Node == i || f.Node == Everywhere {
+			if f.meets(i) {
 				s.suffer(number, f)
 			}
 		}
-	default:
-		for i, n := range w.nodes {
-			switch {
-			case f.Kind == Clone && i >= w.plan.Nodes: // there are enough of them
-			case f.Node == n.as || f.Node == Everywhere:
-				n.suffer(f) // and so do its copies
-			}
+		return
+	}
+	for i, n := range w.nodes {
+		// A machine's copies suffer with it, but are not copied again.
+		if f.meets(n.as) && (f.Kind != Clone || i < w.plan.Nodes) {
+			n.suffer(f)
 		}
 	}
 }
@@ -48,50 +48,36 @@ func (s *server) suffer(number int, f Fault) {
 
 // suffer lets a fault befall the machine.
 func (n *node) suffer(f Fault) {
-	w, now := n.w, n.w.agenda.Now()
+	w, until := n.w, n.w.agenda.Now()+f.For
 	switch f.Kind {
 	case Right, Step, Drift, Slew, Leap:
 		n.misset(f)
-		return
-	case CrashAfterStep, TerminateAfterStep:
-		w.stepFaults = append(w.stepFaults, f)
-		return
-	case Cut:
-		n.cut = max(n.cut, now+f.For)
-		w.struck(f.Kind, n.index, "%s for %s", n.host, f.For)
-		return
-	case NoRandom:
-		n.dry = max(n.dry, now+f.For)
-		w.struck(f.Kind, n.index, "%s for %s", n.host, f.For)
-		return
 	case Glitch:
 		n.glitch(f)
-		return
 	case Pause, Suspend:
 		n.pause(f)
-		return
+	case CrashAfterStep, TerminateAfterStep:
+		w.stepFaults = append(w.stepFaults, f)
+	case Cut:
+		n.cut = max(n.cut, until)
+		w.struck(f.Kind, n.index, "%s for %s", n.host, f.For)
+	case NoRandom:
+		n.dry = max(n.dry, until)
+		w.struck(f.Kind, n.index, "%s for %s", n.host, f.For)
 	case TerminateExtending, TerminateResuming, PowerKeeping, PowerDiscarding, Refound:
 		if n.alive || f.Kind.patient() {
 			n.armed = &f
 		}
-		return
-	default:
-	}
-	if !n.alive {
-		return
-	}
-	switch f.Kind {
 	case Crash, Power:
-		if n.clock.frozen && f.Kind == Crash {
-			return // nothing happens on a machine that is suspended
-		}
-		w.struck(f.Kind, n.index, "%s", n.host)
-		n.crash(f.Kind == Power, f.For)
-	case Terminate:
-		if !n.leaving {
+		if n.alive && (f.Kind == Power || !n.clock.frozen) { // no process dies on a machine that is suspended
 			w.struck(f.Kind, n.index, "%s", n.host)
+			n.crash(f.Kind == Power, f.For)
 		}
-		n.terminate(f.For)
+	case Terminate:
+		if n.alive && !n.leaving {
+			w.struck(f.Kind, n.index, "%s", n.host)
+			n.terminate(f.For)
+		}
 	case Clone:
 		n.copy()
 	default:
@@ -185,7 +171,7 @@ func (n *node) terminate(grace time.Duration) {
 func (n *node) copy() {
 	w := n.w
 	original := n.holder
-	if original == nil || len(w.nodes) >= maxNodes {
+	if !n.alive || original == nil || len(w.nodes) >= maxNodes {
 		return
 	}
 	w.struck(Clone, n.index, "%s", n.host)
@@ -227,7 +213,7 @@ func (n *node) copy() {
 func (n *node) afterStep() {
 	for i := range n.w.stepFaults {
 		f := &n.w.stepFaults[i]
-		if n.w.quiet || f.Kind == 0 || f.Node != Everywhere && f.Node != n.index || int64(n.stepped) != f.N {
+		if n.w.quiet || f.Kind == 0 || !f.meets(n.index) || int64(n.stepped) != f.N {
 			continue
 		}
 		n.w.struck(f.Kind, n.index, "%s after its step %d", n.host, f.N)

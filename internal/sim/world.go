@@ -126,7 +126,7 @@ func (w *world) run() {
 		if f.Kind == Rollback {
 			w.agenda.After(f.At-f.For, func() {
 				for j, s := range w.servers {
-					if f.Node == j || f.Node == Everywhere {
+					if f.meets(j) {
 						s.snapshots[i] = s.memory.Snapshot()
 					}
 				}
@@ -183,7 +183,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 	w.tally.Counts[Ranges]++
 	w.sum(uint64(worker), low, high, uint64(by.number))
 	if w.trace != nil {
-		w.tell("%s issues %d ids from tick %d, sequence %d", by.name, high-low, l.tick(low), low&(1<<l.seqBits-1))
+		w.tell("%s issues %d ids from tick %d, sequence %d", by.name, high-low, l.tick(low), low&(1<<l.sequence.bits-1))
 	}
 	server := w.nodes[by.node].server
 	repeated, shared, upTo := l.issue(worker, span{low, high, by})
