@@ -41,7 +41,7 @@ func newCaller(mint func(context.Context, []snowfence.ID) (int, error)) *caller 
 	c.next, c.stop = iter.Pull(func(yield func(bool) bool) {
 		c.yield = yield
 		for {
-			c.n, c.err = c.mint(callContext{c}, c.ids)
+			c.n, c.err = c.mint(callContext{context.Background(), c}, c.ids)
 			if !yield(true) {
 				return
 			}
@@ -89,8 +89,11 @@ func (c *caller) sleep(now, d time.Duration) bool {
 	return c.yield(false)
 }
 
-// callContext is the context of a call.
-type callContext struct{ c *caller }
+// callContext is the context of a call: without a deadline, and without values.
+type callContext struct {
+	context.Context
+	c *caller
+}
 
 // Done yields to the world: a call that asks for the end of its context is about
 // to wait for it.
@@ -113,9 +116,3 @@ func (x callContext) Err() error {
 	}
 	return nil
 }
-
-// Deadline implements [context.Context]: there is none.
-func (x callContext) Deadline() (time.Time, bool) { return time.Time{}, false }
-
-// Value implements [context.Context]: there is none.
-func (x callContext) Value(any) any { return nil }

@@ -4,9 +4,10 @@
 //	report := sim.Run(sim.Draw(seed), sim.Config{})
 //
 // It is the real code: packages internal/lease and drive, the generators of package
-// snowfence with calls that wait, package internal/journal, and the reference store. What is made up is everything around them: clocks, machines, disks, the
-// network and the hour. All of it runs in one goroutine on virtual time, and a [Plan] decides
-// all of it, so what is found once is found again.
+// snowfence with calls that wait, package internal/journal, and the reference store.
+// What is around them is made up: clocks, machines, disks and the network. All of it runs
+// in one goroutine on virtual time, and a [Plan] decides all of it, so what is found once
+// is found again.
 //
 // A plan is data. It is drawn from a seed ([Draw]), written down as a scenario
 // ([Parse], [Plan.String]), made smaller while it still fails ([Shrink]), and
@@ -48,25 +49,11 @@
 //
 // # Where to read
 //
-//	agenda.go    what is still to happen
-//	clock.go     a machine's clocks
-//	plan.go, fault.go               what a run is about
-//	draw.go, lapse.go, scenario.go, shrink.go where plans come from
-//	server.go    a store, and what is known of its registers
-//	forget.go    what a store forgets, and which repeated ids that explains
-//	network.go   the way to it
-//	process.go   what may run on a machine: write an [Allocator] to simulate another
-//	holder.go    ours: a shell around the driver that ships
-//	intake.go    how the driver takes events
-//	supply.go    what it says of its outages
-//	bugs.go      what tests put in the place of right code
-//	caller.go    the calls for ids, which may wait
-//	node.go, trouble.go, arm.go     machines, and what befalls them
-//	disk.go, papers.go              their journals, and the folders of these
-//	ledger.go    every id that was issued, as ranges
-//	world.go     all of it together
-//	calm.go      what is owed when the faults have ended
-//	tally.go     what happened how often
-//	testdata     scenarios, each of which opens with the claim that it proves
-//	describe.go, version.go         for people, and for runs that are resumed
+// A [Plan] comes from draw.go, lapse.go, scenario.go and shrink.go. What runs it is world.go,
+// on an [Agenda], with machines (node.go, clock.go, disk.go, papers.go), the way to the
+// stores (network.go) and the stores (server.go, forget.go); trouble.go and arm.go let
+// the faults strike. On a machine runs an [Allocator]: ours is holder.go, and intake.go and
+// supply.go judge it; caller.go makes the calls for ids. The ids come to ledger.go, and
+// calm.go says what is owed when the faults have ended. In testdata are scenarios, each
+// of which opens with the claim that it proves.
 package sim

@@ -96,22 +96,21 @@ func (s *server) fails(request lease.Request, err error, before []store.Entry) l
 	return reply
 }
 
-// failing is a store that fails.
+// failing is a store that fails. Of a list some entries come before.
 type failing struct {
 	store.Store
 	err     error
-	entries []store.Entry // of a list, before it fails
+	entries []store.Entry
 }
 
-// Get fails.
 func (f failing) Get(context.Context, string) (store.Entry, error) { return store.Entry{}, f.err }
 
-// Swap fails.
+func (f failing) Now(context.Context) (time.Time, error) { return time.Time{}, f.err }
+
 func (f failing) Swap(context.Context, string, store.Version, []byte) (store.Version, error) {
 	return "", f.err
 }
 
-// List fails in its midst.
 func (f failing) List(context.Context, string) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		for _, entry := range f.entries {
@@ -122,9 +121,6 @@ func (f failing) List(context.Context, string) iter.Seq2[store.Entry, error] {
 		yield(store.Entry{}, f.err)
 	}
 }
-
-// Now fails.
-func (f failing) Now(context.Context) (time.Time, error) { return time.Time{}, f.err }
 
 // desk is a store as a request finds it.
 type desk struct {
@@ -175,19 +171,14 @@ func (d desk) Swap(ctx context.Context, key string, prev store.Version, value []
 	if isRegister(key) && (d.blind || w.bugs.guard != nil && w.bugs.guard(s, current, r)) {
 		prev = current
 	}
-	if w.bugs.versions != nil {
-		s.tokens.next = w.bugs.versions(current)
-	}
-	version, err := d.Store.Swap(ctx, key, prev, value)
-	switch {
-	case errors.Is(err, store.ErrConflict):
+	version, err := s.write(key, prev, value)
+	if errors.Is(err, store.ErrConflict) {
 		w.tally.Counts[Conflicts]++
-		return version, err
-	case err != nil:
+	}
+	if err != nil {
 		return version, err
 	}
 	w.tally.Counts[Writes]++
-	s.stored(r, version)
 	if p := w.plan.Weather.Repeated; !w.quiet && p > 0 && chance(s.rng, p) {
 		w.struck(Repeated, s.index, "a write of %s", key)
 		return "", store.ErrConflict
@@ -195,29 +186,41 @@ func (d desk) Swap(ctx context.Context, key string, prev store.Version, value []
 	return version, nil
 }
 
+// write changes the store, and notes it.
+func (s *server) write(key string, prev store.Version, value []byte) (store.Version, error) {
+	if s.w.bugs.versions != nil {
+		s.tokens.next = s.w.bugs.versions(s.version(key))
+	}
+	version, err := s.client.Swap(context.Background(), key, prev, value)
+	if err == nil {
+		s.stored(store.Entry{Key: key, Value: value, Version: version})
+	}
+	return version, err
+}
+
 // stored notes what reached the store, and holds until to its rule.
-func (s *server) stored(r lease.Swap, version store.Version) {
-	past := append(s.past[r.Key], store.Entry{Key: r.Key, Value: r.Value, Version: version})
-	s.know(r.Key)
+func (s *server) stored(e store.Entry) {
+	past := append(s.past[e.Key], e)
+	s.know(e.Key)
 	if len(past) >= 2*remembered {
 		past = slices.Clone(past[len(past)-remembered:])
 	}
-	s.past[r.Key] = past
-	s.noteRecord(r.Key, r.Value)
-	if !isRegister(r.Key) {
+	s.past[e.Key] = past
+	s.noteRecord(e.Key, e.Value)
+	if !isRegister(e.Key) {
 		return
 	}
-	register, err := stored.DecodeRegister(r.Value)
+	register, err := stored.DecodeRegister(e.Value)
 	if err != nil {
 		s.w.breaks("harness", "%v", err)
 		return
 	}
-	if before, ok := s.registers[r.Key]; ok && register.Until < before.Until {
-		s.lowered(r.Key, before, register)
+	if before, ok := s.registers[e.Key]; ok && register.Until < before.Until {
+		s.lowered(e.Key, before, register)
 	}
-	s.terms[version] = register.Term
-	s.registers[r.Key] = register
-	worker, _ := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, r.Key)
+	s.terms[e.Version] = register.Term
+	s.registers[e.Key] = register
+	worker, _ := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, e.Key)
 	s.reached[worker] = max(s.reached[worker], register.Until)
 	if register.Holder != "" {
 		s.bounds[register.Holder] = max(s.bounds[register.Holder], register.Until)
@@ -323,17 +326,11 @@ func (s *server) quarantine(worker int64) {
 		s.w.breaks("harness", "%v", err)
 		return
 	}
-	current := s.version(key)
-	if s.w.bugs.versions != nil {
-		s.tokens.next = s.w.bugs.versions(current)
-	}
-	version, err := s.client.Swap(context.Background(), key, current, value)
-	if err != nil {
+	if _, err := s.write(key, s.version(key), value); err != nil {
 		s.w.breaks("harness", "%v", err)
 		return
 	}
 	s.w.struck(Quarantine, s.index, "worker %d is out of use", worker)
-	s.stored(lease.Swap{Key: key, Value: value}, version)
 }
 
 func isRegister(key string) bool {
