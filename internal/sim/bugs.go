@@ -17,7 +17,7 @@ type bugs struct {
 	// policy changes that of the generators.
 	policy func(*snowfence.Policy)
 	// guard is the store's comparison, instead of that of the version.
-	guard func(s *server, current store.Version, swap lease.Swap) bool
+	guard func(s *server, current, prev store.Version) bool
 	// versions is the store's next version of a key, instead of a random one.
 	versions func(current store.Version) []byte
 	// disk is what the nodes' disks do wrong.

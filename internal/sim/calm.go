@@ -42,11 +42,16 @@ func (w *world) calmDown() {
 	begun := w.agenda.Now()
 	limit := 2*p.Window + p.Loss + w.slack()
 	debts := w.debts(begun)
-	for !w.settled(debts) && len(w.found) == 0 {
+	for len(w.found) == 0 {
+		if _, open := unpaid(debts, debts); !open {
+			break
+		}
 		if w.agenda.Now()-begun <= limit && w.agenda.Proceed() {
 			continue
 		}
-		w.complain(debts, begun, limit)
+		if d, open := unpaid(debts, w.debts(begun)); open {
+			w.breaks("live", "%d of %d nodes of %s issue %s after the faults ended, and %d should", d.living(), len(d.nodes), d.what, limit, d.want)
+		}
 		break
 	}
 	for _, d := range debts {
@@ -68,28 +73,17 @@ func (w *world) slack() time.Duration {
 	return p.Window/4 + 2*p.timeout() + 100*time.Millisecond
 }
 
-// settled reports whether all debts are paid.
-func (w *world) settled(debts []debt) bool {
-	for _, d := range debts {
-		if d.living() < d.want {
-			return false
-		}
-	}
-	return true
-}
-
-// complain reports debts that are not paid, as far as they still stand.
-func (w *world) complain(debts []debt, begun, limit time.Duration) {
-	now := w.debts(begun)
+// unpaid returns the first of the debts that is not paid, as far as it still stands by now.
+func unpaid(debts, now []debt) (first debt, is bool) {
 	for i, d := range debts {
-		if want := min(d.want, now[i].want); d.living() < want {
-			w.breaks("live", "%d of %d nodes of %s issue %s after the faults ended, and %d should", d.living(), len(d.nodes), d.what, limit, want)
+		if d.want = min(d.want, now[i].want); d.living() < d.want {
+			return d, true
 		}
 	}
+	return debt{}, false
 }
 
-func (d debt) living() int {
-	n := 0
+func (d debt) living() (n int) {
 	for _, node := range d.nodes {
 		if node.living {
 			n++

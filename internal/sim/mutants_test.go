@@ -50,8 +50,8 @@ func mutants() []mutant {
 }
 
 // sameTerm compares the term that the guard had with the present one.
-func sameTerm(s *server, current store.Version, swap lease.Swap) bool {
-	return s.terms[current] == s.terms[swap.Prev]
+func sameTerm(s *server, current, prev store.Version) bool {
+	return s.terms[current] == s.terms[prev]
 }
 
 func lowFloor(h *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {

@@ -165,10 +165,9 @@ func (d desk) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, er
 }
 
 // Swap writes a register, and notes it.
-func (d desk) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	s, w, r := d.s, d.s.w, lease.Swap{Key: key, Prev: prev, Value: value}
-	current := s.version(key)
-	if isRegister(key) && (d.blind || w.bugs.guard != nil && w.bugs.guard(s, current, r)) {
+func (d desk) Swap(_ context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	s, w := d.s, d.s.w
+	if current := s.version(key); isRegister(key) && (d.blind || w.bugs.guard != nil && w.bugs.guard(s, current, prev)) {
 		prev = current
 	}
 	version, err := s.write(key, prev, value)
