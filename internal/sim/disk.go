@@ -139,22 +139,19 @@ func (d *disk) keep(r lease.Keep) {
 		takes = upTo(d.rng, 20*w.plan.ahead())
 		w.struck(DiskHung, n.index, "the disk of %s takes %s", n.host, takes)
 	}
-	var err error
-	d.call(takes, keeping, func() {
+	d.call(takes, keeping, func() error {
 		if fails {
 			d.fail()
 		}
-		var text []byte
-		if text, err = r.Page.Encode(); err == nil {
+		text, err := r.Page.Encode()
+		if err == nil {
 			err = d.journal.Keep(text)
 		}
-		switch {
-		case err == nil:
+		if err == nil {
 			w.tally.Counts[Pages]++
-		case !d.hand.dead:
-			w.struck(DiskFailed, n.index, "%s can't keep its page: %v", n.host, err)
 		}
-	}, func() {
+		return err
+	}, func(err error) {
 		if w.bugs.disk == ignoresFailures {
 			err = nil
 		}
@@ -185,19 +182,16 @@ func (d *disk) fail() {
 func (d *disk) discard(r lease.Discard) {
 	n, w := d.n, d.n.w
 	fails := d.fails(4)
-	var err error
-	d.call(upTo(d.rng, w.plan.latency()), discarding, func() {
+	d.call(upTo(d.rng, w.plan.latency()), discarding, func() error {
 		if fails {
 			d.hand.fails = 1 + d.rng.IntN(4)
 		}
 		if w.bugs.disk == discardsLate {
 			n.soon(w.plan.Window, func() { _ = d.journal.Discard() })
-			return
+			return nil
 		}
-		if err = d.journal.Discard(); err != nil && !d.hand.dead {
-			w.struck(DiskFailed, n.index, "%s can't remove its page: %v", n.host, err)
-		}
-	}, func() {
+		return d.journal.Discard()
+	}, func(err error) {
 		if w.bugs.disk == ignoresRemains {
 			err = nil
 		}
@@ -207,13 +201,16 @@ func (d *disk) discard(r lease.Discard) {
 
 // call lets the journal of the present process do something, after what it does
 // already, and also while that is stopped, but not after its end.
-func (d *disk) call(takes time.Duration, what diskCall, do, done func()) {
+func (d *disk) call(takes time.Duration, what diskCall, do func() error, done func(error)) {
 	n, w := d.n, d.n.w
 	d.free = max(d.free, w.agenda.Now()) + takes
 	in, process := d.free-w.agenda.Now(), n.process
+	var err error
 	act := func() {
 		d.hand.doing = what
-		do()
+		if err = do(); err != nil && !d.hand.dead {
+			w.struck(DiskFailed, n.index, "%s can't %s its page: %v", n.host, what, err)
+		}
 		d.hand.fails, d.hand.failsSync = 0, false
 	}
 	d.calls = append(d.calls, act)
@@ -223,5 +220,5 @@ func (d *disk) call(takes time.Duration, what diskCall, do, done func()) {
 			act()
 		}
 	})
-	n.soon(in+time.Microsecond, done)
+	n.soon(in+time.Microsecond, func() { done(err) })
 }

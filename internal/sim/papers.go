@@ -134,12 +134,11 @@ type hand struct {
 }
 
 // diskCall is what a journal is doing on its disk.
-type diskCall uint8
+type diskCall string
 
 const (
-	taking diskCall = iota
-	keeping
-	discarding
+	keeping    diskCall = "keep"
+	discarding diskCall = "remove"
 )
 
 // step is the beginning of each operation.

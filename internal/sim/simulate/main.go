@@ -173,34 +173,25 @@ func (f *failure) tell(out io.Writer) error {
 }
 
 // runBlock runs n seeds from first on, and returns the first one that failed.
-func (o *options) runBlock(first, n uint64) (sim.Tally, *failure) {
+func (o *options) runBlock(first, n uint64) (sum sim.Tally, failed *failure) {
 	var (
-		next   atomic.Uint64
-		mu     sync.Mutex
-		sum    sim.Tally
-		failed *failure
-		wg     sync.WaitGroup
+		next atomic.Uint64
+		mu   sync.Mutex
+		wg   sync.WaitGroup
 	)
 	for range o.workers {
 		wg.Go(func() {
-			var mine sim.Tally
 			for i := next.Add(1) - 1; i < n; i = next.Add(1) - 1 {
 				seed := first + i
 				r := sim.Run(sim.Draw(seed), sim.Config{})
-				mine.Add(r.Tally)
-				if len(r.Findings) == 0 {
-					continue
-				}
-				next.Store(n)
 				mu.Lock()
-				if failed == nil || seed < failed.seed {
+				sum.Add(r.Tally)
+				if len(r.Findings) > 0 && (failed == nil || seed < failed.seed) {
+					next.Store(n)
 					failed = &failure{seed, r.Findings[0]}
 				}
 				mu.Unlock()
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			sum.Add(mine)
 		})
 	}
 	wg.Wait()

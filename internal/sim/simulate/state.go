@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"snowfence.example/snowfence/internal/sim"
 )
@@ -48,7 +47,7 @@ func load(file string, from uint64) (state, error) {
 }
 
 // save puts the state in place of the one before, whole or not at all.
-func (s *state) save(file string) (err error) {
+func (s *state) save(file string) error {
 	if file == "" {
 		return nil
 	}
@@ -56,17 +55,9 @@ func (s *state) save(file string) (err error) {
 	if err != nil {
 		return err
 	}
-	next, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
-	if err != nil {
-		return err
+	next := file + ".next"
+	if err := os.WriteFile(next, text, 0o600); err != nil {
+		return fmt.Errorf("write state: %w", err)
 	}
-	_, err = next.Write(text)
-	err = errors.Join(err, next.Sync(), next.Close())
-	if err == nil {
-		err = os.Rename(next.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write state %s: %w", file, err), os.Remove(next.Name()))
-	}
-	return nil
+	return os.Rename(next, file)
 }
