@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/internal/testkit"
@@ -128,24 +127,7 @@ func TestNamesOfFilesDoNotReachTheTerminalRaw(t *testing.T) {
 	}
 }
 
-func TestBarFits80Columns(t *testing.T) {
-	for _, x := range []struct {
-		snapshot idsort.Snapshot
-		passed   time.Duration
-		want     string
-	}{
-		{idsort.Snapshot{}, 0, "reading   0 ids  0s"},
-		{idsort.Snapshot{IDs: 1234567, Bytes: 50, Size: 100}, 2 * time.Second, "reading   [##########..........]  50 %  1,234,567 ids  617 k/s  2s"},
-		{idsort.Snapshot{Phase: idsort.Merging, IDs: 123_456_789_012, Merged: 123_456_789_012}, 100 * time.Hour, "comparing [####################] 100 %  123,456,789,012 ids  343 k/s  100h0m0s"},
-		{idsort.Snapshot{IDs: 999}, 1500 * time.Millisecond, "reading   999 ids  666/s  1s"},
-	} {
-		if got := bar(x.snapshot, x.passed); got != x.want || len(got) > 79 {
-			t.Errorf("%+v: %q, want %q", x.snapshot, got, x.want)
-		}
-	}
-}
-
-func TestBarIsDrawnOverItself(t *testing.T) {
+func TestProgressIsDrawnOverItself(t *testing.T) {
 	p, stdout, stderr := inTest(t)
 	p.draws = true
 	p.stdin = strings.NewReader("7\n")
@@ -191,16 +173,17 @@ func interrupted(t *testing.T, by syscall.Signal, args ...string) (code int, out
 	return code, stdout.String(), stderr.String()
 }
 
-func TestHowFarACheckCame(t *testing.T) {
+func TestHowFarACheckIsFitsALine(t *testing.T) {
 	for _, x := range []struct {
 		snapshot idsort.Snapshot
 		want     string
 	}{
-		{idsort.Snapshot{IDs: 1}, "while reading: 1 id read"},
-		{idsort.Snapshot{IDs: 1234567, Bytes: 50, Size: 101}, "while reading: 1,234,567 ids read, 49 % of the sources"},
-		{idsort.Snapshot{Phase: idsort.Merging, IDs: 2000, Merged: 1000, Bytes: 7, Size: 7}, "while comparing: all of 2,000 ids read, 1,000 of them compared"},
+		{idsort.Snapshot{IDs: 1}, "reading: 1 id"},
+		{idsort.Snapshot{IDs: 1234567, Bytes: 50, Size: 101}, "reading: 1,234,567 ids, 49 % of the sources"},
+		{idsort.Snapshot{Phase: idsort.Merging, IDs: 2000, Merged: 1000, Bytes: 7, Size: 7}, "comparing: 1,000 of 2,000 ids"},
+		{idsort.Snapshot{Phase: idsort.Merging, IDs: 123_456_789_012, Merged: 123_456_789_012}, "comparing: 123,456,789,012 of 123,456,789,012 ids"},
 	} {
-		if got := howFar(x.snapshot); got != x.want {
+		if got := howFar(x.snapshot); got != x.want || len(got) > 69 {
 			t.Errorf("%+v: %q, want %q", x.snapshot, got, x.want)
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 )
 
 func (p program) config() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "config",
 		Short: "Check or print the configuration",
 		Long: `Settings come from flags, SNOWFENCE_ variables, one YAML file and defaults, the
@@ -22,13 +21,7 @@ first of these winning. An unknown key of the file is an error; of a variable
 that is no setting there is only a warning, as others than you set variables.`,
 		Example: `  snowfence config check --config snowfence.yaml
   snowfence config print > snowfence.yaml`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(cmd, errors.New("needs a verb: check or print"))
-		},
-	}
-	cmd.AddCommand(p.configCheck(), p.configPrint())
-	return cmd
+	}, p.configCheck(), p.configPrint())
 }
 
 // fault is one thing that is wrong with a configuration, in JSON.
@@ -51,7 +44,6 @@ warned of. The exit code of an invalid configuration is 2. -o json prints
 {"valid":…,"generators":["…"],"faults":[{"key","value","from","reason"}]}.`,
 		Example: `  snowfence config check
   snowfence config check --config snowfence.yaml -o json`,
-		Args: noArguments,
 	}
 	f := outputFlag(cmd)
 	s := settingFlags(cmd)
@@ -77,7 +69,7 @@ func (p program) printCheck(f form, c config.Config, err error) error {
 		faults = append(faults, fault{e.Key, e.Value, e.Origin.String(), e.Reason})
 		rows = append(rows, []string{orDash(e.Key), orDash(e.Value), e.Origin.String(), e.Reason})
 	}
-	tabular, text := table([]column{{"key", false}, {"value", false}, {"from", false}, {"reason", false}}, rows), ""
+	tabular, text := table("key, value, from, reason", rows), ""
 	if err == nil {
 		text = "valid; generators: " + strings.Join(c.Names(), ", ") + "\n"
 		tabular = text
@@ -100,7 +92,6 @@ where it came from. Passwords are left out.
 		Example: `  snowfence config print
   snowfence config print --config snowfence.yaml -o table
   SNOWFENCE_HTTP=127.0.0.1:8080 snowfence config print -o json`,
-		Args: noArguments,
 	}
 	f := outputFlag(cmd)
 	s := settingFlags(cmd)
@@ -131,7 +122,7 @@ func (p program) printValues(f form, values []config.Value) error {
 	}
 	return p.answer(f, struct {
 		Settings []setting `json:"settings"`
-	}{settings}, table([]column{{"key", false}, {"value", false}, {"from", false}}, rows), text)
+	}{settings}, table("key, value, from", rows), text)
 }
 
 // yamlText nests the settings by their keys, with the source of each beside it

@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // maxListed is how many other candidates the text of a guess lists.
@@ -81,13 +81,10 @@ guessed, candidates, input, read_as, other_readings.`,
 	}
 	f := outputFlag(cmd)
 	layout.add(cmd, "layout of the ids: a preset's name or a text form (default: guess)")
-	cmd.Flags().Var(choiceOf(&encoding, decode.EncodingNames()...), "encoding", "encoding of the ids: "+join(decode.EncodingNames(), ", ")+" (default: any)")
-	completeFlag(cmd, "encoding", strings.Split(join(decode.EncodingNames(), " "), " ")...)
+	encodingFlag(cmd, &encoding, "encoding of the ids: %s (default: any)")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		v := decodeVerb{program: p, form: *f, encoding: encoding, now: p.clock.Wall()}
-		if layout.text != "" {
-			v.layout, v.preset = &layout.layout, layout.preset()
-		}
+		v.layout, v.preset = layout.given()
 		return v.run(args)
 	}
 	return cmd
@@ -113,10 +110,8 @@ func (v *decodeVerb) run(args []string) error {
 			return fmt.Errorf("read standard input: %w", err)
 		}
 	}
-	if v.form == tableForm && len(v.rows) > 0 {
-		if err := v.print(table(decodeColumns(), v.rows)); err != nil {
-			return err
-		}
+	if err := v.print(table(decodeColumns, v.rows)); err != nil { // no rows unless they are asked for
+		return err
 	}
 	if v.failed {
 		return reported(exitInvalidID)
@@ -124,12 +119,12 @@ func (v *decodeVerb) run(args []string) error {
 	return nil
 }
 
-// one decodes and prints one text. A text that is no id is reported at
-// once, and the run goes on; the error returned is one of printing.
-func (v *decodeVerb) one(text string) error {
-	d, err := v.read(text)
+// one decodes and prints one word. A word that is no id is reported at once, and the
+// run goes on; the error returned is one of printing.
+func (v *decodeVerb) one(word string) error {
+	d, err := v.read(word)
 	if err != nil {
-		v.say(message(err))
+		v.say(text.Message(err))
 		v.failed = true
 		return nil
 	}
@@ -149,15 +144,21 @@ func (v *decodeVerb) one(text string) error {
 	}
 }
 
-// read finds out what the likeliest reading of a text says. The error wraps
+// read finds out what the likeliest reading of a word says. The error wraps
 // [snowfence.ErrInvalidID].
-func (v *decodeVerb) read(text string) (decoded, error) {
-	readings, err := v.readings(text)
+func (v *decodeVerb) read(word string) (d decoded, err error) {
+	var readings []decode.Reading
+	if v.encoding == "" {
+		readings, err = decode.Read(word)
+	} else {
+		readings = make([]decode.Reading, 1)
+		readings[0], err = decode.ReadAs(word, v.encoding)
+	}
 	if err != nil {
 		return decoded{}, err
 	}
-	d, err := v.under(readings[0].ID)
-	d.Input, d.ReadAs, d.OtherReadings = text, readings[0].Encoding, readings[1:]
+	d, err = v.under(readings[0].ID)
+	d.Input, d.ReadAs, d.OtherReadings = word, readings[0].Encoding, readings[1:]
 	return d, err
 }
 
@@ -178,24 +179,11 @@ func (v *decodeVerb) under(id snowfence.ID) (decoded, error) {
 	return decoded{Document: r.Document(), result: r}, nil
 }
 
-func (v *decodeVerb) readings(text string) ([]decode.Reading, error) {
-	if v.encoding == "" {
-		return decode.Read(text)
-	}
-	r, err := decode.ReadAs(text, v.encoding)
-	return []decode.Reading{r}, err
-}
-
 // decodeColumns are the columns of the table, and row one line of it.
-func decodeColumns() []column {
-	return []column{{"id", true}, {"layout", false}, {"time", false}, {"datacenter", true}, {"worker", true}, {"sequence", true}}
-}
+const decodeColumns = ">id, layout, time, >datacenter, >worker, >sequence"
 
 func (d decoded) row() []string {
-	name := d.Preset
-	if name == "" {
-		name = "custom"
-	}
+	name := cmp.Or(d.Preset, "custom")
 	if d.Guessed {
 		name += "?"
 	}
@@ -210,23 +198,19 @@ func (d decoded) row() []string {
 
 // text is the picture and all that follows from it.
 func (v *decodeVerb) text(d decoded) string {
-	var b strings.Builder
-	v.heading(&b, d)
-	b.WriteString("\n")
-	paint := func(field int, text string) string { return v.paint(d.Fields[field].Kind, text) }
-	for _, line := range d.result.Picture(paint) {
-		b.WriteString(line + "\n")
+	var p page
+	v.heading(&p, d)
+	p.line("")
+	for _, line := range d.result.Picture(func(field int, text string) string { return v.paint(d.Fields[field].Kind, text) }) {
+		p.line("%s", line)
 	}
-	b.WriteString("\n")
-	line := func(kind, label, value string) {
-		b.WriteString(v.paint(kind, fmt.Sprintf("%-14s", label)) + value + "\n")
-	}
+	p.line("")
+	line := func(kind, label, value string) { p.line("%s%s", v.paint(kind, fmt.Sprintf("%-14s", label)), value) }
 	for _, f := range d.Fields {
 		switch f.Kind {
 		case "unused":
 		case "time":
-			unit := d.result.Layout.Unit
-			at := d.result.Time
+			at, unit := d.result.Time, d.result.Layout.Unit
 			line(f.Kind, "time", decode.FormatTime(at, unit))
 			line(f.Kind, "  local", decode.FormatTime(at.In(v.zone), unit))
 			line(f.Kind, "  relative", decode.Relative(at, v.now))
@@ -235,7 +219,7 @@ func (v *decodeVerb) text(d decoded) string {
 			line(f.Kind, f.Name, strconv.FormatUint(f.Value, 10))
 		}
 	}
-	b.WriteString("\n")
+	p.line("")
 	line("", "decimal", d.Encodings.Decimal)
 	if d.Encodings.FixedDecimal != d.Encodings.Decimal {
 		line("", "  19 digits", d.Encodings.FixedDecimal)
@@ -243,53 +227,49 @@ func (v *decodeVerb) text(d decoded) string {
 	line("", "hex", d.Encodings.Hex)
 	line("", "base32", d.Encodings.Base32)
 	line("", "base62", d.Encodings.Base62)
-	v.others(&b, d)
-	return b.String()
+	v.others(&p, d)
+	return p.String()
 }
 
 // heading says what the id was read as, under which layout, and whether that
 // is a guess.
-func (v *decodeVerb) heading(b *strings.Builder, d decoded) {
-	b.WriteString(d.Input)
+func (v *decodeVerb) heading(p *page, d decoded) {
+	as := ""
 	if d.ReadAs != decode.Decimal || len(d.OtherReadings) > 0 {
-		fmt.Fprintf(b, ", read as %s", d.ReadAs)
+		as = ", read as " + string(d.ReadAs)
 	}
-	b.WriteString("\n")
+	p.line("%s%s", d.Input, as)
 	for _, other := range d.OtherReadings {
-		fmt.Fprintf(b, "  as %s it would be %s\n", other.Encoding, other.Text)
+		p.line("  as %s it would be %s", other.Encoding, other.Text)
 	}
-	name := d.Preset
-	if name == "" {
-		name = "layout"
-	}
+	name := cmp.Or(d.Preset, "layout")
 	if d.Guessed {
 		name += " (guessed)"
 	}
-	fmt.Fprintf(b, "%s  %s\n", name, d.Layout)
+	p.line("%s  %s", name, d.Layout)
 	if d.Guessed && !d.candidates[0].Plausible {
-		b.WriteString("  no preset gives a plausible time; this one comes nearest\n")
+		p.line("  no preset gives a plausible time; this one comes nearest")
 	}
 }
 
 // others lists the candidates that were not taken.
-func (v *decodeVerb) others(b *strings.Builder, d decoded) {
+func (v *decodeVerb) others(p *page, d decoded) {
 	if !d.Guessed {
 		return
 	}
 	var rows [][]string
 	for _, c := range d.candidates[1:] {
 		if c.Plausible && len(rows) < maxListed {
-			at := c.Result.Time
-			rows = append(rows, []string{c.Preset, decode.FormatTime(at, c.Result.Layout.Unit), decode.Relative(at, v.now)})
+			rows = append(rows, []string{c.Preset, decode.FormatTime(c.Result.Time, c.Result.Layout.Unit), decode.Relative(c.Result.Time, v.now)})
 		}
 	}
 	if len(rows) == 0 {
-		b.WriteString("\nguessed: no other preset gives a plausible time\n")
+		p.line("\nguessed: no other preset gives a plausible time")
 		return
 	}
-	b.WriteString("\nguessed; other presets give plausible times too (--layout NAME settles it):\n")
-	b.WriteString(indent(table([]column{{"preset", false}, {"time", false}, {"", false}}, rows), "  "))
+	p.line("\nguessed; other presets give plausible times too (--layout NAME settles it):")
+	p.table("  ", "preset, time, ", rows)
 	if more := len(d.Candidates) - len(rows); more > 0 {
-		fmt.Fprintf(b, "  and %d more (-o json lists them all)\n", more)
+		p.line("  and %d more (-o json lists them all)", more)
 	}
 }

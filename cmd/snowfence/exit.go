@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // The exit codes. Scripts rely on them.
@@ -27,34 +27,28 @@ const (
 	exitSignal = 128
 )
 
-// usageError is a mistake in the command line of a verb.
-type usageError struct {
-	verb string // the command's full name
-	err  error
+// classed is an error with the class that a verb gives it.
+type classed struct {
+	error
+	class snowfence.Class
+	verb  string // the full name of the verb whose help may help, or empty
 }
 
-func (e *usageError) Error() string          { return e.err.Error() }
-func (e *usageError) Unwrap() error          { return e.err }
-func (e *usageError) Class() snowfence.Class { return snowfence.ClassUsage }
+func (e *classed) Unwrap() error          { return e.error }
+func (e *classed) Class() snowfence.Class { return e.class }
 
 // usage marks an error as a mistake in the command line.
-func usage(cmd *cobra.Command, err error) error { return &usageError{cmd.CommandPath(), err} }
+func usage(cmd *cobra.Command, err error) error {
+	return &classed{err, snowfence.ClassUsage, cmd.CommandPath()}
+}
 
-// unavailableError is an error that trying again may mend, such as an address in
-// use.
-type unavailableError struct{ err error }
-
-func (e *unavailableError) Error() string          { return e.err.Error() }
-func (e *unavailableError) Unwrap() error          { return e.err }
-func (e *unavailableError) Class() snowfence.Class { return snowfence.ClassUnavailable }
-
-// unavailable marks an error as one that trying again may mend, unless the error
-// has a class already or comes from an interrupt.
+// unavailable marks an error as one that trying again may mend, such as an address in
+// use, unless the error has a class already or comes from an interrupt.
 func unavailable(err error) error {
 	if err == nil || snowfence.ClassOf(err) != snowfence.ClassUnknown || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &unavailableError{err}
+	return &classed{err, snowfence.ClassUnavailable, ""}
 }
 
 // reported is an error that the user has read already: only its exit code is
@@ -73,25 +67,20 @@ func (e interruptError) Is(target error) bool { return target == context.Cancele
 // code is what a shell makes of a process that the signal ended: 130 for SIGINT,
 // 143 for SIGTERM.
 func (e interruptError) code() int {
-	if s, ok := e.signal.(syscall.Signal); ok {
-		return exitSignal + int(s)
+	s, ok := e.signal.(syscall.Signal)
+	if !ok {
+		s = syscall.SIGINT
 	}
-	return exitSignal + int(syscall.SIGINT)
-}
-
-// interruptedBy returns the interrupt that ended a context. What ended it without
-// a signal is taken for SIGINT.
-func interruptedBy(ctx context.Context) interruptError {
-	by := interruptError{syscall.SIGINT}
-	errors.As(context.Cause(ctx), &by)
-	return by
+	return exitSignal + int(s)
 }
 
 // interrupted says that a verb whose 1 is a finding was interrupted, and ends it
-// with the signal's code.
+// with the signal's code. What ended the context without a signal is taken for SIGINT.
 func (p program) interrupted(ctx context.Context, format string, args ...any) error {
+	var by interruptError
+	errors.As(context.Cause(ctx), &by)
 	p.note("interrupted"+format, args...)
-	return reported(interruptedBy(ctx).code())
+	return reported(by.code())
 }
 
 // exitCode is the one place that says which error ends in which code.
@@ -116,36 +105,21 @@ func exitCode(err error) int {
 	return exitFailure
 }
 
-// as tests for an error of a type.
-func as[T error](err error) bool {
-	var target T
-	return errors.As(err, &target)
-}
-
 // finish tells the user of an error and returns the exit code. A reader of the
 // output that went away and an interrupt need no words.
 func (p program) finish(err error) int {
 	code := exitCode(err)
 	switch {
-	case err == nil, as[reported](err), errors.Is(err, syscall.EPIPE):
+	case err == nil, errors.As(err, new(reported)), errors.Is(err, syscall.EPIPE):
 		return code
 	case errors.Is(err, context.Canceled) && code == exitFailure:
 		p.note("interrupted")
 		return code
 	}
-	p.say(message(err))
-	var wrong *usageError
-	if errors.As(err, &wrong) {
+	p.say(text.Message(err))
+	var wrong *classed
+	if errors.As(err, &wrong) && wrong.verb != "" {
 		p.note("see '%s --help'", wrong.verb)
 	}
 	return code
-}
-
-// message is an error's text without the prefix that every line gets anyway.
-func message(err error) string {
-	lines := strings.Split(err.Error(), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimPrefix(line, "snowfence: ")
-	}
-	return strings.Join(lines, "\n")
 }

@@ -12,34 +12,27 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// choice is a flag with a few words to choose from.
-type choice[T ~string] struct {
-	value *T
-	words []T
+// choiceFlag adds a flag with a few words to choose from, which are listed in its
+// help. The variable holds its default.
+func choiceFlag[T ~string](cmd *cobra.Command, value *T, name, short, help string, words ...T) {
+	texts := text.Strings(words)
+	list := strings.Join(texts, ", ")
+	cmd.Flags().VarP(&parsed[T]{value: value, text: string(*value), word: "WORD", parse: func(s string) (T, error) {
+		if !slices.Contains(texts, s) {
+			return "", errors.New("must be one of " + list)
+		}
+		return T(s), nil
+	}}, name, short, fmt.Sprintf(help, list))
+	completeFlag(cmd, name, texts...)
 }
 
-// choiceOf makes a flag of a variable that holds its default.
-func choiceOf[T ~string](value *T, words ...T) pflag.Value { return choice[T]{value, words} }
-
-func (c choice[T]) String() string { return string(*c.value) }
-func (c choice[T]) Type() string   { return "WORD" }
-
-func (c choice[T]) Set(s string) error {
-	if !slices.Contains(c.words, T(s)) {
-		return fmt.Errorf("must be one of %s", join(c.words, ", "))
-	}
-	*c.value = T(s)
-	return nil
-}
-
-func join[T ~string](words []T, separator string) string {
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = string(w)
-	}
-	return strings.Join(texts, separator)
+// encodingFlag adds --encoding to a verb.
+func encodingFlag(cmd *cobra.Command, value *decode.Encoding, help string) {
+	choiceFlag(cmd, value, "encoding", "", help, decode.EncodingNames()...)
 }
 
 // parsed is a flag that a function reads.
@@ -56,7 +49,7 @@ func (f *parsed[T]) Type() string   { return f.word }
 func (f *parsed[T]) Set(s string) error {
 	v, err := f.parse(s)
 	if err != nil {
-		return errors.New(message(err))
+		return errors.New(text.Message(err))
 	}
 	*f.value, f.text = v, s
 	return nil
@@ -76,6 +69,30 @@ func numberFlag(value *int, fallback string, least, most int) *parsed[int] {
 		}
 		return n, nil
 	}}
+}
+
+// group returns a verb that does nothing but to hold others.
+func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, v := range verbs {
+		names = append(names, v.Name())
+	}
+	cmd.AddCommand(verbs...)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return usage(cmd, errors.New("needs a verb: "+text.Or(names)))
+	}
+	return cmd
+}
+
+// strict has a verb, and those below it, refuse arguments unless it says what it
+// takes.
+func strict(cmd *cobra.Command) {
+	if cmd.Args == nil {
+		cmd.Args = noArguments
+	}
+	for _, verb := range cmd.Commands() {
+		strict(verb)
+	}
 }
 
 // noArguments refuses arguments where a verb takes none.

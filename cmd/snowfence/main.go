@@ -105,7 +105,6 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
   snowfence workers list                      who holds which worker id
   snowfence check orders.txt                  does any id occur twice, and why`,
 		Version: thisBuild().String(),
-		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cmd.SetOut(p.stderr) // it was not asked for
 			if err := cmd.Help(); err != nil {
@@ -137,6 +136,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
 		p.version(),
 		p.completion(),
 	)
+	strict(root)
 	return root
 }
 

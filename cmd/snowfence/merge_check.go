@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -20,12 +19,8 @@ const defaultMergeLimit = 10
 // merging is one run of merge-check.
 type merging struct {
 	program
-	cmd     *cobra.Command
-	form    form
-	layout  layoutFlag
-	ids     idSourceFlags
-	stdin   streams
-	sorting sorting
+	idFlags
+	cmd *cobra.Command
 }
 
 func (p program) mergeCheck() *cobra.Command {
@@ -38,38 +33,28 @@ the players of two game servers, two databases, two namespaces. It changes
 nothing in them.
 
 A side is one or more of
-  PATH, - or URL          ids: a file, standard input, a column of a database
+  SOURCE                  ids: a file, standard input, a column of a database
   namespace:URL#NAME      who issues them: a namespace in a store
   layout:SPEC#0-3,8       who issues them: another system, with these worker
                           numbers; /since=TIME and /until=TIME may follow
 NAME=PART puts parts with one name together: the ids of a side and its
-namespace. A source may have options of its own behind a #, as
-players.csv#format=csv,column=id or postgres://u@db/eu#table=players,column=id;
-the keys are column, encoding, format, gzip, separator, table and query (last).
-The flags hold for all sources that don't say otherwise. A path that looks like
-something else is written ./path, and one that itself ends in an option has
-another behind it: a#column=1#gzip=auto.
+namespace. A path that looks like something else is written ./path.
 
-Ids against ids: how many stand on several sides, in which runs (of one worker
-id, where the layout is known by --layout or by who issues them), the first
-with their places, and how many rows at least need another id. It works in the
---memory that it is given; the rest goes to a file in --temp.
+` + idSourceHelp + `
+
+Ids against ids: how many stand on several sides, in which runs, the first with
+their places, and how many rows at least need another id. Ids that stand several
+times on one side are counted, but are no clash: whether they are two ids, and
+why, is for snowfence check to say.
 
 Issuers against issuers: whether two could ever issue the same integer, from
-when, and why not. For one layout that is a matter of worker ids, datacenters
-and ticks; for two it is decided bit by bit, since an integer means something
-else in each. Registers keep the present term alone: only the ids tell what
-earlier terms stamped. Two issuers of one side, such as its old system and its
-namespace, are compared too, and reported as "within" the side.
-
-Ids that stand several times on one side are counted, but are no clash: tables
-of one side may well name the same id. Whether they are two ids, and why, is
-for snowfence check to say.
+when, and why not. Two issuers of one side are compared, too. Registers keep the
+present term alone: only the ids tell what earlier terms stamped.
 
 Ids against issuers: which ids a namespace may still issue, such as rows that
 were imported with ticks to come, and the command that sets its floors above
 them. All clocks are taken to be right, but a side's own rows may be up to 5s
-ahead of the clock. Advice to end or stop a system says what margin clocks need.
+ahead of the clock.
 
 Exit codes: 0 nothing clashes, and nothing can as far as the sides name who
 issues ids; 1 ids clash; 5 none does, but ids that are still to come may, or
@@ -86,15 +71,11 @@ clash, possible), summary, sides, data, strays, forecasts.`,
   snowfence merge-check layout:twitter#0-3 layout:twitter#4-7`,
 		Args: cobra.ArbitraryArgs,
 	}
-	f := outputFlag(cmd)
-	v.ids.add(cmd)
-	v.stdin.add(cmd)
-	v.layout.add(cmd, "layout of the ids of sides that don't name who issues them: a preset's name or a text form")
-	v.sorting.add(cmd, defaultMergeLimit, "how many runs, and how many ids, to name")
+	v.add(p, cmd, "layout of the ids of sides that don't name who issues them: a preset's name or a text form", defaultMergeLimit, "how many runs, and how many ids, to name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		v.cmd, v.form = cmd, *f
+		v.cmd = cmd
 		ctx := cmd.Context()
-		err := v.run(ctx, v.stdin.among(args))
+		err := v.run(ctx, v.streams.among(args))
 		if isVerdict := errors.As(err, new(reported)); err != nil && !isVerdict && ctx.Err() != nil {
 			return v.interrupted(ctx, "; whether ids clash is not known")
 		}
@@ -110,10 +91,8 @@ func (v *merging) run(ctx context.Context, args []string) error {
 		return usage(v.cmd, err)
 	}
 	progress := &idsort.Progress{}
-	c := merge.Config{Shown: v.sorting.limit, Clock: v.clock, Sort: idsort.Config{Memory: v.sorting.memory, Temp: v.sorting.temp, Progress: progress}}
-	if v.layout.text != "" {
-		c.Layout = &v.layout.layout
-	}
+	c := merge.Config{Shown: v.limit, Clock: v.clock, Sort: idsort.Config{Memory: v.memory, Temp: v.temp, Progress: progress}}
+	c.Layout, _ = v.layout.given()
 	if c.Inputs, err = v.inputs(sides); err != nil {
 		return err
 	}
@@ -126,24 +105,24 @@ func (v *merging) run(ctx context.Context, args []string) error {
 		}
 		c.Issuers = append(c.Issuers, issuers...)
 	}
-	debug.SetMemoryLimit(idsort.Heap(v.sorting.memory))
+	debug.SetMemoryLimit(idsort.Heap(v.memory))
 	stop := func() {}
 	if c.Comparable() {
-		stop = v.watch(progress, v.sorting.progress)
+		stop = v.watch(progress, v.progress)
 	}
 	report, err := merge.Check(ctx, c)
 	stop()
 	for _, side := range report.Sides {
 		for _, s := range side.Sources {
 			if s.Invalid != nil {
-				v.warn(fmt.Sprintf("side %s: %s: %s skipped that %s, the first: %s", side.Name, s.Source, text.Count(s.Skipped, "thing"), text.Plural(s.Skipped, "is no id", "are no ids"), text.Message(s.Invalid)))
+				v.note("warning: side %s: %s: %s skipped that %s, the first: %s", side.Name, s.Source, text.Count(s.Skipped, "thing"), text.Plural(s.Skipped, "is no id", "are no ids"), text.Message(s.Invalid))
 			}
 		}
 	}
 	if err != nil {
 		return sourceFault(v.cmd, err)
 	}
-	if err := v.answer(v.form, report, mergeTable(report), mergeText(report)); err != nil {
+	if err := v.answer(*v.form, report, mergeTable(report), mergeText(report)); err != nil {
 		return unavailable(err) // exit code 1 is a verdict
 	}
 	switch report.Verdict {

@@ -17,7 +17,7 @@ const maxStrayRows = 20
 
 // mergeTable is a row for each finding.
 func mergeTable(r *merge.Report) string {
-	columns := []column{{"what", false}, {"sides", false}, {"worker", true}, {"from", false}, {"to", false}, {"ids", true}, {"text", false}}
+	columns := "what, sides, >worker, from, to, >ids, text"
 	rows := [][]string{{"verdict", "", "", "", "", "", string(r.Verdict)}}
 	if r.Data != nil {
 		for _, runs := range r.Data.Runs {
@@ -59,14 +59,14 @@ func mergeTable(r *merge.Report) string {
 }
 
 // mergePage is the text of a report. Its lines are indented by two columns.
-type mergePage struct{ strings.Builder }
+type mergePage struct{ page }
 
 // line adds a line as it is, and say one that is wrapped.
 func (p *mergePage) line(format string, args ...any) {
-	fmt.Fprintf(&p.Builder, "  "+format+"\n", args...)
+	p.page.line("  "+format, args...)
 }
 func (p *mergePage) say(beginning, format string, args ...any) {
-	p.WriteString(wrap(fmt.Sprintf(format, args...), "  "+beginning))
+	p.wrapped("  "+beginning, fmt.Sprintf(format, args...))
 }
 
 // mergeText is the verdict, the sides, and then what it comes from.
@@ -169,12 +169,12 @@ func fewestText(r *merge.Report) string {
 // runs adds a table of runs.
 func (p *mergePage) runs(runs merge.Runs) {
 	count, l := text.Count(runs.All, "run"), runs.Layout
-	columns := []column{{"sides", false}, {"first", true}, {"last", true}, {"ids", true}}
+	columns := "sides, >first, >last, >ids"
 	if l == nil {
 		p.say("", "%s of numbers that lie less than %s apart (no layout is known: --layout groups by worker id and time)", count, text.Grouped(runs.Apart))
 	} else {
 		p.say("", "%s of ids of one worker that lie at most %s apart, by the layout %s", count, time.Duration(runs.Gap*float64(time.Second)), l)
-		columns = []column{{"worker", true}, {"sides", false}, {"from", false}, {"to", false}, {"ids", true}}
+		columns = ">worker, sides, from, to, >ids"
 	}
 	if runs.Outside > 0 {
 		p.line("%s %s of this layout", text.Count(runs.Outside, "id"), text.Plural(runs.Outside, "is none", "are none"))
@@ -188,7 +188,7 @@ func (p *mergePage) runs(runs merge.Runs) {
 		}
 		rows = append(rows, row)
 	}
-	p.WriteString(indent(table(columns, rows), "  "))
+	p.table("  ", columns, rows)
 	if more := runs.All - len(runs.List); more > 0 {
 		p.line("and %s, none with more ids (--limit lists more)", text.Count(more, "more run"))
 	}
@@ -243,7 +243,7 @@ func (p *mergePage) open(s *merge.Strays) {
 	for _, w := range s.Workers[:min(len(s.Workers), maxStrayRows)] {
 		rows = append(rows, []string{strconv.FormatInt(w.Worker, 10), text.Grouped(w.Open), strconv.FormatInt(int64(w.Until.Tick), 10), decode.FormatTime(w.Until.Time.Time, s.Issuer.Layout.Unit)})
 	}
-	p.WriteString(indent(table([]column{{"worker", true}, {"ids", true}, {"highest tick", true}, {"its time", false}}, rows), "      "))
+	p.table("      ", ">worker, >ids, >highest tick, its time", rows)
 	if more := len(s.Workers) - maxStrayRows; more > 0 {
 		p.line("  and %s more (-o json lists all)", text.Count(more, "worker id"))
 	}

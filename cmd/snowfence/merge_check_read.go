@@ -9,43 +9,27 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
 )
 
-// inSide returns an error about a place as one about its side.
-func inSide(side string, err error) error {
-	var wrong *idsource.PlaceError
-	if errors.As(err, &wrong) {
-		return &merge.SideError{Side: side, Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit, Reason: wrong}
-	}
-	return &merge.SideError{Side: side, Reason: err}
-}
-
 // inputs are the sources of all sides, in their order.
 func (v *merging) inputs(sides []merge.Side) ([]merge.Input, error) {
-	defaults := v.ids.read(v.program)
 	var inputs []merge.Input
 	var places []idsource.Place
 	for n, side := range sides {
 		for _, data := range side.Data {
 			place, err := idsource.ParsePlace(data)
 			if err != nil {
-				return nil, usage(v.cmd, inSide(side.Name, err))
+				return nil, usage(v.cmd, &merge.SideError{Side: side.Name, Reason: err})
 			}
-			options, err := place.Options(defaults)
-			if err != nil {
-				return nil, usage(v.cmd, inSide(side.Name, err))
-			}
-			size, err := idsource.Look(place.Name, options)
+			input, err := v.input(place)
 			if err != nil {
 				return nil, sourceFault(v.cmd, &merge.SideError{Side: side.Name, Reason: err})
 			}
-			open := func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }
-			inputs, places = append(inputs, merge.Input{Side: n, Input: idsort.Input{Size: size, Open: open}}), append(places, place)
+			inputs, places = append(inputs, merge.Input{Side: n, Input: input}), append(places, place)
 		}
 	}
 	if err := oneStream(places); err != nil {
@@ -87,7 +71,7 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 		err = engine.Check(url)
 	}
 	if err != nil {
-		return nil, usage(v.cmd, inSide(side, err))
+		return nil, usage(v.cmd, &merge.SideError{Side: side, Reason: err})
 	}
 	// The URL before its variables are filled in: one may stand for a password.
 	shown := engine.Redact(n.Store)
@@ -96,13 +80,9 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 	}
 	opened, err := engine.OpenExisting(ctx, url)
 	if err != nil {
-		return nil, unavailable(inSide(side, err))
+		return nil, unavailable(&merge.SideError{Side: side, Reason: err})
 	}
-	defer func() {
-		if closeErr := opened.Close(); closeErr != nil {
-			v.note("warning: close store: %s", message(closeErr))
-		}
-	}()
+	defer v.closing("close store: ", opened.Close)
 	var i *merge.Issuer
 	r, err := roster.Open(ctx, roster.Config{Store: opened, Namespace: n.Name, Clock: v.clock})
 	if err == nil {
@@ -112,7 +92,7 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 		i.Name = idsource.Shown(i.Name)
 		return i, nil
 	}
-	err = inSide(side+": "+idsource.Shown(shown), err)
+	err = &merge.SideError{Side: side + ": " + idsource.Shown(shown), Reason: err}
 	switch snowfence.ClassOf(errors.Unwrap(err)) {
 	case snowfence.ClassFinal, snowfence.ClassUsage:
 		return nil, usage(v.cmd, err) // exit code 1 is a verdict: a namespace that is not there is a mistake in the side

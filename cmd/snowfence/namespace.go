@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,20 +16,14 @@ import (
 )
 
 func (p program) namespace() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "namespace",
 		Short: "Show or verify a namespace, or print what its store needs",
 		Long: `A namespace is one space of unique ids in one store: one layout, one epoch, one
 set of worker ids. These verbs read it and write nothing.`,
 		Example: `  snowfence namespace show
   snowfence namespace verify --namespace orders`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(cmd, errors.New("needs a verb: show, verify or schema"))
-		},
-	}
-	cmd.AddCommand(p.namespaceShow(), p.namespaceVerify(), p.namespaceSchema())
-	return cmd
+	}, p.namespaceShow(), p.namespaceVerify(), p.namespaceSchema())
 }
 
 // namespaceDocument is a namespace in JSON.
@@ -70,13 +63,8 @@ the same name; when it was made; and what its store says of itself.
 -o json prints one object.`,
 		Example: `  snowfence namespace show
   snowfence namespace show --namespace orders -o json`,
-		Args: noArguments,
 	}
-	f := outputFlag(cmd)
-	cmd.RunE = p.onRoster(siteFlags(cmd), func(_ *cobra.Command, r *roster.Roster, _ []string) error {
-		return p.printNamespace(*f, r)
-	})
-	return cmd
+	return p.onRoster(cmd, func(_ *cobra.Command, f form, r *roster.Roster, _ []string) error { return p.printNamespace(f, r) })
 }
 
 func (p program) printNamespace(f form, r *roster.Roster) error {
@@ -122,7 +110,7 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 		Datacenters: append([]int64{}, record.Datacenters...), Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
 		Store:  storeDocument{traits.Engine, traits.Durable, traits.Loss.Seconds(), traits.OneHost},
 		Clocks: clocksOf(r),
-	}, table([]column{{"what", false}, {"value", false}}, rows), b.String())
+	}, table("what, value", rows), b.String())
 }
 
 // horizonText is a layout's horizon as far as its unit tells it.
@@ -178,21 +166,19 @@ json streams: one object a line with "type":"finding", and a last one with
 		Example: `  snowfence namespace verify
   snowfence namespace verify --namespace orders -o json
   snowfence namespace verify -o table`,
-		Args: noArguments,
 	}
-	f := outputFlag(cmd)
-	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, _ []string) error {
+	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, _ []string) error {
 		var verdict roster.Verdict
 		var rows [][]string
 		for x, err := range r.Verify(cmd.Context(), &verdict) {
 			if err != nil {
 				return unavailable(err)
 			}
-			if err := p.printFinding(*f, x, &rows); err != nil {
+			if err := p.printFinding(f, x, &rows); err != nil {
 				return err
 			}
 		}
-		if err := p.printVerdict(*f, r, verdict, rows); err != nil {
+		if err := p.printVerdict(f, r, verdict, rows); err != nil {
 			return err
 		}
 		if verdict.Faults > 0 {
@@ -200,7 +186,6 @@ json streams: one object a line with "type":"finding", and a last one with
 		}
 		return nil
 	})
-	return cmd
 }
 
 // printFinding prints what was found, or keeps it for a table.
@@ -227,13 +212,11 @@ func (p program) printFinding(f form, x roster.Finding, rows *[][]string) error 
 }
 
 func (p program) printVerdict(f form, r *roster.Roster, v roster.Verdict, rows [][]string) error {
-	valid, word, findings := v.Faults == 0, "valid", ""
+	valid, word := v.Faults == 0, "valid"
 	if !valid {
 		word = "not valid"
 	}
-	if len(rows) > 0 {
-		findings = table([]column{{"severity", false}, {"workers", false}, {"check", false}, {"key", false}, {"text", false}}, rows)
-	}
-	return p.answer(f, verdictDocument{"verdict", r.Name(), valid, v.Registers, v.Faults, v.Warnings, v.Notes, clocksOf(r)}, findings,
+	return p.answer(f, verdictDocument{"verdict", r.Name(), valid, v.Registers, v.Faults, v.Warnings, v.Notes, clocksOf(r)},
+		table("severity, workers, check, key, text", rows),
 		fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes\n", r.Name(), word, v.Registers, v.Faults, v.Warnings, v.Notes))
 }

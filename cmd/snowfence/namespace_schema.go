@@ -19,7 +19,6 @@ With more rights the program makes it when it first needs it. The other engines
 need nothing: then it says so, and prints nothing. It connects to no store.`,
 		Example: `  snowfence namespace schema --store postgres://ids@db/ids | psql ...
   snowfence namespace schema --store 'nats://host/ids?replicas=3' > stream.json`,
-		Args: noArguments,
 	}
 	s := siteFlags(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {

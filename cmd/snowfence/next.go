@@ -37,12 +37,10 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
   snowfence next -n 10 -o json
   snowfence next --encoding base62
   snowfence next --namespace orders --layout twitter`,
-		Args: noArguments,
 	}
 	f := outputFlag(cmd)
 	cmd.Flags().VarP(numberFlag(&n, "1", 1, maxNext), "count", "n", "how many ids")
-	cmd.Flags().Var(choiceOf(&encoding, decode.EncodingNames()...), "encoding", "encoding of the ids: "+join(decode.EncodingNames(), ", "))
-	completeFlag(cmd, "encoding", strings.Split(join(decode.EncodingNames(), " "), " ")...)
+	encodingFlag(cmd, &encoding, "encoding of the ids: %s")
 	cmd.Flags().Var(textFlag(&generator, "NAME"), "generator", "generator of the configuration (default: the one named default, or the only one)")
 	s := settingFlags(cmd, "store", "namespace", "layout", "data")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -95,11 +93,7 @@ func (p program) mint(ctx context.Context, c config.Config, g config.Generator, 
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	defer func() {
-		if closeErr := s.Close(); closeErr != nil {
-			p.note("warning: close store: %s", message(closeErr))
-		}
-	}()
+	defer p.closing("close store: ", s.Close)
 	if traits, err := s.Traits(ctx); err == nil && traits.Loss > 0 { // an error comes again below
 		p.note("note: a failover of the store may take back writes of the last %s, so the first id waits for a claim that is older; durable=true in the store's URL says that none can", traits.Loss)
 	}
@@ -111,14 +105,12 @@ func (p program) mint(ctx context.Context, c config.Config, g config.Generator, 
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	defer func() {
+	defer p.closing("", func() error {
 		// Also after an interrupt: giving back is worth a moment.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		if closeErr := holder.Close(ctx); closeErr != nil {
-			p.note("warning: %s", message(closeErr))
-		}
-	}()
+		return holder.Close(ctx)
+	})
 	ids := make([]snowfence.ID, n)
 	for chunk := range slices.Chunk(ids, chunkSize(g)) {
 		if err := holder.Fill(ctx, chunk); err != nil {
@@ -156,7 +148,7 @@ func (p program) printIDs(f form, e decode.Encoding, l snowfence.Layout, ids []s
 			rows[i] = decoded{Document: r.Document()}.row()
 			rows[i][0] = e.Text(id)
 		}
-		return p.print(table(decodeColumns(), rows))
+		return p.print(table(decodeColumns, rows))
 	default:
 		var b strings.Builder
 		for _, id := range ids {

@@ -24,6 +24,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // form is how data is printed.
@@ -38,8 +40,7 @@ const (
 // outputFlag adds -o to a verb.
 func outputFlag(cmd *cobra.Command) *form {
 	f := textForm
-	cmd.Flags().VarP(choiceOf(&f, textForm, jsonForm, tableForm), "output", "o", "form of the output: text, json or table")
-	completeFlag(cmd, "output", string(textForm), string(jsonForm), string(tableForm))
+	choiceFlag(cmd, &f, "output", "o", "form of the output: %s", textForm, jsonForm, tableForm)
 	return &f
 }
 
@@ -80,6 +81,13 @@ func (p program) warn(warnings ...string) {
 	}
 }
 
+// closing closes something whose work is done, and only warns where that fails.
+func (p program) closing(what string, end func() error) {
+	if err := end(); err != nil {
+		p.warn(what + text.Message(err))
+	}
+}
+
 // say writes lines to standard error. It can't report that writing fails.
 func (p program) say(text string) {
 	for line := range strings.Lines(text) {
@@ -104,18 +112,16 @@ func visible(line string) string {
 	return b.String()
 }
 
-// column is a column of a table.
-type column struct {
-	name   string
-	number bool // aligned at its right
-}
-
-// table lays out rows under a header.
-func table(columns []column, rows [][]string) string {
-	header := make([]string, len(columns))
-	widths := make([]int, len(columns))
-	for i, c := range columns {
-		header[i] = strings.ToUpper(c.name)
+// table lays out rows under a header: the names of the columns, with commas between
+// them, and > before one that is aligned at its right. No rows make no table.
+func table(columns string, rows [][]string) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	header := strings.Split(strings.ToUpper(columns), ",")
+	right, widths := make([]bool, len(header)), make([]int, len(header))
+	for i, name := range header {
+		header[i], right[i] = strings.CutPrefix(strings.TrimSpace(name), ">")
 	}
 	rows = slices.Insert(slices.Clone(rows), 0, header)
 	for _, row := range rows {
@@ -128,44 +134,55 @@ func table(columns []column, rows [][]string) string {
 		var line strings.Builder
 		for i, cell := range row {
 			padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if columns[i].number {
-				line.WriteString(padding + cell + "  ")
-			} else {
-				line.WriteString(cell + padding + "  ")
+			if right[i] {
+				cell, padding = padding, cell
 			}
+			line.WriteString(cell + padding + "  ")
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
 }
 
-// indent sets every line of a text in from the left, but for empty ones.
-func indent(text, by string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if line != "\n" {
-			line = by + line
-		}
-		b.WriteString(line)
+// page is a text for people, which grows by lines. The zero value is empty.
+type page struct{ strings.Builder }
+
+// textWidth is what text is wrapped to.
+const textWidth = 80
+
+// line adds a line as it is.
+func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.Builder, format+"\n", args...) }
+
+// table adds a table that is set in.
+func (p *page) table(indent, columns string, rows [][]string) {
+	for line := range strings.Lines(table(columns, rows)) {
+		p.WriteString(indent + line)
 	}
-	return b.String()
+}
+
+// wrapped adds a text that is broken between words. The lines after the first are set
+// in as far as the first one's beginning is long.
+func (p *page) wrapped(beginning, text string) {
+	line, blank := beginning, ""
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+len(blank)+len(word) > textWidth && blank != "" {
+			p.line("%s", line)
+			line, blank = strings.Repeat(" ", len(beginning)), ""
+		}
+		line, blank = line+blank+word, " "
+	}
+	p.line("%s", line)
 }
 
 // paint colours a text as the kind of field of an id that it belongs to.
 func (p program) paint(kind, text string) string {
-	code := ""
-	switch kind {
-	case "unused":
-		code = "90" // bright black
-	case "time":
-		code = "36" // cyan
-	case "datacenter":
-		code = "33" // yellow
-	case "worker":
-		code = "35" // magenta
-	case "sequence":
-		code = "32" // green
-	}
+	code := map[string]string{
+		"unused":     "90", // bright black
+		"time":       "36", // cyan
+		"datacenter": "33", // yellow
+		"worker":     "35", // magenta
+		"sequence":   "32", // green
+	}[kind]
 	if !p.colour || code == "" {
 		return text
 	}

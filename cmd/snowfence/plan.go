@@ -37,7 +37,6 @@ worker must be able to mint within one tick.`,
   snowfence plan --layout baidu
   snowfence plan --layout 'ms 37 + server 20 + sequence 16' --years 93
   snowfence plan --layout twitter --burst 1024 --years 69`,
-		Args: noArguments,
 	}
 	f := outputFlag(cmd)
 	flags := cmd.Flags()
@@ -176,10 +175,6 @@ func reasons(options []plan.Option) string {
 
 // optionTable is a line for each option, numbered.
 func optionTable(options []plan.Option) string {
-	columns := []column{
-		{"", true}, {"layout", false}, {"years", true}, {"workers", true},
-		{"ids/tick", true}, {"ids/s each", true}, {"in all", true},
-	}
 	rows := make([][]string, len(options))
 	for i, o := range options {
 		rows[i] = []string{
@@ -187,7 +182,7 @@ func optionTable(options []plan.Option) string {
 			text.Grouped(o.PerTick), plan.Quantity(o.WorkerRate), plan.Quantity(o.Rate),
 		}
 	}
-	return table(columns, rows)
+	return table(">, layout, >years, >workers, >ids/tick, >ids/s each, >in all", rows)
 }
 
 // offerTable is the bare table: options, or else relaxations.
@@ -199,7 +194,7 @@ func offerTable(o plan.Offer) string {
 	for i, r := range o.Relax {
 		rows[i] = []string{r.Requirement, plan.Quantity(r.From), r.Text}
 	}
-	return table([]column{{"relax", false}, {"asked", true}, {"to", false}}, rows)
+	return table("relax, >asked, to", rows)
 }
 
 // claimTable is the layout itself and a line for each claim.
@@ -212,7 +207,7 @@ func claimTable(a plan.Assessment) string {
 	for _, c := range a.Claims {
 		rows = append(rows, []string{c.Requirement, strconv.FormatBool(c.Holds), c.Answer})
 	}
-	return table([]column{{"claim", false}, {"true", false}, {"answer", false}}, rows)
+	return table("claim, true, answer", rows)
 }
 
 // checkText is the measure of a layout, the answers, and what fits instead.

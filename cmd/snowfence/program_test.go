@@ -60,12 +60,12 @@ func TestErrorsEndInTheirExitCode(t *testing.T) {
 		{context.Canceled, exitFailure},
 		{unavailable(context.Canceled), exitFailure},
 		{reported(exitInvalidID), exitInvalidID},
-		{&usageError{"snowfence next", errors.New("unknown flag")}, exitUsage},
+		{&classed{errors.New("unknown flag"), snowfence.ClassUsage, "snowfence next"}, exitUsage},
 		{errors.Join(&config.Error{Key: "htpp"}, &config.Error{Key: "http"}), exitUsage},
 		{snowfence.ErrInvalidLayout, exitUsage},
 		{&fence.LayoutMismatchError{}, exitUsage},
 		{snowfence.ErrInvalidID, exitInvalidID},
-		{&unavailableError{errors.New("permission denied")}, exitUnavailable},
+		{&classed{errors.New("permission denied"), snowfence.ClassUnavailable, ""}, exitUnavailable},
 		{fence.ErrNoWorker, exitUnavailable},
 		{&fence.HeldError{}, exitUnavailable},
 		{&fence.ExhaustedError{}, exitUnavailable},
@@ -82,10 +82,10 @@ func TestErrorsEndInTheirExitCode(t *testing.T) {
 		{fence.ErrNamespaceReplaced, exitUnsafe},
 		{takeover.ErrRunning, exitUnsafe},
 		{unavailable(store.ErrNoStore), exitFailure},
-		{&unavailableError{&merge.SideError{Side: "A", Reason: store.ErrNoStore}}, exitUsage},
-		{&unavailableError{&merge.SideError{Side: "A", Reason: store.ErrDamaged}}, exitUnavailable},
+		{&classed{&merge.SideError{Side: "A", Reason: store.ErrNoStore}, snowfence.ClassUnavailable, ""}, exitUsage},
+		{&classed{&merge.SideError{Side: "A", Reason: store.ErrDamaged}, snowfence.ClassUnavailable, ""}, exitUnavailable},
 		// What is unsafe stays so, whoever reports it.
-		{&unavailableError{&fence.ClockError{}}, exitUnsafe},
+		{&classed{&fence.ClockError{}, snowfence.ClassUnavailable, ""}, exitUnsafe},
 		{&fence.UnavailableError{Reason: &fence.ClockError{}}, exitUnsafe},
 	} {
 		if x.err != nil {
@@ -297,7 +297,7 @@ func TestVersionIsWhatTheToolchainStored(t *testing.T) {
 }
 
 func TestTablesAlign(t *testing.T) {
-	got := table([]column{{"id", true}, {"what", false}, {"n", true}}, [][]string{{"7", "µs", "1,000"}, {"1000", "milliseconds", "1"}})
+	got := table(">id, what, >n", [][]string{{"7", "µs", "1,000"}, {"1000", "milliseconds", "1"}})
 	want := "  ID  WHAT              N\n   7  µs            1,000\n1000  milliseconds      1\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

@@ -29,7 +29,6 @@ Every setting can also stand in a configuration file or in a variable:
   curl -X POST 'http://127.0.0.1:7600/v1/generators/default/ids?count=3'
   snowfence serve --http 127.0.0.1:8080 --data /var/lib/snowfence
   snowfence serve --config /etc/snowfence.yaml --log-format json`,
-		Args: noArguments,
 	}
 	s := settingFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -93,11 +93,8 @@ func (at *site) write(ctx context.Context) error {
 
 // close closes the site's store if it was opened.
 func (at *site) close() {
-	if at.roster.Store == nil {
-		return
-	}
-	if err := at.roster.Store.Close(); err != nil {
-		at.note("warning: close store: %s", message(err))
+	if at.roster.Store != nil {
+		at.closing("close store: ", at.roster.Store.Close)
 	}
 }
 
@@ -112,10 +109,12 @@ func generatorsOf(c config.Config, namespace string) []config.Generator {
 	return found
 }
 
-// onRoster makes the run of a verb that works on a namespace, which must exist,
-// and hold to --layout if that is given.
-func (p program) onRoster(s *settings, run func(cmd *cobra.Command, r *roster.Roster, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
+// onRoster completes a verb that works on a namespace, which must exist, and hold to
+// --layout if that is given. Each argument of such a verb is a worker number.
+func (p program) onRoster(cmd *cobra.Command, run func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error) *cobra.Command {
+	f, s := outputFlag(cmd), siteFlags(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		at, err := p.siteOf(s)
 		if err == nil {
 			err = at.read(cmd.Context())
@@ -131,6 +130,7 @@ func (p program) onRoster(s *settings, run func(cmd *cobra.Command, r *roster.Ro
 		if given := at.settings.Layout; cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
 			return &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
 		}
-		return run(cmd, r, args)
+		return run(cmd, *f, r, args)
 	}
+	return cmd
 }

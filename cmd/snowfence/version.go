@@ -68,13 +68,12 @@ func (p program) version() *cobra.Command {
 		Short: "Show the version, the revision and the Go version",
 		Example: `  snowfence version
   snowfence version -o json`,
-		Args: noArguments,
 	}
 	f := outputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		b := thisBuild()
 		return p.answer(*f, b, table(
-			[]column{{"version", false}, {"revision", false}, {"modified", false}, {"go", false}, {"platform", false}},
+			"version, revision, modified, go, platform",
 			[][]string{{b.Version, orDash(b.Revision), fmt.Sprint(b.Modified), b.Go, b.Platform}},
 		), b.String()+"\n")
 	}

@@ -3,16 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
 )
 
@@ -20,7 +18,7 @@ import (
 const maxRows = 10_000
 
 func (p program) workers() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "workers",
 		Short: "Show and operate the worker ids of a namespace",
 		Long: `Workers reads the registers in which a store keeps who holds which worker id,
@@ -31,13 +29,7 @@ equal.`,
   snowfence workers release 7 --yes
   snowfence workers quarantine 7
   snowfence workers import leaf --help`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(cmd, errors.New("needs a verb: list, show, release, quarantine or import"))
-		},
-	}
-	cmd.AddCommand(p.workersList(), p.workersShow(), p.workersRelease(), p.workersQuarantine(), p.workersImport())
-	return cmd
+	}, p.workersList(), p.workersShow(), p.workersRelease(), p.workersQuarantine(), p.workersImport())
 }
 
 // workerArgument wants one worker number.
@@ -64,15 +56,6 @@ func readWorker(cmd *cobra.Command, r *roster.Roster, arg string) (roster.Worker
 	return w, unavailable(err)
 }
 
-// stateWords are the states, for --state.
-func stateWords() []string {
-	var words []string
-	for _, s := range roster.States() {
-		words = append(words, string(s))
-	}
-	return words
-}
-
 func (p program) workersList() *cobra.Command {
 	var states []roster.State
 	cmd := &cobra.Command{
@@ -87,10 +70,9 @@ quarantined; foreign (of another incarnation of the namespace); unreadable;
 used-up; free. A holder that is silent has missed the time to extend: it
 crashed, is paused or cut off, or its clock is behind.
 
-Written says how long before now, by the store's clock if it has one and else by
-this host's, the holder's own clock was at its last write. A holder writes at
-each third of its window, so with right clocks it lies between 0 and that:
-"ahead" means that the holder's clock is ahead, by at least as much.
+Written says how long ago the holder last wrote by its own clock, against the
+store's clock if it has one and else this host's: "ahead" means that the
+holder's clock is ahead, by at least as much.
 
 Text and tables list the lowest 10000. -o json streams: one object a line with
 "type":"worker", and a last one with "type":"pool".`,
@@ -98,26 +80,22 @@ Text and tables list the lowest 10000. -o json streams: one object a line with
   snowfence workers list --state held,resting -o table
   snowfence workers list --store file:/srv/snowfence --namespace orders
   snowfence workers list -o json | jq 'select(.silent)'`,
-		Args: noArguments,
 	}
-	f := outputFlag(cmd)
-	cmd.Flags().Var(&parsed[[]roster.State]{value: &states, word: "STATE,...", parse: parseStates}, "state", "list these only: "+strings.Join(stateWords(), ", "))
-	completeFlag(cmd, "state", stateWords()...)
-	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, _ []string) error {
-		return p.list(cmd.Context(), *f, r, states)
-	})
-	return cmd
-}
-
-func parseStates(text string) ([]roster.State, error) {
-	var states []roster.State
-	for word := range strings.SplitSeq(text, ",") {
-		if !slices.Contains(stateWords(), word) {
-			return nil, fmt.Errorf("%q is no state: must be of %s", word, strings.Join(stateWords(), ", "))
+	words := text.Strings(roster.States())
+	parse := func(list string) (states []roster.State, err error) {
+		for word := range strings.SplitSeq(list, ",") {
+			if !slices.Contains(words, word) {
+				return nil, fmt.Errorf("%q is no state: must be of %s", word, strings.Join(words, ", "))
+			}
+			states = append(states, roster.State(word))
 		}
-		states = append(states, roster.State(word))
+		return states, nil
 	}
-	return states, nil
+	cmd.Flags().Var(&parsed[[]roster.State]{value: &states, word: "STATE,...", parse: parse}, "state", "list these only: "+strings.Join(words, ", "))
+	completeFlag(cmd, "state", words...)
+	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, _ []string) error {
+		return p.list(cmd.Context(), f, r, states)
+	})
 }
 
 // list prints the worker ids of some states, all if none is named. JSON is
@@ -159,13 +137,13 @@ func (p program) list(ctx context.Context, f form, r *roster.Roster, states []ro
 		defer p.note("%d more are not shown: -o json lists all", more)
 	}
 	if f == tableForm {
-		return p.print(table(workerColumns(true), workerRows(rows, true)))
+		return p.print(table(workerColumnsFull, workerRows(rows, true)))
 	}
-	text := poolText(r, census)
+	head := poolText(r, census)
 	if len(rows) > 0 {
-		text += "\n" + table(workerColumns(false), workerRows(rows, false))
+		head += "\n"
 	}
-	return p.print(text)
+	return p.print(head + table(workerColumns, workerRows(rows, false)))
 }
 
 func (p program) workersShow() *cobra.Command {
@@ -180,11 +158,9 @@ bits, plus the worker id.
 -o json prints what list prints of it, and "claimant": {"claimable","message"}.`,
 		Example: `  snowfence workers show 7
   snowfence workers show 7 --namespace orders -o json`,
-		Args:              workerArgument,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: workerArgument,
 	}
-	f := outputFlag(cmd)
-	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, args []string) error {
+	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error {
 		w, err := readWorker(cmd, r, args[0])
 		if err != nil {
 			return err
@@ -192,56 +168,8 @@ bits, plus the worker id.
 		d := documentOf(r, w)
 		d.Claimant = &claimant{Claimable: true}
 		if refusal := r.Refusal(w); refusal != nil {
-			d.Claimant = &claimant{Message: message(refusal)}
+			d.Claimant = &claimant{Message: text.Message(refusal)}
 		}
-		return p.answer(*f, d, table(workerColumns(true), workerRows([]roster.Worker{w}, true)), workerText(r, w))
+		return p.answer(f, d, table(workerColumnsFull, workerRows([]roster.Worker{w}, true)), workerText(r, w))
 	})
-	return cmd
-}
-
-// workerText is one worker id in full.
-func workerText(r *roster.Roster, w roster.Worker) string {
-	var b strings.Builder
-	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-13s %s\n", label, fmt.Sprintf(format, args...))
-	}
-	fmt.Fprintf(&b, "worker %d of namespace %s: %s\n", w.Number, r.Name(), stateText(w))
-	if datacenter, worker, err := r.Layout().SplitWorker(w.Number); err == nil && hasDatacenter(r.Layout()) {
-		line("datacenter", "%d", datacenter)
-		line("worker", "%d", worker)
-	}
-	line("key", "%s", w.Key)
-	if w.Damage != nil {
-		line("unreadable", "%s", message(w.Damage))
-	}
-	if w.Register.Term > 0 {
-		x := w.Register
-		at := func(t time.Time) string {
-			return decode.FormatTime(t, r.Layout().Unit) + "  " + decode.Relative(t, w.Read)
-		}
-		line("term", "%d", x.Term)
-		if x.Holder == "" {
-			line("holder", "none; the last write was by %s", x.Process)
-		} else {
-			line("holder", "%s", x.Process)
-		}
-		line("version", "%s", orDash(x.Process.Version))
-		if !x.Process.Started.IsZero() {
-			line("started", "%s", at(x.Process.Started))
-		}
-		line("nonce", "%s", orDash(x.Holder))
-		line("floor", "tick %d  %s", x.Floor, at(w.Floor))
-		line("until", "tick %d  %s", x.Until, at(w.Until))
-		line("window", "%s", x.Window)
-		line("written", "%s by the writer's clock, %s by %s", decode.FormatTime(x.Clock, time.Millisecond), written(w), referenceName(r))
-		line("quarantined", "%s", yesNo(x.Quarantined))
-		line("incarnation", "%s%s", x.Incarnation, unless(x.Incarnation == r.Record().Incarnation, " (the namespace's is "+r.Record().Incarnation+")"))
-		line("layout", "%s%s", x.Layout, unless(x.Layout == r.Record().Layout, " (the namespace's is "+r.Record().Layout+")"))
-	}
-	if refusal := r.Refusal(w); refusal != nil {
-		line("a claimant", "is told: %s", message(refusal))
-	} else {
-		line("a claimant", "gets it: term %d, from tick %d on", w.Register.Term+1, max(w.Register.Until, r.Layout().TickAt(w.Read)))
-	}
-	return b.String()
 }

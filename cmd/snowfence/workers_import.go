@@ -13,6 +13,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
 )
 
@@ -29,7 +30,7 @@ type importing struct {
 func (p program) workersImport() *cobra.Command {
 	v := &importing{program: p, old: takeover.Old{Watch: takeover.DefaultWatch, Facts: takeover.Facts{Margin: takeover.DefaultMargin, Ahead: takeover.DefaultAhead}}}
 	old := &v.old
-	systems := join(takeover.Systems(), ", ")
+	systems := strings.Join(text.Strings(takeover.Systems()), ", ")
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
 		Short: "Take over from another system: set floors above its ids",

@@ -54,7 +54,7 @@ func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeov
 	begins := plan.Layout.TimeOf(plan.Floor)
 	shown := decode.FormatTime(begins, plan.Layout.Unit)
 	rows := table(
-		[]column{{"workers", false}, {"action", false}, {"floor", true}, {"time", false}, {"evidence", false}},
+		"workers, action, >floor, time, evidence",
 		stepRows(steps, strconv.FormatInt(int64(plan.Floor), 10), shown))
 	if v.form == tableForm {
 		return v.print(rows)

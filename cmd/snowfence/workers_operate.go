@@ -25,42 +25,50 @@ type change struct {
 
 // operation is one verb that writes a register.
 type operation struct {
-	verb     string
-	question func(w roster.Worker) string // empty if the verb need not ask
-	dry, yes bool
-	do       func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error)
-	outcome  func(before, after roster.Worker) string
+	asks    func(w roster.Worker) bool // whether it stops somebody
+	write   func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error)
+	outcome func(after roster.Worker) string // what is so of the worker id, now or already
 }
 
-// operateFlags adds the flags of a verb that writes.
-func operateFlags(cmd *cobra.Command, o *operation) {
-	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "show what would be written, and write nothing")
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
-}
-
-// operate reads a register, asks where a holder would be stopped, and writes.
-func (p program) operate(cmd *cobra.Command, f form, r *roster.Roster, o operation, arg string) error {
-	before, err := readWorker(cmd, r, arg)
-	if err != nil {
-		return err
-	}
-	// An impossible change is refused before the question.
-	after, err := o.do(cmd.Context(), r.Dry(), before)
-	if err != nil {
-		return unavailable(err)
-	}
-	if o.dry || unchanged(before, after) {
-		return p.printChange(f, r, o, before, after)
-	}
-	if question := o.question(before); question != "" {
-		if err := p.confirm(cmd, o.yes, question); err != nil {
+// operate completes a verb that reads a register, asks where a holder would be
+// stopped, and writes.
+func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
+	dry := cmd.Flags().Bool("dry-run", false, "show what would be written, and write nothing")
+	yes := cmd.Flags().Bool("yes", false, "do not ask")
+	cmd.Args = workerArgument
+	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error {
+		ctx := cmd.Context()
+		before, err := readWorker(cmd, r, args[0])
+		if err != nil {
 			return err
 		}
-	}
-	if after, err = o.do(cmd.Context(), r, before); err != nil {
-		return unavailable(err)
-	}
-	return p.printChange(f, r, o, before, after)
+		// An impossible change is refused before the question.
+		after, err := o.write(ctx, r.Dry(), before)
+		if err == nil && !*dry && !unchanged(before, after) {
+			if o.asks(before) {
+				if err := p.confirm(cmd, *yes, fmt.Sprintf("%s worker %d, %s", cmd.Name(), before.Number, before)); err != nil {
+					return err
+				}
+			}
+			after, err = o.write(ctx, r, before)
+		}
+		if err != nil {
+			return unavailable(err)
+		}
+		said := fmt.Sprintf("worker %d %s", before.Number, o.outcome(after))
+		if unchanged(before, after) {
+			said += " already"
+		}
+		if *dry {
+			said = "dry run, nothing was written: " + said
+		}
+		rows := workerRows([]roster.Worker{before, after}, false)
+		rows[0], rows[1] = append([]string{"before"}, rows[0]...), append([]string{"after"}, rows[1]...)
+		return p.answer(f, change{
+			Type: "change", Verb: cmd.Name(), Worker: before.Number, DryRun: *dry, Written: !*dry && !unchanged(before, after),
+			Before: documentOf(r, before), After: documentOf(r, after),
+		}, table(", "+workerColumns, rows), fmt.Sprintf("%s\n  before: %s\n  after:  %s\n", said, worded(before), worded(after)))
+	})
 }
 
 // confirm asks whether to go on, unless --yes says so. Without a terminal to ask
@@ -89,20 +97,6 @@ func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
 // errNotConfirmed says that somebody was asked and did not agree.
 var errNotConfirmed = errors.New("not confirmed: nothing was written")
 
-func (p program) printChange(f form, r *roster.Roster, o operation, before, after roster.Worker) error {
-	rows := workerRows([]roster.Worker{before, after}, false)
-	rows[0], rows[1] = append([]string{"before"}, rows[0]...), append([]string{"after"}, rows[1]...)
-	text := o.outcome(before, after)
-	if o.dry {
-		text = "dry run, nothing was written: " + text
-	}
-	return p.answer(f, change{
-		Type: "change", Verb: o.verb, Worker: before.Number, DryRun: o.dry, Written: !o.dry && !unchanged(before, after),
-		Before: documentOf(r, before), After: documentOf(r, after),
-	}, table(append([]column{{"", false}}, workerColumns(false)...), rows),
-		fmt.Sprintf("%s\n  before: %s\n  after:  %s\n", text, worded(before), worded(after)))
-}
-
 // unchanged reports whether nothing was written: each write has a mark.
 func unchanged(before, after roster.Worker) bool {
 	return before.Exists == after.Exists && before.Register.Write == after.Register.Write
@@ -117,19 +111,7 @@ func worded(w roster.Worker) string {
 }
 
 func (p program) workersRelease() *cobra.Command {
-	o := operation{
-		verb: "release",
-		question: func(w roster.Worker) string {
-			return fmt.Sprintf("release worker %d, %s", w.Number, w)
-		},
-		do: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
-			return r.Release(ctx, w)
-		},
-		outcome: func(before, _ roster.Worker) string {
-			return fmt.Sprintf("worker %d has no holder any more", before.Number)
-		},
-	}
-	cmd := &cobra.Command{
+	return p.operate(&cobra.Command{
 		Use:   "release N",
 		Short: "Take a worker id away from its holder",
 		Long: `Release clears the holder of a worker id. Its until stays, so no tick that was
@@ -147,42 +129,16 @@ worker id without a holder is refused with exit code 1.`,
 		Example: `  snowfence workers release 7
   snowfence workers release 7 --dry-run
   snowfence workers release 7 --yes -o json`,
-		Args:              workerArgument,
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
-	f := outputFlag(cmd)
-	operateFlags(cmd, &o)
-	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, args []string) error {
-		return p.operate(cmd, *f, r, o, args[0])
+	}, operation{
+		asks: func(roster.Worker) bool { return true },
+		write: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
+			return r.Release(ctx, w)
+		},
+		outcome: func(roster.Worker) string { return "has no holder any more" },
 	})
-	return cmd
 }
 
 func (p program) workersQuarantine() *cobra.Command {
-	lift := false
-	o := operation{
-		verb: "quarantine",
-		question: func(w roster.Worker) string {
-			// Only who stops somebody is asked.
-			if lift || w.State != roster.Held {
-				return ""
-			}
-			return fmt.Sprintf("quarantine worker %d, %s", w.Number, w)
-		},
-		do: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
-			return r.Quarantine(ctx, w, !lift)
-		},
-		outcome: func(before, after roster.Worker) string {
-			is := "is quarantined"
-			if !after.Register.Quarantined {
-				is = "is not quarantined"
-			}
-			if unchanged(before, after) {
-				is += " already"
-			}
-			return fmt.Sprintf("worker %d %s", before.Number, is)
-		},
-	}
 	cmd := &cobra.Command{
 		Use:   "quarantine N",
 		Short: "Keep a worker id from being claimed, or let it be again",
@@ -195,14 +151,18 @@ It is one swap under the version that was read, as with release.`,
 		Example: `  snowfence workers quarantine 7
   snowfence workers quarantine 7 --clear
   snowfence workers quarantine 7 --yes -o json`,
-		Args:              workerArgument,
-		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	f := outputFlag(cmd)
-	cmd.Flags().BoolVar(&lift, "clear", false, "clear the mark")
-	operateFlags(cmd, &o)
-	cmd.RunE = p.onRoster(siteFlags(cmd), func(cmd *cobra.Command, r *roster.Roster, args []string) error {
-		return p.operate(cmd, *f, r, o, args[0])
+	lift := cmd.Flags().Bool("clear", false, "clear the mark")
+	return p.operate(cmd, operation{
+		asks: func(w roster.Worker) bool { return !*lift && w.State == roster.Held },
+		write: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
+			return r.Quarantine(ctx, w, !*lift)
+		},
+		outcome: func(after roster.Worker) string {
+			if after.Register.Quarantined {
+				return "is quarantined"
+			}
+			return "is not quarantined"
+		},
 	})
-	return cmd
 }

@@ -8,6 +8,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
 )
 
@@ -66,7 +67,7 @@ func documentOf(r *roster.Roster, w roster.Worker) workerDocument {
 		}
 	}
 	if w.Damage != nil {
-		d.Error = message(w.Damage)
+		d.Error = text.Message(w.Damage)
 	}
 	x := w.Register
 	if x.Term == 0 {
@@ -137,66 +138,113 @@ func clocksOf(r *roster.Roster) clocksDocument {
 
 // poolText is the head of the list.
 func poolText(r *roster.Roster, c roster.Census) string {
-	var b strings.Builder
-	full := 100 * float64(c.Taken()) / float64(c.Capacity)
-	fmt.Fprintf(&b, "namespace %s: %d of %d worker ids are taken (%.3g %%)\n", r.Name(), c.Taken(), c.Capacity, full)
+	var p page
+	p.line("namespace %s: %d of %d worker ids are taken (%.3g %%)", r.Name(), c.Taken(), c.Capacity, 100*float64(c.Taken())/float64(c.Capacity))
 	var parts []string
 	for _, s := range roster.States() {
 		if n := c.Counts[s]; n > 0 {
-			part := fmt.Sprintf("%d %s", n, s)
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 			if s == roster.Held && c.Silent > 0 {
-				part += fmt.Sprintf(" (%d silent)", c.Silent)
+				parts[len(parts)-1] += fmt.Sprintf(" (%d silent)", c.Silent)
 			}
-			parts = append(parts, part)
 		}
 	}
-	b.WriteString(strings.Join(parts, ", ") + "\n")
+	p.line("%s", strings.Join(parts, ", "))
 	if c.Outside > 0 {
-		fmt.Fprintf(&b, "%d registers are none of this store's worker ids: see namespace verify\n", c.Outside)
+		p.line("%d registers are none of this store's worker ids: see namespace verify", c.Outside)
 	}
 	if byStore, ahead := r.Reference(); byStore {
-		fmt.Fprintf(&b, "clocks: times are by the store's clock; this host's is %s\n", apart(ahead))
+		p.line("clocks: times are by the store's clock; this host's is %s", apart(ahead))
 	} else {
-		b.WriteString("clocks: times are by this host's clock; the store has none\n")
+		p.line("clocks: times are by this host's clock; the store has none")
 	}
 	if c.Youngest != nil {
-		fmt.Fprintf(&b, "clocks: holders wrote %s (worker %d) to %s (worker %d) by their own\n",
+		p.line("clocks: holders wrote %s (worker %d) to %s (worker %d) by their own",
 			ago(c.Youngest.Age()), c.Youngest.Number, ago(c.Oldest.Age()), c.Oldest.Number)
 	}
-	return b.String()
+	return p.String()
 }
 
-// workerColumns are the columns of a table of worker ids.
-func workerColumns(full bool) []column {
-	columns := []column{{"worker", true}, {"state", false}, {"until", false}, {"", false}, {"term", true}, {"written", false}, {"holder", false}}
-	if full {
-		columns = append(columns, column{"version", false}, column{"window", false})
+// workerText is one worker id in full.
+func workerText(r *roster.Roster, w roster.Worker) string {
+	var p page
+	line := func(label, format string, args ...any) { p.line("  %-13s "+format, append([]any{label}, args...)...) }
+	p.line("worker %d of namespace %s: %s", w.Number, r.Name(), stateText(w))
+	if datacenter, worker, err := r.Layout().SplitWorker(w.Number); err == nil && hasDatacenter(r.Layout()) {
+		line("datacenter", "%d", datacenter)
+		line("worker", "%d", worker)
 	}
-	return columns
+	line("key", "%s", w.Key)
+	if w.Damage != nil {
+		line("unreadable", "%s", text.Message(w.Damage))
+	}
+	if x := w.Register; x.Term > 0 {
+		at := func(t time.Time) string {
+			return decode.FormatTime(t, r.Layout().Unit) + "  " + decode.Relative(t, w.Read)
+		}
+		// namespaced shows what the namespace has, too, where that differs.
+		namespaced := func(label, own, namespaces string) {
+			if own != namespaces {
+				own += " (the namespace's is " + namespaces + ")"
+			}
+			line(label, "%s", own)
+		}
+		line("term", "%d", x.Term)
+		if x.Holder == "" {
+			line("holder", "none; the last write was by %s", x.Process)
+		} else {
+			line("holder", "%s", x.Process)
+		}
+		line("version", "%s", orDash(x.Process.Version))
+		if !x.Process.Started.IsZero() {
+			line("started", "%s", at(x.Process.Started))
+		}
+		line("nonce", "%s", orDash(x.Holder))
+		line("floor", "tick %d  %s", x.Floor, at(w.Floor))
+		line("until", "tick %d  %s", x.Until, at(w.Until))
+		line("window", "%s", x.Window)
+		reference := "this host's clock"
+		if byStore, _ := r.Reference(); byStore {
+			reference = "the store's clock"
+		}
+		line("written", "%s by the writer's clock, %s by %s", decode.FormatTime(x.Clock, time.Millisecond), ago(w.Age()), reference)
+		line("quarantined", "%s", map[bool]string{true: "yes", false: "no"}[x.Quarantined])
+		namespaced("incarnation", x.Incarnation, r.Record().Incarnation)
+		namespaced("layout", x.Layout, r.Record().Layout)
+	}
+	if refusal := r.Refusal(w); refusal != nil {
+		line("a claimant", "is told: %s", text.Message(refusal))
+	} else {
+		line("a claimant", "gets it: term %d, from tick %d on", w.Register.Term+1, max(w.Register.Until, r.Layout().TickAt(w.Read)))
+	}
+	return p.String()
 }
+
+// The columns of a table of worker ids.
+const (
+	workerColumns     = ">worker, state, until, , >term, written, holder"
+	workerColumnsFull = workerColumns + ", version, window"
+)
 
 func workerRows(workers []roster.Worker, full bool) [][]string {
 	rows := make([][]string, len(workers))
 	for i, w := range workers {
-		number := strconv.FormatInt(w.Number, 10)
+		number, x := strconv.FormatInt(w.Number, 10), w.Register
 		if w.Number == roster.Stray {
 			number = "?"
 		}
-		row := []string{number, stateText(w), "-", "-", "-", "-", w.Key}
-		if w.Register.Term > 0 {
-			row = []string{
-				number, stateText(w), w.Until.UTC().Format(time.RFC3339), decode.Relative(w.Until, w.Read),
-				strconv.FormatInt(w.Register.Term, 10), written(w), holderText(w),
-			}
-		} else if !w.Exists {
-			row[6] = "-"
+		row := []string{number, stateText(w), "-", "-", "-", "-", "-", "-", "-"}
+		switch {
+		case x.Term > 0:
+			copy(row[2:], []string{
+				w.Until.UTC().Format(time.RFC3339), decode.Relative(w.Until, w.Read), strconv.FormatInt(x.Term, 10),
+				ago(w.Age()), holderText(w), orDash(x.Process.Version), x.Window.String(),
+			})
+		case w.Exists:
+			row[6] = w.Key
 		}
-		if full {
-			version, window := "-", "-"
-			if w.Register.Term > 0 {
-				version, window = orDash(w.Register.Process.Version), w.Register.Window.String()
-			}
-			row = append(row, version, window)
+		if !full {
+			row = row[:7]
 		}
 		rows[i] = row
 	}
@@ -228,9 +276,6 @@ func holderText(w roster.Worker) string {
 	return fmt.Sprintf("%s/%d", orDash(x.Host), x.PID)
 }
 
-// written says when a register was written.
-func written(w roster.Worker) string { return ago(w.Age()) }
-
 // ago says how long ago something was, by somebody else's clock.
 func ago(age time.Duration) string {
 	if age < 0 {
@@ -260,25 +305,3 @@ func short(d time.Duration) string {
 }
 
 func hasDatacenter(l snowfence.Layout) bool { return l.Bits(snowfence.Datacenter) > 0 }
-
-func referenceName(r *roster.Roster) string {
-	if byStore, _ := r.Reference(); byStore {
-		return "the store's clock"
-	}
-	return "this host's clock"
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
-// unless is the text if the condition does not hold.
-func unless(condition bool, text string) string {
-	if condition {
-		return ""
-	}
-	return text
-}

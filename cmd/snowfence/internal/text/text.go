@@ -78,3 +78,21 @@ func Message(err error) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// Or lists words to choose from: "a, b or c".
+func Or(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// Strings returns words of some type as strings.
+func Strings[T ~string](words []T) []string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	return texts
+}

@@ -114,3 +114,12 @@ func FuzzParseRanges(f *testing.F) {
 		}
 	})
 }
+
+func TestWordsToChooseFromAreJoinedByOr(t *testing.T) {
+	type word string
+	for want, words := range map[string][]word{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := text.Or(text.Strings(words)); got != want {
+			t.Errorf("%v: %q, want %q", words, got, want)
+		}
+	}
+}

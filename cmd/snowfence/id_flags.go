@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+)
+
+// idSourceHelp says in the help of verbs what their sources are.
+const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
+streams hold one id a line, in any spelling, or a column of CSV with --column,
+or with --format binary 8 bytes an id; gzip is recognised. Blank lines and lines
+that begin with # are left out. A database, postgres://USER@HOST/DATABASE or
+mysql://USER@HOST/DATABASE, needs --table and --column, or --query; ${NAME} in
+its URL stands for a variable, such as the one that holds the password.
+
+A source may have options of its own behind a #: orders.csv#column=id,
+ids.bin#format=binary, -#encoding=hex. The keys are column, encoding, format,
+gzip, separator, table and query (last). The flags hold for all sources that
+don't say otherwise. A path that itself ends so is given with an option behind
+it: a#column=1#gzip=auto.
+
+What is no id ends the verb with its line (exit code 4), or is counted with
+--skip-invalid. However many ids there are, --memory is all that is used; the
+rest goes to a file in --temp that is gone at the end.`
+
+// idFlags are the flags of the verbs that read ids and sort them, and what they say.
+type idFlags struct {
+	form     *form
+	layout   layoutFlag
+	options  idsource.Options // of sources that don't say otherwise
+	streams  streams
+	memory   int64
+	temp     string
+	limit    int
+	progress bool // told also where nobody sees it move
+}
+
+// add adds the flags to a verb, which says what the layout and the limit are of.
+func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, of string) {
+	f.form = outputFlag(cmd)
+	f.layout.add(cmd, layout)
+	f.streams.add(cmd)
+	f.options.Stdin = p.stdin
+	f.options.Expand = func(url string) (string, error) { return config.Expand(url, p.environ) }
+	flags := cmd.Flags()
+	choiceFlag(cmd, &f.options.Format, "format", "", "of files and streams: %s (default: csv with --column, else text)", idsource.Formats()...)
+	choiceFlag(cmd, &f.options.Gzip, "gzip", "", "whether files and streams are compressed: %s (default: auto)", idsource.Gzips()...)
+	encodingFlag(cmd, &f.options.Encoding, "encoding of the ids: %s (default: any)")
+	flags.Var(textFlag(&f.options.Column, "NAME|N"), "column", "column of CSV, by its name in the header or by its number from 1; or of --table")
+	separator := func(s string) (string, error) { return s, f.options.Set("separator", s) }
+	flags.Var(&parsed[string]{value: new(string), word: "CHAR", parse: separator}, "separator", `what stands between the columns of CSV, or "tab" (default: a comma)`)
+	flags.Var(textFlag(&f.options.Table, "TABLE"), "table", "table of a database, with --column; SCHEMA.TABLE where needed")
+	flags.Var(textFlag(&f.options.Query, "SQL"), "query", "statement that returns one column, in place of --table and --column")
+	flags.BoolVar(&f.options.SkipInvalid, "skip-invalid", false, "count what is no id and go on")
+	f.memory, f.limit = idsort.DefaultMemory, limit
+	flags.Var(&parsed[int64]{value: &f.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "what the program may use of memory, at least 64MiB")
+	flags.Var(textFlag(&f.temp, "DIR"), "temp", "folder for what does not fit the memory (default: the system's)")
+	flags.Var(numberFlag(&f.limit, fmt.Sprint(limit), 0, 100_000), "limit", of)
+	flags.BoolVar(&f.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
+}
+
+// input looks at a source, which is opened later. The error of an option is one of
+// usage.
+func (f *idFlags) input(place idsource.Place) (idsort.Input, error) {
+	options, err := place.Options(f.options)
+	if err != nil {
+		return idsort.Input{}, err
+	}
+	size, err := idsource.Look(place.Name, options)
+	return idsort.Input{Size: size, Open: func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }}, err
+}
+
+// parseMemory reads an amount of memory.
+func parseMemory(size string) (int64, error) {
+	n, err := text.ParseBytes(size)
+	if err == nil && n < idsort.LeastMemory {
+		err = fmt.Errorf("must be at least %s", text.Bytes(idsort.LeastMemory))
+	}
+	return n, err
+}
+
+// layoutFlag is --layout of the verbs that need no configuration.
+type layoutFlag struct {
+	parsed[snowfence.Layout]
+	layout snowfence.Layout
+}
+
+// add adds the flag, read by [snowfence.ParseLayout].
+func (f *layoutFlag) add(cmd *cobra.Command, help string) {
+	f.parsed = parsed[snowfence.Layout]{value: &f.layout, word: "SPEC", parse: snowfence.ParseLayout}
+	cmd.Flags().Var(&f.parsed, "layout", help)
+	completeFlag(cmd, "layout", presetNames()...)
+}
+
+// given returns the layout, or nil, and the flag's text when that is the name of a
+// preset: several presets may have one layout.
+func (f *layoutFlag) given() (l *snowfence.Layout, preset string) {
+	if f.text == "" {
+		return nil, ""
+	}
+	if slices.Contains(presetNames(), f.text) {
+		preset = f.text
+	}
+	return &f.layout, preset
+}
+
+// streams are the sources -#key=value: standard input, with options. What begins so
+// is taken for a flag, so it is one, which notes between which arguments it stood.
+type streams struct {
+	flags  *pflag.FlagSet
+	places []string
+	before []int // how many arguments
+}
+
+// add adds the flag to a verb.
+func (s *streams) add(cmd *cobra.Command) {
+	s.flags = cmd.Flags()
+	s.flags.VarP(s, "standard-input", "#", "standard input as a source, with options")
+	s.flags.Lookup("standard-input").Hidden = true
+}
+
+func (*streams) String() string { return "" }
+func (*streams) Type() string   { return "OPTIONS" }
+
+func (s *streams) Set(text string) error {
+	s.places = append(s.places, "-#"+text)
+	s.before = append(s.before, s.flags.NArg())
+	return nil
+}
+
+// among returns the arguments with the streams where they stood.
+func (s *streams) among(args []string) []string {
+	all := slices.Clone(args)
+	for i, place := range s.places {
+		all = slices.Insert(all, s.before[i]+i, place)
+	}
+	return all
+}
+
+// oneStream refuses standard input for two sources.
+func oneStream(places []idsource.Place) error {
+	isStream := func(p idsource.Place) bool { return p.Name == "-" }
+	if first := slices.IndexFunc(places, isStream); first >= 0 && slices.ContainsFunc(places[first+1:], isStream) {
+		return errors.New("standard input can be read once only, and - is given several times")
+	}
+	return nil
+}
+
+// sourceFault marks an error about reading ids with the exit code that it ends in.
+// Exit code 1 is a finding: what kept ids from being read has another.
+func sourceFault(cmd *cobra.Command, err error) error {
+	switch {
+	case errors.As(err, new(reported)):
+		return err
+	case snowfence.ClassOf(err) == snowfence.ClassUsage:
+		return usage(cmd, err)
+	}
+	return unavailable(err)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+)
+
+// How often a line is drawn over the one before, and how often one is written where
+// nothing can be drawn.
+const (
+	drawnEvery   = 200 * time.Millisecond
+	writtenEvery = 10 * time.Second
+)
+
+// watch shows how far sorting ids is, on a terminal or where it is asked for, until
+// the func that it returns is called.
+func (p program) watch(progress *idsort.Progress, asked bool) (stop func()) {
+	if !p.draws && !asked {
+		return func() {}
+	}
+	began := p.clock.Monotonic()
+	every, last, show := writtenEvery, "", func(line string) { p.note("%s", line) }
+	if p.draws {
+		every, last = drawnEvery, "\r\x1b[K"
+		show = func(line string) { _, _ = fmt.Fprintf(p.stderr, "\r%s\x1b[K", line) }
+	}
+	line := func() string {
+		return fmt.Sprintf("%s, %s", howFar(progress.Snapshot()), (p.clock.Monotonic() - began).Truncate(time.Second))
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			tick, drop := p.clock.After(every)
+			select {
+			case <-tick:
+				show(line())
+			case <-quit:
+				drop()
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+		if last == "" {
+			show(line())
+		}
+		_, _ = fmt.Fprint(p.stderr, last)
+	}
+}
+
+// howFar says how far sorting ids is, in less than 70 columns.
+func howFar(s idsort.Snapshot) string {
+	if s.Phase == idsort.Merging {
+		return fmt.Sprintf("comparing: %s of %s", text.Grouped(s.Merged), text.Count(s.IDs, "id"))
+	}
+	line := "reading: " + text.Count(s.IDs, "id")
+	if s.Size > 0 {
+		line += fmt.Sprintf(", %d %% of the sources", int(s.Part()*100))
+	}
+	return line
+}
