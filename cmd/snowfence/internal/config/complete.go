@@ -99,11 +99,9 @@ func (v *completion) common() {
 			v.faults = append(v.faults, err)
 		}
 	}
-	for _, e := range configKeys() {
-		if c, ok := e.place(&v.Config).(completer); ok {
-			if err := c.complete(); err != nil {
-				v.fault(e.Path, show(e.place(&v.Config)), "%v", err)
-			}
+	for _, e := range configKeys(&v.Config) {
+		if err := e.complete(); err != nil {
+			v.fault(e.Path, e.show(), "%v", err)
 		}
 	}
 }

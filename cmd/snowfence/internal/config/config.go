@@ -146,10 +146,8 @@ const DefaultGenerator = "default"
 // directory yet: [Load] finds one.
 func Default() Config {
 	c := Config{Namespace: "default", Layout: snowfence.DefaultLayout(), HTTP: "127.0.0.1:7600"}
-	for _, e := range configKeys() {
-		if v, ok := e.place(&c).(completer); ok {
-			_ = v.complete() // a default is in its range
-		}
+	for _, e := range configKeys(&c) {
+		_ = e.complete() // a default is in its range
 	}
 	return c
 }

@@ -22,7 +22,7 @@ const (
 // snowfence, so refusing them would keep the program from starting.
 func (s *settings) readEnvironment(environ []string) {
 	keys := map[string]string{} // path of a configuration's key, by variable
-	for _, e := range configKeys() {
+	for _, e := range configKeys(new(Config)) {
 		keys[e.Environment()] = e.Path
 	}
 	for _, pair := range environ {
@@ -46,7 +46,7 @@ func (s *settings) readEnvironment(environ []string) {
 				continue
 			}
 		}
-		s.put(setting{path, value, origin})
+		s.put(path, value, origin)
 	}
 }
 
@@ -71,7 +71,7 @@ func generatorPath(variable string) (path string, ok bool) {
 	if name, key, ok := strings.Cut(rest, "_"+strings.ToUpper(settingSection)+"_"); ok && name != "" && key != "" {
 		return join(generatorSection, pathName(name), settingSection, pathName(key)), true
 	}
-	for _, e := range generatorKeys() {
+	for _, e := range generatorKeys(new(Generator)) {
 		suffix := strings.TrimPrefix(e.Environment(), EnvironmentPrefix)
 		if name, ok := strings.CutSuffix(rest, "_"+suffix); ok && name != "" {
 			return join(generatorSection, pathName(name), e.Path), true

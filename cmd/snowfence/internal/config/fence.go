@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/stored"
 )
@@ -52,7 +53,7 @@ func (v *completion) blame(path string, err error) {
 	case errors.As(err, &policy):
 		v.fault(join(path, policySection, policy.Field), policy.Value, "%s", policy.Limit)
 	default:
-		v.fault(path, "", "%s", reason(err))
+		v.fault(path, "", "%s", text.Message(err))
 	}
 }
 

@@ -17,7 +17,7 @@ const maxFile = 1 << 20
 
 // readFile takes the settings of a YAML file.
 func (s *settings) readFile(path string) {
-	content, err := read(path)
+	content, err := readAll(path)
 	if err != nil {
 		s.fault(Origin{Source: FromFile, Name: path}, "", "", "%v", err)
 		return
@@ -25,7 +25,7 @@ func (s *settings) readFile(path string) {
 	s.readYAML(path, content)
 }
 
-func read(path string) ([]byte, error) {
+func readAll(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", errors.Unwrap(err)) // without the path
@@ -129,7 +129,7 @@ func (w yamlWalk) value(key, node *yaml.Node, path string) {
 	case node.Tag == "!!null":
 		w.fault(key, path, "", "has no value: give one or leave the key out")
 	default:
-		w.put(setting{path, node.Value, w.origin(node)})
+		w.put(path, node.Value, w.origin(node))
 	}
 }
 
@@ -144,7 +144,7 @@ func (w yamlWalk) list(node *yaml.Node, path string) {
 		}
 		parts = append(parts, part.Value)
 	}
-	w.put(setting{path, strings.Join(parts, ","), w.origin(node)})
+	w.put(path, strings.Join(parts, ","), w.origin(node))
 }
 
 // pairs yields the keys and values of a mapping; one that is null has none.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/stored"
 )
 
@@ -34,7 +35,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 		g.Layout = v.Layout
 	}
 	if err := g.Layout.Validate(); err != nil {
-		v.fault(join(path, keyLayout), "", "%s", reason(err))
+		v.fault(join(path, keyLayout), "", "%s", text.Message(err))
 		return g // the rest is measured by the layout
 	}
 	switch {
@@ -51,7 +52,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 		v.blame(path, err)
 		return g
 	}
-	g.Window, g.ClaimWait = complete.Window, complete.ClaimWait
+	g.Window, g.ClaimWait, g.Policy = complete.Window, complete.ClaimWait, g.Policy.WithDefaults(g.Layout)
 	return g
 }
 
@@ -62,7 +63,7 @@ func (v *completion) foreignKind(path string, g Generator) {
 		known := append([]string{KindSnowflake}, v.kinds...)
 		v.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(known, ", "))
 	}
-	for _, e := range generatorKeys() {
+	for _, e := range generatorKeys(new(Generator)) {
 		if e.Path == keyKind || e.Path == keyNamespace {
 			continue
 		}

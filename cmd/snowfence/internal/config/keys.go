@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 )
 
@@ -33,11 +32,10 @@ func environmentName(path string) string {
 	return EnvironmentPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))
 }
 
-// entry is a key of a T, a [Config] or a [Generator], and its place there: a
-// pointer or a [value].
-type entry[T any] struct {
+// entry is a key and its place in a [Config] or a [Generator].
+type entry struct {
 	Key
-	place func(*T) any
+	place
 }
 
 // Keys of a generator stand under this section, below the generator's name.
@@ -78,68 +76,62 @@ const (
 
 // configKeys lists every key but those of the generators, in the order in
 // which they are printed.
-func configKeys() []entry[Config] {
+func configKeys(c *Config) []entry {
 	const second, minute = time.Second, time.Minute
-	return []entry[Config]{
-		{Key{keyStore, "store", "URL of the store: " + engine.Supported() + "; mem:// is for a trial; ${NAME} stands for a variable"}, func(c *Config) any { return &c.Store }},
-		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, func(c *Config) any { return &c.Namespace }},
-		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, func(c *Config) any { return &c.Layout }},
-		{Key{keyData, "data", "directory that the program may write to"}, func(c *Config) any { return &c.Data }},
-		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, func(c *Config) any { return &c.HTTP }},
-		{Key{keyHosts, "", "further host names, separated by commas, that a loopback address without a token answers to"}, func(c *Config) any { return &c.Hosts }},
-		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, func(c *Config) any { return &c.Insecure }},
-		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, func(c *Config) any { return &c.TLS.Certificate }},
-		{Key{KeyPrivateKey, "", "file of the private key, PEM"}, func(c *Config) any { return &c.TLS.Key }},
-		{Key{KeyTokenFile, "", "file of the token that clients must show"}, func(c *Config) any { return &c.TokenFile }},
-		{Key{"log.level", "log-level", "least level that is logged: debug, info, warn or error"}, func(c *Config) any { return &c.Log.Level }},
-		{Key{"log.format", "log-format", "how the log is written: text or json"}, func(c *Config) any { return word{&c.Log.Format, LogFormats()} }},
-		{Key{"limits.batch", "", "most ids of one request"}, func(c *Config) any { return count(&c.Limits.Batch, 10_000, 1, 1_000_000) }},
-		{Key{"limits.body", "", "most bytes of a request's body"}, func(c *Config) any { return size(&c.Limits.Body, 64*kiB, kiB, 16*miB) }},
-		{Key{"limits.header", "", "most bytes of a request's header"}, func(c *Config) any { return size(&c.Limits.Header, 16*kiB, 4*kiB, miB) }},
-		{Key{"limits.read-timeout", "", "longest time to read a request"}, func(c *Config) any { return timeout(&c.Limits.ReadTimeout, 10*second, second/10, 10*minute) }},
-		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, func(c *Config) any { return timeout(&c.Limits.WriteTimeout, 30*second, second/10, 10*minute) }},
-		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection"}, func(c *Config) any { return timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour) }},
-		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, func(c *Config) any { return timeout(&c.Limits.Drain, 10*second, time.Millisecond, 10*minute) }},
+	return []entry{
+		{Key{keyStore, "store", "URL of the store: " + engine.Supported() + "; mem:// is for a trial; ${NAME} stands for a variable"}, str(&c.Store)},
+		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, str(&c.Namespace)},
+		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, layout(&c.Layout)},
+		{Key{keyData, "data", "directory that the program may write to"}, str(&c.Data)},
+		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, str(&c.HTTP)},
+		{Key{keyHosts, "", "further host names, separated by commas, that a loopback address without a token answers to"}, list(&c.Hosts)},
+		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, toggle(&c.Insecure)},
+		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, str(&c.TLS.Certificate)},
+		{Key{KeyPrivateKey, "", "file of the private key, PEM"}, str(&c.TLS.Key)},
+		{Key{KeyTokenFile, "", "file of the token that clients must show"}, str(&c.TokenFile)},
+		{Key{"log.level", "log-level", "least level that is logged: debug, info, warn or error"}, level(&c.Log.Level)},
+		{Key{"log.format", "log-format", "how the log is written: text or json"}, word(&c.Log.Format, LogFormats())},
+		{Key{"limits.batch", "", "most ids of one request"}, count(&c.Limits.Batch, 10_000, 1, 1_000_000)},
+		{Key{"limits.body", "", "most bytes of a request's body"}, size(&c.Limits.Body, 64*kiB, kiB, 16*miB)},
+		{Key{"limits.header", "", "most bytes of a request's header"}, size(&c.Limits.Header, 16*kiB, 4*kiB, miB)},
+		{Key{"limits.read-timeout", "", "longest time to read a request"}, timeout(&c.Limits.ReadTimeout, 10*second, second/10, 10*minute)},
+		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, timeout(&c.Limits.WriteTimeout, 30*second, second/10, 10*minute)},
+		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection"}, timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour)},
+		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, timeout(&c.Limits.Drain, 10*second, time.Millisecond, 10*minute)},
 	}
 }
 
 // generatorKeys lists every key of a generator, relative to its name, but for
 // its settings. They take effect in this order: a preset brings a layout and a
 // policy, and what stands after it changes them.
-func generatorKeys() []entry[Generator] {
-	return []entry[Generator]{
-		{Key{keyKind, "", "kind of the ids"}, func(g *Generator) any { return &g.Kind }},
-		{Key{keyNamespace, "", "space in which the ids are unique"}, func(g *Generator) any { return &g.Namespace }},
-		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, func(g *Generator) any { return preset{g} }},
-		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, func(g *Generator) any { return &g.Layout }},
-		{Key{"window", "", "how far ahead of its use a lease is taken"}, func(g *Generator) any { return &g.Window }},
-		{Key{"claim-wait", "", "how long to wait for a free worker id"}, func(g *Generator) any { return &g.ClaimWait }},
-		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart can go on with it while the store is away"}, func(g *Generator) any { return &g.Journal }},
-		{Key{keyReboots, "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, func(g *Generator) any { return &g.JournalAcrossReboots }},
-		{Key{keyWorker, "", "the one worker id that this generator uses"}, func(g *Generator) any { return &g.Worker }},
-		{Key{keyDatacenter, "", "the datacenter whose worker ids this generator uses"}, func(g *Generator) any { return &g.Datacenter }},
-		{Key{keyDatacenters, "", "the datacenters, separated by commas, that the store may issue where several stores share the namespace"}, func(g *Generator) any { return &g.Datacenters }},
-		{Key{"policy.max-rollback", "", "how far the clock may step back before no ids are issued; 1ns allows no step"}, func(g *Generator) any {
-			return policy{g, func(p *snowfence.Policy) *time.Duration { return &p.MaxRollback }}
-		}},
-		{Key{"policy.max-burst", "", "how far ahead of the clock a burst may stamp; 1ns never"}, func(g *Generator) any {
-			return policy{g, func(p *snowfence.Policy) *time.Duration { return &p.MaxBurst }}
-		}},
-		{Key{"policy.max-wait", "", "how long a request may wait for the next tick or the clock"}, func(g *Generator) any {
-			return policy{g, func(p *snowfence.Policy) *time.Duration { return &p.MaxWait }}
-		}},
-		{Key{"policy.wall-every-call", "", "read the wall clock at every call, as older generators do"}, func(g *Generator) any { return &g.Policy.WallEveryCall }},
-		{Key{"policy.sequence-start", "", "where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"}, func(g *Generator) any { return start{&g.Policy.Start} }},
+func generatorKeys(g *Generator) []entry {
+	return []entry{
+		{Key{keyKind, "", "kind of the ids"}, str(&g.Kind)},
+		{Key{keyNamespace, "", "space in which the ids are unique"}, str(&g.Namespace)},
+		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, preset(g)},
+		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, layout(&g.Layout)},
+		{Key{"window", "", "how far ahead of its use a lease is taken"}, duration(&g.Window, "")},
+		{Key{"claim-wait", "", "how long to wait for a free worker id"}, duration(&g.ClaimWait, "")},
+		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart can go on with it while the store is away"}, toggle(&g.Journal)},
+		{Key{keyReboots, "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, toggle(&g.JournalAcrossReboots)},
+		{Key{keyWorker, "", "the one worker id that this generator uses"}, number(&g.Worker)},
+		{Key{keyDatacenter, "", "the datacenter whose worker ids this generator uses"}, number(&g.Datacenter)},
+		{Key{keyDatacenters, "", "the datacenters, separated by commas, that the store may issue where several stores share the namespace"}, numbers(&g.Datacenters)},
+		{Key{"policy.max-rollback", "", "how far the clock may step back before no ids are issued; 1ns allows no step"}, duration(&g.Policy.MaxRollback, "; none is 1ns")},
+		{Key{"policy.max-burst", "", "how far ahead of the clock a burst may stamp; 1ns never"}, duration(&g.Policy.MaxBurst, "; none is 1ns")},
+		{Key{"policy.max-wait", "", "how long a request may wait for the next tick or the clock"}, duration(&g.Policy.MaxWait, "; none is 1ns")},
+		{Key{"policy.wall-every-call", "", "read the wall clock at every call, as older generators do"}, toggle(&g.Policy.WallEveryCall)},
+		{Key{"policy.sequence-start", "", "where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"}, start(&g.Policy.Start)},
 	}
 }
 
 // Keys lists every key, in the order in which they are printed.
 func Keys() []Key {
 	var keys []Key
-	for _, e := range configKeys() {
+	for _, e := range configKeys(new(Config)) {
 		keys = append(keys, e.Key)
 	}
-	for _, e := range generatorKeys() {
+	for _, e := range generatorKeys(new(Generator)) {
 		e.Path = join(generatorSection, anyName, e.Path)
 		keys = append(keys, e.Key)
 	}

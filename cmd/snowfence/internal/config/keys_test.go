@@ -91,9 +91,9 @@ func TestEveryKeyMeansTheSameFromAFileAndAVariable(t *testing.T) {
 
 // TestVariablesLeadBackToOneKey is the rule that generatorPath rests on.
 func TestVariablesLeadBackToOneKey(t *testing.T) {
-	suffix := func(e entry[Generator]) string { return "_" + strings.TrimPrefix(e.Environment(), EnvironmentPrefix) }
-	for _, a := range generatorKeys() {
-		for _, b := range generatorKeys() {
+	suffix := func(e entry) string { return "_" + strings.TrimPrefix(e.Environment(), EnvironmentPrefix) }
+	for _, a := range generatorKeys(new(Generator)) {
+		for _, b := range generatorKeys(new(Generator)) {
 			if a.Path != b.Path && strings.HasSuffix(suffix(a), suffix(b)) {
 				t.Errorf("the variable of %s could be that of %s", a.Path, b.Path)
 			}
@@ -103,7 +103,7 @@ func TestVariablesLeadBackToOneKey(t *testing.T) {
 		if wrong := checkName(name); wrong != "" {
 			t.Errorf("%s: %s", name, wrong)
 		}
-		for _, e := range generatorKeys() {
+		for _, e := range generatorKeys(new(Generator)) {
 			want := join(generatorSection, name, e.Path)
 			if got, ok := generatorPath(environmentName(want)); !ok || got != want {
 				t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
@@ -165,10 +165,10 @@ func FuzzFile(f *testing.F) {
 		again := newSettings()
 		for _, v := range c.Values() {
 			if v.Key != keyStore { // shown without passwords
-				again.put(setting{path: v.Key, text: v.Text})
+				again.put(v.Key, v.Text, v.Origin)
 			}
 		}
-		again.put(setting{path: keyStore, text: c.Store})
+		again.put(keyStore, c.Store, Origin{})
 		back := again.config()
 		if len(again.faults) > 0 {
 			t.Fatalf("what is shown is not accepted: %v", again.faults)

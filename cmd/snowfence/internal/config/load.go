@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // Sources are the places that settings come from, besides the defaults.
@@ -42,7 +44,7 @@ func Load(sources Sources) (Config, error) {
 
 	c := s.config()
 	if expanded, err := Expand(c.Store, sources.Environ); err != nil {
-		s.fault(s.byPath[keyStore].origin, keyStore, display(keyStore, c.Store), "%s", reason(err))
+		s.fault(s.origins[keyStore], keyStore, display(keyStore, c.Store), "%s", text.Message(err))
 	} else {
 		c.Store = expanded
 	}
@@ -55,38 +57,32 @@ func Load(sources Sources) (Config, error) {
 	return c, Join(append(s.faults, err)...)
 }
 
-// setting is a key and a text from one place.
-type setting struct {
-	path   string
-	text   string
-	origin Origin
-}
-
-// settings is what was set, by path, and the generators that were named, with
-// or without any setting.
+// settings is what was set, by path, and where. A generator that was named has an
+// origin at its own path, with or without any setting.
 type settings struct {
-	byPath     map[string]setting
-	generators map[string]Origin
-	warnings   []string
-	faults     []error
+	texts    map[string]string
+	origins  map[string]Origin
+	warnings []string
+	faults   []error
 }
 
 func newSettings() *settings {
-	return &settings{byPath: map[string]setting{}, generators: map[string]Origin{}}
+	return &settings{texts: map[string]string{}, origins: map[string]Origin{}}
 }
 
 // put takes a setting, in the place of one from a weaker source.
-func (s *settings) put(set setting) {
-	s.byPath[set.path] = set
-	if name, _, ok := splitGenerator(set.path); ok {
-		s.name(name, set.origin)
+func (s *settings) put(path, text string, origin Origin) {
+	s.texts[path], s.origins[path] = text, origin
+	if name, _, ok := splitGenerator(path); ok {
+		s.name(name, origin)
 	}
 }
 
 // name notes that a generator exists, and where it was first named.
 func (s *settings) name(generator string, origin Origin) {
-	if _, known := s.generators[generator]; !known {
-		s.generators[generator] = origin
+	path := join(generatorSection, generator)
+	if _, known := s.origins[path]; !known {
+		s.origins[path] = origin
 	}
 }
 
@@ -97,7 +93,7 @@ func (s *settings) fault(origin Origin, key, value, reason string, args ...any) 
 // readFlags takes the settings of flags.
 func (s *settings) readFlags(flags map[string]string) {
 	names := map[string]string{}
-	for _, e := range configKeys() {
+	for _, e := range configKeys(new(Config)) {
 		names[e.Path] = e.Flag
 	}
 	for _, path := range slices.Sorted(maps.Keys(flags)) {
@@ -106,31 +102,31 @@ func (s *settings) readFlags(flags map[string]string) {
 			s.fault(Origin{Source: FromFlag, Name: path}, path, "", "no flag stands for this key")
 			continue
 		}
-		s.put(setting{path, flags[path], origin})
+		s.put(path, flags[path], origin)
 	}
 }
 
 // config makes the typed configuration of the settings.
 func (s *settings) config() Config {
 	c := Default()
-	c.warnings = s.warnings
-	c.origins = map[string]Origin{}
-	apply(s, &c, configKeys(), "", c.origins)
-	if len(s.generators) > 0 {
-		c.Generators = map[string]Generator{}
-	}
-	for name, origin := range s.generators {
-		path := join(generatorSection, name)
-		c.origins[path] = origin
+	c.warnings, c.origins = s.warnings, s.origins
+	s.apply(configKeys(&c), "")
+	for path := range s.origins {
+		name, key, ok := splitGenerator(path)
+		if !ok || key != "" {
+			continue
+		}
+		if c.Generators == nil {
+			c.Generators = map[string]Generator{}
+		}
 		var g Generator
-		apply(s, &g, generatorKeys(), path+".", c.origins)
-		for at, set := range s.byPath {
+		s.apply(generatorKeys(&g), path+".")
+		for at, value := range s.texts {
 			if key, ok := strings.CutPrefix(at, join(path, settingSection, "")); ok {
 				if g.Settings == nil {
 					g.Settings = map[string]string{}
 				}
-				g.Settings[key] = set.text
-				c.origins[at] = set.origin
+				g.Settings[key] = value
 			}
 		}
 		c.Generators[name] = g
@@ -138,25 +134,17 @@ func (s *settings) config() Config {
 	return c
 }
 
-// apply sets what the settings say of a T, whose keys stand below prefix.
-func apply[T any](s *settings, t *T, keys []entry[T], prefix string, origins map[string]Origin) {
+// apply sets what the settings say of keys that stand below prefix. From what can't be
+// read nothing follows.
+func (s *settings) apply(keys []entry, prefix string) {
 	for _, e := range keys {
-		given, ok := s.byPath[prefix+e.Path]
-		if !ok {
-			continue
-		}
-		origins[given.path] = given.origin
-		before := *t
-		if err := set(e.place(t), given.text); err != nil {
-			*t = before // so that nothing follows from what can't be read
-			s.fault(given.origin, given.path, display(given.path, given.text), "%s", reason(err))
+		path := prefix + e.Path
+		if value, given := s.texts[path]; given {
+			if err := e.set(value); err != nil {
+				s.fault(s.origins[path], path, display(path, value), "%s", text.Message(err))
+			}
 		}
 	}
-}
-
-// reason is an error's text without the prefix of the package it comes from.
-func reason(err error) string {
-	return strings.TrimPrefix(err.Error(), "snowfence: ")
 }
 
 // stateDirectory returns where a program of this environment keeps its state:

@@ -107,12 +107,13 @@ generators:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := c.Generators["plain"]; !g.Layout.Equal(preset.Layout) || g.Policy != preset.Policy {
+	if g := c.Generators["plain"]; !g.Layout.Equal(preset.Layout) || g.Policy != preset.Policy.WithDefaults(g.Layout) {
 		t.Errorf("plain has layout %s and policy %+v", g.Layout, g.Policy)
 	}
 	mixed := c.Generators["mixed"]
 	want := preset.Policy
 	want.MaxBurst = 20 * time.Millisecond
+	want = want.WithDefaults(mixed.Layout)
 	if mixed.Layout.Equal(preset.Layout) || mixed.Policy != want {
 		t.Errorf("mixed has layout %s and policy %+v, want %+v", mixed.Layout, mixed.Policy, want)
 	}
@@ -308,6 +309,15 @@ func TestListIsWrittenAsOneOrAsText(t *testing.T) {
 		c := load(t, Sources{File: write(t, file)})
 		if got := c.Generators["a"].Datacenters; !slices.Equal(c.Hosts, []string{"a", "b"}) || !slices.Equal(got, []int64{0, 1}) {
 			t.Errorf("%s: hosts are %q, datacenters %d", file, c.Hosts, got)
+		}
+	}
+}
+
+func TestSizeIsWrittenInBytesOrInAUnit(t *testing.T) {
+	for written, want := range map[string]int{"2048": 2048, "2KiB": 2048, "1.5MiB": 3 << 19, "2K": 2048} {
+		c := load(t, Sources{File: write(t, "limits: {body: "+written+"}")})
+		if c.Limits.Body != want {
+			t.Errorf("%s: %d bytes, want %d", written, c.Limits.Body, want)
 		}
 	}
 }

@@ -12,86 +12,217 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// value is a place in a configuration that reads and writes its own text. Other
-// places are plain pointers, which [set] and [show] know.
-type value interface {
-	set(text string) error
+// place is where a setting stands in a configuration.
+type place interface {
+	// set reads a text, and leaves what is there unless it can. Its error says what
+	// the text must be.
+	set(s string) error
+	// show writes what is there as set reads it.
 	show() string
-}
-
-// completer is a value that knows its own default and range. They hold for a
-// [Config] that is written by hand, too.
-type completer interface {
-	// complete puts the default in the place of a zero, and returns an error
-	// for a value that is out of range.
+	// complete puts the default in the place of a zero, and returns an error for a
+	// value that is out of range. It holds for a [Config] that is written by hand, too.
 	complete() error
 }
 
-// set reads a text into a place. Its error says what the text must be.
-func set(place any, text string) (err error) {
-	switch at := place.(type) {
-	case value:
-		return at.set(text)
-	case *string:
-		*at = text
-	case *bool:
-		if *at = text == "true"; !*at && text != "false" {
-			return errors.New("must be true or false")
-		}
-	case **int64:
-		*at = new(int64)
-		**at, err = parseNumber(text)
-	case *[]string:
-		*at = split(text)
-	case *[]int64:
-		*at = nil
-		for _, part := range split(text) {
-			n, err := parseNumber(part)
-			if err != nil {
-				return fmt.Errorf("each number %w", err)
-			}
-			*at = append(*at, n)
-		}
-	case *time.Duration: // of which zero stands for the default
-		if *at, err = time.ParseDuration(text); err != nil || *at <= 0 {
-			return errors.New("must be a duration above 0 such as 500ms, 10s or 1h30m")
-		}
-	case *snowfence.Layout:
-		*at, err = snowfence.ParseLayout(text)
-	case *slog.Level:
-		i := slices.Index(LogLevels(), text)
-		if i < 0 {
-			return errors.New("must be " + either(LogLevels()))
-		}
-		*at = slog.LevelDebug + slog.Level(i)*(slog.LevelInfo-slog.LevelDebug)
+// field is a place of some type.
+type field[V any] struct {
+	at    *V
+	parse func(string) (V, error)
+	write func(V) string
+	rule  func(at *V) error // what complete does; nil for nothing
+}
+
+func (f field[V]) set(s string) error {
+	v, err := f.parse(s)
+	if err == nil {
+		*f.at = v
 	}
 	return err
 }
 
-// show writes what is at a place as [set] reads it.
-func show(place any) string {
-	switch at := place.(type) {
-	case value:
-		return at.show()
-	case *string:
-		return *at
-	case *bool:
-		return strconv.FormatBool(*at)
-	case **int64:
-		if *at == nil {
+func (f field[V]) show() string { return f.write(*f.at) }
+
+func (f field[V]) complete() error {
+	if f.rule == nil {
+		return nil
+	}
+	return f.rule(f.at)
+}
+
+func verbatim(s string) string        { return s }
+func accept(s string) (string, error) { return s, nil }
+func str(at *string) place            { return field[string]{at, accept, verbatim, nil} }
+func layout(at *snowfence.Layout) place {
+	return field[snowfence.Layout]{at, snowfence.ParseLayout, snowfence.Layout.String, nil}
+}
+
+func toggle(at *bool) place {
+	parse := func(s string) (bool, error) { return s == "true", oneOf(s, []string{"true", "false"}) }
+	return field[bool]{at, parse, strconv.FormatBool, nil}
+}
+
+// list is words with commas between them.
+func list(at *[]string) place {
+	return field[[]string]{at, func(s string) ([]string, error) { return split(s), nil }, func(words []string) string { return strings.Join(words, ",") }, nil}
+}
+
+// numbers are whole numbers with commas between them.
+func numbers(at *[]int64) place {
+	parse := func(s string) (all []int64, err error) {
+		for _, part := range split(s) {
+			n, err := parseNumber(part)
+			if err != nil {
+				return nil, fmt.Errorf("each number %w", err)
+			}
+			all = append(all, n)
+		}
+		return all, nil
+	}
+	return field[[]int64]{at, parse, func(all []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]") }, nil}
+}
+
+// number is a whole number, or none.
+func number(at **int64) place {
+	write := func(n *int64) string {
+		if n == nil {
 			return ""
 		}
-		return strconv.FormatInt(**at, 10)
-	case *[]string:
-		return strings.Join(*at, ",")
-	case *[]int64:
-		return strings.Trim(strings.ReplaceAll(fmt.Sprint(*at), " ", ","), "[]")
-	case *slog.Level:
-		return strings.ToLower(at.String())
+		return strconv.FormatInt(*n, 10)
 	}
-	return fmt.Sprint(place) // a duration or a layout
+	return field[*int64]{at, func(s string) (*int64, error) { n, err := parseNumber(s); return &n, err }, write, nil}
+}
+
+// duration is one of which zero stands for the default.
+func duration(at *time.Duration, hint string) place {
+	parse := func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return 0, errors.New("must be a duration above 0 such as 500ms, 10s or 1h30m" + hint)
+		}
+		return d, nil
+	}
+	return field[time.Duration]{at, parse, time.Duration.String, nil}
+}
+
+// word is one of a few texts, the first being the default.
+func word(at *string, words []string) place {
+	return field[string]{at, accept, verbatim, func(at *string) error {
+		*at = cmp.Or(*at, words[0])
+		return oneOf(*at, words)
+	}}
+}
+
+func level(at *slog.Level) place {
+	parse := func(s string) (slog.Level, error) {
+		i := slog.Level(slices.Index(LogLevels(), s))
+		return slog.LevelDebug + i*(slog.LevelInfo-slog.LevelDebug), oneOf(s, LogLevels())
+	}
+	return field[slog.Level]{at, parse, func(l slog.Level) string { return strings.ToLower(l.String()) }, nil}
+}
+
+// preset sets a generator's layout and policy, too.
+func preset(g *Generator) place {
+	parse := func(s string) (string, error) {
+		preset, err := snowfence.PresetByName(s)
+		if err == nil {
+			g.Layout, g.Policy = preset.Layout, preset.Policy
+		}
+		return s, err
+	}
+	return field[string]{&g.Preset, parse, verbatim, nil}
+}
+
+// start is where a tick's sequence begins: a rule's word, with its bound where
+// the rule has one, as "random:99".
+func start(at *snowfence.SequenceStart) place {
+	bounded := func(rule snowfence.StartRule) bool {
+		return rule != snowfence.StartQuarter && rule != snowfence.StartZero
+	}
+	parse := func(s string) (v snowfence.SequenceStart, err error) {
+		word, bound, hasBound := strings.Cut(s, ":")
+		for v.Rule = snowfence.StartQuarter; v.Rule <= snowfence.StartCarry; v.Rule++ {
+			if word == v.Rule.String() && hasBound == bounded(v.Rule) {
+				if hasBound {
+					v.Max, err = parseNumber(bound)
+				}
+				return v, err
+			}
+		}
+		return v, errors.New("must be quarter, zero, random:MAX, vibration:MAX or carry:MAX")
+	}
+	write := func(v snowfence.SequenceStart) string {
+		if bounded(v.Rule) {
+			return fmt.Sprintf("%s:%d", v.Rule, v.Max)
+		}
+		return v.Rule.String()
+	}
+	return field[snowfence.SequenceStart]{at, parse, write, nil}
+}
+
+func count(at *int, fallback, least, most int) place {
+	parse := func(s string) (int, error) {
+		n, err := parseNumber(s)
+		return int(min(n, math.MaxInt32)), err
+	}
+	return limit(at, fallback, least, most, "a whole number", parse, strconv.Itoa)
+}
+
+func size(at *int, fallback, least, most int) place {
+	parse := func(s string) (int, error) {
+		n, err := text.ParseBytes(s)
+		return int(min(n, math.MaxInt32)), err
+	}
+	write := func(n int) string {
+		switch {
+		case n%miB == 0 && n > 0:
+			return strconv.Itoa(n/miB) + "MiB"
+		case n%kiB == 0 && n > 0:
+			return strconv.Itoa(n/kiB) + "KiB"
+		}
+		return strconv.Itoa(n)
+	}
+	return limit(at, fallback, least, most, "a number of bytes such as 4096, 64KiB or 1MiB", parse, write)
+}
+
+func timeout(at *time.Duration, fallback, least, most time.Duration) place {
+	return limit(at, fallback, least, most, "a duration such as 500ms, 10s or 1m30s", time.ParseDuration, time.Duration.String)
+}
+
+// limit is a number or a duration within a range. A text must not be zero, which in a
+// [Config] stands for the default.
+func limit[V int | time.Duration](at *V, fallback, least, most V, form string, parse func(string) (V, error), write func(V) string) place {
+	span := "from " + write(least) + " to " + write(most)
+	set := func(s string) (V, error) {
+		v, err := parse(s)
+		if err != nil || v == 0 {
+			return 0, fmt.Errorf("must be %s, %s", form, span)
+		}
+		return v, nil
+	}
+	return field[V]{at, set, write, func(at *V) error {
+		*at = cmp.Or(*at, fallback)
+		if *at < least || *at > most {
+			return errors.New("must be " + span)
+		}
+		return nil
+	}}
+}
+
+// LogLevels returns what log.level can be, the least first.
+func LogLevels() []string { return []string{"debug", "info", "warn", "error"} }
+
+// LogFormats returns what log.format can be.
+func LogFormats() []string { return []string{"text", "json"} }
+
+// oneOf returns an error unless a word is one of some.
+func oneOf(word string, words []string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	return errors.New("must be " + text.Or(words))
 }
 
 // split splits a list at its commas.
@@ -105,142 +236,6 @@ func split(text string) []string {
 	return parts
 }
 
-// LogLevels returns what log.level can be, the least first.
-func LogLevels() []string { return []string{"debug", "info", "warn", "error"} }
-
-// LogFormats returns what log.format can be.
-func LogFormats() []string { return []string{"text", "json"} }
-
-// either lists words to choose from: "a, b or c".
-func either(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-// word is one of a few texts, the first being the default.
-type word struct {
-	at    *string
-	words []string
-}
-
-func (w word) set(text string) error { return set(w.at, text) }
-func (w word) show() string          { return *w.at }
-
-func (w word) complete() error {
-	*w.at = cmp.Or(*w.at, w.words[0])
-	if !slices.Contains(w.words, *w.at) {
-		return errors.New("must be " + either(w.words))
-	}
-	return nil
-}
-
-// limit is a number or a duration within a range.
-type limit[V int | time.Duration] struct {
-	at                    *V
-	fallback, least, most V
-	form                  string
-	parse                 func(string) (V, error)
-	text                  func(V) string
-}
-
-func count(at *int, fallback, least, most int) any {
-	return limit[int]{at, fallback, least, most, "a whole number", func(s string) (int, error) {
-		n, err := parseNumber(s)
-		return int(min(n, math.MaxInt32)), err
-	}, strconv.Itoa}
-}
-
-func size(at *int, fallback, least, most int) any {
-	return limit[int]{at, fallback, least, most, "a number of bytes such as 4096, 64KiB or 1MiB", parseSize, showSize}
-}
-
-func timeout(at *time.Duration, fallback, least, most time.Duration) any {
-	return limit[time.Duration]{at, fallback, least, most, "a duration such as 500ms, 10s or 1m30s", time.ParseDuration, time.Duration.String}
-}
-
-// set refuses zero, which in a [Config] stands for the default.
-func (l limit[V]) set(text string) error {
-	v, err := l.parse(text)
-	if err != nil || v == 0 {
-		return fmt.Errorf("must be %s, %s", l.form, l.span())
-	}
-	*l.at = v
-	return nil
-}
-
-func (l limit[V]) show() string { return l.text(*l.at) }
-
-func (l limit[V]) complete() error {
-	*l.at = cmp.Or(*l.at, l.fallback)
-	if *l.at < l.least || *l.at > l.most {
-		return errors.New("must be " + l.span())
-	}
-	return nil
-}
-
-func (l limit[V]) span() string { return "from " + l.text(l.least) + " to " + l.text(l.most) }
-
-// preset sets a generator's layout and policy.
-type preset struct{ *Generator }
-
-func (p preset) set(text string) error {
-	preset, err := snowfence.PresetByName(text)
-	if err == nil {
-		p.Preset, p.Layout, p.Policy = text, preset.Layout, preset.Policy
-	}
-	return err
-}
-
-func (p preset) show() string { return p.Preset }
-
-// policy is a duration of a generator's policy, shown with its default.
-type policy struct {
-	of *Generator
-	at func(*snowfence.Policy) *time.Duration
-}
-
-func (p policy) set(text string) error {
-	if err := set(p.at(&p.of.Policy), text); err != nil {
-		return fmt.Errorf("%w; none is 1ns", err)
-	}
-	return nil
-}
-
-func (p policy) show() string {
-	complete := p.of.Policy.WithDefaults(p.of.Layout)
-	return p.at(&complete).String()
-}
-
-// start is where a tick's sequence begins: a rule's word, with its bound where
-// the rule has one, as "random:99".
-type start struct{ *snowfence.SequenceStart }
-
-func (s start) set(text string) (err error) {
-	word, bound, hasBound := strings.Cut(text, ":")
-	for rule := snowfence.StartQuarter; rule <= snowfence.StartCarry; rule++ {
-		if word != rule.String() || hasBound != bounded(rule) {
-			continue
-		}
-		*s.SequenceStart = snowfence.SequenceStart{Rule: rule}
-		if hasBound {
-			s.Max, err = parseNumber(bound)
-		}
-		return err
-	}
-	return errors.New("must be quarter, zero, random:MAX, vibration:MAX or carry:MAX")
-}
-
-func (s start) show() string {
-	if bounded(s.Rule) {
-		return fmt.Sprintf("%s:%d", s.Rule, s.Max)
-	}
-	return s.Rule.String()
-}
-
-func bounded(rule snowfence.StartRule) bool {
-	return rule != snowfence.StartQuarter && rule != snowfence.StartZero
-}
-
 // parseNumber reads a whole number that is not negative. Leading zeros are
 // refused, because YAML reads them as octal.
 func parseNumber(s string) (int64, error) {
@@ -252,26 +247,3 @@ func parseNumber(s string) (int64, error) {
 }
 
 const kiB, miB = 1 << 10, 1 << 20
-
-// parseSize reads a number of bytes, such as 512, 64KiB or 1MiB. One beyond
-// 1 GiB, which no limit allows, is read as that.
-func parseSize(s string) (int, error) {
-	factor := 1
-	if digits, ok := strings.CutSuffix(s, "KiB"); ok {
-		s, factor = digits, kiB
-	} else if digits, ok := strings.CutSuffix(s, "MiB"); ok {
-		s, factor = digits, miB
-	}
-	n, err := parseNumber(strings.TrimSpace(s))
-	return int(min(n, 1<<30/int64(factor))) * factor, err
-}
-
-func showSize(n int) string {
-	switch {
-	case n%miB == 0 && n > 0:
-		return strconv.Itoa(n/miB) + "MiB"
-	case n%kiB == 0 && n > 0:
-		return strconv.Itoa(n/kiB) + "KiB"
-	}
-	return strconv.Itoa(n)
-}

@@ -25,33 +25,27 @@ type Value struct {
 // generators by name. Of a complete configuration nothing is left open: what
 // was not set shows the default that holds.
 func (c Config) Values() []Value {
-	values := valuesOf(c, c, configKeys(), "")
+	var values []Value
+	add := func(e entry, prefix string) {
+		path := prefix + e.Path
+		values = append(values, Value{Key: path, Text: display(path, e.show()), Origin: c.originOf(path), About: e.About})
+	}
+	for _, e := range configKeys(&c) {
+		add(e, "")
+	}
 	for _, name := range c.Names() {
-		g := c.Generators[name]
-		path := join(generatorSection, name)
-		keys := generatorKeys()
-		if g.Kind != KindSnowflake {
-			keys = slices.DeleteFunc(keys, func(e entry[Generator]) bool { return e.Path != keyKind && e.Path != keyNamespace })
-		}
-		for _, v := range valuesOf(c, g, keys, path+".") {
-			if v.Text == "" && v.Origin.Source == FromDefault {
-				continue // a worker that is not pinned has no value to show
+		g, path := c.Generators[name], join(generatorSection, name)+"."
+		for _, e := range generatorKeys(&g) {
+			foreign := g.Kind != KindSnowflake && e.Path != keyKind && e.Path != keyNamespace
+			unset := e.show() == "" && c.originOf(path+e.Path) == (Origin{}) // as a worker that is not pinned
+			if !foreign && !unset {
+				add(e, path)
 			}
-			values = append(values, v)
 		}
 		for _, key := range slices.Sorted(maps.Keys(g.Settings)) {
-			at := join(path, settingSection, key)
+			at := join(path+settingSection, key)
 			values = append(values, Value{Key: at, Text: g.Settings[key], Origin: c.origins[at]})
 		}
-	}
-	return values
-}
-
-func valuesOf[T any](c Config, t T, keys []entry[T], prefix string) []Value {
-	var values []Value
-	for _, e := range keys {
-		path := prefix + e.Path
-		values = append(values, Value{Key: path, Text: display(path, show(e.place(&t))), Origin: c.originOf(path), About: e.About})
 	}
 	return values
 }
