@@ -17,23 +17,26 @@ const maxStrayRows = 20
 
 // mergeTable is a row for each finding.
 func mergeTable(r *merge.Report) string {
-	columns := "what, sides, >worker, from, to, >ids, text"
-	rows := [][]string{{"verdict", "", "", "", "", "", string(r.Verdict)}}
+	var rows [][]string
+	add := func(what, sides, worker, from, to, ids, text string) {
+		rows = append(rows, []string{what, sides, worker, from, to, ids, text})
+	}
+	add("verdict", "", "", "", "", "", string(r.Verdict))
 	if r.Data != nil {
 		for _, runs := range r.Data.Runs {
+			what := "ids"
+			if runs.Layout != nil {
+				what = runs.Layout.String()
+			}
 			for _, run := range runs.List {
-				what := "ids"
-				if runs.Layout != nil {
-					what = runs.Layout.String()
-				}
-				worker, sides, from, to, ids := runCells(runs, run)
-				rows = append(rows, []string{"clash", sides, worker, from, to, ids, what})
+				c := runCells(runs, run)
+				add("clash", c[1], c[0], c[2], c[3], c[4], what)
 			}
 		}
 	}
 	for _, s := range r.Strays {
 		for _, w := range s.Workers {
-			rows = append(rows, []string{"stray", s.Side + ", " + s.Issuer.Side, strconv.FormatInt(w.Worker, 10), "-", decode.FormatTime(w.Until.Time.Time, s.Issuer.Layout.Unit), text.Grouped(w.Open), s.Name})
+			add("stray", s.Side+", "+s.Issuer.Side, strconv.FormatInt(w.Worker, 10), "-", decode.FormatTime(w.Until.Time.Time, s.Issuer.Layout.Unit), text.Grouped(w.Open), s.Name)
 		}
 	}
 	for _, f := range r.Forecasts {
@@ -42,20 +45,17 @@ func mergeTable(r *merge.Report) string {
 			sides += ", " + f.Sides[1]
 		}
 		if f.Never {
-			rows = append(rows, []string{"never", sides, "-", "-", "-", "-", f.Sentences[0]})
+			add("never", sides, "-", "-", "-", "-", f.Sentences[0])
 		}
 		for _, c := range f.Chances {
-			what, workers := merge.Future, strconv.FormatInt(c.Stamps[0].Worker, 10)
+			what, workers := merge.Future, slices.Compact([]int64{c.Stamps[0].Worker, c.Stamps[1].Worker})
 			if c.Settled() {
 				what = merge.Past
 			}
-			if c.Stamps[0].Worker != c.Stamps[1].Worker {
-				workers = fmt.Sprintf("%d, %d", c.Stamps[0].Worker, c.Stamps[1].Worker)
-			}
-			rows = append(rows, []string{string(what), sides, workers, decode.FormatTime(c.At.Time, time.Millisecond), "-", "-", c.ID.String()})
+			add(string(what), sides, text.List(workers, 2), decode.FormatTime(c.At.Time, time.Millisecond), "-", "-", c.ID.String())
 		}
 	}
-	return table(columns, rows)
+	return table("what, sides, >worker, from, to, >ids, text", rows)
 }
 
 // mergePage is the text of a report. Its lines are indented by two columns.
@@ -169,24 +169,19 @@ func fewestText(r *merge.Report) string {
 // runs adds a table of runs.
 func (p *mergePage) runs(runs merge.Runs) {
 	count, l := text.Count(runs.All, "run"), runs.Layout
-	columns := "sides, >first, >last, >ids"
+	columns, first := ">worker, sides, from, to, >ids", 0
 	if l == nil {
+		columns, first = "sides, >first, >last, >ids", 1
 		p.say("", "%s of numbers that lie less than %s apart (no layout is known: --layout groups by worker id and time)", count, text.Grouped(runs.Apart))
 	} else {
 		p.say("", "%s of ids of one worker that lie at most %s apart, by the layout %s", count, time.Duration(runs.Gap*float64(time.Second)), l)
-		columns = ">worker, sides, from, to, >ids"
 	}
 	if runs.Outside > 0 {
 		p.line("%s %s of this layout", text.Count(runs.Outside, "id"), text.Plural(runs.Outside, "is none", "are none"))
 	}
 	var rows [][]string
 	for _, r := range runs.List {
-		worker, sides, from, to, ids := runCells(runs, r)
-		row := []string{worker, sides, from, to, ids}
-		if l == nil {
-			row = row[1:]
-		}
-		rows = append(rows, row)
+		rows = append(rows, runCells(runs, r)[first:])
 	}
 	p.table("  ", columns, rows)
 	if more := runs.All - len(runs.List); more > 0 {
@@ -194,14 +189,14 @@ func (p *mergePage) runs(runs merge.Runs) {
 	}
 }
 
-// runCells are the cells of a run in a table: its ends are times, or numbers where no
-// layout is known.
-func runCells(runs merge.Runs, r merge.Run) (worker, sides, from, to, ids string) {
-	worker, from, to = "-", r.First.String(), r.Last.String()
+// runCells are the cells of a run in a table: worker, sides, from, to and ids. Its ends
+// are times, or numbers where no layout is known.
+func runCells(runs merge.Runs, r merge.Run) []string {
+	worker, from, to := "-", r.First.String(), r.Last.String()
 	if l := runs.Layout; l != nil {
 		worker, from, to = r.Worker.String(), decode.FormatTime(r.From.Time, l.Unit), decode.FormatTime(r.To.Time, l.Unit)
 	}
-	return worker, strings.Join(r.Sides, ", "), from, to, text.Grouped(r.IDs)
+	return []string{worker, strings.Join(r.Sides, ", "), from, to, text.Grouped(r.IDs)}
 }
 
 // strays names the ids that an issuer may have issued, or may still issue.

@@ -11,6 +11,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
 	"snowfence.example/snowfence/internal/roster"
 )
@@ -99,9 +100,9 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 		{"store", traits.String()},
 		{"clock", clocks},
 	}
-	var b strings.Builder
+	var text page
 	for _, row := range rows {
-		fmt.Fprintf(&b, "%-13s %s\n", row[0], row[1])
+		text.line("%-13s %s", row[0], row[1])
 	}
 	return p.answer(f, namespaceDocument{
 		Namespace: r.Name(), Layout: record.Layout, Presets: presetsOf(l),
@@ -110,7 +111,7 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 		Datacenters: append([]int64{}, record.Datacenters...), Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
 		Store:  storeDocument{traits.Engine, traits.Durable, traits.Loss.Seconds(), traits.OneHost},
 		Clocks: clocksOf(r),
-	}, table("what, value", rows), b.String())
+	}, table("what, value", rows), text.String())
 }
 
 // horizonText is a layout's horizon as far as its unit tells it.
@@ -219,4 +220,35 @@ func (p program) printVerdict(f form, r *roster.Roster, v roster.Verdict, rows [
 	return p.answer(f, verdictDocument{"verdict", r.Name(), valid, v.Registers, v.Faults, v.Warnings, v.Notes, clocksOf(r)},
 		table("severity, workers, check, key, text", rows),
 		fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes\n", r.Name(), word, v.Registers, v.Faults, v.Warnings, v.Notes))
+}
+
+func (p program) namespaceSchema() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "schema",
+		Short: "Print what a store needs made by hand",
+		Long: `Schema prints what has to be there before ids can be minted, for those whose
+program may not create it: the statement that creates the table, for PostgreSQL
+and MySQL; the stream's configuration, for NATS (nats stream add --config FILE).
+With more rights the program makes it when it first needs it. The other engines
+need nothing: then it says so, and prints nothing. It connects to no store.`,
+		Example: `  snowfence namespace schema --store postgres://ids@db/ids | psql ...
+  snowfence namespace schema --store 'nats://host/ids?replicas=3' > stream.json`,
+	}
+	s := siteFlags(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		c, err := s.load(p)
+		if err != nil {
+			return err
+		}
+		schema, err := engine.Schema(c.Store)
+		if err != nil {
+			return err
+		}
+		if schema == "" {
+			p.warn("nothing has to be made by hand in " + engine.Redact(c.Store))
+			return nil
+		}
+		return p.print(strings.TrimRight(schema, "\n") + "\n")
+	}
+	return cmd
 }

@@ -123,7 +123,7 @@ func (p program) mint(ctx context.Context, c config.Config, g config.Generator, 
 // chunkSize is how many ids are asked for at a time: what a worker can mint in
 // a quarter of the time that a call may wait.
 func chunkSize(g config.Generator) int {
-	wait := g.Policy.WithDefaults(g.Layout).MaxWait.Seconds()
+	wait := g.Policy.MaxWait.Seconds()
 	return int(min(max(g.Layout.RatePerWorker()*wait/4, 1), 1<<16))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -64,12 +65,7 @@ worker must be able to mint within one tick.`,
 		if given.text != "" {
 			return p.planCheck(*f, layout, asked)
 		}
-		if asked.Years == 0 {
-			asked.Years = plan.CustomaryYears
-		}
-		if asked.Workers == 0 {
-			asked.Workers = defaultWorkers
-		}
+		asked.Years, asked.Workers = cmp.Or(asked.Years, plan.CustomaryYears), cmp.Or(asked.Workers, defaultWorkers)
 		return p.planOffer(*f, asked)
 	}
 	return cmd
@@ -143,34 +139,30 @@ func askedText(r plan.Requirements) string {
 
 // offerText is what fits, what nearly does, or what would have to give.
 func offerText(asked plan.Requirements, o plan.Offer) string {
-	var b strings.Builder
-	if len(o.Options) == 0 {
-		fmt.Fprintf(&b, "nothing fits: %s\n", o.Problem)
-		if len(o.Relax) == 0 {
-			b.WriteString("\nlowering one requirement alone is not enough\n")
-		} else {
-			b.WriteString("\nany one of these is enough:\n")
+	var p page
+	// options are numbered, with why each stands where it does, and how to use it.
+	options := func(list []plan.Option) {
+		p.line("%s", optionTable(list))
+		for i, o := range list {
+			p.line("%d  %s\n   --layout %s", i+1, o.Why, o.Layout)
 		}
+	}
+	switch {
+	case len(o.Options) > 0:
+		options(o.Options)
+	case len(o.Relax) == 0:
+		p.line("nothing fits: %s\n\nlowering one requirement alone is not enough", o.Problem)
+	default:
+		p.line("nothing fits: %s\n\nany one of these is enough:", o.Problem)
 		for _, r := range o.Relax {
-			fmt.Fprintf(&b, "  %s\n", r.Text)
+			p.line("  %s", r.Text)
 		}
-	} else {
-		b.WriteString(optionTable(o.Options) + "\n" + reasons(o.Options))
 	}
 	if len(o.Near) > 0 {
-		fmt.Fprintf(&b, "\nclose, if a little less than %s will do:\n\n", plan.Amount(plan.Years(asked.Years), "year"))
-		b.WriteString(optionTable(o.Near) + "\n" + reasons(o.Near))
+		p.line("\nclose, if a little less than %s will do:\n", plan.Amount(plan.Years(asked.Years), "year"))
+		options(o.Near)
 	}
-	return b.String()
-}
-
-// reasons says why each option stands where it does, and how to use it.
-func reasons(options []plan.Option) string {
-	var b strings.Builder
-	for i, o := range options {
-		fmt.Fprintf(&b, "%d  %s\n   --layout %s\n", i+1, o.Why, o.Layout)
-	}
-	return b.String()
+	return p.String()
 }
 
 // optionTable is a line for each option, numbered.
@@ -212,33 +204,29 @@ func claimTable(a plan.Assessment) string {
 
 // checkText is the measure of a layout, the answers, and what fits instead.
 func checkText(l snowfence.Layout, claimed plan.Requirements, a plan.Assessment) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, epoch %s\n", a.Widths, l.Epoch.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
+	var p page
+	p.line("%s, epoch %s", a.Widths, l.Epoch.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
 	if a.Problem != "" {
-		fmt.Fprintf(&b, "refused: %s\n", a.Problem)
+		p.line("refused: %s", a.Problem)
 	}
 	life := plan.Amount(plan.Years(a.Years), "year")
 	if !a.Horizon.IsZero() {
 		life += ", until " + a.Horizon.Format("2006-01-02")
 	}
-	fmt.Fprintf(&b, "\n  bits       %d\n  lasts      %s\n  workers    %s\n  ids/tick   %s of a worker; a tick is %s\n  ids/s      %s of a worker, %s in all\n",
-		a.Bits, life, text.Grouped(a.Workers), text.Grouped(a.PerTick), l.Unit, plan.Quantity(a.WorkerRate), plan.Quantity(a.Rate))
+	p.line("\n  bits       %d\n  lasts      %s\n  workers    %s", a.Bits, life, text.Grouped(a.Workers))
+	p.line("  ids/tick   %s of a worker; a tick is %s", text.Grouped(a.PerTick), l.Unit)
+	p.line("  ids/s      %s of a worker, %s in all", plan.Quantity(a.WorkerRate), plan.Quantity(a.Rate))
 	if len(a.Claims) > 0 {
-		b.WriteString("\n")
+		p.line("")
 	}
 	for _, c := range a.Claims {
-		fmt.Fprintf(&b, "%-5v  %s\n", c.Holds, c.Answer)
+		p.line("%-5v  %s", c.Holds, c.Answer)
 	}
-	if a.Offer == nil {
-		return b.String()
+	if a.Offer != nil {
+		need := claimed
+		need.Workers, need.Years = cmp.Or(need.Workers, a.Workers), cmp.Or(need.Years, plan.CustomaryYears)
+		p.line("\nwhat fits for %s:\n", askedText(need))
+		p.WriteString(offerText(need, *a.Offer))
 	}
-	need := claimed
-	if need.Workers == 0 {
-		need.Workers = a.Workers
-	}
-	if need.Years == 0 {
-		need.Years = plan.CustomaryYears
-	}
-	fmt.Fprintf(&b, "\nwhat fits for %s:\n\n%s", askedText(need), offerText(need, *a.Offer))
-	return b.String()
+	return p.String()
 }

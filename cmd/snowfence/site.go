@@ -45,9 +45,13 @@ func (p program) siteOf(s *settings) (*site, error) {
 		namespace = g.Namespace
 	}
 	var datacenters []int64
-	for _, g := range generatorsOf(c, namespace) {
+	for _, name := range c.Names() {
+		g := c.Generators[name]
+		if g.Kind != config.KindSnowflake || g.Namespace != namespace {
+			continue
+		}
 		if rollback == 0 {
-			rollback = g.Policy.WithDefaults(g.Layout).MaxRollback
+			rollback = g.Policy.MaxRollback
 		}
 		if len(datacenters) == 0 {
 			datacenters = g.Datacenters // those who name none are fine with any
@@ -67,28 +71,21 @@ func (p program) siteOf(s *settings) (*site, error) {
 	}, nil
 }
 
-// read opens the site's store, which has to exist. An error that is
-// [engine.Missing] is returned if it does not.
-func (at *site) read(ctx context.Context) error {
-	opened, err := engine.OpenExisting(ctx, at.settings.Store)
-	if err != nil {
-		return unavailable(err)
-	}
-	at.roster.Store = opened
-	return nil
-}
-
-// write opens the site's store, and makes it if there is none, unless it is open.
-func (at *site) write(ctx context.Context) error {
+// open opens the site's store, unless it is open. One that must exist is not made: then
+// an error that is [engine.Missing] is returned.
+func (at *site) open(ctx context.Context, mustExist bool) error {
 	if at.roster.Store != nil {
 		return nil
 	}
-	opened, err := engine.Open(ctx, at.settings.Store)
-	if err != nil {
-		return unavailable(err)
+	by := engine.Open
+	if mustExist {
+		by = engine.OpenExisting
 	}
-	at.roster.Store = opened
-	return nil
+	opened, err := by(ctx, at.settings.Store)
+	if err == nil {
+		at.roster.Store = opened
+	}
+	return unavailable(err)
 }
 
 // close closes the site's store if it was opened.
@@ -96,17 +93,6 @@ func (at *site) close() {
 	if at.roster.Store != nil {
 		at.closing("close store: ", at.roster.Store.Close)
 	}
-}
-
-// generatorsOf are the generators that have their ids in a namespace, by name.
-func generatorsOf(c config.Config, namespace string) []config.Generator {
-	var found []config.Generator
-	for _, name := range c.Names() {
-		if g := c.Generators[name]; g.Kind == config.KindSnowflake && g.Namespace == namespace {
-			found = append(found, g)
-		}
-	}
-	return found
 }
 
 // onRoster completes a verb that works on a namespace, which must exist, and hold to
@@ -117,7 +103,7 @@ func (p program) onRoster(cmd *cobra.Command, run func(cmd *cobra.Command, f for
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		at, err := p.siteOf(s)
 		if err == nil {
-			err = at.read(cmd.Context())
+			err = at.open(cmd.Context(), true)
 		}
 		if err != nil {
 			return err

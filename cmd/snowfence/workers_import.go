@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,32 +46,29 @@ with exit code 5. A process that lost its ZooKeeper shows nothing and goes on:
 you have to know.
 
   leaf             Leaf: /snowflake/NAME/forever in ZooKeeper
-  leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle, out
-                   of which a crash can lose one; all worker ids, or those of
-                   --workers and the pools
+  leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle; all
+                   worker ids, or those of --workers and the pools
   twitter          Twitter: /snowflake-servers, where a live server has a node;
                    all worker ids of --datacenter, or those of --workers
-  shardingsphere   fixed worker ids, those of --workers
+  shardingsphere   fixed worker ids, those of --workers; --layout by the epoch,
+                   midnight in its servers' zone: shardingsphere-shanghai, or
+                   shardingsphere (UTC)
   list             any other system, those of --workers
 
-The layout must be the old system's: it is the preset of that name for leaf and
-twitter, and else --layout. ShardingSphere's epoch is midnight in its servers'
-zone until 2026: presets shardingsphere-shanghai and shardingsphere (UTC), or a
-text form with that epoch. A namespace that does not exist is made with it.
+--layout is the old system's; leaf and twitter have their own. A namespace that
+does not exist is made with it.
 
 The floor is the same for all worker ids: one tick after the latest of the stop,
-the last ids and the old system's own timestamps, plus --margin. The margin is
-for an old clock that was ahead of yours, and for ids that nobody saw. As long
-as it is no more than max-rollback (5s by default) it keeps no claim waiting. A
-time further ahead of now than --ahead is taken for a mistake: a floor is never
-lowered.
+the last ids and the old system's own timestamps, plus --margin, which is for an
+old clock that was ahead of yours, and for ids that nobody saw. Up to
+max-rollback (5s by default) it keeps no claim waiting. A time further ahead of
+now than --ahead is taken for a mistake: a floor is never lowered.
 
 Without --yes the plan is shown and nothing is written, unless you are asked and
 agree. Actions: create, raise; end (raises until of a term that began below the
 floor, which ends it); keep; unset (can't be read, and so gets no floor: the
-exit code is 1). Registers are only raised, each by a swap under the version
-that was read: run it again if it was interrupted; run twice it changes nothing.
--o json streams: one object a line with "type":"step", and a last one with
+exit code is 1). It can be run again, also when it was interrupted. -o json
+streams: one object a line with "type":"step", and a last one with
 "type":"plan".`,
 		Example: `  snowfence workers import leaf --zookeeper zk1:2181,zk2:2181 --name orders \
       --namespace orders --stopped-at 2026-11-21T10:00:00Z
@@ -161,7 +159,7 @@ func (v *importing) run(ctx context.Context) error {
 // present opens the namespace, and returns nil where there is none: the store itself
 // is made only when something is written.
 func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, error) {
-	if err := at.read(ctx); engine.Missing(err) {
+	if err := at.open(ctx, true); engine.Missing(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -239,7 +237,7 @@ func (v *importing) refused(err error) error {
 func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan takeover.Plan) error {
 	made := r == nil
 	if made {
-		err := at.write(ctx)
+		err := at.open(ctx, false)
 		if err != nil {
 			return err
 		}
@@ -261,4 +259,76 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 		return showErr
 	}
 	return unavailable(err)
+}
+
+// workerList is what --workers names.
+type workerList struct {
+	all     bool
+	numbers []int64
+}
+
+// parseWorkerList reads numbers and ranges, 0-31,40, or all.
+func parseWorkerList(list string) (workerList, error) {
+	if list == "all" {
+		return workerList{all: true}, nil
+	}
+	ranges, err := text.ParseRanges(list)
+	if err != nil {
+		return workerList{}, fmt.Errorf("%w, or all", err)
+	}
+	var l workerList
+	for _, r := range ranges {
+		if r.Last-r.First >= takeover.MaxWorkers-int64(len(l.numbers)) {
+			return l, fmt.Errorf("%q: that makes more than %d worker ids", r, takeover.MaxWorkers)
+		}
+		for n := r.First; n <= r.Last; n++ {
+			l.numbers = append(l.numbers, n)
+		}
+	}
+	return l, nil
+}
+
+// parseLastIDs reads ids with commas between several.
+func parseLastIDs(list string) ([]snowfence.ID, error) {
+	var ids []snowfence.ID
+	for word := range strings.SplitSeq(list, ",") {
+		id, err := snowfence.ParseUnsigned(word)
+		if err != nil {
+			return nil, errors.New(text.Message(err))
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func parseServers(list string) ([]string, error) {
+	servers := strings.Split(list, ",")
+	if slices.Contains(servers, "") {
+		return nil, errors.New("must be host:port, with commas between several")
+	}
+	return servers, nil
+}
+
+func parsePath(path string) (string, error) {
+	if !strings.HasPrefix(path, "/") || path != "/" && strings.HasSuffix(path, "/") {
+		return "", errors.New("must begin with a slash and not end with one")
+	}
+	return path, nil
+}
+
+func parseDatacenter(number string) (*int64, error) {
+	n, err := strconv.ParseUint(number, 10, 62)
+	if err != nil {
+		return nil, fmt.Errorf("%q: must be a number", number)
+	}
+	datacenter := int64(n)
+	return &datacenter, nil
+}
+
+func parseTime(at string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return t, errors.New("must be a time with its zone, such as 2026-11-21T10:00:00Z or 2026-11-21T18:00:00+08:00")
+	}
+	return t, nil
 }

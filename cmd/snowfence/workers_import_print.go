@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
@@ -53,25 +51,17 @@ func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeov
 	}
 	begins := plan.Layout.TimeOf(plan.Floor)
 	shown := decode.FormatTime(begins, plan.Layout.Unit)
-	rows := table(
-		"workers, action, >floor, time, evidence",
-		stepRows(steps, strconv.FormatInt(int64(plan.Floor), 10), shown))
+	rows := table("workers, action, >floor, time, evidence", stepRows(steps, strconv.FormatInt(int64(plan.Floor), 10), shown))
 	if v.form == tableForm {
 		return v.print(rows)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "take over from %s into namespace %s", v.old.System, at.roster.Namespace)
-	if made {
-		b.WriteString(", which is new")
-	}
-	fmt.Fprintf(&b, "\n  layout  %s\n  floor   tick %d  %s  %s\n  because %s, plus a margin of %s\n\n%s\n",
-		plan.Layout, plan.Floor, shown, decode.Relative(begins, v.clock.Wall()), plan.Because, v.old.Margin, rows)
-	written := "to be written"
-	if applied {
-		written = "written"
-	}
-	fmt.Fprintf(&b, "%d worker ids; %d %s\n", len(steps), writes, written)
-	return v.print(b.String())
+	var p page
+	p.line("take over from %s into namespace %s%s", v.old.System, at.roster.Namespace, map[bool]string{true: ", which is new"}[made])
+	p.line("  layout  %s", plan.Layout)
+	p.line("  floor   tick %d  %s  %s", plan.Floor, shown, decode.Relative(begins, v.clock.Wall()))
+	p.line("  because %s, plus a margin of %s\n\n%s", plan.Because, v.old.Margin, rows)
+	p.line("%d worker ids; %d %s", len(steps), writes, map[bool]string{true: "written", false: "to be written"}[applied])
+	return v.print(p.String())
 }
 
 // stepRows are the rows of a plan. Neighbours that differ in nothing but the worker id

@@ -28,8 +28,7 @@ type claimant struct {
 	Message   string `json:"message,omitempty"`
 }
 
-// workerDocument is a worker id in JSON. What there is only with a register that
-// can be decoded is left out without one.
+// workerDocument is a worker id in JSON. A register that can't be decoded is left out.
 type workerDocument struct {
 	Type       string       `json:"type"` // "worker"
 	Worker     *int64       `json:"worker"`
@@ -39,52 +38,49 @@ type workerDocument struct {
 	Key        string       `json:"key"`
 	Error      string       `json:"error,omitempty"`
 
-	Term        int64    `json:"term"` // 0 when there is none
-	Floor       *instant `json:"floor,omitempty"`
-	Until       *instant `json:"until,omitempty"`
-	UntilIn     *float64 `json:"until_in_seconds,omitempty"`
-	Holder      string   `json:"holder,omitempty"`
-	Host        string   `json:"host,omitempty"`
-	PID         int      `json:"pid,omitempty"`
-	Version     string   `json:"version,omitempty"`
-	Started     string   `json:"started,omitempty"`
-	Window      *float64 `json:"window_seconds,omitempty"`
-	Clock       string   `json:"clock,omitempty"`
-	Written     *float64 `json:"written_seconds_ago,omitempty"`
-	Quarantined bool     `json:"quarantined"`
-	Incarnation string   `json:"incarnation,omitempty"`
-	Layout      string   `json:"layout,omitempty"`
+	Term int64 `json:"term"` // 0 when there is none
+	*registerDocument
+	Quarantined bool `json:"quarantined"`
 
 	Claimant *claimant `json:"claimant,omitempty"`
 }
 
+// registerDocument is what a register says, in JSON.
+type registerDocument struct {
+	Floor       *instant  `json:"floor"`
+	Until       *instant  `json:"until"`
+	UntilIn     float64   `json:"until_in_seconds"`
+	Holder      string    `json:"holder,omitempty"`
+	Host        string    `json:"host,omitempty"`
+	PID         int       `json:"pid,omitempty"`
+	Version     string    `json:"version,omitempty"`
+	Started     time.Time `json:"started,omitzero"`
+	Window      float64   `json:"window_seconds"`
+	Clock       time.Time `json:"clock"`
+	Written     float64   `json:"written_seconds_ago"`
+	Incarnation string    `json:"incarnation,omitempty"`
+	Layout      string    `json:"layout,omitempty"`
+}
+
 func documentOf(r *roster.Roster, w roster.Worker) workerDocument {
-	d := workerDocument{Type: "worker", State: w.State, Silent: w.Silent(), Key: w.Key}
+	x, l := w.Register, r.Layout()
+	d := workerDocument{Type: "worker", State: w.State, Silent: w.Silent(), Key: w.Key, Term: x.Term, Quarantined: x.Term > 0 && x.Quarantined}
 	if w.Number != roster.Stray {
 		d.Worker = &w.Number
-		if datacenter, _, err := r.Layout().SplitWorker(w.Number); err == nil && hasDatacenter(r.Layout()) {
+		if datacenter, _, err := l.SplitWorker(w.Number); err == nil && hasDatacenter(l) {
 			d.Datacenter = &datacenter
 		}
 	}
 	if w.Damage != nil {
 		d.Error = text.Message(w.Damage)
 	}
-	x := w.Register
-	if x.Term == 0 {
-		return d
+	if x.Term > 0 {
+		d.registerDocument = &registerDocument{
+			Floor: instantOf(l, x.Floor), Until: instantOf(l, x.Until), UntilIn: w.Until.Sub(w.Read).Seconds(),
+			Holder: x.Holder, Host: x.Process.Host, PID: x.Process.PID, Version: x.Process.Version, Started: x.Process.Started,
+			Window: x.Window.Seconds(), Clock: x.Clock, Written: w.Age().Seconds(), Incarnation: x.Incarnation, Layout: x.Layout,
+		}
 	}
-	seconds := func(d time.Duration) *float64 {
-		s := d.Seconds()
-		return &s
-	}
-	d.Term, d.Holder, d.Quarantined, d.Incarnation, d.Layout = x.Term, x.Holder, x.Quarantined, x.Incarnation, x.Layout
-	d.Floor, d.Until = instantOf(r.Layout(), x.Floor), instantOf(r.Layout(), x.Until)
-	d.UntilIn, d.Window, d.Written = seconds(w.Until.Sub(w.Read)), seconds(x.Window), seconds(w.Age())
-	d.Host, d.PID, d.Version = x.Process.Host, x.Process.PID, x.Process.Version
-	if !x.Process.Started.IsZero() {
-		d.Started = x.Process.Started.Format(time.RFC3339Nano)
-	}
-	d.Clock = x.Clock.Format(time.RFC3339Nano)
 	return d
 }
 

@@ -1,12 +1,14 @@
 package httpfront
 
 import (
+	"log/slog"
 	"net/http"
 	"path"
 	"strings"
 	"sync"
 
 	"snowfence.example/snowfence/api"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 )
 
@@ -132,4 +134,21 @@ func (h *Handler) expose(w http.ResponseWriter, r *http.Request) error {
 // openapi answers with the description of this surface.
 func (h *Handler) openapi(w http.ResponseWriter, r *http.Request) error {
 	return writeBody(w, r, http.StatusOK, "application/yaml", api.OpenAPI())
+}
+
+// Protocols are what a TLS listener for this front offers.
+func Protocols() []string { return []string{"h2", "http/1.1"} }
+
+// NewServer returns a server with the limits that every connection is held
+// to. What the server itself has to say goes to the logger.
+func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		MaxHeaderBytes:    limits.Header,
+		ReadHeaderTimeout: limits.ReadTimeout,
+		ReadTimeout:       limits.ReadTimeout,
+		WriteTimeout:      limits.WriteTimeout,
+		IdleTimeout:       limits.IdleTimeout,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
 }
