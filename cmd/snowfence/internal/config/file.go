@@ -90,12 +90,30 @@ func (w yamlWalk) syntax(err error) {
 	w.settings.fault(origin, "", "", "not YAML: %s", message)
 }
 
-// section walks a mapping at a path. Where users choose names, section has NAME
-// or KEY in their place; see [below].
+// section walks a mapping at a path; one that is null is empty. Where users choose
+// names, section has NAME or KEY in their place; see [below].
 func (w yamlWalk) section(node *yaml.Node, path, section string) {
-	known := below(section)
-	for key, value := range w.pairs(node, path) {
-		at, name := strings.TrimPrefix(join(path, key.Value), "."), key.Value
+	node = resolve(node)
+	switch {
+	case node.Kind == yaml.ScalarNode && node.Tag == "!!null":
+		return
+	case node.Kind != yaml.MappingNode:
+		w.fault(node, path, "", "must be a mapping of keys to values, is %s", describe(node))
+		return
+	}
+	known, lines := below(section), map[string]int{}
+	for pair := range slices.Chunk(node.Content, 2) {
+		key, name := resolve(pair[0]), resolve(pair[0]).Value
+		if key.Kind != yaml.ScalarNode {
+			w.fault(key, path, "", "a key must be a single word, is %s", describe(key))
+			continue
+		}
+		if line, twice := lines[name]; twice {
+			w.fault(key, path, name, "stands here again, first in line %d", line)
+			continue
+		}
+		lines[name] = key.Line
+		at := strings.TrimPrefix(join(path, name), ".")
 		switch {
 		case slices.Equal(known, []string{anyName}):
 			if wrong := checkName(name); wrong != "" {
@@ -111,71 +129,37 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 			continue
 		}
 		if within := join(section, name); len(below(within)) > 0 {
-			w.section(value, at, within)
+			w.section(pair[1], at, within)
 		} else {
-			w.value(key, value, at)
+			w.value(key, pair[1], at)
 		}
 	}
 }
 
-// value takes the text of a scalar, or of the scalars of a list.
+// value takes the text of a scalar, or of the scalars of a list, as the key's own
+// parser reads it.
 func (w yamlWalk) value(key, node *yaml.Node, path string) {
 	node = resolve(node)
-	switch {
-	case node.Kind == yaml.SequenceNode && isList(path):
-		w.list(node, path)
-	case node.Kind != yaml.ScalarNode:
-		w.fault(node, path, "", "must be a single value, is %s", describe(node))
-	case node.Tag == "!!null":
-		w.fault(key, path, "", "has no value: give one or leave the key out")
-	default:
-		w.put(path, node.Value, w.origin(node))
+	items, limit := []*yaml.Node{node}, "must be a single value"
+	inList := node.Kind == yaml.SequenceNode && isList(path)
+	if inList {
+		items, limit = node.Content, "each item must be a single value without a comma"
 	}
-}
-
-// list takes the text of a list as the key's own parser reads it.
-func (w yamlWalk) list(node *yaml.Node, path string) {
 	var parts []string
-	for _, part := range node.Content {
-		part = resolve(part)
-		if part.Kind != yaml.ScalarNode || part.Tag == "!!null" || strings.Contains(part.Value, ",") {
-			w.fault(part, path, "", "each item must be a single value without a comma, is %s", describe(part))
+	for _, item := range items {
+		item = resolve(item)
+		null := item.Tag == "!!null"
+		switch {
+		case item.Kind != yaml.ScalarNode || inList && (null || strings.Contains(item.Value, ",")):
+			w.fault(item, path, "", "%s, is %s", limit, describe(item))
+			return
+		case null:
+			w.fault(key, path, "", "has no value: give one or leave the key out")
 			return
 		}
-		parts = append(parts, part.Value)
+		parts = append(parts, item.Value)
 	}
 	w.put(path, strings.Join(parts, ","), w.origin(node))
-}
-
-// pairs yields the keys and values of a mapping; one that is null has none.
-// Whatever else the node is, and a key that stands twice, is a fault.
-func (w yamlWalk) pairs(node *yaml.Node, path string) func(func(key, value *yaml.Node) bool) {
-	return func(yield func(key, value *yaml.Node) bool) {
-		node := resolve(node)
-		if node.Kind == yaml.ScalarNode && node.Tag == "!!null" {
-			return
-		}
-		if node.Kind != yaml.MappingNode {
-			w.fault(node, path, "", "must be a mapping of keys to values, is %s", describe(node))
-			return
-		}
-		lines := map[string]int{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key := resolve(node.Content[i])
-			if key.Kind != yaml.ScalarNode {
-				w.fault(key, path, "", "a key must be a single word, is %s", describe(key))
-				continue
-			}
-			if line, twice := lines[key.Value]; twice {
-				w.fault(key, path, key.Value, "stands here again, first in line %d", line)
-				continue
-			}
-			lines[key.Value] = key.Line
-			if !yield(key, node.Content[i+1]) {
-				return
-			}
-		}
-	}
 }
 
 // resolve follows an alias to what it stands for. The walk goes only as deep

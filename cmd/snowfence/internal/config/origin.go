@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"snowfence.example/snowfence"
@@ -71,19 +72,17 @@ type Error struct {
 
 // Error returns "origin: key: "value": reason", without what is empty.
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString("config: ")
+	parts := []string{"config"}
 	if e.Origin.Source != FromDefault {
-		b.WriteString(e.Origin.String() + ": ")
+		parts = append(parts, e.Origin.String())
 	}
 	if e.Key != "" {
-		b.WriteString(e.Key + ": ")
+		parts = append(parts, e.Key)
 	}
 	if e.Value != "" {
-		fmt.Fprintf(&b, "%q: ", e.Value)
+		parts = append(parts, strconv.Quote(e.Value))
 	}
-	b.WriteString(e.Reason)
-	return b.String()
+	return strings.Join(append(parts, e.Reason), ": ")
 }
 
 // Class is [snowfence.ClassUsage].

@@ -7,7 +7,6 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -236,10 +235,9 @@ func (s *Service) Guarded() bool { return s.guarded }
 // ordered returns the generators by name.
 func (s *Service) ordered() []*generator {
 	all := make([]*generator, 0, len(s.generators))
-	for _, g := range s.generators {
-		all = append(all, g)
+	for _, name := range s.settings.Names() {
+		all = append(all, s.generators[name])
 	}
-	slices.SortFunc(all, func(a, b *generator) int { return cmp.Compare(a.name, b.name) })
 	return all
 }
 
