@@ -33,9 +33,8 @@ func (p program) check() *cobra.Command {
 once, within a source and between sources. It is exact, names the first
 duplicates with their places, and says what its evidence tells of the cause:
 the same worker in two places, overlapping terms, a clock set back, layouts
-mixed up, or rows that were copied or doubled and no collision at all. What no
-rule explains, or more than one, it calls unexplained. Give the sources in the
-order in which the ids were made: causes show in that order.
+mixed up, or rows that were copied and no collision at all. What no rule
+explains, or more than one, it calls unexplained.
 
 ` + idSourceHelp + `
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // maxWorkers is how many worker ids a cause lists.
@@ -37,8 +39,7 @@ func (r words) causes() []Cause {
 	// Ids that don't fit are worth a warning, also where no duplicate is.
 	for i, w := range r.observer.sources {
 		if !mixed && w.unfit > 0 && len(causes) < len(order)+maxWorkers {
-			c := Cause{Kind: MixUp, Sources: []string{r.name(i)}, Evidence: r.fit(i)}
-			_, c.Advice = r.mixUp([2]int{i, i})
+			c := Cause{Kind: MixUp, Sources: []string{r.name(i)}, Evidence: r.fit(i), Advice: mixUpAdvice}
 			causes = append(causes, c)
 		}
 	}
@@ -68,207 +69,102 @@ func (r words) cause(labels []label) Cause {
 		}
 		c.From, c.To = &from, &to
 	}
-	f := r.judge.findings[top]
-	switch top.kind {
-	case Copies:
-		c.Evidence, c.Advice = r.copies(f)
-	case SameWorker:
-		c.Evidence, c.Advice = r.sameWorker(&c, top)
-	case Overlapping:
-		c.Evidence, c.Advice = r.overlapping(&c, top, f)
-	case SetBack:
-		c.Evidence, c.Advice = r.setBack(&c, top, f)
-	case Doubled:
-		c.Evidence, c.Advice = r.doubled(&c, top, f)
-	case MixUp:
-		c.Evidence, c.Advice = r.mixUp(top.sources)
-	default:
-		c.Evidence, c.Advice = r.unexplained(&c, top, f)
+	c.Evidence, c.Advice = r.explain(top)
+	if c.WorkerCount > 1 {
+		others := c.WorkerCount - 1
+		c.Evidence += fmt.Sprintf("; and so %s %s", text.Plural(others, "does", "do"), text.Count(others, "more worker id"))
 	}
 	return c
 }
 
-func (r words) copies(f *finding) (evidence, advice string) {
-	evidence = fmt.Sprintf("%d rows in a row: %s", f.longest.count, r.again(f.longest)) + pieces(f)
-	if f.longest.sources[0] == f.longest.sources[1] {
-		evidence += "; no row between them is left out and none is new, which speaks against a clock that was set back: a generator then goes on at its own pace"
+// What causes advise.
+const (
+	copiesAdvice    = "most likely the same rows were exported or loaded twice, which is no collision: leave one copy out and check again; if they are different records, one process issued as a clone of the other"
+	ownAdvice       = "give each process a worker id of its own; `snowfence workers list` shows who holds which, and a lease from a store can't be held twice"
+	threadsAdvice   = ownAdvice + "; but where several threads write to one log, each a little late, rows that stand there twice look like this too: look at the rows themselves"
+	sameWorkAdvice  = ownAdvice + "; but if they are the same records, one that refers to the other or was copied from it, this is no collision"
+	termsAdvice     = "let a term begin where the one before it ended, or later: a lease from a store does that; without one, wait at a restart until the clock is past the last id"
+	clockAdvice     = "a generator must not issue for ticks that it has used: let it wait or stop when the clock goes back (`--max-rollback`), keep the worker id's last tick over restarts, and step no clock while it runs"
+	mixUpAdvice     = "ids of two layouts can't share one column, table or topic: equal numbers mean different things there; keep them apart, or name the layout with --layout if this is a wrong guess"
+	unknownAdvice   = "look at the rows themselves, when and by which process each was made, and name the layout with --layout if the ids have one; numbers that a database counts up begin again in each database, so these may be different records with equal ids"
+	undecidedAdvice = "compare the rows themselves: copies are alike in every column, and leaving one out ends it; different records with one id are a collision, and the host's log tells whether its clock was set or its process restarted then"
+	disorderAdvice  = "check the ids in the order in which they were made, or the log piece by piece, each in a check of its own: a clock that is set back again and again looks like this, and so do a second process with the worker id, and rows that are written twice, late or out of order"
+	alikeAdvice     = "look at the rows themselves: the same records, of which one refers to the other, was copied from it or was delivered twice, are no collision; different ones are of two processes with one worker id that act on the same events or timers, and each needs a worker id of its own"
+)
+
+// explain puts a finding into words.
+func (r words) explain(l label) (evidence, advice string) {
+	f := r.judge.findings[l]
+	switch {
+	case l.kind == Copies:
+		return r.copies(f), copiesAdvice
+	case l.kind == MixUp:
+		evidence = r.fit(l.sources[0])
+		if l.sources[0] != l.sources[1] {
+			evidence += "; " + r.fit(l.sources[1])
+		}
+		return evidence, mixUpAdvice
+	case l.why == unknown:
+		return r.unknown(), unknownAdvice
 	}
-	return evidence, "most likely the same rows were exported or loaded twice, which is no collision: leave one copy out and check again; if they are different records, one process issued as a clone of the other"
+	evidence, advice = r.ofWorker(l, f)
+	return r.worker(l.worker) + ": " + evidence, advice
 }
 
-// doubled describes single rows that stand twice.
-func (r words) doubled(c *Cause, l label, f *finding) (evidence, advice string) {
-	evidence = r.worker(l.worker) + ": "
-	if f.longest.count == 0 {
-		evidence += "single rows, far between each other, stand again in one piece"
-	} else {
-		evidence += r.twice(f.longest)
+// copies says where the longest piece of copied rows stands.
+func (r words) copies(f *finding) string {
+	l := f.longest
+	a, b := r.where(l.low+l.distance), r.where(l.high+l.distance)
+	s := fmt.Sprintf("%s in a row: %s to %s stand at %s, %s to %s too, in the same order, and no generator repeats such a pace", text.Count(l.count, "row"), r.place(l.low), r.place(l.high), a.Source, a.Text, b.Text)
+	if more := len(f.lines) - 1; more > 0 {
+		s += "; and " + text.Count(more, "more such piece")
 	}
-	if c.Duplicates > 1 {
-		evidence += fmt.Sprintf("; %d ids stand twice like this", c.Duplicates)
-	}
-	follows := "and nothing follows"
-	if f.seen.wentOn {
-		follows = "but what follows is not"
-	}
-	evidence += fmt.Sprintf("; %s is before what stands above it, %s: a clock that was set back by %s would have repeated the ids after it too, or issued new ones between them",
-		r.time(f.seen.to), follows, r.back(f.seen))
-	return evidence + c.more(), "most likely a row was written or exported twice, which is no collision: leave one copy out and check again; if they are different records, look whether the clock was set back for a moment when the later one was made"
+	return s
 }
 
-// sameWorker describes two processes with one worker id at the same time.
-func (r words) sameWorker(c *Cause, l label) (evidence, advice string) {
-	a, b := r.seen(l)
-	advice = "give each process a worker id of its own; `snowfence workers list` shows who holds which, and a lease from a store can't be held twice"
-	if l.why == twoSequences {
-		evidence = fmt.Sprintf("%s: its ids, %d from %s to %s, are two rising sequences that alternate (%d and %s; its ids go back %s)",
-			r.worker(l.worker), a.ids, r.time(a.low), r.time(a.high), a.ids-a.second-a.third, count(a.second, "id"), count(a.descents, "time"))
-		return evidence + c.more(), advice + "; but where several threads write to one log, each a little late, rows that stand there twice look like this too: look at the rows themselves"
+// unknown says why no process is known.
+func (r words) unknown() string {
+	switch f := r.observer.fields; {
+	case f == nil:
+		return "no layout was named, and no preset suits half of the ids: their times and worker ids are not known"
+	case f.layout.Workers() == 1:
+		return "the layout has no worker id, so the ids don't show which process issued them"
 	}
-	evidence = fmt.Sprintf("%s: %s in %s and %d in %s, both from %s to %s",
-		r.worker(l.worker), count(a.ids, "id"), r.name(l.sources[0]), b.ids, r.name(l.sources[1]), r.time(max(a.low, b.low)), r.time(min(a.high, b.high)))
-	same := r.innerText(l.sources) + r.evenText(l.sources)
-	if same != "" {
-		advice = "if they are the same records, one that refers to the other or was copied from it, this is no collision; else " + advice
-	}
-	return evidence + c.more() + same, advice
+	return fmt.Sprintf("there are more than %d worker ids in the sources, and theirs were not watched", maxSightings)
 }
 
-// seen is what was seen of the worker id of a label in its sources.
-func (r words) seen(l label) (a, b *sighting) {
-	return r.observer.sources[l.sources[0]].sighting(l.worker), r.observer.sources[l.sources[1]].sighting(l.worker)
-}
-
-// innerText adds that one of two sources has no id of its own.
-func (r words) innerText(sources [2]int) string {
-	inner, outer, ok := r.inner(sources)
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("; every id of %s is also in %s", r.name(inner), r.name(outer))
-}
-
-// evenText adds that rows may have been copied.
-func (r words) evenText(sources [2]int) string {
-	n := r.judge.evenly[sources]
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %d %s in both in the same order with none left out, as copied rows do, but the pace is so even that two processes issue the same ids", n, ending(n, "stands", "stand"))
-}
-
-func (r words) overlapping(c *Cause, l label, f *finding) (evidence, advice string) {
-	if l.why == restarted {
-		evidence = fmt.Sprintf("%s: at %s its sequence begins again within the tick of %s", r.worker(l.worker), r.place(f.seen.at), r.time(f.seen.to)) + pace(f)
-	} else {
-		a, b := r.seen(l)
-		first, second := l.sources[0], l.sources[1]
+// ofWorker describes a finding about one worker id.
+func (r words) ofWorker(l label, f *finding) (evidence, advice string) {
+	a, b := r.observer.sources[l.sources[0]].sighting(l.worker), r.observer.sources[l.sources[1]].sighting(l.worker)
+	first, second := r.name(l.sources[0]), r.name(l.sources[1])
+	switch {
+	case l.why == twoSequences:
+		return fmt.Sprintf("its ids, %s from %s to %s, are two rising sequences that alternate (%s and %s; its ids go back %s)", text.Grouped(a.ids), r.time(a.low), r.time(a.high), text.Grouped(a.ids-a.second-a.third), text.Count(a.second, "id"), text.Count(a.descents, "time")), threadsAdvice
+	case l.why == undecided && f.seen == nil:
+		return "ids follow themselves, with no other of its ids in between: a row that was written twice looks like this, and is no collision; so do a generator that began again within a tick, and ids that were sorted", undecidedAdvice
+	case l.why == undecided:
+		clock := "a clock that was set back by " + r.back(f.seen).String()
+		if f.seen.from == f.seen.to {
+			clock = "a sequence that began again within its tick"
+		}
+		return fmt.Sprintf("ids that come late repeat ids that came before, the furthest at %s; rows that were copied look like this, and so does %s", r.place(f.seen.at), clock), undecidedAdvice
+	case l.why == disorder:
+		return fmt.Sprintf("its %s go back %s in no order that tells which came first", text.Count(a.ids, "id"), text.Count(a.descents, "time")), disorderAdvice
+	case l.why == alike:
+		return fmt.Sprintf("of its %s in %s and %s in %s, %s are in both, and they are so far apart in time that two processes would have fewer by chance", text.Count(a.ids, "id"), first, text.Grouped(b.ids), second, text.Grouped(f.count)), alikeAdvice
+	case l.kind == SetBack:
+		evidence = fmt.Sprintf("at %s its time goes back by %s, from %s to %s, and ids in between repeat", r.place(f.seen.at), r.back(f.seen), r.time(f.seen.from), r.time(f.seen.to))
+		fresh := f.issued - min(f.issued, f.count)
+		evidence += fmt.Sprintf("; of the %s until it is past that, %s %s new, which copied rows would not be", text.Count(f.issued, "id"), text.Grouped(fresh), text.Plural(fresh, "is", "are"))
+		if a.descents > 1 {
+			evidence += "; it goes back " + text.Count(a.descents, "time")
+		}
+		return evidence, clockAdvice
+	case l.kind == Overlapping:
 		if a.low > b.low {
 			a, b, first, second = b, a, second, first
 		}
-		evidence = fmt.Sprintf("%s: its ids in %s end at %s, and those in %s begin at %s, which is before",
-			r.worker(l.worker), r.name(first), r.time(a.high), r.name(second), r.time(b.low))
+		return fmt.Sprintf("its ids in %s end at %s, and those in %s begin at %s, which is before", first, r.time(a.high), second, r.time(b.low)), termsAdvice
 	}
-	return evidence + c.more() + r.evenText(l.sources), "let a term begin where the one before it ended, or later: a lease from a store does that; without one, wait at a restart until the clock is past the last id"
-}
-
-func (r words) setBack(c *Cause, l label, f *finding) (evidence, advice string) {
-	evidence = fmt.Sprintf("%s: at %s its time goes back by %s, from %s to %s, and ids in between repeat",
-		r.worker(l.worker), r.place(f.seen.at), r.back(f.seen), r.time(f.seen.from), r.time(f.seen.to)) + pace(f)
-	if a, _ := r.seen(l); a.descents > 1 {
-		evidence += fmt.Sprintf("; it goes back %d times", a.descents)
-	}
-	return evidence + c.more(), "a generator must not issue for ticks that it has used: let it wait or stop when the clock goes back (`--max-rollback`), keep the worker id's last tick over restarts, and step no clock while it runs"
-}
-
-// pace says why ids that go back are those of a generator.
-func pace(f *finding) string {
-	ids := count(f.issued, "id") + " that " + ending(f.issued, "follows", "follow")
-	fresh := f.issued - min(f.issued, f.count)
-	switch {
-	case fresh > 0:
-		return fmt.Sprintf("; of the %s until it is past that, %d %s new, which copied rows would not be", ids, fresh, ending(fresh, "is", "are"))
-	case f.seen.even():
-		return fmt.Sprintf("; none of the %s is new until it is past that: a generator of so even a pace repeats them all, but rows that were copied look like this too, and are alike in every column", ids)
-	}
-	return fmt.Sprintf("; none of the %s is new, but they leave out some that were there, and run on: rows that were copied by hand can look like this too", ids)
-}
-
-// mixUp describes ids of two layouts.
-func (r words) mixUp(sources [2]int) (evidence, advice string) {
-	evidence = r.fit(sources[0])
-	if sources[0] != sources[1] {
-		evidence += "; " + r.fit(sources[1])
-	}
-	return evidence, "ids of two layouts can't share one column, table or topic: equal numbers mean different things there; keep them apart, or name the layout with --layout if this is a wrong guess"
-}
-
-// unexplained describes duplicates that no rule explains, or several do.
-func (r words) unexplained(c *Cause, l label, f *finding) (evidence, advice string) {
-	const look = "look at the rows themselves"
-	switch l.why {
-	case noLayout:
-		return "no layout was named, and no preset suits half of the ids: nothing is known of their times and worker ids",
-			"name the layout with --layout, if they have one; numbers that a database counts up have none, and begin again in each database"
-	case noWorker:
-		return "the layout has no worker id, so the ids don't show which process issued them", look + ": when and by which process each was made"
-	case sorted:
-		return "the ids stand in rising order, so they don't show which of them came first" + c.workers(),
-			"a row that was written twice in a row looks like this, and so do a generator that began again within a tick and ids that were sorted: check the ids in the order in which they were made, or each process's ids as a source of its own"
-	case unordered:
-		return "the ids stand in no order of time, so they don't show which of them came first" + c.workers(),
-			"check the ids in the order in which they were made, or each process's ids as a source of its own"
-	case repeating:
-		return "every id that comes late repeats an id that came before, and none is new" + c.workers(),
-			"rows that were delivered or written twice look like this, and are no collision; so does a second process that issued nothing else: " + look
-	case following:
-		return "ids follow themselves, with no other of their worker id in between" + c.workers(),
-			"a row that was written twice looks like this, and is no collision; so does a generator that began again within a tick: " + look
-	case undecided:
-		return r.undecided(c, l, f),
-			"compare the rows themselves: copies are alike in every column, and leaving one out ends it; different records with one id are a collision, and the host's log tells whether its clock was set then"
-	case counted:
-		return fmt.Sprintf("%d numbers that follow each other with hardly a gap, from %s on: %s", f.longest.count, text(f.longest.first), r.again(f.longest)) + pieces(f),
-			"compare the rows themselves before one is left out: numbers that a database counts up begin again in each database, so these may be different records with equal ids, which need other ids before they come together; rows that were exported or loaded twice look like this too, and are no collision"
-	case alike:
-		return r.alike(c, l, f),
-			look + ": the same records, of which one refers to the other, was copied from it or was delivered twice, are no collision; different ones are of two processes with one worker id that act on the same events or timers, and each needs a worker id of its own"
-	case often:
-		a, _ := r.seen(l)
-		return fmt.Sprintf("%s: its %d ids go back %d times, more often than is followed one by one (%d times)", r.worker(l.worker), a.ids, a.descents, maxDescents) + c.more(),
-			"check the log piece by piece, each in a check of its own, so that they go back less often: a clock that is set back again and again looks like this, and so do a second process with the worker id that issues few ids, and rows that are written twice, late or out of order"
-	}
-	return fmt.Sprintf("there are more than %d worker ids in the sources, and theirs were not watched", maxSightings), look + ": when and by which process each was made"
-}
-
-// undecided describes a run that may be of copied rows or of a clock set back.
-func (r words) undecided(c *Cause, l label, f *finding) string {
-	if f.longest.count == 0 {
-		return "ids that come late repeat ids that came before" + c.workers()
-	}
-	evidence := r.again(f.longest)
-	if f.longest.count == 1 {
-		evidence = r.twice(f.longest)
-	}
-	clock := "a clock that was set back by " + r.back(f.seen).String()
-	if f.seen.from == f.seen.to {
-		clock = "a sequence that began again within its tick"
-	}
-	copied := fmt.Sprintf("of %s none is new", count(f.issued, "id"))
-	if f.issued > c.Duplicates {
-		copied = "all of one piece is in the other"
-	}
-	return fmt.Sprintf("%s: %s; rows that were copied look like this, and so does %s: %s, but so few ids, or ids of so even a pace, can repeat by chance too%s",
-		r.worker(l.worker), evidence, clock, copied, c.more())
-}
-
-// alike describes more ids in common than two processes would have by chance.
-func (r words) alike(c *Cause, l label, f *finding) string {
-	a, _ := r.seen(l)
-	once, again := "", "there again"
-	if l.sources[0] != l.sources[1] {
-		once, again = " in "+r.name(l.sources[0]), "in "+r.name(l.sources[1])
-	}
-	return fmt.Sprintf("%s: of its %s%s, which are so far apart that %d %s another in their tick or the next, %d %s %s: far more than two processes would come to by chance",
-		r.worker(l.worker), count(a.ids, "id"), once, a.crowded, ending(a.crowded, "has", "have"), f.count, ending(f.count, "stands", "stand"), again) + c.more() + r.innerText(l.sources)
+	return fmt.Sprintf("%s in %s and %s in %s, both from %s to %s", text.Count(a.ids, "id"), first, text.Grouped(b.ids), second, r.time(max(a.low, b.low)), r.time(min(a.high, b.high))), sameWorkAdvice
 }

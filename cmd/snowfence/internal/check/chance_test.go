@@ -15,11 +15,11 @@ func TestNumbersThatAreCountedUpAreNotCalledCopies(t *testing.T) {
 	}
 	for name, lists := range map[string][]*list{
 		"two databases":     {numbered("a", numbers(1, 3000)), numbered("b", numbers(1, 5000))},
-		"one begun anew":    {numbered("a", slices.Concat(numbers(1, 3000), numbers(1, 2000)))},
+		"one begun again":   {numbered("a", slices.Concat(numbers(1, 3000), numbers(1, 2000)))},
 		"from a high start": {numbered("a", numbers(1<<40, 1<<40+2000)), numbered("b", numbers(1<<40+500, 1<<40+4000))},
 	} {
 		c := only(t, runCheck(t, Config{Sizes: tiny}, lists...), Unexplained)
-		contains(t, c, "follow each other with hardly a gap")
+		contains(t, c, "no preset suits")
 		if !strings.Contains(c.Advice, "may be different records") {
 			t.Errorf("%s: %s", name, c.Advice)
 		}
@@ -56,8 +56,7 @@ func (i issuer) seldom(r *rand.Rand, n int, ticks int64) []uint64 {
 }
 
 // TestMoreThanChanceHasInCommonIsNotCalledTwoProcesses has the same records in two
-// files, in another order or not all of them, and twice in a log that is written out
-// of order.
+// files, in another order or not all of them.
 func TestMoreThanChanceHasInCommonIsNotCalledTwoProcesses(t *testing.T) {
 	five := issuerOf(t, "default", 5)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -72,18 +71,13 @@ func TestMoreThanChanceHasInCommonIsNotCalledTwoProcesses(t *testing.T) {
 	}
 	mixed := slices.Clone(all)
 	r.Shuffle(len(mixed), func(i, k int) { mixed[i], mixed[k] = mixed[k], mixed[i] })
-	late := slices.Clone(all)
-	for i := 0; i+1 < len(late); i += 2 + r.IntN(6) {
-		late[i], late[i+1] = late[i+1], late[i]
-	}
 	for name, lists := range map[string][]*list{
 		"another order": {numbered("a", all), numbered("b", mixed)},
 		"a part":        {numbered("a", all), numbered("b", some(all, 3))},
 		"parts":         {numbered("a", all[:3000]), numbered("b", some(all, 2))},
-		"twice in one":  {numbered("a", slices.Concat(late, some(all, 100)))},
 	} {
 		c := only(t, runCheck(t, layoutConfig(t, "default"), lists...), Unexplained)
-		contains(t, c, "worker id 5: of its ", "far more than two processes would come to by chance")
+		contains(t, c, "worker id 5: of its ", "that two processes would have fewer by chance")
 		if !strings.Contains(c.Advice, "each needs a worker id of its own") {
 			t.Errorf("%s: %s", name, c.Advice)
 		}
@@ -97,7 +91,7 @@ func TestTwoProcessesAreSaidAtEveryPace(t *testing.T) {
 	for _, ticks := range []int64{1, 2, 5, 20, 100} {
 		for seed := range uint64(5) {
 			a, b := five.seldom(rand.New(rand.NewPCG(seed, 1)), 20_000, ticks), five.seldom(rand.New(rand.NewPCG(seed, 2)), 20_000, ticks)
-			contains(t, only(t, runCheck(t, layoutConfig(t, "default"), numbered("a", a), numbered("b", b)), SameWorker), "worker id 5: 20000 ids in a and 20000 in b")
+			contains(t, only(t, runCheck(t, layoutConfig(t, "default"), numbered("a", a), numbered("b", b)), SameWorker), "worker id 5: 20,000 ids in a and 20,000 in b")
 		}
 	}
 }
@@ -111,7 +105,7 @@ func TestClockThatIsSetBackOftenIsNoSecondProcess(t *testing.T) {
 		ids = append(ids, five.log(rand.New(rand.NewPCG(1, uint64(n))), n*480, n*480+500)...)
 	}
 	c := only(t, runCheck(t, layoutConfig(t, "default"), numbered("log", ids)), Unexplained)
-	contains(t, c, "worker id 5: its ", "go back 39 times, more often than is followed one by one (16 times)")
+	contains(t, c, "worker id 5: its ", "go back 39 times")
 	if !strings.Contains(c.Advice, "a clock that is set back again and again") {
 		t.Error(c.Advice)
 	}

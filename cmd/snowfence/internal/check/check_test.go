@@ -45,7 +45,7 @@ func expected(lists []*list) (distinct, repeated uint64, within map[string]uint6
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		d := Duplicate{ID: text(id), Count: uint64(len(places[id]))}
+		d := Duplicate{ID: written(id), Count: uint64(len(places[id]))}
 		for _, w := range places[id] {
 			if len(d.Places) < maxPlaces {
 				d.Places = append(d.Places, Place{lists[w.list].name, w.at, fmt.Sprintf("line %d", w.at)})
@@ -172,7 +172,7 @@ func TestOneDuplicateAmongManyIsNamedWithItsLines(t *testing.T) {
 	ids := fill(100_000, func(i int) uint64 { return uint64(i) * 0x9e3779b97f4a7c15 })
 	ids[99_000] = ids[123]
 	report := runCheck(t, Config{Sizes: tiny, Limit: 5}, numbered("stream", ids))
-	want := fmt.Sprintf("[{%s 2 [{stream 124 line 124} {stream 99001 line 99001}]}]", text(ids[123]))
+	want := fmt.Sprintf("[{%s 2 [{stream 124 line 124} {stream 99001 line 99001}]}]", written(ids[123]))
 	if got := fmt.Sprint(report.Named); got != want || report.Duplicates != 1 {
 		t.Errorf("%s, want %s", got, want)
 	}

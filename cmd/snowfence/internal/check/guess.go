@@ -8,6 +8,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // samples is how many ids of a source are kept to guess by.
@@ -22,7 +23,7 @@ type guess struct {
 
 // text says how many of some things the preset suits.
 func (g guess) text(thing string) string {
-	return fmt.Sprintf("%d of %s looked at %s plausible as %s", g.fit, count(uint64(g.of), thing), ending(uint64(g.fit), "is", "are"), g.preset.Name)
+	return fmt.Sprintf("%d of %s looked at %s plausible as %s", g.fit, text.Count(g.of, thing), text.Plural(g.fit, "is", "are"), g.preset.Name)
 }
 
 // guessLayout returns the preset under which most of the ids are plausible; of

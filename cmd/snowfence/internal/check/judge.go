@@ -15,7 +15,6 @@ type judge struct {
 	groups     map[subject]*group
 	blocks     int // of all groups
 	findings   map[label]*finding
-	evenly     map[[2]int]uint64 // duplicates of two sources that may as well be copied rows
 }
 
 const (
@@ -68,10 +67,11 @@ type group struct {
 type block struct {
 	distance uint64
 	pairs
+	pace
 }
 
 func newJudge(c *checker) *judge {
-	return &judge{checker: c, foreigners: c.foreign(), groups: map[subject]*group{}, findings: map[label]*finding{}, evenly: map[[2]int]uint64{}}
+	return &judge{checker: c, foreigners: c.foreign(), groups: map[subject]*group{}, findings: map[label]*finding{}}
 }
 
 // add adds a pair: an id that stands at two positions, a before b.
@@ -93,6 +93,7 @@ func (j *judge) add(id, a, b uint64) {
 		g.blocks = slices.Insert(g.blocks, 0, block{distance: b - a})
 	}
 	g.blocks[0].pairs.add(p)
+	g.blocks[0].pace.add(j.tick(g.subject, id)+1, a)
 	if len(g.blocks) > maxShort {
 		j.drop(g)
 	}
@@ -102,7 +103,7 @@ func (j *judge) add(id, a, b uint64) {
 // with the rest.
 func (j *judge) drop(g *group) {
 	for i := len(g.blocks) - 1; i >= maxShort; i-- {
-		if k := g.blocks[i]; k.count < leastUnordered {
+		if k := g.blocks[i]; k.count < leastTurns {
 			g.rest.add(k.pairs)
 			g.blocks = slices.Delete(g.blocks, i, i+1)
 			j.blocks--
@@ -126,6 +127,14 @@ func (j *judge) subject(id, a, b uint64) subject {
 		s.run = seen.run(a, b)
 	}
 	return s
+}
+
+// tick orders the ids of a subject: by their time, where it is known.
+func (j *judge) tick(s subject, id uint64) uint64 {
+	if s.worker < 0 {
+		return id
+	}
+	return j.observer.fields.tick.of(id)
 }
 
 // sighting is what was seen of the worker id of a subject in one of its sources, or
@@ -169,18 +178,11 @@ type reason int
 
 const (
 	plain        reason = iota
-	restarted           // overlapping terms: the sequence began again within a source
 	twoSequences        // same worker: two rising sequences within a source
-	noLayout            // unexplained: no layout is known
-	noWorker            // unexplained: the layout has no worker id
-	sorted              // unexplained: the source is in the order of ids
-	unordered           // unexplained: the source is in no order
-	repeating           // unexplained: every id that comes late repeats one
-	following           // unexplained: an id follows itself
-	undecided           // unexplained: copied rows or a clock set back
-	counted             // unexplained: numbers that follow each other without a gap
+	unknown             // unexplained: the ids don't tell their process
+	undecided           // unexplained: rows that stand twice, or a clock set back
+	disorder            // unexplained: ids go back more often than is followed
 	alike               // unexplained: more in common than two processes have by chance
-	often               // unexplained: ids go back more often than is followed
 )
 
 // finding is what was counted under a label.
@@ -188,26 +190,18 @@ type finding struct {
 	pairs
 	seen    *descent // the furthest that it is about, or nil
 	issued  uint64   // ids of such descents, new ones too
-	longest line     // of rows that were copied
-	lines   int
+	longest *line    // of rows that were copied
+	lines   map[course]bool
 }
 
 // finding returns that of a label.
 func (j *judge) finding(l label) *finding {
 	f := j.findings[l]
 	if f == nil {
-		f = &finding{}
+		f = &finding{lines: map[course]bool{}}
 		j.findings[l] = f
 	}
 	return f
-}
-
-// copied notes rows.
-func (f *finding) copied(l line) {
-	f.lines++
-	if l.count > f.longest.count {
-		f.longest = l
-	}
 }
 
 // settle finds the causes, when all pairs are there.
@@ -217,30 +211,35 @@ func (j *judge) settle() {
 	})
 	lines := j.copies(all)
 	for _, g := range all {
-		if g.run == apart {
-			j.settleApart(g, lines)
-		} else {
-			j.settleRun(g, lines)
+		rest := g.rest
+		for _, b := range g.blocks {
+			l := lines[course{g.sources, b.distance}]
+			if l == nil {
+				rest.add(b.pairs)
+				continue
+			}
+			f := j.finding(label{Copies, plain, g.sources, -1})
+			f.pairs.add(b.pairs)
+			f.lines[l.course] = true
+			if f.longest == nil || l.count > f.longest.count {
+				f.longest = l
+			}
+		}
+		if rest.count > 0 {
+			j.settleRest(g, rest)
 		}
 	}
 }
 
-// settleApart judges what is not in a run: rows that were copied by themselves, and
-// the rest together.
-func (j *judge) settleApart(g *group, lines map[course]*line) {
-	rest := g.rest
-	for _, b := range g.blocks {
-		l := lines[g.course(b)]
-		if l == nil {
-			rest.add(b.pairs)
-			continue
+// settleRest finds the cause of the pairs of a group that are no copied rows.
+func (j *judge) settleRest(g *group, rest pairs) {
+	f := j.finding(j.label(g, rest.count))
+	f.pairs.add(rest)
+	if d := g.seen; d != nil {
+		f.issued += d.rows
+		if f.seen == nil || d.from-d.to > f.seen.from-f.seen.to {
+			f.seen = d
 		}
-		f := j.finding(label{l.kind, l.why, g.sources, -1})
-		f.pairs.add(b.pairs)
-		l.note(f)
-	}
-	if rest.count > 0 {
-		j.finding(j.labelApart(g, rest.count)).pairs.add(rest)
 	}
 }
 
@@ -260,47 +259,63 @@ const (
 	byChance   = 4
 )
 
-// labelApart finds the cause of n pairs that are in no run.
-func (j *judge) labelApart(g *group, n uint64) label {
+// label finds the cause of n pairs.
+func (j *judge) label(g *group, n uint64) label {
 	f := j.observer.fields
-	l := label{Unexplained, plain, g.sources, -1}
+	l := label{Unexplained, unknown, g.sources, -1}
+	within := g.sources[0] == g.sources[1]
 	switch {
 	case j.foreigners[g.sources] || g.misfit:
-		l.kind = MixUp
+		l.kind, l.why = MixUp, plain
 		return l
-	case f == nil:
-		l.why = noLayout
+	case f == nil, !within && f.layout.Workers() == 1:
 		return l
-	case g.sources[0] != g.sources[1] && f.layout.Workers() == 1:
-		l.why = noWorker
+	}
+	a, b := j.sighting(g.subject, 0), j.sighting(g.subject, 1)
+	if a == nil || b == nil { // not watched
 		return l
 	}
 	l.worker = g.worker
-	a, b := j.sighting(g.subject, 0), j.sighting(g.subject, 1)
 	switch {
-	case a == nil || b == nil: // not watched
-		l.worker = -1
-	case a != b && staggered(a, b):
-		l.kind = Overlapping
-	case a != b && n*4 >= min(a.ids, b.ids) && alone(n, min(a.ids, b.ids), a, b):
-		l.why = alike
-	case a != b:
-		l.kind = SameWorker
-	case a.descents <= maxDescents || a.third*interleaved > a.ids || f.layout.Workers() == 1:
-		l.why = unordered
-	// Two rising sequences, so far. A second process would have issued ids that the
-	// first did not.
-	case n >= a.second+a.third:
-		l.why = repeating
-	case a.descents*interleaved < a.ids:
-		l.why = often
-	// Only the steps within a sequence show how far apart its ids stand.
-	case alone(n, 2*(a.second+a.third), a):
+	case g.run != apart:
+		l.kind, l.why = g.verdict()
+	case within && !alternating(a, n):
+		l.why = disorder
+	case within:
+		l.kind, l.why = SameWorker, twoSequences
+	case staggered(a, b):
+		l.kind, l.why = Overlapping, plain
+	case n*4 >= min(a.ids, b.ids) && alone(n, min(a.ids, b.ids), a, b):
 		l.why = alike
 	default:
-		l.kind, l.why = SameWorker, twoSequences
+		l.kind, l.why = SameWorker, plain
 	}
 	return l
+}
+
+// verdict finds the cause of a run. A generator goes on at its own pace: it issues
+// ids that were not there before, and leaves out some that were. Where none is new,
+// where those that are not stand in one piece, which may have been copied ahead of its
+// place, and where a sequence began again within its tick, nothing tells.
+func (g *group) verdict() (Kind, reason) {
+	if d := g.seen; d == nil || d.from == d.to || d.rows <= g.count || g.unbroken() {
+		return Unexplained, undecided
+	}
+	return SetBack, plain
+}
+
+// unbroken reports whether the pairs of a group are rows that stand in one piece.
+func (g *group) unbroken() bool {
+	return len(g.blocks) == 1 && g.rest.count == 0 && g.count == g.high-g.low+1
+}
+
+// alternating reports whether the ids of a worker id in one source, of which n are
+// there twice, are those of two processes that write to it in turn. The second has
+// ids of its own.
+func alternating(s *sighting, n uint64) bool {
+	late := s.second + s.third
+	// Only the steps within a sequence show how far apart its ids stand.
+	return s.descents*interleaved >= s.ids && s.third*interleaved <= s.ids && n < late && !alone(n, 2*late, s)
 }
 
 // staggered reports whether of two terms one begins near the end of the other.

@@ -94,7 +94,6 @@ const (
 	SetBack     Kind = "clock set back"
 	MixUp       Kind = "layout mix-up"
 	Copies      Kind = "copies"
-	Doubled     Kind = "doubled rows"
 	Unexplained Kind = "unexplained"
 )
 

@@ -169,7 +169,7 @@ func (t *tally) end() Report {
 		return cmp.Or(cmp.Compare(b.Common, a.Common), cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B))
 	})
 	for _, s := range longest(t.ranges, t.Limit) {
-		r.Ranges = append(r.Ranges, Range{text(s.first), text(s.last), s.count, w.names(s.sources)})
+		r.Ranges = append(r.Ranges, Range{written(s.first), written(s.last), s.count, w.names(s.sources)})
 	}
 	if f := t.observer.fields; f != nil {
 		r.Layout, r.Preset, r.Guessed = f.layout.String(), t.Preset, t.Layout == nil
@@ -181,17 +181,5 @@ func (t *tally) end() Report {
 	return *r
 }
 
-// inner returns the source of two all of whose ids are in the other too, if there
-// is one.
-func (t *tally) inner(sources [2]int) (inner, outer int, ok bool) {
-	n := t.between[sources]
-	for i, s := range sources {
-		if n > 0 && n == t.observer.sources[s].ids-t.within[s] {
-			return s, sources[1-i], true
-		}
-	}
-	return 0, 0, false
-}
-
-// text writes an id.
-func text(id uint64) string { return snowfence.ID(id).String() }
+// written writes an id.
+func written(id uint64) string { return snowfence.ID(id).String() }

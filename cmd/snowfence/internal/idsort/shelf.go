@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"syscall"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // A disk is where what does not fit the memory is put aside. The tests have one
@@ -38,24 +40,11 @@ type FullError struct {
 
 // Error names the folder and the amounts.
 func (e *FullError) Error() string {
-	s := fmt.Sprintf("%s: has no room: %s put aside after %d ids", e.Dir, Bytes(e.Written), e.IDs)
+	s := fmt.Sprintf("%s: has no room: %s put aside after %s", e.Dir, text.Bytes(e.Written), text.Count(e.IDs, "id"))
 	if e.Needed > 0 {
-		s = fmt.Sprintf("%s: has too little room: about %s more are needed, %s are free", e.Dir, Bytes(e.Needed-min(e.Needed, e.Written)), Bytes(e.Free))
+		s = fmt.Sprintf("%s: has too little room: about %s more are needed, %s are free", e.Dir, text.Bytes(e.Needed-min(e.Needed, e.Written)), text.Bytes(e.Free))
 	}
 	return s + "\n--temp DIR names another folder; with more --memory less is put aside"
-}
-
-// Bytes writes an amount for people: "1.5 GiB".
-func Bytes(n uint64) string {
-	if n < 1024 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	units := []string{"KiB", "MiB", "GiB", "TiB"}
-	v, unit := float64(n)/1024, 0
-	for v >= 1024 && unit+1 < len(units) {
-		v, unit = v/1024, unit+1
-	}
-	return fmt.Sprintf("%.1f %s", v, units[unit])
 }
 
 // page is a part of a run: in memory, or in a file.

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // Item is an id and, in what this package hands out, its position: see
@@ -108,7 +109,7 @@ func Sort(ctx context.Context, inputs []Input, cfg Config) (*Sorted, error) {
 		cfg.Memory = DefaultMemory
 	}
 	if cfg.Memory < LeastMemory {
-		return nil, fmt.Errorf("memory is %s: must be at least %s", Bytes(uint64(max(0, cfg.Memory))), Bytes(LeastMemory))
+		return nil, fmt.Errorf("memory is %s: must be at least %s", text.Bytes(uint64(max(0, cfg.Memory))), text.Bytes(LeastMemory))
 	}
 	if cfg.Sizes == (Sizes{}) {
 		cfg.Sizes = sizesOf(cfg.Memory, runtime.GOMAXPROCS(0))

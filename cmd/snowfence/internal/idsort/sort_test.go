@@ -12,6 +12,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // sortLists sorts lists, compares with a sort in memory, and returns how much was
@@ -203,7 +204,7 @@ func TestWhatIsAllocatedFitsTheMemory(t *testing.T) {
 			reading := int64(2*s.Chunk*itemBytes)*int64(s.Workers+1) + s.Room
 			merging := int64(3*s.Fan*s.Page*itemBytes) + s.Room
 			if reading+ownMemory > memory || merging+ownMemory > memory || s.Fan < 8 || s.Chunk < 1<<14 {
-				t.Errorf("%s on %d: %+v: %d and %d", Bytes(uint64(memory)), processors, s, reading, merging)
+				t.Errorf("%s on %d: %+v: %d and %d", text.Bytes(uint64(memory)), processors, s, reading, merging)
 			}
 		}
 	}
