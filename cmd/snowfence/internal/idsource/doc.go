@@ -9,8 +9,8 @@
 // It promises that an id is never misread in silence. What is no id is an
 // [InvalidError] that names the source, the place and the text, or is counted
 // when the caller said that it may be skipped. A text that has several readings
-// is read as decimal, and refused once the same source spells ids in another way
-// too. A gzip stream that breaks off is an error, and so is a header that nobody
+// is read as the likeliest, and a source whose texts are not all of one encoding is
+// refused. A gzip stream that breaks off is an error, and so is a header that nobody
 // announced.
 //
 // Every id comes with a number that says where it stood; [Source.Place] turns it

@@ -66,7 +66,9 @@ func TestFormatsAreRead(t *testing.T) {
 		{"text without an end", "1\n2", Options{}, "1@1 2@2"},
 		{"text of DOS", "\xef\xbb\xbf12345678901234567\r\n12345678901234568\r\n\r\n12345678901234569", Options{}, "12345678901234567@1 12345678901234568@2 12345678901234569@4"},
 		{"comments and blanks", "# ids\n\n  7 \n\t8\n#9\n0\n", Options{}, "7@3 8@4 0@6"},
-		{"spellings", "1541815603606036480\n1ptWyK4WgZU\n0x1565a11f6217a000\n1ASD13XH1F800\n1541815603606036480\n", Options{}, "1541815603606036480@1 1541815603606036480@2 1541815603606036480@3 1541815603606036480@4 1541815603606036480@5"},
+		{"decimal and marked hex", "1541815603606036480\n0x1565a11f6217a000\n1541815603606036480\n", Options{}, "1541815603606036480@1 1541815603606036480@2 1541815603606036480@3"},
+		{"base62", "1ptWyK4WgZU\n0X1565A11F6217A000\n1ptWyK4WgZU\n", Options{}, "1541815603606036480@1 1541815603606036480@2 1541815603606036480@3"},
+		{"base32", "1ASD13XH1F800\n", Options{}, "1541815603606036480@1"},
 		{"fixed width", "0000000000000000007\n0000000000000000008\n", Options{}, "7@1 8@2"},
 		{"an encoding", "10\nff\n0010000000000000\n", Options{Encoding: "hex"}, "16@1 255@2 4503599627370496@3"},
 		{"a decimal of 16 digits", "1234567890123456\n", Options{}, "1234567890123456@1"},
@@ -170,12 +172,13 @@ func TestWhatIsNoIDIsCountedWhereItMayBe(t *testing.T) {
 
 func TestTextsThatMayBeSomethingElseAreRefused(t *testing.T) {
 	for content, want := range map[string]string{
-		"1234567890123456\n1565a11f6217a000\n": "line 1 was read as decimal and may be hex, and line 2 is hex",
-		"1565a11f6217a000\n1234567890123456\n": "line 2 was read as decimal and may be hex, and line 1 is hex",
-		"12345678901\n1ptWyK4WgZU\n":           "line 1 was read as decimal and may be base62, and line 2 is base62",
-		"1ASD13XH1F800\n1234567890123\n":       "line 2 was read as decimal and may be base32, and line 1 is base32",
-		"deadbeef\n1234\n":                     "line 2 was read as decimal and may be hex, and line 1 is hex",
-		"1a2b3c4d5e6\ndeadbeefd\n":             "line 1 was read as base62 and may be hex, and line 2 is hex",
+		"1234567890123456\n1565a11f6217a000\n": "line 1 looks like decimal, and line 2 like hex",
+		"1565a11f6217a000\n1234567890123456\n": "line 1 looks like hex, and line 2 like decimal",
+		"12345678901\n1ptWyK4WgZU\n":           "line 1 looks like decimal, and line 2 like base62",
+		"1ASD13XH1F800\n1234567890123\n":       "line 1 looks like base32, and line 2 like decimal",
+		"deadbeef\n1234\n":                     "line 1 looks like hex, and line 2 like decimal",
+		"1a2b3c4d5e6\ndeadbeefd\n":             "line 1 looks like base62, and line 2 like hex",
+		"1541815603606036480\n1ptWyK4WgZU\n":   "line 1 looks like decimal, and line 2 like base62",
 	} {
 		content += strings.Repeat("1541815603606036480\n", 100)
 		for _, skip := range []bool{false, true} {

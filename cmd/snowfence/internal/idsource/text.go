@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 )
 
 // lines is a text: one id a line.
@@ -90,7 +91,7 @@ func (l *lines) decimals(items []Item) (n int, err error) {
 		if length == 0 || end == len(line) || line[end] != '\n' {
 			break
 		}
-		if err = l.plain(length, l.at+1); err != nil {
+		if err = l.agree(decode.Decimal, l.at+1); err != nil {
 			break
 		}
 		l.at++
