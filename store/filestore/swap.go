@@ -157,13 +157,10 @@ func (s *Store) swap(key string, prev store.Version, value []byte) (store.Versio
 // at from, in the same folder. Only the holder of the lock calls it, so a new file that
 // is there already is what a crash left.
 func (s *Store) replace(from, to string, content []byte) error {
-	f, err := s.disk.create(from)
-	if errors.Is(err, fs.ErrExist) {
-		if err := s.clear(from); err != nil {
-			return err
-		}
-		f, err = s.disk.create(from)
+	if err := s.clear(from); err != nil {
+		return err
 	}
+	f, err := s.disk.create(from)
 	if err != nil {
 		return s.wrap(err)
 	}
