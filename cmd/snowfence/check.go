@@ -69,7 +69,7 @@ failed, 4 what was read is no id; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return sourceFault(cmd, v.run(cmd.Context())) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return byClass(cmd, v.run(cmd.Context())) },
 	}
 	v.add(p, cmd, "layout of the ids: a preset's name or a text form (default: guess)", defaultCheckLimit, "how many duplicates and ranges to name")
 	return cmd

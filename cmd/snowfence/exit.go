@@ -51,6 +51,18 @@ func unavailable(err error) error {
 	return &classed{err, snowfence.ClassUnavailable, ""}
 }
 
+// byClass has a mistake name the verb that explains it, and marks what says nothing of
+// itself as unavailable: where exit code 1 is a finding, no failure may end in it.
+func byClass(cmd *cobra.Command, err error) error {
+	switch {
+	case errors.As(err, new(reported)):
+		return err
+	case snowfence.ClassOf(err) == snowfence.ClassUsage:
+		return usage(cmd, err)
+	}
+	return unavailable(err)
+}
+
 // reported is an error that the user has read already: only its exit code is
 // left.
 type reported int

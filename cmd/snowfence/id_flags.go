@@ -156,15 +156,3 @@ func oneStream(places []idsource.Place) error {
 	}
 	return nil
 }
-
-// sourceFault marks an error about reading ids with the exit code that it ends in.
-// Exit code 1 is a finding: what kept ids from being read has another.
-func sourceFault(cmd *cobra.Command, err error) error {
-	switch {
-	case errors.As(err, new(reported)):
-		return err
-	case snowfence.ClassOf(err) == snowfence.ClassUsage:
-		return usage(cmd, err)
-	}
-	return unavailable(err)
-}

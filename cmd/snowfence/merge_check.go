@@ -127,7 +127,7 @@ func (v *merging) run(ctx context.Context, args []string) error {
 		}
 	}
 	if err != nil {
-		return sourceFault(v.cmd, err)
+		return byClass(v.cmd, err)
 	}
 	if err := v.answer(*v.form, report, mergeTable(report), mergeText(report)); err != nil {
 		return unavailable(err) // exit code 1 is a verdict
@@ -154,7 +154,7 @@ func (v *merging) inputs(sides []merge.Side) ([]merge.Input, error) {
 			}
 			input, err := v.input(place)
 			if err != nil {
-				return nil, sourceFault(v.cmd, &merge.SideError{Side: side.Name, Reason: err})
+				return nil, byClass(v.cmd, &merge.SideError{Side: side.Name, Reason: err})
 			}
 			inputs, places = append(inputs, merge.Input{Side: n, Input: input}), append(places, place)
 		}

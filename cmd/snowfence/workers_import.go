@@ -136,14 +136,14 @@ func (v *importing) run(ctx context.Context) error {
 	}
 	facts, err := v.old.Look(ctx, layout, v.clock)
 	if err != nil {
-		return v.refused(err)
+		return byClass(v.cmd, err)
 	}
 	plan, err := takeover.NewPlan(facts)
 	if err == nil && r != nil {
 		plan, err = takeover.Draft(ctx, r, plan)
 	}
 	if err != nil {
-		return v.refused(err)
+		return byClass(v.cmd, err)
 	}
 	if r == nil {
 		if err := v.owned(at, plan); err != nil {
@@ -151,7 +151,7 @@ func (v *importing) run(ctx context.Context) error {
 		}
 	}
 	for _, s := range plan.Left {
-		v.warn(fmt.Sprintf("%s: worker id %d is none of the layout %s: no id can have been issued with it", s.Where, s.Worker, plan.Layout))
+		v.note("warning: %s: worker id %d is none of the layout %s: no id can have been issued with it", s.Where, s.Worker, plan.Layout)
 	}
 	return v.decide(ctx, at, r, plan)
 }
@@ -159,13 +159,12 @@ func (v *importing) run(ctx context.Context) error {
 // present opens the namespace, and returns nil where there is none: the store itself
 // is made only when something is written.
 func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, error) {
-	if err := at.open(ctx, true); engine.Missing(err) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
+	var r *roster.Roster
+	err := at.open(ctx, true)
+	if err == nil {
+		r, err = roster.Open(ctx, at.roster)
 	}
-	r, err := roster.Open(ctx, at.roster)
-	if errors.Is(err, roster.ErrNoNamespace) {
+	if engine.Missing(err) || errors.Is(err, roster.ErrNoNamespace) {
 		return nil, nil
 	}
 	return r, unavailable(err)
@@ -225,14 +224,6 @@ func (v *importing) decide(ctx context.Context, at *site, r *roster.Roster, plan
 	return v.apply(ctx, at, r, plan)
 }
 
-// refused gives an error of the take-over its exit code.
-func (v *importing) refused(err error) error {
-	if snowfence.ClassOf(err) == snowfence.ClassUsage {
-		return usage(v.cmd, err)
-	}
-	return unavailable(err)
-}
-
 // apply carries the plan out and shows what was done.
 func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan takeover.Plan) error {
 	made := r == nil
@@ -253,7 +244,7 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 	err := takeover.Apply(ctx, r, plan, func(s takeover.Step) { steps = append(steps, s) })
 	if err != nil && !errors.Is(err, roster.ErrUnusable) {
 		v.note("%d of %d worker ids were done; run it again for the rest", len(steps), len(plan.Steps))
-		return v.refused(err)
+		return byClass(v.cmd, err)
 	}
 	if showErr := v.show(at, made, plan, steps, true); showErr != nil {
 		return showErr
