@@ -32,9 +32,6 @@ func describe(what any) string {
 	case lease.Discard:
 		return fmt.Sprintf("no page (%d)", x.ID)
 	case lease.Report:
-		if x.Err == nil {
-			return fmt.Sprintf("report %d", x.What)
-		}
 		return fmt.Sprintf("report %d: %v", x.What, x.Err)
 	default:
 		return fmt.Sprintf("%T %+v", what, what)

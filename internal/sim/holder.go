@@ -186,9 +186,13 @@ func (h *holder) Began(g *snowfence.Generator, r lease.Start) {
 	w.tally.Counts[Terms]++
 	h.term = w.issuerOf(h.site, fmt.Sprintf("%s, process %d, term %d of worker %d", h.site.Host, h.site.Process, r.Term, r.Worker))
 	h.term.nonce, h.term.worker, h.term.floor, h.term.generator = h.state.View().Register.Holder, r.Worker, r.Floor, g
-	w.began(h.term)
+	s := h.site.node.server
+	h.term.before, s.issuers[h.term.nonce] = s.issuers[h.term.nonce], h.term
 	if r.Resumed {
-		w.resumed(h)
+		w.tally.Counts[Resumed]++
+		if w.agenda.Now() < s.away {
+			w.tally.Counts[Alone]++
+		}
 	}
 }
 

@@ -70,35 +70,34 @@ func (n *node) way(id uint64) way {
 	if w.quiet || bad == (Weather{}) {
 		return x
 	}
-	struck := w.struck
-	if x.lost { // whatever else the weather does to it has no effect, and does not count
-		struck = func(Kind, int, string, ...any) {}
+	met, dice := Kind(0), n.net.IntN(100)
+	for i, percent := range []int{bad.Lost, bad.Silent, bad.Late, bad.Slow, bad.Damaged} {
+		if dice -= percent; dice < 0 {
+			met = []Kind{Lost, Silent, Late, Slow, Damaged}[i]
+			break
+		}
 	}
-	dice := n.net.IntN(100)
-	meets := func(percent int) bool {
-		dice -= percent
-		return dice < 0 && dice >= -percent
-	}
-	switch {
-	case meets(bad.Lost):
+	counts := !x.lost // what is lost has no other weather
+	switch met {
+	case Lost:
 		x.lost = true
-		struck(Lost, n.index, "request %d of %s", id, n.host)
-	case meets(bad.Silent):
+	case Silent:
 		x.silent = true
-		struck(Silent, n.index, "request %d of %s", id, n.host)
-	case meets(bad.Late):
+	case Late:
 		x.there = upTo(n.net, 2*p.Window)
 		if later := upTo(n.net, 20*p.Window); chance(n.net, 10) && w.agenda.Now()+later < p.Length {
 			x.there = later
 		}
 		w.latest = max(w.latest, w.agenda.Now()+x.there)
-		struck(Late, n.index, "request %d of %s arrives in %s", id, n.host, x.there)
-	case meets(bad.Slow):
+	case Slow:
 		x.back = upTo(n.net, 2*p.timeout())
-		struck(Slow, n.index, "request %d of %s is answered in %s", id, n.host, x.back)
-	case meets(bad.Damaged):
+	case Damaged:
 		x.damaged = true
-		struck(Damaged, n.index, "request %d of %s", id, n.host)
+	default:
+		return x
+	}
+	if counts {
+		w.struck(met, n.index, "request %d of %s, which takes %s there and %s back", id, n.host, x.there, x.back)
 	}
 	return x
 }

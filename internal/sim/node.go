@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -153,10 +154,7 @@ func (n *node) soonAs(process int, d time.Duration, do func()) {
 func (n *node) moment() lease.Moment {
 	now := lease.Moment{Wall: n.clock.Wall(), Monotonic: n.clock.Monotonic()}
 	for i := 0; i < len(now.Random); i += 8 {
-		bits := n.nonces.Uint64()
-		for j := range 8 {
-			now.Random[i+j] = byte(bits >> (8 * j))
-		}
+		binary.LittleEndian.PutUint64(now.Random[i:], n.nonces.Uint64())
 	}
 	return now
 }
@@ -274,7 +272,8 @@ func (n *node) mint() {
 	}
 	size := 1
 	if p.Batch > 1 && chance(n.rng, 60) {
-		size += int(float64(p.Batch) * pow4(n.rng.Float64()))
+		x := n.rng.Float64()
+		size += int(float64(p.Batch) * (x * x * x * x)) // most often it is small
 	}
 	by := n.asIssuer
 	if n.holder != nil {
@@ -295,9 +294,6 @@ func (n *node) mint() {
 	n.w.tally.Counts[Waits]++
 	n.await()
 }
-
-// pow4 makes small numbers more frequent.
-func pow4(x float64) float64 { return x * x * x * x }
 
 // await plans when a call that waits goes on by itself.
 func (n *node) await() {

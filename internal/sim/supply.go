@@ -166,7 +166,5 @@ func (h *holder) waitsForIt() bool {
 		return h.state.View().Phase != lease.Failed
 	}
 	status := h.driver.Generator().Status()
-	now := h.site.Layout.TickAt(h.site.Clock.Wall())
-	outside := now < 0 || now >= h.site.Layout.HorizonTick()
-	return status.Revoked != nil || !outside && (!status.ClockLost || h.site.Plan.Pins == 0)
+	return status.Revoked != nil || !errors.Is(h.refusal(), errOutside) && (!status.ClockLost || h.site.Plan.Pins == 0)
 }

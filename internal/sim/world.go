@@ -233,21 +233,6 @@ func (w *world) ledgerOf(l snowfence.Layout) *ledger {
 	return w.ledgers[len(w.ledgers)-1]
 }
 
-// began chains the issuers of one term.
-func (w *world) began(by *issuer) {
-	s := w.nodes[by.node].server
-	by.before = s.issuers[by.nonce]
-	s.issuers[by.nonce] = by
-}
-
-// resumed counts a term that goes on from a journal.
-func (w *world) resumed(h *holder) {
-	w.tally.Counts[Resumed]++
-	if w.agenda.Now() < w.nodes[h.term.node].server.away {
-		w.tally.Counts[Alone]++
-	}
-}
-
 // brokeDown takes the end of a process that failed for good. It must have been
 // given a reason: a namespace of another layout, or one that the store forgot.
 func (w *world) brokeDown(n *node, err error) {
