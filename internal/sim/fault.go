@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -93,46 +94,15 @@ type manner struct {
 	lasts, counts bool
 }
 
-func manners() [kinds]manner {
-	return [kinds]manner{
-		Crash:              {"crash", aNode, true, false},
-		Power:              {"power", aNode, true, false},
-		Pause:              {"pause", aNode, true, false},
-		Suspend:            {"suspend", aNode, true, false},
-		Step:               {"step", aNode, true, false},
-		Right:              {"right", aNode, false, false},
-		Drift:              {"drift", aNode, false, true},
-		Slew:               {"slew", aNode, false, true},
-		Leap:               {"leap", aNode, true, false},
-		Terminate:          {"terminate", aNode, true, false},
-		TerminateExtending: {"terminate-extending", aNode, true, false},
-		TerminateResuming:  {"terminate-resuming", aNode, true, false},
-		PowerKeeping:       {"power-keeping", aNode, true, false},
-		PowerDiscarding:    {"power-discarding", aNode, true, false},
-		CrashAfterStep:     {"crash-after-step", aNode, true, true},
-		TerminateAfterStep: {"terminate-after-step", aNode, true, true},
-		Cut:                {"cut", aNode, true, false},
-		Clone:              {"clone", aNode, false, false},
-		Outage:             {"outage", aStore, true, false},
-		Failover:           {"failover", aStore, true, false},
-		Rollback:           {"rollback", aStore, true, false},
-		Quarantine:         {"quarantine", aStore, false, true},
-		Refound:            {"refound", aNode, false, false},
-		Lossy:              {"lossy", aStore, false, false},
-		NoRandom:           {"no-random", aNode, true, false},
-		Glitch:             {"glitch", aNode, true, true},
-		Lost:               {word: "lost"},
-		Silent:             {word: "silent"},
-		Late:               {word: "late"},
-		Slow:               {word: "slow"},
-		Repeated:           {word: "repeated"},
-		Stale:              {word: "stale"},
-		Damaged:            {word: "damaged"},
-		DiskFailed:         {word: "disk-failed"},
-		DiskHung:           {word: "disk-hung"},
-		PageLost:           {word: "page-lost"},
-		PageCopied:         {word: "page-copied"},
-		PageRemoved:        {word: "page-removed"},
+// words are what scenarios call the kinds, in their order.
+func words() [kinds]string {
+	return [kinds]string{
+		"", "crash", "power", "pause", "suspend", "step", "right", "drift", "slew", "leap",
+		"terminate", "terminate-extending", "terminate-resuming", "power-keeping", "power-discarding",
+		"crash-after-step", "terminate-after-step", "cut", "clone", "outage", "failover", "rollback", "quarantine",
+		"refound", "lossy", "no-random", "glitch",
+		"lost", "silent", "late", "slow", "repeated", "stale", "damaged",
+		"disk-failed", "disk-hung", "page-lost", "page-copied", "page-removed",
 	}
 }
 
@@ -141,7 +111,25 @@ func (k Kind) manner() manner {
 	if k >= kinds {
 		return manner{}
 	}
-	return manners()[k]
+	word := words()[k]
+	switch k {
+	case Right, Clone, Refound:
+		return manner{word, aNode, false, false}
+	case Drift, Slew:
+		return manner{word, aNode, false, true}
+	case CrashAfterStep, TerminateAfterStep, Glitch:
+		return manner{word, aNode, true, true}
+	case Outage, Failover, Rollback:
+		return manner{word, aStore, true, false}
+	case Quarantine:
+		return manner{word, aStore, false, true}
+	case Lossy:
+		return manner{word, aStore, false, false}
+	}
+	if k == 0 || k > Glitch {
+		return manner{word, byWeather, false, false}
+	}
+	return manner{word, aNode, true, false}
 }
 
 // String returns the kind's word.
@@ -150,6 +138,12 @@ func (k Kind) String() string {
 		return m.word
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// kindOf returns the kind that scenarios call so; 0 if there is none.
+func kindOf(word string) Kind {
+	all := words()
+	return Kind(max(0, slices.Index(all[:], word)))
 }
 
 // Kinds returns every kind of fault.

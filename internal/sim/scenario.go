@@ -292,7 +292,7 @@ func parseFault(words []string) (f Fault, err error) {
 			return f, fmt.Errorf("%q is no number of a %s", words[2], words[1])
 		}
 	}
-	f.Kind = Kind(slices.IndexFunc(Kinds(), func(k Kind) bool { return k.String() == words[3] }) + 1)
+	f.Kind = kindOf(words[3])
 	m, values := f.Kind.manner(), words[4:]
 	if f.Kind == 0 || string(m.place) != words[1] {
 		return f, fmt.Errorf("%q is no fault of a %s", words[3], words[1])

@@ -110,17 +110,12 @@ func (t *Tally) count(name string) (int64, bool) {
 	if name == "faults" {
 		return t.AllFaults(), true
 	}
-	for c, n := range countNames() {
-		if n == name {
-			return t.Counts[c], true
-		}
+	names := countNames()
+	if c := slices.Index(names[:], name); c >= 0 {
+		return t.Counts[c], true
 	}
-	for k, m := range manners() {
-		if k > 0 && m.word == name {
-			return t.Faults[k], true
-		}
-	}
-	return 0, false
+	k := kindOf(name)
+	return t.Faults[k], k > 0
 }
 
 // String writes the counts that are not zero, in one line for each sort.
