@@ -31,8 +31,8 @@ func TestWhatLiesFarAheadMayBeStampedAlready(t *testing.T) {
 	a, _ := namespace(t, "a", l, nil, map[int64]stored.Register{5: {Term: 1, Floor: minutes(l, year), Until: minutes(l, year+60)}})
 	b := named(t, "b", "layout:ms41-worker10-seq12@2025-01-01#5")
 	for _, f := range []merge.Forecast{merge.Predict(a, b), merge.Predict(b, a)} {
-		if !f.FromNow.Equal(now) {
-			t.Errorf("from %s, want now: %+v", f.FromNow, f.Chances)
+		if !f.FromNow.Equal(now) || f.Above != 0 {
+			t.Errorf("from %s, want now; above %d: %+v", f.FromNow, f.Above, f.Chances)
 		}
 		for _, c := range f.Chances {
 			if f.B == b && c.Moments == [2]merge.Moment{merge.Past, merge.Future} && !c.Stamps[1].At.Time.Equal(now) {
@@ -62,7 +62,7 @@ func TestNamespaceThatIsNamedTwiceIsOne(t *testing.T) {
 	}
 }
 
-func TestAdviceNamesWhenOneHasToEnd(t *testing.T) {
+func TestAdviceNamesWhoHasToEnd(t *testing.T) {
 	l := snowfence.DefaultLayout()
 	managed, _ := namespace(t, "B", l, nil, nil)
 	for _, x := range []struct {
@@ -70,12 +70,12 @@ func TestAdviceNamesWhenOneHasToEnd(t *testing.T) {
 		says string
 	}{
 		// A is at 2025's integers of B.
-		{foreign(t, "layout:ms41-worker10-seq12@2026-01-01"), named(t, "B", "layout:ms41-worker10-seq12@2025-01-01"), "let one of them end now: layout:SPEC#WORKERS/until=TIME in its place shows whether the other must end too"},
-		{foreign(t, "layout:ms41-worker10-seq12@2025-01-01"), named(t, "B", "layout:ms41-worker10-seq12@2026-01-01"), "let one of them end now: layout"},
+		{foreign(t, "layout:ms41-worker10-seq12@2026-01-01"), named(t, "B", "layout:ms41-worker10-seq12@2025-01-01"), "let A end now; that B ends is not enough, since A can come to ids that B has issued"},
+		{foreign(t, "layout:ms41-worker10-seq12@2025-01-01"), named(t, "B", "layout:ms41-worker10-seq12@2026-01-01"), "let B end now; that A ends is not enough"},
 		// Not now, but in 2027.
-		{foreign(t, "layout:ms41-worker10-seq12@2026-01-01"), named(t, "B", "layout:ms41-worker10-seq12@2025-01-01#since=2026-11-22"), "let one of them end before 2027-11-22T00:00:00Z: layout"},
+		{foreign(t, "layout:ms41-worker10-seq12@2026-01-01"), named(t, "B", "layout:ms41-worker10-seq12@2025-01-01#since=2026-11-22"), "let A end before 2027-11-22T00:00:00Z; that B ends is not enough"},
 		// The one is stopped already: its ids are what the other comes to.
-		{foreign(t, "layout:twitter#until=2015-01-01"), managed, "let one of them end now: layout"},
+		{foreign(t, "layout:twitter#until=2015-01-01"), managed, "let B end now; that A ends is not enough"},
 		{foreign(t, "layout:default#7"), managed, "stop A, and set floors above its ids in B: snowfence workers import list --workers all --stopped-at TIME --margin 10m --store mem:// --namespace default; the margin"},
 		{managed, foreign(t, "layout:default#7"), "stop A, and set floors above its ids in B: snowfence"},
 		{foreign(t, "layout:default#7"), named(t, "B", "layout:default#7-8"), "let one of them end now, or give them worker ids that are disjoint"},

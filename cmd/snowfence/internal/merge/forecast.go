@@ -2,7 +2,6 @@ package merge
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
@@ -85,6 +84,9 @@ type Forecast struct {
 	// numbers that both may then stamp with from now on.
 	Same   bool         `json:"-"`
 	Shared []text.Range `json:"-"`
+	// Above says that every id that one issues from now on is above all that the
+	// other issues or issued before FromNow: 1 for A, -1 for B, 0 for neither.
+	Above int `json:"-"`
 }
 
 // Possible reports whether an id of now or later may clash.
@@ -115,6 +117,7 @@ func Predict(a, b *Issuer) Forecast {
 		if len(f.Chances) == 0 {
 			f.Why = f.reason()
 		}
+		f.Above = f.above()
 	}
 	f.Never = len(f.Chances) == 0
 	f.Sentences, f.Advice, f.Lines = f.sentences(), f.advice(), []string{}
@@ -214,6 +217,41 @@ func (f Forecast) earliest(moments [2]Moment, as, bs []overlap.Set) (best overla
 	return best, found
 }
 
+// above finds out whether the ids of one from now on are above all that the other
+// issued, or issues before the first clash.
+func (f Forecast) above() int {
+	isAbove := func(one, other *Issuer) bool {
+		low, _, ok := bounds(few(one.pieces(open)))
+		_, high, okOther := bounds(f.before(other))
+		return ok && okOther && low > high
+	}
+	switch {
+	case isAbove(f.A, f.B):
+		return 1
+	case isAbove(f.B, f.A):
+		return -1
+	}
+	return 0
+}
+
+// before are all ids that an issuer issued, or may issue before FromNow.
+func (f Forecast) before(i *Issuer) []overlap.Set {
+	sets := few(i.pieces(open))
+	if f.Possible() {
+		for n, s := range sets {
+			sets[n] = s.By(f.FromNow.Add(-1))
+		}
+	}
+	return append(sets, few(i.pieces(used))...)
+}
+
+// ending reports for A and for B whether no id clashes any more if that one ends before
+// FromNow: then the other never comes to ids that it issued.
+func (f Forecast) ending() (a, b bool) {
+	without := func(ends, stays *Issuer) bool { return !meet(f.before(ends), few(stays.pieces(open))) }
+	return without(f.A, f.B), without(f.B, f.A)
+}
+
 // meet reports whether a set of one list has an integer of a set of the other.
 func meet(as, bs []overlap.Set) bool {
 	for _, a := range as {
@@ -226,15 +264,19 @@ func meet(as, bs []overlap.Set) bool {
 	return false
 }
 
-// bounds returns the lowest and the highest id of some sets that have any, as unsigned
-// numbers.
-func bounds(sets []overlap.Set) (low, high uint64) {
-	low = math.MaxUint64
+// bounds returns the lowest and the highest id of some sets, as unsigned numbers; false
+// if they have none.
+func bounds(sets []overlap.Set) (low, high uint64, ok bool) {
 	for _, s := range sets {
-		if first, found := overlap.Lowest(s, s); found {
-			last, _ := overlap.Highest(s, s)
-			low, high = min(low, uint64(first)), max(high, uint64(last))
+		first, found := overlap.Lowest(s, s)
+		if !found {
+			continue
 		}
+		last, _ := overlap.Highest(s, s)
+		if !ok {
+			low = uint64(first)
+		}
+		low, high, ok = min(low, uint64(first)), max(high, uint64(last)), true
 	}
-	return low, high
+	return low, high, ok
 }

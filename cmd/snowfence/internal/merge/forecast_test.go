@@ -120,7 +120,7 @@ func TestLayoutsThatDiffer(t *testing.T) {
 		{"layout:twitter", "layout:default", "2026-11-21T12:00:00Z", "B can issue what A may have issued before"},
 		// If twitter began in 2020 only, that is not so until default has come as far
 		// from its epoch.
-		{"layout:twitter#since=2020-01-01", "layout:default", "2035-02-27T22:17:05.343Z", "until 2035-02-27T22:17:05.343Z no id that A or B issues from now on can equal one of the other"},
+		{"layout:twitter#since=2020-01-01", "layout:default", "2035-02-27T22:17:05.343Z", "every id of A from now on is above every id of B until 2035-02-27T22:17:05.343Z"},
 		// One that was stopped before the other's range of integers.
 		{"layout:twitter#until=2015-01-01", "layout:default#since=2032-01-01", "", "every id of B, past and future, is above every id of A"},
 		{"layout:seata#1", "layout:javascript-safe-ms", "", "is above every id of B"},

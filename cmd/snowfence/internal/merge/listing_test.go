@@ -60,9 +60,36 @@ func TestForecastsAreThoseOfListingEveryID(t *testing.T) {
 		if (f.Why == "") != (past || !first.IsZero()) {
 			t.Fatalf("round %d: why %q", round, f.Why)
 		}
+		if f.Above != 0 {
+			checkAbove(t, f)
+		}
 	}
 	if never < 100 || may < 100 {
 		t.Errorf("%d never and %d may: not both were tried", never, may)
+	}
+}
+
+// checkAbove holds that the ids of one from now on lie above the other's.
+func checkAbove(t *testing.T, f merge.Forecast) {
+	t.Helper()
+	one, other := f.A, f.B
+	if f.Above < 0 {
+		one, other = other, one
+	}
+	highest := uint64(0)
+	for id, stamps := range issued(other) {
+		for _, s := range stamps {
+			if f.FromNow.IsZero() || s.at.Before(f.FromNow.Time) {
+				highest = max(highest, uint64(id))
+			}
+		}
+	}
+	for id, stamps := range issued(one) {
+		for _, s := range stamps {
+			if s.open && uint64(id) <= highest {
+				t.Fatalf("%s of %s is not above %d", id, one.Side, highest)
+			}
+		}
 	}
 }
 

@@ -59,8 +59,8 @@ func (f Forecast) reason() string {
 	case f.Same:
 		return "they have one layout and epoch, and where both have a worker id, its ticks in the one and in the other lie apart"
 	}
-	lowA, highA := bounds(few(lifeA))
-	lowB, highB := bounds(few(lifeB))
+	lowA, highA, _ := bounds(few(lifeA))
+	lowB, highB, _ := bounds(few(lifeB))
 	above := "every id of %s, past and future, is above every id of %s: %d and up against at most %d"
 	switch {
 	case lowA > highB:
@@ -101,6 +101,16 @@ func (f Forecast) sentences() []string {
 		say("%s and %s can issue the same id from now on: they have one layout and epoch, and both may use worker id %s; whenever both do at the same time, ids can be equal", f.NameA, f.NameB, rangesText(f.Shared))
 	default:
 		say("%s and %s can issue the same id from now on", f.NameA, f.NameB)
+	}
+	if one, other := f.NameA, f.NameB; f.Above != 0 && (later || !f.Possible()) {
+		if f.Above < 0 {
+			one, other = other, one
+		}
+		end := ""
+		if f.Possible() {
+			end = " until " + until
+		}
+		say("every id of %s from now on is above every id of %s%s", one, other, end)
 	}
 	for _, c := range f.Chances {
 		all = append(all, f.chanceText(c))
@@ -145,7 +155,7 @@ func (f Forecast) advice() []Advice {
 	a, b := f.A, f.B
 	switch {
 	case !f.Same:
-		return f.clocksAdvice("let one of them end "+f.whenText()+": layout:SPEC#WORKERS/until=TIME in its place shows whether the other must end too", "or give them worker ids or layouts whose bits differ: layout:SPEC#WORKERS tries that out")
+		return f.clocksAdvice(f.endingText(), "or give them worker ids or layouts whose bits differ: layout:SPEC#WORKERS tries that out")
 	case !a.Managed() && !b.Managed():
 		return f.clocksAdvice("let one of them end " + f.whenText() + ", or give them worker ids that are disjoint: layout:SPEC#WORKERS tries that out")
 	case !b.Managed():
@@ -163,6 +173,28 @@ func (f Forecast) advice() []Advice {
 		{Text: others},
 		{Text: fmt.Sprintf("or quarantine in each the worker ids that the other uses (snowfence workers quarantine N), so that no worker id can be claimed in both; now %s can", rangesText(f.Shared))},
 	}
+}
+
+// endingText says which of two with different layouts has to end: one that stays may
+// come to ids that the other has issued.
+func (f Forecast) endingText() string {
+	a, b := f.ending()
+	ends, stays, choice := f.NameA, f.NameB, ""
+	switch {
+	case a && b:
+		choice = "let one of them end " + f.whenText()
+	case !a && !b:
+		return "that one of them ends is not enough, since the other can come to ids that it has issued: let both end " + f.whenText() + " and go on in a new namespace, which merge-check finds to be apart from both"
+	case b:
+		ends, stays = stays, ends
+	}
+	if choice == "" {
+		choice = fmt.Sprintf("let %s end %s; that %s ends is not enough, since %s can come to ids that %s has issued", ends, f.whenText(), stays, ends, stays)
+	}
+	if f.A.Managed() && f.B.Managed() {
+		choice += "; its programs go on in the other's namespace"
+	}
+	return choice
 }
 
 // whenText is until when something has to be done.

@@ -26,7 +26,7 @@ func TestIssuersOfOneSideAreToldApart(t *testing.T) {
 		{"the same twice", named(t, "eu", "layout:twitter#7"), named(t, "eu", "layout:twitter#7"), true, "the first layout twitter (worker id 7) and the second layout twitter (worker id 7) can issue"},
 		{"a namespace and another system", managed, named(t, "eu", "layout:twitter#3"), true, "namespace default of mem:// and layout twitter (worker id 3) can issue the same id from now on"},
 		{"one that was stopped", named(t, "eu", "layout:twitter#3/until=2026-11-20T00:00:00Z"), managed, false, "layout twitter (worker id 3) and namespace default of mem:// can never issue the same id"},
-		{"other layouts", named(t, "eu", "layout:twitter#since=2020-01-01"), named(t, "eu", "layout:default"), true, "until 2035-02-27T22:17:05.343Z no id that layout twitter (worker id 0-1023) or layout default (worker id 0-1023) issues from now on can equal"},
+		{"other layouts", named(t, "eu", "layout:twitter#since=2020-01-01"), named(t, "eu", "layout:default"), true, "every id of layout twitter (worker id 0-1023) from now on is above every id of layout default (worker id 0-1023) until 2035-02-27T22:17:05.343Z"},
 	} {
 		f := merge.Predict(x.a, x.b)
 		said := strings.Join(slices.Concat(f.Sentences, f.Lines), "\n")
