@@ -18,7 +18,7 @@ import (
 
 // idSourceHelp says in the help of verbs what their sources are.
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
-streams hold one id a line, all in one spelling, or a column of CSV with --column,
+streams hold one id a line, in one spelling, or a column of CSV with --column,
 or with --format binary 8 bytes an id; gzip is recognised. Blank lines and lines
 that begin with # are left out. A database, postgres://USER@HOST/DATABASE or
 mysql://USER@HOST/DATABASE, needs --table and --column, or --query; ${NAME} in
