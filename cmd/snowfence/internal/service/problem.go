@@ -97,6 +97,11 @@ func (t Type) Meaning() Meaning { return t.describe().meaning }
 // type.
 func (t Type) Title() string { return t.describe().title }
 
+// problem returns a problem that may be over soon, with what the type says of it.
+func (t Type) problem(cause error) *Problem {
+	return &Problem{Type: t, Detail: t.describe().detail, RetryAfter: retrySoon, cause: cause}
+}
+
 // Problem is the error of every call to a [Service].
 type Problem struct {
 	Type Type
@@ -138,8 +143,7 @@ const retrySoon = time.Second
 
 // classify makes a problem of a minter's error.
 func classify(err error) *Problem {
-	p := &Problem{Type: typeOf(err), RetryAfter: retrySoon, cause: err}
-	p.Detail = p.Type.describe().detail
+	p := typeOf(err).problem(err)
 	var wait *snowfence.WaitError
 	switch {
 	case errors.As(err, &wait):

@@ -198,12 +198,12 @@ func most(g config.Generator, limit int) int {
 // serving returns the minter, or why there is none.
 func (g *generator) serving() (kind.Minter, *Problem) {
 	if g.stopped.Load() {
-		return nil, &Problem{Type: Stopped, Detail: "the server is ending", RetryAfter: retrySoon}
+		return nil, Stopped.problem(nil)
 	}
 	if m := g.minter.Load(); m != nil {
 		return m.Minter, nil
 	}
-	return nil, &Problem{Type: Starting, Detail: "the server is still claiming a worker id", RetryAfter: retrySoon}
+	return nil, Starting.problem(nil)
 }
 
 // problem counts a problem, and logs it if an operator should look at it. The
