@@ -180,22 +180,17 @@ func (v *completion) workers(path string, g Generator) bool {
 	if g.Datacenter == nil {
 		return true
 	}
-	key, value, reason := join(path, keyDatacenter), *g.Datacenter, ""
-	bits := g.Layout.Bits(snowfence.Datacenter)
-	most := int64(1)<<bits - 1
-	switch {
-	case bits == 0:
-		reason = fmt.Sprintf("layout %s has no datacenter", g.Layout)
-	case value < 0 || value > most:
-		reason = fmt.Sprintf("must be from 0 to %d with layout %s", most, g.Layout)
-	case g.Worker != nil:
-		key, value, most = join(path, keyWorker), *g.Worker, int64(1)<<g.Layout.Bits(snowfence.Worker)-1
-		if value < 0 || value > most {
-			reason = fmt.Sprintf("must be from 0 to %d, the workers of one datacenter with layout %s", most, g.Layout)
-		}
+	most := func(f snowfence.FieldKind) int64 { return 1<<g.Layout.Bits(f) - 1 }
+	datacenters, workers := most(snowfence.Datacenter), most(snowfence.Worker)
+	switch n := *g.Datacenter; {
+	case datacenters == 0:
+		v.fault(join(path, keyDatacenter), fmt.Sprint(n), "layout %s has no datacenter", g.Layout)
+	case n < 0 || n > datacenters:
+		v.fault(join(path, keyDatacenter), fmt.Sprint(n), "must be from 0 to %d with layout %s", datacenters, g.Layout)
+	case g.Worker != nil && (*g.Worker < 0 || *g.Worker > workers):
+		v.fault(join(path, keyWorker), fmt.Sprint(*g.Worker), "must be from 0 to %d, the workers of one datacenter with layout %s", workers, g.Layout)
+	default:
+		return true
 	}
-	if reason != "" {
-		v.fault(key, fmt.Sprint(value), "%s", reason)
-	}
-	return reason == ""
+	return false
 }

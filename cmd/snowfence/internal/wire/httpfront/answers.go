@@ -187,10 +187,6 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, contentType s
 	return writeBody(w, r, status, contentType, append(body, '\n'))
 }
 
-func writeText(w http.ResponseWriter, r *http.Request, status int, text string) error {
-	return writeBody(w, r, status, typePlain, []byte(text))
-}
-
 // writeBody writes a whole answer, but for a HEAD its header alone.
 func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) error {
 	setContentType(w, contentType)

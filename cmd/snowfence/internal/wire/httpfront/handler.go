@@ -122,7 +122,7 @@ func (h *Handler) answer(route route, w http.ResponseWriter, r *http.Request) er
 
 // live answers while the program runs at all.
 func (h *Handler) live(w http.ResponseWriter, r *http.Request) error {
-	return writeText(w, r, http.StatusOK, "live\n")
+	return writeBody(w, r, http.StatusOK, typePlain, []byte("live\n"))
 }
 
 // expose answers with the metrics.

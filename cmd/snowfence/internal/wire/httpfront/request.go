@@ -31,8 +31,7 @@ func (h *Handler) admit(r *http.Request) error {
 			Detail: "the browser says that the request comes from another site", Field: header, Value: r.Header.Get(header),
 		}
 	}
-	token, _ := bearer(r.Header.Get("Authorization"))
-	return h.service.Authorize(token)
+	return h.service.Authorize(bearer(r.Header.Get("Authorization")))
 }
 
 // knownHost reports whether the Host header names a loopback address or a
@@ -68,13 +67,13 @@ func otherSite(r *http.Request) (header string, foreign bool) {
 	return origin, err != nil || u.Host == "" || u.Host != r.Host
 }
 
-// bearer returns the token of an Authorization header (RFC 6750).
-func bearer(header string) (token string, ok bool) {
-	scheme, token, ok := strings.Cut(header, " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return "", false
+// bearer returns the token of an Authorization header (RFC 6750), or nothing.
+func bearer(header string) string {
+	scheme, token, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
-	return strings.TrimSpace(token), true
+	return strings.TrimSpace(token)
 }
 
 // checkBody refuses a body that says anything. Nothing here takes one: a
