@@ -39,8 +39,8 @@ func main() {
 		stdout:  os.Stdout,
 		stderr:  os.Stderr,
 		colour:  os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(os.Stdout),
-		asks:    isTerminal(os.Stdin) && !isNull(os.Stdin),
-		draws:   os.Getenv("TERM") != "dumb" && isTerminal(os.Stderr) && !isNull(os.Stderr),
+		asks:    isTerminal(os.Stdin),
+		draws:   os.Getenv("TERM") != "dumb" && isTerminal(os.Stderr),
 		clock:   clk,
 		zone:    time.Local,
 	}
@@ -72,13 +72,16 @@ func interruptible() (ctx context.Context, stop func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		for _, act := range []func(interruptError){func(by interruptError) { cancel(by) }, func(by interruptError) { os.Exit(by.code()) }} {
-			select {
-			case s := <-signals:
-				act(interruptError{s})
-			case <-done:
-				return
-			}
+		select {
+		case s := <-signals:
+			cancel(interruptError{s})
+		case <-done:
+			return
+		}
+		select {
+		case s := <-signals:
+			os.Exit(interruptError{s}.code())
+		case <-done:
 		}
 	}()
 	return ctx, func() {
@@ -176,18 +179,12 @@ func helpCommand() *cobra.Command {
 }
 
 // isTerminal reports whether a file is a character device, which a pipe and a
-// regular file are not.
+// regular file are not, and not the null device.
 func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
-// isNull reports whether a file is the null device.
-func isNull(f *os.File) bool {
 	here, err := f.Stat()
-	if err != nil {
+	if err != nil || here.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
 	null, err := os.Stat(os.DevNull)
-	return err == nil && os.SameFile(here, null)
+	return err != nil || !os.SameFile(here, null)
 }
