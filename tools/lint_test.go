@@ -89,7 +89,7 @@ var tiers = []tier{
 	{dir: program + "/internal/decode", allowed: []string{".", program + "/internal/text"}, refused: io},
 	{dir: program + "/internal/plan", allowed: []string{".", program + "/internal/text"}, refused: io},
 	{dir: program + "/internal/idsource", allowed: []string{".", program + "/internal/decode", program + "/internal/engine", program + "/internal/text"}, library: true},
-	{dir: program + "/internal/idsort", allowed: []string{".", program + "/internal/idsource"}, library: true, refused: []string{"net/http"}},
+	{dir: program + "/internal/idsort", allowed: []string{".", program + "/internal/idsource", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/check", allowed: []string{".", program + "/internal/decode", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/overlap", allowed: []string{".", program + "/internal/text"}, refused: io},
 	{dir: program + "/internal/merge", allowed: []string{".", "internal/roster", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/overlap", program + "/internal/takeover", program + "/internal/text"}, refused: io},

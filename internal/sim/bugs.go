@@ -11,19 +11,13 @@ type bugs struct {
 	// hear changes an event before the state takes it.
 	hear func(h *holder, e lease.Event) lease.Event
 	// bend changes the requests that a step returned for an event.
-	bend func(h *holder, before lease.State, e lease.Event, requests []lease.Request) []lease.Request
-	// config changes what the process is told.
-	config func(*lease.Config)
-	// policy changes that of the generators.
-	policy func(*snowfence.Policy)
-	// guard is the store's comparison, instead of that of the version.
-	guard func(s *server, current, prev store.Version) bool
-	// versions is the store's next version of a key, instead of a random one.
-	versions func(current store.Version) []byte
-	// disk is what the nodes' disks do wrong.
-	disk diskBug
-	// strict is no bug: it takes the limits of what a store can fence for bugs.
-	strict bool
+	bend     func(h *holder, before lease.State, e lease.Event, requests []lease.Request) []lease.Request
+	config   func(*lease.Config)                               // changes that of the process
+	policy   func(*snowfence.Policy)                           // changes that of the generators
+	guard    func(s *server, current, prev store.Version) bool // compares in the store, instead of versions
+	versions func(current store.Version) []byte                // the store's next version of a key, instead of a random one
+	disk     diskBug                                           // what the nodes' disks do wrong
+	strict   bool                                              // no bug: it takes the limits of what a store can fence for bugs
 }
 
 // blindSwap is a swap that is carried out whatever the version.

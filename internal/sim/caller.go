@@ -41,7 +41,7 @@ func newCaller(mint func(context.Context, []snowfence.ID) (int, error)) *caller 
 	c.next, c.stop = iter.Pull(func(yield func(bool) bool) {
 		c.yield = yield
 		for {
-			c.n, c.err = c.mint(callContext{context.Background(), c}, c.ids)
+			c.n, c.err = c.mint(callContext{c}, c.ids)
 			if !yield(true) {
 				return
 			}
@@ -90,10 +90,7 @@ func (c *caller) sleep(now, d time.Duration) bool {
 }
 
 // callContext is the context of a call: without a deadline, and without values.
-type callContext struct {
-	context.Context
-	c *caller
-}
+type callContext struct{ c *caller }
 
 // Done yields to the world: a call that asks for the end of its context is about
 // to wait for it.
@@ -116,3 +113,9 @@ func (x callContext) Err() error {
 	}
 	return nil
 }
+
+// Deadline implements [context.Context].
+func (x callContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Value implements [context.Context].
+func (x callContext) Value(any) any { return nil }

@@ -8,17 +8,11 @@ import (
 
 // Fault is something bad that befalls a machine or a store at a certain time.
 type Fault struct {
-	// At is when, on the plan's time.
-	At time.Duration
-	// Node is which machine, from 0; [Everywhere] means all of them. For faults
-	// of a store it is which store.
-	Node int
-	// Kind is what.
+	At   time.Duration // when, on the plan's time
+	Node int           // which machine or store, from 0; [Everywhere] means all of them
 	Kind Kind
-	// For is how long or how far; see each kind.
-	For time.Duration
-	// N is how many or which, for the kinds that say so.
-	N int64
+	For  time.Duration // how long or how far; see each kind
+	N    int64         // how many or which, for the kinds that say so
 }
 
 // meets reports whether the fault is one of that machine, or of that store.

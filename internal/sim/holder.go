@@ -32,9 +32,7 @@ type holder struct {
 }
 
 // Ours returns the program that is to be shown right.
-func Ours() Program { return ours(func(*lease.Config) {}) }
-
-func ours(bend func(*lease.Config)) Program {
+func Ours() Program {
 	return func(s Site) (Allocator, error) {
 		p := s.Plan
 		config := lease.Config{
@@ -57,7 +55,9 @@ func ours(bend func(*lease.Config)) Program {
 		if s.Journal {
 			config.JournalAhead = p.ahead()
 		}
-		bend(&config)
+		if bend := s.world.bugs.config; bend != nil {
+			bend(&config)
+		}
 		state, err := lease.New(config)
 		if err != nil {
 			return nil, err

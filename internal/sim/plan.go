@@ -82,22 +82,15 @@ type Weather struct {
 
 // Expectation is a bound on what was counted in a run.
 type Expectation struct {
-	// Name is a kind of fault or a count; see [Tally].
-	Name string
-	// Least and Most bound it, both inclusive.
-	Least, Most int64
+	Name        string // a kind of fault or a count; see [Tally]
+	Least, Most int64  // both inclusive
 }
 
 // maxNodes is how many machines a plan may have.
 const maxNodes = 64
 
-// PlanError is returned for a plan that can't be run. It names the field, its
-// value and the limit that it breaks.
-type PlanError struct {
-	Field string
-	Value string
-	Limit string
-}
+// PlanError is returned for a plan that can't be run: a field, its value and its limit.
+type PlanError struct{ Field, Value, Limit string }
 
 func (e *PlanError) Error() string {
 	return fmt.Sprintf("sim: plan: %s is %s: %s", e.Field, e.Value, e.Limit)

@@ -49,25 +49,16 @@ type Program func(s Site) (Allocator, error)
 
 // Site is what a process finds where it starts.
 type Site struct {
-	// Node is the machine's number, and Process counts its processes from 1.
-	Node, Process int
-	// Host is the machine's name.
-	Host string
-	// Datacenter is the machine's, 0 if there are none.
-	Datacenter int64
-	// Layout is the layout that it is configured with.
-	Layout snowfence.Layout
-	// Plan is what the run is about. It must not be changed.
-	Plan *Plan
-	// Clock is the machine's. Its After is for a generator that is called by
-	// Mint, and for nobody else.
-	Clock snowfence.Clock
-	// Moment is the present one, with fresh random bits.
-	Moment func() lease.Moment
-	// Rand is this process's own source of chance.
-	Rand *rand.Rand
-	// Journal says that the machine's disk may be used.
-	Journal bool
+	Node, Process int                 // the machine, from 0, and its process, from 1
+	Host          string              // the machine's name
+	Datacenter    int64               // the machine's; 0 if there are none
+	Layout        snowfence.Layout    // that it is configured with
+	Plan          *Plan               // what the run is about; it must not be changed
+	Clock         snowfence.Clock     // the machine's; only a generator that Mint calls may use its After
+	Moment        func() lease.Moment // the present one, with fresh random bits
+	Rand          *rand.Rand          // this process's own source of chance
+	Journal       bool                // the machine's disk may be used
+
 	// Sleep waits for d on the monotonic clock, within Mint, and reports false if
 	// the process was ended meanwhile: then Mint must return.
 	Sleep func(d time.Duration) bool

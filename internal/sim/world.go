@@ -94,9 +94,6 @@ func newWorld(p *Plan, c Config) *world {
 	if w.program == nil {
 		w.program = Ours()
 	}
-	if c.bugs.config != nil {
-		w.program = ours(c.bugs.config)
-	}
 	for i := range p.stores() {
 		w.servers = append(w.servers, newServer(w, i))
 	}

@@ -136,8 +136,7 @@ func (o *options) sum(out io.Writer, s state) error {
 	_, _ = fmt.Fprintf(out, "%d ids in %d ranges, %d terms, %d faults, %.1f years of virtual time\n",
 		t.Counts[sim.IDs], t.Counts[sim.Ranges], t.Counts[sim.Terms], t.AllFaults(), t.Hours/24/365.25)
 	_, _ = fmt.Fprintf(out, "0 duplicates but within the limits of rollbacks and copied processes, %d\n", t.Counts[sim.Duplicates])
-	_, _ = fmt.Fprintf(out, "at the end of %d schedules %d nodes were owed ids, and issued them\n", t.Counts[sim.Owing], t.Counts[sim.Owed])
-	_, _ = fmt.Fprintln(out, t)
+	_, _ = fmt.Fprintf(out, "at the end of %d schedules %d nodes were owed ids, and issued them\n%s\n", t.Counts[sim.Owing], t.Counts[sim.Owed], t)
 	missing := t.Missing()
 	switch {
 	case s.Done >= 1000 && len(missing) > 0:
