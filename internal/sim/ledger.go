@@ -43,9 +43,12 @@ type ledger struct {
 }
 
 // part is where a field stands in an id.
-type part struct{ shift, bits uint8 }
+type part struct {
+	shift, bits uint8
+	mask        uint64 // of its bits, at the lowest place
+}
 
-func (p part) of(id snowfence.ID) uint64 { return uint64(id) >> p.shift & (1<<p.bits - 1) }
+func (p part) of(id snowfence.ID) uint64 { return uint64(id) >> (p.shift & 63) & p.mask }
 
 // span is the slots in [low, high), which one issuer issued.
 type span struct {
@@ -60,7 +63,9 @@ type repetition struct {
 }
 
 func newLedger(l snowfence.Layout) *ledger {
-	at := func(kind snowfence.FieldKind) part { return part{uint8(l.Shift(kind)), uint8(l.Bits(kind))} }
+	at := func(kind snowfence.FieldKind) part {
+		return part{uint8(l.Shift(kind)), uint8(l.Bits(kind)), 1<<l.Bits(kind) - 1}
+	}
 	return &ledger{
 		layout: l, name: l.String(), columns: make(map[int64][]span),
 		time: at(snowfence.Time), sequence: at(snowfence.Sequence), worker: at(snowfence.Worker), datacenter: at(snowfence.Datacenter),
@@ -69,8 +74,8 @@ func newLedger(l snowfence.Layout) *ledger {
 
 // split takes an id apart.
 func (l *ledger) split(id snowfence.ID) (worker int64, slot uint64) {
-	worker = int64(l.datacenter.of(id)<<l.worker.bits | l.worker.of(id))
-	return worker, l.time.of(id)<<l.sequence.bits | l.sequence.of(id)
+	worker = int64(l.datacenter.of(id)<<(l.worker.bits&63) | l.worker.of(id))
+	return worker, l.time.of(id)<<(l.sequence.bits&63) | l.sequence.of(id)
 }
 
 // ranges turns a batch into the fewest ranges that hold just its ids, in their
