@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,7 +114,11 @@ func (p program) mint(ctx context.Context, c config.Config, g config.Generator, 
 	})
 	ids := make([]snowfence.ID, n)
 	for chunk := range slices.Chunk(ids, chunkSize(g)) {
-		if err := holder.Fill(ctx, chunk); err != nil {
+		err := holder.Fill(ctx, chunk)
+		for tries := 1; tries < 10 && errors.Is(err, snowfence.ErrSaturated); tries++ {
+			err = holder.Fill(ctx, chunk) // this process was not given the processor in time
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
