@@ -58,9 +58,9 @@ func (w *world) calmDown() {
 		w.tally.Counts[Owed] += int64(d.want)
 	}
 	w.tally.Counts[Owing] = min(1, w.tally.Counts[Owed])
-	for i, n := range w.nodes {
-		if n.alive && n.caller.busy && w.calling[i].generator != nil && n.clock.Monotonic()-n.begun > p.MaxWait {
-			w.breaks("waiting", "%s: a call still waits", w.calling[i].name)
+	for _, n := range w.nodes {
+		if n.alive && n.caller.busy && n.calling.generator != nil && n.clock.Monotonic()-n.begun > p.MaxWait {
+			w.breaks("waiting", "%s: a call still waits", n.calling.name)
 		}
 	}
 }

@@ -45,15 +45,16 @@ type node struct {
 	leaving   bool          // it was asked to end
 	armed     *Fault        // strikes when it asks for something
 
-	begun time.Duration // when the present call began, on the monotonic clock
-	batch []snowfence.ID
+	calling *issuer       // under whom the present call was made
+	begun   time.Duration // when that began, on the monotonic clock
+	batch   []snowfence.ID
 }
 
 func newNode(w *world, index int) *node {
 	n := &node{
 		w: w, index: index, as: index, host: fmt.Sprintf("host-%d", index),
-		net: w.source(stream(1000 + 8*index)), rng: w.source(stream(1001 + 8*index)), nonces: w.source(stream(1002 + 8*index)),
-		nudges: w.source(stream(1004 + 8*index)),
+		net: w.source(1000 + 8*index), rng: w.source(1001 + 8*index), nonces: w.source(1002 + 8*index),
+		nudges: w.source(1004 + 8*index),
 		clock:  &clock{agenda: &w.agenda, begin: w.begin},
 		server: w.servers[0],
 		misfit: index >= w.plan.Nodes-w.plan.Misfits && index < w.plan.Nodes,
@@ -61,7 +62,7 @@ func newNode(w *world, index int) *node {
 	if w.plan.Split {
 		n.server = w.servers[index%w.plan.Datacenters]
 	}
-	n.disk = disk{n: n, rng: w.source(stream(1003 + 8*index)), papers: newPapers(n.host)}
+	n.disk = disk{n: n, rng: w.source(1003 + 8*index), papers: newPapers(n.host)}
 	if w.plan.Shared && index%2 == 1 && index < w.plan.Nodes {
 		n.disk.papers = w.nodes[index-1].disk.papers
 	}
@@ -286,7 +287,7 @@ func (n *node) mint() {
 	}
 	n.w.tally.Counts[Calls]++
 	n.begun = n.clock.Monotonic()
-	n.w.calling[n.index] = by
+	n.calling = by
 	if n.caller.begin(n.batch[:size]) {
 		n.called()
 		return
@@ -298,9 +299,8 @@ func (n *node) mint() {
 // await plans when a call that waits goes on by itself.
 func (n *node) await() {
 	c, number, waits := n.caller, n.caller.number, n.caller.waits
-	// It must mean to end in time. That it does is another matter: the machine may
-	// be stopped when it is due.
-	if by := n.w.calling[n.index]; by.generator != nil && c.due-n.begun > n.w.plan.MaxWait {
+	// It must mean to end in time. It may end later if the machine is stopped.
+	if by := n.calling; by.generator != nil && c.due-n.begun > n.w.plan.MaxWait {
 		n.w.breaks("waiting", "%s: a call would wait for %s, and may for %s", by.name, c.due-n.begun, n.w.plan.MaxWait)
 	}
 	n.soon(n.clock.lasting(c.due-n.clock.Monotonic()), func() {
@@ -327,7 +327,7 @@ func (n *node) resume() {
 
 // punctual checks that a call that goes on waiting may do so.
 func (n *node) punctual() {
-	by := n.w.calling[n.index]
+	by := n.calling
 	waited := n.clock.Monotonic() - n.begun
 	switch {
 	case by.generator == nil:
@@ -340,7 +340,7 @@ func (n *node) punctual() {
 
 // called takes the end of a call.
 func (n *node) called() {
-	c, by := n.caller, n.w.calling[n.index]
+	c, by := n.caller, n.calling
 	if c.err != nil {
 		n.w.tally.Counts[Refusals]++
 		switch {

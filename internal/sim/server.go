@@ -56,14 +56,14 @@ const remembered = 16
 
 func newServer(w *world, index int) *server {
 	s := &server{
-		w: w, index: index, rng: w.source(stream(100 + index)),
+		w: w, index: index, rng: w.source(100 + index),
 		past: make(map[string][]store.Entry), registers: make(map[string]stored.Register),
 		terms: make(map[store.Version]int64), bounds: make(map[string]snowfence.Tick),
 		reached: make(map[int64]snowfence.Tick), forgotten: make(map[int64]snowfence.Tick), excused: make(map[string]bool),
 		snapshots: make(map[int]memstore.Snapshot), issuers: make(map[string]*issuer),
 	}
 	s.lossy = !slices.ContainsFunc(w.plan.Faults, func(f Fault) bool { return f.Kind == Lossy && f.meets(index) })
-	s.tokens = &tokens{rng: w.source(stream(200 + index))}
+	s.tokens = &tokens{rng: w.source(200 + index)}
 	now := &clock{agenda: &w.agenda, begin: w.begin}
 	config := memstore.Config{Rand: s.tokens, Loss: w.plan.Loss, Clock: now}
 	if w.plan.EngineClock {

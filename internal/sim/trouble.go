@@ -191,7 +191,6 @@ func (n *node) copy() {
 	twin.process, twin.alive, twin.leaving, twin.answered, twin.sent = n.process, true, n.leaving, n.answered, n.sent
 	twin.paused, twin.cut, twin.dry = n.paused, n.cut, n.dry
 	w.nodes = append(w.nodes, twin)
-	w.calling = append(w.calling, nil)
 	s := twin.site()
 	if s.Journal = w.plan.Journals; s.Journal {
 		twin.disk.take() // on its disk there is nothing yet

@@ -61,7 +61,6 @@ type world struct {
 	servers []*server
 	nodes   []*node
 	ledgers []*ledger // one for each layout
-	calling []*issuer // by node: under whom its call was made
 	issuers int32
 
 	quiet      bool          // the faults have ended
@@ -83,9 +82,6 @@ func Run(p Plan, c Config) Report {
 	return w.report()
 }
 
-// stream names a source of chance.
-type stream uint64
-
 func newWorld(p *Plan, c Config) *world {
 	w := &world{
 		plan: p, program: c.Program, bugs: c.bugs, trace: c.Trace, collect: c.Collect,
@@ -100,11 +96,13 @@ func newWorld(p *Plan, c Config) *world {
 	for i := range p.Nodes {
 		w.nodes = append(w.nodes, newNode(w, i))
 	}
-	w.calling = make([]*issuer, p.Nodes)
 	return w
 }
 
-func (w *world) source(s stream) *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, uint64(s))) }
+// source returns a source of chance by its number.
+func (w *world) source(number int) *rand.Rand {
+	return rand.New(rand.NewPCG(w.plan.Seed, uint64(number)))
+}
 
 func (w *world) run() {
 	p, rng := w.plan, w.source(1)
