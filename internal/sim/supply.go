@@ -114,8 +114,11 @@ func (s *supply) judge(h *holder) {
 			s.windows++
 		}
 	}
-	if h.intake.steps > 1 {
-		s.windows = view.WindowsEnded // nobody looked between two steps
+	if h.intake.steps > 1 { // nobody looked between two steps
+		s.windows = view.WindowsEnded
+		if !able && o.Since == now {
+			s.since = now // ids may have gone on and stopped again
+		}
 	}
 	s.dry = !able
 	at, set := h.driver.Wake()
@@ -140,7 +143,7 @@ func (s *supply) judge(h *holder) {
 		fault = "dates the outage otherwise"
 	case !able && o.Supply == lease.Failing && now-s.since >= h.site.Plan.MaxWait:
 		fault = "does not say that calls are refused"
-	case fresh && now-s.since < h.site.Plan.MaxWait && h.waitsForIt():
+	case fresh && h.intake.steps == 1 && now-s.since < h.site.Plan.MaxWait && h.waitsForIt(): // of several steps it may have been right for one
 		fault = "says so before they are"
 	case !able && o.Supply == lease.Failing && late(s.since+h.site.Plan.MaxWait):
 		fault = "will not say in time that calls are refused"

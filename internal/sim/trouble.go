@@ -171,8 +171,8 @@ func (n *node) terminate(grace time.Duration) {
 func (n *node) copy() {
 	w := n.w
 	original := n.holder
-	if !n.alive || original == nil || len(w.nodes) >= maxNodes {
-		return
+	if !n.alive || original == nil || len(w.nodes) >= maxNodes || original.stalled != nil {
+		return // events that were not taken are the driver's own: they can't be copied
 	}
 	w.struck(Clone, n.index, "%s", n.host)
 	known := original.known()
