@@ -49,7 +49,7 @@ func (b *bench) compare(ctx context.Context, s series) error {
 		ours = append(ours, c)
 		fmt.Printf("round %d  snowfence check  %s\n", round+1, c)
 		var found lines
-		//nolint:gosec // It runs what whoever measures names.
+		//nolint:gosec // It runs the programs that its user names.
 		sort := exec.CommandContext(ctx, "sort", "-u", "-S", memory+"M", "--parallel=2", "-T", b.temp, path)
 		sort.Env, sort.Stdout = append(os.Environ(), "LC_ALL=C"), &found
 		c, err = measure(sort, nil, 0)

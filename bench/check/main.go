@@ -50,7 +50,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.temp)) }()
 	b.program = filepath.Join(b.temp, "snowfence")
-	//nolint:gosec // It runs what whoever measures names.
+	//nolint:gosec // It runs the programs that its user names.
 	build := exec.CommandContext(ctx, "go", "build", "-o", b.program, ".")
 	build.Dir, build.Env = filepath.Join("..", "cmd", "snowfence"), append(os.Environ(), "GOWORK=")
 	if out, err := build.CombinedOutput(); err != nil {

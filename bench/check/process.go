@@ -76,7 +76,7 @@ type report struct {
 // check runs the program.
 func (b *bench) check(ctx context.Context, feed func(io.Writer) error, code int, args ...string) (cost, report, error) {
 	args = append([]string{"check", "--memory", memory + "MiB", "--temp", b.temp, "-o", "json", "--layout", "default"}, args...)
-	//nolint:gosec // It runs what whoever measures names.
+	//nolint:gosec // It runs the programs that its user names.
 	cmd := exec.CommandContext(ctx, b.program, args...)
 	var out bytes.Buffer
 	cmd.Stdout = &out

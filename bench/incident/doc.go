@@ -1,4 +1,4 @@
-// Command incident re-enacts what befalls id generators in the field, with the
+// Command incident re-enacts known incidents of id generators, with the
 // ways in which worker ids are handed out there and with Snowfence's own, on the
 // same plan. It is for the page docs/incidents.md, whose tables it makes.
 //

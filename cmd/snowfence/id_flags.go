@@ -43,7 +43,7 @@ type idFlags struct {
 	memory   int64
 	temp     string
 	limit    int
-	progress bool // told also where nobody sees it move
+	progress bool // shown even if standard error is no terminal
 }
 
 // add adds the flags to a verb, which says what the layout and the limit are of.

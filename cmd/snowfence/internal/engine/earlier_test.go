@@ -297,7 +297,7 @@ func (w *earlierWorld) claimedAbove(holder *fence.Holder, e earlierWorker) {
 }
 
 // keepsNamespaces shows that the records of the namespaces, and the registers that
-// nobody could claim, are as they were.
+// can't be claimed, have not changed.
 func (w *earlierWorld) keepsNamespaces() {
 	w.Helper()
 	for _, r := range w.was.Registers {

@@ -20,7 +20,7 @@ func TestTableHasTheKeysOfEveryEngine(t *testing.T) {
 			}
 			_, err := e.parse(scheme + "://me@a" + path + "?no-such-key=1")
 			if err == nil {
-				t.Errorf("%s: a key that there is not is taken", scheme)
+				t.Errorf("%s: an unknown key is accepted", scheme)
 				continue
 			}
 			_, list, _ := strings.Cut(err.Error(), "known are ")

@@ -13,7 +13,7 @@ import (
 // A disk is where what does not fit the memory is put aside. The tests have one
 // that gets full.
 type disk interface {
-	// create makes a file that nobody else sees.
+	// create makes a file that no other process sees.
 	create() (scratch, error)
 	// free is how many bytes there is room for, or false if that is not known.
 	free() (uint64, bool)

@@ -52,9 +52,9 @@ type Config struct {
 	// Temp is the folder for what does not fit. Empty means the system's.
 	Temp string
 	// See is called with all items of an input, counted from 0, in the order of
-	// reading, and at least once an input. Nil means that nobody looks.
+	// reading, and at least once an input. Nil means no call.
 	See func(input int, items []Item)
-	// Progress is kept up to date. Nil means that nobody looks.
+	// Progress is kept up to date. Nil means no progress is kept.
 	Progress *Progress
 	// Sizes replace those that follow from Memory, for tests. Zero means none.
 	Sizes Sizes
