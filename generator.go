@@ -316,7 +316,7 @@ func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
 		}
 	}
 	var one [1]ID
-	err := g.acquire(ctx, one[:])
+	err := g.acquire(ctx, g.maxWait, one[:])
 	return one[0], err
 }
 
@@ -330,6 +330,12 @@ func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
 // [StartRandom], whose ticks hold fewer ids than their sequence has room for. Calls are
 // served in their order, so a long batch holds up those behind it.
 func (g *Generator) Fill(ctx context.Context, ids []ID) error {
+	return g.FillWithin(ctx, g.maxWait, ids)
+}
+
+// FillWithin is [Generator.Fill] with a limit of its own in place of MaxWait. With a limit of
+// zero it does not wait.
+func (g *Generator) FillWithin(ctx context.Context, limit time.Duration, ids []ID) error {
 	n := uint64(len(ids))
 	if n == 0 {
 		return nil
@@ -347,7 +353,7 @@ func (g *Generator) Fill(ctx context.Context, ids []ID) error {
 			}
 		}
 	}
-	return g.acquire(ctx, ids)
+	return g.acquire(ctx, limit, ids)
 }
 
 // bound returns the first slot that must not be taken at the tick now.

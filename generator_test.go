@@ -414,3 +414,26 @@ func BenchmarkFill(b *testing.B) {
 		}
 	}
 }
+
+func TestFillWithinWaitsForItsOwnLimit(t *testing.T) {
+	for _, test := range []struct{ limit, waits time.Duration }{{0, 0}, {2 * time.Millisecond, 0}, {time.Minute, 3 * time.Millisecond}} {
+		t.Run(test.limit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				layout := smallLayout()
+				layout.Epoch = time.Unix(0, 0)
+				g := newTestGenerator(t, GeneratorConfig{Layout: layout, Policy: Policy{MaxBurst: 1, MaxWait: 10 * time.Millisecond, Start: SequenceStart{Rule: StartZero}}})
+				begun := time.Now()
+				err := g.FillWithin(t.Context(), test.limit, make([]ID, 64)) // of four ticks
+				var wait *WaitError
+				switch took := time.Since(begun); {
+				case took != test.waits:
+					t.Errorf("it took %s", took)
+				case took == 0 && (!errors.As(err, &wait) || wait.Limit != test.limit):
+					t.Errorf("the error is %v", err)
+				case took > 0 && err != nil:
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

@@ -21,6 +21,7 @@ type queue struct {
 // call is one call that waits.
 type call struct {
 	ids      []ID          // still to be filled
+	limit    time.Duration // how long it may wait
 	deadline time.Duration // on the monotonic clock
 	wake     chan struct{} // signalled when it is done and when it comes to lead
 	leads    bool
@@ -37,11 +38,11 @@ func (c *call) signal() {
 	}
 }
 
-// acquire fills ids, and waits if it must. Every call without free slots comes here.
-func (g *Generator) acquire(ctx context.Context, ids []ID) error {
+// acquire fills ids, and waits if it must, for as long as limit. Every call without free slots comes here.
+func (g *Generator) acquire(ctx context.Context, limit time.Duration, ids []ID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c, err := g.admit(ctx, ids)
+	c, err := g.admit(ctx, limit, ids)
 	if c == nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (g *Generator) acquire(ctx context.Context, ids []ID) error {
 
 // admit fills a call's ids if there are slots now. It refuses the call if there won't be in
 // time, and otherwise lets it join the queue. It needs g.mu.
-func (g *Generator) admit(ctx context.Context, ids []ID) (*call, error) {
+func (g *Generator) admit(ctx context.Context, limit time.Duration, ids []ID) (*call, error) {
 	v := g.look()
 	if v.err != nil {
 		g.serve() // the waiting calls get the same error
@@ -90,13 +91,13 @@ func (g *Generator) admit(ctx context.Context, ids []ID) (*call, error) {
 			return nil, nil
 		}
 	}
-	if err := g.refuse(v, last, need); err != nil {
+	if err := g.refuse(v, last, need, limit); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	c := &call{ids: ids, deadline: add(g.clock.Monotonic(), g.maxWait), wake: make(chan struct{}, 1)}
+	c := &call{ids: ids, limit: limit, deadline: add(g.clock.Monotonic(), limit), wake: make(chan struct{}, 1)}
 	c.place = g.queue.calls.PushBack(c)
 	c.leads = g.queue.calls.Front() == c.place
 	g.queue.ids += uint64(len(ids))
@@ -107,11 +108,11 @@ func (g *Generator) admit(ctx context.Context, ids []ID) (*call, error) {
 
 // refuse returns the error of a call that would wait for longer than it may,
 // or nil.
-func (g *Generator) refuse(v view, last Tick, need time.Duration) error {
+func (g *Generator) refuse(v view, last Tick, need, limit time.Duration) error {
 	switch {
 	case g.everyCall && v.still:
 		return &WaitError{Reason: ErrClockBehind, Need: v.behind, Limit: g.rollback}
-	case need <= g.maxWait:
+	case need <= limit:
 		return nil
 	}
 	// Is it the clock or the demand: would the wait be too long with a right clock?
@@ -119,10 +120,10 @@ func (g *Generator) refuse(v view, last Tick, need time.Duration) error {
 	if g.everyCall {
 		ideal = need - v.behind
 	}
-	if v.behind > 0 && ideal <= g.maxWait {
-		return &WaitError{Reason: ErrClockBehind, Need: need, Limit: g.maxWait}
+	if v.behind > 0 && ideal <= limit {
+		return &WaitError{Reason: ErrClockBehind, Need: need, Limit: limit}
 	}
-	return &WaitError{Reason: ErrSaturated, Need: need, Limit: g.maxWait}
+	return &WaitError{Reason: ErrSaturated, Need: need, Limit: limit}
 }
 
 // serve reserves free slots for the waiting calls, in their order. It ends the calls that
@@ -163,7 +164,7 @@ func (g *Generator) late(v view, c *call) error {
 		reason = ErrClockBehind
 	}
 	last := Tick((g.state.Load() + uint64(len(c.ids)) - 1) >> g.seqBits)
-	return &WaitError{Reason: reason, Need: add(g.maxWait, g.due(v, last)), Limit: g.maxWait}
+	return &WaitError{Reason: reason, Need: add(c.limit, g.due(v, last)), Limit: c.limit}
 }
 
 // finish takes a call out of the queue. It needs g.mu, and, if the call leads,

@@ -12,13 +12,6 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// leastTimeout and mostTimeout bound the default request timeout. The end of a claim
-// does not cut a request shorter than the least.
-const (
-	leastTimeout = 250 * time.Millisecond
-	mostTimeout  = 10 * time.Second
-)
-
 // leastAhead is the least default of JournalAhead.
 const leastAhead = time.Second
 
@@ -167,19 +160,13 @@ func (c *Config) prepare() (lease.State, error) {
 	}
 	state, err := lease.New(lease.Config{
 		Namespace: c.Namespace, Layout: c.Layout, Datacenters: c.Datacenters, Datacenter: c.Datacenter, Worker: c.Worker,
-		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: policy.MaxRollback, MaxWait: policy.MaxWait,
+		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: policy.MaxRollback, MaxWait: policy.MaxWait, RequestTimeout: c.RequestTimeout,
 		EngineClock: hasClock, Process: c.Process, JournalAhead: c.JournalAhead,
 	})
 	if err != nil {
 		return state, err
 	}
 	filled := state.Config()
-	c.Namespace, c.Window = filled.Namespace, filled.Window
-	if c.RequestTimeout < 0 {
-		return state, &stored.ConfigError{Field: "request-timeout", Value: c.RequestTimeout.String(), Limit: "must not be negative"}
-	}
-	if c.RequestTimeout == 0 {
-		c.RequestTimeout = min(max(c.Window/6, leastTimeout), mostTimeout)
-	}
+	c.Namespace, c.Window, c.RequestTimeout = filled.Namespace, filled.Window, filled.RequestTimeout
 	return state, nil
 }

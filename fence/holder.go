@@ -58,7 +58,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
 	}
-	limit := mostTimeout // for the store's traits
+	limit := 10 * time.Second // for the store's traits
 	for _, given := range []time.Duration{config.ClaimWait, config.RequestTimeout} {
 		if given > 0 {
 			limit = min(limit, given)
@@ -92,7 +92,9 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	}
 	opened := make(chan error, 1)
 	l := newLoop(h, opened)
-	l.certain.Store(was.Certain)
+	if was.Certain {
+		l.line.Trust()
+	}
 	l.driver = drive.New(drive.Config{State: state, Policy: config.Policy, Clock: config.Clock, CachedClock: config.CachedClock}, l)
 	go l.run(was.Page)
 	select {
@@ -123,10 +125,9 @@ func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 	g := h.current.Load()
 	id, err := g.Next(h.noWait)
 	if err != nil {
-		err = h.again(ctx, g, h.config.Clock.Monotonic(), err, func(ctx context.Context, g *snowfence.Generator) error {
-			id, err = g.Next(ctx)
-			return err
-		})
+		var one [1]snowfence.ID
+		err = h.again(ctx, g, h.config.Clock.Monotonic(), err, one[:])
+		id = one[0]
 	}
 	return id, err
 }
@@ -140,7 +141,7 @@ func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
 	err := g.Fill(ctx, ids)
 	if err != nil {
 		// A new start keeps the batch within one term, and so in order.
-		err = h.again(ctx, g, begun, err, func(ctx context.Context, g *snowfence.Generator) error { return g.Fill(ctx, ids) })
+		err = h.again(ctx, g, begun, err, ids)
 	}
 	return err
 }

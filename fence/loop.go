@@ -1,11 +1,7 @@
 package fence
 
 import (
-	"context"
-	"errors"
 	"io"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -26,30 +22,17 @@ type loop struct {
 	wake     <-chan time.Time
 	stopWake func() bool
 
-	// The one request to the store that is under way. Its answer counts only while
-	// answers is still the request's own channel.
-	answers     <-chan lease.Event
-	awaited     uint64
-	expired     <-chan time.Time
-	stopExpired func() bool
-	cancel      context.CancelCauseFunc
-	calls       sync.WaitGroup // the store's
-	certain     atomic.Bool    // the store itself has returned its traits
-
+	line          *drive.Line
 	disk          *drive.Disk
 	horizonWarned bool
 	logged        string // the last claim's error that was logged
 }
 
 func newLoop(h *Holder, opened chan<- error) *loop {
-	none := func() bool { return false }
-	return &loop{Holder: h, opened: opened, disk: drive.NewDisk(h.config.Journal), stopWake: none, stopExpired: none, cancel: func(error) {}}
+	l := &loop{Holder: h, opened: opened, disk: drive.NewDisk(h.config.Journal), stopWake: func() bool { return false }}
+	l.line = &drive.Line{Store: h.config.Store, Clock: h.config.Clock, Judge: l.judgeTraits, Answered: l.count}
+	return l
 }
-
-var (
-	// errDropped ends a request whose answer is not awaited any more.
-	errDropped = errors.New("the answer is not awaited any more")
-)
 
 func (l *loop) run(page *stored.Page) {
 	defer close(l.done)
@@ -57,15 +40,11 @@ func (l *loop) run(page *stored.Page) {
 	closing := l.closing
 	for l.driver.State().View().Phase != lease.Stopped {
 		select {
-		case answer := <-l.answers:
-			l.drop()
+		case answer := <-l.line.Answers():
+			l.line.Drop()
 			l.take(answer)
 		case event := <-l.disk.Written():
 			l.take(event)
-		case <-l.expired:
-			l.expired = nil
-			l.cancel(drive.ErrTimeout)
-			l.take(lease.Reply{ID: l.awaited, Err: drive.ErrTimeout})
 		case <-l.wake:
 			l.take(lease.Woken{})
 		case <-l.lost:
@@ -81,11 +60,11 @@ func (l *loop) run(page *stored.Page) {
 			return
 		}
 	}
-	l.drop()
+	l.line.Drop()
 	l.stopWake()
 	ended := make(chan struct{})
 	go func() {
-		l.calls.Wait()
+		l.line.Rest()
 		l.disk.Rest() // the page of a term that ended may be going
 		close(ended)
 	}()
@@ -111,7 +90,7 @@ func (l *loop) take(e lease.Event) {
 
 // leaveBehind ends without a release. The worker id rests until its ticks are over.
 func (l *loop) leaveBehind() {
-	l.drop()
+	l.line.Drop()
 	l.stopWake()
 	l.driver.Abandon()
 	state := l.driver.State()
@@ -142,66 +121,11 @@ func (l *loop) Sealed(snowfence.Tick) { l.lost = nil }
 
 // Request implements [drive.Shell].
 func (l *loop) Request(request lease.Request) {
-	switch request.(type) {
-	case lease.Keep, lease.Discard:
+	if call, ok := request.(lease.Call); ok {
+		l.line.Call(call, l.driver.State().Patience(l.config.Clock.Monotonic()))
+	} else {
 		l.disk.Do(request)
-	default:
-		l.call(request)
 	}
-}
-
-// call makes a request to the store, and drops the answer of an earlier one. The goroutines
-// of a store that ignores its contexts add up, one for each request. Waiting for them
-// would stop the holder too.
-func (l *loop) call(request lease.Request) {
-	l.drop()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	answers := make(chan lease.Event, 1) // room for an answer that is not awaited
-	l.cancel, l.answers, l.awaited = cancel, answers, drive.ID(request)
-	l.expired, l.stopExpired = l.config.Clock.After(l.requestTimeout())
-	l.calls.Go(func() {
-		begun := l.config.Clock.Monotonic()
-		answer := l.ask(ctx, request)
-		if reply, ok := answer.(lease.Reply); ok && !errors.Is(context.Cause(ctx), errDropped) {
-			l.count(l.config.Clock.Monotonic()-begun, reply)
-		}
-		answers <- answer
-	})
-}
-
-// ask makes a request, after the store has returned its traits.
-func (l *loop) ask(ctx context.Context, request lease.Request) lease.Event {
-	if !l.certain.Load() {
-		traits, err := l.config.Store.Traits(ctx)
-		if err == nil {
-			err = traits.Validate()
-		}
-		if err != nil {
-			return lease.Reply{ID: drive.ID(request), Err: err}
-		}
-		if unfit := l.judgeTraits(traits); unfit != nil {
-			return lease.Unfit{Err: unfit}
-		}
-		l.certain.Store(true)
-	}
-	return drive.Ask(ctx, l.config.Store, request)
-}
-
-// drop ends the request that is under way, if there is one.
-func (l *loop) drop() {
-	l.cancel(errDropped)
-	l.stopExpired()
-	l.expired, l.answers = nil, nil
-}
-
-// requestTimeout is how long the next request may take: no longer than the rest of its
-// claim, but long enough for one last look.
-func (l *loop) requestTimeout() time.Duration {
-	limit := l.config.RequestTimeout
-	if deadline, ok := l.driver.State().Deadline(); ok {
-		limit = min(limit, max(deadline-l.config.Clock.Monotonic(), leastTimeout))
-	}
-	return limit
 }
 
 // count counts a request that was answered.

@@ -9,56 +9,35 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-var (
-	// errMustWait is what a try ends with that would have had to wait.
-	errMustWait = errors.New("the call would have to wait")
+// errMustWait is what a try ends with that would have had to wait.
+var errMustWait = errors.New("the call would have to wait")
 
-	// errWaited ends a try when the call has waited for max-wait in all.
-	errWaited = errors.New("the call has waited for max-wait")
-)
-
-// noWait returns the context of a call that must not wait: it has ended, and a
-// generator looks at it only where a call would join its queue. Such a call takes what
-// is there or comes back at once, so only those that really wait read the clock.
+// noWait returns the context of a call that must not wait. It has ended, and a generator
+// looks at it only where a call would join its queue. So only a call that really waits reads
+// the clock.
 func noWait() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errMustWait)
 	return ctx
 }
 
-// again is the way of a call that began to wait at begun and failed with g: it
-// tries once more whenever something changed, for as long as the cause may pass
-// and both the outage and its own wait are younger than max-wait. Outages alone
-// would not bound it: where each is short, a batch that is too large for what
-// lies between two of them begins anew for ever.
+// again fills ids for a call that began at begun and failed with g. It tries once more
+// whenever something changed, for as long as the cause may pass.
 //
-// A call waits for max-wait in all, be it for numbers, for the clock or for the
-// next term or window. So its first wait in a generator's queue, which that bounds
-// by itself, counts, and a later one gets what is left.
-func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.Duration, err error, try func(context.Context, *snowfence.Generator) error) error {
+// A call waits for max-wait in all: for numbers, for the clock, and for the next term or
+// window. Each of several outages may be short, and a large batch could begin again for
+// ever. So every wait counts, and each try gets what is left.
+func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.Duration, err error, ids []snowfence.ID) error {
 	if errors.Is(err, errMustWait) {
-		if err = try(ctx, g); err == nil {
-			return nil
-		}
+		err = g.FillWithin(ctx, h.maxWait, ids)
 	}
-	if !h.passes(g, err) {
-		h.heed(g)
-		return err
-	}
-	for {
+	for h.passes(g, err) {
 		// The channel is taken before the try: a change after it wakes the call,
 		// a change before it is seen by the try.
 		changed := h.changes()
 		g = h.current.Load()
-		if err = try(h.noWait, g); errors.Is(err, errMustWait) {
-			err = h.within(ctx, begun, g, try)
-		}
-		if err == nil {
-			return nil
-		}
-		if !h.passes(g, err) {
-			h.heed(g)
-			return err
+		if err = g.FillWithin(ctx, max(0, begun+h.maxWait-h.config.Clock.Monotonic()), ids); !h.passes(g, err) {
+			break
 		}
 		left, ended := h.outage(begun, err)
 		if ended != nil {
@@ -71,40 +50,17 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 		case <-expired:
 		case <-h.closing:
 		case <-ctx.Done():
-			stop()
-			return context.Cause(ctx)
+			err = context.Cause(ctx)
 		}
 		stop()
 	}
+	if err != nil {
+		h.heed(g)
+	}
+	return err
 }
 
-// within tries with what is left of the max-wait of a call that has waited since
-// begun. When that is over it fails as a generator does whose own max-wait is.
-func (h *Holder) within(ctx context.Context, begun time.Duration, g *snowfence.Generator, try func(context.Context, *snowfence.Generator) error) error {
-	bounded, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	expired, stop := h.config.Clock.After(max(0, begun+h.maxWait-h.config.Clock.Monotonic()))
-	defer stop()
-	go func() {
-		select {
-		case <-expired:
-			cancel(errWaited)
-		case <-bounded.Done():
-		}
-	}()
-	err := try(bounded, g)
-	if !errors.Is(err, errWaited) {
-		return err
-	}
-	reason := snowfence.ErrSaturated
-	if g.Status().Behind > 0 {
-		reason = snowfence.ErrClockBehind
-	}
-	return &snowfence.WaitError{Reason: reason, Need: h.config.Clock.Monotonic() - begun, Limit: h.maxWait}
-}
-
-// passes reports whether the holder can do something about what a generator refuses
-// with.
+// passes reports whether the holder can do something about what a generator refuses with.
 func (h *Holder) passes(g *snowfence.Generator, err error) bool {
 	return lease.Passes(err, g.Status(), h.config.Worker != nil)
 }

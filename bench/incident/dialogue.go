@@ -39,17 +39,17 @@ func (d *dialogue) next(then answer) uint64 {
 
 // get reads an entry.
 func (d *dialogue) get(key string, then answer) []lease.Request {
-	return []lease.Request{lease.Get{ID: d.next(then), Key: key}}
+	return []lease.Request{lease.Call{ID: d.next(then), Verb: lease.Get, Key: key}}
 }
 
 // list reads the entries below a prefix.
 func (d *dialogue) list(prefix string, then answer) []lease.Request {
-	return []lease.Request{lease.List{ID: d.next(then), Prefix: prefix}}
+	return []lease.Request{lease.Call{ID: d.next(then), Verb: lease.List, Key: prefix}}
 }
 
 // ask reads the store's clock.
 func (d *dialogue) ask(then answer) []lease.Request {
-	return []lease.Request{lease.Ask{ID: d.next(then)}}
+	return []lease.Request{lease.Call{ID: d.next(then), Verb: lease.Ask}}
 }
 
 // put writes an entry, if it still has the version prev.
@@ -58,7 +58,7 @@ func (d *dialogue) put(key string, prev store.Version, n note, then answer) []le
 	if err != nil {
 		return nil // a note is nothing but numbers and text
 	}
-	return []lease.Request{lease.Swap{ID: d.next(then), Key: key, Prev: prev, Value: value}}
+	return []lease.Request{lease.Call{ID: d.next(then), Verb: lease.Swap, Key: key, Prev: prev, Value: value}}
 }
 
 // sleep lets woken be called after that long. A later one counts instead.

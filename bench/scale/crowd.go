@@ -157,7 +157,9 @@ func (p *process) Random(b []byte) error {
 // Request implements [drive.Shell].
 func (p *process) Request(request lease.Request) {
 	c := p.crowd
-	c.agenda.After(c.engine.way/2, func() { c.serve(p, request) })
+	if call, ok := request.(lease.Call); ok { // there is no journal
+		c.agenda.After(c.engine.way/2, func() { c.serve(p, call) })
+	}
 }
 
 // Began implements [drive.Shell].
@@ -176,17 +178,17 @@ func (p *process) Sealed(snowfence.Tick) {
 func (p *process) Report(lease.Report) {}
 
 // serve carries a request out when its turn comes, and sends the answer back.
-func (c *crowd) serve(p *process, request lease.Request) {
-	reply := drive.Ask(context.Background(), c.client, request)
+func (c *crowd) serve(p *process, call lease.Call) {
+	reply := drive.Ask(context.Background(), c.client, call)
 	cost := c.engine.request + time.Duration(len(reply.Entries))*c.engine.entry
-	p.count = p.count.plus(counted(request, reply))
+	p.count = p.count.plus(counted(call, reply))
 	c.busy = max(c.busy, c.agenda.Now()) + cost
 	c.agenda.After(c.busy-c.agenda.Now()+c.engine.way/2, func() { p.step(reply) })
 }
 
 // counted is what one request adds to the count.
-func counted(request lease.Request, reply lease.Reply) count {
-	switch request.(type) {
+func counted(call lease.Call, reply lease.Reply) count {
+	switch call.Verb {
 	case lease.Get:
 		return count{gets: 1}
 	case lease.Swap:

@@ -20,7 +20,7 @@ func TestEmptiedStoreIsNotClaimedUnderTheOldIncarnation(t *testing.T) {
 	s.in(Opening)
 	for s.state.phase == Opening {
 		s.absent() // and so is the record
-		none[Swap](s)
+		s.uncalled(Swap)
 		if s.state.phase == Opening {
 			s.wake()
 		}
@@ -274,7 +274,7 @@ func TestForwardStepWhileOpeningIsJudgedWithCare(t *testing.T) {
 	s.reopen() // the step is noticed with this answer, which is void then
 	s.reopen()
 	s.in(Judging)
-	request[List](s)
+	s.called(List)
 }
 
 // TestPinnedClaimantOutwaitsWhatItsProgramLeftBehind shows the claimant the
@@ -318,7 +318,7 @@ func TestWindowThatEndedIsConfirmedAsSoonAsItCanBe(t *testing.T) {
 	s.now.Wall = s.now.Wall.Add(5 * time.Second) // suspended
 	s.pass(99 * time.Millisecond)
 	s.do(WindowEnded{})
-	none[Swap](s)
+	s.uncalled(Swap)
 	s.pass(time.Millisecond)
 	s.do(WindowEnded{})
 	s.written()

@@ -130,18 +130,18 @@ func TestBusyWorkerIDMakesWayForAnother(t *testing.T) {
 	s := newScript(t)
 	s.open()
 	for i := range 3 {
-		if get := request[Get](s); get.Key[:18] != stored.RegisterPrefix("default") {
+		if get := s.called(Get); get.Key[:18] != stored.RegisterPrefix("default") {
 			t.Fatalf("probe %d reads %q", i, get.Key)
 		}
 		s.found("v0", held(5000))
 	}
 	s.foundBytes("v0", unreadable)
 	// Four were tried in a pool of four: time for a list, which shows a hole.
-	list := request[List](s)
+	list := s.called(List)
 	entries := []store.Entry{entry(t, 0, held(5000)), entry(t, 1, held(5000)), entry(t, 3, released(5000))}
 	s.reply(Reply{Outcome: Listed, Entries: entries})
-	if get := request[Get](s); get.Key != stored.RegisterKey("default", testLayout(), 2) {
-		t.Errorf("after listing %q it reads %q", list.Prefix, get.Key)
+	if get := s.called(Get); get.Key != stored.RegisterKey("default", testLayout(), 2) {
+		t.Errorf("after listing %q it reads %q", list.Key, get.Key)
 	}
 	s.absent()
 	s.written()
@@ -243,20 +243,20 @@ func TestPoolOfAMillionIsNotReadAsAWhole(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range luck {
-		seen[request[Get](s).Key] = true
+		seen[s.called(Get).Key] = true
 		s.foundBytes("v0", value)
 	}
 	if len(seen) < luck-1 {
 		t.Errorf("%d probes saw %d worker ids", luck, len(seen))
 	}
-	list := request[List](s)
-	if digits := len(list.Prefix) - len(stored.RegisterPrefix("default")); digits != 4 {
-		t.Errorf("it lists %q, which is not a thousand", list.Prefix)
+	list := s.called(List)
+	if digits := len(list.Key) - len(stored.RegisterPrefix("default")); digits != 4 {
+		t.Errorf("it lists %q, which is not a thousand", list.Key)
 	}
 	s.reply(Reply{Outcome: Listed})
-	request[Get](s)
+	s.called(Get)
 	s.absent()
-	request[Swap](s)
+	s.called(Swap)
 }
 
 func TestPoolsBlocksCoverItOnce(t *testing.T) {

@@ -28,14 +28,14 @@ func TestClaimIsJudgedByTheEnginesClockBeforeAnythingIsWritten(t *testing.T) {
 		t.Run(test.offset.String(), func(t *testing.T) {
 			s := newScript(t, engine)
 			s.open()
-			request[Ask](s)
+			s.called(Ask)
 			s.reply(Reply{Outcome: Told, Time: s.now.Wall.Add(-test.offset)})
 			if test.ok {
 				s.in(Probing)
 				return
 			}
 			s.in(Resting)
-			none[Swap](s)
+			s.uncalled(Swap)
 			var off *ClockError
 			if err := request[Report](s).Err; !errors.As(err, &off) || off.Offset != test.offset {
 				t.Errorf("the error is %v", err)
@@ -54,7 +54,7 @@ func TestEachClaimIsJudgedAnew(t *testing.T) {
 	s.do(ClockLost{})
 	request[Revoke](s)
 	s.reopen()
-	request[Ask](s)
+	s.called(Ask)
 	s.in(Judging)
 }
 
@@ -67,9 +67,9 @@ func TestForwardStepEndsTheTermAndNothingIsWrittenUnderIt(t *testing.T) {
 		t.Errorf("reported as %+v", report)
 	}
 	request[Revoke](s)
-	none[Swap](s)
+	s.uncalled(Swap)
 	s.reopen()
-	none[Swap](s)
+	s.uncalled(Swap)
 	s.in(Judging)
 }
 
@@ -118,7 +118,7 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 			s.do(ClockLost{Stepped: true})
 			s.reopen()
 			list := func(version store.Version) {
-				request[List](s)
+				s.called(List)
 				dead := held(2000)
 				entries := []store.Entry{entry(t, 3, dead)}
 				for i, offset := range test.offsets {
@@ -135,7 +135,7 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 			s.wake()
 			list("v2")
 			s.in(test.want)
-			none[Swap](s)
+			s.uncalled(Swap)
 			var off *ClockError
 			if report, _ := find[Report](s.out); test.want == Resting && !errors.As(report.Err, &off) {
 				t.Errorf("reported as %+v", report)
@@ -151,7 +151,7 @@ func TestClockIsNotJudgedByThisProgramsOtherHolders(t *testing.T) {
 	s.do(ClockLost{Stepped: true})
 	s.reopen()
 	list := func(version store.Version) {
-		request[List](s)
+		s.called(List)
 		own, other := held(900), held(900)
 		own.Process, own.Clock = testProcess(), s.now.Wall
 		other.Clock = s.now.Wall.Add(-time.Hour)
@@ -243,7 +243,7 @@ func TestHoldersAreLookedForInAllOfThePoolAfterAForwardStep(t *testing.T) {
 		s.found("n1", namespace)
 		seen, version := map[string]bool{}, store.Version("v1")
 		list := func() {
-			prefix := request[List](s).Prefix
+			prefix := s.called(List).Key
 			seen[prefix] = true
 			var entries []store.Entry
 			if key := stored.RegisterKey("default", layout, max(0, test.holder)); test.holder >= 0 && strings.HasPrefix(key, prefix) {

@@ -23,6 +23,11 @@ const (
 	// minTicks is the least window in ticks, so that a third of it is one.
 	minTicks = 4
 
+	// leastTimeout and mostTimeout bound the default request timeout. The end of a claim
+	// does not cut a request shorter than the least.
+	leastTimeout = 250 * time.Millisecond
+	mostTimeout  = 10 * time.Second
+
 	// luck is how many worker ids are tried at random before the registers are
 	// listed. While half of the pool is free it fails once in 256 claims.
 	luck = 8
@@ -43,13 +48,14 @@ type Config struct {
 	Datacenter  *int64  // nil means all that the store may issue
 	Worker      *int64  // the worker number to claim; nil means any
 
-	Window      time.Duration  // whole ticks, four at least; zero means [DefaultWindow] or [DefaultPinnedWindow]
-	ClaimWait   time.Duration  // zero means the window and MaxRollback together
-	MaxRollback time.Duration  // how far ahead the used ticks of a released worker id may reach
-	MaxWait     time.Duration  // how long a call for ids waits for the next term or window
-	Loss        time.Duration  // how much the store can lose, less than a third of the window; zero means durable
-	EngineClock bool           // the store has a clock to judge this one by
-	Process     stored.Process // written into the register
+	Window         time.Duration  // whole ticks, four at least; zero means [DefaultWindow] or [DefaultPinnedWindow]
+	ClaimWait      time.Duration  // zero means the window and MaxRollback together
+	MaxRollback    time.Duration  // how far ahead the used ticks of a released worker id may reach
+	MaxWait        time.Duration  // how long a call for ids waits for the next term or window
+	RequestTimeout time.Duration  // of a call; zero means a sixth of the window, from 250 ms to 10 s
+	Loss           time.Duration  // how much the store can lose, less than a third of the window; zero means durable
+	EngineClock    bool           // the store has a clock to judge this one by
+	Process        stored.Process // written into the register
 
 	// JournalAhead is how far ahead of the clock ticks are marked as used in the
 	// journal, in whole ticks, at least two. Zero means that there is no journal.
@@ -82,6 +88,8 @@ func (c Config) prepare() (Config, error) {
 		return c, refuse("window", c.Window.String(), "must be above 0 and at most "+maxWindow.String())
 	case c.ClaimWait < 0:
 		return c, refuse("claim-wait", c.ClaimWait.String(), "must not be negative")
+	case c.RequestTimeout < 0:
+		return c, refuse("request-timeout", c.RequestTimeout.String(), "must not be negative")
 	case c.MaxRollback < 0:
 		return c, refuse("max-rollback", c.MaxRollback.String(), "must not be negative")
 	case c.Worker != nil && (*c.Worker < 0 || *c.Worker >= c.Layout.Workers()):
@@ -103,6 +111,9 @@ func (c Config) prepare() (Config, error) {
 	if c.JournalAhead > 0 {
 		c.ahead = max(2, snowfence.Tick((c.JournalAhead-1)/unit+1))
 		c.JournalAhead = time.Duration(c.ahead) * unit
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = min(max(c.Window/6, leastTimeout), mostTimeout)
 	}
 	if c.ClaimWait == 0 {
 		c.ClaimWait = c.Window + c.MaxRollback

@@ -58,9 +58,24 @@ func TestDatacenterRestrictsTheClaim(t *testing.T) {
 	for range 20 {
 		s := newScript(t, func(c *Config) { c.Datacenter = &one })
 		s.open()
-		key := request[Get](s).Key
+		key := s.called(Get).Key
 		if w, ok := stored.WorkerOf("default", testLayout(), key); !ok || w < 2 {
 			t.Errorf("it probes %q", key)
 		}
+	}
+}
+
+func TestCallsAreAwaitedNoLongerThanTheirClaim(t *testing.T) {
+	s := newScript(t, func(c *Config) { c.RequestTimeout = 600 * time.Millisecond })
+	s.open()
+	for _, at := range []struct{ left, patience time.Duration }{
+		{time.Second, 600 * time.Millisecond}, {500 * time.Millisecond, 500 * time.Millisecond}, {0, leastTimeout},
+	} {
+		if got := s.state.Patience(s.state.search.deadline - at.left); got != at.patience {
+			t.Errorf("with %s left a call is awaited for %s, want %s", at.left, got, at.patience)
+		}
+	}
+	if s.claim(); s.state.Patience(s.now.Monotonic+time.Hour) != 600*time.Millisecond {
+		t.Error("a term's call is cut by the end of its claim")
 	}
 }

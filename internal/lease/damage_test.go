@@ -89,7 +89,7 @@ func TestListThatEndsAtADamagedRegisterIsReadOneByOne(t *testing.T) {
 	s := newScript(t)
 	s.open()
 	answer := func() {
-		if request[Get](s).Key == stored.RegisterKey("default", testLayout(), 1) {
+		if s.called(Get).Key == stored.RegisterKey("default", testLayout(), 1) {
 			s.damaged()
 		} else {
 			s.found("v0", held(5000))
@@ -98,14 +98,14 @@ func TestListThatEndsAtADamagedRegisterIsReadOneByOne(t *testing.T) {
 	for range s.state.search.pool.size { // those that are tried at random
 		answer()
 	}
-	request[List](s)
+	s.called(List)
 	s.damaged()
 	asked := map[string]bool{}
 	for range s.state.search.pool.size - 1 {
-		asked[request[Get](s).Key] = true
+		asked[s.called(Get).Key] = true
 		answer()
 	}
-	if asked[request[Get](s).Key] {
+	if asked[s.called(Get).Key] {
 		t.Error("a register was read twice")
 	}
 	s.absent()
@@ -117,7 +117,7 @@ func TestDamagedRegisterDoesNotKeepTheClockFromBeingJudgedByTheOthers(t *testing
 	s.claim()
 	s.do(ClockLost{Stepped: true})
 	s.found("n1", testNamespace())
-	request[List](s)
+	s.called(List)
 	s.damaged()
 	s.in(Probing)
 	if s.noted("judge the clock") != 1 {
@@ -152,14 +152,14 @@ func TestDamageDoesNotEndATermAndIsNoted(t *testing.T) {
 		if n := s.noted("file 7"); (i == 0) != (n == 1) {
 			t.Errorf("the %d. time it is noted %d times", i+1, n)
 		}
-		if _, ok := find[Get](s.out); !ok {
+		if _, ok := s.call(Get); !ok {
 			s.wake()
 		}
 	}
 	for range verifyEvery {
 		s.swappedAgain()
 	}
-	request[Get](s)
+	s.called(Get)
 	s.damaged() // the namespace's record
 	none[Revoke](s)
 	s.in(Holding)
@@ -203,7 +203,7 @@ func TestWaitingIsToldOnceInAnAttempt(t *testing.T) {
 			s.open()
 			told := 0
 			for s.state.phase == Probing {
-				if _, ok := find[List](s.out); ok {
+				if _, ok := s.call(List); ok {
 					reply := Reply{Outcome: Listed}
 					value, err := held(5000).Encode()
 					if err != nil {

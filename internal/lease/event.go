@@ -111,35 +111,20 @@ const (
 	Told                    // Ask: the engine's clock shows Time
 )
 
-// Request is one thing that a step asks for. Requests are carried out in their order.
-// A Request is one of the types below. Those with an ID go to the store and are
-// answered by a [Reply]; at most one of them is awaited at any time. The others
-// are carried out at once.
+// Request is one thing that a step asks for: one of the types below. Requests are carried
+// out in their order.
 type Request interface{ request() }
 
 type (
-	// Get reads a register.
-	Get struct {
-		ID  uint64
-		Key string
-	}
-
-	// Swap writes one, guarded by the version Prev.
-	Swap struct {
+	// Call goes to the store, and is answered by a [Reply]. At most one is awaited at any
+	// time.
+	Call struct {
 		ID    uint64
-		Key   string
-		Prev  store.Version
-		Value []byte
+		Verb  Verb
+		Key   string        // with List the keys begin with it
+		Prev  store.Version // with Swap, its guard
+		Value []byte        // with Swap
 	}
-
-	// List reads the registers whose keys begin with Prefix.
-	List struct {
-		ID     uint64
-		Prefix string
-	}
-
-	// Ask asks for the engine's clock.
-	Ask struct{ ID uint64 }
 
 	// Start makes the term's one generator, which may stamp ticks in
 	// [Floor, Until). It is answered by [Looked], as are Extend and Revoke.
@@ -185,10 +170,7 @@ type (
 	}
 )
 
-func (Get) request()     {}
-func (Swap) request()    {}
-func (List) request()    {}
-func (Ask) request()     {}
+func (Call) request()    {}
 func (Start) request()   {}
 func (Extend) request()  {}
 func (Revoke) request()  {}
@@ -196,6 +178,17 @@ func (Drain) request()   {}
 func (Keep) request()    {}
 func (Discard) request() {}
 func (Report) request()  {}
+
+// Verb says what a [Call] does.
+type Verb uint8
+
+// The verbs.
+const (
+	Get  Verb = iota + 1 // read a register
+	Swap                 // write one
+	List                 // read all registers below a prefix
+	Ask                  // ask for the engine's clock
+)
 
 // Happening is the subject of a [Report].
 type Happening uint8

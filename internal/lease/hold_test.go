@@ -47,7 +47,7 @@ func TestNewBoundIsUsedOnlyAfterItsAcknowledgement(t *testing.T) {
 	if e := request[Extend](s); e.Until != r.Until {
 		t.Errorf("the generator gets %d, and %d was acknowledged", e.Until, r.Until)
 	}
-	if swap, _ := func() (Swap, stored.Register) { s.wake(); return s.written() }(); swap.Prev != "v2" {
+	if swap, _ := func() (Call, stored.Register) { s.wake(); return s.written() }(); swap.Prev != "v2" {
 		t.Errorf("the next is guarded by %q", swap.Prev)
 	}
 }
@@ -84,7 +84,7 @@ func TestOutcomeOfAnExtensionIsWhatTheRegisterShows(t *testing.T) {
 				if err != nil {
 					g.s.t.Fatal(err)
 				}
-				if swap := request[Swap](g.s); swap.Prev != "v1" || !bytes.Equal(swap.Value, want) {
+				if swap := g.s.called(Swap); swap.Prev != "v1" || !bytes.Equal(swap.Value, want) {
 					g.s.t.Errorf("sent under %q: %s", swap.Prev, swap.Value)
 				}
 				g.s.swapped("v2")
@@ -123,11 +123,11 @@ func TestOutcomeOfAnExtensionIsWhatTheRegisterShows(t *testing.T) {
 		{"no answer: read again after a pause",
 			func(g setting) { g.s.unknown() },
 			func(g setting) {
-				none[Get](g.s)
-				none[Swap](g.s)
+				g.s.uncalled(Get)
+				g.s.uncalled(Swap)
 				none[Revoke](g.s)
 				g.s.wake()
-				request[Get](g.s)
+				g.s.called(Get)
 			}},
 	}
 	for _, outcome := range []Reply{{Err: errNoAnswer}, {Outcome: Conflict}} {
@@ -142,7 +142,7 @@ func TestOutcomeOfAnExtensionIsWhatTheRegisterShows(t *testing.T) {
 				g.wanted = s.extend()
 				s.reply(outcome)
 				none[Extend](s)
-				request[Get](s)
+				s.called(Get)
 				test.show(g)
 				test.check(g)
 			})
@@ -161,7 +161,7 @@ func (s *script) lost() {
 	}
 	s.reopen()
 	s.in(Probing)
-	request[Get](s)
+	s.called(Get)
 }
 
 func TestLateReadOfAnOlderWriteIsReadAgain(t *testing.T) {
@@ -175,7 +175,7 @@ func TestLateReadOfAnOlderWriteIsReadAgain(t *testing.T) {
 	none[Revoke](s)
 	s.wake()
 	s.found("v2", second)
-	if swap := request[Swap](s); swap.Prev != "v2" {
+	if swap := s.called(Swap); swap.Prev != "v2" {
 		t.Errorf("sent under %q", swap.Prev)
 	}
 	s.conflict()
@@ -240,7 +240,7 @@ func TestOutcomeOfAClaimIsWhatTheRegisterShows(t *testing.T) {
 		s.found("v0", held(-10))
 		_, r := s.written()
 		s.unknown()
-		request[Get](s)
+		s.called(Get)
 		return s, r
 	}
 	t.Run("the very bytes: claimed", func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestOutcomeOfAClaimIsWhatTheRegisterShows(t *testing.T) {
 		s.found("v1", held(900))
 		s.in(Probing)
 		none[Revoke](s)
-		request[Get](s)
+		s.called(Get)
 	})
 	t.Run("undecided to the end of the claim-wait: abandoned", func(t *testing.T) {
 		s, _ := begin(t)
@@ -284,7 +284,7 @@ func TestNamespaceIsReadAgainOnceAWindow(t *testing.T) {
 	for i := range 3 {
 		s.extend()
 		s.swapped("v2")
-		if _, reads := find[Get](s.out); reads != (i == 2) {
+		if _, reads := s.call(Get); reads != (i == 2) {
 			t.Errorf("after extension %d it reads: %t", i+1, reads)
 		}
 	}
@@ -304,7 +304,7 @@ func TestExtensionDoesNotWaitForTheNamespace(t *testing.T) {
 		s.extend()
 		s.swapped("v2")
 	}
-	request[Get](s)
+	s.called(Get)
 	s.wake()
 	s.written()
 }

@@ -139,15 +139,15 @@ func TestExtensionIsSentOnlyOnceItIsInTheJournal(t *testing.T) {
 	s.do(Woken{}) // a page is under way when the extension falls due
 	s.pass(time.Millisecond)
 	s.do(Woken{})
-	none[Swap](s)
+	s.uncalled(Swap)
 	s.keptPage() // that one has not got it
-	none[Swap](s)
+	s.uncalled(Swap)
 	page := request[Keep](s).Page
 	if _, err := stored.DecodeRegister(page.Pending); err != nil {
 		t.Fatal(err)
 	}
 	s.keptPage()
-	if swap := request[Swap](s); string(swap.Value) != string(page.Pending) || swap.Prev != page.Version {
+	if swap := s.called(Swap); string(swap.Value) != string(page.Pending) || swap.Prev != page.Version {
 		t.Errorf("%s is sent, and in the journal is %s", swap.Value, page.Pending)
 	}
 }
@@ -157,7 +157,7 @@ func TestFailedPageIsRemovedBeforeTheBoundIsPassed(t *testing.T) {
 	s.fallDue() // an extension, which waits for its page
 	s.answerKeep(errNoDisk)
 	none[Extend](s)
-	none[Swap](s)
+	s.uncalled(Swap)
 	request[Discard](s)
 	s.do(WindowEnded{})
 	none[Extend](s)
@@ -165,14 +165,14 @@ func TestFailedPageIsRemovedBeforeTheBoundIsPassed(t *testing.T) {
 	if until := request[Extend](s).Until; until != r.Until {
 		t.Errorf("the generator gets %d, not %d", until, r.Until)
 	}
-	request[Swap](s)
+	s.called(Swap)
 	s.swapped("v2")
 	if v := s.state.View(); v.Kept != 0 || v.Phase != Holding {
 		t.Errorf("the view is %+v", v)
 	}
 	s.wake() // nothing is kept any more
 	none[Keep](s)
-	request[Swap](s)
+	s.called(Swap)
 }
 
 func TestPageThatCanBeNeitherWrittenNorRemovedEndsTheTerm(t *testing.T) {
@@ -209,13 +209,13 @@ func TestJournalIsDiscardedBeforeTheReleaseIsSent(t *testing.T) {
 	s.do(ReleaseAsked{})
 	none[Discard](s)
 	s.do(Drained{Reserved: testStart + 10})
-	none[Swap](s)
+	s.uncalled(Swap)
 	none[Discard](s) // not before the store is seen to answer
 	s.unknown()
 	none[Discard](s)
 	s.wake()
 	s.found("v1", r)
-	none[Swap](s)
+	s.uncalled(Swap)
 	request[Discard](s)
 	s.discardedPages(nil)
 	if _, released := s.written(); released.Holder != "" || released.Until != testStart+10 {
@@ -284,7 +284,7 @@ func TestTermThatIsFoundLostWhenItIsReleasedIsTakenOutOfTheJournal(t *testing.T)
 	s, _ := claimKeeping(t)
 	s.fallDue()
 	s.keptPage()
-	request[Swap](s)
+	s.called(Swap)
 	s.do(ReleaseAsked{})
 	s.do(Drained{Reserved: testStart + 10})
 	s.conflict()

@@ -50,7 +50,7 @@ func (s *search) judge(x *step) verdict {
 	switch {
 	case x.EngineClock:
 		x.enter(Judging)
-		x.askTime()
+		x.call(Call{Verb: Ask})
 		return verdict{}
 	case !s.stepped:
 		return s.probe(x)
@@ -71,9 +71,7 @@ func (s *search) watch(b block) {
 	s.blocks++
 }
 
-func (s *search) listWatched(x *step) {
-	x.ask(func(id uint64) Request { return List{ID: id, Prefix: s.watched.prefix} })
-}
+func (s *search) listWatched(x *step) { x.call(Call{Verb: List, Key: s.watched.prefix}) }
 
 // judged takes the answers while judging.
 func (s *search) judged(x *step, e Reply) verdict {

@@ -13,11 +13,11 @@ import (
 func TestNewNamespaceIsCreatedAndReadBack(t *testing.T) {
 	s := newScript(t, func(c *Config) { c.Datacenters = []int64{1, 0} })
 	s.do(Started{})
-	if get := request[Get](s); get.Key != stored.NamespaceKey("default") {
+	if get := s.called(Get); get.Key != stored.NamespaceKey("default") {
 		t.Errorf("the key is %q", get.Key)
 	}
 	s.absent()
-	swap := request[Swap](s)
+	swap := s.called(Swap)
 	n, err := stored.DecodeNamespace(swap.Value)
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestNewNamespaceIsCreatedAndReadBack(t *testing.T) {
 		t.Errorf("it is created under %q as %+v", swap.Prev, n)
 	}
 	s.swapped("n1")
-	request[Get](s)
+	s.called(Get)
 	s.in(Opening)
 	s.found("n1", n)
 	s.in(Probing)
@@ -72,7 +72,7 @@ func TestAnotherLayoutIsRefusedWithBothShown(t *testing.T) {
 			n.Layout = other.String()
 			s.found("n1", n)
 			s.in(Failed)
-			none[Swap](s)
+			s.uncalled(Swap)
 			var mismatch *stored.LayoutMismatchError
 			if err := request[Report](s).Err; !errors.As(err, &mismatch) || mismatch.Stored != n.Layout || mismatch.Configured != testLayout().String() {
 				t.Errorf("the error is %v", err)
@@ -111,7 +111,7 @@ func TestNamespaceIsNotFoundedOutsideTheLayoutsTime(t *testing.T) {
 		s.now.Wall = wall
 		s.do(Started{})
 		s.absent()
-		none[Swap](s)
+		s.uncalled(Swap)
 		if told := request[Report](s); told.What != GaveUp || !errors.Is(told.Err, want) {
 			t.Errorf("it tells of %+v, want %v", told, want)
 		}
@@ -119,6 +119,6 @@ func TestNamespaceIsNotFoundedOutsideTheLayoutsTime(t *testing.T) {
 		s.now.Wall = testWall() // right again
 		s.wake()
 		s.absent()
-		request[Swap](s)
+		s.called(Swap)
 	}
 }

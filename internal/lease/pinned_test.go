@@ -48,7 +48,7 @@ func TestPinnedClaimantAnHourBehindIsRefusedAtOnceAndWritesNothing(t *testing.T)
 			r.Clock, r.Until, r.Floor = s.now.Wall.Add(time.Hour), r.Until+3_100_000, r.Floor+3_100_000
 			s.open()
 			s.found("v0", r)
-			none[Swap](s)
+			s.uncalled(Swap)
 			s.in(Resting)
 			var off *ClockError
 			if err := request[Report](s).Err; !errors.As(err, &off) || off.Offset > -time.Hour || off.Offset < -time.Hour-time.Second {

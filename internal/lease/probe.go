@@ -69,8 +69,7 @@ func (s *search) examine(x *step, worker int64) {
 
 func (s *search) listBlock(x *step) {
 	s.worker = noWorker
-	prefix := s.pool.block(s.round.cursor).prefix
-	x.ask(func(id uint64) Request { return List{ID: id, Prefix: prefix} })
+	x.call(Call{Verb: List, Key: s.pool.block(s.round.cursor).prefix})
 }
 
 // probed takes the answers while probing.

@@ -28,7 +28,7 @@ func TestReleaseLowersUntilOnlyToWhatWasStamped(t *testing.T) {
 			r := s.claim()
 			s.do(ReleaseAsked{})
 			request[Drain](s)
-			none[Swap](s)
+			s.uncalled(Swap)
 			s.do(Drained{Reserved: r.Floor + test.reserved})
 			swap, released := s.written()
 			if swap.Prev != "v1" || released.Holder != "" || released.Until != r.Floor+test.want || released.Term != r.Term || released.Floor != r.Floor {
@@ -49,7 +49,7 @@ func TestReleaseWaitsForTheOutcomeOfAnExtension(t *testing.T) {
 	wanted := s.extend()
 	s.do(ReleaseAsked{})
 	s.do(Drained{Reserved: testStart + 3})
-	none[Swap](s)
+	s.uncalled(Swap)
 	s.unknown()
 	s.found("v2", wanted)
 	none[Extend](s)
@@ -66,7 +66,7 @@ func TestUnknownReleaseIsSentAgainAsItWasAndEndsAtAnythingElse(t *testing.T) {
 	first, _ := s.written()
 	s.unknown()
 	s.found("v1", claimed)
-	if again := request[Swap](s); again.Prev != first.Prev || !bytes.Equal(again.Value, first.Value) {
+	if again := s.called(Swap); again.Prev != first.Prev || !bytes.Equal(again.Value, first.Value) {
 		t.Errorf("sent again as %+v", again)
 	}
 	s.conflict()
@@ -220,7 +220,7 @@ func TestReleaseIsOverAfterAFewLooksAtAStoreThatWasRolledBack(t *testing.T) {
 		{"the release is open", func(s *script) {
 			s.do(ReleaseAsked{})
 			s.do(Drained{Reserved: testStart + 3})
-			request[Swap](s)
+			s.called(Swap)
 		}},
 		{"an extension is open", func(s *script) {
 			s.extend()
@@ -240,7 +240,7 @@ func TestReleaseIsOverAfterAFewLooksAtAStoreThatWasRolledBack(t *testing.T) {
 			s.conflict()
 			for look := range looks {
 				s.in(Releasing)
-				none[Swap](s)
+				s.uncalled(Swap)
 				if look > 0 {
 					s.wake()
 				}
@@ -266,7 +266,7 @@ func TestReleaseTakesAnAnswerForLateAFewTimesInARow(t *testing.T) {
 	s.swapped("v2")
 	s.do(ReleaseAsked{})
 	s.do(Drained{Reserved: testStart + 3})
-	sent := request[Swap](s)
+	sent := s.called(Swap)
 	s.conflict()
 	for round := range 3 {
 		if round > 0 {
@@ -279,7 +279,7 @@ func TestReleaseTakesAnAnswerForLateAFewTimesInARow(t *testing.T) {
 			s.wake()
 		}
 		s.found("v2", second)
-		if again := request[Swap](s); again.Prev != sent.Prev || !bytes.Equal(again.Value, sent.Value) {
+		if again := s.called(Swap); again.Prev != sent.Prev || !bytes.Equal(again.Value, sent.Value) {
 			t.Errorf("sent again as %+v", again)
 		}
 	}

@@ -120,7 +120,7 @@ func (s *State) vouched(x *step, e Reply) {
 		// The clock is judged as for a claim. A clock that is far ahead would leave a
 		// register that is busy until that time.
 		x.enter(Comparing)
-		x.askTime()
+		x.call(Call{Verb: Ask})
 		return
 	}
 	s.goOn(x)
@@ -135,7 +135,7 @@ func (s *State) takeUp(x *step) {
 	switch {
 	case x.EngineClock && !t.compared:
 		x.enter(Comparing)
-		x.askTime()
+		x.call(Call{Verb: Ask})
 	case t.open != nil:
 		x.enter(Holding)
 		t.write, t.open = t.open, nil

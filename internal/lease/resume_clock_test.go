@@ -22,7 +22,7 @@ func TestResumedTermsClockIsJudgedByTheStoresClock(t *testing.T) {
 			page := testPage()
 			s.resume(&page)
 			s.found(page.Version, page.Register)
-			request[Ask](s)
+			s.called(Ask)
 			s.reply(test.reply)
 			if _, discarded := find[Discard](s.out); discarded == test.resumed {
 				t.Errorf("phase %s, and it asks %+v", s.state.phase, s.out)
@@ -68,11 +68,11 @@ func TestResumedTermsClockIsJudgedBeforeItsFirstExtension(t *testing.T) {
 			// Silence again ends nothing and writes nothing, nor do calls that wait.
 			s.unknown()
 			s.do(WindowEnded{})
-			none[Ask](s)
+			s.uncalled(Ask)
 			s.wake()
 			asksNothingButTheClock(s)
 			s.do(WindowEnded{})
-			none[Ask](s)
+			s.uncalled(Ask)
 
 			s.reply(Reply{Outcome: Told, Time: s.now.Wall.Add(-test.clock)})
 			if test.clock != near {
@@ -108,7 +108,7 @@ func silentAtClock(s *script, page stored.Page) {
 
 func asksNothingButTheClock(s *script) {
 	s.t.Helper()
-	none[Swap](s)
-	none[Get](s)
-	request[Ask](s)
+	s.uncalled(Swap)
+	s.uncalled(Get)
+	s.called(Ask)
 }

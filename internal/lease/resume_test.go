@@ -14,7 +14,7 @@ import (
 func (s *script) resume(page *stored.Page) {
 	s.t.Helper()
 	s.do(Started{Page: page})
-	none[Get](s)
+	s.uncalled(Get)
 	if again := request[Keep](s).Page; again.Used != page.Used || again.Usable != page.Usable || string(again.Pending) != string(page.Pending) {
 		s.t.Fatalf("%+v is kept in place of %+v", again, page)
 	}
@@ -54,7 +54,7 @@ func TestResumedTermBeginsAboveWhatWasUsed(t *testing.T) {
 			}
 			s.resume(&p)
 			none[Start](s)
-			if deadline, ok := s.state.Deadline(); !ok || deadline != s.now.Monotonic+time.Second {
+			if deadline := s.state.search.deadline; deadline != s.now.Monotonic+time.Second {
 				t.Errorf("it waits for the store until %s", deadline)
 			}
 			test.says(s)
@@ -98,20 +98,20 @@ func TestConsumedPageIsWrittenAgainBeforeTheStoreIsAsked(t *testing.T) {
 			page := testPage()
 			pending(t, &page)
 			s.do(Started{Page: &page})
-			none[Get](s)
+			s.uncalled(Get)
 			if again := request[Keep](s).Page; again.Used != page.Used || string(again.Pending) != string(page.Pending) {
 				t.Errorf("%+v is kept in place of %+v", again, page)
 			}
 			s.answerKeep(test.keep)
 			if test.keep != nil {
-				none[Get](s)
+				s.uncalled(Get)
 				s.discardedPages(test.discard)
 			}
 			if !test.resumed {
 				s.in(Opening)
 				return
 			}
-			request[Get](s)
+			s.called(Get)
 			s.unknown()
 			if test.keep == nil {
 				s.keptPage()
@@ -159,7 +159,7 @@ func TestResumedTermIsExtendedUnderItsLastVersion(t *testing.T) {
 	s.resume(&page)
 	s.unknown()
 	s.keptPage()
-	request[Get](s)
+	s.called(Get)
 	s.found("v7", page.Register)
 	if swap, _ := s.written(); swap.Prev != "v7" || string(swap.Value) != string(page.Pending) {
 		t.Errorf("%s is sent", swap.Value)
@@ -237,7 +237,7 @@ func TestResumedTermIsReleasedUnderTheVersionOfItsOpenWrite(t *testing.T) {
 				s.do(Drained{Reserved: page.Used})
 			}
 			for range 10 {
-				if swap, ok := find[Swap](s.out); ok {
+				if swap, ok := s.call(Swap); ok {
 					released, err := stored.DecodeRegister(swap.Value)
 					if err != nil || swap.Prev != "v8" || released.Holder != "" || released.Until != page.Used {
 						t.Errorf("released under %q as %+v, %v", swap.Prev, released, err)

@@ -92,10 +92,8 @@ func (s *script) generate() {
 	out, g := s.out, &s.now.Generator
 	for _, request := range out {
 		switch r := request.(type) {
-		case Get:
-			s.reads = true
-		case Swap, List, Ask:
-			s.reads = false
+		case Call:
+			s.reads = r.Verb == Get
 		case Start:
 			*g = snowfence.GeneratorStatus{Floor: r.Floor, Until: r.Until}
 		case Extend:
@@ -196,10 +194,34 @@ func none[R Request](s *script) {
 	}
 }
 
-// written returns the register that the last step wants written.
-func (s *script) written() (Swap, stored.Register) {
+// call returns the last step's call to the store, if it is of that verb.
+func (s *script) call(v Verb) (Call, bool) {
+	call, ok := find[Call](s.out)
+	return call, ok && call.Verb == v
+}
+
+// called returns the last step's call to the store, which must be of that verb.
+func (s *script) called(v Verb) Call {
 	s.t.Helper()
-	swap := request[Swap](s)
+	call := request[Call](s)
+	if call.Verb != v {
+		s.t.Fatalf("the call is %+v in phase %s", call, s.state.phase)
+	}
+	return call
+}
+
+// uncalled fails if the last step makes a call of that verb.
+func (s *script) uncalled(v Verb) {
+	s.t.Helper()
+	if call, ok := s.call(v); ok {
+		s.t.Fatalf("it calls %+v in phase %s", call, s.state.phase)
+	}
+}
+
+// written returns the register that the last step wants written.
+func (s *script) written() (Call, stored.Register) {
+	s.t.Helper()
+	swap := s.called(Swap)
 	r, err := stored.DecodeRegister(swap.Value)
 	if err != nil {
 		s.t.Fatal(err)

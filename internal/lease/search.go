@@ -120,7 +120,7 @@ func (s *search) found(x *step) verdict {
 	if err != nil {
 		return verdict{what: gaveUp, err: err}
 	}
-	x.ask(func(id uint64) Request { return Swap{ID: id, Key: stored.NamespaceKey(x.Namespace), Value: value} })
+	x.call(Call{Verb: Swap, Key: stored.NamespaceKey(x.Namespace), Value: value})
 	return verdict{}
 }
 

@@ -16,6 +16,9 @@ type Write struct {
 	Value []byte
 }
 
+// Swap is the call that sends it, for the first time or again.
+func (w Write) Swap() Call { return Call{Verb: Swap, Key: w.Key, Prev: w.Guard, Value: w.Value} }
+
 // Outlook is the conclusion from an answer while a write is open.
 type Outlook uint8
 

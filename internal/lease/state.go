@@ -124,17 +124,17 @@ func (s State) Wake() (at time.Duration, ok bool) {
 	return at, at != math.MaxInt64
 }
 
-// Deadline returns the monotonic instant at which the present claim ends, if there is one.
-// Its requests to the store need not be awaited for longer.
-func (s State) Deadline() (at time.Duration, ok bool) {
+// Patience returns how long a call made now is awaited: no longer than the rest of its
+// claim, but long enough for one last look.
+func (s State) Patience(now time.Duration) time.Duration {
+	limit := s.config.RequestTimeout
 	switch s.phase {
-	case Opening, Judging, Probing, Claiming, Verifying, Resuming:
-		return s.search.deadline, true
-	case Comparing:
-		return s.search.deadline, !s.term.started
-	default:
-		return 0, false
+	case Opening, Judging, Probing, Claiming, Verifying, Resuming, Comparing:
+		if !s.term.started {
+			limit = min(limit, max(s.search.deadline-now, leastTimeout))
+		}
 	}
+	return limit
 }
 
 // holding reports whether there is a generator.

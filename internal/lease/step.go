@@ -38,22 +38,18 @@ type line struct {
 // enter begins a phase. What an earlier one waited for is void.
 func (x *step) enter(p Phase) { x.phase, x.waking, x.awaited = p, false, 0 }
 
-// ask sends a request to the store, in place of one that is still awaited.
-func (x *step) ask(request func(id uint64) Request) {
+// call makes a request to the store, in place of one that is still awaited.
+func (x *step) call(request Call) {
 	x.requests++
-	x.awaited, x.waking = x.requests, false
-	x.out = append(x.out, request(x.requests))
+	request.ID, x.awaited, x.waking = x.requests, x.requests, false
+	x.out = append(x.out, request)
 }
 
-func (x *step) get(key string) {
-	x.ask(func(id uint64) Request { return Get{ID: id, Key: key} })
-}
+func (x *step) get(key string) { x.call(Call{Verb: Get, Key: key}) }
 
 func (x *step) getRegister(worker int64) { x.get(stored.RegisterKey(x.Namespace, x.Layout, worker)) }
 
 func (x *step) getNamespace() { x.get(stored.NamespaceKey(x.Namespace)) }
-
-func (x *step) askTime() { x.ask(func(id uint64) Request { return Ask{ID: id} }) }
 
 func (x *step) wakeAt(at time.Duration) { x.wake, x.waking = at, true }
 

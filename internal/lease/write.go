@@ -56,7 +56,7 @@ func (t *term) swap(x *step) {
 	w := *t.write
 	w.unsent, w.older = false, 0
 	t.write = &w
-	x.ask(func(id uint64) Request { return Swap{ID: id, Key: w.Key, Prev: w.Guard, Value: w.Value} })
+	x.call(w.Swap())
 }
 
 // read reads the register to learn the outcome of the write.

@@ -161,13 +161,13 @@ func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worke
 		if try > 0 && r.Wait(ctx, pause) != nil {
 			break
 		}
-		reply := r.ask(ctx, lease.Swap{Key: write.Key, Prev: write.Guard, Value: write.Value})
+		reply := r.ask(ctx, write.Swap())
 		if reply.Err != nil {
 			unsure = reply.Err
 		}
 		conflict := reply.Outcome == lease.Conflict
 		if write.Settle(reply) == lease.Doubtful {
-			reply = r.ask(ctx, lease.Get{Key: write.Key})
+			reply = r.ask(ctx, lease.Call{Verb: lease.Get, Key: write.Key})
 		}
 		switch write.Settle(reply) {
 		case lease.Landed:

@@ -266,9 +266,9 @@ func (r *Roster) Own(number int64) bool {
 }
 
 // ask makes one request of the lease's kind.
-func (r *Roster) ask(ctx context.Context, request lease.Request) lease.Reply {
+func (r *Roster) ask(ctx context.Context, call lease.Call) lease.Reply {
 	reply, err := limited(ctx, func(ctx context.Context) (lease.Reply, error) {
-		reply := drive.Ask(ctx, r.config.Store, request)
+		reply := drive.Ask(ctx, r.config.Store, call)
 		return reply, reply.Err
 	})
 	reply.Err = err

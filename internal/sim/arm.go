@@ -80,7 +80,7 @@ func (n *node) claiming(request lease.Request) bool {
 
 // asRegister returns the register that a request is to write, if it is to write one.
 func asRegister(request lease.Request) (stored.Register, bool) {
-	swap, ok := request.(lease.Swap)
+	swap, ok := request.(lease.Call)
 	if !ok || !isRegister(swap.Key) {
 		return stored.Register{}, false
 	}

@@ -20,8 +20,8 @@ type bugs struct {
 	strict   bool                                              // no bug: it takes the limits of what a store can fence for bugs
 }
 
-// blindSwap is a swap that is carried out whatever the version.
-type blindSwap struct{ lease.Swap }
+// blind is the guard of a swap that is carried out whatever the version.
+const blind store.Version = "blind"
 
 // diskBug is a bug of a journal, or around one.
 type diskBug uint8

@@ -17,16 +17,8 @@ func describe(what any) string {
 		return fmt.Sprintf("started with a page of worker %d: used %d, usable %d", x.Page.Worker, x.Page.Used, x.Page.Usable)
 	case lease.Reply:
 		return describeReply(x)
-	case lease.Get:
-		return "get " + x.Key
-	case lease.Swap:
-		return fmt.Sprintf("swap %s after %.8s: %s", x.Key, x.Prev, describeValue(x.Value))
-	case blindSwap:
-		return "blind " + describe(x.Swap)
-	case lease.List:
-		return "list " + x.Prefix
-	case lease.Ask:
-		return "the store's time"
+	case lease.Call:
+		return describeCall(x)
 	case lease.Keep:
 		return fmt.Sprintf("page %d: used %d, usable %d", x.ID, x.Page.Used, x.Page.Usable)
 	case lease.Discard:
@@ -35,6 +27,19 @@ func describe(what any) string {
 		return fmt.Sprintf("report %d: %v", x.What, x.Err)
 	default:
 		return fmt.Sprintf("%T %+v", what, what)
+	}
+}
+
+func describeCall(c lease.Call) string {
+	switch c.Verb {
+	case lease.Get:
+		return "get " + c.Key
+	case lease.Swap:
+		return fmt.Sprintf("swap %s after %.8s: %s", c.Key, c.Prev, describeValue(c.Value))
+	case lease.List:
+		return "list " + c.Key
+	default:
+		return "the store's time"
 	}
 }
 

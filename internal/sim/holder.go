@@ -22,7 +22,7 @@ type holder struct {
 	out    []lease.Request
 	supply supply
 	intake intake
-	open   *lease.Swap // the last write that was sent
+	open   *lease.Call // the last write that was sent
 	page   stored.Page // the last one that the journal was to keep
 
 	asked   uint64 // the request to the store whose answer is awaited; 0 for none
@@ -36,7 +36,7 @@ func Ours() Program {
 	return func(s Site) (Allocator, error) {
 		p := s.Plan
 		config := lease.Config{
-			Layout: s.Layout, Window: p.Window, MaxRollback: p.MaxRollback, MaxWait: p.MaxWait, Loss: p.Loss, EngineClock: p.EngineClock,
+			Layout: s.Layout, Window: p.Window, MaxRollback: p.MaxRollback, MaxWait: p.MaxWait, RequestTimeout: p.timeout(), Loss: p.Loss, EngineClock: p.EngineClock,
 			Process: stored.Process{Host: s.Host, PID: s.Process, Started: s.Clock.Wall()},
 		}
 		if !s.node.server.lossy {
@@ -159,12 +159,12 @@ var errNoRandom = errors.New("no random bits")
 
 // Request implements [drive.Shell]: the machine carries it out.
 func (h *holder) Request(request lease.Request) {
-	if id := drive.ID(request); id > 0 {
-		h.asked = id
-	}
 	switch r := request.(type) {
-	case lease.Swap:
-		h.open = &r
+	case lease.Call:
+		h.asked = r.ID
+		if r.Verb == lease.Swap {
+			h.open = &r
+		}
 	case lease.Keep:
 		h.page = r.Page
 		if r.Page.Pending != nil {

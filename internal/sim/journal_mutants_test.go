@@ -111,7 +111,7 @@ func releaseToTheFloor() bend {
 		if !ok || issued[h] || !before.View().Inherited {
 			return requests
 		}
-		swap, _ := requests[at].(lease.Swap)
+		swap, _ := requests[at].(lease.Call)
 		r, err := stored.DecodeRegister(swap.Value)
 		if err != nil || r.Until == before.View().Register.Until {
 			return requests // the page is still there

@@ -104,8 +104,9 @@ func resume(h *holder, before lease.State, e lease.Event, requests []lease.Reque
 
 func releaseBlindly(_ *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
 	if at, ok := release(requests); ok {
-		swap, _ := requests[at].(lease.Swap)
-		requests[at] = blindSwap{swap}
+		swap, _ := requests[at].(lease.Call)
+		swap.Prev = blind
+		requests[at] = swap
 	}
 	return requests
 }
@@ -123,7 +124,7 @@ func issueWhileReleasing(h *holder, _ lease.State, _ lease.Event, requests []lea
 
 func releaseToNow(h *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
 	if at, ok := release(requests); ok {
-		swap, _ := requests[at].(lease.Swap)
+		swap, _ := requests[at].(lease.Call)
 		r, err := stored.DecodeRegister(swap.Value)
 		if err != nil {
 			return requests
@@ -166,7 +167,7 @@ func countUp(current store.Version) []byte {
 // that is issuing.
 func extension(h *holder, requests []lease.Request) (snowfence.Tick, bool) {
 	for _, request := range requests {
-		swap, ok := request.(lease.Swap)
+		swap, ok := request.(lease.Call)
 		if !ok || h.term == nil {
 			continue
 		}
@@ -180,7 +181,7 @@ func extension(h *holder, requests []lease.Request) (snowfence.Tick, bool) {
 // release returns where a release is among the requests.
 func release(requests []lease.Request) (int, bool) {
 	for i, request := range requests {
-		if swap, ok := request.(lease.Swap); ok {
+		if swap, ok := request.(lease.Call); ok {
 			if r, err := stored.DecodeRegister(swap.Value); err == nil && r.Holder == "" {
 				return i, true
 			}

@@ -15,17 +15,18 @@ var errNoAnswer = errors.New("no answer in time")
 // call sends a request to the node's store. It may be lost or late, and so may
 // its answer; what takes too long is given up, and may still happen. What comes
 // back to a process that is gone is void.
-func (n *node) call(id uint64, request lease.Request) {
+func (n *node) call(call lease.Call) {
 	w := n.w
 	w.tally.Counts[Requests]++
+	id := call.ID
 	n.sent = id
 	way := n.way(id)
 	process := n.process
 	if !way.lost {
 		w.agenda.After(way.there, func() {
-			reply := n.server.answer(request)
+			reply := n.server.answer(call)
 			if way.damaged {
-				reply = n.server.fails(request, store.ErrDamaged, reply.Entries[:len(reply.Entries)/2])
+				reply = n.server.fails(call, store.ErrDamaged, reply.Entries[:len(reply.Entries)/2])
 			}
 			if !way.silent {
 				n.soonAs(process, way.back, func() { n.hear(id, reply) })
@@ -35,24 +36,17 @@ func (n *node) call(id uint64, request lease.Request) {
 	n.soon(n.clock.lasting(n.patience()), func() {
 		if n.answered < id {
 			w.tally.Counts[Unknowns]++
-			n.hear(id, n.server.fails(request, errNoAnswer, nil))
+			n.hear(id, n.server.fails(call, errNoAnswer, nil))
 		}
 	})
 }
 
-// leastPatience is how long an answer is awaited at least, as in package fence.
-const leastPatience = 250 * time.Millisecond
-
-// patience is how long the next answer is awaited: no longer than what is left
-// of the claim that it is for, but long enough for one last look.
+// patience is how long the next answer is awaited.
 func (n *node) patience() time.Duration {
-	limit := n.w.plan.timeout()
-	if n.holder != nil {
-		if deadline, ok := n.holder.state.Deadline(); ok {
-			limit = min(limit, max(deadline-n.clock.Monotonic(), leastPatience))
-		}
+	if n.holder == nil {
+		return n.w.plan.timeout()
 	}
-	return limit
+	return n.holder.state.Patience(n.clock.Monotonic())
 }
 
 // way is what becomes of a request on its way to the store and back.

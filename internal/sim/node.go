@@ -206,16 +206,8 @@ func (n *node) perform(request lease.Request) {
 		n.w.tell("%s asks for %s", n.host, describe(request))
 	}
 	switch r := request.(type) {
-	case lease.Get:
-		n.call(r.ID, r)
-	case lease.Swap:
-		n.call(r.ID, r)
-	case blindSwap:
-		n.call(r.ID, r)
-	case lease.List:
-		n.call(r.ID, r)
-	case lease.Ask:
-		n.call(r.ID, r)
+	case lease.Call:
+		n.call(r)
 	case lease.Keep:
 		n.disk.keep(r)
 	case lease.Discard:
@@ -232,8 +224,8 @@ func (n *node) extending(request lease.Request) bool {
 	if h := n.holder; h != nil {
 		return ok && h.term != nil && r.Holder == h.term.nonce
 	}
-	_, ok = request.(lease.Swap)
-	return ok
+	call, _ := request.(lease.Call)
+	return call.Verb == lease.Swap
 }
 
 func (n *node) report(r lease.Report) {

@@ -17,7 +17,7 @@ import (
 // It speaks to its store and its disk by the lease's requests, and hears of them
 // by the lease's events:
 //
-//	lease.Get, Swap, List, Ask   answered by a lease.Reply with the same ID; IDs
+//	lease.Call                  answered by a lease.Reply with the same ID; IDs
 //	                             count from 1, and one request is awaited at a time:
 //	                             the answer to an earlier one is void
 //	lease.Keep, Discard          answered by lease.Written

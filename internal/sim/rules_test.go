@@ -110,7 +110,7 @@ func claimsOnce(h *holder, _ lease.State, _ lease.Event, requests []lease.Reques
 	if h.site.Process == 1 {
 		return requests
 	}
-	return slices.DeleteFunc(slices.Clone(requests), func(r lease.Request) bool { _, is := r.(lease.Get); return is })
+	return slices.DeleteFunc(slices.Clone(requests), func(r lease.Request) bool { call, _ := r.(lease.Call); return call.Verb == lease.Get })
 }
 
 // everybodyCounts starts an allocator that stamps the time with worker 0 and

@@ -47,8 +47,8 @@ func extendNothing(h *holder, _ lease.State, _ lease.Event, requests []lease.Req
 		return requests
 	}
 	return slices.DeleteFunc(slices.Clone(requests), func(r lease.Request) bool {
-		_, swap := r.(lease.Swap)
-		return swap
+		call, _ := r.(lease.Call)
+		return call.Verb == lease.Swap
 	})
 }
 
@@ -114,7 +114,7 @@ func releaseAtUntil(_ *holder, before lease.State, _ lease.Event, requests []lea
 	if !ok {
 		return requests
 	}
-	swap, _ := requests[at].(lease.Swap)
+	swap, _ := requests[at].(lease.Call)
 	r, err := stored.DecodeRegister(swap.Value)
 	if err != nil {
 		return requests

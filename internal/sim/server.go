@@ -75,23 +75,16 @@ func newServer(w *world, index int) *server {
 }
 
 // answer carries out a request, by the code that ships.
-func (s *server) answer(request lease.Request) lease.Reply {
-	d := desk{Store: s.client, s: s}
-	if b, ok := request.(blindSwap); ok {
-		request, d.blind = b.Swap, true
-	}
-	return drive.Ask(context.Background(), d, request)
+func (s *server) answer(call lease.Call) lease.Reply {
+	return drive.Ask(context.Background(), desk{Store: s.client, s: s}, call)
 }
 
 // fails returns the answer to a request of which nothing came back but an error, and
 // of a list some entries before it. Nobody may take it for an answer.
-func (s *server) fails(request lease.Request, err error, before []store.Entry) lease.Reply {
-	if b, ok := request.(blindSwap); ok {
-		request = b.Swap
-	}
-	reply := drive.Ask(context.Background(), failing{err: err, entries: before}, request)
-	if reply.ID != drive.ID(request) || reply.Outcome != lease.Unknown || !errors.Is(reply.Err, err) || len(reply.Entries) != len(before) {
-		s.w.breaks("answer", "the store failed with %v, and the answer to %s is outcome %d, %v", err, describe(request), reply.Outcome, reply.Err)
+func (s *server) fails(call lease.Call, err error, before []store.Entry) lease.Reply {
+	reply := drive.Ask(context.Background(), failing{err: err, entries: before}, call)
+	if reply.ID != call.ID || reply.Outcome != lease.Unknown || !errors.Is(reply.Err, err) || len(reply.Entries) != len(before) {
+		s.w.breaks("answer", "the store failed with %v, and the answer to %s is outcome %d, %v", err, describe(call), reply.Outcome, reply.Err)
 	}
 	return reply
 }
@@ -125,8 +118,7 @@ func (f failing) List(context.Context, string) iter.Seq2[store.Entry, error] {
 // desk is a store as a request finds it.
 type desk struct {
 	store.Store
-	s     *server
-	blind bool // a swap is carried out whatever the version
+	s *server
 }
 
 // Unwrap shows the store's clock.
@@ -167,7 +159,7 @@ func (d desk) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, er
 // Swap writes a register, and notes it.
 func (d desk) Swap(_ context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	s, w := d.s, d.s.w
-	if current := s.version(key); isRegister(key) && (d.blind || w.bugs.guard != nil && w.bugs.guard(s, current, prev)) {
+	if current := s.version(key); isRegister(key) && (prev == blind || w.bugs.guard != nil && w.bugs.guard(s, current, prev)) {
 		prev = current
 	}
 	version, err := s.write(key, prev, value)
@@ -307,7 +299,7 @@ func (s *server) found(datacenter int, layout snowfence.Layout) {
 		s.w.breaks("harness", "%v", err)
 		return
 	}
-	s.answer(lease.Swap{Key: stored.NamespaceKey(stored.DefaultNamespace), Value: value})
+	s.answer(lease.Call{Verb: lease.Swap, Key: stored.NamespaceKey(stored.DefaultNamespace), Value: value})
 	s.memory.Restore(s.memory.Snapshot()) // it is too old to be lost
 }
 

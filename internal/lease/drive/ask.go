@@ -14,33 +14,18 @@ var ErrTimeout = errors.New("the store did not answer in time")
 // errNoClock is the answer of a store that was asked for its clock and has none.
 var errNoClock = errors.New("the store has no clock")
 
-// ID returns the id of a request to the store; 0 for any other.
-func ID(request lease.Request) uint64 {
-	switch r := request.(type) {
-	case lease.Get:
-		return r.ID
-	case lease.Swap:
-		return r.ID
-	case lease.List:
-		return r.ID
-	case lease.Ask:
-		return r.ID
-	}
-	return 0
-}
-
-// Ask makes a request to the store, and returns its answer as the lease reads it. It
-// is safe for concurrent use.
-func Ask(ctx context.Context, s store.Store, request lease.Request) lease.Reply {
-	reply := ask(ctx, s, request)
-	reply.ID = ID(request)
+// Ask makes a call to the store, and returns its answer as the lease reads it. It is safe
+// for concurrent use.
+func Ask(ctx context.Context, s store.Store, call lease.Call) lease.Reply {
+	reply := ask(ctx, s, call)
+	reply.ID = call.ID
 	return reply
 }
 
-func ask(ctx context.Context, s store.Store, request lease.Request) lease.Reply {
-	switch r := request.(type) {
+func ask(ctx context.Context, s store.Store, call lease.Call) lease.Reply {
+	switch call.Verb {
 	case lease.Get:
-		entry, err := s.Get(ctx, r.Key)
+		entry, err := s.Get(ctx, call.Key)
 		switch {
 		case err == nil:
 			return lease.Reply{Outcome: lease.Found, Entry: entry}
@@ -49,7 +34,7 @@ func ask(ctx context.Context, s store.Store, request lease.Request) lease.Reply 
 		}
 		return lease.Reply{Err: err}
 	case lease.Swap:
-		version, err := s.Swap(ctx, r.Key, r.Prev, r.Value)
+		version, err := s.Swap(ctx, call.Key, call.Prev, call.Value)
 		switch {
 		case err == nil:
 			return lease.Reply{Outcome: lease.Swapped, Version: version}
@@ -59,7 +44,7 @@ func ask(ctx context.Context, s store.Store, request lease.Request) lease.Reply 
 		return lease.Reply{Err: err}
 	case lease.List:
 		reply := lease.Reply{Outcome: lease.Listed}
-		for entry, err := range s.List(ctx, r.Prefix) {
+		for entry, err := range s.List(ctx, call.Key) {
 			if err != nil {
 				return lease.Reply{Err: err, Entries: reply.Entries}
 			}

@@ -14,8 +14,8 @@ type Shell interface {
 	// event is taken; see [Driver.Take].
 	Random(b []byte) error
 
-	// Request asks the store or the journal for something: [lease.Get], Swap, List,
-	// Ask, Keep or Discard. The answer is an event, and comes later.
+	// Request asks the store or the journal for something: [lease.Call], Keep or Discard.
+	// The answer is an event, and comes later.
 	Request(lease.Request)
 
 	// Began gives the generator of a new term to the callers.

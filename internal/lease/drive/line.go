@@ -1,0 +1,98 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/store"
+)
+
+// Line makes the calls to a store, one at a time, beside the goroutine that owns it. The
+// goroutines of a store that ignores its contexts add up, one for each call. Waiting for
+// them would stop the holder too.
+type Line struct {
+	Store store.Store
+	Clock snowfence.Clock
+
+	// Judge takes the store's traits before the first call. After an error no call is made,
+	// and its answer is [lease.Unfit].
+	Judge func(store.Traits) error
+
+	// Answered is called with each answer, and how long it took.
+	Answered func(took time.Duration, reply lease.Reply)
+
+	judged  atomic.Bool
+	answers <-chan lease.Event // of the last call; nil when none is awaited
+	cancel  context.CancelCauseFunc
+	calls   sync.WaitGroup
+}
+
+// errDropped ends a call whose answer is not awaited any more.
+var errDropped = errors.New("the answer is not awaited any more")
+
+// Answers yields the answer to the last call. It is [ErrTimeout] if none came in time.
+func (l *Line) Answers() <-chan lease.Event { return l.answers }
+
+// Trust says that the traits need no judgement.
+func (l *Line) Trust() { l.judged.Store(true) }
+
+// Call makes a call, and awaits its answer for as long as patience. The answer to an earlier
+// one is dropped.
+func (l *Line) Call(call lease.Call, patience time.Duration) {
+	l.Drop()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	answers := make(chan lease.Event, 2) // room for the answer and for ErrTimeout
+	l.cancel, l.answers = cancel, answers
+	begun := l.Clock.Monotonic()
+	expired, stop := l.Clock.After(patience)
+	go func() {
+		defer stop()
+		select {
+		case <-expired:
+			cancel(ErrTimeout)
+			answers <- lease.Reply{ID: call.ID, Err: ErrTimeout}
+		case <-ctx.Done():
+		}
+	}()
+	l.calls.Go(func() {
+		answer := l.ask(ctx, call)
+		if reply, ok := answer.(lease.Reply); ok && !errors.Is(context.Cause(ctx), errDropped) {
+			l.Answered(l.Clock.Monotonic()-begun, reply)
+		}
+		answers <- answer
+	})
+}
+
+// ask makes a call, after the store has returned its traits.
+func (l *Line) ask(ctx context.Context, call lease.Call) lease.Event {
+	if !l.judged.Load() {
+		traits, err := l.Store.Traits(ctx)
+		if err == nil {
+			err = traits.Validate()
+		}
+		if err != nil {
+			return lease.Reply{ID: call.ID, Err: err}
+		}
+		if unfit := l.Judge(traits); unfit != nil {
+			return lease.Unfit{Err: unfit}
+		}
+		l.judged.Store(true)
+	}
+	return Ask(ctx, l.Store, call)
+}
+
+// Drop ends the call that is under way, if there is one.
+func (l *Line) Drop() {
+	if l.cancel != nil {
+		l.cancel(errDropped)
+	}
+	l.answers = nil
+}
+
+// Rest waits until every call has ended.
+func (l *Line) Rest() { l.calls.Wait() }
