@@ -15,10 +15,13 @@ import (
 // leastAhead is the least default of JournalAhead.
 const leastAhead = time.Second
 
-// Process says which process holds a worker id. It is for people, with one exception. A
-// second holder may be pinned to the same worker id by the same host, pid and start. It
-// gets [ErrPinnedTwice] as soon as it sees the first one write.
+// Process says which process holds a worker id, for people: Host, PID, Version and Started.
+// With one exception: a holder that is pinned to the worker id of another one with the same
+// host, pid and start gets [ErrPinnedTwice] as soon as it sees that one write.
 type Process = stored.Process
+
+// ConfigError is returned for a config that can't be used: Field, Value and Limit.
+type ConfigError = stored.ConfigError
 
 // Config says what a [Holder] holds. Only Store must be given.
 type Config struct {
@@ -29,17 +32,17 @@ type Config struct {
 	// means "default".
 	Namespace string
 
-	// Layout is the layout of the ids. If the namespace exists already, it must be the
-	// namespace's. The zero value means [snowfence.DefaultLayout].
+	// Layout must be the namespace's if that exists already. The zero value means
+	// [snowfence.DefaultLayout].
 	Layout snowfence.Layout
 
 	// Policy decides what happens when time and demand do not agree. The zero value is
 	// the default policy. Its MaxWait also bounds how long a call waits for a new term.
 	Policy snowfence.Policy
 
-	// Datacenters are the datacenters that this store may issue, where several
-	// stores share a namespace. A new namespace records them. An existing one must
-	// have the same. Empty means those of the record.
+	// Datacenters are those that this store may issue, where several stores share a
+	// namespace. A new namespace records them, an existing one must have the same. Empty
+	// means those of the record.
 	Datacenters []int64
 
 	// Datacenter restricts the holder to the worker ids of one datacenter. Nil
@@ -50,26 +53,23 @@ type Config struct {
 	// number of worker bits, plus worker id. Nil means any that is free.
 	Worker *int64
 
-	// Window is how far ahead of the clock ticks are taken, up to 31 days. A
-	// longer one lets the holder do without its store for longer, and rests the
-	// worker id for longer after a crash. It is rounded up to whole ticks, at
-	// least four. Zero means 60 s, or 5 s with a pinned worker.
+	// Window is how far ahead of the clock ticks are taken, up to 31 days. A longer one
+	// lets the holder do without its store for longer, and rests the worker id for longer
+	// after a crash. It is rounded up to whole ticks, at least four. Zero means 60 s, or 5 s
+	// with a pinned worker.
 	Window time.Duration
 
 	// ClaimWait is how long a claim waits for a worker id to come free. Zero
 	// means the window plus the policy's max-rollback.
 	ClaimWait time.Duration
 
-	// RequestTimeout bounds each request to the store. Zero means a sixth of the
-	// window, but at least 250 ms and at most 10 s. The end of the
-	// claim-wait cuts a claim's request short.
+	// RequestTimeout bounds each request to the store. The end of the claim-wait cuts a
+	// claim's request short. Zero means a sixth of the window, from 250 ms to 10 s.
 	RequestTimeout time.Duration
 
-	// Journal keeps the term on this machine's disk, so that the next process can
-	// go on with it while the store is away. The holder does not close it; close it
-	// after the holder. A journal needs a long window to be of use: a term can be
-	// resumed for as long as its window lasts. Nil means that a restart needs the
-	// store.
+	// Journal keeps the term on this machine's disk, so that the next process can go on
+	// with it while the store is away, for as long as its window lasts. Close it after the
+	// holder. Nil means that a restart needs the store.
 	Journal Journal
 
 	// JournalAhead is how far ahead of the clock the journal marks ticks as used. At half
@@ -85,8 +85,7 @@ type Config struct {
 	// Clock is the source of time. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 
-	// CachedClock is handed to every generator; its owner runs it. Nil means
-	// none.
+	// CachedClock is handed to every generator; its owner runs it. Nil means none.
 	CachedClock *snowfence.CachedClock
 
 	// Rand is the source of nonces: unpredictable, and never the same twice. Ids can be
@@ -97,10 +96,9 @@ type Config struct {
 	// stop and when they go on: "issues no ids" and "issues ids again". Nil means no log.
 	Logger *slog.Logger
 
-	// OnLoss is called when a term that could issue ends against the holder's will. Its
-	// generator is revoked before, so no id of that term is issued any more. OnLoss runs in
-	// a goroutine of its own, without any lock, so it may call the holder, Close included.
-	// Nil means that nothing is called.
+	// OnLoss is called when a term that could issue ends against the holder's will. No id
+	// of that term is issued any more. OnLoss runs in a goroutine of its own and may call
+	// the holder. Nil means that nothing is called.
 	OnLoss func(Loss)
 }
 
@@ -113,9 +111,9 @@ type Loss struct {
 	Reason error
 }
 
-// Complete returns the config with every default filled in. An error is returned for a config
-// that no store can use. It names the field, its value and the limit. [Open] also compares
-// the window with the store's loss.
+// Complete returns the config with every default filled in. A *[ConfigError], or the error
+// of the layout or policy, is returned for a config that no store can use. [Open] also
+// compares the window with the store's loss.
 func (c Config) Complete() (Config, error) {
 	state, err := c.prepare()
 	if err == nil {

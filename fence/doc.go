@@ -70,41 +70,23 @@
 //
 // # What happens when
 //
-// The holder crashes: its worker id rests until its window ends. A successor takes
-// another one from the pool at once, or waits if it is pinned.
-//
-// The holder is paused: it issues no tick above its bound. When it goes on it extends, or
-// learns that the term is lost and claims again.
-//
-// The clock steps back: up to max-rollback the generator runs at half speed until the
-// clock has caught up. Beyond that a pool holder claims another worker id. A pinned holder
-// refuses until the clock is back.
-//
-// The clock steps forward by more than ten minutes: the term ends before it can push the
-// register ahead. The next claim compares the clock with the store's or with other holders'.
-// A clock that is off by more than ten minutes is refused with a [ClockError].
-//
-// The store is down: ids are issued to the end of the window. Then calls wait, and fail at
-// once when the outage has lasted for max-wait. When the store is back, so are ids.
-// [Holder.Status] says how long the window lasts.
-//
-// The store is damaged: a claim in a pool goes on to other worker ids. A pinned claim
-// fails at once. A term that began goes on to the end of its window. See [store.ErrDamaged].
-//
-// The store ignores contexts: ids and [Holder.Close] are as bounded as with a store that
-// is down. Each such call keeps a goroutine until it returns.
-//
-// The namespace's record changes or is gone: with another incarnation the holder stops for
-// good, see [ErrNamespaceReplaced]. Without a record it claims nothing until it is back.
-//
-// An operator quarantines the worker id: the holder ends its term at the next extension,
-// within a third of a window.
-//
-// Two holders of one program are pinned to one worker id: the second gets
-// [ErrPinnedTwice], if both were given the same [Process].
-//
-// The journal's disk is slow: ids stop at the page's bound. It fails: the holder removes
-// the page and goes on without a journal, or the term ends.
+//	the holder crashes     Its worker id rests until its window ends. A successor takes
+//	                       another one from the pool at once, or waits if it is pinned.
+//	it is paused           It issues no tick above its bound. Then it extends or claims again.
+//	the clock steps back   Up to max-rollback ids come at half speed until it has caught up.
+//	                       Beyond, a pool holder claims again, and a pinned one refuses.
+//	it steps forward       By more than ten minutes: the term ends, and a clock that is off by
+//	                       more than ten minutes claims nothing, see [ClockError].
+//	the store is down      Ids are issued to the end of the window. Then calls wait, and are
+//	                       refused once that has lasted for max-wait. See [Holder.Status].
+//	the store is damaged   A claim in a pool goes on to other worker ids, a pinned one fails
+//	                       at once. A term goes on to its window's end. See [store.ErrDamaged].
+//	the record is another  The holder stops for good, see [ErrNamespaceReplaced]. Without a
+//	                       record nothing is claimed until it is back.
+//	the id is quarantined  The term ends at the next extension, within a third of a window.
+//	an id is pinned twice  The second holder of a program gets [ErrPinnedTwice].
+//	the journal's disk     When it is slow, ids stop at the page's bound. When it fails, the
+//	                       holder goes on without a journal, or the term ends.
 //
 // # What is not promised
 //

@@ -40,20 +40,19 @@ var (
 )
 
 type (
-	// LayoutMismatchError is returned by [Open] when the namespace has another
-	// layout than the configured one. It shows both.
+	// LayoutMismatchError is returned by [Open] when the namespace has another layout. It
+	// shows both.
 	LayoutMismatchError = stored.LayoutMismatchError
 
-	// ClockError is returned when a claim is refused because this machine's clock is
-	// off. It says by how much. Nothing was written.
+	// ClockError is returned when a claim is refused because this machine's clock is off,
+	// by Offset from Reference. Nothing was written.
 	ClockError = lease.ClockError
 
-	// TimeError is returned when the layout has no tick for the time of this machine's
-	// clock. It names the layout, its bound and the time.
+	// TimeError is returned when Layout has no tick for Now, this machine's time.
 	TimeError = lease.TimeError
 
-	// HeldError is returned when a pinned worker id can't be claimed. It names the
-	// process that holds it, and until when.
+	// HeldError is returned when a pinned worker id can't be claimed. It names Worker,
+	// the Process that holds it, and Until when.
 	HeldError = lease.HeldError
 
 	// ExhaustedError is returned when no worker id of the pool can be claimed. It says
@@ -64,16 +63,10 @@ type (
 // NotReleasedError is returned by [Holder.Close] when the worker id could not be given
 // back. It needs no action.
 type NotReleasedError struct {
-	// Worker is the worker number.
-	Worker int64
-	// Until is when the worker id can be claimed again, at the latest: the end of the
-	// window, by a right clock.
-	Until time.Time
-	// Journal is true if the next process with the same journal may go on with the
-	// worker id at once.
-	Journal bool
-	// Reason is why: the store's last error, or the context's.
-	Reason error
+	Worker  int64     // the worker number
+	Until   time.Time // when it can be claimed again at the latest, by a right clock
+	Journal bool      // the next process with the same journal may go on with it at once
+	Reason  error     // the store's last error, or the context's
 }
 
 // Error says which worker id rests until when, and why.
@@ -91,12 +84,8 @@ func (e *NotReleasedError) Unwrap() error { return e.Reason }
 // UnavailableError is returned by calls for ids while no term can issue. It is returned
 // at once when that has lasted for longer than a call may wait.
 type UnavailableError struct {
-	// For is how long that had lasted when the call gave up, or how long the call had
-	// waited, if that is longer.
-	For time.Duration
-	// Reason is the last claim's error, the cause of the term's loss, or the store's
-	// error.
-	Reason error
+	For    time.Duration // how long that had lasted, or how long the call had waited if that is longer
+	Reason error         // the last claim's error, the cause of the term's loss, or the store's error
 }
 
 // Error says for how long there have been no ids, and why.

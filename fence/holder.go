@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,12 +59,8 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
 	}
-	limit := 10 * time.Second // for the store's traits
-	for _, given := range []time.Duration{config.ClaimWait, config.RequestTimeout} {
-		if given > 0 {
-			limit = min(limit, given)
-		}
-	}
+	const most = 10 * time.Second // for the store's traits
+	limit := min(most, cmp.Or(config.ClaimWait, most), cmp.Or(config.RequestTimeout, most))
 	// A config that no store can use must not cost the journal's page.
 	state, err := config.prepare()
 	if err != nil {

@@ -2,15 +2,37 @@ package fence
 
 import (
 	"fmt"
+	"io"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/store"
 )
 
-// A Journal keeps one page for the next process on this machine. With it the
-// next process resumes the term of a crashed holder, even while the store does not answer.
-// Package internal/journal keeps the page in a folder.
+// OpenJournal opens the journal in the folder dir, on a local disk, and locks it until Close
+// or the end of the process. The folder is made if it is missing. Each holder has its own. An
+// error is returned while another process has it, for a folder on a network file system, and
+// where the operating system can't carry a journal. Then a program goes on without one.
+//
+// With acrossReboots a page from before the machine's last start is accepted too. Set it only
+// where no machine is ever started from an image or a clone that is younger than the window.
+func OpenJournal(dir string, acrossReboots bool) (ClosableJournal, error) {
+	j, err := journal.Open(journal.Config{Dir: dir, AcrossReboots: acrossReboots})
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// ClosableJournal is a [Journal] to close after its holder.
+type ClosableJournal interface {
+	Journal
+	io.Closer
+}
+
+// Journal keeps one page for the next process on this machine, which resumes the term of a
+// crashed holder with it, even while the store does not answer. [OpenJournal] makes one.
 //
 // One process at a time has a journal, and in it one holder. The journal's opener
 // makes sure of that. One goroutine at a time calls the methods.

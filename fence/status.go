@@ -28,10 +28,9 @@ type Status struct {
 	// ends; then Ready is false, and after max-wait calls are refused, see Outages.
 	Ready bool
 
-	// Worker and Datacenter are the present term's worker number and its upper
-	// bits. Term counts the claims of that worker id; it is 0 without a term.
-	Worker, Datacenter int64
-	Term               int64
+	// Worker and Datacenter are the present term's worker number and its upper bits. Term
+	// counts the claims of that worker id; it is 0 without a term.
+	Worker, Datacenter, Term int64
 
 	// Ticks in [Floor, Until) may be stamped now.
 	Floor, Until snowfence.Tick

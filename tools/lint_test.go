@@ -46,10 +46,10 @@ var tiers = []tier{
 	{dir: "internal/localdisk", refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 
 	{dir: "internal/stored", allowed: []string{".", "store"}, refused: io},
-	{dir: "fence", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
+	{dir: "fence", allowed: []string{".", "store", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
 	{dir: "internal/lease/drive", allowed: []string{".", "store", "internal/lease", "internal/stored"}, refused: io},
 	{dir: "internal/lease", allowed: []string{".", "store", "internal/lease/drive", "internal/stored"}, refused: io},
-	{dir: "internal/journal", allowed: []string{"fence", "internal/stored", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
+	{dir: "internal/journal", allowed: []string{"internal/stored", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 	{dir: "internal/roster", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
 	{dir: "counter", allowed: []string{".", "store"}},
 	{dir: "kind", allowed: []string{".", "store"}},

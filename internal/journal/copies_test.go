@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // kept makes a journal in a folder and leaves it as a crash does.
@@ -138,7 +138,7 @@ func TestCopiedFilesAreRefused(t *testing.T) {
 			switch {
 			case test.taken && (page != "three" || err != nil):
 				t.Errorf("took %q, %v", page, err)
-			case !test.taken && (page != "" || !errors.As(err, &refused) || !errors.Is(err, fence.ErrJournalRefused) || refused.Path != dir):
+			case !test.taken && (page != "" || !errors.As(err, &refused) || !errors.Is(err, stored.ErrJournalRefused) || refused.Path != dir):
 				t.Errorf("took %q, %v", page, err)
 			}
 			if page, err := take(t, dir); page != "" || err != nil {
@@ -183,7 +183,7 @@ func TestEarlierFilesPutBackAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if page, err := take(t, dir); page != "" || !errors.Is(err, fence.ErrJournalRefused) {
+		if page, err := take(t, dir); page != "" || !errors.Is(err, stored.ErrJournalRefused) {
 			t.Errorf("%v put back: took %q, %v", names, page, err)
 		}
 	}
@@ -230,7 +230,7 @@ func TestJournalOfAnotherMachineOrAnEarlierBootIsRefused(t *testing.T) {
 			}
 			j = at(here)
 			page, err := j.Take()
-			if test.taken && (string(page) != "page" || err != nil) || !test.taken && !errors.Is(err, fence.ErrJournalRefused) {
+			if test.taken && (string(page) != "page" || err != nil) || !test.taken && !errors.Is(err, stored.ErrJournalRefused) {
 				t.Errorf("took %q, %v", page, err)
 			}
 			if err := j.Close(); err != nil {

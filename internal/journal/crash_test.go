@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // open opens the machine's journal in a new process.
@@ -26,7 +26,7 @@ func found(m *machine) (string, error) {
 	}
 	defer p.kill()
 	page, err := j.Take()
-	if err != nil && !errors.Is(err, fence.ErrJournalRefused) {
+	if err != nil && !errors.Is(err, stored.ErrJournalRefused) {
 		return "", err
 	}
 	return string(page), nil
@@ -190,7 +190,7 @@ func TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone(t *testing.T) {
 		if took == nil && (kept == nil || !errors.Is(kept, ErrFailed) || !errors.Is(kept, errDisk)) {
 			t.Fatalf("step %d (%s) failed: keep returned %v", fail, p.trace[fail-1], kept)
 		}
-		if errors.Is(took, fence.ErrJournalRefused) {
+		if errors.Is(took, stored.ErrJournalRefused) {
 			p.kill()
 			continue // what was there can't be told from a copy, and is gone
 		}

@@ -1,7 +1,7 @@
 // Package journal keeps a holder's page in a folder of this machine. With the page the
 // next process goes on with the holder's term while the store is away.
 //
-//	j, err := journal.Open(journal.Config{Dir: "/var/lib/ids/journal"})
+//	j, err := fence.OpenJournal("/var/lib/ids/journal", false)
 //	holder, err := fence.Open(ctx, fence.Config{Store: s, Window: time.Hour, Journal: j})
 //	…
 //	err = holder.Close(ctx)

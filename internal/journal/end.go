@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Discard implements [fence.Journal]. [ErrReplaced] is returned when the files are gone or
+// Discard implements fence.Journal. [ErrReplaced] is returned when the files are gone or
 // replaced. Then another process may have the page and go on from it, and no later call
 // succeeds. Without a page there is nothing to discard, and no error.
 func (j *Journal) Discard() error {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/localdisk"
 )
 
@@ -52,8 +51,6 @@ type Journal struct {
 	files  [2]File // by the parity of their entries
 	other  Stamp   // of the file with the last entry
 }
-
-var _ fence.Journal = (*Journal)(nil)
 
 // Open opens the journal in a folder and locks it until [Journal.Close], or
 // until the process ends. It reads nothing yet.
@@ -106,7 +103,7 @@ func OpenOn(d Disk, path string, here Place, acrossReboots bool) (*Journal, erro
 	return &Journal{path: path, disk: d, here: here, far: acrossReboots, patience: closeTakes}, nil
 }
 
-// Take implements [fence.Journal]. A *[RefusedError] is returned when the page is another
+// Take implements fence.Journal. A *[RefusedError] is returned when the page is another
 // machine's, was copied, is torn, or has a newer format. [ErrTaken] is returned when the
 // journal has a holder already.
 func (j *Journal) Take() ([]byte, error) {
@@ -223,7 +220,7 @@ func (j *Journal) check(content, before []byte, name, other string) (entry, erro
 	return e, nil
 }
 
-// Keep implements [fence.Journal]. After [ErrFailed] the journal can only be discarded.
+// Keep implements fence.Journal. After [ErrFailed] the journal can only be discarded.
 func (j *Journal) Keep(page []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -1,10 +1,9 @@
 //go:build linux || darwin
 
-package journal
+package journal_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -12,19 +11,11 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
-
-// unlocked is a folder whose lock keeps nobody out, as flock does not where each
-// host has its own.
-type unlocked struct{ *osDisk }
-
-func (d unlocked) Lock() (err error) {
-	d.held, err = d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
-	return err
-}
 
 // holder opens a holder of worker 0, and of the journal in a folder unless that is
 // empty.
@@ -35,15 +26,7 @@ func holder(t *testing.T, s store.Store, dir string) (*fence.Holder, error) {
 	c := fence.Config{Store: s, Layout: layout, Worker: new(int64), Window: time.Hour, ClaimWait: time.Second}
 	c.Policy.MaxWait = 2 * time.Millisecond
 	if dir != "" {
-		here, err := thisPlace(false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := openDisk(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		j, err := OpenOn(unlocked{d.(*osDisk)}, dir, here, false)
+		j, err := journal.OpenUnlocked(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package journal
+package journal_test
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
@@ -49,7 +50,7 @@ func issue(dir string, away bool) error {
 	if err != nil {
 		return err
 	}
-	j, err := Open(Config{Dir: filepath.Join(dir, "journal")})
+	j, err := journal.Open(journal.Config{Dir: filepath.Join(dir, "journal")})
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func TestNetworkFileSystemIsRefusedUntouched(t *testing.T) {
 		}
 		return localdisk.System{Name: "NFS", Network: true}, nil
 	}
-	if _, err := openAt(Config{Dir: dir}, at); !errors.Is(err, ErrNetwork) || !strings.Contains(err.Error(), "NFS") {
+	if _, err := journal.OpenAt(journal.Config{Dir: dir}, at); !errors.Is(err, journal.ErrNetwork) || !strings.Contains(err.Error(), "NFS") {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -169,29 +170,29 @@ func TestNetworkFileSystemIsRefusedUntouched(t *testing.T) {
 
 func TestJournalIsOfOneProcessAtATime(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "journal")
-	first, err := Open(Config{Dir: dir})
+	first, err := journal.Open(journal.Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(Config{Dir: dir})
-	var used *InUseError
+	_, err = journal.Open(journal.Config{Dir: dir})
+	var used *journal.InUseError
 	if !errors.As(err, &used) || used.Owner != fmt.Sprintf("pid %d", os.Getpid()) || used.Path != dir {
 		t.Errorf("the error is %v", err)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Keep(nil); !errors.Is(err, ErrClosed) {
+	if err := first.Keep(nil); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("after it was closed: %v", err)
 	}
-	second, err := Open(Config{Dir: dir})
+	second, err := journal.Open(journal.Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := second.Take(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Take(); !errors.Is(err, ErrTaken) {
+	if _, err := second.Take(); !errors.Is(err, journal.ErrTaken) {
 		t.Errorf("a second holder: %v", err)
 	}
 	if err := errors.Join(second.Close(), second.Close()); err != nil {

@@ -11,17 +11,11 @@ import (
 )
 
 const (
-	// DefaultWindow is the window of a holder that takes any worker id.
-	DefaultWindow = 60 * time.Second
+	DefaultWindow       = 60 * time.Second // of a holder that takes any worker id
+	DefaultPinnedWindow = 5 * time.Second  // of a pinned one: a crash costs this long
 
-	// DefaultPinnedWindow is the window of a pinned holder. A crash costs this long.
-	DefaultPinnedWindow = 5 * time.Second
-
-	// maxWindow keeps a slip of the pen from resting a worker id for years.
-	maxWindow = 31 * 24 * time.Hour
-
-	// minTicks is the least window in ticks, so that a third of it is one.
-	minTicks = 4
+	maxWindow = 31 * 24 * time.Hour // keeps a slip of the pen from resting a worker id for years
+	minTicks  = 4                   // the least window, so that a third of it is one
 
 	// leastTimeout and mostTimeout bound the default request timeout. The end of a claim
 	// does not cut a request shorter than the least.
@@ -65,8 +59,7 @@ type Config struct {
 	ahead snowfence.Tick // JournalAhead
 }
 
-// prepare returns the config with every zero value replaced by its default, or
-// a *[stored.ConfigError].
+// prepare fills the defaults in, or returns a *[stored.ConfigError].
 func (c Config) prepare() (Config, error) {
 	if c.Namespace == "" {
 		c.Namespace = stored.DefaultNamespace
@@ -120,15 +113,8 @@ func (c Config) prepare() (Config, error) {
 	}
 	c.Datacenters = slices.Compact(slices.Sorted(slices.Values(c.Datacenters)))
 	// A datacenter out of range is found here, not when the record was read.
-	if _, err := newPool(c.Namespace, c.Layout, c.Datacenters); err != nil {
-		return c, err
-	}
-	if c.Datacenter != nil {
-		if _, err := newPool(c.Namespace, c.Layout, []int64{*c.Datacenter}); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	_, err := c.claims(stored.Namespace{Datacenters: c.Datacenters})
+	return c, err
 }
 
 // outlasts returns a *[stored.ConfigError] unless the window is longer than three times what
@@ -174,8 +160,7 @@ func (c *Config) rest(rounds int) time.Duration {
 	return min(c.poll()<<min(rounds, 8), most)
 }
 
-// claims returns the worker numbers that this holder may claim from a
-// namespace.
+// claims returns the worker numbers that this holder may claim from a namespace.
 func (c *Config) claims(n stored.Namespace) (pool, error) {
 	allowed := n.Datacenters
 	if c.Datacenter != nil {

@@ -46,7 +46,7 @@
 //	flow.go      how the machines follow each other
 //	search.go    a worker id is looked for; also judge.go, probe.go and pool.go
 //	term.go      claim, extend and confirm; also write.go and settle.go
-//	journal.go   the term's page on this machine's disk; also resume.go
+//	journal.go   the term's page on this machine's disk; also page.go and resume.go
 //	end.go       terms are lost, released and given up
 //	outage.go    whether ids can be issued, and why not
 //	step.go      what a step may read, and what it asks for

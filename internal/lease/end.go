@@ -24,7 +24,7 @@ func (s *State) clockLost(x *step, e ClockLost) {
 	case Opening, Judging, Probing, Claiming, Resting:
 		if e.Stepped {
 			s.term.write, s.search.stepped = nil, true
-			s.open(x)
+			s.search.begin(x)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func (s *State) endTerm(x *step, cause error, stepped bool) {
 		x.report(Noted, cause)
 	}
 	s.search.stepped = stepped
-	s.open(x)
+	s.search.begin(x)
 }
 
 // revoke ends the term, if there is one. It reports the loss of a term with a generator,
@@ -48,7 +48,7 @@ func (s *State) endTerm(x *step, cause error, stepped bool) {
 func (s *State) revoke(x *step, cause error) (started bool) {
 	s.outage.trouble = cause
 	if started = s.term.started; started {
-		s.outage.losses++
+		s.outage.Losses++
 		x.out = append(x.out, Revoke{Cause: cause},
 			Report{What: Lost, Err: cause, Worker: s.term.worker, Term: s.term.register.Term})
 	}
@@ -92,18 +92,13 @@ func (s *State) releaseAsked(x *step) {
 	}
 	switch {
 	case t.write != nil && t.write.unsent:
-		t.write, x.waking = nil, false
-	case t.open != nil:
-		// Its outcome is still open.
+		t.write = nil
+	case t.open != nil: // its outcome is still open
 		t.write, t.open = t.open, nil
-		x.enter(Releasing)
 		t.read(x)
 	}
-	// The answer to a write is still awaited; nothing else matters any more.
-	awaited, waking := x.awaited, t.write != nil && x.waking
-	x.enter(Releasing)
-	if t.write != nil {
-		x.awaited, x.waking = awaited, waking
+	if x.phase = Releasing; t.write == nil { // otherwise its answer is still awaited
+		x.enter(Releasing)
 	}
 	if t.started {
 		x.out = append(x.out, Drain{})
@@ -113,42 +108,12 @@ func (s *State) releaseAsked(x *step) {
 	s.release(x)
 }
 
-// release gives the worker id back.
-//
-// The journal is discarded before. With a page that outlived the release, the next process
-// could stamp ticks above the lowered until, and others may have claimed those by then. If
-// the page can't be discarded, until does not come down. The page is discarded only after
-// the store has answered: without the store nothing can be released, and the next process
-// needs the page to go on. A crash in between leaves a register that rests, as any crash
-// without a journal does.
+// release gives the worker id back, after the journal's page.
 func (s *State) release(x *step) {
 	t := &s.term
-	if !s.drained || t.write != nil || s.phase != Releasing {
-		return
+	if s.drained && t.write == nil && s.phase == Releasing && s.unkept(x) {
+		s.send(x, t.release(x, max(t.floor, s.reserved)))
 	}
-	reserved := max(t.floor, s.reserved)
-	if s.inJournal() {
-		switch {
-		case s.journal.awaited != 0:
-			return // its answer leads here again
-		case !s.journal.off:
-			x.getRegister(t.worker)
-			return
-		}
-		reserved = t.register.Until
-	}
-	s.send(x, t.release(x, reserved))
-}
-
-// answers takes the store's answer before a journal is discarded. The register's content
-// does not matter here: the release has its guard.
-func (s *State) answers(x *step, e Reply) {
-	if e.Outcome != Found && e.Outcome != Absent {
-		x.note(fmt.Errorf("release worker %d: %w", s.term.worker, e.Err), "trying again")
-		x.backOff()
-		return
-	}
-	s.discard(x)
 }
 
 // stop is the end that was asked for.

@@ -23,9 +23,7 @@ var (
 	ErrNoWorker = snowfence.NewError(snowfence.ClassUnavailable, "snowfence: no worker id is free")
 
 	// ErrPinnedTwice is wrapped by a [*HeldError] when this very program holds the worker
-	// id. Either two of its generators are pinned to it, and the error comes as soon as the
-	// other one is seen to write. Or one of them ended without a release, and the error
-	// comes with the end of the claim-wait.
+	// id: at once if the other holder is seen to write, otherwise at the end of the claim-wait.
 	ErrPinnedTwice = errors.New("snowfence: this program holds the pinned worker id already")
 
 	// ErrJournal is the cause of a term's end when its journal's page could neither be
@@ -106,12 +104,7 @@ func (e *HeldError) Error() string {
 }
 
 // Unwrap returns [ErrNoWorker] and the reason.
-func (e *HeldError) Unwrap() []error {
-	if e.Reason == nil {
-		return []error{ErrNoWorker}
-	}
-	return []error{ErrNoWorker, e.Reason}
-}
+func (e *HeldError) Unwrap() []error { return withNoWorker(e.Reason) }
 
 // ExhaustedError is returned when no worker id of the pool could be claimed
 // within the claim-wait.
@@ -132,13 +125,10 @@ func (e *ExhaustedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: of %d, %d are held, %d were released with ticks ahead of this clock, %d are quarantined, %d can't be used",
 		ErrNoWorker, e.Workers, e.Held, e.Ahead, e.Quarantined, e.Unusable)
-	for i, o := range e.First {
-		if i == 0 {
-			b.WriteString("; the first to come free: ")
-		} else {
-			b.WriteString("; ")
-		}
-		b.WriteString(o.String())
+	lead := "; the first to come free: "
+	for _, o := range e.First {
+		b.WriteString(lead + o.String())
+		lead = "; "
 	}
 	if e.Damage != nil {
 		fmt.Fprintf(&b, "; one that can't be read: %v", e.Damage)
@@ -147,9 +137,11 @@ func (e *ExhaustedError) Error() string {
 }
 
 // Unwrap returns [ErrNoWorker] and the damage.
-func (e *ExhaustedError) Unwrap() []error {
-	if e.Damage == nil {
+func (e *ExhaustedError) Unwrap() []error { return withNoWorker(e.Damage) }
+
+func withNoWorker(also error) []error {
+	if also == nil {
 		return []error{ErrNoWorker}
 	}
-	return []error{ErrNoWorker, e.Damage}
+	return []error{ErrNoWorker, also}
 }

@@ -14,9 +14,8 @@ type Moment struct {
 	Wall time.Time
 	// Monotonic is the monotonic clock. Waits are measured on it.
 	Monotonic time.Duration
-	// Random is fresh and unpredictable, from crypto/rand in production. It must never
-	// repeat: nonces are made of it. So a State has no random source of its own. A cloned
-	// process would share it with its twin.
+	// Random is fresh and unpredictable, and never repeats: nonces are made of it. A State
+	// has no source of its own, because a cloned process would share it with its twin.
 	Random [32]byte
 	// Generator is the status of the term's generator; zero without one. After a step
 	// back its own now is ahead of the wall clock. Outages and the journal's bound follow
@@ -28,12 +27,9 @@ type Moment struct {
 type Event interface{ event() }
 
 type (
-	// Started is the first event.
-	Started struct {
-		// Page is the page of an earlier process's journal. It was consumed: no other
-		// process has it, or will. Nil means that there was none.
-		Page *stored.Page
-	}
+	// Started is the first event. Page is the page of an earlier process's journal, or nil.
+	// It was consumed: no other process has it, or will.
+	Started struct{ Page *stored.Page }
 
 	// Reply answers a request to the store. A reply to a request that the state
 	// no longer waits for changes nothing.
@@ -74,13 +70,6 @@ type (
 	// issued has the tick Reserved or a later one.
 	Drained struct{ Reserved snowfence.Tick }
 
-	// Written answers [Keep] and [Discard]: it is done, durably. Or Err says why that is
-	// not known.
-	Written struct {
-		ID  uint64 // the request's
-		Err error
-	}
-
 	// Unfit says that the state can't go on with this store, for the reason Err. Nothing
 	// is ever issued again.
 	Unfit struct{ Err error }
@@ -93,7 +82,6 @@ func (WindowEnded) event()  {}
 func (ClockLost) event()    {}
 func (ReleaseAsked) event() {}
 func (Drained) event()      {}
-func (Written) event()      {}
 func (Unfit) event()        {}
 func (Looked) event()       {}
 
@@ -126,17 +114,12 @@ type (
 		Value []byte        // with Swap
 	}
 
-	// Start makes the term's one generator, which may stamp ticks in
-	// [Floor, Until). It is answered by [Looked], as are Extend and Revoke.
+	// Start makes the term's one generator, which may stamp ticks in [Floor, Until).
 	Start struct {
-		Worker       int64
-		Term         int64
+		Worker, Term int64
 		Floor, Until snowfence.Tick
-		// Compared says that the clock was compared with another before the
-		// claim. False means that there was none to compare it with.
-		Compared bool
-		// Resumed says that this process goes on with the term of an earlier one.
-		Resumed bool
+		Compared     bool // the clock was compared with another before the claim
+		Resumed      bool // this process goes on with the term of an earlier one
 	}
 
 	// Extend lets the generator stamp ticks below Until.
@@ -145,20 +128,8 @@ type (
 	// Revoke ends the generator for good: the term is lost.
 	Revoke struct{ Cause error }
 
-	// Drain ends the generator for good: the term is to be released. It is
-	// answered by [Drained].
+	// Drain ends the generator for good: the term is to be released.
 	Drain struct{}
-
-	// Keep replaces the journal's page by Page, durably. It is answered by [Written]. At
-	// most one Keep or Discard is awaited at any time. It does not hold up requests to
-	// the store.
-	Keep struct {
-		ID   uint64
-		Page stored.Page
-	}
-
-	// Discard makes the journal's page useless, durably. It is answered by [Written].
-	Discard struct{ ID uint64 }
 
 	// Report is for people.
 	Report struct {
@@ -170,14 +141,12 @@ type (
 	}
 )
 
-func (Call) request()    {}
-func (Start) request()   {}
-func (Extend) request()  {}
-func (Revoke) request()  {}
-func (Drain) request()   {}
-func (Keep) request()    {}
-func (Discard) request() {}
-func (Report) request()  {}
+func (Call) request()   {}
+func (Start) request()  {}
+func (Extend) request() {}
+func (Revoke) request() {}
+func (Drain) request()  {}
+func (Report) request() {}
 
 // Verb says what a [Call] does.
 type Verb uint8
@@ -201,13 +170,11 @@ const (
 	Ended                       // after ReleaseAsked: all is done
 	Noted                       // worth a line in the log
 
+	Interrupted // no ids are issued and calls are refused from now on, and why
+	Resumed     // ids are issued again, after Interrupted
+
 	// Waiting says why a claim waits. A *[HeldError] or an *[ExhaustedError] is reported
 	// once in an attempt. A wait for a young write on a lossy store is reported each
 	// time, with its length.
 	Waiting
-
-	// Interrupted says that no ids are issued and that calls are refused from now on, and
-	// why. Resumed follows it, when ids are issued again.
-	Interrupted
-	Resumed
 )

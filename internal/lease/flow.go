@@ -16,11 +16,11 @@ func (s *State) handle(x *step, e Event) {
 		case e.Page != nil:
 			s.resume(x, *e.Page)
 		default:
-			s.open(x)
+			s.search.begin(x)
 		}
 	case Reply:
 		if e.ID == s.awaited && s.awaited != 0 {
-			s.awaited, s.outage.unanswered = 0, e.Err
+			s.awaited, s.outage.Unanswered = 0, e.Err
 			s.reply(x, e)
 		}
 	case Woken:
@@ -28,10 +28,7 @@ func (s *State) handle(x *step, e Event) {
 			s.waking = false
 			s.woken(x)
 		}
-		if s.journal.waking && x.now.Monotonic >= s.journal.wake {
-			s.journal.waking = false
-			s.journalWoken(x)
-		}
+		s.journalWoken(x)
 	case WindowEnded:
 		s.windowEnded(x)
 	case ClockLost:
@@ -48,13 +45,7 @@ func (s *State) handle(x *step, e Event) {
 			s.fail(x, e.Err)
 		}
 	case Written:
-		switch {
-		case e.ID != s.journal.awaited || s.journal.awaited == 0:
-		case s.journal.discarding:
-			s.discarded(x, e.Err)
-		default:
-			s.kept(x, e.Err)
-		}
+		s.written(x, e)
 	}
 }
 
@@ -97,16 +88,13 @@ func (s *State) woken(x *step) {
 	case Comparing:
 		s.takeUp(x)
 	case Resting:
-		s.open(x)
+		s.search.begin(x)
 	case Resuming:
 		s.goOn(x)
 	case Releasing:
 		s.release(x)
 	}
 }
-
-// open begins to look for a worker id.
-func (s *State) open(x *step) { s.search.begin(x) }
 
 // searched claims the worker id that was chosen.
 func (s *State) searched(x *step, v verdict) {

@@ -3,9 +3,7 @@ package lease
 import (
 	"errors"
 	"fmt"
-	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/stored"
 )
 
@@ -14,48 +12,6 @@ const journalPatience = 10
 
 // errDiskSilent is what became of a page when the disk did not answer.
 var errDiskSilent = errors.New("the disk did not answer in time")
-
-// journal is the knowledge of the page on this machine's disk. Its bound is a window one
-// level down. The generator stamps no tick at or above used. So a successor that reads the
-// page begins above every stamped tick, whenever this process ends.
-//
-// While a page of the term may be there, the generator's bound is the lesser of the store's
-// and the disk's. It passes used only when a page with a greater used is durable, or when
-// no page is left.
-type journal struct {
-	off        bool           // it failed: nothing is kept any more
-	holder     string         // the nonce of the term of which a page may be there; empty for none
-	used       snowfence.Tick // the bound of that term's last durable page
-	requests   uint64         // Keeps and Discards so far; the last one's id
-	awaited    uint64         // the id of the one under way; 0 for none
-	discarding bool           // it is a Discard
-	next       snowfence.Tick // the bound in the page that is under way
-	covers     string         // the mark of the write in it
-	again      bool           // another page follows that one
-	end        bool           // the journal is to be discarded when that one is kept
-	overdue    bool           // the one under way should have ended by now
-	wake       time.Duration
-	waking     bool
-}
-
-// inJournal reports whether a page of the present term may be on the disk.
-func (s State) inJournal() bool {
-	return s.journal.holder != "" && s.journal.holder == s.term.register.Holder
-}
-
-// grant is the bound for the generator.
-func (s *State) grant() snowfence.Tick {
-	if s.inJournal() {
-		return min(s.term.usable, s.journal.used)
-	}
-	return s.term.usable
-}
-
-// front is the tick ahead of which the journal's bound is moved: now, by the
-// clock or by the generator, whichever is later.
-func (s *State) front(x *step) snowfence.Tick {
-	return max(x.tick(), x.now.Generator.Now, s.term.floor)
-}
 
 // keep writes a page of the present term, with the bound moved ahead.
 func (s *State) keep(x *step) {
@@ -208,6 +164,10 @@ func (s *State) unblocked(x *step) {
 // journalWoken moves the bound ahead when that is due, or gives up a silent disk.
 func (s *State) journalWoken(x *step) {
 	j := &s.journal
+	if !j.waking || x.now.Monotonic < j.wake {
+		return
+	}
+	j.waking = false
 	if j.awaited != 0 && !j.overdue {
 		// Perhaps this process was stopped, and not the disk.
 		j.overdue, j.wake, j.waking = true, x.now.Monotonic+x.JournalAhead, true

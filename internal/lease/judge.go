@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence/store"
-
 	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
 )
 
 // judgement is what an attempt knows of this clock.
@@ -33,7 +32,7 @@ type sighting struct {
 // maxSightings bounds the memory of an attempt in a large pool. It is a whole block, so no
 // watched register is forgotten: the living holders may come last, behind any number of
 // dead ones.
-const maxSightings = blockSize
+const maxSightings = 1000
 
 // maxBlocks is how many blocks are searched for another clock: all blocks of 16 bits of
 // worker id.
@@ -86,7 +85,9 @@ func (s *search) judged(x *step, e Reply) verdict {
 			return verdict{what: gaveUp, err: err}
 		}
 	case Listed:
-		living := s.seeAll(x, e.Entries)
+		living := slices.ContainsFunc(s.seeAll(x, e.Entries), func(l look) bool {
+			return l.register.Holder != "" && !l.register.Process.Same(x.Process)
+		})
 		// They are watched once. A holder that wrote nothing meanwhile is dead, or
 		// not of this namespace.
 		if living && !s.watching {
@@ -119,17 +120,17 @@ func (x *step) compare(stores time.Time) error {
 	return nil
 }
 
-// seeAll sees the registers of a list, and reports whether one of them has another
-// holder.
-func (s *search) seeAll(x *step, entries []store.Entry) (living bool) {
+// seeAll sees the registers of a list.
+func (s *search) seeAll(x *step, entries []store.Entry) []look {
+	var looks []look
 	for _, entry := range entries {
 		if w, ok := stored.WorkerOf(x.Namespace, x.Layout, entry.Key); ok {
 			l := s.look(x, w, entry)
-			living = living || l.register.Holder != "" && !l.register.Process.Same(x.Process)
 			s.see(x, l)
+			looks = append(looks, l)
 		}
 	}
-	return living
+	return looks
 }
 
 // watchNext looks for a living holder in the next block. It reports false if there is no

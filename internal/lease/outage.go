@@ -22,12 +22,17 @@ const (
 // Outage says whether ids could be issued after the last step, and why not.
 type Outage struct {
 	Supply Supply
-	// Since is when the outage began, on the monotonic clock.
-	Since time.Duration
-	// Reason is why no ids can be issued; nil if they can.
-	Reason error
-	// Final says that the outage never ends.
-	Final bool
+	Since  time.Duration // when the outage began, on the monotonic clock
+	Reason error         // why no ids can be issued; nil if they can
+	Final  bool          // it never ends
+}
+
+// Troubles are what went wrong so far.
+type Troubles struct {
+	Outages      uint64 // those that were reported
+	WindowsEnded uint64 // before the next was acknowledged, however short the gap was; the term goes on after most of them
+	Losses       uint64 // terms that were lost
+	Unanswered   error  // the store's last answer, if that was an error
 }
 
 // outage is the present [Outage] and the knowledge of its reason. It ends in the step that
@@ -35,13 +40,11 @@ type Outage struct {
 // waiting can't help, otherwise after max-wait.
 type outage struct {
 	Outage
-	look       time.Duration // when the generator is looked at again, on the monotonic clock
-	looking    bool          // whether it is
-	trouble    error         // why there is no term, as far as is known
-	unanswered error         // the store's last answer, if that was an error
-	stalled    error         // why no event can be taken; see [Looked]
-
-	outages, windows, losses uint64
+	Troubles
+	look    time.Duration // when the generator is looked at again, on the monotonic clock
+	looking bool          // whether it is
+	trouble error         // why there is no term, as far as is known
+	stalled error         // why no event can be taken; see [Looked]
 }
 
 // lookAgain is how often the generator's clock is looked at during an outage. Nothing else
@@ -109,7 +112,7 @@ func (s *State) assess(x *step) {
 	if o.Supply < Failing {
 		o.Supply, o.Since = Failing, now
 		if errors.Is(reason, snowfence.ErrWindowEnded) {
-			o.windows++
+			o.WindowsEnded++
 		}
 	}
 	o.Reason, o.Final = s.because(reason), s.phase == Failed
@@ -119,7 +122,7 @@ func (s *State) assess(x *step) {
 			return
 		}
 		o.Supply = Refusing
-		o.outages++
+		o.Outages++
 		x.report(Interrupted, o.Reason)
 	}
 	if s.term.started {
@@ -147,8 +150,8 @@ func (s *State) because(reason error) error {
 		more = errJournalLags
 	case s.outage.stalled != nil:
 		more = s.outage.stalled
-	case s.outage.unanswered != nil:
-		more = s.outage.unanswered
+	case s.outage.Unanswered != nil:
+		more = s.outage.Unanswered
 	default:
 		return reason
 	}

@@ -7,15 +7,9 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-const (
-	// blockDigits is how many digits of a key are left open when registers are
-	// listed.
-	blockDigits = 3
-
-	// blockSize is how many registers come at once, at most: 10 to the power of
-	// blockDigits.
-	blockSize = 1000
-)
+// blockDigits is how many digits of a key are left open when registers are listed. So at
+// most a thousand come at once.
+const blockDigits = 3
 
 // pool is the set of worker numbers that a claim may use: disjoint spans in
 // ascending order. It is never written to once it is made.

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence/store"
-
 	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
 )
 
 // probing is where an attempt looks for a worker id.
@@ -175,18 +174,13 @@ func (s *search) await(x *step, l look) verdict {
 func (s *search) listed(x *step, entries []store.Entry) verdict {
 	free := s.nextBlock()
 	taken := make(map[int64]bool, len(entries))
-	for _, e := range entries {
-		w, ok := stored.WorkerOf(x.Namespace, x.Layout, e.Key)
-		if !ok {
+	for _, l := range s.seeAll(x, entries) {
+		if l.standing == stored.Free {
 			continue
 		}
-		l := s.look(x, w, e)
-		s.see(x, l)
-		if l.standing != stored.Free {
-			taken[w] = true
-			if _, ok := slices.BinarySearch(free, w); ok {
-				s.count(x, l)
-			}
+		taken[l.worker] = true
+		if _, ok := slices.BinarySearch(free, l.worker); ok {
+			s.count(x, l)
 		}
 	}
 	if err := s.refused(); err != nil {

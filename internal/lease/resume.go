@@ -23,7 +23,7 @@ const resumePatience = time.Second
 func (s *State) resume(x *step, p stored.Page) {
 	if err := s.mayResume(x, p); err != nil {
 		x.report(Noted, fmt.Errorf("the journal's term of worker %d is not resumed: %w", p.Worker, err))
-		s.open(x)
+		s.search.begin(x)
 		return
 	}
 	s.term = term{

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"snowfence.example/snowfence/store"
-
 	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
 )
 
 // search looks for a worker id that may be claimed. It reads the namespace's record, judges

@@ -145,46 +145,27 @@ func (s State) Config() Config { return *s.config }
 
 // View is what a holder shows of its state.
 type View struct {
-	Phase Phase
-	// Namespace is the record; zero until it was read.
-	Namespace stored.Namespace
-	// Register is the term's, as it was last acknowledged; zero without a term.
-	Register stored.Register
-	// Worker is the term's worker number.
-	Worker int64
-	// Usable is the bound that the term may use; zero without one. The generator
-	// has it, or the journal's bound if that is lower.
-	Usable snowfence.Tick
-	// Kept is the journal's bound; zero while the term is in no journal.
-	Kept snowfence.Tick
-	// Holding says that there is a generator.
-	Holding bool
-	// OnDisk says that a release waits for the journal, and not for the store.
-	OnDisk bool
-	// Inherited says that an earlier process began the term.
-	Inherited bool
-	// Extensions counts those of this term that were acknowledged.
-	Extensions uint64
-	// Unanswered is the store's last answer, if that was an error.
-	Unanswered error
-	// Losses counts the terms that were lost.
-	Losses uint64
-	// Outage says whether ids can be issued. Outages counts the reported outages.
-	// WindowsEnded counts how often a window ended before the next was acknowledged,
-	// however short the gap was. The term goes on after most of them.
-	Outage                Outage
-	Outages, WindowsEnded uint64
+	Phase      Phase
+	Namespace  stored.Namespace // the record; zero until it was read
+	Register   stored.Register  // the term's, as last acknowledged; zero without a term
+	Worker     int64            // the term's worker number
+	Usable     snowfence.Tick   // the bound that the term may use; zero without one
+	Kept       snowfence.Tick   // the journal's bound, which may be lower; zero while the term is in no journal
+	Holding    bool             // there is a generator
+	OnDisk     bool             // a release waits for the journal, and not for the store
+	Inherited  bool             // an earlier process began the term
+	Extensions uint64           // of this term, acknowledged
+	Outage     Outage
+	Troubles
 }
 
 // View returns the state's view.
 func (s State) View() View {
+	t := &s.term
 	v := View{
-		Phase: s.phase, Namespace: s.search.record, Register: s.term.register,
-		Worker: s.term.worker, Usable: s.term.usable, Extensions: s.term.extensions,
-		Inherited: s.term.inherited, Holding: s.holding(),
-		OnDisk: s.phase == Releasing && s.term.write == nil && s.journal.awaited != 0,
-		Outage: s.outage.Outage, Outages: s.outage.outages, WindowsEnded: s.outage.windows, Losses: s.outage.losses,
-		Unanswered: s.outage.unanswered,
+		Phase: s.phase, Namespace: s.search.record, Register: t.register, Worker: t.worker, Usable: t.usable,
+		Extensions: t.extensions, Inherited: t.inherited, Holding: s.holding(), OnDisk: s.onDisk(),
+		Outage: s.outage.Outage, Troubles: s.outage.Troubles,
 	}
 	if s.inJournal() {
 		v.Kept = s.journal.used

@@ -45,15 +45,12 @@ func (x *step) call(request Call) {
 	x.out = append(x.out, request)
 }
 
-func (x *step) get(key string) { x.call(Call{Verb: Get, Key: key}) }
-
+func (x *step) get(key string)           { x.call(Call{Verb: Get, Key: key}) }
 func (x *step) getRegister(worker int64) { x.get(stored.RegisterKey(x.Namespace, x.Layout, worker)) }
-
-func (x *step) getNamespace() { x.get(stored.NamespaceKey(x.Namespace)) }
+func (x *step) getNamespace()            { x.get(stored.NamespaceKey(x.Namespace)) }
 
 func (x *step) wakeAt(at time.Duration) { x.wake, x.waking = at, true }
-
-func (x *step) wakeIn(d time.Duration) { x.wakeAt(x.now.Monotonic + d) }
+func (x *step) wakeIn(d time.Duration)  { x.wakeAt(x.now.Monotonic + d) }
 
 // backOff counts a failure and waits longer after each in a row. The wait is up to a half
 // more or less by chance, so that holders that failed together don't return together.

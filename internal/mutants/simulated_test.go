@@ -199,7 +199,7 @@ var simulated = inSimulation([]mutant{
 		name: "outage: it is counted when it is not reported",
 		file: outage,
 		old:  "o.Supply, o.Since = Failing, now\n",
-		new:  "o.Supply, o.Since = Failing, now\n\t\to.outages++\n",
+		new:  "o.Supply, o.Since = Failing, now\n\t\to.Outages++\n",
 	},
 	{
 		name: "outage: a look that is over stays due after a release",

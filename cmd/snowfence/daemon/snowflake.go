@@ -11,7 +11,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -20,7 +19,7 @@ import (
 // need no batches, so the adapter is here.
 type snowflake struct {
 	*fence.Holder
-	journal *journal.Journal // nil where there is none
+	journal fence.ClosableJournal // nil where there is none
 }
 
 // Close gives the worker id back, and the journal after it.
@@ -88,13 +87,10 @@ func (d *daemon) fenced(settings config.Generator) kind.Opener {
 		c.Process = Process(d.config.Version, d.started)
 		c.Clock = d.clock
 		c.Logger = d.log.With("generator", spec.Generator)
-		var kept *journal.Journal
+		var kept fence.ClosableJournal
 		if settings.Journal {
 			var err error
-			kept, err = journal.Open(journal.Config{
-				Dir:           filepath.Join(d.settings.Data, "journal", spec.Generator),
-				AcrossReboots: settings.JournalAcrossReboots,
-			})
+			kept, err = fence.OpenJournal(filepath.Join(d.settings.Data, "journal", spec.Generator), settings.JournalAcrossReboots)
 			if err != nil {
 				// It is for restarts alone, so ids need not wait for it.
 				c.Logger.Error("the generator goes on without its journal", "error", err)
