@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+	"strings"
 )
 
 // The fixed-width forms of an [ID] are for keys, file names and URLs. All texts of a form
@@ -24,9 +25,10 @@ const (
 	base32Width  = 13
 	base62Width  = 11
 
-	hexDigits    = "0123456789abcdef"
-	base32Digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-	base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	decimalDigits = "0123456789"
+	hexDigits     = "0123456789abcdef"
+	base32Digits  = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	base62Digits  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
 // FixedDecimal writes the id in 19 decimal digits, with leading zeros. A negative ID
@@ -57,48 +59,39 @@ func (id ID) AppendFixedDecimal(dst []byte) []byte {
 }
 
 // AppendHex appends the form of [ID.Hex].
-func (id ID) AppendHex(dst []byte) []byte {
-	var buf [hexWidth]byte
-	n := uint64(id)
-	for i := hexWidth - 1; i >= 0; i-- {
-		buf[i] = hexDigits[n&15]
-		n >>= 4
-	}
-	return append(dst, buf[:]...)
-}
+func (id ID) AppendHex(dst []byte) []byte { return appendDigits(dst, uint64(id), hexDigits, hexWidth) }
 
 // AppendBase32 appends the form of [ID.Base32].
 func (id ID) AppendBase32(dst []byte) []byte {
-	var buf [base32Width]byte
-	n := uint64(id)
-	for i := base32Width - 1; i >= 0; i-- {
-		buf[i] = base32Digits[n&31]
-		n >>= 5
-	}
-	return append(dst, buf[:]...)
+	return appendDigits(dst, uint64(id), base32Digits, base32Width)
 }
 
 // AppendBase62 appends the form of [ID.Base62].
 func (id ID) AppendBase62(dst []byte) []byte {
-	var buf [base62Width]byte
-	n := uint64(id)
-	for i := base62Width - 1; i >= 0; i-- {
-		buf[i] = base62Digits[n%62]
-		n /= 62
+	return appendDigits(dst, uint64(id), base62Digits, base62Width)
+}
+
+// appendDigits appends the last digits of n. The compiler inlines it, and so divides by a constant.
+func appendDigits(dst []byte, n uint64, digits string, width int) []byte {
+	var buf [hexWidth]byte // hex is the widest
+	base := uint64(len(digits))
+	for i := width - 1; i >= 0; i-- {
+		buf[i] = digits[n%base]
+		n /= base
 	}
-	return append(dst, buf[:]...)
+	return append(dst, buf[:width]...)
 }
 
 // ParseFixedDecimal reads the form of [ID.FixedDecimal]: exactly 19 digits, at most
 // 9223372036854775807. An *[IDError] is returned for anything else.
 func ParseFixedDecimal(s string) (ID, error) {
-	return fixedForm{"fixed-width decimal", decimalWidth, 10, math.MaxInt64, decimalValue}.parse(s)
+	return fixedForm{"fixed-width decimal", decimalWidth, decimalDigits, math.MaxInt64, nil}.parse(s)
 }
 
 // ParseHex reads the form of [ID.Hex], exactly 16 digits, in either case. An
 // *[IDError] is returned for anything else.
 func ParseHex(s string) (ID, error) {
-	return fixedForm{"hex", hexWidth, 16, math.MaxUint64, hexValue}.parse(s)
+	return fixedForm{"hex", hexWidth, hexDigits, math.MaxUint64, foldHex}.parse(s)
 }
 
 // ParseBase32 reads the form of [ID.Base32], exactly 13 digits. As Crockford's specification
@@ -106,27 +99,24 @@ func ParseHex(s string) (ID, error) {
 // are refused. An *[IDError] is returned for anything else and for a number of more than 64
 // bits.
 func ParseBase32(s string) (ID, error) {
-	return fixedForm{"base32", base32Width, 32, math.MaxUint64, base32Value}.parse(s)
+	return fixedForm{"base32", base32Width, base32Digits, math.MaxUint64, foldBase32}.parse(s)
 }
 
 // ParseBase62 reads the form of [ID.Base62], exactly 11 digits; case matters.
 // An *[IDError] is returned for anything else and for a number of more than 64
 // bits.
 func ParseBase62(s string) (ID, error) {
-	return fixedForm{"base62", base62Width, 62, math.MaxUint64, base62Value}.parse(s)
+	return fixedForm{"base62", base62Width, base62Digits, math.MaxUint64, nil}.parse(s)
 }
 
 // fixedForm is how a text of fixed width is read.
 type fixedForm struct {
-	name  string
-	width int
-	base  uint64
-	limit uint64             // the largest number
-	value func(c byte) uint8 // a digit's value, or noDigit
+	name   string
+	width  int
+	digits string            // in order of value
+	limit  uint64            // the largest number
+	fold   func(c byte) byte // the digit that another byte is read as; nil for none
 }
-
-// noDigit is the value of a byte outside a form's alphabet.
-const noDigit = math.MaxUint8
 
 func (f fixedForm) parse(s string) (ID, error) {
 	if len(s) != f.width {
@@ -134,11 +124,14 @@ func (f fixedForm) parse(s string) (ID, error) {
 	}
 	var n uint64
 	for i := range len(s) {
-		digit := f.value(s[i])
-		if digit == noDigit {
+		digit := strings.IndexByte(f.digits, s[i])
+		if digit < 0 && f.fold != nil {
+			digit = strings.IndexByte(f.digits, f.fold(s[i]))
+		}
+		if digit < 0 {
 			return 0, badByte(f.name, s, i, f.name+" digit")
 		}
-		high, low := bits.Mul64(n, f.base)
+		high, low := bits.Mul64(n, uint64(len(f.digits)))
 		low, carry := bits.Add64(low, uint64(digit), 0)
 		if high+carry != 0 || low > f.limit {
 			return 0, newIDError(f.name, s, -1, fmt.Sprintf("is above %d", f.limit))
@@ -148,58 +141,22 @@ func (f fixedForm) parse(s string) (ID, error) {
 	return ID(n), nil
 }
 
-func decimalValue(c byte) uint8 {
-	if '0' <= c && c <= '9' {
-		return c - '0'
+func foldHex(c byte) byte {
+	if 'A' <= c && c <= 'F' {
+		c += 'a' - 'A'
 	}
-	return noDigit
+	return c
 }
 
-func hexValue(c byte) uint8 {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10
-	}
-	return noDigit
-}
-
-func base32Value(c byte) uint8 {
+func foldBase32(c byte) byte {
 	if 'a' <= c && c <= 'z' {
 		c -= 'a' - 'A'
 	}
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'A' <= c && c <= 'H':
-		return c - 'A' + 10
-	case c == 'I' || c == 'L':
-		return 1
-	case c == 'J' || c == 'K':
-		return c - 'J' + 18
-	case c == 'M' || c == 'N':
-		return c - 'M' + 20
-	case c == 'O':
-		return 0
-	case 'P' <= c && c <= 'T':
-		return c - 'P' + 22
-	case 'V' <= c && c <= 'Z':
-		return c - 'V' + 27
+	switch c {
+	case 'I', 'L':
+		return '1'
+	case 'O':
+		return '0'
 	}
-	return noDigit
-}
-
-func base62Value(c byte) uint8 {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'A' <= c && c <= 'Z':
-		return c - 'A' + 10
-	case 'a' <= c && c <= 'z':
-		return c - 'a' + 36
-	}
-	return noDigit
+	return c
 }

@@ -24,17 +24,10 @@ const (
 
 // String returns the kind's word: time, datacenter, worker or sequence.
 func (k FieldKind) String() string {
-	switch k {
-	case Time:
-		return "time"
-	case Datacenter:
-		return "datacenter"
-	case Worker:
-		return "worker"
-	case Sequence:
-		return "sequence"
+	if k < Time || k > Sequence {
+		return fmt.Sprintf("FieldKind(%d)", uint8(k))
 	}
-	return fmt.Sprintf("FieldKind(%d)", uint8(k))
+	return [...]string{Time: "time", Datacenter: "datacenter", Worker: "worker", Sequence: "sequence"}[k]
 }
 
 // Field is a run of bits of an id.

@@ -16,32 +16,21 @@ type Parts struct {
 }
 
 // Value returns the part of that kind, 0 for an unknown one.
-func (p Parts) Value(kind FieldKind) int64 {
-	switch kind {
-	case Time:
-		return int64(p.Tick)
-	case Datacenter:
-		return p.Datacenter
-	case Worker:
-		return p.Worker
-	case Sequence:
-		return p.Sequence
-	}
-	return 0
-}
+func (p Parts) Value(kind FieldKind) int64 { return *p.at(kind) }
 
-// set is the reverse of Value.
-func (p *Parts) set(kind FieldKind, value int64) {
+// at returns the place of the part of that kind, and another one for an unknown kind.
+func (p *Parts) at(kind FieldKind) *int64 {
 	switch kind {
 	case Time:
-		p.Tick = Tick(value)
+		return (*int64)(&p.Tick)
 	case Datacenter:
-		p.Datacenter = value
+		return &p.Datacenter
 	case Worker:
-		p.Worker = value
+		return &p.Worker
 	case Sequence:
-		p.Sequence = value
+		return &p.Sequence
 	}
+	return new(int64)
 }
 
 // RangeError is returned when a number does not fit its field. Nothing is ever
@@ -121,7 +110,7 @@ func (l Layout) Decompose(id ID) (Parts, error) {
 	var p Parts
 	n := uint64(id)
 	for _, f := range slices.Backward(l.Fields) {
-		p.set(f.Kind, int64(n&(1<<f.Bits-1)))
+		*p.at(f.Kind) = int64(n & (1<<f.Bits - 1))
 		n >>= f.Bits
 	}
 	return p, nil

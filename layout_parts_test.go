@@ -55,7 +55,7 @@ func TestComposeNeverMasks(t *testing.T) {
 			}
 			for _, value := range []int64{-1, math.MinInt64, limit + 1, math.MaxInt64} {
 				var p Parts
-				p.set(kind, value)
+				*p.at(kind) = value
 				id, err := l.Compose(p)
 				var got *RangeError
 				if !errors.As(err, &got) || *got != (RangeError{word, value, limit}) || id != 0 {

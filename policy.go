@@ -82,19 +82,11 @@ const (
 
 // String returns the rule's word: quarter, zero, random, vibration or carry.
 func (r StartRule) String() string {
-	switch r {
-	case StartQuarter:
-		return "quarter"
-	case StartZero:
-		return "zero"
-	case StartRandom:
-		return "random"
-	case StartVibration:
-		return "vibration"
-	case StartCarry:
-		return "carry"
+	words := [...]string{"quarter", "zero", "random", "vibration", "carry"}
+	if int(r) >= len(words) {
+		return fmt.Sprintf("StartRule(%d)", uint8(r))
 	}
-	return fmt.Sprintf("StartRule(%d)", uint8(r))
+	return words[r]
 }
 
 // PolicyError is returned when a [Policy] can't be used with a layout. It

@@ -90,14 +90,8 @@ func Presets() []Preset {
 		{
 			Name:   "leaf",
 			Layout: milliseconds(1288834974657, Field{Time, 41, ""}, Field{Worker, 10, ""}, Field{Sequence, 12, ""}),
-			Policy: Policy{
-				MaxRollback:   5 * time.Millisecond,
-				MaxBurst:      none,
-				MaxWait:       10 * time.Millisecond,
-				WallEveryCall: true,
-				Start:         SequenceStart{StartRandom, 99},
-			},
-			About: "Meituan's Leaf. A step back of at most 5 ms is waited for. Leaf waits twice the step; this waits as long as needed, at most 10 ms.",
+			Policy: tolerate(5*time.Millisecond, SequenceStart{StartRandom, 99}),
+			About:  "Meituan's Leaf. A step back of at most 5 ms is waited for. Leaf waits twice the step; this waits as long as needed, at most 10 ms.",
 		},
 		{
 			Name:   "shardingsphere",
@@ -232,16 +226,17 @@ func reject(start SequenceStart) Policy {
 	return Policy{MaxRollback: none, MaxBurst: none, WallEveryCall: true, Start: start}
 }
 
+// tolerate is reject, except that it waits for a step back, 10 ms at most.
+func tolerate(rollback time.Duration, start SequenceStart) Policy {
+	p := reject(start)
+	p.MaxRollback, p.MaxWait = rollback, 10*time.Millisecond
+	return p
+}
+
 // shardingSpherePolicy has ShardingSphere's two defaults:
 // max-tolerate-time-difference-milliseconds 10 and max-vibration-offset 1.
 func shardingSpherePolicy() Policy {
-	return Policy{
-		MaxRollback:   10 * time.Millisecond,
-		MaxBurst:      none,
-		MaxWait:       10 * time.Millisecond,
-		WallEveryCall: true,
-		Start:         SequenceStart{StartVibration, 1},
-	}
+	return tolerate(10*time.Millisecond, SequenceStart{StartVibration, 1})
 }
 
 // sonyflakePolicy keeps its logical time over every step back of a clock that is not broken.
