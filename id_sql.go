@@ -3,7 +3,6 @@ package snowfence
 import (
 	"database/sql/driver"
 	"fmt"
-	"math"
 )
 
 // Value hands the id to a database as a signed 64-bit integer, for BIGINT columns. It
@@ -24,12 +23,7 @@ func (id *ID) Scan(src any) error {
 	case []byte:
 		return id.UnmarshalText(v)
 	case string:
-		parsed, err := parseNumber(v, math.MaxInt64)
-		if err != nil {
-			return err
-		}
-		*id = parsed
-		return nil
+		return id.UnmarshalText([]byte(v))
 	case nil:
 		return &IDError{"database value", "NULL", -1, "NULL is no id; scan it into a NullID"}
 	}

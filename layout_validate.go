@@ -81,19 +81,16 @@ func (l Layout) Validate() error {
 func (l Layout) validateFields() error {
 	var seen [Sequence + 1]bool
 	for i, f := range l.Fields {
-		if f.Kind < Time || f.Kind > Sequence {
+		switch {
+		case f.Kind < Time || f.Kind > Sequence:
 			return &LayoutError{fmt.Sprintf("fields[%d]", i), f.Kind.String(), "time, datacenter, worker or sequence", ""}
-		}
-		if seen[f.Kind] {
+		case seen[f.Kind]:
 			return &LayoutError{f.Word(), "given twice", "given once", "it is a second " + f.Kind.String()}
-		}
-		if f.Bits < 1 {
+		case f.Bits < 1:
 			return &LayoutError{f.Word(), countBits(f.Bits), "at least 1 bit", ""}
-		}
-		if f.Bits > maxBits {
+		case f.Bits > maxBits:
 			return &LayoutError{f.Word(), countBits(f.Bits), "at most 63 bits", ""}
-		}
-		if f.Kind == Time && seen[Sequence] {
+		case f.Kind == Time && seen[Sequence]:
 			return &LayoutError{"sequence", "above the time", "below it", "ids would not increase"}
 		}
 		seen[f.Kind] = true

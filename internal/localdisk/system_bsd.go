@@ -2,16 +2,6 @@
 
 package localdisk
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
-// systemOf returns the file system of what is at a path.
-func systemOf(path string) (System, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(path, &s); err != nil {
-		return System{}, os.NewSyscallError("statfs", err)
-	}
-	return classify(s.Fstypename[:], uint64(s.Flags)), nil
-}
+func typeAndFlags(s *syscall.Statfs_t) ([]int8, uint64) { return s.Fstypename[:], uint64(s.Flags) }

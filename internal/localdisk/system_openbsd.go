@@ -1,15 +1,5 @@
 package localdisk
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
-// systemOf returns the file system of what is at a path.
-func systemOf(path string) (System, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(path, &s); err != nil {
-		return System{}, os.NewSyscallError("statfs", err)
-	}
-	return classify(s.F_fstypename[:], uint64(s.F_flags)), nil
-}
+func typeAndFlags(s *syscall.Statfs_t) ([]int8, uint64) { return s.F_fstypename[:], uint64(s.F_flags) }

@@ -13,5 +13,11 @@ func brief(ctx context.Context, limit time.Duration) (context.Context, context.C
 	return context.WithTimeout(ctx, limit)
 }
 
+// Now is the time that Since counts from.
+func Now() time.Time { return time.Now() }
+
+// Since is the time that has passed since begun, on the monotonic clock.
+func Since(begun time.Time) time.Duration { return time.Since(begun) }
+
 // after calls f when the pause is over.
 func after(pause time.Duration, f func()) { time.AfterFunc(pause, f) }

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"snowfence.example/snowfence/internal/storeclient"
@@ -20,7 +19,7 @@ import (
 // ever blocks, so a context matters only if it has ended before the call.
 type Store struct {
 	memory *Memory
-	closed atomic.Bool
+	life   *storeclient.Life
 }
 
 // OpenURL opens a memory of its own, the durable one that the URL mem:// or mem:
@@ -35,7 +34,7 @@ func Open(_ context.Context, c Config) (*Store, error) {
 	if c.Loss < 0 {
 		return nil, fmt.Errorf("memstore: loss %v: must not be negative", c.Loss)
 	}
-	return &Store{memory: NewWith(c)}, nil
+	return NewWith(c).client(), nil
 }
 
 // ParseURL returns the config that a URL means: mem:// or mem:, and nothing after it.
@@ -52,7 +51,7 @@ func ParseURL(url string) (Config, error) {
 
 // Get implements [store.Store]. It is never stale.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := cmp.Or(s.usable(ctx), store.ValidateKey(key)); err != nil {
+	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key)); err != nil {
 		return store.Entry{}, err
 	}
 	r, ok := s.memory.get(key)
@@ -65,7 +64,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 // Swap implements [store.Store]. Besides the errors named there it returns
 // only those of the memory's random source, and then nothing took effect.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	if err := cmp.Or(s.usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
+	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
 	}
 	return s.memory.swap(key, prev, value)
@@ -75,14 +74,14 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // register when its turn comes.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
-		if err := s.usable(ctx); err != nil {
+		if err := s.life.Usable(ctx); err != nil {
 			return err
 		}
 		for _, key := range s.memory.keys() {
 			if !strings.HasPrefix(key, prefix) {
 				continue
 			}
-			if err := s.usable(ctx); err != nil {
+			if err := s.life.Usable(ctx); err != nil {
 				return err
 			}
 			// A key can vanish meanwhile, but only by Restore or Failover.
@@ -96,29 +95,12 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 
 // Traits implements [store.Store].
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.Traits{}, err
-	}
-	return store.Traits{
-		Engine:  "memory",
-		Durable: s.memory.loss == 0,
-		Loss:    s.memory.loss,
-		OneHost: true,
-	}, nil
+	loss := s.memory.loss
+	return s.life.Traits(ctx, store.Traits{Engine: "memory", Durable: loss == 0, Loss: loss, OneHost: true})
 }
 
 // Close implements [store.Store]. The memory and its other clients live on.
-func (s *Store) Close() error {
-	s.closed.Store(true)
-	return nil
-}
-
-func (s *Store) usable(ctx context.Context) error {
-	if s.closed.Load() {
-		return store.ErrClosed
-	}
-	return ctx.Err()
-}
+func (s *Store) Close() error { return s.life.End(nil) }
 
 // entry copies the value, so that the caller may do with it as it likes.
 func entry(key string, r register) store.Entry {
@@ -139,7 +121,7 @@ type clocked struct{ *Store }
 
 // Now implements [store.Clock].
 func (c *clocked) Now(ctx context.Context) (time.Time, error) {
-	if err := c.usable(ctx); err != nil {
+	if err := c.life.Usable(ctx); err != nil {
 		return time.Time{}, err
 	}
 	return c.memory.now(), nil

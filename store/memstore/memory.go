@@ -79,7 +79,9 @@ func NewWith(c Config) *Memory {
 }
 
 // Client opens a client. [store.ClockOf] finds the memory's clock, if it has one.
-func (m *Memory) Client() store.Store { return &Store{memory: m} }
+func (m *Memory) Client() store.Store { return m.client() }
+
+func (m *Memory) client() *Store { return &Store{memory: m, life: storeclient.Begin()} }
 
 // Len returns the number of registers.
 func (m *Memory) Len() int {

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
@@ -65,7 +66,7 @@ func (s *Store) heard(current *session, err error) {
 		current.silent.Store(0)
 		return
 	}
-	now := int64(since(s.opened))
+	now := int64(storeclient.Since(s.opened))
 	if first := current.silent.Load(); first != 0 && now-first >= int64(silenceLimit) {
 		current.conn.Close()
 	} else {
@@ -137,7 +138,7 @@ func (s *Store) tooOld(version, want string) error {
 // judgeAgain judges the bucket if that was long ago. Calls that come meanwhile
 // are not held up: they return what was found last.
 func (s *Store) judgeAgain(ctx context.Context, current *session) error {
-	now, last := int64(since(s.opened)), current.judged.Load()
+	now, last := int64(storeclient.Since(s.opened)), current.judged.Load()
 	if now-last < int64(judgeEvery) || !current.judged.CompareAndSwap(last, now) {
 		if unfit := current.unfit.Load(); unfit != nil {
 			return *unfit
@@ -187,7 +188,7 @@ func (s *Store) judgeBucket(ctx context.Context, current *session) error {
 			s.config.Bucket, info.Created, s.created, store.ErrDamaged)
 	}
 	current.replicated.Store(info.Config.Replicas > 1)
-	current.judged.Store(int64(since(s.opened)))
+	current.judged.Store(int64(storeclient.Since(s.opened)))
 	return nil
 }
 

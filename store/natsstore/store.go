@@ -59,7 +59,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, opened: now(), life: storeclient.Begin()}
+	s := &Store{config: c, opened: storeclient.Now(), life: storeclient.Begin()}
 	if s.tls, err = c.TLS.Load(); err != nil {
 		return nil, fmt.Errorf("natsstore: %w", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"snowfence.example/snowfence/internal/storeclient"
 )
 
 // grace is for how long a store that is open goes on when nothing bounds any more
@@ -39,11 +41,11 @@ func (g *guess) judge(unbounded error) error {
 	case !g.open:
 		return unbounded
 	case g.begun.IsZero():
-		g.begun = now()
+		g.begun = storeclient.Now()
 		g.log.Error("nothing bounds any more what a failover of the Redis server loses: after the grace its swaps are refused, "+
 			"and ids end with their window; set min-replicas-to-write to the number of its replicas, or start again with loss=",
 			"error", unbounded, "grace", grace, "refused_from", g.begun.Add(grace).UTC())
-	case since(g.begun) >= grace:
+	case storeclient.Since(g.begun) >= grace:
 		return unbounded
 	}
 	return nil
