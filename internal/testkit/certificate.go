@@ -17,17 +17,15 @@ import (
 // Authority signs certificates for both ends of TLS. It and they are valid from
 // an hour ago until an hour from now. Its methods are safe for concurrent use.
 type Authority struct {
-	// File holds its own certificate in PEM, for whoever is to trust it. It is
-	// removed at the end of the test that made the authority.
-	File string
+	File string // its certificate in PEM, until the end of the test
 
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority that nobody trusts yet. All go by the same
-// name: a server names those it trusts, and a client would keep its certificate
-// to itself, instead of being refused, if it were of another.
+// NewAuthority makes an authority that nobody trusts yet. All have the same name: a
+// client shows no certificate of an authority that the server does not name as trusted,
+// and so would not be refused for it.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	template := validNow("authority")
@@ -50,11 +48,9 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-// Issue makes a certificate in the name of someone, which is its common name,
-// and its key, in two PEM files that are removed at the end of the test. It
-// stands for a server at each of the hosts, which are addresses such as
-// 127.0.0.1 or names such as localhost, and for a client; without hosts for a
-// client alone.
+// Issue makes a certificate with that common name, and its key, in two PEM files that
+// are removed at the end of the test. It stands for a client, and for a server at each
+// of the hosts, which are addresses or names.
 func (a *Authority) Issue(t testing.TB, name string, hosts ...string) (certificate, key string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -2,14 +2,20 @@ package testkit
 
 import (
 	"bufio"
+	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"snowfence.example/snowfence"
 )
 
 // Daemon is a running `snowfence serve`.
@@ -120,4 +126,49 @@ func (d *Daemon) Log() string {
 // Client returns an HTTP client that keeps one connection to a daemon.
 func Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: 30 * time.Second}
+}
+
+// Build builds the program of a package, given by its import path, with the
+// build tags, and returns the path of the executable.
+func Build(t testing.TB, importPath, tags string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), filepath.Base(importPath))
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "-o", path, importPath).CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", importPath, err, out)
+	}
+	return path
+}
+
+// Mint asks a daemon's generator for n ids and appends those that arrive. When the daemon
+// dies in the middle of its answer, the ids that came whole are issued, and appended too.
+func Mint(ctx context.Context, client *http.Client, url, generator string, n int, ids []snowfence.ID) ([]snowfence.ID, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s/v1/generators/%s/ids?count=%d", url, generator, n), nil)
+	if err != nil {
+		return ids, err
+	}
+	request.Header.Set("Accept", "text/plain")
+	response, err := client.Do(request)
+	if err != nil {
+		return ids, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		problem, err := io.ReadAll(io.LimitReader(response.Body, 4096))
+		return ids, errors.Join(fmt.Errorf("status %s: %s", response.Status, problem), err)
+	}
+	lines := bufio.NewReader(response.Body)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return ids, nil
+		}
+		if err != nil {
+			return ids, fmt.Errorf("read ids: %w", err)
+		}
+		id, err := snowfence.Parse(string(line[:len(line)-1]))
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, id)
+	}
 }

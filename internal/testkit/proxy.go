@@ -9,15 +9,11 @@ import (
 	"time"
 )
 
-// Proxy is a TCP proxy on the loopback interface, in front of a server that a
-// test makes hard to reach. It passes everything on, half-closes included,
-// until one of its verbs is called. Cut, Drop and LoseReplies replace one
-// another; Delay, HideEnds and LoseReplyTo work beside them; Heal ends them all.
-//
-// TCP never leaves a gap in a stream. So a connection that lost bytes to Drop
-// or LoseReplies is reset by Heal, instead of carrying on with the rest.
-//
-// It is safe for concurrent use.
+// Proxy is a TCP proxy on the loopback interface. It passes everything on, half-closes
+// included, until one of its verbs is called. Cut, Drop and LoseReplies replace one
+// another; Delay, HideEnds and LoseReplyTo work beside them; Heal ends them all. TCP
+// never leaves a gap in a stream, so Heal resets the connections that lost bytes. A Proxy
+// is safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	running  sync.WaitGroup // every goroutine of the proxy
@@ -52,20 +48,13 @@ const (
 )
 
 const (
-	// maxLinks bounds the connections that a proxy carries at a time. More are
-	// reset.
-	maxLinks = 1024
+	maxLinks  = 1024            // connections at a time; more are reset
+	chunkSize = 32 << 10        // how much is read, judged and passed on at a time
+	dialLimit = 5 * time.Second // how long the target may take to accept a connection
 
-	// chunkSize is how much is read, judged and passed on at a time.
-	chunkSize = 32 << 10
-
-	// dialLimit is how long the target may take to accept a connection.
-	dialLimit = 5 * time.Second
-
-	// silence is how long a server must have sent nothing for its answer to be
-	// over; silenceLimit is how long that is waited for. Protocols answer with
-	// housekeeping first (HTTP/2's window updates, pings) and with the reply
-	// that is to be lost later.
+	// silence is how long a server must have sent nothing for its answer to be over, and
+	// silenceLimit how long that is waited for. Housekeeping (HTTP/2's window updates,
+	// pings) comes before the reply that is to be lost.
 	silence      = 150 * time.Millisecond
 	silenceLimit = 2 * time.Second
 )
@@ -111,10 +100,8 @@ func (p *Proxy) Cut() {
 	p.ResetAll()
 }
 
-// Drop swallows every byte in either direction until Heal, as a network does
-// whose cable is out: connections stay open and fall silent, the end of one
-// side is not told to the other, and new connections are accepted and never
-// answered.
+// Drop swallows every byte in either direction until Heal, as a cable that is out:
+// connections fall silent, their ends too, and new ones are accepted and never answered.
 func (p *Proxy) Drop() { p.become(dropped) }
 
 // LoseReplies passes requests on to the server and swallows what it answers,
@@ -138,8 +125,7 @@ func (p *Proxy) HideEnds() {
 	p.hiding = true
 }
 
-// ResetAll resets every connection that there is: both ends see it broken off
-// (RST), not ended. New ones are fine.
+// ResetAll breaks every connection off (RST). New ones are fine.
 func (p *Proxy) ResetAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,19 +147,15 @@ func (p *Proxy) Heal() {
 	}
 }
 
-// LoseReplyTo lets one request reach the server and loses its reply: match is
-// shown what the clients send, and once it returns true the request is passed
-// on as any other, but what the server sends on that connection is withheld.
-// When the server has answered something and is silent again, it has carried
-// the request out; the client's connection is reset then, and lost is closed.
-// Other connections go on, and so do later requests.
+// LoseReplyTo lets one request reach the server and loses its reply. Once match returns
+// true of what a client has sent, the request is passed on, and what the server sends on
+// that connection is withheld. When the server has answered and is silent again, it has
+// carried the request out: the client's connection is reset, and lost is closed.
 //
-// match gets what one client has sent since the call, or the last 32 KiB or
-// more of it, so that a request may arrive in pieces. It must look for
-// something that a connection sends only in the request meant, such as the
-// value to be stored, and it must not call the proxy. It sees bytes as they
-// are: encrypted, if they are. A second call takes the place of a first that
-// no request has met yet.
+// match gets what one client has sent since the call, or the last 32 KiB of it, since a
+// request may arrive in pieces. It must look for something that only the request meant
+// has, such as the value to be stored, and must not call the proxy. A second call takes
+// the place of a first that no request has met yet.
 func (p *Proxy) LoseReplyTo(match func(request []byte) bool) (lost <-chan struct{}) {
 	l := &loss{match: match, lost: make(chan struct{})}
 	p.mu.Lock()

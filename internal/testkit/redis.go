@@ -21,22 +21,15 @@ func Redis(t testing.TB, arguments ...string) *Server {
 	return redis(t, redisAnswers, arguments)
 }
 
-// RedisReplica starts a replica of a Redis server, with the same settings, and
-// waits until it has all that the primary has.
-func RedisReplica(t testing.TB, primary *Server, arguments ...string) *Server {
+// RedisReplica starts a replica of the Redis server at an address, which may be a
+// proxy's, with the same settings. It waits until it has all that the primary has.
+func RedisReplica(t testing.TB, primary string) *Server {
 	t.Helper()
-	return RedisReplicaOf(t, primary.Addr(), arguments...)
-}
-
-// RedisReplicaOf is RedisReplica of the primary at an address, such as that of
-// a proxy in front of it.
-func RedisReplicaOf(t testing.TB, address string, arguments ...string) *Server {
-	t.Helper()
-	host, port, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(primary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return redis(t, redisFollows, append([]string{"--replicaof", host + " " + port}, arguments...))
+	return redis(t, redisFollows, []string{"--replicaof", host + " " + port})
 }
 
 // RedisSentinel starts a Sentinel that watches the primary under the name

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,46 +20,27 @@ import (
 
 // Program says how to run a kind of server.
 type Program struct {
-	// Name is the executable, looked for on the PATH and then in Places, which
-	// are folders and may be patterns.
-	Name   string
-	Places []string
+	Name    string   // the executable, looked for on the PATH and then in Places
+	Places  []string // folders; they may be patterns
+	Package string   // the Debian package that has it, to say what is missing
 
-	// Package is the Debian package that has it, for the message when it is
-	// missing.
-	Package string
+	Ports   int                 // how many free ports of 127.0.0.1 it needs; 0 means 1
+	User    string              // who it runs as when the test runs as root; empty means root
+	Prepare func(*Server) error // fills the empty folder before the first start, if that is needed; see Server.Run
 
-	// Ports is how many free ports of 127.0.0.1 it needs. Zero means 1.
-	Ports int
+	Arguments func(*Server) []string
+	Environ   []string       // added to the environment
+	Ending    syscall.Signal // asks it to end; 0 means SIGTERM
 
-	// User is who it runs as when the test runs as root; empty means root.
-	User string
-
-	// Prepare fills the empty folder before the first start. Nil means nothing
-	// is needed. See Server.Run.
-	Prepare func(s *Server) error
-
-	// Arguments are those of the command line.
-	Arguments func(s *Server) []string
-
-	// Environ is added to the environment. Nil means nothing.
-	Environ []string
-
-	// Ending is the signal that asks it to end. Zero means SIGTERM.
-	Ending syscall.Signal
-
-	// Ready returns nil once the server answers. It is tried again and again
-	// until then, or for 30 seconds.
-	Ready func(ctx context.Context, s *Server) error
+	// Ready returns nil once the server answers. It is tried again until then, for 30 seconds.
+	Ready func(context.Context, *Server) error
 }
 
-// Server is a real server in a folder of its own, on ports of its own. Its
-// methods are not safe for concurrent use, but for Log.
+// Server is a real server in a folder and on ports of its own. Its methods are not
+// safe for concurrent use, but for Log.
 type Server struct {
-	// Ports are those it listens on. They stay the same when it starts again.
-	Ports []int
-	// Dir is its folder. It stays, too.
-	Dir string
+	Ports []int  // those it listens on; they stay the same when it starts again
+	Dir   string // its folder; it stays, too
 
 	t       testing.TB
 	program Program
@@ -68,10 +50,9 @@ type Server struct {
 	log     *tail
 }
 
-// StartServer starts a server and waits until it is ready. It is killed at the
-// end of the test, and its folder removed; on Linux it is killed even if the
-// test's own process is, which then leaves the folder behind. A server that is
-// not installed fails the test with what to install.
+// StartServer starts a server and waits until it is ready. It is killed at the end of
+// the test, and its folder removed. On Linux it is killed even if the test's process is.
+// A server that is not installed fails the test with what to install.
 func StartServer(t testing.TB, p Program) *Server {
 	t.Helper()
 	path, err := find(p.Name, p.Places)
@@ -110,14 +91,13 @@ func (s *Server) Start() {
 // TryStart is Start that returns what went wrong.
 func (s *Server) TryStart() error {
 	// It outlives the context of a subtest; the cleanup kills it.
-	s.command = exec.CommandContext(context.Background(), s.path, s.program.Arguments(s)...)
-	s.command.Dir = s.Dir
-	s.command.Env = append(s.command.Environ(), s.program.Environ...)
-	s.command.Stdout, s.command.Stderr = s.log, s.log
-	if err := s.as(s.command); err != nil {
+	command, err := s.prepare(context.Background(), s.path, s.program.Arguments(s))
+	if err != nil {
 		return err
 	}
-	ended, err := run(s.command)
+	command.Stdout, command.Stderr = s.log, s.log
+	s.command = command
+	ended, err := run(command)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", s.program.Name, err)
 	}
@@ -195,10 +175,8 @@ func (s *Server) Run(ctx context.Context, name string, arguments ...string) (str
 	if err != nil {
 		return "", err
 	}
-	command := exec.CommandContext(ctx, path, arguments...)
-	command.Dir = s.Dir
-	command.Env = append(command.Environ(), s.program.Environ...)
-	if err := s.as(command); err != nil {
+	command, err := s.prepare(ctx, path, arguments)
+	if err != nil {
 		return "", err
 	}
 	out, err := command.CombinedOutput()
@@ -209,8 +187,7 @@ func (s *Server) Run(ctx context.Context, name string, arguments ...string) (str
 }
 
 // Snapshot stops the server, copies a folder of Dir, and starts it again. What it
-// returns puts the folder back as it was, in the same way; it has the form that the
-// conformance suite asks for.
+// returns puts the folder back as it was, in the same way.
 func (s *Server) Snapshot(folder string) (restore func(context.Context) error, err error) {
 	folder = filepath.Join(s.Dir, folder)
 	backup := filepath.Join(s.t.TempDir(), "backup")
@@ -246,14 +223,18 @@ func run(command *exec.Cmd) (<-chan struct{}, error) {
 	return ended, <-started
 }
 
-// as makes a command run in a process group of its own, as the server's user.
-func (s *Server) as(command *exec.Cmd) error {
+// prepare returns a command in the server's folder, in a process group of its own, as the
+// server's user.
+func (s *Server) prepare(ctx context.Context, path string, arguments []string) (*exec.Cmd, error) {
+	command := exec.CommandContext(ctx, path, arguments...)
+	command.Dir = s.Dir
+	command.Env = append(command.Environ(), s.program.Environ...)
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	uid, gid, err := ids(s.program.User)
 	if err == nil && uid >= 0 {
 		command.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
-	return err
+	return command, err
 }
 
 // signal signals the server's process group, and its children, which may have
@@ -356,4 +337,30 @@ func find(name string, places []string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s is missing", name)
+}
+
+// tail keeps the last of what is written to it. It is safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailSize = 8 << 10
+
+// Write keeps p, and forgets what came long before.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if len(t.text) > 2*tailSize {
+		t.text = append(t.text[:0], t.text[len(t.text)-tailSize:]...)
+	}
+	return len(p), nil
+}
+
+// String returns what is kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.text))
 }

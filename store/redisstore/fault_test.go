@@ -193,7 +193,7 @@ func TestForgottenScriptIsSentOnceMoreAndTakesEffectOnce(t *testing.T) {
 
 func TestSeveralEndpointsAreTriedUntilAPrimaryAnswers(t *testing.T) {
 	primary := testkit.Redis(t)
-	replica := testkit.RedisReplica(t, primary)
+	replica := testkit.RedisReplica(t, primary.Addr())
 	s := open(t, redisstore.Config{Endpoints: []string{replica.Addr(), "127.0.0.1:1", primary.Addr()}, Loss: redisstore.DefaultLoss})
 	version := swap(t, s, "key", "", "before")
 	replicated(t, primary, replica)
@@ -232,7 +232,7 @@ func TestSeveralEndpointsAreTriedUntilAPrimaryAnswers(t *testing.T) {
 func TestSentinelNamesThePrimary(t *testing.T) {
 	t.Parallel()
 	primary := testkit.Redis(t)
-	replica := testkit.RedisReplica(t, primary)
+	replica := testkit.RedisReplica(t, primary.Addr())
 	sentinel := testkit.RedisSentinel(t, "main", primary)
 	s := open(t, redisstore.Config{Endpoints: []string{"127.0.0.1:1", sentinel.Addr()}, Sentinel: "main", Loss: redisstore.DefaultLoss})
 	version := swap(t, s, "key", "", "before")

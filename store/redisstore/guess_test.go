@@ -37,7 +37,7 @@ func joins(t *testing.T, replicas int) {
 		command(t, primary, "CONFIG SET min-replicas-to-write "+string(rune('0'+n)))
 	}
 	for range replicas {
-		testkit.RedisReplica(t, primary)
+		testkit.RedisReplica(t, primary.Addr())
 	}
 	require(replicas)
 	counted(t, primary, replicas)
@@ -67,7 +67,7 @@ func joins(t *testing.T, replicas int) {
 		}
 		log.Reset()
 	}
-	testkit.RedisReplica(t, primary)
+	testkit.RedisReplica(t, primary.Addr())
 	counted(t, primary, replicas+1)
 	refused("joined", "level=ERROR", false)
 	refused("joined a while ago", "", false)
@@ -89,7 +89,7 @@ func joins(t *testing.T, replicas int) {
 func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) {
 	t.Parallel()
 	primary := testkit.Redis(t)
-	replica := testkit.RedisReplica(t, primary)
+	replica := testkit.RedisReplica(t, primary.Addr())
 	counted(t, primary, 1)
 	c := redisstore.Config{Endpoints: []string{primary.Addr(), replica.Addr()}}
 	var unfit *redisstore.ServerError
@@ -115,7 +115,7 @@ func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) 
 		}
 		return nil
 	})
-	testkit.RedisReplica(t, replica)
+	testkit.RedisReplica(t, replica.Addr())
 	counted(t, replica, 1)
 	testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
 		_, err := s.Swap(ctx, "key", version, []byte("value"))

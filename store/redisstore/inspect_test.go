@@ -74,7 +74,7 @@ func TestLagThatNothingBoundsIsNotGuessed(t *testing.T) {
 
 	judged("alone", unsaid, "")
 	judged("alone, settings hidden", hidden, "")
-	testkit.RedisReplica(t, primary)
+	testkit.RedisReplica(t, primary.Addr())
 	counted(t, primary, 1)
 	judged("with a replica", unsaid, "min-replicas-to-write")
 	judged("with a replica, settings hidden", hidden, "min-replicas-to-write")
@@ -83,7 +83,7 @@ func TestLagThatNothingBoundsIsNotGuessed(t *testing.T) {
 	judged("with a replica that must answer", unsaid, "")
 	judged("with a replica that must answer, and a loss said that is too small", said, "min-replicas-max-lag")
 	judged("with a replica that must answer, settings hidden", hidden, "min-replicas-to-write")
-	testkit.RedisReplica(t, primary)
+	testkit.RedisReplica(t, primary.Addr())
 	counted(t, primary, 2)
 	judged("with two, of which one must answer", unsaid, "min-replicas-to-write")
 	command(t, primary, "CONFIG SET min-replicas-to-write 2")

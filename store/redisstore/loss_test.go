@@ -62,7 +62,7 @@ func TestHolderGoesOnAfterAFailoverThatLostItsLastWrite(t *testing.T) {
 	t.Parallel()
 	primary := testkit.Redis(t)
 	replication := testkit.NewProxy(t, primary.Addr())
-	replica := testkit.RedisReplicaOf(t, replication.Addr())
+	replica := testkit.RedisReplica(t, replication.Addr())
 	s := open(t, redisstore.Config{Endpoints: []string{primary.Addr(), replica.Addr()}, Loss: lossLoss})
 	h := hold(t, s, "holder")
 	replicated(t, primary, replica)
@@ -100,7 +100,7 @@ func failOver(t *testing.T, c redisstore.Config) failover {
 	t.Helper()
 	primary := testkit.Redis(t)
 	replication := testkit.NewProxy(t, primary.Addr())
-	replica := testkit.RedisReplicaOf(t, replication.Addr())
+	replica := testkit.RedisReplica(t, replication.Addr())
 	network := testkit.NewProxy(t, primary.Addr()) // the first holder's
 	key := stored.RegisterKey(stored.DefaultNamespace, lossLayout(), lossWorker)
 

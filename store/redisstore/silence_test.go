@@ -140,7 +140,7 @@ func startPair(t *testing.T, starting *sync.Mutex) (primary *testkit.Server, rep
 	defer starting.Unlock()
 	primary = testkit.Redis(t, "--min-replicas-to-write", "1")
 	replication = testkit.NewProxy(t, primary.Addr())
-	replica = testkit.RedisReplicaOf(t, replication.Addr())
+	replica = testkit.RedisReplica(t, replication.Addr())
 	for _, server := range []*testkit.Server{primary, replica} {
 		command(t, server, "ACL SETUSER blind on >blind ~* +@all -config")
 	}

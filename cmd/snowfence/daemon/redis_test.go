@@ -29,7 +29,7 @@ func TestReplicaThatNothingBoundsIsInTheLog(t *testing.T) {
 		})
 	}
 	logged("level=WARN msg=\"the loss of 15s is the default: say loss= before you add a replica")
-	testkit.RedisReplica(t, primary)
+	testkit.RedisReplica(t, primary.Addr())
 	if _, err := testkit.RedisCall(t.Context(), primary.Addr(), "CLIENT KILL TYPE normal"); err != nil {
 		t.Fatal(err)
 	}
