@@ -31,10 +31,8 @@ const (
 	// values they come to about 1 MiB, half of what the client accepts.
 	page = 250
 
-	// transaction is the method by which swaps are sent.
-	transaction = "/etcdserverpb.KV/Txn"
-	// authenticate is the method by which a user asks for a token.
-	authenticate = "/etcdserverpb.Auth/Authenticate"
+	transaction  = "/etcdserverpb.KV/Txn"            // the method by which swaps are sent
+	authenticate = "/etcdserverpb.Auth/Authenticate" // the method by which a user asks for a token
 
 	separator = "\n"
 	// beyond is the byte after the separator: no stored value lies between a
@@ -107,8 +105,7 @@ func (s *Store) settings() (clientv3.Config, error) {
 		// Bounds the first token.
 		DialTimeout: openLimit / 2,
 		DialOptions: []grpc.DialOption{
-			// A server is back within a second of its return, so it is looked for
-			// more often than that.
+			// Often enough to find a server within a second of its return.
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff: backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 400 * time.Millisecond},
 				// Long enough for a handshake with a server that is busy.
@@ -293,22 +290,19 @@ func ended(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %s", ctx.Err(), status.Convert(err).Message())
 }
 
-// once keeps the client library from sending a transaction again. That library
-// takes the statuses Canceled and DeadlineExceeded for the end of one attempt
-// while the call's context lasts, and repeats every request then. But they say
-// nothing of the outcome: a proposal that was not answered in time has the one,
-// and a stream that a relay gave up has the other. As Unknown the library leaves
-// them alone. What it still repeats is a request that reached no server, and one
-// that was refused because its token or the rights of its user are out of date:
-// a server checks both before it compares anything.
+// once keeps the client library from sending a transaction again. While the call's
+// context lasts, that library takes the statuses Canceled and DeadlineExceeded for the
+// end of one attempt, and repeats the request. But they say nothing of the outcome: a
+// proposal that was not answered in time has the one, and a stream that a relay gave up
+// has the other. As Unknown the library leaves them alone. It still repeats a request
+// that reached no server, and one that was refused because its token or the rights of its
+// user are out of date: a server checks both before it compares anything.
 //
-// When the call's context has ended the library puts the context's error in the
-// place of these statuses, and with it loses why there was no connection. As
-// Unknown they keep it.
+// When the context has ended the library puts its error in the place of these statuses,
+// and so loses why there was no connection. As Unknown they keep it.
 //
-// And every call asks for a leader, so that a member which is cut off from the
-// others refuses at once instead of keeping the call until its context ends: the
-// next one goes to another endpoint.
+// And every call asks for a leader, so that a member which is cut off from the others
+// refuses at once, and the next call goes to another endpoint.
 func once(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	err := invoke(clientv3.WithRequireLeader(ctx), method, request, reply, c, options...)
 	code, message := status.Code(err), status.Convert(err).Message()

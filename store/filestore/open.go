@@ -124,7 +124,7 @@ func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) 
 		return nil, errors.Join(s.wrap(err), d.close())
 	}
 	if !found {
-		_, err = exclusive(ctx, s, s.create)
+		_, err = exclusive(ctx, s, func() (struct{}, error) { return struct{}{}, s.create() })
 	}
 	if err == nil {
 		// The marker may have been put there by a process that was killed
@@ -179,38 +179,31 @@ func (s *Store) findMarker() (bool, error) {
 // The order is what makes it safe: the marker comes last, when all folders are
 // durable. So a store with a marker is whole, and without one it holds no
 // register yet.
-func (s *Store) create() (struct{}, error) {
-	none := struct{}{}
+func (s *Store) create() error {
 	if found, err := s.findMarker(); found || err != nil {
-		return none, err // another process was faster
+		return err // another process was faster
 	}
 	if err := s.checkForeign(); err != nil {
-		return none, err
+		return err
 	}
-	if err := s.makeFolder(registersName); err != nil {
-		return none, err
-	}
+	folders := []string{registersName}
 	for i := range shards {
-		if err := s.makeFolder(shardAt(i).folder()); err != nil {
-			return none, err
+		folders = append(folders, shardAt(i).folder())
+	}
+	for _, folder := range folders {
+		if err := s.disk.mkdir(folder); err != nil && !errors.Is(err, fs.ErrExist) {
+			return s.wrap(err)
 		}
 	}
 	for _, folder := range []string{registersName, "."} {
 		if err := s.syncFolder(folder); err != nil {
-			return none, err
+			return err
 		}
 	}
 	if err := s.disk.syncAncestors(); err != nil {
-		return none, s.wrap(fmt.Errorf("sync the folders above: %w", err))
+		return s.wrap(fmt.Errorf("sync the folders above: %w", err))
 	}
-	return none, s.replace(markerNewName, markerName, []byte(marker))
-}
-
-func (s *Store) makeFolder(path string) error {
-	if err := s.disk.mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return s.wrap(err)
-	}
-	return nil
+	return s.replace(markerNewName, markerName, []byte(marker))
 }
 
 // checkForeign returns a *FileError if a folder without a marker holds

@@ -16,15 +16,9 @@ import (
 )
 
 const (
-	// page is how many registers are on their way at a time: 2 MB at most.
-	page = 256
-
-	// listingRests is how long the server keeps a listing that is not read:
-	// how long a range's body may take for one page.
-	listingRests = 5 * time.Minute
-
-	// forgetLimit is how long the end of a listing may take.
-	forgetLimit = time.Second
+	page         = 256             // how many registers are on their way at a time: 2 MB at most
+	listingRests = 5 * time.Minute // how long a range's body may take for one page before the server forgets
+	forgetLimit  = time.Second     // how long the end of a listing may take
 )
 
 // List streams registers by a consumer that acknowledges nothing and that the
@@ -99,8 +93,7 @@ func (s *Store) listing(ctx context.Context, current *session, prefix string) (*
 }
 
 // next returns the next message's register, and asks for the next page where one has
-// been read. It returns false for a message
-// that no key of ours stands behind.
+// been read. It returns false for a message that no key of ours stands behind.
 func (l *listing) next(ctx context.Context) (e store.Entry, ok bool, err error) {
 	if l.asked == 0 {
 		l.asked = int(min(l.left, page))

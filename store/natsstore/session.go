@@ -20,13 +20,9 @@ import (
 )
 
 const (
-	// attemptLimit is how long it may take to connect and to judge the bucket;
-	// connectLimit is how long one server may take to say hello.
-	attemptLimit = 10 * time.Second
-	connectLimit = 2 * time.Second
-
-	// judgeEvery is how often the bucket's settings are looked at.
-	judgeEvery = 30 * time.Second
+	attemptLimit = 10 * time.Second // to connect and to judge the bucket
+	connectLimit = 2 * time.Second  // for one server to say hello
+	judgeEvery   = 30 * time.Second // how often the bucket's settings are looked at
 
 	// A server that has left two pings unanswered is taken for gone.
 	pingEvery = 2 * time.Second
@@ -44,17 +40,13 @@ const (
 type session struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
-	// judged is when the bucket was last found fit, since the store was opened.
-	judged atomic.Int64
-	// unfit is why the bucket was last found unfit, or nil. It holds for the calls
-	// that come while it is judged again.
-	unfit atomic.Pointer[error]
-	// silent is when a request first went unanswered since one was answered, from
-	// when the store was opened on; or 0.
-	silent atomic.Int64
-	// replicated says that several servers keep the bucket, and that one of them
-	// may answer for the leader that it no longer is.
-	replicated atomic.Bool
+
+	// Times count from the store's opening.
+	judged atomic.Int64          // when the bucket was last found fit
+	unfit  atomic.Pointer[error] // why it was last found unfit, for calls that come while it is judged again
+	silent atomic.Int64          // when a request first went unanswered since one was answered; or 0
+
+	replicated atomic.Bool // several servers keep the bucket: one that no longer leads may answer
 }
 
 // heard notes what became of a request, and ends a connection on which none is
@@ -280,11 +272,9 @@ type dialer func(network, address string) (net.Conn, error)
 // Dial calls d.
 func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
 
-// unbroken is a connection that ends with its first write that fails.
-//
-// The client carries on after a write that took too long, and what it sends next
-// follows a message that was cut off. The server would take the one for the rest
-// of the other: store it as its value, and acknowledge it.
+// unbroken is a connection that ends with its first write that fails. The client would
+// carry on after a write that took too long, and the server would take what follows for
+// the rest of the message that was cut off: store it as its value, and acknowledge it.
 type unbroken struct{ net.Conn }
 
 // Write implements net.Conn.

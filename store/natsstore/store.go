@@ -88,15 +88,11 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 
 // Swap compares the register's version and then publishes under its number.
 //
-// The server compares numbers alone, and after a rollback it gives numbers out
-// again. So the token is compared first. Both requests go over one connection,
-// which never reconnects, and a server that forgot something was started in
-// between, which ends its connections. Hence on a server of its own the number
-// can't have come to mean another write in between. In a cluster, where the
-// connection may be to another server than the leader, a gap remains: a failure
-// between the two requests, and as many swaps as bring the number back. Another one
-// is a cluster that has lost writes and answers the read with an older register: then
-// the leader compares the number alone. The package's promise leaves both out.
+// The server compares numbers alone, and after a rollback it gives numbers out again. So
+// the token is compared first. Both requests go over one connection, which never
+// reconnects, and a server that forgot something was started in between, which ends its
+// connections. Hence on a server of its own the number can't have come to mean another
+// write. In a cluster two gaps remain, which the package's comment names.
 //
 // A register is looked for before it is created as well: the server takes one
 // that it can't read for none.
@@ -143,9 +139,8 @@ func (s *Store) publish(ctx context.Context, current *session, key string, guard
 
 	limited, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	// The client repeats a publish that no server took, unless it is kept from it. And
-	// there is no message id, so that the server sees no duplicates either: it
-	// would acknowledge the second of two equal swaps.
+	// The client would repeat a publish that no server took. Without a message id the
+	// server sees no duplicates: it would acknowledge the second of two equal swaps.
 	ack, err := current.js.PublishMsg(limited, message,
 		jetstream.WithRetryAttempts(0),
 		jetstream.WithExpectStream(s.config.stream()),
@@ -218,10 +213,9 @@ func (s *Store) failed(ctx context.Context, verb string, err error) error {
 	return fmt.Errorf("natsstore: %s: %w", verb, err)
 }
 
-// read returns the register at key. The server says of one that it can't read
-// that there is none, but still counts it: so that is asked then. A register that the
-// server gives up when it reads its files after a crash is not counted either: nothing
-// tells it from one that never was.
+// read returns the register at key. The server says of one that it can't read that there
+// is none, but still counts it. One that it gave up when it read its files after a crash
+// is not counted either: nothing tells it from one that never was.
 func (s *Store) read(ctx context.Context, current *session, key string) (store.Entry, error) {
 	e, err := s.last(ctx, current, key)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -278,10 +272,8 @@ func (s *Store) ask(ctx context.Context, current *session, verb, question string
 
 // last asks the leader for the last message of the register at key.
 //
-// What it answers with was stored before: a leader stores a message only when
-// most servers have it, and a server of its own when it has written it to the
-// system's cache. So what is read is as good as what was acknowledged, and what
-// a failure can take of either is what Traits declares.
+// It answers with what most servers have, or a server of its own has written to the
+// system's cache. So what is read is as good as what was acknowledged.
 func (s *Store) last(ctx context.Context, current *session, key string) (store.Entry, error) {
 	subject := s.config.subject() + keyToSubject(key)
 	var answer struct {
@@ -345,10 +337,9 @@ func numberOf(v store.Version) (uint64, bool) {
 	return number, err == nil && number > 0 && len(mark) == storeclient.TokenDigits
 }
 
-// isConflict reports whether the server refused a publish for its guard. The
-// first code means that another message is the last one, the second that one
-// which came before is still being replicated. Either way the publish was
-// dropped before it was proposed or stored.
+// isConflict reports whether the server refused a publish for its guard: another message
+// is the last one, or one that came before is still being replicated. Either way the
+// publish was dropped before it was proposed or stored.
 func isConflict(err error) bool {
 	var refusal *jetstream.APIError
 	return errors.As(err, &refusal) && (refusal.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||

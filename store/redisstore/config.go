@@ -42,9 +42,8 @@ const (
 // Secret is a text that packages fmt and log/slog do not show.
 type Secret = storeurl.Secret
 
-// TLS says how connections are secured: CAFile, CertFile and KeyFile name files in
-// PEM, which Open reads, or Config is a *tls.Config. The zero value trusts the
-// system's certificates.
+// TLS names files in PEM (CAFile, CertFile, KeyFile), which Open reads, or holds a
+// *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
 // Config says which server to use, and what its operator asserts. It shows no

@@ -19,16 +19,12 @@ const (
 	// long a reply is waited for whose caller has gone.
 	callLimit = 5 * time.Second
 
-	// dialLimit bounds one attempt to connect.
-	dialLimit = 3 * time.Second
-
-	// connectionLife is how long a connection is used before another one takes
-	// its place, and so how long a change of the server's settings, or its
-	// turning into a replica, can go unnoticed.
+	// connectionLife is how long a connection is used, and so how long a change of the
+	// server's settings, or its turning into a replica, can go unnoticed.
 	connectionLife = time.Minute
 
-	// connections is how many a client of one server has at most.
-	connections = 16
+	dialLimit   = 3 * time.Second // of one attempt to connect
+	connections = 16              // of a client of one server
 )
 
 // dial makes the clients: one for each server, or one that asks the Sentinels.

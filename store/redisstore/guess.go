@@ -9,13 +9,11 @@ import (
 	"snowfence.example/snowfence/internal/storeclient"
 )
 
-// grace is for how long a store that is open goes on when nothing bounds any more
-// what a failover loses. Each replica that joins has this effect, also where the new
-// one of a replacement comes first: to refuse at once would stop ids for that, and to
-// go on for good would rest on a lag that nothing bounds and no operator asserts. The
-// grace is enough to replace a replica, and for somebody to set min-replicas-to-write,
-// which needs no restart. Ids can repeat in it only if a failover comes within it, to a
-// replica that lags further than the default. Open has no grace.
+// grace is for how long a store that is open goes on when nothing bounds any more what a
+// failover loses. Each replica that joins has this effect, also where the new one of a
+// replacement comes first. The grace is enough to replace a replica, or to set
+// min-replicas-to-write, which needs no restart. Ids can repeat only if a failover comes
+// within it, to a replica that lags further than the default. Open has no grace.
 const grace = 10 * time.Minute
 
 // A guess is about a loss that is the default: no operator asserts it, so something that

@@ -12,17 +12,14 @@ import (
 )
 
 const (
-	// dialLimit bounds one attempt to connect to one server, from the first
-	// packet to the answer about its settings.
-	dialLimit = 3 * time.Second
+	dialLimit = 3 * time.Second // of one attempt, until the server has told its settings
 
 	// connections is how many the store has at most, idleConnections how many
 	// of them wait for work.
 	connections, idleConnections = 8, 4
 
-	// connectionLife is how long a connection is used before another one takes
-	// its place, and so how long a change of the server's settings can go
-	// unnoticed.
+	// connectionLife is how long a connection is used, and so how long a change of the
+	// server's settings can go unnoticed.
 	connectionLife = time.Minute
 )
 

@@ -77,14 +77,13 @@ type statements struct {
 func (d Dialect) statements(table string) statements {
 	t := d.quote(table)
 	if d == MySQL {
-		// A new row by plain INSERT: the server says 1062 where the key exists.
-		// INSERT IGNORE would turn other failures into warnings, ON DUPLICATE KEY
-		// UPDATE counts differently under the client's flag for found rows, and
-		// WHERE NOT EXISTS does not see what another transaction has not
-		// committed yet.
+		// Plain INSERT says 1062 where the key exists. INSERT IGNORE would turn other
+		// failures into warnings, ON DUPLICATE KEY UPDATE counts differently under the
+		// client's flag for found rows, and WHERE NOT EXISTS does not see what another
+		// transaction has not committed yet.
 		//
-		// Bytes travel as hexadecimal digits, so that they mean the same in every
-		// character set that a connection can be in.
+		// Bytes travel as hexadecimal digits, which mean the same in every character set
+		// that a connection can be in.
 		return statements{
 			get:     "SELECT r.`token`, r.`value`, @@read_only FROM (SELECT 1) AS one LEFT JOIN " + t + " AS r ON r.`key` = UNHEX(?)",
 			create:  "INSERT INTO " + t + " (`key`, `token`, `value`) VALUES (UNHEX(?), UNHEX(?), UNHEX(?))",

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -59,16 +60,17 @@ type session struct {
 	tls     *tls.Config
 	logger  *slog.Logger
 
+	number atomic.Int64 // how many times there was a session, old or new
+
 	mu        sync.Mutex
 	up        chan struct{} // closed while there is a session; replaced when it is lost
 	isUp      bool
-	number    int // how many times there was a session, old or new
 	dials     int // since there was a session last
 	forgotten int // those of them that got no answer in time
 	endpoints []string
 	last      int      // the endpoint that was dialled last
 	current   net.Conn // the connection that was made last; nil at first
-	settle    func()   // keeps it when there is a session; nil if that was done
+	settle    func()   // keeps it when there is a session; it may be called twice
 	failure   error    // why the last connection came to nothing
 }
 
@@ -85,6 +87,7 @@ func connect(c Config) (*session, error) {
 		tls:     tls,
 		logger:  c.Logger,
 		up:      make(chan struct{}),
+		settle:  func() {},
 		failure: errors.New("no server has answered yet"),
 	}
 	client, _, err := zk.Connect(c.Endpoints, c.SessionTimeout,
@@ -118,8 +121,11 @@ func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (
 	case <-s.life.Context().Done():
 		return none, store.ErrClosed
 	}
+	s.mu.Lock()
+	up := s.up
+	s.mu.Unlock()
 	select {
-	case <-s.session():
+	case <-up:
 	case <-ctx.Done():
 	case <-s.life.Context().Done():
 	}
@@ -152,20 +158,6 @@ func (s *session) usable(ctx context.Context) error {
 	return fmt.Errorf("%w: no session: %w", ctx.Err(), s.failure)
 }
 
-// session returns a channel that is closed while there is a session.
-func (s *session) session() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.up
-}
-
-// sessions counts the connections that had a session.
-func (s *session) sessions() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.number
-}
-
 // close ends the session. Calls that wait return, and so do later ones.
 func (s *session) close() error {
 	return s.life.End(func() error {
@@ -191,7 +183,7 @@ func (s *session) close() error {
 func (s *session) authenticate(user string, password storeurl.Secret) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for user != "" {
-			before := s.sessions()
+			before := s.number.Load()
 			_, err := call(ctx, s, func(c *zk.Conn) (struct{}, error) {
 				return struct{}{}, c.AddAuth("digest", []byte(user+":"+string(password)))
 			})
@@ -199,7 +191,7 @@ func (s *session) authenticate(user string, password storeurl.Secret) func(conte
 			if err != nil && (!isLoss(err) || s.usable(ctx) != nil) {
 				return fmt.Errorf("authenticate: %w", err)
 			}
-			if err == nil && s.sessions() == before {
+			if err == nil && s.number.Load() == before {
 				break
 			}
 		}
@@ -225,11 +217,8 @@ func (s *session) heed(e zk.Event) {
 	defer s.mu.Unlock()
 	switch e.State {
 	case zk.StateHasSession:
-		if s.settle != nil {
-			s.settle()
-			s.settle = nil
-		}
-		s.number++
+		s.settle()
+		s.number.Add(1)
 		s.dials, s.forgotten = 0, 0
 		if !s.isUp {
 			s.isUp = true
@@ -273,10 +262,7 @@ func (s *session) dial(life context.Context, address string) (net.Conn, error) {
 		s.mu.Unlock()
 		_ = connection.Close()
 	})
-	s.settle = func() {
-		stop()
-		cancel()
-	}
+	s.settle = func() { stop(); cancel() }
 	return &frames{Conn: connection}, nil
 }
 
@@ -285,7 +271,7 @@ func (s *session) pause(life context.Context) error {
 	s.mu.Lock()
 	n, round := s.dials, s.dials/len(s.endpoints)
 	s.dials++
-	first := n == 0 && s.number == 0
+	first := n == 0 && s.number.Load() == 0
 	s.mu.Unlock()
 	if !first {
 		rest, cancel := context.WithTimeout(life, min(firstPause<<min(round, 10), lastPause))
@@ -307,10 +293,7 @@ func (s *session) patience() time.Duration {
 func (s *session) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.settle != nil {
-		s.settle()
-		s.settle = nil
-	}
+	s.settle()
 	if s.current != nil {
 		_ = s.current.Close()
 		s.current = nil
