@@ -132,17 +132,13 @@ func (l *listing) show(w Worker) bool {
 
 // Census counts worker ids by state.
 type Census struct {
-	// Capacity is how many there are.
-	Capacity int64
-	// Counts has the number in each state. Worker ids that were never claimed are free.
-	Counts map[State]int64
-	// Silent are the held ones of which [Worker.Silent] is true.
-	Silent int64
+	Capacity  int64           // how many there are
+	Counts    map[State]int64 // in each state; those that were never claimed are free
+	Silent    int64           // the held ones of which [Worker.Silent] is true
+	Registers int64           // all registers
 	// Outside counts registers of no worker id of this store: strays, and those of
-	// datacenters outside the record. They are in no other count.
+	// datacenters outside the record. They are in no other count but Registers.
 	Outside int64
-	// Registers counts all registers.
-	Registers int64
 	// Youngest and Oldest are the held worker ids, silent ones left out, whose
 	// [Worker.Age] is the least and the greatest: their clocks are apart by the
 	// difference at most, give or take a third of a window. Both are nil if

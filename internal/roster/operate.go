@@ -19,12 +19,12 @@ const (
 
 // Release clears the holder of a worker id, as it was read, and nothing else. Until stays,
 // so this is always safe. A living holder notices at its next extension, and the next claim
-// begins above every tick that it may have stamped until then. Release returns the worker
-// id as it is after the write.
+// begins above every tick that it may have stamped until then.
 //
-// [ErrNotHeld] is returned if it has no holder, [ErrUnusable] if it can't be read or is of
-// another incarnation, and a *[ConflictError] if it changed since it was read. The store's
-// own error is returned if the outcome is unknown.
+// Like all verbs it returns the worker id as it is after the write, [ErrUnusable] if that
+// can't be read or is of another incarnation, a *[ConflictError] if it changed since it was
+// read, and the store's own error if the outcome is unknown. [ErrNotHeld] is returned if it
+// has no holder.
 func (r *Roster) Release(ctx context.Context, w Worker) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
@@ -41,8 +41,6 @@ func (r *Roster) Release(ctx context.Context, w Worker) (Worker, error) {
 // nothing else. It ends a running holder as [Roster.Release] does. A worker id without a
 // register gets one, with a term in which nothing can have been stamped. If the mark is as
 // wanted already, nothing is written.
-//
-// The errors are those of Release, except for ErrNotHeld.
 func (r *Roster) Quarantine(ctx context.Context, w Worker, mark bool) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
@@ -85,8 +83,7 @@ func (w Worker) Floored(floor snowfence.Tick) bool {
 // that is greater. The operator's mark stays. It ends a running holder as [Roster.Release]
 // does.
 //
-// A *[snowfence.RangeError] is returned for a floor that is no tick of the layout. The other
-// errors are those of Release, except for ErrNotHeld.
+// A *[snowfence.RangeError] is returned for a floor that is no tick of the layout.
 func (r *Roster) Raise(ctx context.Context, w Worker, floor snowfence.Tick) (Worker, error) {
 	if limit := r.layout.HorizonTick(); floor < 0 || floor >= limit {
 		return Worker{}, &snowfence.RangeError{Field: "floor", Value: int64(floor), Limit: int64(limit - 1)}
@@ -109,8 +106,6 @@ func (r *Roster) Raise(ctx context.Context, w Worker, floor snowfence.Tick) (Wor
 // this can show that an earlier write was not lost, and can't be any more. For that it must
 // be sent at least the store's loss after the earlier write was acknowledged, and be
 // acknowledged itself. The register must have no holder.
-//
-// The errors are those of Release, except for ErrNotHeld.
 func (r *Roster) Confirm(ctx context.Context, w Worker) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
@@ -140,9 +135,8 @@ func (r *Roster) write(ctx context.Context, w Worker, register stored.Register) 
 	if err != nil {
 		return Worker{}, err
 	}
-	// The clock is the reference's, because this host's clock has not been judged, as a
-	// holder's is by its claim. Claimants compare their clocks with it when they see the
-	// register change, and Losable computes the age of the write from it.
+	// The reference's clock, since this host's has not been judged, as a holder's is by its
+	// claim. Claimants compare their clocks with it, and Losable computes the write's age.
 	register.Write, register.Clock = mark, r.Now()
 	value, err := register.Encode()
 	if err != nil {

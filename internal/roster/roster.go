@@ -25,12 +25,9 @@ const requestTimeout = 10 * time.Second
 // Config says which namespace is read and operated. Only Store must be
 // given.
 type Config struct {
-	// Store is where the namespace lives. The roster does not close it.
-	Store store.Store
-
-	// Namespace is the namespace's name: 1 to 64 of [a-z0-9._-]. Empty means
-	// "default".
-	Namespace string
+	Store     store.Store     // where the namespace lives; the roster does not close it
+	Namespace string          // 1 to 64 of [a-z0-9._-]; empty means "default"
+	Clock     snowfence.Clock // nil means [snowfence.SystemClock]
 
 	// MaxRollback is how far ahead of the clock the used ticks of a free worker id may
 	// reach; see snowfence.Policy. Zero means the default policy's.
@@ -39,9 +36,6 @@ type Config struct {
 	// Process is written into the registers that [Roster.Raise] and
 	// [Roster.Quarantine] create or raise, for people. It may be empty.
 	Process stored.Process
-
-	// Clock is the source of time. Nil means [snowfence.SystemClock].
-	Clock snowfence.Clock
 
 	// Rand is the source of incarnations and of the marks of writes: unpredictable, and
 	// never the same twice. Nil means crypto/rand.
@@ -188,9 +182,8 @@ func (r *Roster) read(ctx context.Context) error {
 // belong to no incarnation. An error wrapping [stored.ErrNamespaceReplaced] is returned if
 // the record has changed.
 func (r *Roster) Settle(ctx context.Context) error {
-	// The record's age is judged by its writer's clock and its tolerance. The writer was
-	// another host, or this one, whose clock has not been judged. So the record must be
-	// old both by the reference and by this host's clock.
+	// The writer was another host, or this one, whose clock has not been judged. So the
+	// record must be old both by the reference and by this host's clock.
 	if !stored.Young(r.record.Created, r.traits.Loss, r.Now(), r.config.Clock.Wall()) {
 		return nil
 	}
@@ -243,9 +236,8 @@ func (r *Roster) Traits() store.Traits { return r.traits }
 // Now returns the time of the reference.
 func (r *Roster) Now() time.Time { return r.config.Clock.Wall().Add(r.ahead) }
 
-// Reference returns whether the reference is the store's clock, and how far this host's is
-// ahead of that, negative when it is behind. Otherwise the reference is this host's own
-// clock.
+// Reference returns whether the reference is the store's clock, not this host's own, and how
+// far this host's is ahead of it, negative when it is behind.
 func (r *Roster) Reference() (byStore bool, hostAhead time.Duration) {
 	return r.engineClock, -r.ahead
 }

@@ -48,12 +48,9 @@ const (
 type Finding struct {
 	Severity Severity
 	Check    Check
-	// Workers are its worker numbers; [Stray] for a key of none.
-	Workers []int64
-	// Key is the register's key, of the first of several.
-	Key string
-	// Text says what is wrong, and the possible reason.
-	Text string
+	Workers  []int64 // its worker numbers; [Stray] for a key of none
+	Key      string  // the register's, of the first of several
+	Text     string  // what is wrong, and the possible reason
 }
 
 // Verdict counts what [Roster.Verify] read and found.
@@ -61,11 +58,11 @@ type Verdict struct {
 	Registers, Faults, Warnings, Notes int64
 }
 
-// Verify reads every register and yields its faults, in any order. At the end it yields the
-// faults that only all registers together show. It keeps some hundred bytes a held register.
-// Registers may change while it reads, each on its own. This fools a check in one case
-// only: a process gives one worker id up and claims another. Verify counts into verdict,
-// which may be nil. An error ends the sequence.
+// Verify reads every register and yields its faults, in any order, and at the end those that
+// only all registers together show. It keeps some hundred bytes a held register. Registers
+// may change while it reads, which fools a check in one case only: a process gives one worker
+// id up and claims another. Verify counts into verdict, which may be nil. An error ends the
+// sequence.
 func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding, error] {
 	if verdict == nil {
 		verdict = new(Verdict)

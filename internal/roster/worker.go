@@ -35,22 +35,15 @@ const Stray int64 = -1
 
 // Worker is one worker id as it was read.
 type Worker struct {
-	// Number is the worker number, or [Stray].
-	Number int64
-	// Key is the register's key in the store.
-	Key string
-	// Exists is false if the worker id has no register: it was never claimed, nor written
-	// by an operator.
-	Exists bool
+	Number int64  // the worker number, or [Stray]
+	Key    string // the register's key in the store
+	Exists bool   // false for one without a register: never claimed, nor written by an operator
 	State  State
-	// Register is the register; zero if there is none or it is unreadable.
-	Register stored.Register
-	// Damage is why it is unreadable.
-	Damage error
-	// Read is when it was read, by the reference's clock.
-	Read time.Time
-	// Floor and Until are the register's bounds as times; zero without one.
-	Floor, Until time.Time
+
+	Register     stored.Register // zero if there is none or it is unreadable
+	Damage       error           // why it is unreadable
+	Read         time.Time       // when it was read, by the reference's clock
+	Floor, Until time.Time       // the register's bounds as times; zero without one
 
 	version store.Version
 }

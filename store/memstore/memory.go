@@ -103,9 +103,8 @@ func (m *Memory) Snapshot() Snapshot {
 	return Snapshot{maps.Clone(m.registers)}
 }
 
-// Restore rolls the store back (or forward) to s, under its clients' feet: a
-// rollback of the store. The zero Snapshot empties it. Versions that are given
-// out afterwards still differ from all that were given out before.
+// Restore rolls the store back (or forward) to s, under its clients' feet. The zero
+// Snapshot empties it. Versions never repeat all the same.
 func (m *Memory) Restore(s Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,10 +115,9 @@ func (m *Memory) Restore(s Snapshot) {
 	m.journal = nil
 }
 
-// Failover takes away every write that was acknowledged less than age ago, as
-// the promotion of a replica does that lags by age, and returns how many they
-// were. It returns an error, and takes nothing, if age is more than the
-// memory's Loss.
+// Failover takes away every write that was acknowledged less than age ago, as the promotion
+// of a replica does that lags by age, and returns how many they were. It returns an error,
+// and takes nothing, if age is more than the memory's Loss.
 func (m *Memory) Failover(age time.Duration) (lost int, err error) {
 	if age > m.loss {
 		return 0, fmt.Errorf("memstore: age %v: must be at most the declared loss, %v", age, m.loss)

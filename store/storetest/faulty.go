@@ -33,14 +33,11 @@ func faults() []fault {
 	}
 }
 
-// RunFaulty runs the suite over the clients of h decorated by faultstore, in a
-// subtest for every fault: calls that fail before they reach the engine, lost
-// replies, swaps that arrive late, delays, stale reads, and all of them at
-// once. A store that keeps the rules keeps them under these faults too; one
-// that only seems to, because nothing ever went wrong, does not.
-//
-// Faults befall calls. What befalls the store itself is the matter of [Run], so
-// the hooks Restart, Snapshot and OpenLossy are not used.
+// RunFaulty runs the suite over the clients of h decorated by faultstore, in a subtest for
+// every fault: calls that fail before they reach the engine, lost replies, swaps that arrive
+// late, delays, stale reads, and all of them at once. A store that only seems to keep the
+// rules, because nothing ever went wrong, does not pass. The hooks Restart, Snapshot and
+// OpenLossy are not used: they are about the store itself, which is the matter of [Run].
 func RunFaulty(t *testing.T, h Harness) {
 	t.Helper()
 	for name, faulty := range Faulty(h) {
@@ -48,9 +45,8 @@ func RunFaulty(t *testing.T, h Harness) {
 	}
 }
 
-// Faulty returns the harnesses that [RunFaulty] runs, by the name of the
-// fault, for use with [Check]. Their faults follow from a fixed seed and from
-// the calls, and from nothing else.
+// Faulty returns the harnesses that [RunFaulty] runs, by the name of the fault, for use with
+// [Check]. Their faults follow from a fixed seed and from the calls alone.
 func Faulty(h Harness) iter.Seq2[string, Harness] {
 	return func(yield func(string, Harness) bool) {
 		for _, f := range faults() {

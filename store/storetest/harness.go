@@ -26,16 +26,14 @@ type Harness struct {
 	// its clients' feet. Nil means that the engine can't.
 	Snapshot func(context.Context) (restore func(context.Context) error, err error)
 
-	// OpenLossy opens a client as Open does, and returns with it what makes the
-	// reply of the client's next swap get lost between the engine and the
-	// client, when the swap has already been carried out. A proxy in front of
-	// a server does that. Nil means that the engine has no such place.
+	// OpenLossy opens a client as Open does, and returns with it what loses the reply of
+	// the client's next swap when that has been carried out, as a proxy in front of a
+	// server does. Nil means that the engine has no such place.
 	OpenLossy func(context.Context) (client store.Store, loseNext func(), err error)
 
-	// Flaky says that calls may fail now and then without cause, as behind a
-	// fault decorator or a bad network. The suite then reads again, and
-	// resolves unknown outcomes as a careful user does. Otherwise an
-	// unexpected error is a violation.
+	// Flaky says that calls may fail now and then without cause, as behind a bad network.
+	// The suite then reads again, and resolves unknown outcomes as a careful user does.
+	// Otherwise an unexpected error is a violation.
 	Flaky bool
 
 	// Staleness is how long a read may lag behind. Zero means half of Timeout.
@@ -131,8 +129,7 @@ func begin(f func()) (ended <-chan struct{}) {
 	return done
 }
 
-// await waits until a goroutine has ended, or gives up when it has not long after its
-// context did: some call of it ignores that.
+// await waits until a goroutine has ended, or gives up long after its context did.
 func (h Harness) await(ctx context.Context, ended <-chan struct{}) error {
 	select {
 	case <-ended:
