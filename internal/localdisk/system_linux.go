@@ -9,48 +9,41 @@ import (
 // fuse is the number of every FUSE file system, local or not.
 const fuse = 0x65735546
 
-// networkSystem returns the name of a file system whose files other machines
-// can change, by the number that statfs(2) and the kernel's linux/magic.h give
-// it, and for those outside the kernel the one that coreutils' stat knows. It
-// returns "" for any other.
-func networkSystem(number uint32) string {
-	return map[uint32]string{
-		0x00006969: "NFS",
-		0x0000517b: "SMB",
-		0x0000564c: "NCP",
-		0x00c36400: "Ceph",
-		0x01021997: "9p",
-		0x01161970: "GFS2",
-		0x013111a8: "IBRIX",
-		0x0bd00bd0: "Lustre",
-		0x19830326: "BeeGFS",
-		0x20030528: "OrangeFS",
-		0x47504653: "GPFS",
-		0x5346414f: "AFS",
-		0x61636673: "ACFS",
-		0x6b414653: "kAFS",
-		0x73757245: "Coda",
-		0x7461636f: "OCFS2",
-		0x786f4256: "VirtualBox shared folder",
-		0x7c7c6673: "Parallels shared folder",
-		0xa501fcf5: "VxFS",
-		0xaad7aaea: "PanFS",
-		0xbacbacbc: "VMware shared folder",
-		0xbeefdead: "StorNext",
-		0xfe534d42: "SMB2",
-		0xff534d42: "CIFS",
-	}[number]
-}
-
-// fleetingSystem returns a file system that forgets everything, and an empty one for
-// the number of any other.
-func fleetingSystem(number uint32) System {
+// kinds are the file systems whose files other machines can change, and those that forget
+// everything, by the number that statfs(2) and the kernel's linux/magic.h give them. Those
+// outside the kernel have the one that coreutils' stat knows.
+func kinds() map[uint32]System {
 	return map[uint32]System{
+		0x00006969: {Name: "NFS", Network: true},
+		0x0000517b: {Name: "SMB", Network: true},
+		0x0000564c: {Name: "NCP", Network: true},
+		0x00c36400: {Name: "Ceph", Network: true},
+		0x01021997: {Name: "9p", Network: true},
+		0x01161970: {Name: "GFS2", Network: true},
+		0x013111a8: {Name: "IBRIX", Network: true},
+		0x0bd00bd0: {Name: "Lustre", Network: true},
+		0x19830326: {Name: "BeeGFS", Network: true},
+		0x20030528: {Name: "OrangeFS", Network: true},
+		0x47504653: {Name: "GPFS", Network: true},
+		0x5346414f: {Name: "AFS", Network: true},
+		0x61636673: {Name: "ACFS", Network: true},
+		0x6b414653: {Name: "kAFS", Network: true},
+		0x73757245: {Name: "Coda", Network: true},
+		0x7461636f: {Name: "OCFS2", Network: true},
+		0x786f4256: {Name: "VirtualBox shared folder", Network: true},
+		0x7c7c6673: {Name: "Parallels shared folder", Network: true},
+		0xa501fcf5: {Name: "VxFS", Network: true},
+		0xaad7aaea: {Name: "PanFS", Network: true},
+		0xbacbacbc: {Name: "VMware shared folder", Network: true},
+		0xbeefdead: {Name: "StorNext", Network: true},
+		0xfe534d42: {Name: "SMB2", Network: true},
+		0xff534d42: {Name: "CIFS", Network: true},
+
 		0x01021994: {Name: "tmpfs", Forgets: "at a reboot"},
 		0x858458f6: {Name: "ramfs", Forgets: "at a reboot"},
 		0x794c7630: {Name: "overlayfs", Forgets: "with its container"},
 		0x61756673: {Name: "aufs", Forgets: "with its container"},
-	}[number]
+	}
 }
 
 // systemOf returns the file system of what is at a path.
@@ -96,10 +89,7 @@ func classify(number uint32, mounted string) System {
 		}
 		return System{Name: mounted, Network: mounted != "fuseblk"}
 	}
-	if name := networkSystem(number); name != "" {
-		return System{Name: name, Network: true}
-	}
-	if s := fleetingSystem(number); s.Name != "" {
+	if s, ok := kinds()[number]; ok {
 		return s
 	}
 	return System{Name: fmt.Sprintf("file system %#x", number)}

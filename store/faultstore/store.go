@@ -37,13 +37,9 @@ type Store struct {
 	counts map[Call]uint64 // by verb and key; the N of these is zero
 	calls  []Record
 	late   []lateSwap
-	seen   map[string][2]state // the last two different states of each key, older first
-}
-
-// state is a register as this client saw it: an entry, or known to be missing.
-type state struct {
-	entry store.Entry // its version is zero if the key was missing
-	known bool
+	// seen holds the last two different states of each key, older first; nil for one that
+	// was not seen. The version of a key that was missing is zero.
+	seen map[string][2]*store.Entry
 }
 
 // lateSwap is a swap that is still on its way.
@@ -63,7 +59,7 @@ func New(inner store.Store, plan Plan, clock snowfence.Clock) *Store {
 		inner:  inner,
 		clock:  clock,
 		counts: make(map[Call]uint64),
-		seen:   make(map[string][2]state),
+		seen:   make(map[string][2]*store.Entry),
 	}
 	s.Follow(plan)
 	return s
@@ -275,10 +271,9 @@ func (s *Store) see(key string, e store.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	states := s.seen[key]
-	if states[1].known && states[1].entry.Version == e.Version {
-		return
+	if states[1] == nil || states[1].Version != e.Version {
+		s.seen[key] = [2]*store.Entry{states[1], &e}
 	}
-	s.seen[key] = [2]state{states[1], {entry: e, known: true}}
 }
 
 // earlier returns the state before the last that was seen of a key, if two
@@ -287,6 +282,10 @@ func (s *Store) earlier(key string) (store.Entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.seen[key][0]
-	old.entry.Value = slices.Clone(old.entry.Value)
-	return old.entry, old.known
+	if old == nil {
+		return store.Entry{}, false
+	}
+	e := *old
+	e.Value = slices.Clone(e.Value)
+	return e, true
 }

@@ -54,22 +54,17 @@
 //
 // # What to mind
 //
+// docs/engines.md is for operators: file systems and what they can do, and backups.
+//
 // Two folders are two stores, and two spaces of ids, on one host too. Processes that
 // are to share one space open one folder, and run as one user: the folder is open to
-// its owner alone. Never point two hosts at copies of one folder.
+// its owner alone. Never use a copy of a folder beside it, or let two hosts mount one
+// block device. Network file systems are refused, and FUSE but for local block devices:
+// their locks and caches do not keep the promises above.
 //
-// Network file systems are refused (NFS, SMB, 9p, cluster file systems, and
-// FUSE but for local block devices): their locks and caches do not keep the
-// promises above. A folder that several machines see through one block device
-// is the same thing in disguise, and can't be recognised.
-//
-// A restored backup is an old state. Every id that was issued since lies ahead of what
-// the registers then say, and only the clock keeps new ids above old ones: a store
-// restored or emptied *and* a clock set back repeats ids. So restore with no process
-// running, and check the clock first. To copy a folder, stop its processes, or take a
-// snapshot that is atomic. A file system in memory, or a container's own layer,
-// empties the store when it goes; [Store.Warnings] tells.
-//
-// The disk must mean what it says: one that acknowledges a flush and loses it
-// at a power failure takes durability away from everything above it.
+// A restored backup is an old state: only the clock keeps new ids above those that were
+// issued since. So restore with no process running, and check the clock first. To copy a
+// folder, stop its processes, or take a snapshot that is atomic. A file system in memory,
+// or a container's own layer, empties the store when it goes; [Store.Warnings] tells. A
+// disk that loses what it has acknowledged takes durability away from everything above it.
 package filestore

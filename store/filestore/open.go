@@ -137,12 +137,10 @@ func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) 
 	return s, nil
 }
 
-// look reports whether the folder is a store, and returns an error if it is
-// not and may not become one. It writes nothing: not even a lock belongs into
-// somebody else's folder.
-//
-// Without the lock it may meet a store that another process is just creating. So
-// the marker is looked for last: it tells that what was there before is no stranger's.
+// look reports whether the folder is a store, and returns an error if it is not and may
+// not become one. It writes nothing: not even a lock belongs into somebody else's folder.
+// So another process may just be creating the store. The marker is looked for last: it
+// tells that what was there before is no stranger's.
 func (s *Store) look(existing bool) (found bool, err error) {
 	foreign := s.checkForeign()
 	found, err = s.findMarker()
@@ -176,9 +174,8 @@ func (s *Store) findMarker() (bool, error) {
 // create makes an empty folder a store, or carries on where another process
 // was killed while it did. It is called under the lock.
 //
-// The order is what makes it safe: the marker comes last, when all folders are
-// durable. So a store with a marker is whole, and without one it holds no
-// register yet.
+// The marker comes last, when all folders are durable. So a store with a marker is whole,
+// and without one it holds no register yet.
 func (s *Store) create() error {
 	if found, err := s.findMarker(); found || err != nil {
 		return err // another process was faster
@@ -206,10 +203,9 @@ func (s *Store) create() error {
 	return s.replace(markerNewName, markerName, []byte(marker))
 }
 
-// checkForeign returns a *FileError if a folder without a marker holds
-// anything that the creation of a store does not leave behind when it is cut
-// short. Registers without a marker are the remains of a store, and no place
-// for a fresh one.
+// checkForeign returns a *FileError if a folder without a marker holds anything that a
+// creation does not leave behind when it is cut short. Registers without a marker are the
+// remains of a store, and no place for a fresh one.
 func (s *Store) checkForeign() error {
 	names, err := s.disk.names(".")
 	if err != nil {

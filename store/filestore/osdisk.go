@@ -112,10 +112,9 @@ func replaced(path string, opened, found fs.FileInfo, err error) error {
 	return nil
 }
 
-// syncAncestors fsyncs every folder above, because one of them may be young
-// too: made by this process, or by one that was killed before it came here.
-// Only for the former is a failure known to matter; the latter is rare, and
-// most folders above are not ours to open.
+// syncAncestors fsyncs every folder above: one of them may have been made by this process,
+// or by one that was killed before it came here. Only for the former a failure is known
+// to matter, and most folders above are not ours to open.
 func (d *osDisk) syncAncestors() error {
 	made := d.path != d.there
 	for child, parent := d.path, filepath.Dir(d.path); child != parent; child, parent = parent, filepath.Dir(parent) {

@@ -12,10 +12,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Waits between two tries for a lock that another process holds. It holds it
-// for some milliseconds, so the first try again comes soon; if it is stopped,
-// trying 60 times a second costs nothing. Trying, and not waiting inside
-// flock, is what lets a context end the wait.
+// Waits between two tries for a lock that another process holds, for some milliseconds or,
+// if it is stopped, for long. Not waiting inside flock lets a context end the wait.
 const (
 	firstWait   = time.Millisecond
 	longestWait = 16 * time.Millisecond
