@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -45,10 +46,7 @@ type CachedClock struct {
 // NewCachedClock returns a cached clock whose pulses are timed by clock. Nil
 // means [SystemClock].
 func NewCachedClock(clock Clock) *CachedClock {
-	if clock == nil {
-		clock = SystemClock()
-	}
-	return &CachedClock{clock: clock, busy: make(chan *Generator, 16)}
+	return &CachedClock{clock: cmp.Or(clock, SystemClock()), busy: make(chan *Generator, 16)}
 }
 
 // Run serves the generators until ctx is done; then they read the clock

@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,9 +186,6 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Clock == nil {
-		cfg.Clock = SystemClock()
-	}
 	if cfg.Rand == nil {
 		cfg.Rand = rand.Uint64 //nolint:forbidigo // what nil means
 	}
@@ -200,7 +198,7 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		cfg.CachedClock = nil
 	}
 	g := &Generator{
-		clock:     cfg.Clock,
+		clock:     cmp.Or(cfg.Clock, SystemClock()),
 		layout:    l,
 		rand:      cfg.Rand,
 		prefix:    prefix,

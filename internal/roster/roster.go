@@ -51,12 +51,7 @@ func (c Config) prepare() (Config, error) {
 	if err := stored.CheckNamespace(c.Namespace); err != nil {
 		return c, err
 	}
-	if c.Clock == nil {
-		c.Clock = snowfence.SystemClock()
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
-	}
+	c.Clock, c.Rand = cmp.Or(c.Clock, snowfence.SystemClock()), cmp.Or(c.Rand, rand.Reader)
 	return c, nil
 }
 

@@ -1,6 +1,7 @@
 package storeclient
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -17,10 +18,7 @@ type Token [16]byte
 // DrawToken returns a token that never was and never will be again. Nil means
 // crypto/rand.
 func DrawToken(random io.Reader) (t Token, err error) {
-	if random == nil {
-		random = rand.Reader
-	}
-	if _, err := io.ReadFull(random, t[:]); err != nil {
+	if _, err := io.ReadFull(cmp.Or(random, rand.Reader), t[:]); err != nil {
 		return t, fmt.Errorf("draw version: %w", err)
 	}
 	return t, nil

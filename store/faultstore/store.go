@@ -1,6 +1,7 @@
 package faultstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,12 +53,9 @@ type lateSwap struct {
 // New returns a faulty client of inner that follows plan; nil means [None].
 // Delays pass on clock; nil means the system's.
 func New(inner store.Store, plan Plan, clock snowfence.Clock) *Store {
-	if clock == nil {
-		clock = snowfence.SystemClock()
-	}
 	s := &Store{
 		inner:  inner,
-		clock:  clock,
+		clock:  cmp.Or(clock, snowfence.SystemClock()),
 		counts: make(map[Call]uint64),
 		seen:   make(map[string][2]*store.Entry),
 	}

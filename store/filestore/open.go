@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,13 +109,10 @@ func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) 
 	s := &Store{
 		disk:   d,
 		path:   path,
-		clock:  c.Clock,
+		clock:  cmp.Or(c.Clock, snowfence.SystemClock()),
 		random: c.Rand,
 		turn:   make(chan struct{}, 1),
 		life:   storeclient.Begin(),
-	}
-	if s.clock == nil {
-		s.clock = snowfence.SystemClock()
 	}
 	found, err := s.look(c.Existing)
 	if err != nil {

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -66,13 +67,10 @@ func New() *Memory { return NewWith(Config{}) }
 
 // NewWith returns an empty memory of the kind that c describes.
 func NewWith(c Config) *Memory {
-	if c.Clock == nil {
-		c.Clock = snowfence.SystemClock()
-	}
 	return &Memory{
 		random:    c.Rand,
 		loss:      c.Loss,
-		clock:     c.Clock,
+		clock:     cmp.Or(c.Clock, snowfence.SystemClock()),
 		now:       c.Now,
 		registers: make(map[string]register),
 	}

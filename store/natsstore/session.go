@@ -289,9 +289,7 @@ func (c unbroken) Write(b []byte) (int, error) {
 // atLeast reports whether a server's version is 2.minor or later. What can't be
 // read is not.
 func atLeast(version string, minor int) bool {
-	first, rest, _ := strings.Cut(version, ".")
-	second, _, _ := strings.Cut(rest, ".")
-	m, err := strconv.Atoi(first)
-	n, err2 := strconv.Atoi(second)
-	return err == nil && err2 == nil && (m > 2 || m == 2 && n >= minor)
+	var major, second int
+	n, _ := fmt.Sscanf(version, "%d.%d", &major, &second)
+	return n == 2 && (major > 2 || major == 2 && second >= minor)
 }

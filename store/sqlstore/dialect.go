@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -123,29 +124,16 @@ func (d Dialect) quote(table string) string {
 	return mark + strings.ReplaceAll(table, ".", mark+"."+mark) + mark
 }
 
-// validateTable returns an error unless the table's name is one that needs no
-// escaping in any dialect and means the same in all.
+// tableName matches the names that need no escaping in any dialect and mean the same in
+// all. Each part has at most 63 bytes, PostgreSQL's limit; MySQL's is 64.
+var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}(\.[a-z_][a-z0-9_]{0,62})?$`)
+
 func validateTable(d Dialect, table string) error {
-	const longest = 63 // PostgreSQL's limit; MySQL's is 64
 	if d != PostgreSQL && d != MySQL {
 		return fmt.Errorf("sqlstore: %v: must be PostgreSQL or MySQL", d)
 	}
-	refuse := func() error {
-		return fmt.Errorf("sqlstore: table %.80q: must be name or schema.name, each of 1 to %d bytes of [a-z0-9_] that begin with none of [0-9]", table, longest)
-	}
-	parts := strings.Split(table, ".")
-	if len(parts) > 2 {
-		return refuse()
-	}
-	for _, part := range parts {
-		if part == "" || len(part) > longest || '0' <= part[0] && part[0] <= '9' {
-			return refuse()
-		}
-		for i := range len(part) {
-			if c := part[i]; c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-				return refuse()
-			}
-		}
+	if !tableName.MatchString(table) {
+		return fmt.Errorf("sqlstore: table %.80q: must be name or schema.name, each of 1 to 63 bytes of [a-z0-9_] that begin with none of [0-9]", table)
 	}
 	return nil
 }
