@@ -53,10 +53,11 @@ func Read[C any](engine, raw string, schemes []string, read func(*URL) (C, error
 }
 
 // Open is an engine's OpenURL, made of its ParseURL and its Open.
-func Open[C, S any](ctx context.Context, url string, parse func(string) (C, error), open func(context.Context, C) (S, error)) (s S, err error) {
+func Open[C, S any](ctx context.Context, url string, parse func(string) (C, error), open func(context.Context, C) (S, error)) (S, error) {
 	c, err := parse(url)
 	if err != nil {
-		return s, err
+		var none S
+		return none, err
 	}
 	return open(ctx, c)
 }
