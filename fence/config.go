@@ -12,9 +12,6 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// leastAhead is the least default of JournalAhead.
-const leastAhead = time.Second
-
 // Process says which process holds a worker id, for people: Host, PID, Version and Started.
 // With one exception: a holder that is pinned to the worker id of another one with the same
 // host, pid and start gets [ErrPinnedTwice] as soon as it sees that one write.
@@ -150,12 +147,9 @@ func (c *Config) prepare() (lease.State, error) {
 	case c.Journal == nil:
 		c.JournalAhead = 0
 	case c.JournalAhead == 0:
-		c.JournalAhead = max(leastAhead, 4*policy.MaxBurst)
+		c.JournalAhead = max(time.Second, 4*policy.MaxBurst)
 	}
-	hasClock := false
-	if c.Store != nil {
-		_, hasClock = store.ClockOf(c.Store)
-	}
+	_, hasClock := store.ClockOf(c.Store)
 	state, err := lease.New(lease.Config{
 		Namespace: c.Namespace, Layout: c.Layout, Datacenters: c.Datacenters, Datacenter: c.Datacenter, Worker: c.Worker,
 		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: policy.MaxRollback, MaxWait: policy.MaxWait, RequestTimeout: c.RequestTimeout,

@@ -93,16 +93,8 @@
 // Ids of different worker ids are ordered only as well as clocks agree. A live clone of the
 // process's memory repeats ids until one of the two sees the other's write. So does a store
 // that forgets more than it declares, and a replaced primary that still acknowledges. Two
-// stores are two spaces, also two folders of the file store. docs/guarantees.md has the
-// whole list.
+// stores are two spaces, also two folders of the file store.
 //
-// # Where to read on
-//
-//	docs/proof.md         why no two ids are equal, and every failure in full
-//	docs/guarantees.md    each promise, its limits, and the tests that hold it
-//	internal/lease        the protocol as a function; it reads no clock and does no I/O
-//	internal/journal      the page in a folder
-//	internal/sim          the protocol under drawn schedules of faults
-//	formal/               the model of the protocol, searched completely
-//	docs/decisions        why it is made this way
+// docs/guarantees.md has each promise with its limits and tests. docs/proof.md says why no
+// two ids are equal, and has every failure in full. ARCHITECTURE.md shows the code.
 package fence

@@ -20,9 +20,8 @@ import (
 // Within a term its ids strictly increase. Over terms they are unique, and
 // ordered as well as the clocks of the worker ids agree.
 type Holder struct {
-	// current is the generator of the present term, or the revoked one of the last
-	// term. A call for an id reads nothing else while there is a term. Only the loop
-	// writes it. It is never nil once Open has returned.
+	// current is the present term's generator, or the last one's, revoked. A call reads
+	// nothing else while there is a term. Only the loop writes it. It is not nil after Open.
 	current atomic.Pointer[snowfence.Generator]
 
 	noWait  context.Context //nolint:containedctx // a constant: it has ended, see noWait
@@ -48,13 +47,12 @@ type Holder struct {
 
 // Open creates the namespace if it is new, claims a worker id and returns a holder that
 // issues with it. It keeps one goroutine until [Holder.Close]. With the journal of an
-// earlier process it goes on with that process's term. Then it waits for a silent store for
-// two seconds at most.
+// earlier process it goes on with that process's term, and waits for a silent store for two
+// seconds at most.
 //
-// It returns within the claim-wait and a little more, or when ctx is done. It may
-// return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError] or
-// *[TimeError]. The store's own error is returned when the store can't be reached, at once
-// if that is [store.ErrDamaged]. An unusable config has its own errors.
+// It returns within the claim-wait and a little more, or when ctx is done. It may return a
+// *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError], *[TimeError],
+// *[ConfigError], or the store's own error: at once if that is [store.ErrDamaged].
 func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
@@ -144,15 +142,12 @@ func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
 }
 
 // Close ends the holder: no more ids are issued, the worker id is given back, and the
-// goroutine ends. Close waits for the store and the journal until ctx is done. It waits for
-// two request timeouts at most: 20 s with the default window, 1.7 s with a pinned
-// worker's. A longer RequestTimeout makes it wait longer. A disk's call that hangs is left
-// to end by itself.
+// goroutine ends. Close waits for the store and the journal until ctx is done, for two
+// request timeouts at most: 20 s with the default window, 1.7 s with a pinned worker's.
 //
 // A *[NotReleasedError] is returned when the worker id could not be given back. It says
-// until when the worker id can't be claimed, and wraps the context's error if that ended
-// the wait. No id is at risk then. A second Close waits for the same, and returns the
-// same.
+// until when, and wraps the context's error if that ended the wait. No id is at risk then.
+// A second Close waits for the same, and returns the same.
 func (h *Holder) Close(ctx context.Context) error {
 	h.close.Do(func() { close(h.closing) })
 	limit := 2 * h.config.RequestTimeout

@@ -37,13 +37,10 @@ type ClosableJournal interface {
 // One process at a time has a journal, and in it one holder. The journal's opener
 // makes sure of that. One goroutine at a time calls the methods.
 type Journal interface {
-	// Take consumes the page of an earlier process: it returns the page, and from then
-	// on, durably, no other call can return it. It returns no page and no error if there
-	// is none. It is called once, before everything else.
-	//
-	// [ErrJournalRefused] is returned when a page is there and can't be used. The page is
-	// useless from then on, and the journal is as good as empty. After any other error
-	// the holder goes on without the journal.
+	// Take consumes the page of an earlier process: from then on, durably, no other call
+	// can return it. It returns no page and no error if there is none. It is called once,
+	// before everything else. After an error the holder goes on without the journal, except
+	// for [ErrJournalRefused]: a page was there that can't be used, and is useless now.
 	Take() ([]byte, error)
 
 	// Keep replaces the page that Take returns to the next process. The new page is

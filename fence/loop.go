@@ -10,9 +10,8 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// loop is the holder's one goroutine, around the driver of its lease. It brings the
-// answers of the store and of the journal, and wakes the driver when it is time. It is the
-// driver's shell and decides nothing.
+// loop is the holder's one goroutine, the shell around the driver of its lease. It brings the
+// answers of the store and of the journal, and wakes the driver. It decides nothing.
 type loop struct {
 	*Holder
 	driver *drive.Driver

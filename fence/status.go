@@ -18,10 +18,9 @@ type Status struct {
 	Window    time.Duration // as it is rounded
 	Traits    store.Traits
 
-	// Phase is the activity of the lease. It is "holding" while there is a term, or
-	// "comparing" while the clock of a resumed term is judged. Before and after a term it
-	// is opening, judging, probing, claiming, verifying, confirming, resuming, recording,
-	// resting, releasing, stopped or failed.
+	// Phase is "holding" while there is a term, or "comparing" while the clock of a resumed
+	// term is judged. Before and after a term it is opening, judging, probing, claiming,
+	// verifying, confirming, resuming, recording, resting, releasing, stopped or failed.
 	Phase string
 
 	// Ready is true while ids can be issued. A silent store shows in Left until the window
@@ -49,13 +48,11 @@ type Status struct {
 	// Extensions counts the extensions of this term, Losses the terms that were lost.
 	Extensions, Losses uint64
 
-	// Outages counts how often ids stopped for longer than a call waits. WindowsEnded
-	// counts how often a window ended before the store had acknowledged the next,
-	// however short the gap was. The term goes on after most of them.
+	// Outages counts how often ids stopped for longer than a call waits, WindowsEnded how
+	// often a window ended before the next was acknowledged, however short the gap was.
 	Outages, WindowsEnded uint64
 
-	// LastError is the reason why no ids are issued, or the cause of the last term's
-	// end; nil while ids are issued.
+	// LastError is why no ids are issued; nil while they are.
 	LastError error
 
 	// Journal is the status of the journal; zero without one.
@@ -64,8 +61,7 @@ type Status struct {
 	// Store counts the requests to the store.
 	Store StoreStatus
 
-	// HorizonIn is how long the layout lasts. HorizonNear is true from a year
-	// before its end.
+	// HorizonIn is how long the layout lasts. HorizonNear is true from a year before.
 	HorizonIn   time.Duration
 	HorizonNear bool
 }

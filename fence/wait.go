@@ -34,7 +34,7 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 	for h.passes(g, err) {
 		// The channel is taken before the try: a change after it wakes the call,
 		// a change before it is seen by the try.
-		changed := h.changes()
+		_, changed := h.present()
 		g = h.current.Load()
 		if err = g.FillWithin(ctx, max(0, begun+h.maxWait-h.config.Clock.Monotonic()), ids); !h.passes(g, err) {
 			break
@@ -65,23 +65,23 @@ func (h *Holder) passes(g *snowfence.Generator, err error) bool {
 	return lease.Passes(err, g.Status(), h.config.Worker != nil)
 }
 
-// heed lets the loop know of a clock that makes a generator refuse, unless it
-// knows already.
+// heed lets the loop know of a clock that makes a generator refuse.
 func (h *Holder) heed(g *snowfence.Generator) {
-	if h.view().Outage.Supply < lease.Refusing && g.Status().ClockLost {
+	if o, _ := h.present(); o.Supply < lease.Refusing && g.Status().ClockLost {
 		h.nudge()
 	}
 }
 
-// outage returns how long a call that has waited since begun, and failed with
-// err, may still wait, or the error that it is to return.
+// outage returns how long a call that began at begun and failed with err may still wait, or
+// the error that it is to return.
 func (h *Holder) outage(begun time.Duration, err error) (left time.Duration, ended error) {
 	select {
 	case <-h.closing:
 		return 0, ErrClosed
 	default:
 	}
-	now, o := h.config.Clock.Monotonic(), h.view().Outage
+	now := h.config.Clock.Monotonic()
+	o, _ := h.present()
 	if o.Supply >= lease.Failing {
 		begun, err = min(o.Since, begun), o.Reason
 	}
@@ -92,8 +92,7 @@ func (h *Holder) outage(begun time.Duration, err error) (left time.Duration, end
 	return h.maxWait - lasted, nil
 }
 
-// nudge tells the loop that a call found the term unusable. It never blocks:
-// one nudge that was not read yet is enough.
+// nudge tells the loop that a call found the term unusable. It never blocks.
 func (h *Holder) nudge() {
 	select {
 	case h.nudges <- struct{}{}:
@@ -101,15 +100,9 @@ func (h *Holder) nudge() {
 	}
 }
 
-func (h *Holder) changes() <-chan struct{} {
+// present returns the outage after the last step, and what is closed when that may have ended.
+func (h *Holder) present() (lease.Outage, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.changed
-}
-
-// view is how the lease stood after its last step.
-func (h *Holder) view() lease.View {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.lease
+	return h.lease.Outage, h.changed
 }
