@@ -10,10 +10,10 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
+// Defaults and bounds.
 const (
-	// DefaultWindow is for any worker id, DefaultPinnedWindow for one: a crash costs this long.
-	DefaultWindow       = 60 * time.Second
-	DefaultPinnedWindow = 5 * time.Second
+	DefaultWindow       = 60 * time.Second // of a holder that takes any worker id
+	DefaultPinnedWindow = 5 * time.Second  // of a pinned one: a crash costs this long
 
 	maxWindow = 31 * 24 * time.Hour // keeps a slip of the pen from resting a worker id for years
 	minTicks  = 4                   // the least window, so that a third of it is one
