@@ -51,6 +51,5 @@
 //	outage.go    whether ids can be issued, and why not
 //	step.go      what a step may read, and what it asks for
 //
-// Package stored has the records: what the store keeps, what the journal keeps, and who may
-// claim a register.
+// Package stored has the records of the store and of the journal, and who may claim one.
 package lease
