@@ -260,7 +260,7 @@ func (v *decodeVerb) others(p *page, d decoded) {
 	var rows [][]string
 	for _, c := range d.candidates[1:] {
 		if c.Plausible && len(rows) < maxListed {
-			rows = append(rows, []string{c.Preset, decode.FormatTime(c.Result.Time, c.Result.Layout.Unit), decode.Relative(c.Result.Time, v.now)})
+			rows = append(rows, []string{c.Preset, decode.FormatTime(c.Time, c.Layout.Unit), decode.Relative(c.Time, v.now)})
 		}
 	}
 	if len(rows) == 0 {

@@ -73,7 +73,8 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 	now := r.Now()
 	at := func(t time.Time) string { return decode.FormatTime(t, l.Unit) + "  " + decode.Relative(t, now) }
 	layout := record.Layout
-	if presets := presetsOf(l); len(presets) > 0 {
+	presets := decode.PresetsOf(l)
+	if len(presets) > 0 {
 		layout += "  (" + strings.Join(presets, ", ") + ")"
 	}
 	datacenters := "all that the layout has"
@@ -105,7 +106,7 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 		text.line("%-13s %s", row[0], row[1])
 	}
 	return p.answer(f, namespaceDocument{
-		Namespace: r.Name(), Layout: record.Layout, Presets: presetsOf(l),
+		Namespace: r.Name(), Layout: record.Layout, Presets: presets,
 		Epoch: l.Epoch.UTC().Format(time.RFC3339Nano), Horizon: horizonText(l),
 		Workers: l.Workers(), Capacity: r.Capacity(), RatePerWorker: l.RatePerWorker(),
 		Datacenters: append([]int64{}, record.Datacenters...), Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
@@ -116,17 +117,6 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 
 // horizonText is a layout's horizon as far as its unit tells it.
 func horizonText(l snowfence.Layout) string { return decode.FormatTime(l.Horizon(), l.Unit) }
-
-// presetsOf are the names of the presets that have a layout.
-func presetsOf(l snowfence.Layout) []string {
-	names := []string{}
-	for _, preset := range snowfence.Presets() {
-		if preset.Layout.Equal(l) {
-			names = append(names, preset.Name)
-		}
-	}
-	return names
-}
 
 // findingDocument is what verify found, in JSON.
 type findingDocument struct {

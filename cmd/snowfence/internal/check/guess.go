@@ -34,8 +34,8 @@ func guessLayout(ids []snowfence.ID, now time.Time) (guess, bool) {
 	for _, id := range ids {
 		for i, c := range decode.Guess(id, now) {
 			// Small numbers are of the first days of every layout.
-			epoch := c.Result.Layout.Epoch
-			if !c.Plausible || !c.Result.Time.After(epoch.Add(now.Sub(epoch)/64)) {
+			epoch := c.Layout.Epoch
+			if !c.Plausible || !c.Time.After(epoch.Add(now.Sub(epoch)/64)) {
 				continue
 			}
 			fit[c.Preset]++

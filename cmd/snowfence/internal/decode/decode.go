@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -50,21 +51,22 @@ func Decode(id snowfence.ID, l snowfence.Layout) (Result, error) {
 	return Result{
 		ID:     id,
 		Layout: l,
-		Preset: presetOf(l),
+		Preset: cmp.Or(append(PresetsOf(l), "")...),
 		Parts:  parts,
 		Time:   l.TimeOf(parts.Tick).UTC(),
 		Fields: fieldsOf(uint64(id), l),
 	}, nil
 }
 
-// presetOf names the first preset with this layout.
-func presetOf(l snowfence.Layout) string {
+// PresetsOf are the names of the presets that have a layout.
+func PresetsOf(l snowfence.Layout) []string {
+	names := []string{}
 	for _, p := range snowfence.Presets() {
 		if p.Layout.Equal(l) {
-			return p.Name
+			names = append(names, p.Name)
 		}
 	}
-	return ""
+	return names
 }
 
 // fieldsOf cuts 64 bits at the layout's borders.

@@ -75,8 +75,8 @@ func GuessedDocument(candidates []Candidate) Document {
 		if c.Plausible {
 			d.Candidates = append(d.Candidates, CandidateDocument{
 				Preset: c.Preset,
-				Layout: c.Result.Layout.String(),
-				Time:   FormatTime(c.Result.Time, c.Result.Layout.Unit),
+				Layout: c.Layout.String(),
+				Time:   FormatTime(c.Time, c.Layout.Unit),
 			})
 		}
 	}

@@ -11,9 +11,7 @@ import (
 
 // Candidate is a preset that an id may belong to.
 type Candidate struct {
-	// Preset is the preset's name.
-	Preset string
-	Result Result
+	Result // with the preset's name
 	// Plausible reports that the time lies between the start of the preset's
 	// system and a day from now.
 	Plausible bool
@@ -73,7 +71,6 @@ func Guess(id snowfence.ID, now time.Time) []Candidate {
 func weigh(p snowfence.Preset, r Result, now time.Time) Candidate {
 	outside := max(0, startOf(p).Sub(r.Time), r.Time.Sub(now.Add(day)))
 	return Candidate{
-		Preset:    p.Name,
 		Result:    r,
 		Plausible: outside == 0,
 		age:       ageClass(r.Time.Sub(now).Abs()),
