@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// hidden stands in place of what must not be seen.
-const hidden = "xxxxx"
+// Hidden stands in place of what must not be seen.
+const Hidden = "xxxxx"
 
 // shown reports whether some engine's URLs have that key: no value of theirs is a
 // secret. Others may be one.
@@ -34,9 +34,9 @@ func Redact(storeURL string) string {
 		switch {
 		case strings.EqualFold(scheme, "file"): // a directory with such a name
 		case slashes == "" || strings.EqualFold(scheme, "nats") && !has: // for NATS a token
-			userinfo = hidden
+			userinfo = Hidden
 		case has:
-			userinfo = name + ":" + hidden
+			userinfo = name + ":" + Hidden
 		}
 		userinfo += "@"
 	}
@@ -51,7 +51,7 @@ func redactQuery(query string) string {
 	pairs := strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == ';' })
 	for i, pair := range pairs {
 		if key, _, has := strings.Cut(pair, "="); !has || !shown(key) {
-			pairs[i] = key + "=" + hidden
+			pairs[i] = key + "=" + Hidden
 		}
 	}
 	return strings.Join(pairs, "&")

@@ -2,6 +2,8 @@ package merge
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
@@ -154,12 +156,7 @@ func (f *Forecast) consider(moments [2]Moment) {
 // now is the present time, by the clock that is ahead.
 func (f Forecast) now() time.Time { return later(f.A.Now, f.B.Now) }
 
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
+func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
 // apart names two issuers of one side differently.
 func apart(a, b *Issuer) (nameA, nameB string) {
@@ -197,14 +194,9 @@ func (f Forecast) earliest(moments [2]Moment, as, bs []overlap.Set) (best overla
 		return best, found
 	}
 	ofA, ofB := few(as), few(bs)
-	for n := range ofA {
-		ofA[n].Issued = moments == [2]Moment{Past, Future}
-	}
-	for n := range ofB {
-		ofB[n].Issued = moments == [2]Moment{Future, Past}
-	}
 	for _, a := range ofA {
 		for _, b := range ofB {
+			a.Issued, b.Issued = moments == [2]Moment{Past, Future}, moments == [2]Moment{Future, Past}
 			if found {
 				// Only an earlier one than the best matters: to ask for that takes less.
 				a, b = a.By(best.At.Add(-1)), b.By(best.At.Add(-1))
@@ -245,13 +237,6 @@ func (f Forecast) before(i *Issuer) []overlap.Set {
 	return append(sets, few(i.pieces(used))...)
 }
 
-// ending reports for A and for B whether no id clashes any more if that one ends before
-// FromNow: then the other never comes to ids that it issued.
-func (f Forecast) ending() (a, b bool) {
-	without := func(ends, stays *Issuer) bool { return !meet(f.before(ends), few(stays.pieces(open))) }
-	return without(f.A, f.B), without(f.B, f.A)
-}
-
 // meet reports whether a set of one list has an integer of a set of the other.
 func meet(as, bs []overlap.Set) bool {
 	for _, a := range as {
@@ -267,16 +252,12 @@ func meet(as, bs []overlap.Set) bool {
 // bounds returns the lowest and the highest id of some sets, as unsigned numbers; false
 // if they have none.
 func bounds(sets []overlap.Set) (low, high uint64, ok bool) {
+	low = math.MaxUint64
 	for _, s := range sets {
-		first, found := overlap.Lowest(s, s)
-		if !found {
-			continue
+		if first, found := overlap.Lowest(s, s); found {
+			last, _ := overlap.Highest(s, s)
+			low, high, ok = min(low, uint64(first)), max(high, uint64(last)), true
 		}
-		last, _ := overlap.Highest(s, s)
-		if !ok {
-			low = uint64(first)
-		}
-		low, high, ok = min(low, uint64(first)), max(high, uint64(last)), true
 	}
 	return low, high, ok
 }

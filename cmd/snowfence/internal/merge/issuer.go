@@ -72,8 +72,8 @@ func (i *Issuer) Managed() bool { return i.Namespace != "" }
 func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*Issuer, error) {
 	i := &Issuer{
 		Side: side, Name: fmt.Sprintf("namespace %s of %s", r.Name(), shownStore), Layout: r.Layout(),
-		Store: shownStore, Namespace: r.Name(), Datacenters: r.Record().Datacenters, Now: r.Now(),
-		incarnation: r.Record().Incarnation,
+		Store: shownStore, Namespace: r.Name(), Now: r.Now(), incarnation: r.Record().Incarnation,
+		Datacenters: append([]int64{}, r.Record().Datacenters...), Unreadable: []int64{}, Quarantined: []int64{}, // null in JSON where nil
 	}
 	for w, err := range r.Workers(ctx) {
 		switch {
@@ -88,7 +88,6 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 	slices.SortFunc(i.Stretches, func(a, b Stretch) int { return cmp.Compare(a.Workers.First, b.Workers.First) })
 	slices.Sort(i.Unreadable)
 	slices.Sort(i.Quarantined)
-	i.Datacenters, i.Unreadable, i.Quarantined = filled(i.Datacenters), filled(i.Unreadable), filled(i.Quarantined)
 	i.fill(owned(r))
 	i.join()
 	return i, nil

@@ -38,11 +38,3 @@ type Stamp struct {
 }
 
 func stampOf(s overlap.Stamp) Stamp { return Stamp{s.Worker, Instant{s.Tick, Time{s.Time}}} }
-
-// filled makes an empty list of none: JSON has null for none.
-func filled[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -55,10 +56,7 @@ func (c Config) read(ctx context.Context, r *Report) error {
 		return nil
 	})
 	tally.End()
-	if closeErr := sorted.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err := cmp.Or(err, sorted.Close()); err != nil {
 		return err
 	}
 	for n := range r.Sides {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
@@ -17,9 +18,6 @@ import (
 // maxStrays is how many worker numbers are counted apart. The others are counted
 // together.
 const maxStrays = 1 << 16
-
-// hidden takes the place of a password in a store's URL.
-const hidden = "xxxxx"
 
 // Skew is how far an issuer's clock is taken to be ahead of the one by which ids are
 // read, when its own ids are judged: the default policy's max-rollback.
@@ -191,8 +189,8 @@ func (s *Strays) remedy() Advice {
 	if slices.ContainsFunc(i.Unreadable, func(worker int64) bool { return s.workers[worker] != nil }) {
 		a.Text += "; a register that can't be read gets none, so repair it before (snowfence namespace verify)"
 	}
-	if strings.Contains(i.Store, hidden) {
-		a.Text += "; " + hidden + " stands for what is not shown"
+	if strings.Contains(i.Store, engine.Hidden) {
+		a.Text += "; " + engine.Hidden + " stands for what is not shown"
 	}
 	a.Command += " --yes"
 	return a

@@ -178,18 +178,21 @@ func (f Forecast) advice() []Advice {
 // endingText says which of two with different layouts has to end: one that stays may
 // come to ids that the other has issued.
 func (f Forecast) endingText() string {
-	a, b := f.ending()
-	ends, stays, choice := f.NameA, f.NameB, ""
-	switch {
+	// One that ends before FromNow is enough if the other never comes to ids that it issued.
+	enough := func(ends, stays *Issuer) bool { return !meet(f.before(ends), few(stays.pieces(open))) }
+	one := func(ends, stays string) string {
+		return fmt.Sprintf("let %s end %s; that %s ends is not enough, since %s can come to ids that %s has issued", ends, f.whenText(), stays, ends, stays)
+	}
+	var choice string
+	switch a, b := enough(f.A, f.B), enough(f.B, f.A); {
 	case a && b:
 		choice = "let one of them end " + f.whenText()
-	case !a && !b:
-		return "that one of them ends is not enough, since the other can come to ids that it has issued: let both end " + f.whenText() + " and go on in a new namespace, which merge-check finds to be apart from both"
+	case a:
+		choice = one(f.NameA, f.NameB)
 	case b:
-		ends, stays = stays, ends
-	}
-	if choice == "" {
-		choice = fmt.Sprintf("let %s end %s; that %s ends is not enough, since %s can come to ids that %s has issued", ends, f.whenText(), stays, ends, stays)
+		choice = one(f.NameB, f.NameA)
+	default:
+		return "that one of them ends is not enough, since the other can come to ids that it has issued: let both end " + f.whenText() + " and go on in a new namespace, which merge-check finds to be apart from both"
 	}
 	if f.A.Managed() && f.B.Managed() {
 		choice += "; its programs go on in the other's namespace"
