@@ -16,7 +16,7 @@ const width = 8
 // words is a sequence of ids of 8 bytes each.
 type words struct {
 	*input
-	refusals
+	*reading
 	little bool
 	count  uint64
 }

@@ -17,8 +17,7 @@ import (
 
 // column is what a query returns, row by row.
 type column struct {
-	refusals
-	speller
+	*reading
 	format Format // of texts that are bytes
 	db     *engine.Database
 	tx     *sql.Tx
@@ -38,12 +37,11 @@ func openColumn(ctx context.Context, name string, o Options) (Source, error) {
 		return nil, err
 	}
 	shown := Shown(url)
-	ctx, stop := context.WithCancel(ctx)
-	c := &column{refusals: refusals{skip: o.SkipInvalid}, format: o.Format, stop: stop}
 	if o.Table != "" {
 		shown += " " + Shown(o.Table+"."+o.Column)
 	}
-	c.speller = newSpeller(shown, c.Place, o.Encoding)
+	ctx, stop := context.WithCancel(ctx)
+	c := &column{reading: newReading(shown, "row", o), format: o.Format, stop: stop}
 	if err := c.open(ctx, url, o); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -84,11 +82,11 @@ func (c *column) open(ctx context.Context, url string, o Options) error {
 		if errors.As(err, &wrong) {
 			return err
 		}
-		return fmt.Errorf("%w: %s: connect: %w", ErrNoServer, c.name, err)
+		return fmt.Errorf("%w: %s: connect: %w", ErrNoServer, c.source, err)
 	}
 	c.db = db
 	if c.tx, err = db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
-		return fmt.Errorf("%w: %s: begin: %w", ErrNoServer, c.name, err)
+		return fmt.Errorf("%w: %s: begin: %w", ErrNoServer, c.source, err)
 	}
 	statement := o.Query
 	if statement == "" {
@@ -99,9 +97,9 @@ func (c *column) open(ctx context.Context, url string, o Options) error {
 	switch {
 	case errors.Is(err, driver.ErrBadConn):
 		// So says the driver of MySQL when a server refuses to write.
-		return fmt.Errorf("%w: %s: query: the connection is of no use any more, as after a statement that writes: it must only read", ErrNoServer, c.name)
+		return fmt.Errorf("%w: %s: query: the connection is of no use any more, as after a statement that writes: it must only read", ErrNoServer, c.source)
 	case err != nil:
-		return fmt.Errorf("%w: %s: query: %w", ErrNoServer, c.name, err)
+		return fmt.Errorf("%w: %s: query: %w", ErrNoServer, c.source, err)
 	}
 	names, err := c.rows.Columns()
 	if err == nil && len(names) != 1 {
@@ -119,12 +117,6 @@ func quotedTable(db *engine.Database, table string) string {
 	return strings.Join(parts, ".")
 }
 
-// Name implements Source.
-func (c *column) Name() string { return c.name }
-
-// Place implements Source.
-func (*column) Place(at uint64) string { return fmt.Sprintf("row %d", at) }
-
 // Done implements Source: how many bytes a row takes is not known.
 func (*column) Done() int64 { return 0 }
 
@@ -137,7 +129,7 @@ func (c *column) Read(ctx context.Context, items []Item) (n int, err error) {
 		c.row++
 		var value any
 		if err := c.rows.Scan(&value); err != nil {
-			return n, fmt.Errorf("%w: %s: %s: %w", ErrNoServer, c.name, c.Place(c.row), err)
+			return n, fmt.Errorf("%w: %s: %s: %w", ErrNoServer, c.source, c.Place(c.row), err)
 		}
 		id, text, err := c.id(value)
 		if err == nil {
@@ -149,7 +141,7 @@ func (c *column) Read(ctx context.Context, items []Item) (n int, err error) {
 		if value == nil {
 			hint = "--query with WHERE … IS NOT NULL leaves such rows out, --skip-invalid counts them"
 		}
-		if err := c.refuse(&InvalidError{c.name, c.Place(c.row), text, err, hint}); err != nil {
+		if err := c.refuse(&InvalidError{c.source, c.Place(c.row), text, err, hint}); err != nil {
 			return n, err
 		}
 	}
@@ -160,7 +152,7 @@ func (c *column) Read(ctx context.Context, items []Item) (n int, err error) {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
-		return 0, fmt.Errorf("%w: %s: after row %d: %w", ErrNoServer, c.name, c.row, err)
+		return 0, fmt.Errorf("%w: %s: after row %d: %w", ErrNoServer, c.source, c.row, err)
 	}
 	return 0, io.EOF
 }
@@ -184,7 +176,7 @@ func (c *column) id(value any) (id snowfence.ID, text string, err error) {
 	}
 	switch {
 	case c.format != Binary && c.format != BinaryLittle:
-		id, err = c.speller.read(bytes.TrimSpace([]byte(text)), c.row)
+		id, err = c.read(bytes.TrimSpace([]byte(text)), c.row)
 	case len(text) != width:
 		err = invalidValue(clip(text), fmt.Sprintf("has %d bytes, not %d", len(text), width))
 	default:

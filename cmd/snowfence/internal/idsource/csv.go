@@ -2,6 +2,7 @@ package idsource
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,7 @@ import (
 // up to the next; and it keeps all of a field whose quote is never closed.
 type records struct {
 	*input
-	refusals
-	speller
+	*reading
 	separator byte
 	column    string // its name, until the header is read
 	index     int    // its number from 0
@@ -33,11 +33,7 @@ const maxColumns = 1 << 20
 
 // newRecords reads CSV.
 func newRecords(in *input, o Options) (*records, error) {
-	r := &records{input: in, refusals: refusals{skip: o.SkipInvalid}, separator: o.Separator}
-	r.speller = newSpeller(in.name, r.Place, o.Encoding)
-	if r.separator == 0 {
-		r.separator = ','
-	}
+	r := &records{input: in, reading: newReading(in.name, "line", o), separator: cmp.Or(o.Separator, ',')}
 	switch n, err := strconv.Atoi(o.Column); {
 	case o.Column == "":
 		return nil, &OptionError{"column", "must say which column of the CSV has the ids"}
@@ -50,9 +46,6 @@ func newRecords(in *input, o Options) (*records, error) {
 	}
 	return r, nil
 }
-
-// Place implements Source.
-func (*records) Place(at uint64) string { return fmt.Sprintf("line %d", at) }
 
 // Read implements Source.
 func (r *records) Read(ctx context.Context, items []Item) (n int, err error) {
@@ -92,7 +85,7 @@ func (r *records) id() (id snowfence.ID, hint string, err error) {
 	if r.at == 1 && bytes.ContainsFunc(text, letter) {
 		hint = "if it is a header, --column NAME reads the column under it"
 	}
-	id, err = r.speller.read(text, r.at)
+	id, err = r.read(text, r.at)
 	return id, hint, err
 }
 

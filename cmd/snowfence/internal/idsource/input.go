@@ -197,9 +197,6 @@ func (in *input) line() ([]byte, error) {
 	return line, err
 }
 
-// Name implements Source.
-func (in *input) Name() string { return in.name }
-
 // Done implements Source.
 func (in *input) Done() int64 { return in.done.Load() }
 
@@ -252,8 +249,8 @@ func openFile(ctx context.Context, name string, o Options) (Source, error) {
 		}
 		return r, nil
 	case Binary, BinaryLittle:
-		return &words{input: in, refusals: refusals{skip: o.SkipInvalid}, little: format == BinaryLittle}, nil
+		return &words{input: in, reading: newReading(in.name, "id", o), little: format == BinaryLittle}, nil
 	default:
-		return newLines(in, o), nil
+		return &lines{input: in, reading: newReading(in.name, "line", o)}, nil
 	}
 }

@@ -94,7 +94,7 @@ func optionsAt(text string) int {
 		if !ok || !slices.Contains(PlaceKeys(), key) {
 			continue
 		}
-		if found = at; IsDatabase(text) {
+		if found = at; engine.IsDatabase(text) {
 			break
 		}
 	}
@@ -126,7 +126,7 @@ func parseGiven(place, text string) (map[string]string, error) {
 // source, and over them what is given. A *[PlaceError] is returned for an option that
 // can't be read or is for another kind of source.
 func (p Place) Options(flags Options) (Options, error) {
-	o, database := flags, IsDatabase(p.Name)
+	o, database := flags, engine.IsDatabase(p.Name)
 	has := func(key string) bool { return p.Given[key] != "" }
 	format := flags.Format
 	if has("format") {
@@ -191,7 +191,7 @@ const maxKey = 32
 // Shown is a name as it may be shown: without the password of a URL, and quoted if
 // it has what a terminal would obey.
 func Shown(name string) string {
-	if IsDatabase(name) {
+	if engine.IsDatabase(name) {
 		name = engine.Redact(name)
 	}
 	return printable(name)

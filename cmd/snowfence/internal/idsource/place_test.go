@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 )
 
 func TestOptionsStandBehindTheHash(t *testing.T) {
@@ -146,7 +148,7 @@ func FuzzPlace(f *testing.F) {
 		if err == nil && length != len(text) && length != len(strings.TrimSuffix(text, ",")) {
 			t.Errorf("%q: %+v", text, p)
 		}
-		if text == "" || IsDatabase(text) {
+		if text == "" || engine.IsDatabase(text) {
 			return
 		}
 		if q, err := ParsePlace(text + "#gzip=auto"); err != nil || q.Name != text || q.Given["gzip"] != "auto" {

@@ -206,7 +206,7 @@ func (e *InvalidError) Unwrap() error { return e.Reason }
 // [ErrNoServer] when a database can't be reached or refuses the query, and else
 // what the operating system says.
 func Open(ctx context.Context, name string, o Options) (Source, error) {
-	if IsDatabase(name) {
+	if engine.IsDatabase(name) {
 		return openColumn(ctx, name, o)
 	}
 	return openFile(ctx, name, o)
@@ -217,7 +217,7 @@ func Open(ctx context.Context, name string, o Options) (Source, error) {
 // but returns what error of [Open] can be told so: that the last of many sources is
 // missing should not be found out after an hour.
 func Look(name string, o Options) (size int64, err error) {
-	if IsDatabase(name) {
+	if engine.IsDatabase(name) {
 		_, err := databaseURL(name, o)
 		return 0, err
 	}
@@ -239,7 +239,3 @@ func Look(name string, o Options) (size int64, err error) {
 	}
 	return max(1, info.Size()), f.Close()
 }
-
-// IsDatabase reports whether a name is the URL of a database. A path that looks
-// like one can be given as ./mysql://…
-func IsDatabase(name string) bool { return engine.IsDatabase(name) }

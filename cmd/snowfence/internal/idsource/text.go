@@ -13,20 +13,9 @@ import (
 // lines is a text: one id a line.
 type lines struct {
 	*input
-	refusals
-	speller
+	*reading
 	at uint64 // the line that was taken last
 }
-
-// newLines reads a text.
-func newLines(in *input, o Options) *lines {
-	l := &lines{input: in, refusals: refusals{skip: o.SkipInvalid}}
-	l.speller = newSpeller(in.name, l.Place, o.Encoding)
-	return l
-}
-
-// Place implements Source.
-func (*lines) Place(at uint64) string { return fmt.Sprintf("line %d", at) }
 
 // Read implements Source.
 func (l *lines) Read(ctx context.Context, items []Item) (n int, err error) {
@@ -45,7 +34,7 @@ func (l *lines) Read(ctx context.Context, items []Item) (n int, err error) {
 		if len(text) == 0 || text[0] == '#' {
 			continue
 		}
-		id, err := l.speller.read(text, l.at)
+		id, err := l.read(text, l.at)
 		if err == nil {
 			items[n] = Item{id, l.at}
 			n++
