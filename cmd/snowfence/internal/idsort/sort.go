@@ -1,6 +1,7 @@
 package idsort
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -105,23 +106,15 @@ type Sorted struct {
 // source that could not be read, or the cause of the context's end. The caller
 // closes what it returns.
 func Sort(ctx context.Context, inputs []Input, cfg Config) (*Sorted, error) {
-	if cfg.Memory == 0 {
-		cfg.Memory = DefaultMemory
-	}
+	cfg.Memory = cmp.Or(cfg.Memory, DefaultMemory)
 	if cfg.Memory < LeastMemory {
 		return nil, fmt.Errorf("memory is %s: must be at least %s", text.Bytes(uint64(max(0, cfg.Memory))), text.Bytes(LeastMemory))
 	}
-	if cfg.Sizes == (Sizes{}) {
-		cfg.Sizes = sizesOf(cfg.Memory, runtime.GOMAXPROCS(0))
-	}
-	if cfg.Temp == "" {
-		cfg.Temp = os.TempDir()
-	}
+	cfg.Sizes = cmp.Or(cfg.Sizes, sizesOf(cfg.Memory, runtime.GOMAXPROCS(0)))
+	cfg.Temp = cmp.Or(cfg.Temp, os.TempDir())
+	cfg.Progress = cmp.Or(cfg.Progress, &Progress{})
 	if cfg.disk == nil {
 		cfg.disk = folder{cfg.Temp}
-	}
-	if cfg.Progress == nil {
-		cfg.Progress = &Progress{}
 	}
 	s := &Sorted{Config: cfg}
 	s.shelf = s.newShelf(cfg.Sizes.Room)
@@ -153,10 +146,7 @@ func (s *Sorted) reduce(ctx context.Context) error {
 			err = merge(ctx, runs[:n], s.Sizes.Page, func(items []Item) error { return fewer.add(s.shelf, items, s.Sizes.Page) })
 			s.runs, runs = append(s.runs, fewer), runs[n:]
 		}
-		if closed := before.close(); err == nil {
-			err = closed
-		}
-		if err != nil {
+		if err := cmp.Or(err, before.close()); err != nil {
 			return err
 		}
 	}

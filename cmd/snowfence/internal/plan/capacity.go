@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -63,18 +64,7 @@ func (r Requirements) Validate() error {
 }
 
 // limit is the width that an id may have.
-func (r Requirements) limit() int {
-	if r.Bits == 0 {
-		return MaxBits
-	}
-	return r.Bits
-}
-
-// perWorker is the rate that one worker must sustain: its own requirement, or
-// its even share of all workers' when that is more.
-func (r Requirements) perWorker(workers int64) float64 {
-	return max(r.WorkerRate, r.Rate/float64(max(workers, 1)))
-}
+func (r Requirements) limit() int { return cmp.Or(r.Bits, MaxBits) }
 
 // Capacity is what the widths of a layout amount to.
 type Capacity struct {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -64,11 +65,8 @@ func Check(l snowfence.Layout, claimed Requirements, now time.Time) (Assessment,
 	if a.Holds() {
 		return a, nil
 	}
-	need := claimed
-	if need.Workers == 0 {
-		need.Workers = a.Workers
-	}
-	epoch := l.Epoch
+	need, epoch := claimed, l.Epoch
+	need.Workers = cmp.Or(need.Workers, a.Workers)
 	if !a.Horizon.After(now) {
 		epoch = snowfence.DefaultLayout().Epoch
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -88,11 +89,7 @@ func For(need Requirements, epoch time.Time) (Offer, error) {
 
 // complete fills in what is always needed.
 func (r Requirements) complete() Requirements {
-	if r.Years == 0 {
-		r.Years = CustomaryYears
-	}
-	r.Workers = max(r.Workers, 1)
-	r.Bits = r.limit()
+	r.Years, r.Workers, r.Bits = cmp.Or(r.Years, CustomaryYears), max(r.Workers, 1), r.limit()
 	return r
 }
 
@@ -106,7 +103,8 @@ type budget struct {
 // budget is the smallest division that meets the requirements with a unit; it
 // may be wider than an id.
 func (r Requirements) budget(unit time.Duration) budget {
-	perTick := max(r.perWorker(r.Workers)*unit.Seconds(), float64(r.Burst))
+	// One worker sustains its own rate, or its even share of all workers' where that is more.
+	perTick := max(max(r.WorkerRate, r.Rate/float64(max(r.Workers, 1)))*unit.Seconds(), float64(r.Burst))
 	return budget{
 		unit:         unit,
 		limit:        r.limit(),

@@ -32,7 +32,7 @@ func (r Requirements) relax() []Relaxation {
 	var found []Relaxation
 	// The values worth trying are those that fill a number of bits exactly:
 	// what one id, worker or tick amounts to, times a power of two.
-	try := func(name string, from float64, one func(seconds float64) float64, set func(*Requirements, float64), words func(to float64) string) {
+	try := func(name string, from float64, one func(seconds float64) float64, set func(*Requirements, float64), words, asked string, shown func(to float64) string) {
 		best := 0.0
 		for _, unit := range units() {
 			for bits := range MaxBits {
@@ -46,41 +46,27 @@ func (r Requirements) relax() []Relaxation {
 			}
 		}
 		if best > 0 {
-			found = append(found, Relaxation{Requirement: name, From: from, To: best, Text: words(best)})
+			found = append(found, Relaxation{Requirement: name, From: from, To: best, Text: fmt.Sprintf(words, shown(best), asked)})
 		}
 	}
 	whole := func(to float64) string { return text.Grouped(int64(to)) }
-	try("burst", float64(r.Burst),
-		func(float64) float64 { return 1 },
+	workers := func(to float64) string { return text.Count(int64(to), "worker") }
+	cutOff := func(to float64) string { return decimals(math.Floor(to*1e4)/1e4, 4) } // not rounded: the number said must fit
+	try("burst", float64(r.Burst), func(float64) float64 { return 1 },
 		func(x *Requirements, to float64) { x.Burst = int64(to) },
-		func(to float64) string {
-			return fmt.Sprintf("a burst of %s ids in a tick instead of %s", whole(to), text.Grouped(r.Burst))
-		})
-	try("worker_rate", r.WorkerRate,
-		func(seconds float64) float64 { return 1 / seconds },
+		"a burst of %s ids in a tick instead of %s", text.Grouped(r.Burst), whole)
+	try("worker_rate", r.WorkerRate, func(seconds float64) float64 { return 1 / seconds },
 		func(x *Requirements, to float64) { x.WorkerRate = to },
-		func(to float64) string {
-			return fmt.Sprintf("%s ids/s of one worker instead of %s", whole(to), Quantity(r.WorkerRate))
-		})
-	try("rate", r.Rate,
-		func(seconds float64) float64 { return float64(r.Workers) / seconds },
+		"%s ids/s of one worker instead of %s", Quantity(r.WorkerRate), whole)
+	try("rate", r.Rate, func(seconds float64) float64 { return float64(r.Workers) / seconds },
 		func(x *Requirements, to float64) { x.Rate = to },
-		func(to float64) string {
-			return fmt.Sprintf("%s ids/s of all workers together instead of %s", whole(to), Quantity(r.Rate))
-		})
-	try("workers", float64(r.Workers),
-		func(float64) float64 { return 1 },
+		"%s ids/s of all workers together instead of %s", Quantity(r.Rate), whole)
+	try("workers", float64(r.Workers), func(float64) float64 { return 1 },
 		func(x *Requirements, to float64) { x.Workers = int64(to) },
-		func(to float64) string {
-			return fmt.Sprintf("%s instead of %s", text.Count(int64(to), "worker"), text.Grouped(r.Workers))
-		})
-	try("years", r.Years,
-		func(seconds float64) float64 { return seconds / Year.Seconds() },
+		"%s instead of %s", text.Grouped(r.Workers), workers)
+	try("years", r.Years, func(seconds float64) float64 { return seconds / Year.Seconds() },
 		func(x *Requirements, to float64) { x.Years = to },
-		func(to float64) string {
-			// Cut off, not rounded: the number said must fit.
-			return fmt.Sprintf("%s years instead of %s", decimals(math.Floor(to*1e4)/1e4, 4), Years(r.Years))
-		})
+		"%s years instead of %s", Years(r.Years), cutOff)
 	if last := len(found) - 1; last >= 0 && found[last].Requirement == "years" && found[last].To < leastYears {
 		found = found[:last]
 	}
