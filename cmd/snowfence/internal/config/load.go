@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -32,11 +33,7 @@ type Sources struct {
 // Otherwise the error holds an [Error] for each thing that is wrong.
 func Load(sources Sources) (Config, error) {
 	s := newSettings()
-	file := sources.File
-	if file == "" {
-		file = lookup(sources.Environ, EnvironmentFile)
-	}
-	if file != "" {
+	if file := cmp.Or(sources.File, lookup(sources.Environ, EnvironmentFile)); file != "" {
 		s.readFile(file)
 	}
 	s.readEnvironment(sources.Environ)
@@ -48,9 +45,7 @@ func Load(sources Sources) (Config, error) {
 	} else {
 		c.Store = expanded
 	}
-	if c.Data == "" {
-		c.Data = stateDirectory(sources.Environ)
-	}
+	c.Data = cmp.Or(c.Data, stateDirectory(sources.Environ))
 	c, err := c.Complete(sources.Kinds...)
 	// What could not be read is at its default in c, so that all that is
 	// wrong with the rest is found at the same time.
@@ -109,15 +104,12 @@ func (s *settings) readFlags(flags map[string]string) {
 // config makes the typed configuration of the settings.
 func (s *settings) config() Config {
 	c := Default()
-	c.warnings, c.origins = s.warnings, s.origins
+	c.warnings, c.origins, c.Generators = s.warnings, s.origins, map[string]Generator{}
 	s.apply(configKeys(&c), "")
 	for path := range s.origins {
 		name, key, ok := splitGenerator(path)
 		if !ok || key != "" {
 			continue
-		}
-		if c.Generators == nil {
-			c.Generators = map[string]Generator{}
 		}
 		var g Generator
 		s.apply(generatorKeys(&g), path+".")

@@ -16,57 +16,44 @@ import (
 )
 
 // place is where a setting stands in a configuration.
-type place interface {
+type place struct {
 	// set reads a text, and leaves what is there unless it can. Its error says what
 	// the text must be.
-	set(s string) error
+	set func(s string) error
 	// show writes what is there as set reads it.
-	show() string
+	show func() string
 	// complete puts the default in the place of a zero, and returns an error for a
 	// value that is out of range. It holds for a [Config] that is written by hand, too.
-	complete() error
+	complete func() error
 }
 
-// field is a place of some type.
-type field[V any] struct {
-	at    *V
-	parse func(string) (V, error)
-	write func(V) string
-	rule  func(at *V) error // what complete does; nil for nothing
-}
-
-func (f field[V]) set(s string) error {
-	v, err := f.parse(s)
-	if err == nil {
-		*f.at = v
+// field is a place of some type, where every value is complete.
+func field[V any](at *V, parse func(string) (V, error), write func(V) string) place {
+	set := func(s string) error {
+		v, err := parse(s)
+		if err == nil {
+			*at = v
+		}
+		return err
 	}
-	return err
-}
-
-func (f field[V]) show() string { return f.write(*f.at) }
-
-func (f field[V]) complete() error {
-	if f.rule == nil {
-		return nil
-	}
-	return f.rule(f.at)
+	return place{set, func() string { return write(*at) }, func() error { return nil }}
 }
 
 func verbatim(s string) string        { return s }
 func accept(s string) (string, error) { return s, nil }
-func str(at *string) place            { return field[string]{at, accept, verbatim, nil} }
+func str(at *string) place            { return field(at, accept, verbatim) }
 func layout(at *snowfence.Layout) place {
-	return field[snowfence.Layout]{at, snowfence.ParseLayout, snowfence.Layout.String, nil}
+	return field(at, snowfence.ParseLayout, snowfence.Layout.String)
 }
 
 func toggle(at *bool) place {
 	parse := func(s string) (bool, error) { return s == "true", oneOf(s, []string{"true", "false"}) }
-	return field[bool]{at, parse, strconv.FormatBool, nil}
+	return field(at, parse, strconv.FormatBool)
 }
 
 // list is words with commas between them.
 func list(at *[]string) place {
-	return field[[]string]{at, func(s string) ([]string, error) { return split(s), nil }, func(words []string) string { return strings.Join(words, ",") }, nil}
+	return field(at, func(s string) ([]string, error) { return split(s), nil }, func(words []string) string { return strings.Join(words, ",") })
 }
 
 // numbers are whole numbers with commas between them.
@@ -81,7 +68,7 @@ func numbers(at *[]int64) place {
 		}
 		return all, nil
 	}
-	return field[[]int64]{at, parse, func(all []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]") }, nil}
+	return field(at, parse, func(all []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]") })
 }
 
 // number is a whole number, or none.
@@ -92,7 +79,7 @@ func number(at **int64) place {
 		}
 		return strconv.FormatInt(*n, 10)
 	}
-	return field[*int64]{at, func(s string) (*int64, error) { n, err := parseNumber(s); return &n, err }, write, nil}
+	return field(at, func(s string) (*int64, error) { n, err := parseNumber(s); return &n, err }, write)
 }
 
 // duration is one of which zero stands for the default.
@@ -104,15 +91,17 @@ func duration(at *time.Duration, hint string) place {
 		}
 		return d, nil
 	}
-	return field[time.Duration]{at, parse, time.Duration.String, nil}
+	return field(at, parse, time.Duration.String)
 }
 
 // word is one of a few texts, the first being the default.
 func word(at *string, words []string) place {
-	return field[string]{at, accept, verbatim, func(at *string) error {
+	p := str(at)
+	p.complete = func() error {
 		*at = cmp.Or(*at, words[0])
 		return oneOf(*at, words)
-	}}
+	}
+	return p
 }
 
 func level(at *slog.Level) place {
@@ -120,7 +109,7 @@ func level(at *slog.Level) place {
 		i := slog.Level(slices.Index(LogLevels(), s))
 		return slog.LevelDebug + i*(slog.LevelInfo-slog.LevelDebug), oneOf(s, LogLevels())
 	}
-	return field[slog.Level]{at, parse, func(l slog.Level) string { return strings.ToLower(l.String()) }, nil}
+	return field(at, parse, func(l slog.Level) string { return strings.ToLower(l.String()) })
 }
 
 // preset sets a generator's layout and policy, too.
@@ -132,7 +121,7 @@ func preset(g *Generator) place {
 		}
 		return s, err
 	}
-	return field[string]{&g.Preset, parse, verbatim, nil}
+	return field(&g.Preset, parse, verbatim)
 }
 
 // start is where a tick's sequence begins: a rule's word, with its bound where
@@ -159,7 +148,7 @@ func start(at *snowfence.SequenceStart) place {
 		}
 		return v.Rule.String()
 	}
-	return field[snowfence.SequenceStart]{at, parse, write, nil}
+	return field(at, parse, write)
 }
 
 func count(at *int, fallback, least, most int) place {
@@ -202,13 +191,15 @@ func limit[V int | time.Duration](at *V, fallback, least, most V, form string, p
 		}
 		return v, nil
 	}
-	return field[V]{at, set, write, func(at *V) error {
+	p := field(at, set, write)
+	p.complete = func() error {
 		*at = cmp.Or(*at, fallback)
 		if *at < least || *at > most {
 			return errors.New("must be " + span)
 		}
 		return nil
-	}}
+	}
+	return p
 }
 
 // LogLevels returns what log.level can be, the least first.
