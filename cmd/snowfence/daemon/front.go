@@ -26,7 +26,7 @@ func newFront(ctx context.Context, d *daemon, metrics http.Handler) (*front, err
 	if s.HTTP == "" {
 		return &front{}, nil
 	}
-	listener, err := listen.Address(ctx, s, httpfront.Protocols()...)
+	listener, err := listen.Address(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -78,15 +78,6 @@ func (t Type) describe() description {
 	return description{}
 }
 
-// Types returns every type.
-func Types() []Type {
-	all := make([]Type, typeCount)
-	for i := range all {
-		all[i] = Type(i)
-	}
-	return all
-}
-
 // String returns the type's name, such as "count-out-of-range".
 func (t Type) String() string { return t.describe().name }
 

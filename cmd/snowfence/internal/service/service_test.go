@@ -412,7 +412,7 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 
 func TestTypesAreStable(t *testing.T) {
 	var names []string
-	for _, problem := range Types() {
+	for problem := range Type(typeCount) {
 		names = append(names, problem.String())
 		if problem.Title() == "" {
 			t.Errorf("%s has no title", problem)

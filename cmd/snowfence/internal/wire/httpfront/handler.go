@@ -59,10 +59,10 @@ func (h *Handler) routes() []route {
 		{"/v1/generators/{name}/ids", mint, h.mint, false},
 		{"/v1/generators", get, h.generators, false},
 		{"/v1/decode/{id}", get, h.decode, false},
-		{"/livez", get, h.live, true},
+		{"/livez", get, static(typePlain, []byte("live\n")), true},
 		{"/readyz", get, h.ready, true},
 		{"/metrics", get, h.expose, false},
-		{"/openapi.yaml", get, h.openapi, true},
+		{"/openapi.yaml", get, static("application/yaml", api.OpenAPI()), true},
 	}
 }
 
@@ -120,9 +120,11 @@ func (h *Handler) answer(route route, w http.ResponseWriter, r *http.Request) er
 	return route.answer(w, r)
 }
 
-// live answers while the program runs at all.
-func (h *Handler) live(w http.ResponseWriter, r *http.Request) error {
-	return writeBody(w, r, http.StatusOK, typePlain, []byte("live\n"))
+// static answers with the same at all times.
+func static(contentType string, body []byte) answer {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		return writeBody(w, r, http.StatusOK, contentType, body)
+	}
 }
 
 // expose answers with the metrics.
@@ -130,14 +132,6 @@ func (h *Handler) expose(w http.ResponseWriter, r *http.Request) error {
 	h.metrics.ServeHTTP(w, r)
 	return nil
 }
-
-// openapi answers with the description of this surface.
-func (h *Handler) openapi(w http.ResponseWriter, r *http.Request) error {
-	return writeBody(w, r, http.StatusOK, "application/yaml", api.OpenAPI())
-}
-
-// Protocols are what a TLS listener for this front offers.
-func Protocols() []string { return []string{"h2", "http/1.1"} }
 
 // NewServer returns a server with the limits that every connection is held
 // to. What the server itself has to say goes to the logger.

@@ -10,17 +10,16 @@ import (
 )
 
 // Address listens on the HTTP address of the settings. With TLS, connections
-// speak TLS 1.2 or later and offer the protocols, such as "h2" and "http/1.1",
-// in this order. A [*config.Error] is returned when the certificate or its key
-// can't be used.
-func Address(ctx context.Context, settings config.Config, protocols ...string) (net.Listener, error) {
+// speak TLS 1.2 or later. A [*config.Error] is returned when the certificate or
+// its key can't be used.
+func Address(ctx context.Context, settings config.Config) (net.Listener, error) {
 	var tlsConfig *tls.Config
 	if settings.TLS != (config.TLS{}) {
 		certificates, err := newCertificates(settings)
 		if err != nil {
 			return nil, err
 		}
-		tlsConfig = &tls.Config{GetCertificate: certificates.forClient, NextProtos: protocols, MinVersion: tls.VersionTLS12}
+		tlsConfig = &tls.Config{GetCertificate: certificates.forClient, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.HTTP)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
 	folder := t.TempDir()
 	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
 	trusted := certify(t, files, "first")
-	l, err := Address(t.Context(), config.Config{HTTP: "127.0.0.1:0", TLS: files}, "h2", "http/1.1")
+	l, err := Address(t.Context(), config.Config{HTTP: "127.0.0.1:0", TLS: files})
 	if err != nil {
 		t.Fatal(err)
 	}
