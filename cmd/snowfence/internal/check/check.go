@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -55,11 +56,7 @@ func Run(ctx context.Context, inputs []idsort.Input, cfg Config) (Report, error)
 	c.stand = sorted.Stand
 	c.doubt()
 	t := newTally(c)
-	err = sorted.Each(ctx, t.add)
-	if closed := sorted.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	if err := cmp.Or(sorted.Each(ctx, t.add), sorted.Close()); err != nil {
 		return Report{}, err
 	}
 	report := t.end()

@@ -84,9 +84,8 @@ type observer struct {
 	fields    *fields // nil: no layout is known
 	sources   []*witness
 	sightings int
-	unwatched uint64 // ids of worker ids above maxSightings
-	direct    int64  // worker ids that are found without a map
-	descents  int    // that are kept, of all sightings
+	direct    int64 // worker ids that are found without a map
+	descents  int   // that are kept, of all sightings
 }
 
 // begin begins a source.
@@ -119,8 +118,6 @@ func (o *observer) see(w *witness, items []idsort.Item) {
 		}
 		if s := o.sighting(w, o.fields.number(id)); s != nil {
 			s.see(o, o.fields.tick.of(id), o.fields.rank(id), x.At)
-		} else {
-			o.unwatched++
 		}
 	}
 	w.ids += uint64(len(items))
