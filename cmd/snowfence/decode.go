@@ -31,15 +31,13 @@ type decodeVerb struct {
 	failed  bool       // some id was none
 }
 
-// decoded is an id with what is known of it. The JSON form is this and nothing
-// else.
+// decoded is an id with what is known of it, as the JSON form has it.
 type decoded struct {
 	decode.Document
 	// Input is the text as given, ReadAs the encoding that it was taken for.
 	Input  string          `json:"input"`
 	ReadAs decode.Encoding `json:"read_as"`
-	// OtherReadings are the numbers that the text is in other encodings whose
-	// form it has.
+	// OtherReadings are the numbers that the text is in other encodings.
 	OtherReadings []decode.Reading `json:"other_readings,omitempty"`
 
 	result     decode.Result
@@ -231,8 +229,7 @@ func (v *decodeVerb) text(d decoded) string {
 	return p.String()
 }
 
-// heading says what the id was read as, under which layout, and whether that
-// is a guess.
+// heading says what the id was read as, under which layout, and whether that is a guess.
 func (v *decodeVerb) heading(p *page, d decoded) {
 	as := ""
 	if d.ReadAs != decode.Decimal || len(d.OtherReadings) > 0 {

@@ -63,21 +63,18 @@ func byClass(cmd *cobra.Command, err error) error {
 	return unavailable(err)
 }
 
-// reported is an error that the user has read already: only its exit code is
-// left.
+// reported is an error that the user has read: only its exit code is left.
 type reported int
 
 func (r reported) Error() string { return fmt.Sprintf("exit code %d", int(r)) }
 
-// interruptError is the cause of a context that a signal ended. It is a
-// [context.Canceled].
+// interruptError is the cause of a context that a signal ended, a [context.Canceled].
 type interruptError struct{ signal os.Signal }
 
 func (e interruptError) Error() string        { return "interrupted: " + e.signal.String() }
 func (e interruptError) Is(target error) bool { return target == context.Canceled }
 
-// code is what a shell makes of a process that the signal ended: 130 for SIGINT,
-// 143 for SIGTERM.
+// code is a shell's for a process that the signal ended: 130 for SIGINT, 143 for SIGTERM.
 func (e interruptError) code() int {
 	s, ok := e.signal.(syscall.Signal)
 	if !ok {

@@ -84,8 +84,7 @@ func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// strict has a verb, and those below it, refuse arguments unless it says what it
-// takes.
+// strict has a verb, and those below it, refuse arguments unless it says what it takes.
 func strict(cmd *cobra.Command) {
 	if cmd.Args == nil {
 		cmd.Args = noArguments
@@ -120,8 +119,7 @@ type settings struct {
 }
 
 // settingFlags adds --config and the flags of the keys that are named, all
-// that have a flag when none is. Their texts are those of the configuration's
-// own table.
+// that have a flag when none is, with the texts of the configuration's table.
 func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	s := &settings{cmd: cmd, keys: map[string]string{}}
 	cmd.Flags().Var(textFlag(&s.file, "FILE"), "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")

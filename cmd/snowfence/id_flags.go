@@ -70,8 +70,7 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	flags.BoolVar(&f.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
 }
 
-// input looks at a source, which is opened later. The error of an option is one of
-// usage.
+// input looks at a source, which is opened later. A wrong option is an error of usage.
 func (f *idFlags) input(place idsource.Place) (idsort.Input, error) {
 	options, err := place.Options(f.options)
 	if err != nil {

@@ -143,8 +143,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
 	return root
 }
 
-// helpCommand shows the help of a verb. Unlike cobra's own it refuses an
-// unknown verb.
+// helpCommand shows a verb's help. Unlike cobra's own it refuses an unknown verb.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB]",

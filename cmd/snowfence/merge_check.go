@@ -19,8 +19,7 @@ import (
 	"snowfence.example/snowfence/internal/roster"
 )
 
-// defaultMergeLimit is how many runs, and how many ids, are listed unless another
-// number is wanted.
+// defaultMergeLimit is how many runs, and how many ids, are listed by default.
 const defaultMergeLimit = 10
 
 // merging is one run of merge-check.

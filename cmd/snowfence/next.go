@@ -18,8 +18,7 @@ import (
 	"snowfence.example/snowfence/fence"
 )
 
-// maxNext is the most ids of one run: they are all in memory before the first
-// is printed.
+// maxNext is the most ids of one run: they are in memory before the first is printed.
 const maxNext = 10_000_000
 
 func (p program) next() *cobra.Command {

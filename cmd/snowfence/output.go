@@ -95,8 +95,7 @@ func (p program) say(text string) {
 	}
 }
 
-// visible writes out what a terminal would obey: errors carry names of files and
-// what servers answer.
+// visible writes out what a terminal would obey: errors carry names and answers of others.
 func visible(line string) string {
 	if !strings.ContainsFunc(line, unicode.IsControl) {
 		return line

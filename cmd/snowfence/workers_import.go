@@ -184,8 +184,7 @@ func (v *importing) layout(at *site, r *roster.Roster) (snowfence.Layout, error)
 	return snowfence.Layout{}, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
 }
 
-// owned returns an error for a worker id of a datacenter that the new namespace will
-// not have.
+// owned returns an error for a worker id of a datacenter that the namespace won't have.
 func (v *importing) owned(at *site, plan takeover.Plan) error {
 	for _, s := range plan.Steps {
 		datacenter, _, err := plan.Layout.SplitWorker(s.Worker)

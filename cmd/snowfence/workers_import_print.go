@@ -64,8 +64,7 @@ func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeov
 	return v.print(p.String())
 }
 
-// stepRows are the rows of a plan. Neighbours that differ in nothing but the worker id
-// share one.
+// stepRows are the rows of a plan. Neighbours that differ in the worker id alone share one.
 func stepRows(steps []takeover.Step, floor, at string) [][]string {
 	var rows [][]string
 	for i := 0; i < len(steps); {

@@ -30,8 +30,7 @@ type operation struct {
 	outcome func(after roster.Worker) string // what is so of the worker id, now or already
 }
 
-// operate completes a verb that reads a register, asks where a holder would be
-// stopped, and writes.
+// operate completes a verb that reads a register, asks if a holder is stopped, and writes.
 func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 	dry := cmd.Flags().Bool("dry-run", false, "show what would be written, and write nothing")
 	yes := cmd.Flags().Bool("yes", false, "do not ask")

@@ -253,8 +253,7 @@ func (d *daemon) claim(ctx context.Context) error {
 	return failed
 }
 
-// announce logs each generator that serves, with its worker id and until when it
-// holds it.
+// announce logs each generator that serves, with the worker id that it holds and until when.
 func (d *daemon) announce() {
 	for _, status := range d.service.Statuses() {
 		attributes := []any{"generator", status.Name, "http", d.front.address(), "namespace", status.Namespace}

@@ -66,8 +66,7 @@ func check(status fence.Status) error {
 	return fmt.Errorf("%w: there is no lease", kind.ErrUnavailable)
 }
 
-// Ready returns nil while ids can be minted and the lease would outlast its
-// store by the margin.
+// Ready returns nil while ids can be minted and the lease outlasts its store by the margin.
 func (s snowflake) Ready() error {
 	status := s.Status()
 	if err := check(status); err != nil {
@@ -109,8 +108,7 @@ func (d *daemon) fenced(settings config.Generator) kind.Opener {
 	}
 }
 
-// Process describes this process, for people who read the registers that it
-// writes.
+// Process describes this process, for people who read its registers.
 func Process(version string, started time.Time) fence.Process {
 	host, err := os.Hostname()
 	if err != nil {

@@ -99,8 +99,7 @@ func (j *judge) add(id, a, b uint64) {
 	}
 }
 
-// drop puts the pairs of the short block that was not added to for the longest time
-// with the rest.
+// drop puts the pairs of the short block that was least recently added to with the rest.
 func (j *judge) drop(g *group) {
 	for i := len(g.blocks) - 1; i >= maxShort; i-- {
 		if k := g.blocks[i]; k.count < leastTurns {
@@ -137,8 +136,7 @@ func (j *judge) tick(s subject, id uint64) uint64 {
 	return j.observer.fields.tick.of(id)
 }
 
-// sighting is what was seen of the worker id of a subject in one of its sources, or
-// nil.
+// sighting is what was seen of a subject's worker id in one of its sources, or nil.
 func (j *judge) sighting(s subject, side int) *sighting {
 	if s.worker < 0 {
 		return nil
@@ -146,8 +144,7 @@ func (j *judge) sighting(s subject, side int) *sighting {
 	return j.observer.sources[s.sources[side]].sighting(s.worker)
 }
 
-// group returns that of a subject. Where there are too many, worker ids are no
-// longer told apart.
+// group returns that of a subject. If there are too many, it ignores the worker id.
 func (j *judge) group(s subject) *group {
 	g := j.groups[s]
 	if g == nil && len(j.groups) >= maxGroups {
@@ -164,8 +161,7 @@ func (j *judge) group(s subject) *group {
 	return g
 }
 
-// label is a cause, of a worker id in one or two sources. The worker id is -1 where
-// it does not matter.
+// label is a cause, of a worker id in one or two sources; -1 where that does not matter.
 type label struct {
 	kind    Kind
 	why     reason
@@ -310,8 +306,7 @@ func (g *group) unbroken() bool {
 }
 
 // alternating reports whether the ids of a worker id in one source, of which n are
-// there twice, are those of two processes that write to it in turn. The second has
-// ids of its own.
+// there twice, are those of two processes in turn. The second has ids of its own.
 func alternating(s *sighting, n uint64) bool {
 	late := s.second + s.third
 	// Only the steps within a sequence show how far apart its ids stand.

@@ -2,8 +2,7 @@ package check
 
 import "time"
 
-// Report is what was found. Its JSON form is what -o json prints; the keys are
-// stable.
+// Report is what was found. Its JSON form is what -o json prints; its keys are stable.
 type Report struct {
 	// IDs is how many ids were read, and Distinct how many different ones. The
 	// difference is Duplicates.
@@ -17,8 +16,7 @@ type Report struct {
 
 	Sources []Source `json:"sources"`
 	// Between are the pairs of sources that have ids in common. Where there are
-	// more than 16384 of them, Partial is true: some are missing then, and a Common
-	// is a least one.
+	// more than 16384, Partial is true: some are missing, and a Common is a least one.
 	Between []Pair `json:"between"`
 	Partial bool   `json:"between_partial,omitempty"`
 	// Named are the first repeated ids, lowest first.

@@ -11,8 +11,7 @@ import (
 const (
 	// maxPlaces is how many places of an id are kept.
 	maxPlaces = 16
-	// maxRanges is how many ranges are kept, at least, and never fewer than are to
-	// be named.
+	// maxRanges is how many ranges are kept, or more if more are to be named.
 	maxRanges = 1 << 10
 	// maxBetween is how many pairs of sources are told apart: their number grows
 	// with the square of that of the sources.
@@ -126,8 +125,7 @@ func (t *tally) pair(p [2]int) {
 	t.between[p]++
 }
 
-// endRange keeps the range that is open, and now and then drops the shorter half of
-// all.
+// endRange keeps the open range, and now and then drops the shorter half of all.
 func (t *tally) endRange() {
 	if t.open.count == 0 {
 		return

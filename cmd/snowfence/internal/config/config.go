@@ -24,8 +24,7 @@ type Config struct {
 	// empty unless Store is set.
 	Data string
 
-	// HTTP is the address that the HTTP front listens on, as host:port. Empty
-	// means none.
+	// HTTP is the address of the HTTP front, as host:port. Empty means none.
 	HTTP string
 
 	// Hosts are further host names by which browsers may reach a loopback
@@ -79,8 +78,7 @@ type Limits struct {
 	Drain        time.Duration // for requests under way when the program ends; 10 s
 }
 
-// KindSnowflake is the kind of generator that is meant when none is named:
-// fenced 64-bit ids.
+// KindSnowflake is the kind that is meant when none is named: fenced 64-bit ids.
 const KindSnowflake = "snowflake"
 
 // Generator is one named source of ids.
@@ -129,8 +127,7 @@ type Generator struct {
 	// and worker bits make. Nil means any free one.
 	Worker *int64
 
-	// Datacenter restricts the worker ids to those of one datacenter. Nil
-	// means no restriction.
+	// Datacenter restricts the worker ids to those of one. Nil means no restriction.
 	Datacenter *int64
 
 	// Datacenters are those that the store may issue, where several stores
@@ -138,8 +135,7 @@ type Generator struct {
 	Datacenters []int64
 }
 
-// DefaultGenerator is the name of the generator that exists when none is
-// configured.
+// DefaultGenerator is the one generator's name when none is configured.
 const DefaultGenerator = "default"
 
 // Default returns the configuration in which nothing is set. It has no Data

@@ -136,8 +136,7 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 	}
 }
 
-// value takes the text of a scalar, or of the scalars of a list, as the key's own
-// parser reads it.
+// value takes the text of a scalar, or of the scalars of a list.
 func (w yamlWalk) value(key, node *yaml.Node, path string) {
 	node = resolve(node)
 	items, limit := []*yaml.Node{node}, "must be a single value"

@@ -14,8 +14,7 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// generator completes one generator and holds it to the rules that concern it
-// alone.
+// generator completes one generator and holds it to the rules that concern it alone.
 func (v *completion) generator(name string, g Generator) Generator {
 	path := join(generatorSection, name)
 	if wrong := checkName(name); wrong != "" {
@@ -59,8 +58,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 	return g
 }
 
-// foreignKind holds a generator of a kind other than snowflake to what such a
-// kind can have.
+// foreignKind judges a generator of a kind other than snowflake.
 func (v *completion) foreignKind(path string, g Generator) {
 	if !slices.Contains(v.kinds, g.Kind) {
 		known := append([]string{KindSnowflake}, v.kinds...)
@@ -77,8 +75,7 @@ func (v *completion) foreignKind(path string, g Generator) {
 }
 
 // generatorName is what the name of a generator and of a kind's setting must
-// be. Without underscores and capitals, the way from a key to its variable has
-// a way back.
+// be. Without underscores and capitals, a variable leads back to its key.
 var generatorName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // maxName is the greatest length of a generator's name.

@@ -24,8 +24,7 @@ type Sources struct {
 	// stands for (see [Key]): {"http": ":7600"}.
 	Flags map[string]string
 
-	// Kinds are the names of the kinds of generator that the program knows
-	// beside its own.
+	// Kinds are the kinds of generator that the program has beside its own.
 	Kinds []string
 }
 
@@ -126,8 +125,7 @@ func (s *settings) config() Config {
 	return c
 }
 
-// apply sets what the settings say of keys that stand below prefix. From what can't be
-// read nothing follows.
+// apply sets the keys below a prefix. From what can't be read nothing follows.
 func (s *settings) apply(keys []entry, prefix string) {
 	for _, e := range keys {
 		path := prefix + e.Path
@@ -143,8 +141,7 @@ func (s *settings) apply(keys []entry, prefix string) {
 // what systemd says, what XDG says, or the usual place below the home
 // directory. It is empty when the environment has none of these.
 func stateDirectory(environ []string) string {
-	// systemd lists the directories of a unit, the first one being the unit's
-	// own.
+	// systemd lists the directories of a unit, its own first.
 	if first, _, _ := strings.Cut(lookup(environ, "STATE_DIRECTORY"), ":"); first != "" {
 		return first
 	}

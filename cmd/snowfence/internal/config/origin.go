@@ -60,8 +60,7 @@ func (o Origin) String() string {
 type Error struct {
 	// Origin is where the setting came from.
 	Origin Origin
-	// Key is the path of the setting. It is empty when the file as a whole is
-	// at fault.
+	// Key is the setting's path, empty when the file as a whole is at fault.
 	Key string
 	// Value is the setting's text, without passwords. It is empty when the
 	// key itself is at fault.
@@ -89,8 +88,7 @@ func (e *Error) Error() string {
 func (*Error) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // Join joins errors as errors.Join does, those that are joined already one by
-// one, and each [Error] in the order of its place and key. What is no Error
-// stands behind them.
+// one, and each [Error] in the order of its place and key, other errors last.
 func Join(errs ...error) error {
 	all := apart(errs)
 	slices.SortStableFunc(all, func(a, b error) int {

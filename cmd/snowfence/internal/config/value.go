@@ -17,8 +17,7 @@ import (
 
 // place is where a setting stands in a configuration.
 type place struct {
-	// set reads a text, and leaves what is there unless it can. Its error says what
-	// the text must be.
+	// set reads a text. If it can't, it changes nothing and says what the text must be.
 	set func(s string) error
 	// show writes what is there as set reads it.
 	show func() string

@@ -14,8 +14,7 @@ import (
 type Value struct {
 	// Key is the setting's path.
 	Key string
-	// Text is the value as a file, a variable or a flag would say it, without
-	// passwords.
+	// Text is the value as a source would say it, without passwords.
 	Text string
 	// Origin is where it came from.
 	Origin Origin
@@ -53,8 +52,7 @@ func (c Config) Values() []Value {
 }
 
 // originOf returns where the value of a key came from. What a generator did
-// not set itself it has from its preset or from the configuration's key of the
-// same name.
+// not set itself it has from its preset or from the key of the same name.
 func (c Config) originOf(path string) Origin {
 	if origin, set := c.origins[path]; set {
 		return origin
@@ -91,13 +89,11 @@ func display(path, text string) string {
 // of: what a fence warns of while it runs.
 const horizonNotice = 365 * 24 * time.Hour
 
-// Warnings returns what is odd about the sources but keeps nothing from
-// working.
+// Warnings returns what is odd about the sources but prevents nothing.
 func (c Config) Warnings() []string { return slices.Clone(c.warnings) }
 
 // LayoutWarnings returns which generators of a complete configuration can't
-// mint at an instant, or not for another year, because their layouts' time bits
-// don't reach that far.
+// mint at an instant, or not for another year, as their time bits end before.
 func (c Config) LayoutWarnings(now time.Time) []string {
 	var warnings []string
 	for _, name := range c.Names() {

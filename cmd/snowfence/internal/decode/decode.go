@@ -15,8 +15,7 @@ type Result struct {
 	Layout snowfence.Layout
 	// Preset is the first preset that has exactly this layout, or empty.
 	Preset string
-	// Parts are the layout's numbers. A part of which the layout has no field
-	// is zero.
+	// Parts are the layout's numbers, zero where it has no such field.
 	Parts snowfence.Parts
 	// Time is when the tick began, in UTC.
 	Time time.Time

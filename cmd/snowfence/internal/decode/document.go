@@ -16,13 +16,11 @@ type Document struct {
 	Preset string `json:"preset,omitempty"`
 	// Layout is the layout's text form, as --layout takes it.
 	Layout string `json:"layout"`
-	// Time is when the tick began, RFC 3339 in UTC, with as many decimals as
-	// the layout's unit has.
+	// Time is when the tick began, RFC 3339 in UTC, by [FormatTime].
 	Time string `json:"time"`
 	// Tick counts whole units since the layout's epoch.
 	Tick int64 `json:"tick"`
-	// Datacenter, Worker and Sequence are absent when the layout has no such
-	// field.
+	// Datacenter, Worker and Sequence are absent if the layout lacks them.
 	Datacenter *int64 `json:"datacenter,omitempty"`
 	Worker     *int64 `json:"worker,omitempty"`
 	Sequence   *int64 `json:"sequence,omitempty"`

@@ -21,8 +21,7 @@ const pictureWidth = 80
 //	└ unused 1
 //
 // paint, if not nil, is given the number of a field and a piece of text that
-// belongs to it, and returns the text with colour; it must not change what is
-// seen of it.
+// belongs to it, and returns the text with colour, otherwise unchanged.
 func (r Result) Picture(paint func(field int, text string) string) []string {
 	if paint == nil {
 		paint = func(_ int, text string) string { return text }

@@ -22,8 +22,7 @@ const (
 // EncodingNames are the names of all encodings.
 func EncodingNames() []Encoding { return []Encoding{Decimal, Hex, Base32, Base62} }
 
-// Text writes an id in the encoding: plain decimal, or the fixed width of the
-// others.
+// Text writes an id: in plain decimal, or in the fixed width of the other encodings.
 func (e Encoding) Text(id snowfence.ID) string {
 	switch e {
 	case Hex:

@@ -76,8 +76,7 @@ func Open(ctx context.Context, storeURL string) (store.Store, error) {
 // OpenExisting opens the store that the URL names and makes nothing: for all who
 // read what others wrote, and are not to leave a store behind where a URL was
 // mistyped. It returns an error that is [Missing] when nothing is there, and else
-// what Open returns. etcd, Redis and memory have nothing to make: there it is
-// Open.
+// what Open returns. etcd, Redis and memory make nothing: there it is Open.
 func OpenExisting(ctx context.Context, storeURL string) (store.Store, error) {
 	return open(ctx, storeURL, true)
 }

@@ -103,8 +103,7 @@ func mysqlConnector(server sqlstore.Server) (driver.Connector, error) {
 // When a context ends, pgx closes the connection and asks the server by another
 // one to cancel the statement. But a commit that waits for a standby is not
 // undone by that: it stops waiting, and shows to everybody what a failover
-// still takes away. So a dial for that purpose, by the address of the
-// connection, must fail.
+// still takes away. So a dial for that, by the connection's address, must fail.
 type uncancelled struct{ net.Conn }
 
 const networkOfUncancelled = "uncancelled"

@@ -40,8 +40,7 @@ type parsed struct {
 	schema func() (string, error)
 }
 
-// engines is the table: what the program knows of engines stands here, and nowhere
-// else.
+// engines is the table: all that the program knows of engines stands here.
 func engines() []engine {
 	const (
 		server = "user password-file tls ca cert key loss "
@@ -131,8 +130,7 @@ func makesNothing[C any, S store.Store](open func(context.Context, C) (S, error)
 	return func(ctx context.Context, c C, _ bool) (S, error) { return open(ctx, c) }
 }
 
-// find returns the engine that a URL names by its scheme. The zero engine stands for
-// none.
+// find returns the engine of a URL's scheme, or the zero engine and an error.
 func find(storeURL string) (engine, error) {
 	scheme, _, ok := strings.Cut(strings.ToLower(storeURL), ":")
 	if !ok {

@@ -11,8 +11,7 @@ const (
 	Merging
 )
 
-// Progress says how far a sort is. It is safe for concurrent use; the zero value
-// is ready.
+// Progress says how far a sort is. It is safe for concurrent use, its zero value too.
 type Progress struct {
 	phase, ids, bytes, size, merged atomic.Int64
 }

@@ -10,8 +10,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// A disk is where what does not fit the memory is put aside. The tests have one
-// that gets full.
+// A disk is where what does not fit the memory is put aside. Tests have their own.
 type disk interface {
 	// create makes a file that no other process sees.
 	create() (scratch, error)

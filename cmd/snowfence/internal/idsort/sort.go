@@ -13,8 +13,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// Item is an id and, in what this package hands out, its position: see
-// [Sorted.Stand].
+// Item is an id and its position, as [Sorted.Stand] takes it.
 type Item = idsource.Item
 
 // Input is a source to read.
@@ -155,8 +154,7 @@ func (s *Sorted) reduce(ctx context.Context) error {
 
 // Each hands out all items, ids in rising order as unsigned numbers and equal ids
 // in the order of reading, in slices that are valid until emit returns. It ends
-// with the error of emit, that of reading what was put aside, or the cause of the
-// context's end.
+// with the error of emit, that of reading, or the cause of the context's end.
 func (s *Sorted) Each(ctx context.Context, emit func([]Item) error) error {
 	return merge(ctx, s.runs, s.Sizes.Page, func(items []Item) error {
 		s.Progress.merged.Add(int64(len(items)))

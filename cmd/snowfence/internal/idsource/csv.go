@@ -116,8 +116,7 @@ func (r *records) header() error {
 	return nil
 }
 
-// next takes the next record: a line, and the lines after it as long as a quote is
-// open.
+// next takes the next record: a line, and those after it while a quote is open.
 func (r *records) next() error {
 	r.record.clear()
 	r.at = r.taken + 1

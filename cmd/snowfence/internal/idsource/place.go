@@ -14,8 +14,7 @@ import (
 
 // Place is a source as a command line names it, with what is said of it alone.
 type Place struct {
-	// Name is what [Open] takes: a path, "-" or the URL of a database. It may have a
-	// password.
+	// Name is what [Open] takes. It may have a password.
 	Name string
 	// Given is what stands behind its #, by [PlaceKeys]; nil if there is nothing.
 	Given map[string]string
@@ -25,8 +24,7 @@ type Place struct {
 type PlaceError struct {
 	// Place is the place as it may be shown, or empty.
 	Place string
-	// Field is what of it is at fault, Value what it is, or empty, and Limit what it
-	// must be.
+	// Field is at fault, Value is what it is, or empty, and Limit what it must be.
 	Field, Value, Limit string
 }
 
@@ -45,8 +43,7 @@ func (e *PlaceError) Error() string {
 // Class is [snowfence.ClassUsage].
 func (*PlaceError) Class() snowfence.Class { return snowfence.ClassUsage }
 
-// PlaceKeys are the keys that may stand behind the # of a place, as the flags of
-// the same names.
+// PlaceKeys are the keys behind the # of a place, named as the flags are.
 func PlaceKeys() []string {
 	return []string{"column", "encoding", "format", "gzip", "query", "separator", "table"}
 }

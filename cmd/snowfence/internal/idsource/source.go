@@ -24,8 +24,7 @@ type Item struct {
 	At uint64
 }
 
-// Source is a stream of ids. It is for one goroutine at a time, but for Done and
-// Skipped.
+// Source is a stream of ids, for one goroutine at a time but for Done and Skipped.
 type Source interface {
 	// Name says in messages where the ids come from. It has no password.
 	Name() string
@@ -71,20 +70,16 @@ func Formats() []Format { return []Format{Text, CSV, Binary, BinaryLittle} }
 
 // Options say how sources are read.
 type Options struct {
-	// Format is that of files and streams. Empty means CSV if there is a Column,
-	// else Text.
+	// Format is that of files and streams. Empty means CSV if there is a Column, else Text.
 	Format Format
-	// Encoding is how ids are spelt in text, CSV and columns of text. Empty means
-	// any.
+	// Encoding is how ids are spelt in texts. Empty means any.
 	Encoding decode.Encoding
 	// Column is the column of CSV, by its name in the header or by its number
 	// from 1 where there is no header; and the column of a database's Table.
 	Column string
-	// Separator stands between the columns of CSV: one byte of ASCII. Zero means
-	// a comma.
+	// Separator of CSV is one byte of ASCII. Zero means a comma.
 	Separator byte
-	// Gzip says whether files and streams are compressed. Empty means that their
-	// first bytes tell.
+	// Gzip is for files and streams. Empty means that their first bytes tell.
 	Gzip Gzip
 
 	// Table is the table of a database, with its schema before a dot where that is
@@ -103,8 +98,7 @@ type Options struct {
 	Expand func(url string) (string, error)
 }
 
-// Set sets an option by its name, one of [PlaceKeys]. The error says what the value
-// must be.
+// Set sets an option of [PlaceKeys]. The error says what the value must be.
 func (o *Options) Set(key, value string) error {
 	switch key {
 	case "column":
@@ -149,8 +143,7 @@ const (
 	GzipAuto Gzip = "auto"
 	// GzipAlways refuses what is not compressed.
 	GzipAlways Gzip = "always"
-	// GzipNever reads the bytes as they are: for binary ids that begin with those
-	// three bytes.
+	// GzipNever is for binary ids that begin with those three bytes.
 	GzipNever Gzip = "never"
 )
 
@@ -170,8 +163,7 @@ func (e *OptionError) Error() string { return fmt.Sprintf("--%s: %s", e.Option, 
 // Class is [snowfence.ClassUsage].
 func (*OptionError) Class() snowfence.Class { return snowfence.ClassUsage }
 
-// ErrNoServer is wrapped when a database could not be reached or refused the
-// query.
+// ErrNoServer is wrapped when a database is out of reach or refuses the query.
 var ErrNoServer = errors.New("snowfence: database gave no ids")
 
 // InvalidError is returned for what is no id. It wraps the reason, which wraps
@@ -187,8 +179,7 @@ type InvalidError struct {
 	Hint string
 }
 
-// Error names the source, the place, the text and the reason, with the hint on a
-// line of its own.
+// Error names the source, the place, the text and the reason; a hint has its own line.
 func (e *InvalidError) Error() string {
 	s := fmt.Sprintf("%s: %s: %s", e.Source, e.Place, strings.TrimPrefix(e.Reason.Error(), "snowfence: "))
 	if e.Hint != "" {

@@ -47,12 +47,10 @@ type Chance struct {
 	Stamps [2]Stamp `json:"stamps"`
 }
 
-// Settled reports whether both ids are of the past, so that a comparison of all ids
-// finds them.
+// Settled reports whether both ids are of the past, so that comparing all ids finds them.
 func (c Chance) Settled() bool { return c.Moments == [2]Moment{Past, Past} }
 
-// Forecast says whether, when and why two issuers can issue the same ids. Its JSON form
-// is part of a [Report].
+// Forecast says whether, when and why two issuers can issue the same ids.
 type Forecast struct {
 	// Sides are the names of their sides, Issuers their own.
 	Sides   [2]string `json:"sides"`
@@ -78,8 +76,7 @@ type Forecast struct {
 
 	A *Issuer `json:"-"`
 	B *Issuer `json:"-"`
-	// NameA and NameB are what sentences call them: their sides, or for two of one
-	// side their own names.
+	// NameA and NameB are their sides, or for two of one side their own names.
 	NameA string `json:"-"`
 	NameB string `json:"-"`
 	// Same is true when both have one layout, epoch included. Shared are the worker
@@ -94,8 +91,7 @@ type Forecast struct {
 // Possible reports whether an id of now or later may clash.
 func (f Forecast) Possible() bool { return !f.FromNow.IsZero() }
 
-// AtStake reports whether ids may clash in future, or may have clashed already and were
-// not compared.
+// AtStake reports whether ids may clash in future, or may have and were not compared.
 func (f Forecast) AtStake() bool { return f.Possible() || !f.Never && !f.Compared }
 
 // Predict compares two issuers, of two sides or of one.
@@ -249,8 +245,7 @@ func meet(as, bs []overlap.Set) bool {
 	return false
 }
 
-// bounds returns the lowest and the highest id of some sets, as unsigned numbers; false
-// if they have none.
+// bounds returns the lowest and the highest id of some sets; false if they have none.
 func bounds(sets []overlap.Set) (low, high uint64, ok bool) {
 	low = math.MaxUint64
 	for _, s := range sets {

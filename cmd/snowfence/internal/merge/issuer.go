@@ -30,8 +30,7 @@ type Issuer struct {
 	Store     string `json:"store,omitempty"`
 	// Datacenters are those that the namespace's record lists; none means all.
 	Datacenters []int64 `json:"datacenters"`
-	// Quarantined are worker numbers that no one may claim, as long as they are
-	// marked.
+	// Quarantined are worker numbers that no one may claim while they are marked.
 	Quarantined []int64 `json:"quarantined"`
 	// Unreadable are worker numbers whose registers can't be read; they are taken
 	// to have stamped anything. Strays counts keys that are no worker number's.
@@ -63,8 +62,7 @@ type Stretch struct {
 // none is an interval of no ticks.
 func none() overlap.Ticks { return overlap.Ticks{First: 0, Last: -1} }
 
-// Managed reports whether it is a namespace, with registers that tell its past and
-// bound its future.
+// Managed reports whether it is a namespace: registers tell its past and bound its future.
 func (i *Issuer) Managed() bool { return i.Namespace != "" }
 
 // IssuerOf reads a namespace. It reads every register once and writes nothing. The
@@ -145,8 +143,7 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	return s
 }
 
-// owned are the worker numbers that the namespace's store may give away, in ascending
-// order.
+// owned are the worker numbers that the store may give away, in ascending order.
 func owned(r *roster.Roster) []overlap.Workers {
 	datacenters := r.Record().Datacenters
 	if len(datacenters) == 0 {
@@ -219,8 +216,7 @@ func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
 	return i
 }
 
-// find returns what is known of a worker number; false if the issuer does not have
-// it.
+// find returns what is known of a worker number; false if the issuer lacks it.
 func (i *Issuer) find(worker int64) (Stretch, bool) {
 	at, exact := slices.BinarySearchFunc(i.Stretches, worker, func(s Stretch, n int64) int { return cmp.Compare(s.Workers.First, n) })
 	if !exact {

@@ -114,8 +114,7 @@ func readOnly(ctx context.Context, inputs []idsort.Input) error {
 	return nil
 }
 
-// tap is a source of ids as it is read: each batch is compared with the issuers on its
-// way to the sorter.
+// tap is a source of ids that are compared with the issuers on their way to the sorter.
 type tap struct {
 	idsource.Source
 	clock  snowfence.Clock

@@ -28,8 +28,7 @@ const (
 type Config struct {
 	// Sides are their names.
 	Sides []string
-	// Inputs are the sources of ids, and Issuers the systems that issue ids, in the
-	// order of their sides.
+	// Inputs are the sources of ids, and Issuers the issuers, in the order of sides.
 	Inputs  []Input
 	Issuers []*Issuer
 	// Layout is that of the ids of sides without an issuer; nil if it is not known.
@@ -82,8 +81,7 @@ type SourceReport struct {
 	IDs          uint64 `json:"ids"`
 	Skipped      uint64 `json:"skipped"`
 	ClashingRows uint64 `json:"clashing_rows"`
-	// Invalid is the first thing that was skipped because it is no id; nil if there is
-	// none.
+	// Invalid is the first thing that was skipped because it is no id, or nil.
 	Invalid error `json:"-"`
 
 	place func(at uint64) string

@@ -64,16 +64,14 @@ type Runs struct {
 	// layout. Apart is the same in numbers, without a layout.
 	Gap   float64 `json:"gap_seconds,omitempty"`
 	Apart uint64  `json:"gap_numbers,omitempty"`
-	// All is how many there are, List those with the most ids, in ascending order of
-	// their first.
+	// All is how many there are, List those with the most ids, in order of their first.
 	All int `json:"all"`
 	// Outside is how many clashing ids are none of the layout.
 	Outside uint64 `json:"ids_outside_layout"`
 	List    []Run  `json:"list"`
 }
 
-// runKey tells runs apart that are never joined: the worker number, and a bit for each
-// side.
+// runKey is what joined runs have in common: worker number, and a bit for each side.
 type runKey struct {
 	worker Worker
 	sides  uint64
@@ -106,8 +104,7 @@ func newRuns(l *snowfence.Layout) *runs {
 	return r
 }
 
-// add takes the next clashing id, in ascending order. So the positions of one
-// worker id ascend too.
+// add takes the next clashing id. They ascend, and so do positions of one worker id.
 func (r *runs) add(id snowfence.ID, sides uint64) {
 	at, worker := uint64(id), NoWorker
 	if r.layout != nil {
@@ -145,8 +142,7 @@ func (r *runs) add(id snowfence.ID, sides uint64) {
 	s.last, s.to = id, max(s.to, at)
 }
 
-// widen doubles the gap until half of the runs are joined, or one is left of each
-// worker id.
+// widen doubles the gap until half of the runs are joined, or one of each worker id is left.
 func (r *runs) widen() {
 	for len(r.closed) > maxRuns/2 && r.gap < 1<<62 {
 		r.gap *= 2

@@ -115,8 +115,7 @@ func (e *SideError) Unwrap() error { return e.Reason }
 // of a layout are worker numbers and ranges, and after slashes since=TIME and
 // until=TIME.
 //
-// A *[SideError] is returned for a part that can't be read, and for sides that are
-// too few or too many.
+// A *[SideError] is returned for a part that can't be read.
 func ParseSides(args []string) ([]Side, error) {
 	var sides []Side
 	given := map[string]bool{} // whether the name of a side was given

@@ -15,8 +15,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// maxStrays is how many worker numbers are counted apart. The others are counted
-// together.
+// maxStrays is how many worker numbers are counted apart, the others together.
 const maxStrays = 1 << 16
 
 // Skew is how far an issuer's clock is taken to be ahead of the one by which ids are
@@ -69,8 +68,7 @@ type Stray struct {
 	Worker int64 `json:"worker"`
 	// Open is how many.
 	Open uint64 `json:"ids"`
-	// First and Last are the ids with the lowest and the highest tick, and Until is
-	// that tick.
+	// First and Last are the ids of the lowest and the highest tick, which is Until.
 	First ID      `json:"first"`
 	Last  ID      `json:"last"`
 	Until Instant `json:"until"`

@@ -45,8 +45,7 @@ type Data struct {
 	// Renumber is how many rows at least need another id, so that each id is on
 	// one side only: of each id all rows but those of the side that has most.
 	Renumber uint64 `json:"rows_to_renumber"`
-	// FewestOn is the side with fewer clashing rows; empty unless there are two sides
-	// and ids clash.
+	// FewestOn is the side with fewer clashing rows, if there are two sides and ids clash.
 	FewestOn string `json:"fewest_on,omitempty"`
 	// Between are the pairs of sides that have ids in common.
 	Between []Pair `json:"between"`

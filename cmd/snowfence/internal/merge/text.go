@@ -26,8 +26,7 @@ const (
 // Advice is something to do.
 type Advice struct {
 	Text string `json:"text,omitempty"`
-	// Command is the command line for it, with TIME to be filled in; empty if there
-	// is none.
+	// Command is the command line for it, with TIME to be filled in, or empty.
 	Command string `json:"command,omitempty"`
 }
 
@@ -146,8 +145,7 @@ func (f Forecast) chanceText(c Chance) string {
 	return fmt.Sprintf("%s; the first is %s: %s in %s, %s in %s", what, c.ID, stamp(c.Stamps[0]), a, stamp(c.Stamps[1]), b)
 }
 
-// advice says what keeps the ids that two issuers issue from now on apart; nothing if
-// they can't clash.
+// advice keeps apart the ids that two issuers issue from now on; none if they can't clash.
 func (f Forecast) advice() []Advice {
 	if !f.Possible() {
 		return nil
@@ -235,8 +233,7 @@ func floorsCommand(namespace *Issuer) string {
 	return fmt.Sprintf("snowfence workers import list --workers all --stopped-at TIME --margin %s --store %s --namespace %s", marginWord(), quote(namespace.Store), namespace.Namespace)
 }
 
-// marginText says what the margin is for, when it costs nothing, and when it is not
-// enough.
+// marginText says what the margin is for, when it is free, and when not enough.
 func marginText(ends string) string {
 	return fmt.Sprintf("the margin is for clocks of %s that were up to %[2]s ahead when it was stopped: set the floors %[2]s after that, and no claim has to wait for them; if a clock may have been further ahead, give the last ids too (--last-id ID --ahead DURATION)",
 		ends, marginWord())

@@ -116,8 +116,7 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// NewRegistry returns a registry that shows the process, the Go runtime and
-// the program's version.
+// NewRegistry returns a registry with the process, the Go runtime and the version.
 func NewRegistry(version string) (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -34,8 +34,7 @@ type Timed struct {
 	duration *prometheus.HistogramVec
 }
 
-// NewTimed returns s with its requests timed on a monotonic clock and shown by
-// the registry.
+// NewTimed returns s with its requests timed on a monotonic clock.
 func NewTimed(s store.Store, now func() time.Duration, registry prometheus.Registerer) (*Timed, error) {
 	t := &Timed{
 		Store: s,

@@ -44,14 +44,12 @@ func (l lane) step(facts uint8, bit int, digit uint64) (uint8, bool) {
 type pair struct {
 	a, b      lane
 	preferred uint64 // the digit that is tried first: 0 finds the lowest integer
-	// dead has a bit for each state above a bit from which no digits lead to an integer
-	// of both boxes.
+	// dead has a bit for each state above a bit that leads to no integer of both boxes.
 	dead [64]uint16
 }
 
 // find returns the lowest or the highest integer of both boxes whose upper bits are
-// those of n, which led to this state; false if there is none. It enters each state of
-// each bit once at most.
+// those of n, which led to this state; false if none. It enters each state once at most.
 func (p *pair) find(bit int, state uint8, n uint64) (uint64, bool) {
 	if bit < 0 {
 		return n, true

@@ -22,8 +22,7 @@ func stampOf(l snowfence.Layout, id snowfence.ID) Stamp {
 // Meeting is an integer that two layouts can both issue.
 type Meeting struct {
 	// At is when the second of the two equal ids is issued, by a clock that is
-	// right: the later of the times of both ticks, or that of the set that is not
-	// issued yet.
+	// right: the later time of the two ticks, or that of the set that is not issued.
 	At time.Time
 	// ID is the integer, the lowest of that instant.
 	ID snowfence.ID

@@ -111,8 +111,7 @@ func CapacityOf(l snowfence.Layout) Capacity {
 	return c
 }
 
-// layoutOf composes a layout in the customary order, leaving out the worker
-// where it has no bits.
+// layoutOf composes a layout in the customary order, without a worker of no bits.
 func layoutOf(unit time.Duration, epoch time.Time, timeBits, workerBits, sequenceBits int) snowfence.Layout {
 	fields := []snowfence.Field{{Kind: snowfence.Time, Bits: timeBits}}
 	if workerBits > 0 {

@@ -11,8 +11,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// CustomaryYears is the life asked for where none is given: what 41 bits of
-// milliseconds provide.
+// CustomaryYears is the life where none is asked for: what 41 bits of ms provide.
 const CustomaryYears = 69
 
 // easyTick is how many ids of one worker a tick should hold. Below it a burst
@@ -46,8 +45,7 @@ type Offer struct {
 	Near []Option `json:"near"`
 	// Relax is filled when there are no options: each entry is alone enough.
 	Relax []Relaxation `json:"relax,omitempty"`
-	// Problem says by how many bits the requirements miss; empty when there
-	// are options.
+	// Problem says by how many bits the requirements miss, if there are no options.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -135,8 +133,7 @@ func (b budget) widest() budget {
 	return b
 }
 
-// rank orders budgets: the fine ticks that are easy, then the others by how
-// little they hold.
+// rank orders budgets: fine ticks that are easy, then others by how little they hold.
 func (b budget) rank() int {
 	widest := b.widest()
 	if widest.easy() {
@@ -148,8 +145,7 @@ func (b budget) rank() int {
 // easy reports that a tick holds enough for ordinary bursts.
 func (b budget) easy() bool { return powerOfTwo(b.sequenceBits) >= easyTick }
 
-// shorter saves one bit of time, if that misses the asked life only narrowly
-// and fits.
+// shorter saves one bit of time, if that fits and narrowly misses the asked life.
 func (b budget) shorter(years float64) (budget, bool) {
 	b.timeBits--
 	lasts := math.Ldexp(b.unit.Seconds()/Year.Seconds(), b.timeBits)

@@ -95,8 +95,7 @@ func Quantity(value float64) string {
 	return text.Grouped(int64(value))
 }
 
-// Years writes a length in years: two decimals below ten, one below a
-// thousand, none above.
+// Years writes years: two decimals below ten, one below a thousand, none above.
 func Years(years float64) string {
 	switch {
 	case years < 10:

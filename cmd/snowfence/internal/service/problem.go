@@ -84,8 +84,7 @@ func (t Type) String() string { return t.describe().name }
 // Meaning returns what problems of this type mean to the client.
 func (t Type) Meaning() Meaning { return t.describe().meaning }
 
-// Title returns one line for people. It is the same for every problem of the
-// type.
+// Title returns one line for people, the same for all problems of the type.
 func (t Type) Title() string { return t.describe().title }
 
 // problem returns a problem that may be over soon, with what the type says of it.
@@ -96,14 +95,12 @@ func (t Type) problem(cause error) *Problem {
 // Problem is the error of every call to a [Service].
 type Problem struct {
 	Type Type
-	// Detail says what happened this time. It names no other client, host or
-	// file.
+	// Detail says what happened. It names no other client, host or file.
 	Detail string
 	// Field, Value and Limit say which part of the request is wrong, what it
 	// was and what it must be. They are empty where no part is.
 	Field, Value, Limit string
-	// RetryAfter is when the same request may succeed. Zero means that there
-	// is no telling.
+	// RetryAfter is when the same request may succeed; zero if nobody knows.
 	RetryAfter time.Duration
 	// cause is what happened, for the log.
 	cause error

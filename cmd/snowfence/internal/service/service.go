@@ -84,16 +84,14 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	return nil
 }
 
-// Stop ends minting: every later call is a problem of type [Stopped]. It does
-// not close the minters.
+// Stop makes every later call a problem of type [Stopped]. It closes no minters.
 func (s *Service) Stop() {
 	for _, g := range s.generators {
 		g.stopped.Store(true)
 	}
 }
 
-// Mint appends n new ids of the named generator to the batch, and on a
-// [*Problem] nothing.
+// Mint appends n new ids of a generator to the batch, on a [*Problem] none.
 func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch) error {
 	g, minter, err := s.ready(name, n)
 	if err != nil {
@@ -115,8 +113,7 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 
 // checker is a minter that knows whether it can mint at this moment.
 type checker interface {
-	// Check returns why Mint would fail now, or nil. It uses nothing up and does
-	// not block.
+	// Check returns why Mint would fail now, or nil. It uses nothing up and never blocks.
 	Check() error
 }
 
@@ -140,8 +137,7 @@ func (s *Service) Check(name string, n int) error {
 	return nil
 }
 
-// InvalidCount returns the [*Problem] with a client's number of ids that can't be
-// read.
+// InvalidCount returns the [*Problem] with a number of ids that can't be read.
 func (s *Service) InvalidCount(name, text string) error {
 	g, err := s.find(name)
 	if err != nil {
@@ -158,8 +154,7 @@ func (s *Service) find(name string) (*generator, error) {
 	return nil, invalid(UnknownGenerator, "generator", name, "must be one of "+strings.Join(s.settings.Names(), ", "))
 }
 
-// ready finds what Mint needs, and refuses more ids than one request may have. Its error is
-// a *Problem.
+// ready finds what Mint needs, and refuses too many ids. Its error is a *Problem.
 func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
 	g, err := s.find(name)
 	if err != nil {
@@ -175,8 +170,7 @@ func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
 	return g, minter, nil
 }
 
-// countProblem is the problem with a number of ids that is none or out of
-// range.
+// countProblem is the problem with a number of ids that is none or out of range.
 func (g *generator) countProblem(value string) *Problem {
 	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", g.most))
 }

@@ -69,8 +69,7 @@ func (g *generator) status() Status {
 	return status
 }
 
-// Ready reports whether every one of the generators can mint, and will be able
-// to for a while yet.
+// Ready reports whether every generator can mint, and will be able to for a while.
 func Ready(statuses []Status) bool {
 	return !slices.ContainsFunc(statuses, func(s Status) bool { return s.Problem != nil })
 }

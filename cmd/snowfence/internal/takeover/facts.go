@@ -37,8 +37,7 @@ var (
 	// that the old system still runs.
 	ErrRunning = snowfence.NewError(snowfence.ClassLease, "snowfence: the old system still runs")
 
-	// ErrNoBound is returned when neither the time of the stop nor a last id is
-	// given.
+	// ErrNoBound is returned without a time of the stop and a last id.
 	ErrNoBound = snowfence.NewError(snowfence.ClassUsage, "snowfence: neither the time at which the old system was stopped nor its last id is given: nothing says up to when it issued ids")
 
 	// ErrNoWorkers is returned when no worker id of the old system is known.
@@ -47,8 +46,7 @@ var (
 
 // Sighting is a worker id of the old system, as it was seen somewhere.
 type Sighting struct {
-	// Worker is the worker number: datacenter times 2 to the number of worker
-	// bits, plus worker id.
+	// Worker is the worker number, in which the datacenter stands above the worker id.
 	Worker int64
 	// Where is where it was seen, for people: a path, "static list".
 	Where string
@@ -79,12 +77,10 @@ type Facts struct {
 	// nobody knows, and then LastIDs must be given.
 	StoppedAt time.Time
 
-	// LastIDs are the greatest ids that were found: of the whole system, or of each
-	// worker id.
+	// LastIDs are the greatest known ids of the whole system, or of each worker id.
 	LastIDs []snowfence.ID
 
-	// Margin is added to the latest time of all; see the package's comment. Zero
-	// means none.
+	// Margin is added to the latest time; see the package's comment.
 	Margin time.Duration
 
 	// Ahead is how far ahead of Now the floor may lie, before the margin. A later

@@ -48,8 +48,7 @@ func (z *zooKeeper) leaf(ctx context.Context, folder string) ([]Sighting, error)
 	return z.uploads(ctx, leafNode, folder)
 }
 
-// recyclable reads the worker ids of both pools below a path as [RecyclablePath]
-// names it.
+// recyclable reads the worker ids of both pools below a [RecyclablePath].
 func (z *zooKeeper) recyclable(ctx context.Context, folder string) ([]Sighting, error) {
 	return z.uploads(ctx, recyclableNode, path.Join(folder, "notuse"), path.Join(folder, "inuse"))
 }
@@ -80,8 +79,7 @@ func (z *zooKeeper) twitter(ctx context.Context, folder string, layout snowfence
 	return ordered(sightings), nil
 }
 
-// uploads reads the persistent nodes of some folders twice, and what their processes
-// upload.
+// uploads reads persistent nodes twice, and what their processes upload.
 func (z *zooKeeper) uploads(ctx context.Context, workerOf func(name string) (int64, bool), folders ...string) ([]Sighting, error) {
 	nodes, touched, err := z.twice(ctx, folders)
 	if err != nil {
@@ -132,8 +130,7 @@ func (z *zooKeeper) twice(ctx context.Context, folders []string) (nodes map[stri
 	}
 	touched = map[string]bool{}
 	for at, n := range nodes {
-		// The number of a transaction changes also when a node is deleted and made
-		// again.
+		// A transaction's number changes also when a node is deleted and made again.
 		was, ok := before[at]
 		touched[at] = !ok || was.stat.Mzxid != n.stat.Mzxid
 	}

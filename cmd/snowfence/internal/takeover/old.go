@@ -43,21 +43,18 @@ type Old struct {
 	System System
 	// Servers are its ZooKeeper's, as host:port; the port may be left out for 2181.
 	Servers []string
-	// Name is leaf.name. Path is the folder in ZooKeeper where that is not the usual
-	// one.
+	// Name is leaf.name. Path is the folder in ZooKeeper, if that is not the usual one.
 	Name, Path string
 	// Watch is the time between the two readings of ZooKeeper.
 	Watch time.Duration
 	// Workers are worker ids besides those in ZooKeeper. With a Datacenter they are
 	// worker ids of that, without one they are worker numbers.
 	Workers []int64
-	// Facts are the others that the operator knows. [Old.Look] fills in Layout,
-	// Sightings and Now.
+	// Facts are others. [Old.Look] fills in Layout, Sightings and Now.
 	Facts
 }
 
-// Validate returns an error that names the flag if something is missing, too much or
-// out of range.
+// Validate returns an error that names a flag that is missing, too much or out of range.
 func (o Old) Validate() error {
 	leaf := o.System == Leaf || o.System == LeafRecyclable
 	switch {
@@ -118,8 +115,7 @@ func (o Old) Look(ctx context.Context, layout snowfence.Layout, clock snowfence.
 			return f, err
 		}
 		f.Sightings = append(f.Sightings, found...)
-		// Twitter's servers leave nothing behind, and a crash can lose a node of the
-		// recyclable pools.
+		// Twitter's servers leave no node behind, and recyclable pools may lose one.
 		f.All = f.All || o.System != Leaf && len(o.Workers) == 0
 	}
 	f.Now = clock.Wall() // after the watch

@@ -47,15 +47,13 @@ type Step struct {
 // Plan is what a take-over writes into a namespace.
 type Plan struct {
 	Layout snowfence.Layout
-	// Floor is the first tick that is free of the old system's ids, whatever the
-	// worker id.
+	// Floor is the first tick that is free of the old system's ids.
 	Floor snowfence.Tick
 	// Because says which fact the floor comes from.
 	Because string
 	// Steps are in ascending order of the worker ids, each once.
 	Steps []Step
-	// Left are sightings that are none of the layout's worker ids. No id can have
-	// been issued with one.
+	// Left are sightings of worker ids that the layout lacks: they issued no id.
 	Left []Sighting
 }
 
@@ -128,8 +126,7 @@ func judge(w roster.Worker, floor snowfence.Tick) (Action, string) {
 	}
 }
 
-// tries is how often a register that others write to at the same time is read
-// again.
+// tries is how often a register that others write to is read again.
 const tries = 8
 
 // Apply carries a plan out: it reads each register again, and raises it if that
@@ -208,8 +205,7 @@ func confirm(ctx context.Context, r *roster.Roster, set roster.Worker, floor sno
 // errLost says that the store lost what it had acknowledged.
 var errLost = errors.New("the store lost the floor: run the take-over again")
 
-// insist reads a register and does something to it, again if others wrote to it
-// meanwhile.
+// insist reads a register and does something to it, again after others wrote to it.
 func insist(ctx context.Context, r *roster.Roster, worker int64, do func(roster.Worker) (roster.Worker, error)) (roster.Worker, error) {
 	var err error
 	for range tries {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Range is some numbers that follow one another, such as worker ids. Both ends
-// belong to it.
+// Range is numbers that follow one another, both ends included.
 type Range struct{ First, Last int64 }
 
 // String returns "7", or "0-3" where there are several.
@@ -59,8 +58,7 @@ func RangesOf(numbers []int64) []Range {
 	return Join(ranges)
 }
 
-// Join sorts ranges, and makes one of those that touch or overlap. It changes its
-// argument.
+// Join sorts ranges, in place, and makes one of those that touch or overlap.
 func Join(ranges []Range) []Range {
 	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.First, b.First) })
 	joined := ranges[:0]

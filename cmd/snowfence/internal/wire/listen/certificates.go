@@ -62,8 +62,7 @@ func plain(err error) string {
 }
 
 // forClient returns the certificate for one handshake. While the files can't
-// be read, or don't fit each other because one has just been replaced, it is
-// the one before.
+// be read, or don't fit each other as one was just replaced, it is the one before.
 func (c *certificates) forClient(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

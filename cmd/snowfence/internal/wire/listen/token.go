@@ -56,8 +56,7 @@ func Check(settings config.Config) error {
 const others = 0o077
 
 // Warnings returns what is odd about the files but keeps nothing from working:
-// a token that others than its owner can reach is no secret. Windows keeps
-// permissions elsewhere.
+// a token that others can reach is no secret. Windows keeps permissions elsewhere.
 func Warnings(settings config.Config) []string {
 	if settings.TokenFile == "" || runtime.GOOS == "windows" {
 		return nil
