@@ -62,10 +62,9 @@ func (p program) main(args []string) int {
 	return p.finish(root.ExecuteContext(ctx))
 }
 
-// interruptible returns a context that the first interrupt ends, so that a
-// verb can leave in good order. The second ends the process, also where
-// interrupts were ignored when it began, as in the background of a script. The
-// context's cause is an interruptError.
+// interruptible returns a context that the first interrupt ends, with an interruptError
+// as its cause, so that a verb can leave in good order. The second ends the process,
+// also where interrupts were ignored at its start, as in the background of a script.
 func interruptible() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

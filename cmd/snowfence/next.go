@@ -85,9 +85,8 @@ func chooseGenerator(c config.Config, name string) (config.Generator, error) {
 	return g, nil
 }
 
-// mint claims a worker id, mints n ids and gives the worker id back. The ids
-// are good even if giving back fails, which is only noted: the worker id then
-// rests until its window ends.
+// mint claims a worker id, mints n ids and gives the worker id back. If that fails, it
+// is only noted: the ids are good, and the worker id rests until its window ends.
 func (p program) mint(ctx context.Context, c config.Config, g config.Generator, n int) ([]snowfence.ID, error) {
 	s, err := engine.Open(ctx, c.Store)
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 	"snowfence.example/snowfence/internal/roster"
 )
 
-// site is a namespace of a store, as the configuration names them. The store is
-// opened later. A verb that only reads opens an existing one, so that a mistyped
-// store leaves nothing behind.
+// site is a namespace of a store, as the configuration names them. The store is opened
+// later; verbs that only read make none, so that a mistyped one leaves nothing behind.
 type site struct {
 	program
 	settings    config.Config

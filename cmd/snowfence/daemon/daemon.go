@@ -271,9 +271,8 @@ func (d *daemon) announce() {
 // not be is free again when its window is over.
 const releaseTime = 5 * time.Second
 
-// end finishes what is under way, gives the worker ids back and closes the
-// store, in this order: a worker id is given back after the last request for its
-// ids, and through the store.
+// end finishes what is under way, gives the worker ids back and closes the store, in
+// this order: each needs the next one.
 func (d *daemon) end(ctx context.Context) error {
 	d.log.Info("ending", "drain", d.settings.Limits.Drain)
 	drained := d.front.drain(ctx, d.settings.Limits.Drain)

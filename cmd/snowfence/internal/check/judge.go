@@ -243,10 +243,9 @@ const (
 	// edge is what part of the shorter of two terms they have in common at most
 	// when one follows the other and begins too early: a tenth.
 	edge = 10
-	// interleaved is what part of the ids of a worker id may fit neither of two
-	// rising sequences when two processes issued them, and what part must go back at
-	// least: a fiftieth. Sequences that alternate go back all the time, a clock that
-	// is set back does not.
+	// interleaved is what part of a worker id's ids may fit neither of two rising
+	// sequences of two processes, and what part must go back at least: a fiftieth.
+	// Sequences that alternate go back all the time, a clock that is set back does not.
 	interleaved = 50
 	// leastAlike is how many duplicates of a worker id are held against chance, at
 	// least, and byChance how many times as many as two processes would share there

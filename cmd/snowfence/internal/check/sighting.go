@@ -18,9 +18,8 @@ type sighting struct {
 	went      []descent
 	open      bool // whether the last descent is not made up for yet
 
-	// Two rising sequences are laid over the ids: each id belongs to the upper one
-	// if it continues that, else to the lower one, else to none. The numbers are
-	// the last rank of each, plus 1.
+	// Two rising sequences are laid over the ids: each id continues the upper one, else
+	// the lower one, else none. The numbers are the last rank of each, plus 1.
 	upper, lower  uint64
 	second, third uint64 // ids in the lower one, and in none
 }

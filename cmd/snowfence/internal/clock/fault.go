@@ -16,10 +16,9 @@ import (
 // reread is how old a read of the offset may be.
 const reread = time.Millisecond
 
-// Process returns the clock that this process goes by: the machine's, with its
-// wall clock set off by what the file says that SNOWFENCE_CLOCK_OFFSET_FILE
-// names. Without the variable it is the machine's. An error is returned when
-// the file can't be read or holds no duration.
+// Process returns the machine's clock, with its wall clock set off by the duration in
+// the file that SNOWFENCE_CLOCK_OFFSET_FILE names, if it does. It fails when that can't
+// be read.
 func Process(lookup func(variable string) string) (snowfence.Clock, error) {
 	system := snowfence.SystemClock()
 	path := lookup(config.EnvironmentClockOffset)
@@ -44,9 +43,8 @@ type offsetClock struct {
 	read   atomic.Int64 // when the offset was last read, on the monotonic clock
 }
 
-// Wall adds the offset. Of those who find it old, one reads the file and the
-// others take the offset as it is. A file that can't be read at the moment, as
-// it is being replaced, leaves the offset as it was.
+// Wall adds the offset. One caller at a time reads it again; a file that can't be read,
+// as it is being replaced, leaves it as it was.
 func (c *offsetClock) Wall() time.Time {
 	now, last := int64(c.Monotonic()), c.read.Load()
 	if now-last >= int64(reread) && c.read.CompareAndSwap(last, now) {

@@ -15,10 +15,9 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 )
 
-// Complete returns the configuration with a value for everything that was left
-// to its default, or an error that holds an [Error] for each thing that is
-// wrong. What is complete already comes back as it is. Kinds are the names of
-// the kinds of generator that the program knows beside its own.
+// Complete returns the configuration with a value for all that was left to its default,
+// or an error with an [Error] for each thing that is wrong. What is complete comes back
+// as it is. Kinds are the kinds of generator that the program has beside its own.
 func (c Config) Complete(kinds ...string) (Config, error) {
 	v := &completion{Config: c, kinds: kinds}
 	v.Generators = maps.Clone(c.Generators)
@@ -65,9 +64,8 @@ func (c Config) SettingFault(generator, key, reason string) error {
 	return c.Fault(join(generatorSection, generator, settingSection, key), c.Generators[generator].Settings[key], reason)
 }
 
-// CheckStore returns an [*Error] unless each file that the store's URL names, such
-// as a certificate, can be used. It opens them, as [Load] does not, and nothing else.
-// A URL that is wrong is not its concern.
+// CheckStore returns an [*Error] unless each file that the store's URL names, such as a
+// certificate, can be used. It opens nothing else. A wrong URL is not its concern.
 func (c Config) CheckStore() error {
 	if engine.Check(c.Store) != nil {
 		return nil //nolint:nilerr // Complete says so

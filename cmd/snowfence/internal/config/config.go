@@ -7,9 +7,8 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Config is the whole configuration. [Load] returns one that is complete and
-// valid; programs that write one by hand start from [Default] and call
-// [Config.Complete].
+// Config is the whole configuration. [Load] returns one that is complete and valid;
+// what is written by hand starts from [Default] and ends with [Config.Complete].
 type Config struct {
 	// Store is the URL of the store. Empty means the file store in the
 	// directory "store" below Data.
@@ -83,9 +82,8 @@ const KindSnowflake = "snowflake"
 
 // Generator is one named source of ids.
 type Generator struct {
-	// Kind is the kind of its ids. Empty means [KindSnowflake]. Another kind
-	// takes Namespace and Settings; the fields below those two are not for it,
-	// and are not looked at.
+	// Kind is the kind of its ids. Empty means [KindSnowflake]. Other kinds have
+	// Namespace and Settings; the fields below are not looked at.
 	Kind string
 
 	// Namespace is the space in which the ids are unique. Empty means the
@@ -122,9 +120,8 @@ type Generator struct {
 	// that is younger than the window.
 	JournalAcrossReboots bool
 
-	// Worker pins the worker id. With Datacenter it is the worker's number
-	// within that datacenter, and else the whole number that the datacenter
-	// and worker bits make. Nil means any free one.
+	// Worker pins the worker id: its number within Datacenter, or else the whole number
+	// that the datacenter and worker bits make. Nil means any free one.
 	Worker *int64
 
 	// Datacenter restricts the worker ids to those of one. Nil means no restriction.

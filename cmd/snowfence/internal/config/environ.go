@@ -19,10 +19,9 @@ const (
 	EnvironmentClockOffset = EnvironmentPrefix + "CLOCK_OFFSET_FILE"
 )
 
-// readEnvironment takes the settings of the variables that begin with
-// SNOWFENCE_. One that is no key is only warned of: orchestrators put
-// variables of such names into every container once there is a service named
-// snowfence, so refusing them would keep the program from starting.
+// readEnvironment takes the settings of SNOWFENCE_ variables. One that is no key is
+// only warned of: orchestrators put such variables into every container once there is a
+// service named snowfence, so refusing them would keep the program from starting.
 func (s *settings) readEnvironment(environ []string) {
 	keys := map[string]string{} // path of a configuration's key, by variable
 	for _, e := range configKeys(new(Config)) {
@@ -53,9 +52,8 @@ func (s *settings) readEnvironment(environ []string) {
 	}
 }
 
-// foreign tells variables that have another reader or writer than settings
-// do: the two named above, and those by which Kubernetes and Docker tell a
-// container of a service or a link named snowfence.
+// foreign tells variables that are no settings: the two named above, and those by which
+// Kubernetes and Docker tell a container of a service or link named snowfence.
 func foreign(name string) bool {
 	rest := strings.TrimPrefix(name, EnvironmentPrefix)
 	return name == EnvironmentFile || name == EnvironmentClockOffset ||
@@ -63,9 +61,8 @@ func foreign(name string) bool {
 		strings.HasPrefix(rest, "SERVICE_") || strings.HasPrefix(rest, "ENV_")
 }
 
-// generatorPath finds the way back from a variable to a generator's key. No
-// key's name, with underscores, ends in another's after an underscore, and no
-// generator's name ends in "-settings": so at most one way fits.
+// generatorPath leads from a variable to a generator's key. At most one way fits: no
+// key ends in another after an underscore, and no generator's name ends in "-settings".
 func generatorPath(variable string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(variable, environmentName(generatorSection)+"_")
 	if !ok || strings.ToUpper(rest) != rest {
@@ -99,11 +96,10 @@ func lookup(environ []string, name string) string {
 // variable is ${NAME} in the URL of a store.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// Expand puts the values of the environment's variables in place of ${NAME} in a
-// URL, so that a password need not stand in the configuration or on a command
-// line. They are escaped as URLs ask for, so a password may hold any characters.
-// The URLs of directories know no escapes, and are left as they are. An error is
-// returned when a variable is not set or is empty.
+// Expand puts variables in place of ${NAME} in a URL, so that a password need not stand
+// in the configuration or on a command line. They are escaped as URLs ask for. URLs of
+// directories know no escapes, and are left as they are. A variable that is not set or
+// empty is an error.
 func Expand(storeURL string, environ []string) (string, error) {
 	if strings.HasPrefix(strings.ToLower(storeURL), "file:") {
 		return storeURL, nil

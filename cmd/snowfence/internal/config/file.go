@@ -41,9 +41,8 @@ func readAll(path string) ([]byte, error) {
 	return content, nil
 }
 
-// readYAML takes the settings of a file's content. Only its structure is read
-// from YAML: every value is a text, which the key's own parser reads, so that
-// a file, a variable and a flag mean the same by the same characters.
+// readYAML takes the settings of a file's content. YAML gives only the structure: every
+// value is a text that the key's parser reads, as for variables and flags.
 func (s *settings) readYAML(path string, content []byte) {
 	w := yamlWalk{settings: s, path: path}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))

@@ -93,9 +93,8 @@ func checkName(name string) string {
 	return ""
 }
 
-// together holds the generators to the rules that concern several: ids of a
-// namespace have one layout, and no worker id of it can be pinned twice, as
-// its ids would be held up until one of the two is gone.
+// together holds generators of one namespace to one layout, and to pin no worker id
+// twice: its ids would be held up until one of the two is gone.
 func (v *completion) together() {
 	layouts := map[string]string{} // name of the first generator, by namespace
 	type place struct {

@@ -137,9 +137,8 @@ func (s *settings) apply(keys []entry, prefix string) {
 	}
 }
 
-// stateDirectory returns where a program of this environment keeps its state:
-// what systemd says, what XDG says, or the usual place below the home
-// directory. It is empty when the environment has none of these.
+// stateDirectory returns where a program keeps its state: what systemd says, what XDG
+// says, or the usual place below the home directory; empty if none is known.
 func stateDirectory(environ []string) string {
 	// systemd lists the directories of a unit, its own first.
 	if first, _, _ := strings.Cut(lookup(environ, "STATE_DIRECTORY"), ":"); first != "" {

@@ -2,9 +2,8 @@ package config
 
 import "fmt"
 
-// didYouMean returns `; did you mean "x"?` with the known name that is closest
-// to what was written. It returns
-// nothing when nothing known is close.
+// didYouMean returns `; did you mean "x"?` with the known name that is closest to what
+// was written, or nothing when none is close.
 func didYouMean(written string, known []string) string {
 	best, bestDistance := "", max(2, len(written)/3)+1
 	for _, name := range known {

@@ -22,9 +22,8 @@ type Value struct {
 	About string
 }
 
-// Values returns every setting in effect, in the order of [Keys], the
-// generators by name. Of a complete configuration nothing is left open: what
-// was not set shows the default that holds.
+// Values returns every setting in effect, in the order of [Keys], the generators by
+// name. What was not set shows the default that holds.
 func (c Config) Values() []Value {
 	var values []Value
 	add := func(e entry, prefix string) {

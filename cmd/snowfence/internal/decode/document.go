@@ -6,9 +6,8 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Document is the JSON form of a decoded id. Its keys are stable: new ones may
-// be added, none is renamed or dropped. Ids and encodings are strings, because
-// many JSON readers round numbers above 2^53.
+// Document is the JSON form of a decoded id. Keys may be added; none is renamed or
+// dropped. Ids are strings, because many JSON readers round numbers above 2^53.
 type Document struct {
 	// ID is the plain decimal form.
 	ID string `json:"id"`

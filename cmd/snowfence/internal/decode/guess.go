@@ -22,9 +22,8 @@ type Candidate struct {
 	outside time.Duration // how far the time lies outside what is plausible
 }
 
-// startOf is the instant from which on ids of a preset can exist: its epoch, or
-// where that is far too early, the year before the system was first published,
-// to be on the safe side.
+// startOf is when ids of a preset can begin: its epoch, or where that is far too early,
+// the year before its system was published, to be on the safe side.
 func startOf(p snowfence.Preset) time.Time {
 	january := func(year int) time.Time { return time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC) }
 	switch p.Name {
@@ -80,10 +79,9 @@ func weigh(p snowfence.Preset, r Result, now time.Time) Candidate {
 	}
 }
 
-// rankOf is 0 for the default layout, which has no few bits to show for itself:
-// its worker ids are drawn at random, and its sequences start at random. It is 1 in
-// the first sixty-fourth of the time that the layout exists, where all numbers are
-// that are small, and beyond an hour from now.
+// rankOf is 0 for the default layout, which has no few bits to show for itself: its
+// worker ids and sequences start at random. It is 1 beyond an hour from now, and in the
+// first sixty-fourth of the layout's time until now, which all small numbers are of.
 func rankOf(p snowfence.Preset, at, now time.Time) int {
 	epoch := p.Layout.Epoch
 	if p.Name == "default" && at.After(epoch.Add(now.Sub(epoch)/64)) && !at.After(now.Add(time.Hour)) {

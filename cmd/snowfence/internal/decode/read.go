@@ -63,11 +63,10 @@ const hexPrefix = "0x"
 // maxText is how much of a text an error carries, as [snowfence.IDError] has it.
 const maxText = 64
 
-// Read returns the ids that a text may stand for, the likeliest first: decimal
-// where it has that form, then the encoding whose fixed width the text has
-// (hex 16, base32 13, base62 11), then hex of another length, if it has a
-// letter. With 0x in front it is hex and nothing else. An error that wraps
-// [snowfence.ErrInvalidID] is returned when the text has none of these forms.
+// Read returns the ids that a text may stand for, the likeliest first: decimal, then
+// the encoding whose fixed width the text has (hex 16, base32 13, base62 11), then hex
+// of another length, if it has a letter. With 0x in front it is hex and nothing else.
+// An error that wraps [snowfence.ErrInvalidID] is returned for any other text.
 func Read(s string) ([]Reading, error) {
 	if hasHexPrefix(s) {
 		return readOne(s, Hex)
@@ -109,10 +108,9 @@ func readOne(s string, e Encoding) ([]Reading, error) {
 // hexWidth is how many digits hex has when nothing is left out.
 const hexWidth = 16
 
-// ReadAs reads a text in one encoding: decimal plain or in 19 digits; hex in 1
-// to 16 digits, with or without 0x; base32 and base62 in their fixed widths.
-// Numbers may have 64 bits. An error that wraps [snowfence.ErrInvalidID] is
-// returned for anything else.
+// ReadAs reads a text in one encoding: decimal plain or in 19 digits; hex in 1 to 16
+// digits, with or without 0x; base32 and base62 in their fixed widths. Numbers may have
+// 64 bits. All else is an error that wraps [snowfence.ErrInvalidID].
 func ReadAs(s string, e Encoding) (Reading, error) {
 	var id snowfence.ID
 	var err error

@@ -16,11 +16,10 @@ type Database struct {
 	quote string // around identifiers
 }
 
-// OpenDatabase connects to the database that a URL of PostgreSQL or MySQL names,
-// as [Open] would do: to the first of its hosts that answers. The keys of a
-// store, table, durable, loss and whole-pages, have no place in it. A *[URLError]
-// is returned for a URL that is not right, else the driver's error; neither shows
-// a password.
+// OpenDatabase connects to the first host that answers of a URL of PostgreSQL or MySQL.
+// The keys of a store, table, durable, loss and whole-pages, have no place in it. A
+// *[URLError] is returned for a wrong URL, else the driver's error; neither shows a
+// password.
 func OpenDatabase(ctx context.Context, databaseURL string) (*Database, error) {
 	config, err := sqlstore.ParseURL(databaseURL)
 	switch {

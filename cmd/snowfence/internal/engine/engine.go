@@ -66,9 +66,8 @@ func prepare(storeURL string) (parsed, error) {
 	return p, nil
 }
 
-// Open opens the store that the URL names, and makes what its engine needs if
-// that is not there. It returns a *[URLError] when the URL names none, or a file
-// that can't be used, and else the engine's error.
+// Open opens the store that the URL names, and makes what its engine needs. It returns
+// a *[URLError] for a wrong URL or a file that can't be used, else the engine's error.
 func Open(ctx context.Context, storeURL string) (store.Store, error) {
 	return open(ctx, storeURL, false)
 }
@@ -96,10 +95,9 @@ func open(ctx context.Context, storeURL string, existing bool) (store.Store, err
 	return s, nil
 }
 
-// Schema returns what has to be made by hand in the store that the URL names,
-// where the program may not make it: a statement in SQL, a stream's
-// configuration. It is empty for engines that need nothing of the kind. It
-// connects to nothing. A *[URLError] is returned for a URL that names no store.
+// Schema returns what has to be made by hand in the store that the URL names, where the
+// program may not make it: a statement in SQL, a stream's configuration; empty where
+// nothing is needed. It connects to nothing, and returns a *[URLError] for a wrong URL.
 func Schema(storeURL string) (string, error) {
 	p, err := parse(storeURL)
 	if err != nil {

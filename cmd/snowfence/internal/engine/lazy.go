@@ -14,12 +14,11 @@ import (
 // openLimit bounds one attempt to open a store that Lazy returned.
 const openLimit = 10 * time.Second
 
-// Lazy returns the store that the URL names, and opens it when it is first used,
-// and again until that succeeds: so that a program can start while its store is
-// away. An attempt may outlive the call that began it, so that short calls open a
-// slow store too. It calls opened once, with the store, when it is open; nil means that
-// no call is wanted. It returns a *[URLError] when the URL names no store. The files
-// that the URL names are read by each attempt.
+// Lazy returns the store that the URL names, and opens it when it is first used, and
+// again until that succeeds: so a program can start while its store is away. An attempt
+// may outlive the call that began it, so that short calls open a slow store too. Each
+// reads the files that the URL names. Lazy calls opened, unless it is nil, once, with
+// the open store. It returns a *[URLError] when the URL names no store.
 func Lazy(storeURL string, opened func(store.Store)) (store.Store, error) {
 	p, err := parse(storeURL)
 	if err != nil {

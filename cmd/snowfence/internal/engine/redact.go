@@ -14,10 +14,9 @@ func shown(key string) bool {
 	return slices.ContainsFunc(engines(), func(e engine) bool { return slices.Contains(strings.Fields(e.keys), key) })
 }
 
-// Redact returns the URL for people's eyes: with xxxxx in place of a password
-// and of every query value that could be a secret. It goes by the signs alone
-// and takes the widest reading, so that nothing of a password is shown in a URL
-// that is not quite right either.
+// Redact returns the URL for people's eyes: with xxxxx in place of a password and of
+// every query value that could be a secret. It goes by the signs alone in their widest
+// reading, so that a URL that is not quite right shows nothing of a password either.
 func Redact(storeURL string) string {
 	scheme, rest, ok := strings.Cut(storeURL, ":")
 	if !ok {

@@ -89,9 +89,8 @@ func (c *cursor) fill(buffer []byte) ([]byte, error) {
 // merge hands out the items of runs, in order, in slices that are valid until emit
 // returns.
 //
-// It goes by rounds. No item of a later page is below the lowest of the last items
-// of the pages that are open. So each round takes the items up to that one, and
-// sorts them, which is quick: they are few and close together.
+// It goes by rounds. No item of a later page is below the lowest of the last items of
+// the open pages. So each round takes the items up to that one, and sorts these few.
 func merge(ctx context.Context, runs []*run, size int, emit func([]Item) error) error {
 	cursors := make([]*cursor, len(runs))
 	for i, r := range runs {

@@ -77,9 +77,8 @@ const itemBytes = 16
 // processor's own memory.
 const mostChunk = 1 << 18
 
-// sizesOf divides the memory: half to the pages that are kept, three eighths to what
-// is being sorted and, when all is read, to the merge, and the rest to sources and Go
-// itself.
+// sizesOf divides the memory: half to the pages that are kept, three eighths to what is
+// being sorted and later merged, and the rest to sources and Go itself.
 func sizesOf(memory int64, processors int) Sizes {
 	memory -= ownMemory
 	s := Sizes{Workers: min(max(processors, 1), 4), Room: memory / 2}
@@ -101,9 +100,8 @@ type Sorted struct {
 }
 
 // Sort reads the inputs, one after the other, and sorts their ids. It returns a
-// *[FullError] when there is no room for what has to be put aside, the error of the
-// source that could not be read, or the cause of the context's end. The caller
-// closes what it returns.
+// *[FullError] when there is no room, a source's error, or the cause of the context's
+// end. The caller closes what it returns.
 func Sort(ctx context.Context, inputs []Input, cfg Config) (*Sorted, error) {
 	cfg.Memory = cmp.Or(cfg.Memory, DefaultMemory)
 	if cfg.Memory < LeastMemory {

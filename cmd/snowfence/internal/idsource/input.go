@@ -23,9 +23,8 @@ const (
 	maxLine = 1 << 20
 )
 
-// input is a file or stream. A goroutine of its own reads and decompresses it, one
-// buffer ahead of the parser. So a silent stream does not keep a reader from seeing
-// that its context ended.
+// input is a file or stream. A goroutine reads and decompresses it, one buffer ahead of
+// the parser, so a silent stream does not keep a reader from seeing its context end.
 type input struct {
 	*bufio.Reader
 	name  string

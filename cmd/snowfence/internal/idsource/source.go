@@ -191,10 +191,9 @@ func (e *InvalidError) Error() string {
 // Unwrap returns the reason.
 func (e *InvalidError) Unwrap() error { return e.Reason }
 
-// Open opens the source of that name: a path, "-" or the URL of a database. An
-// *[OptionError] is returned for options that do not fit it, a *[PlaceError] for a
-// name that leads nowhere and ends in what looks like an option, an error that wraps
-// [ErrNoServer] when a database can't be reached or refuses the query, and else
+// Open opens a path, "-" or the URL of a database. An *[OptionError] is returned for
+// options that do not fit it, a *[PlaceError] for a name that leads nowhere and ends in
+// what looks like an option, an error that wraps [ErrNoServer] for a database, and else
 // what the operating system says.
 func Open(ctx context.Context, name string, o Options) (Source, error) {
 	if engine.IsDatabase(name) {
@@ -203,10 +202,9 @@ func Open(ctx context.Context, name string, o Options) (Source, error) {
 	return openFile(ctx, name, o)
 }
 
-// Look says how large the source of that name is, in bytes as they are stored; 0
-// stands for one of which nobody knows. It reads nothing and connects to nothing,
-// but returns what error of [Open] can be told so: that the last of many sources is
-// missing should not be found out after an hour.
+// Look returns the size of a source in bytes as they are stored, or 0 if nobody knows.
+// It reads nothing, but returns what error of [Open] can be told so: that the last of
+// many sources is missing should not be found out after an hour.
 func Look(name string, o Options) (size int64, err error) {
 	if engine.IsDatabase(name) {
 		_, err := databaseURL(name, o)

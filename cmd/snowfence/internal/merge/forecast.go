@@ -58,9 +58,8 @@ type Forecast struct {
 	// Never is true if they can't clash, ever. Why says why; else it is empty.
 	Never bool   `json:"never"`
 	Why   string `json:"-"`
-	// FromNow is the first instant from which an id that one of them issues from now
-	// on can equal one that the other has issued or will have issued by then; zero if
-	// there is none.
+	// FromNow is the first instant from which an id that one issues from now on can
+	// equal one that the other has issued by then; zero if there is none.
 	FromNow Time `json:"possible_from,omitzero"`
 	// Chances are the ways in which they may clash.
 	Chances []Chance `json:"chances"`
@@ -169,12 +168,10 @@ func apart(a, b *Issuer) (nameA, nameB string) {
 	return nameA, nameB
 }
 
-// earliest returns the first meeting of pieces of A with pieces of B, which are of these
-// moments.
+// earliest returns the first meeting of pieces of A with pieces of B, of these moments.
 //
-// A tick that may have been stamped already counts as stamped now, even if it is still
-// to come: a register may lie far ahead of the clock. Then only the other's tick says
-// when the ids are equal.
+// A tick that may have been stamped already counts as stamped now, even if it is to
+// come: a register may lie far ahead of the clock. Then the other's tick says when.
 func (f Forecast) earliest(moments [2]Moment, as, bs []overlap.Set) (best overlap.Meeting, found bool) {
 	if f.Same {
 		// Both can issue an integer if both have its tick and its worker number.

@@ -51,9 +51,8 @@ type Stretch struct {
 	Workers overlap.Workers
 	// Used are the ticks that may have been stamped already.
 	Used overlap.Ticks
-	// Term are the ticks of the present terms, as far as they may have been stamped:
-	// the upper part of Used. The lower part is of earlier terms, which no register
-	// tells.
+	// Term is the upper part of Used, of the present terms. The lower part is of
+	// earlier ones, which no register tells.
 	Term overlap.Ticks
 	// Open are the ticks that may be stamped from now on.
 	Open overlap.Ticks
@@ -104,10 +103,9 @@ func (i *Issuer) from(first, last snowfence.Tick) overlap.Ticks {
 
 // stretchOf reads the register of a worker number.
 //
-// Used reaches from the floor in a first term: before it nothing was stamped. Earlier
-// terms lie below the floor, so in a later term Used reaches from 0. A first term whose
-// floor and until are equal was written by an operator, perhaps in a take-over: then the
-// ticks below are the old system's.
+// In a first term Used begins at the floor; in a later one at 0, as earlier terms lie
+// below the floor. A first term whose floor and until are equal was written by an
+// operator, perhaps in a take-over: then the ticks below are the old system's.
 func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	x, last := w.Register, i.Layout.HorizonTick()-1
 	term := overlap.Ticks{First: x.Floor, Last: x.Until - 1}
@@ -256,9 +254,8 @@ func (i *Issuer) pieces(ticks func(Stretch) overlap.Ticks) []overlap.Set {
 	return all
 }
 
-// few returns the ids of pieces in at most [maxSets] sets. Where there are more pieces,
-// neighbours are taken together as if each had the ticks of all of them: the result has
-// every id of the pieces, and others.
+// few makes at most [maxSets] sets of pieces: neighbours are taken together as if each
+// had the ticks of all. So they have every id of the pieces, and others.
 func few(pieces []overlap.Set) []overlap.Set {
 	var all []overlap.Set
 	for group := range slices.Chunk(pieces, max(1, (len(pieces)+maxSets-1)/maxSets)) {

@@ -88,11 +88,10 @@ type SourceReport struct {
 }
 
 // Check reads all ids, counts those on several sides, and finds out whether ids of the
-// future can clash. The report is returned with an error too: it then has the sources as
-// far as they were read.
+// future can clash. With an error the report has the sources as far as they were read.
 //
-// A *[SideError] is returned if a source can't be opened or read. Other errors are those
-// of sorting, and the cause of a context that ended.
+// A *[SideError] is returned if a source can't be opened or read, else an error of
+// sorting or the cause of a context that ended.
 func Check(ctx context.Context, c Config) (*Report, error) {
 	r := &Report{Strays: []*Strays{}, Forecasts: []Forecast{}}
 	for n, name := range c.Sides {

@@ -36,8 +36,7 @@ type Strays struct {
 	Own bool `json:"own"`
 
 	// Used is how many ids carry a tick that the issuer may have stamped with their
-	// worker number, and Open how many one that it may stamp from now on. An id may
-	// be both.
+	// worker number, Open how many one that it still may. An id may be both.
 	Used uint64 `json:"ids_maybe_issued"`
 	Open uint64 `json:"ids_still_to_issue"`
 	// Below is how many of Open, where Own is true, lie below the until of their
@@ -46,9 +45,8 @@ type Strays struct {
 	Below uint64 `json:"ids_below_bounds"`
 	// Rest is how many of Open are of worker numbers that are not in Workers.
 	Rest uint64 `json:"-"`
-	// Workers are the ids of Open by worker number, in ascending order, after
-	// [Strays.End]; and Text and Command say what to do about them. Both are empty if
-	// there is none.
+	// Workers are the ids of Open by worker number, in order, after [Strays.End];
+	// Advice says what to do about them, if there are any.
 	Workers []Stray `json:"workers"`
 	Advice
 	// Compared is true if the issuer's own ids were compared with those of all sides.
@@ -81,9 +79,8 @@ func NewStrays(side string, i *Issuer) *Strays {
 	return s
 }
 
-// ReadAt sets the time at which the ids that are added next were read; before the first
-// call it is the issuer's now. An issuer goes on while its ids are read: a tick that was
-// ahead of the clock at the beginning may have passed.
+// ReadAt sets when the ids that are added next were read, at first the issuer's now. An
+// issuer goes on meanwhile: a tick that was ahead of the clock may have passed.
 func (s *Strays) ReadAt(now time.Time) { s.reach = s.Issuer.Layout.TickAt(now.Add(Skew)) }
 
 // Add takes one id, in any order.

@@ -33,9 +33,8 @@ func AllTicks(l snowfence.Layout) Ticks {
 // AllWorkers are the worker numbers of the layout.
 func AllWorkers(l snowfence.Layout) Workers { return Workers{0, l.Workers() - 1} }
 
-// Set is the ids of a layout that carry one of some ticks and one of some worker
-// numbers, with any sequence. Ticks and worker numbers beyond the layout's fields are in
-// no set.
+// Set is the ids of a layout with some ticks and some worker numbers, and any sequence.
+// What lies beyond the layout's fields is in no set.
 type Set struct {
 	// Layout must be valid.
 	Layout  snowfence.Layout

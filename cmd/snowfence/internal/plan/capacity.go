@@ -84,9 +84,8 @@ type Capacity struct {
 	Rate float64 `json:"rate"`
 }
 
-// CapacityOf measures a layout. It does not have to be a valid one, because a
-// claim may be made for a layout that cannot exist; what its horizon would be
-// then follows from its unit, epoch and time bits alone.
+// CapacityOf measures a layout, which need not be valid: claims are made for layouts
+// that cannot exist. The horizon then follows from unit, epoch and time bits alone.
 func CapacityOf(l snowfence.Layout) Capacity {
 	workerBits := l.Bits(snowfence.Datacenter) + l.Bits(snowfence.Worker)
 	rate := math.Ldexp(1/l.Unit.Seconds(), l.Bits(snowfence.Sequence))

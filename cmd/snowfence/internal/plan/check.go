@@ -34,9 +34,8 @@ type Assessment struct {
 	Problem string `json:"problem,omitempty"`
 	// Claims are answered in the order of the fields of [Requirements].
 	Claims []Claim `json:"claims"`
-	// Offer is filled when the layout cannot be used or a claim is false: the
-	// layouts that provide what was claimed and, where nothing was claimed,
-	// the workers of this layout for [CustomaryYears].
+	// Offer is filled when the layout cannot be used or a claim is false: what provides
+	// what was claimed, or else this layout's workers for [CustomaryYears].
 	Offer *Offer `json:"offer,omitempty"`
 }
 
@@ -50,9 +49,8 @@ func (a Assessment) Holds() bool {
 	return a.Problem == ""
 }
 
-// Check measures a layout, which need not be valid, and answers the claims
-// made for it. now decides whether the layout has run out already. An error
-// is returned when [Requirements.Validate] returns one.
+// Check measures a layout, which need not be valid, and answers the claims made for it.
+// now decides whether it has run out. The error is that of [Requirements.Validate].
 func Check(l snowfence.Layout, claimed Requirements, now time.Time) (Assessment, error) {
 	if err := claimed.Validate(); err != nil {
 		return Assessment{}, err

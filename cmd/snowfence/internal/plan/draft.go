@@ -17,11 +17,9 @@ const maxDraftBits = 999
 // before a unit of time ("10 ms 39") follows no word, so it is not found.
 var fieldWidth = regexp.MustCompile(`(\p{L}\s*)([0-9]+)`)
 
-// ParseDraft reads what [snowfence.ParseLayout] reads, but accepts fields of
-// any width up to 999 bits, because claims are made for layouts that cannot
-// exist: "ms 37 + server 20 + sequence 16". The result is not validated. The
-// errors are those of ParseLayout, and one that names the field for a width
-// above 999.
+// ParseDraft reads what [snowfence.ParseLayout] reads, with fields of any width up to
+// 999 bits, because claims are made for layouts that cannot exist: "ms 37 + server 20 +
+// sequence 16". The result is not validated. A wider field is an error that names it.
 func ParseDraft(s string) (snowfence.Layout, error) {
 	l, err := snowfence.ParseLayout(s)
 	if err == nil {

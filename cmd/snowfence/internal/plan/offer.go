@@ -49,13 +49,12 @@ type Offer struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// For offers layouts that meet the requirements, counting from an epoch. Years
-// and workers that ask nothing are [CustomaryYears] and one worker.
+// For offers layouts that meet the requirements, counting from an epoch. Years and
+// workers that ask nothing are [CustomaryYears] and one worker.
 //
-// Ranking: finer ticks first, because they order ids more finely, as long as a
-// tick holds 32 ids of one worker; then those whose ticks hold less, the
-// roomiest first. Variants that spend the spare bits of the best one otherwise
-// follow. An error is returned when [Requirements.Validate] returns one.
+// Ranking: finer ticks first, as they order ids more finely, if they hold 32 ids of one
+// worker; then those that hold less, the roomiest first; then variants that spend the
+// spare bits of the best otherwise. The error is that of [Requirements.Validate].
 func For(need Requirements, epoch time.Time) (Offer, error) {
 	if err := need.Validate(); err != nil {
 		return Offer{}, err
@@ -112,9 +111,8 @@ func (r Requirements) budget(unit time.Duration) budget {
 	}
 }
 
-// bitsFor is how many bits it takes to tell n things apart; a fraction of a
-// thing counts as one. What exceeds a power of two by no more than a rounding
-// error of the arithmetic before is that power.
+// bitsFor is how many bits it takes to tell n things apart, a fraction counting as one.
+// A rounding error above a power of two counts as that power.
 func bitsFor(n float64) int {
 	bits := 0
 	for math.Ldexp(1+1e-12, bits) < n {

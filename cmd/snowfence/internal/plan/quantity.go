@@ -23,10 +23,8 @@ func suffixes() []suffix {
 	}
 }
 
-// ParseQuantity reads a positive number as people write it: 1024, 1,024,
-// 1_024, 10k, 4M, 1.5G, 64Ki, 1e6 or 2^20. A trailing "/s" is allowed, for
-// rates. An error is returned for anything else, for zero and below, and for
-// numbers above 2^62.
+// ParseQuantity reads a number above zero, up to 2^62, as people write it: 1024, 1,024,
+// 1_024, 10k, 4M, 1.5G, 64Ki, 1e6 or 2^20. A trailing "/s" is allowed, for rates.
 func ParseQuantity(s string) (float64, error) {
 	rest := strings.TrimSuffix(strings.TrimSpace(s), "/s")
 	rest = strings.NewReplacer(",", "", "_", "").Replace(rest)

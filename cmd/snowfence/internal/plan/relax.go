@@ -24,10 +24,9 @@ type Relaxation struct {
 // leastYears is the shortest life that is worth proposing.
 const leastYears = 1
 
-// relax finds, for each requirement, the largest value that fits while all
-// others stay as they are, the one that costs least to lower first.
-// Requirements of which no value fits, or only a life of less than a year, are
-// left out.
+// relax finds, for each requirement, the largest value that fits while all others stay,
+// the one that costs least to lower first. It leaves out those of which no value fits,
+// or only a life of less than a year.
 func (r Requirements) relax() []Relaxation {
 	var found []Relaxation
 	// The values worth trying are those that fill a number of bits exactly:

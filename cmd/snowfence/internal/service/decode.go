@@ -9,9 +9,8 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 )
 
-// Decode says what an id, in any encoding, means under a layout: a preset's
-// name or a text form. Without one it is the layout that all generators share.
-// Nothing is guessed: an answer that a program reads must not be a guess.
+// Decode says what an id, in any encoding, means under a layout, by default the one
+// that all generators share. Nothing is guessed, as programs read the answer.
 func (s *Service) Decode(id, layoutText string) (decode.Document, error) {
 	layout, err := s.decodeLayout(layoutText)
 	if err != nil {

@@ -45,9 +45,8 @@ const (
 	typeCount = iota
 )
 
-// description says of a type what it is called, what it means and, in one line
-// for people, what it is. The detail is for minters' errors: it tells nothing
-// that only an operator should read.
+// description says what a type is called, means and, in one line for people, is. The
+// detail, for minters' errors, tells nothing that only an operator should read.
 type description struct {
 	name    string
 	meaning Meaning

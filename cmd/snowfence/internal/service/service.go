@@ -117,9 +117,8 @@ type checker interface {
 	Check() error
 }
 
-// Check returns the [*Problem] that Mint would meet, as far as that is known
-// beforehand, or nil. It uses nothing up. Of a minter that can't say how it
-// stands now, what it foresees counts.
+// Check returns the [*Problem] that Mint would meet, as far as that is known, or nil.
+// It uses nothing up. What a minter foresees counts if it can't say how it stands now.
 func (s *Service) Check(name string, n int) error {
 	g, minter, err := s.ready(name, n)
 	if err != nil {

@@ -119,13 +119,12 @@ func (e *FactError) Class() snowfence.Class {
 }
 
 // NewPlan finds the floor above everything that the old system can have issued, and the
-// worker ids that need it. It returns the plan for a namespace that does not exist yet:
-// all its steps are [Create].
+// worker ids that need it, for a namespace that does not exist yet: all steps are
+// [Create].
 //
-// [ErrRunning] is returned if anything shows that the old system runs, [ErrNoBound]
-// without a time of the stop and a last id, [ErrNoWorkers] without any worker id, a
-// *[FactError] for facts that can't be, and a *[snowfence.LayoutError] for a layout that
-// is not valid.
+// It returns [ErrRunning] if anything shows that the old system runs, [ErrNoBound]
+// without a stop and a last id, [ErrNoWorkers] without any worker id, a *[FactError]
+// for facts that can't be, and a *[snowfence.LayoutError].
 func NewPlan(f Facts) (Plan, error) {
 	if err := f.Layout.Validate(); err != nil {
 		return Plan{}, err

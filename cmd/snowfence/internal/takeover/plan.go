@@ -22,15 +22,13 @@ const (
 	Create Action = "create"
 	// Raise sets the floor of a register that has a lower one.
 	Raise Action = "raise"
-	// End sets the floor of a register whose until is above it, but whose holder
-	// began its term below: its release could lower until below the floor. That
-	// term ends.
+	// End sets the floor of a register whose until is above it, and ends its term: that
+	// began below, so its release could lower until below the floor.
 	End Action = "end"
 	// Keep writes nothing: no tick below the floor can be stamped any more.
 	Keep Action = "keep"
-	// Unset writes nothing, because the register can't be read. A newer program, or
-	// this one after a repair, could claim it below the floor. So a take-over with
-	// such a step is not finished.
+	// Unset writes nothing, because the register can't be read. A program that can read
+	// it could claim it below the floor, so the take-over is not finished.
 	Unset Action = "unset"
 )
 
@@ -73,10 +71,9 @@ func (p Plan) Writes() int {
 	return n
 }
 
-// Draft returns a plan of [NewPlan] for the namespace of a roster, and writes nothing. A
-// *[stored.LayoutMismatchError] is returned if the namespace has another layout, a
-// *[FactError] for a worker id that its store may not give away, and the errors of
-// [roster.Roster.Workers].
+// Draft returns a plan of [NewPlan] for the namespace of a roster, and writes nothing.
+// It returns a *[stored.LayoutMismatchError], a *[FactError] for a worker id that the
+// store may not give away, and the errors of [roster.Roster.Workers].
 func Draft(ctx context.Context, r *roster.Roster, plan Plan) (Plan, error) {
 	if err := plan.fits(r); err != nil {
 		return Plan{}, err
@@ -129,18 +126,17 @@ func judge(w roster.Worker, floor snowfence.Tick) (Action, string) {
 // tries is how often a register that others write to is read again.
 const tries = 8
 
-// Apply carries a plan out: it reads each register again, and raises it if that
-// is still needed. It calls done, which may be nil, with each step as it was done. A
-// plan may be carried out again, whole or in part, without harm.
+// Apply carries a plan out: it reads each register again, raises it if still needed,
+// and calls done, unless it is nil, with each step. It may be repeated without harm.
 //
 // On a lossy store it waits for the store's loss twice: until the namespace can't be
 // lost any more, and after the last write. Then it writes each register again, to know
 // that the store did not lose it. A register that a holder has claimed meanwhile needs
 // no second write: the floor guarded the claim, and the holder confirms it.
 //
-// An error that is [roster.ErrUnusable] is returned, after everything else is done, if
-// there are registers that can't be read; see [Unset]. The others are those of
-// [roster.Roster.Settle], [roster.Roster.Worker] and [roster.Roster.Raise].
+// It returns [roster.ErrUnusable], after all else is done, if there are registers that
+// can't be read; see [Unset]. Other errors are those of [roster.Roster.Settle],
+// [roster.Roster.Worker] and [roster.Roster.Raise].
 func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) error {
 	if err := plan.fits(r); err != nil {
 		return err

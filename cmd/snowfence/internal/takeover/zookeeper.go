@@ -112,8 +112,7 @@ func (z *zooKeeper) children(ctx context.Context, folder string) (map[string]nod
 }
 
 // await makes a request, which knows no context, and gives it up when ctx ends or the
-// timeout is over. It closes the connection then, so that the request ends; nobody
-// asks for anything after that.
+// timeout is over, by closing the connection: nobody asks for anything after that.
 func await[T any](ctx context.Context, z *zooKeeper, request func() (T, error)) (value T, err error) {
 	answered := make(chan struct{})
 	var answer T

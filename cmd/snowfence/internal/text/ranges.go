@@ -25,10 +25,9 @@ type RangeError struct{ Part, Limit string }
 // Error names the part and says what it must be.
 func (e *RangeError) Error() string { return strconv.Quote(e.Part) + ": " + e.Limit }
 
-// ParseRanges reads numbers and ranges of numbers, such as 0-31,40. It returns them
-// in ascending order and joined: between two of them at least one number is missing. A
-// *[RangeError] is returned for a part that is neither a number nor a range, and for
-// a range that goes down.
+// ParseRanges reads numbers and ranges of numbers, such as 0-31,40, and returns them as
+// by [Join]. A *[RangeError] is returned for a part that is neither, and for a range
+// that goes down.
 func ParseRanges(text string) ([]Range, error) {
 	var ranges []Range
 	for part := range strings.SplitSeq(text, ",") {

@@ -20,9 +20,8 @@ type Config struct {
 	// Metrics answers /metrics.
 	Metrics http.Handler
 
-	// AnyHost turns off the check of the Host header. It is for servers that
-	// ask for a token, which no web page knows, and for addresses that have
-	// other names than this program can know.
+	// AnyHost turns off the check of the Host header: for servers with a token, which
+	// no web page knows, and for addresses with names that this program can't know.
 	AnyHost bool
 
 	// Hosts are the host names that are answered to beside loopback's.

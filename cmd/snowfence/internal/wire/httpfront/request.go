@@ -141,9 +141,8 @@ const (
 	typePlain = "text/plain"
 )
 
-// negotiate returns the offer that the Accept header likes best (RFC 9110,
-// section 12.5.1), the earlier one when it likes two alike. It fails when none
-// is acceptable.
+// negotiate returns the offer that the Accept header likes best (RFC 9110, section
+// 12.5.1), of equal ones the earlier. It fails when none is acceptable.
 func negotiate(r *http.Request, offers ...string) (string, error) {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if accept == "" {
@@ -164,9 +163,8 @@ func negotiate(r *http.Request, offers ...string) (string, error) {
 	return best, nil
 }
 
-// quality returns how much an Accept header likes a media type, from 0 to 1. The
-// most specific range that covers the type decides. A range that can't be read
-// is passed over, as it might be meant for others.
+// quality returns how much an Accept header likes a media type, from 0 to 1, by the
+// most specific range that covers it. A range that can't be read is passed over.
 func quality(accept, offer string) float64 {
 	family, _, _ := strings.Cut(offer, "/")
 	specific, best := 0, 0.0

@@ -11,9 +11,8 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 )
 
-// certificates serves a certificate from two files and reads them again when
-// they change, so that a renewed certificate needs no restart. It is safe for
-// concurrent use.
+// certificates serves a certificate from two files and reads them again when they
+// change: a renewal needs no restart. It is safe for concurrent use.
 type certificates struct {
 	settings config.Config
 
