@@ -7,8 +7,7 @@
 //	mysql://user@host/db         a column of MySQL or MariaDB; mariadb:// too
 //
 // It promises that an id is never misread in silence. What is no id is an
-// [InvalidError] that names the source, the place and the text, or is counted
-// when the caller said that it may be skipped. A text that has several readings
+// [InvalidError], or is counted when it may be skipped. A text with several readings
 // is read as the likeliest, and a source whose texts are not all of one encoding is
 // refused. A gzip stream that breaks off is an error, and so is a header that nobody
 // announced.

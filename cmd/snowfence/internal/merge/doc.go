@@ -4,17 +4,15 @@
 //	sides, err := merge.ParseSides(args)
 //	report, err := merge.Check(ctx, merge.Config{Sides: names, Inputs: inputs, Issuers: issuers})
 //
-// A [Side] is one of the sets that will be merged: sources of ids, and the systems that
-// issue more of them. An [Issuer] is a namespace in a store, or the layout and the worker
-// ids of another system. [Tally] compares ids with ids, [Strays] ids with issuers, and
-// [Predict] issuers with issuers.
+// A [Side] is one of the sets that will be merged: sources of ids, and an [Issuer] for
+// each system that issues more of them. [Tally] compares ids with ids, [Strays] ids with
+// issuers, and [Predict] issuers with issuers.
 //
 // # What it promises
 //
-// Data: every id on two sides is counted, whatever the number of ids,
-// in memory that does not grow with it. Clashing ids are shown as runs, of one
-// worker id where a layout is known. When there are too many runs, those that lie
-// closest together become one, and the report has the gap that this took.
+// Data: every id on two sides is counted, in memory that does not grow with their number.
+// Clashing ids are shown as runs, of one worker id where a layout is known. When there are
+// too many, those that lie closest together become one, and the report has their gap.
 //
 // Issuers: if it says that two can never issue the same integer, they can't, as
 // long as each keeps to its layout, its worker ids and its horizon. The lease protocol
@@ -26,9 +24,7 @@
 //
 // A tick that may have been stamped counts as stamped, also where a register lies ahead
 // of the clock, after a clock that was wrong or a take-over of ids with ticks to come.
-//
-// Two issuers of one side are compared as two of different sides are;
-// [Forecast.Within] says which it is.
+// Two issuers of one side are compared as those of two sides are.
 //
 // A side's own rows: a row more than [Skew] ahead of the clock counts as a stray if its
 // issuer may stamp it from now on. At or above the until of its register nobody can have
@@ -47,9 +43,8 @@
 // id that was never claimed. Advice to set floors above a system that was stopped adds
 // as much, and advice to end by a time says that it does not.
 //
-// Where many registers meet many of another layout, neighbours are taken together
-// as if each had the ticks of all of them. That can only turn a "never" into a
-// "may".
+// Where many registers meet many of another layout, neighbours are taken together as if
+// each had the ticks of all of them. That can only turn a "never" into a "may".
 //
 // The package opens nothing and reads no clock but the one that it is given. Its values
 // are for one goroutine at a time; [Side] and [Issuer] never change.

@@ -1,9 +1,7 @@
 // Package plan answers how the bits of an id should be divided.
 //
-// It works in both directions. [For] takes what is asked of an id, so many
-// years, workers and ids a second, and offers the layouts that provide it,
-// best first, each with its capacity and the reason for its place; when
-// nothing provides it, it says which requirement to relax, and to what value.
+// It works in both directions. [For] takes what is asked of an id and offers
+// layouts, best first, or says which requirement to relax, and to what value.
 // [Check] takes a layout, even one that cannot exist, and answers each claim
 // made for it with the real number.
 //

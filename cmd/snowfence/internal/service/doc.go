@@ -2,11 +2,9 @@
 // Every decision about ids is made here once; the fronts translate, and guard what is
 // special to their protocol.
 //
-// A [Service] has named generators. [Service.Mint] is the one call that mints:
-// it takes a batch of the caller's and costs no allocation an id. Whatever goes
-// wrong is a [Problem] with a stable [Type], which a front turns into its
-// protocol's status. [Service.Readiness] says which generators can mint and
-// will be able to for a while yet.
+// [Service.Mint] is the one call that mints: it takes a batch of the caller's and
+// costs no allocation an id. Whatever goes wrong is a [Problem] with a stable
+// [Type], which a front turns into its protocol's status.
 //
 // Counting is one addition a request, on a cache line of the generator's own,
 // so that it costs as much for a thousand ids as for one.

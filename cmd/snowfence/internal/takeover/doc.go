@@ -8,9 +8,8 @@
 // An old system kept no register, so only the clock keeps a new holder of a worker
 // id from the ticks of the old one. Clocks may be set back, and the old system's may
 // have been ahead. A take-over writes for each worker id a floor above every tick that
-// the old system can have stamped with it. From then on the rule of package fence
-// holds for the old ids too: a claim begins at or above the until that it finds. A
-// claimant whose clock is behind waits, or is refused.
+// the old system can have stamped with it. A claim begins at or above it, by the rule of
+// package fence. A claimant whose clock is behind waits, or is refused.
 //
 // # What it needs
 //
@@ -30,10 +29,9 @@
 //	                   persistent; the timestamp of those in use is uploaded every 3 s
 //	Twitter            /snowflake-servers/N   ephemeral; there while its server lives
 //
-// Nothing is written there. Persistent nodes are read twice, some seconds apart: a
-// node that changed in between has a live process, whatever the clocks say. Leaf moves
-// a recyclable worker id by deleting and creating its node, so a crash can lose the
-// node of a worker id that issued ids.
+// Nothing is written there. Persistent nodes are read twice: one that changed in between
+// has a live process, whatever the clocks say. Leaf moves a recyclable worker id by deleting
+// and creating its node, so a crash can lose the node of a worker id that issued ids.
 //
 // # The floor
 //
