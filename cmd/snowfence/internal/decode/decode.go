@@ -75,13 +75,8 @@ func fieldsOf(word uint64, l snowfence.Layout) []Field {
 		fields = append(fields, Field{Name: unused, Kind: unused, Bits: 64 - total, Shift: total, Value: word >> total})
 	}
 	for _, s := range l.Spans() {
-		fields = append(fields, Field{
-			Name:  s.Field.Word(),
-			Kind:  s.Field.Kind.String(),
-			Bits:  s.Field.Bits,
-			Shift: s.Low,
-			Value: word >> s.Low & (1<<s.Field.Bits - 1),
-		})
+		f := s.Field
+		fields = append(fields, Field{Name: f.Word(), Kind: f.Kind.String(), Bits: f.Bits, Shift: s.Low, Value: word >> s.Low & (1<<f.Bits - 1)})
 	}
 	return fields
 }

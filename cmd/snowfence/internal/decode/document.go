@@ -70,11 +70,7 @@ func GuessedDocument(candidates []Candidate) Document {
 	d.Guessed = true
 	for _, c := range candidates[1:] {
 		if c.Plausible {
-			d.Candidates = append(d.Candidates, CandidateDocument{
-				Preset: c.Preset,
-				Layout: c.Layout.String(),
-				Time:   FormatTime(c.Time, c.Layout.Unit),
-			})
+			d.Candidates = append(d.Candidates, CandidateDocument{c.Preset, c.Layout.String(), FormatTime(c.Time, c.Layout.Unit)})
 		}
 	}
 	return d

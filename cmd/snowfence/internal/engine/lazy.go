@@ -66,7 +66,6 @@ func (l *clockedLazy) Now(ctx context.Context) (time.Time, error) {
 	return clock.Now(ctx)
 }
 
-// Get implements [store.Store].
 func (l *lazy) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := store.ValidateKey(key); err != nil {
 		return store.Entry{}, err
@@ -78,7 +77,6 @@ func (l *lazy) Get(ctx context.Context, key string) (store.Entry, error) {
 	return s.Get(ctx, key)
 }
 
-// Swap implements [store.Store].
 func (l *lazy) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	if err := cmp.Or(store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
@@ -90,7 +88,6 @@ func (l *lazy) Swap(ctx context.Context, key string, prev store.Version, value [
 	return s.Swap(ctx, key, prev, value)
 }
 
-// List implements [store.Store].
 func (l *lazy) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
 		s, err := l.stores.Get(ctx)
@@ -106,7 +103,6 @@ func (l *lazy) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, e
 	})
 }
 
-// Traits implements [store.Store].
 func (l *lazy) Traits(ctx context.Context) (store.Traits, error) {
 	s, err := l.stores.Get(ctx)
 	if err != nil {
@@ -121,7 +117,6 @@ func (l *lazy) Unwrap() store.Store {
 	return s
 }
 
-// Close implements [store.Store].
 func (l *lazy) Close() error {
 	return l.stores.Life.End(func() error {
 		l.stores.Wait()

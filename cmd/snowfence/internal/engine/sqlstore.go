@@ -108,13 +108,11 @@ type uncancelled struct{ net.Conn }
 
 const networkOfUncancelled = "uncancelled"
 
-// RemoteAddr implements net.Conn.
 func (c uncancelled) RemoteAddr() net.Addr { return unreachable{c.Conn.RemoteAddr()} }
 
 // unreachable is an address that dialUncancelled refuses.
 type unreachable struct{ net.Addr }
 
-// Network implements net.Addr.
 func (unreachable) Network() string { return networkOfUncancelled }
 
 // dialUncancelled makes connections for pgx.

@@ -13,7 +13,7 @@ import (
 // width is the length of an id in the binary formats, in bytes.
 const width = 8
 
-// words is a sequence of ids of 8 bytes each.
+// words is a [Source]: a sequence of ids of 8 bytes each.
 type words struct {
 	*input
 	*reading
@@ -21,10 +21,8 @@ type words struct {
 	count  uint64
 }
 
-// Place implements Source.
 func (*words) Place(at uint64) string { return fmt.Sprintf("id %d (byte %d)", at, (at-1)*width) }
 
-// Read implements Source.
 func (w *words) Read(ctx context.Context, items []Item) (n int, err error) {
 	defer w.until(ctx)()
 	rest, err := w.Peek(width)

@@ -2,6 +2,7 @@ package idsource
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -15,7 +16,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 )
 
-// column is what a query returns, row by row.
+// column is a [Source]: what a query returns, row by row.
 type column struct {
 	*reading
 	format Format // of texts that are bytes
@@ -88,10 +89,7 @@ func (c *column) open(ctx context.Context, url string, o Options) error {
 	if c.tx, err = db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
 		return fmt.Errorf("%w: %s: begin: %w", ErrNoServer, c.source, err)
 	}
-	statement := o.Query
-	if statement == "" {
-		statement = "SELECT " + db.Quote(o.Column) + " FROM " + quotedTable(db, o.Table)
-	}
+	statement := cmp.Or(o.Query, "SELECT "+db.Quote(o.Column)+" FROM "+quotedTable(db, o.Table))
 	//nolint:rowserrcheck // Read does, at the end of the rows.
 	c.rows, err = c.tx.QueryContext(ctx, statement)
 	switch {
@@ -120,7 +118,6 @@ func quotedTable(db *engine.Database, table string) string {
 // Done implements Source: how many bytes a row takes is not known.
 func (*column) Done() int64 { return 0 }
 
-// Read implements Source.
 func (c *column) Read(ctx context.Context, items []Item) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, context.Cause(ctx)

@@ -14,7 +14,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// records is a column of CSV. Package encoding/csv is not used: it refuses a quote
+// records is a [Source]: a column of CSV. Package encoding/csv is not used: it refuses a quote
 // within a field, or takes it for one that opens a field, and then loses the lines
 // up to the next; and it keeps all of a field whose quote is never closed.
 type records struct {
@@ -47,7 +47,6 @@ func newRecords(in *input, o Options) (*records, error) {
 	return r, nil
 }
 
-// Read implements Source.
 func (r *records) Read(ctx context.Context, items []Item) (n int, err error) {
 	defer r.until(ctx)()
 	if r.column != "" {

@@ -3,6 +3,7 @@ package idsource
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -196,7 +197,6 @@ func (in *input) line() ([]byte, error) {
 	return line, err
 }
 
-// Done implements Source.
 func (in *input) Done() int64 { return in.done.Load() }
 
 // Close implements Source. A goroutine that waits for standard input is left to
@@ -216,13 +216,9 @@ func formatOf(name string, o Options) (Format, error) {
 	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, "/.") {
 		return "", fmt.Errorf("%s://: ids are read from files, standard input, postgres:// and mysql://", Shown(scheme))
 	}
-	format := o.Format
-	switch {
-	case format != "":
-	case o.Column != "":
+	format := cmp.Or(o.Format, Text)
+	if o.Format == "" && o.Column != "" {
 		format = CSV
-	default:
-		format = Text
 	}
 	if o.Column != "" && format != CSV && o.Table == "" {
 		return "", &OptionError{"column", fmt.Sprintf("%s: must not be given with --format %s", Shown(name), format)}

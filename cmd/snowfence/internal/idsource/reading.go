@@ -32,10 +32,8 @@ func newReading(source, unit string, o Options) *reading {
 	return &reading{source: source, unit: unit, encoding: o.Encoding, skip: o.SkipInvalid}
 }
 
-// Name implements Source.
 func (r *reading) Name() string { return r.source }
 
-// Place implements Source.
 func (r *reading) Place(at uint64) string { return fmt.Sprintf("%s %d", r.unit, at) }
 
 // read reads a text that stood at a place. The error is an *[OptionError] where
@@ -103,7 +101,6 @@ func (r *reading) refuse(err *InvalidError) error {
 	return nil
 }
 
-// Skipped implements Source.
 func (r *reading) Skipped() (n uint64, first error) {
 	if e := r.invalid.Load(); e != nil {
 		first = e

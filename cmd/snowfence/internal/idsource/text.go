@@ -10,14 +10,13 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 )
 
-// lines is a text: one id a line.
+// lines is a [Source]: a text with one id a line.
 type lines struct {
 	*input
 	*reading
 	at uint64 // the line that was taken last
 }
 
-// Read implements Source.
 func (l *lines) Read(ctx context.Context, items []Item) (n int, err error) {
 	defer l.until(ctx)()
 	for n < len(items) && (n == 0 || l.Buffered() > 0) { // it waits only for the first
