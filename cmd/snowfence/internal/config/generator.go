@@ -128,13 +128,8 @@ func (v *completion) together() {
 // the process, the clock and the logger are for the caller to add.
 func (g Generator) Fence() fence.Config {
 	c := fence.Config{
-		Namespace:   g.Namespace,
-		Layout:      g.Layout,
-		Policy:      g.Policy,
-		Datacenters: g.Datacenters,
-		Datacenter:  g.Datacenter,
-		Window:      g.Window,
-		ClaimWait:   g.ClaimWait,
+		Namespace: g.Namespace, Layout: g.Layout, Policy: g.Policy, Window: g.Window, ClaimWait: g.ClaimWait,
+		Datacenters: g.Datacenters, Datacenter: g.Datacenter,
 	}
 	if number, ok := g.pinnedWorker(); ok {
 		c.Worker, c.Datacenter = &number, nil // the number holds the datacenter

@@ -40,11 +40,10 @@ func (o Origin) String() string {
 	switch o.Source {
 	case FromFile:
 		place := o.Name
-		if o.Line > 0 {
-			place = fmt.Sprintf("%s:%d", place, o.Line)
-		}
-		if o.Column > 0 {
-			place = fmt.Sprintf("%s:%d", place, o.Column)
+		for _, n := range []int{o.Line, o.Column} {
+			if n > 0 {
+				place += fmt.Sprintf(":%d", n)
+			}
 		}
 		return place
 	case FromEnvironment:

@@ -124,7 +124,6 @@ type tap struct {
 	strays []*Strays
 }
 
-// Read implements [idsource.Source].
 func (t *tap) Read(ctx context.Context, items []idsource.Item) (int, error) {
 	n, err := t.Source.Read(ctx, items)
 	if len(t.strays) > 0 {

@@ -152,6 +152,7 @@ func (r *Report) conclude() {
 		}
 	}
 	issued := !slices.ContainsFunc(r.Sides, func(s SideReport) bool { return len(s.Issuers) == 0 })
+	r.Verdict = None
 	switch {
 	case r.Data != nil && r.Data.Clashing > 0:
 		r.Verdict, r.Summary = Clashes, text.Count(r.Data.Clashing, "id")+" "+text.Plural(r.Data.Clashing, "is", "are")+" on more than one side"
@@ -166,20 +167,16 @@ func (r *Report) conclude() {
 		if len(within) > 0 {
 			r.Summary += " within " + strings.Join(within, ", ")
 		}
+	case r.Data != nil && issued:
+		r.Summary = "no id is on two sides, and none ever can"
+	case r.Data != nil:
+		r.Summary = "no id is on two sides"
+	case len(r.Forecasts) > 0 && issued:
+		r.Summary = "no id can ever be issued twice"
+	case len(r.Forecasts) > 0:
+		r.Summary = "no id that was read can be issued again, and no two issuers can ever issue the same id"
 	default:
-		r.Verdict = None
-		switch {
-		case r.Data != nil && issued:
-			r.Summary = "no id is on two sides, and none ever can"
-		case r.Data != nil:
-			r.Summary = "no id is on two sides"
-		case len(r.Forecasts) > 0 && issued:
-			r.Summary = "no id can ever be issued twice"
-		case len(r.Forecasts) > 0:
-			r.Summary = "no id that was read can be issued again, and no two issuers can ever issue the same id"
-		default:
-			r.Summary = "no id that was read can be issued again"
-		}
+		r.Summary = "no id that was read can be issued again"
 	}
 	r.Summary = string(r.Verdict) + ": " + r.Summary
 }

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,12 +22,6 @@ const (
 
 	// maxName is the longest name of a side.
 	maxName = 32
-
-	// NamespacePrefix begins a part that is a namespace in a store.
-	NamespacePrefix = "namespace:"
-	// LayoutPrefix begins a part that is another system. A part that begins with
-	// neither is a source of ids.
-	LayoutPrefix = "layout:"
 )
 
 // Side is one of what is to be merged.
@@ -122,9 +117,7 @@ func ParseSides(args []string) ([]Side, error) {
 	for i, arg := range args {
 		name, part := splitName(arg)
 		named := name != ""
-		if name == "" {
-			name = letters(i)
-		}
+		name = cmp.Or(name, letters(i))
 		at := slices.IndexFunc(sides, func(s Side) bool { return s.Name == name })
 		if at < 0 {
 			sides = append(sides, Side{Name: name})
@@ -167,16 +160,21 @@ func letters(i int) string {
 
 // add reads one part of the side.
 func (s *Side) add(part string) error {
+	namespace, isNamespace := strings.CutPrefix(part, "namespace:")
+	layout, isLayout := strings.CutPrefix(part, "layout:")
 	switch {
 	case part == "":
 		return &SideError{Side: s.Name, Field: "source", Limit: "is empty: must be a file, - for standard input, the URL of a database, namespace:URL#NAME or layout:SPEC"}
-	case strings.HasPrefix(part, NamespacePrefix):
-		return s.addNamespace(strings.TrimPrefix(part, NamespacePrefix))
-	case strings.HasPrefix(part, LayoutPrefix):
-		return s.addLayout(strings.TrimPrefix(part, LayoutPrefix))
-	default:
-		return s.addData(part)
+	case isNamespace:
+		return s.addNamespace(namespace)
+	case isLayout:
+		return s.addLayout(layout)
+	case engine.IsStore(part):
+		scheme, _, _ := strings.Cut(part, ":")
+		return &SideError{Side: s.Name, Field: "source", Value: scheme + ":…", Limit: "is a store and no source of ids: write namespace:URL#NAME for a namespace in it"}
 	}
+	s.Data = append(s.Data, part)
+	return nil
 }
 
 // addNamespace reads URL#NAME. The name is behind the last #.
@@ -258,14 +256,4 @@ func (s *Side) parseWorkers(l snowfence.Layout, list string) ([]overlap.Workers,
 		workers[i] = overlap.Workers(r)
 	}
 	return workers, nil
-}
-
-// addData takes a source of ids, unless it is a store.
-func (s *Side) addData(text string) error {
-	if engine.IsStore(text) {
-		scheme, _, _ := strings.Cut(text, ":")
-		return &SideError{Side: s.Name, Field: "source", Value: scheme + ":…", Limit: "is a store and no source of ids: write namespace:URL#NAME for a namespace in it"}
-	}
-	s.Data = append(s.Data, text)
-	return nil
 }

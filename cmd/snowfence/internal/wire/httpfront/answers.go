@@ -57,8 +57,6 @@ type buffer struct {
 // length takes this much memory and no more.
 const chunk = 32 << 10
 
-func newBuffer() any { return &buffer{text: make([]byte, 0, chunk)} }
-
 func (h *Handler) release(b *buffer) {
 	b.batch.Reset()
 	b.text = b.text[:0]

@@ -67,7 +67,8 @@ func (h *Handler) routes() []route {
 
 // New returns the front.
 func New(cfg Config) *Handler {
-	h := &Handler{service: cfg.Service, metrics: cfg.Metrics, anyHost: cfg.AnyHost, hosts: cfg.Hosts, mux: http.NewServeMux(), buffers: sync.Pool{New: newBuffer}}
+	h := &Handler{service: cfg.Service, metrics: cfg.Metrics, anyHost: cfg.AnyHost, hosts: cfg.Hosts, mux: http.NewServeMux()}
+	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, chunk)} }
 	for _, route := range h.routes() {
 		for _, method := range route.methods {
 			h.handle(method+" "+route.path, func(w http.ResponseWriter, r *http.Request) error { return h.answer(route, w, r) })
