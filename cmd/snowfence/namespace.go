@@ -181,13 +181,10 @@ json streams: one object a line with "type":"finding", and a last one with
 
 // printFinding prints what was found, or keeps it for a table.
 func (p program) printFinding(f form, x roster.Finding, rows *[][]string) error {
-	workers := slices.DeleteFunc(slices.Clone(x.Workers), func(n int64) bool { return n == roster.Stray })
+	workers := slices.DeleteFunc(append([]int64{}, x.Workers...), func(n int64) bool { return n == roster.Stray })
 	which := strings.ReplaceAll(strings.Trim(fmt.Sprint(workers), "[]"), " ", ",")
 	switch f {
 	case jsonForm:
-		if workers == nil {
-			workers = []int64{}
-		}
 		return p.printJSON(findingDocument{"finding", x.Severity, x.Check, workers, x.Key, x.Text})
 	case tableForm:
 		*rows = append(*rows, []string{string(x.Severity), orDash(which), string(x.Check), x.Key, x.Text})

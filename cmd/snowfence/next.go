@@ -42,7 +42,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 	cmd.Flags().VarP(numberFlag(&n, "1", 1, maxNext), "count", "n", "how many ids")
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s")
 	cmd.Flags().Var(textFlag(&generator, "NAME"), "generator", "generator of the configuration (default: the one named default, or the only one)")
-	s := settingFlags(cmd, "store", "namespace", "layout", "data")
+	s := siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := s.load(p)
 		if err != nil {

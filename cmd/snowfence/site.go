@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -49,9 +50,7 @@ func (p program) siteOf(s *settings) (*site, error) {
 		if g.Kind != config.KindSnowflake || g.Namespace != namespace {
 			continue
 		}
-		if rollback == 0 {
-			rollback = g.Policy.MaxRollback
-		}
+		rollback = cmp.Or(rollback, g.Policy.MaxRollback)
 		if len(datacenters) == 0 {
 			datacenters = g.Datacenters // those who name none are fine with any
 		}

@@ -119,12 +119,9 @@ func newDaemon(ctx context.Context, cfg Config, kinds []kind.Kind) (*daemon, err
 	d := &daemon{
 		config:  cfg,
 		log:     cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
-		clock:   cfg.Clock,
+		clock:   cmp.Or(cfg.Clock, snowfence.SystemClock()),
 		openers: map[string]kind.Opener{},
 		minters: map[string]kind.Minter{},
-	}
-	if d.clock == nil {
-		d.clock = snowfence.SystemClock()
 	}
 	d.started = d.clock.Wall()
 	if err := d.configure(cfg.Settings, kinds); err != nil {

@@ -37,12 +37,8 @@ func newFront(ctx context.Context, d *daemon, metrics http.Handler) (*front, err
 	if s.Insecure && !config.Loopback(host) {
 		d.log.Warn("others than this host can mint ids here, and nothing keeps them from it", "http", listener.Addr().String())
 	}
-	handler := httpfront.New(httpfront.Config{
-		Service: d.service,
-		Metrics: metrics,
-		AnyHost: d.service.Guarded() || !config.Loopback(host),
-		Hosts:   s.Hosts,
-	})
+	anyHost := d.service.Guarded() || !config.Loopback(host)
+	handler := httpfront.New(httpfront.Config{Service: d.service, Metrics: metrics, AnyHost: anyHost, Hosts: s.Hosts})
 	if d.config.Listening != nil {
 		d.config.Listening(listener.Addr())
 	}
