@@ -13,8 +13,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// defaultCheckLimit is how many duplicates, and how many ranges, are named unless
-// another number is wanted.
+// defaultCheckLimit is how many duplicates, and how many ranges, are named by default.
 const defaultCheckLimit = 20
 
 // checkVerb is one run of check.

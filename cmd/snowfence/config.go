@@ -125,8 +125,7 @@ func (p program) printValues(f form, values []config.Value) error {
 	}{settings}, table("key, value, from", rows), text)
 }
 
-// yamlText nests the settings by their keys, with the source of each beside it
-// unless that is the default.
+// yamlText nests the settings by their keys, each with its source if that is not the default.
 func yamlText(values []config.Value) (string, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	sections := map[string]*yaml.Node{"": root}

@@ -142,8 +142,7 @@ func (v *decodeVerb) one(word string) error {
 	}
 }
 
-// read finds out what the likeliest reading of a word says. The error wraps
-// [snowfence.ErrInvalidID].
+// read finds out what the likeliest reading of a word says, or a [snowfence.ErrInvalidID].
 func (v *decodeVerb) read(word string) (d decoded, err error) {
 	var readings []decode.Reading
 	if v.encoding == "" {

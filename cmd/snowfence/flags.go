@@ -154,8 +154,7 @@ func argumentWord(flag string) string {
 	return "WORD"
 }
 
-// load reads the configuration that file, environment and flags make, and
-// passes its warnings on, also of one with faults.
+// load reads the configuration, and passes its warnings on, also of one with faults.
 func (s *settings) load(p program) (config.Config, error) {
 	given := map[string]string{}
 	s.cmd.Flags().Visit(func(f *pflag.Flag) {

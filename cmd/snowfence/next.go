@@ -64,8 +64,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 	return cmd
 }
 
-// chooseGenerator finds a generator by name; without a name, the default one
-// or the only one there is.
+// chooseGenerator finds a generator by name; without one, the default or the only one.
 func chooseGenerator(c config.Config, name string) (config.Generator, error) {
 	names := c.Names()
 	switch {

@@ -8,8 +8,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// How often a line is drawn over the one before, and how often one is written where
-// nothing can be drawn.
+// How often a line is drawn over the one before, or written where that can't be.
 const (
 	drawnEvery   = 200 * time.Millisecond
 	writtenEvery = 10 * time.Second

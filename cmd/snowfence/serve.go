@@ -80,8 +80,7 @@ func (p program) logger(c config.Log) *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.stderr, options))
 }
 
-// durationText writes durations as text does, "10s", where JSON would show
-// nanoseconds without saying so.
+// durationText writes durations as text does, "10s", not as JSON's bare nanoseconds.
 func durationText(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())

@@ -13,8 +13,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
 
-// front is the HTTP front on its listener. Without an address there is none,
-// and its listener is nil.
+// front is the HTTP front. Without an address there is none, and its listener is nil.
 type front struct {
 	listener net.Listener
 	server   *http.Server

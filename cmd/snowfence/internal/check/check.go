@@ -37,8 +37,7 @@ type checker struct {
 	stand    func(uint64) (int, uint64) // see [idsort.Sorted.Stand]
 }
 
-// Run reads the inputs, one after the other, and reports what was found. It
-// returns the errors of [idsort.Sort].
+// Run reads the inputs one after the other. It returns the errors of [idsort.Sort].
 func Run(ctx context.Context, inputs []idsort.Input, cfg Config) (Report, error) {
 	c := &checker{Config: cfg}
 	watched := make([]idsort.Input, len(inputs))

@@ -33,8 +33,7 @@ type subject struct {
 	run     int   // see [sighting.run]; apart where it does not say anything
 }
 
-// apart is the run of pairs between two sources, and of worker ids that go back
-// more often than is followed.
+// apart is the run of pairs of two sources, and of worker ids whose descents are not kept.
 const apart = -2
 
 // pairs is a number of pairs.

@@ -136,8 +136,7 @@ func (o *observer) misfit(w *witness, x idsort.Item) {
 	}
 }
 
-// sighting returns that of a worker id, a new one where there is none yet, or nil
-// when there are too many.
+// sighting returns that of a worker id, at first a new one, or nil when there are too many.
 func (o *observer) sighting(w *witness, number int64) *sighting {
 	if s := w.sighting(number); s != nil {
 		return s

@@ -4,8 +4,7 @@ import "time"
 
 // Report is what was found. Its JSON form is what -o json prints; its keys are stable.
 type Report struct {
-	// IDs is how many ids were read, and Distinct how many different ones. The
-	// difference is Duplicates.
+	// IDs were read, of which Distinct are different. The difference is Duplicates.
 	IDs        uint64 `json:"ids"`
 	Distinct   uint64 `json:"distinct"`
 	Duplicates uint64 `json:"duplicates"`
@@ -30,8 +29,7 @@ type Report struct {
 	Layout  string `json:"layout,omitempty"`
 	Preset  string `json:"preset,omitempty"`
 	Guessed bool   `json:"guessed"`
-	// Causes are the most frequent first. Their duplicates add up to Duplicates,
-	// but for a layout mix-up without any.
+	// Causes are the most frequent first. Their duplicates add up to Duplicates.
 	Causes []Cause `json:"causes"`
 
 	// Spilled is how many bytes were put aside on the disk.
@@ -106,8 +104,7 @@ type Cause struct {
 	// are. A datacenter is in their upper bits.
 	Workers     []int64 `json:"workers,omitempty"`
 	WorkerCount int     `json:"worker_count,omitempty"`
-	// From and To are the times of the lowest and the highest of the duplicates,
-	// where a layout is known.
+	// From and To are the times of the lowest and highest duplicate, if a layout is known.
 	From *time.Time `json:"from,omitempty"`
 	To   *time.Time `json:"to,omitempty"`
 	// Evidence is what it was concluded from, and Advice what to do.

@@ -10,8 +10,7 @@ import (
 // Config is the whole configuration. [Load] returns one that is complete and valid;
 // what is written by hand starts from [Default] and ends with [Config.Complete].
 type Config struct {
-	// Store is the URL of the store. Empty means the file store in the
-	// directory "store" below Data.
+	// Store is the URL of the store. Empty means the file store in Data's folder "store".
 	Store string
 
 	// Namespace and Layout are used by every generator that names none of its
@@ -19,8 +18,7 @@ type Config struct {
 	Namespace string
 	Layout    snowfence.Layout
 
-	// Data is the directory that the program may write to. It must not be
-	// empty unless Store is set.
+	// Data is the directory that the program may write to, needed unless Store is set.
 	Data string
 
 	// HTTP is the address of the HTTP front, as host:port. Empty means none.
@@ -36,15 +34,13 @@ type Config struct {
 	// TLS makes the listeners speak TLS. Zero means that they do not.
 	TLS TLS
 
-	// TokenFile is the file with the token that clients must show. Empty means
-	// that none is asked for.
+	// TokenFile has the token that clients must show. Empty means that none is asked for.
 	TokenFile string
 
 	Log    Log
 	Limits Limits
 
-	// Generators are the named sources of ids. None means one, named
-	// "default", with every setting at its default.
+	// Generators are the named sources of ids. None means one, "default", with the defaults.
 	Generators map[string]Generator
 
 	origins  map[string]Origin // of the keys that were set, by path
@@ -65,8 +61,7 @@ type Log struct {
 	Format string
 }
 
-// Limits bound what one client can make the program do. Zero means the default
-// that stands beside each.
+// Limits bound what one client can cause. Zero means the default beside each.
 type Limits struct {
 	Batch        int           // most ids of one request; 10,000
 	Body         int           // most bytes of a request's body; 64 KiB
@@ -96,8 +91,7 @@ type Generator struct {
 	// Layout is the layout of the ids. Zero means the configuration's.
 	Layout snowfence.Layout
 
-	// Preset is the name of the preset that Layout and Policy began as, for
-	// display. Setting it by hand changes nothing.
+	// Preset is what Layout and Policy began as, for display. Setting it changes nothing.
 	Preset string
 
 	// Policy is what to do when time and demand do not agree.
@@ -135,8 +129,7 @@ type Generator struct {
 // DefaultGenerator is the one generator's name when none is configured.
 const DefaultGenerator = "default"
 
-// Default returns the configuration in which nothing is set. It has no Data
-// directory yet: [Load] finds one.
+// Default returns the configuration in which nothing is set, without a Data directory.
 func Default() Config {
 	c := Config{Namespace: "default", Layout: snowfence.DefaultLayout(), HTTP: "127.0.0.1:7600"}
 	for _, e := range configKeys(&c) {

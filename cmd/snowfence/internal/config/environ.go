@@ -14,8 +14,7 @@ const (
 	// EnvironmentFile names the configuration file.
 	EnvironmentFile = EnvironmentPrefix + "CONFIG"
 
-	// EnvironmentClockOffset names the file that programs built for fault
-	// tests read their clock's offset from.
+	// EnvironmentClockOffset names the file with the clock's offset, for fault tests.
 	EnvironmentClockOffset = EnvironmentPrefix + "CLOCK_OFFSET_FILE"
 )
 

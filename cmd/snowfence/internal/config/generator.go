@@ -165,8 +165,7 @@ func (v *completion) blame(path string, err error) {
 	}
 }
 
-// workers holds worker and datacenter to the layout, where both are given: the
-// fence knows only the number that they make.
+// workers holds worker and datacenter to the layout: the fence knows only the one number.
 func (v *completion) workers(path string, g Generator) bool {
 	if g.Datacenter == nil {
 		return true

@@ -74,8 +74,7 @@ const (
 	keyDatacenters = "datacenters"
 )
 
-// configKeys lists every key but those of the generators, in the order in
-// which they are printed.
+// configKeys lists every key but those of the generators, in the order of printing.
 func configKeys(c *Config) []entry {
 	const second, minute = time.Second, time.Minute
 	return []entry{
@@ -160,8 +159,7 @@ func isList(path string) bool {
 
 func join(names ...string) string { return strings.Join(names, ".") }
 
-// splitGenerator parts the path of a generator's key into the generator's name
-// and the key relative to it.
+// splitGenerator parts the path of a generator's key into name and relative key.
 func splitGenerator(path string) (name, key string, ok bool) {
 	rest, ok := strings.CutPrefix(path, generatorSection+".")
 	if !ok {

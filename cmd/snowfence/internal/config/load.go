@@ -46,8 +46,7 @@ func Load(sources Sources) (Config, error) {
 	}
 	c.Data = cmp.Or(c.Data, stateDirectory(sources.Environ))
 	c, err := c.Complete(sources.Kinds...)
-	// What could not be read is at its default in c, so that all that is
-	// wrong with the rest is found at the same time.
+	// What could not be read is at its default in c, so that other faults are found, too.
 	return c, Join(append(s.faults, err)...)
 }
 

@@ -14,8 +14,7 @@ import (
 // Source is a place that a setting can come from.
 type Source uint8
 
-// The sources, the weakest first: a setting from a later one takes the place
-// of the same from an earlier one.
+// The sources, the weakest first: a setting from a later one replaces an earlier one's.
 const (
 	FromDefault Source = iota
 	FromFile
@@ -61,8 +60,7 @@ type Error struct {
 	Origin Origin
 	// Key is the setting's path, empty when the file as a whole is at fault.
 	Key string
-	// Value is the setting's text, without passwords. It is empty when the
-	// key itself is at fault.
+	// Value is the text without passwords, empty when the key itself is at fault.
 	Value string
 	// Reason says what is wrong, and the limit.
 	Reason string

@@ -123,8 +123,7 @@ func preset(g *Generator) place {
 	return field(&g.Preset, parse, verbatim)
 }
 
-// start is where a tick's sequence begins: a rule's word, with its bound where
-// the rule has one, as "random:99".
+// start is where a tick's sequence begins: a word, with its bound if it has one: "random:99".
 func start(at *snowfence.SequenceStart) place {
 	bounded := func(rule snowfence.StartRule) bool {
 		return rule != snowfence.StartQuarter && rule != snowfence.StartZero

@@ -75,8 +75,7 @@ func (c Config) originOf(path string) Origin {
 	return Origin{}
 }
 
-// display returns a setting's text for people's eyes. Only a store's URL can
-// hold a secret: tokens and keys are files.
+// display is a setting's text for people. Only a store's URL has secrets: tokens are files.
 func display(path, text string) string {
 	if path == keyStore {
 		return engine.Redact(text)
@@ -84,8 +83,7 @@ func display(path, text string) string {
 	return text
 }
 
-// horizonNotice is how long before its layout's horizon a generator is warned
-// of: what a fence warns of while it runs.
+// horizonNotice is how long before its horizon a generator is warned of, as by a fence.
 const horizonNotice = 365 * 24 * time.Hour
 
 // Warnings returns what is odd about the sources but prevents nothing.

@@ -9,8 +9,7 @@ import (
 
 // Result is what an id says under one layout.
 type Result struct {
-	// ID is the id; negative when its 64th bit is set, which only layouts with
-	// Unsigned allow.
+	// ID is negative when its 64th bit is set, which only layouts with Unsigned allow.
 	ID     snowfence.ID
 	Layout snowfence.Layout
 	// Preset is the first preset that has exactly this layout, or empty.
@@ -19,8 +18,7 @@ type Result struct {
 	Parts snowfence.Parts
 	// Time is when the tick began, in UTC.
 	Time time.Time
-	// Fields are all 64 bits, high to low; bits above the layout are a field
-	// of their own, called "unused".
+	// Fields are all 64 bits, high to low; those above the layout are called "unused".
 	Fields []Field
 }
 

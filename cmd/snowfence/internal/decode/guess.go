@@ -12,8 +12,7 @@ import (
 // Candidate is a preset that an id may belong to.
 type Candidate struct {
 	Result // with the preset's name
-	// Plausible reports that the time lies between the start of the preset's
-	// system and a day from now.
+	// Plausible: its time lies between the start of the system and a day from now.
 	Plausible bool
 
 	age     int           // class of its age: see ageClass

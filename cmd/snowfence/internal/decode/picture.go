@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// pictureWidth is the widest that a picture gets: 64 bits, a blank between
-// fields, and a label of the last field.
+// pictureWidth is that of 64 bits, blanks between fields, and a label of the last.
 const pictureWidth = 80
 
 // Picture draws the 64 bits with a label under each field, at most 80 columns

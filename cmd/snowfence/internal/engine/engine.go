@@ -40,8 +40,7 @@ func refuse(storeURL string, err error) error {
 	return &URLError{Redact(storeURL), reason}
 }
 
-// Check returns a *[URLError] unless Open would find an engine for the URL. It
-// opens nothing, no file either.
+// Check returns a *[URLError] unless Open would find an engine. It opens nothing.
 func Check(storeURL string) error {
 	_, err := parse(storeURL)
 	return err
@@ -114,8 +113,7 @@ func Warnings(s store.Store) []string {
 	return nil
 }
 
-// LogTo gives the store the logger for what an operator must know while it is
-// used, if it has any such thing to say.
+// LogTo gives the store a logger for what an operator must know, if it takes one.
 func LogTo(s store.Store, log *slog.Logger) {
 	if l, ok := s.(interface{ LogTo(*slog.Logger) }); ok {
 		l.LogTo(log)

@@ -37,8 +37,7 @@ func Lazy(storeURL string, opened func(store.Store)) (store.Store, error) {
 	return l, nil
 }
 
-// lazy is a store that may not be open yet. A call that can't open it has
-// reached no engine, and fails.
+// lazy is a store that may not be open yet. A call that can't open it reaches no engine.
 type lazy struct {
 	stores storeclient.Opener[store.Store]
 }

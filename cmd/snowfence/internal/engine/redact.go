@@ -8,8 +8,7 @@ import (
 // Hidden stands in place of what must not be seen.
 const Hidden = "xxxxx"
 
-// shown reports whether some engine's URLs have that key: no value of theirs is a
-// secret. Others may be one.
+// shown reports whether some engine's URLs have that key: its values are no secrets.
 func shown(key string) bool {
 	return slices.ContainsFunc(engines(), func(e engine) bool { return slices.Contains(strings.Fields(e.keys), key) })
 }

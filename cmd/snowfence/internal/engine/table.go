@@ -95,8 +95,7 @@ func engines() []engine {
 
 func ddl(c sqlstore.Config) (string, error) { return sqlstore.DDL(c.Dialect, c.Table) }
 
-// parser makes a row's parse of an engine's functions. A nil schema means that
-// nothing can be made by hand.
+// parser makes a row's parse of an engine's functions. Schema is nil if there is none.
 func parser[C any, S store.Store](parse func(string) (C, error), open func(context.Context, C, bool) (S, error), schema func(C) (string, error)) func(string) (parsed, error) {
 	return func(storeURL string) (parsed, error) {
 		c, err := parse(storeURL)

@@ -25,8 +25,7 @@ type scratch interface {
 	io.Closer
 }
 
-// FullError is returned when there is no room for what has to be put aside, or
-// when there will be none.
+// FullError is returned when there is, or will be, no room for what has to be put aside.
 type FullError struct {
 	// Dir is the folder.
 	Dir string
@@ -69,8 +68,7 @@ func (p page) get(buffer []byte) (data, room []byte, err error) {
 	return buffer[:p.bytes], buffer, nil
 }
 
-// shelf keeps pages: in memory as long as there is room, then in a file. put is
-// safe for concurrent use.
+// shelf keeps pages in memory, then in a file. put is safe for concurrent use.
 type shelf struct {
 	disk     disk
 	dir      string

@@ -37,8 +37,7 @@ const (
 	mapped    = 24 << 20
 )
 
-// Heap is the part of the memory of a process that is Go's, for
-// [debug.SetMemoryLimit]. All are bytes.
+// Heap is Go's part of a process's memory, for [debug.SetMemoryLimit], in bytes.
 func Heap(memory int64) int64 { return memory - mapped }
 
 // OwnHeap is the part of [Heap] that a sort leaves to the rest of the program.

@@ -49,8 +49,7 @@ func openColumn(ctx context.Context, name string, o Options) (Source, error) {
 	return c, nil
 }
 
-// databaseURL fills in the variables of a database's URL, and checks the options
-// that are for databases.
+// databaseURL fills in the variables of a URL, and checks the options of databases.
 func databaseURL(name string, o Options) (string, error) {
 	if err := unknownOption(name, "is none"); err != nil {
 		return "", err

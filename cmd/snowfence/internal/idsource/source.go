@@ -42,8 +42,7 @@ type Source interface {
 	// gzip; always 0 for a database. It may be called at any time.
 	Done() int64
 
-	// Skipped is how many things were no ids and were skipped, and the first of
-	// them, or nil. It may be called at any time.
+	// Skipped is how many things were no ids, and the first or nil, at any time.
 	Skipped() (n uint64, first error)
 
 	// Close gives back what the source holds. Standard input stays open.
@@ -93,8 +92,7 @@ type Options struct {
 
 	// Stdin is what "-" reads. Nil means that there is none.
 	Stdin io.Reader
-	// Expand puts values in place of ${NAME} in the URL of a database. Nil means that
-	// URLs are taken as they are.
+	// Expand replaces ${NAME} in the URL of a database. Nil means that none is replaced.
 	Expand func(url string) (string, error)
 }
 

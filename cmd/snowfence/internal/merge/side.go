@@ -60,8 +60,7 @@ type Foreign struct {
 type SideError struct {
 	// Side is the side's name.
 	Side string
-	// Field is the part that is at fault, Value what it is and Limit what it must be.
-	// Field and Value may be empty.
+	// Field, which may be empty, is at fault, Value is what it is, Limit what it must be.
 	Field, Value, Limit string
 	// Reason is the error below, or nil. It takes the place of an empty Limit.
 	Reason error

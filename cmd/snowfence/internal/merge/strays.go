@@ -25,8 +25,7 @@ const Skew = takeover.DefaultMargin
 // Strays are the ids of a side that an issuer may have issued, or may still issue. Its
 // JSON form is part of a [Report].
 type Strays struct {
-	// Side is the side that has the ids, Issuer the one that might issue them, and
-	// Name its name.
+	// Side has the ids, Issuer might issue them, and Name is its name.
 	Side   string  `json:"side"`
 	Name   string  `json:"issuer"`
 	Issuer *Issuer `json:"-"`

@@ -26,8 +26,7 @@ type Stand struct {
 // Clash is an id on several sides.
 type Clash struct {
 	ID ID `json:"id"`
-	// Rows is how often it is there, and Stands are the first places, in the order
-	// in which they were read.
+	// Rows is how often it is there, and Stands are the first places in order of reading.
 	Rows   uint64  `json:"rows"`
 	Stands []Stand `json:"stands"`
 }
@@ -71,8 +70,7 @@ type Tally struct {
 	runs    []*runs
 	between []uint64 // by the numbers of both sides
 
-	// Of the present id: how many rows it has, on which sides, and on each side and in
-	// each source; and its first places.
+	// Of the present id: its rows, sides, rows by side and by source, and first places.
 	id            snowfence.ID
 	all           uint64
 	sides         uint64

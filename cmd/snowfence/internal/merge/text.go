@@ -227,8 +227,7 @@ func floorsAdvice(namespace *Issuer, stays, ends string) []Advice {
 	}
 }
 
-// floorsCommand is the command line that sets floors in a namespace above the ids of a
-// system that was stopped.
+// floorsCommand sets floors in a namespace above the ids of a system that was stopped.
 func floorsCommand(namespace *Issuer) string {
 	return fmt.Sprintf("snowfence workers import list --workers all --stopped-at TIME --margin %s --store %s --namespace %s", marginWord(), quote(namespace.Store), namespace.Namespace)
 }

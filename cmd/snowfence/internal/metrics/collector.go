@@ -28,8 +28,7 @@ type collector struct {
 	info     *prometheus.Desc
 }
 
-// NewCollector returns a collector of all that the service counts and of how
-// its generators' leases stand.
+// NewCollector returns a collector of all that the service counts, and of its leases.
 func NewCollector(s *service.Service) prometheus.Collector {
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	desc := func(name, help string, labels ...string) *prometheus.Desc {

@@ -4,8 +4,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Span is an interval of ticks or of worker numbers, both ends included. It is empty
-// when Last is less than First.
+// Span is an interval of numbers, both ends included; empty when Last is below First.
 type Span[N ~int64] struct{ First, Last N }
 
 // Ticks is an interval of ticks.
@@ -107,8 +106,7 @@ func (s Set) lane(ticks Ticks, datacenters, workers Workers) lane {
 // mask is a number of that many bits, all set.
 func mask(bits int) uint64 { return 1<<bits - 1 }
 
-// Splitter takes ids of one layout apart, without the checks of
-// [snowfence.Layout.Decompose]. Use [NewSplitter].
+// Splitter takes ids apart, without the checks of [snowfence.Layout.Decompose].
 type Splitter struct {
 	timeShift, datacenterShift, workerShift int
 	time, datacenter, worker, all           uint64

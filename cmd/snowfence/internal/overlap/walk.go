@@ -14,8 +14,7 @@ const (
 	perLane = 2 // bits of one lane's facts in a state
 )
 
-// step takes one bit of an integer and returns the facts after it, or false if the
-// integer is not in the box.
+// step takes one bit of an integer and returns the facts after it; false if it leaves the box.
 func (l lane) step(facts uint8, bit int, digit uint64) (uint8, bool) {
 	if l.starts>>bit&1 != 0 {
 		facts = atBoth
@@ -90,8 +89,7 @@ func extreme(a, b Set, digit uint64) (id snowfence.ID, ok bool) {
 	return snowfence.ID(best), ok
 }
 
-// Lowest returns the lowest integer that is in both sets, as an unsigned number;
-// false if there is none.
+// Lowest returns the lowest unsigned integer that is in both sets; false if none is.
 func Lowest(a, b Set) (snowfence.ID, bool) { return extreme(a, b, 0) }
 
 // Highest is Lowest's counterpart.

@@ -20,8 +20,7 @@ const (
 	MaxBits = 63
 )
 
-// Requirements are what an id must provide, or what is claimed that a layout
-// provides. A zero field asks nothing.
+// Requirements are asked of an id, or claimed of a layout. A zero field asks nothing.
 type Requirements struct {
 	// Years is the life from the epoch to the horizon.
 	Years float64 `json:"years,omitempty"`
@@ -34,8 +33,7 @@ type Requirements struct {
 	// Burst is how many ids one worker must be able to mint within one tick:
 	// at once, and without running ahead of the clock.
 	Burst int64 `json:"burst,omitempty"`
-	// Bits is the most that an id may have: 53 for ids that stay exact as
-	// JavaScript numbers. Zero is 63.
+	// Bits is the most that an id may have: 53 for exact JavaScript numbers. Zero is 63.
 	Bits int `json:"bits,omitempty"`
 }
 

@@ -97,8 +97,7 @@ type budget struct {
 	timeBits, workerBits, sequenceBits int
 }
 
-// budget is the smallest division that meets the requirements with a unit; it
-// may be wider than an id.
+// budget is the smallest division that meets the requirements; it may exceed an id.
 func (r Requirements) budget(unit time.Duration) budget {
 	// One worker sustains its own rate, or its even share of all workers' where that is more.
 	perTick := max(max(r.WorkerRate, r.Rate/float64(max(r.Workers, 1)))*unit.Seconds(), float64(r.Burst))

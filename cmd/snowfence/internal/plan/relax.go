@@ -11,8 +11,7 @@ import (
 // Relaxation is one requirement, lowered as far as it must be and no further:
 // alone enough to make the requirements fit.
 type Relaxation struct {
-	// Requirement is the name of the field as in JSON: "years", "workers",
-	// "rate", "worker_rate", "burst" or "bits".
+	// Requirement is the name of the field as in JSON, such as "worker_rate".
 	Requirement string `json:"requirement"`
 	// From is what was asked, To what fits.
 	From float64 `json:"from"`

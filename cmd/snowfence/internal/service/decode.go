@@ -20,8 +20,7 @@ func (s *Service) Decode(id, layoutText string) (decode.Document, error) {
 	if err != nil {
 		return decode.Document{}, invalid(InvalidID, "id", id, reason(err))
 	}
-	// A text may be a number in several encodings; the likeliest that the
-	// layout allows is taken.
+	// Of several readings the likeliest that the layout allows is taken.
 	for _, reading := range readings {
 		var result decode.Result
 		if result, err = decode.Decode(reading.ID, layout); err == nil {
@@ -46,8 +45,7 @@ func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
 	return layout, nil
 }
 
-// reason is what is wrong with an id or a layout, without the text itself: a
-// problem shows that beside it.
+// reason is what is wrong with an id or a layout, without the text itself.
 func reason(err error) string {
 	var id *snowfence.IDError
 	if errors.As(err, &id) {

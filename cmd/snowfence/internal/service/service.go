@@ -199,8 +199,7 @@ func (g *generator) serving() (kind.Minter, *Problem) {
 	return nil, Starting.problem(nil)
 }
 
-// problem counts a problem, and logs it if an operator should look at it. The
-// client alone reads the others.
+// problem counts a problem, and logs it if an operator should look at it.
 func (s *Service) problem(g *generator, p *Problem) error {
 	g.problems[p.Type].Add(1)
 	if p.Type == Internal {
@@ -234,8 +233,7 @@ func (s *Service) ordered() []*generator {
 	return all
 }
 
-// layout returns the layout that ids are decoded with when none is named: the
-// one that all generators share.
+// layout returns the one that all generators share, for ids without a named one.
 func (s *Service) layout() (snowfence.Layout, bool) {
 	var shared snowfence.Layout
 	for _, g := range s.ordered() {

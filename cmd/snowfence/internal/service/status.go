@@ -14,11 +14,9 @@ type Status struct {
 	Namespace string
 	// Form is zero while the generator is starting.
 	Form kind.Form
-	// Problem is what a request would meet now or before long, or nil while
-	// the generator is ready.
+	// Problem is what a request would meet now or before long, or nil.
 	Problem *Problem
-	// Lease is the generator's lease, or nil when it has none: it is starting,
-	// or its kind needs none.
+	// Lease is nil while the generator is starting, or if its kind needs none.
 	Lease *fence.Status
 	// IDs and Requests count what was minted, Problems what was not.
 	IDs      uint64

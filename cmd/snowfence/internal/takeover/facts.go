@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// DefaultMargin is the default policy's max-rollback: the greatest margin that
-	// keeps no claim waiting.
+	// DefaultMargin is the default max-rollback: the most that keeps no claim waiting.
 	DefaultMargin = 5 * time.Second
 
 	// MaxMargin is the longest margin: a floor is never lowered, so a mistake keeps
@@ -33,8 +32,7 @@ const (
 )
 
 var (
-	// ErrRunning is returned, with the worker ids that are alive, when something shows
-	// that the old system still runs.
+	// ErrRunning is returned, with live worker ids, when the old system seems to run.
 	ErrRunning = snowfence.NewError(snowfence.ClassLease, "snowfence: the old system still runs")
 
 	// ErrNoBound is returned without a time of the stop and a last id.
@@ -96,8 +94,7 @@ type FactError struct {
 	Field string // "stopped-at", "last-id", "timestamp", "margin", "worker", "datacenter"
 	Value string
 	Limit string
-	// Cause is the error below, or nil: for a last id it is
-	// [snowfence.ErrInvalidID].
+	// Cause is the error below, or nil: [snowfence.ErrInvalidID] for a last id.
 	Cause error
 }
 
@@ -109,8 +106,7 @@ func (e *FactError) Error() string {
 // Unwrap returns the cause.
 func (e *FactError) Unwrap() error { return e.Cause }
 
-// Class is that of an invalid id for a last id that is none, and else
-// [snowfence.ClassUsage].
+// Class is that of an invalid id if the cause is one, else [snowfence.ClassUsage].
 func (e *FactError) Class() snowfence.Class {
 	if errors.Is(e.Cause, snowfence.ErrInvalidID) {
 		return snowfence.ClassInvalidID

@@ -170,11 +170,9 @@ func ordered(s []Sighting) []Sighting {
 	return s
 }
 
-// leafNode reads the name of one of Leaf's persistent sequential nodes,
-// IP:PORT-NNNNNNNNNN, for its worker id.
+// leafNode reads a worker id from the name of one of Leaf's nodes, IP:PORT-NNNNNNNNNN.
 func leafNode(name string) (worker int64, ok bool) {
-	// The address of a host may have a hyphen in it; ZooKeeper's number has none,
-	// and at least ten digits.
+	// A host's address may have a hyphen; ZooKeeper's number has none, and ten digits or more.
 	at := strings.LastIndexByte(name, '-')
 	if at <= 0 || len(name)-at-1 < 10 {
 		return 0, false

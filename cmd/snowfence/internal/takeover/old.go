@@ -27,8 +27,7 @@ const (
 // Systems returns all systems.
 func Systems() []System { return []System{Leaf, LeafRecyclable, Twitter, ShardingSphere, List} }
 
-// Layout returns the layout of the system's ids; false if that differs from one
-// installation to the next.
+// Layout returns the layout of the system's ids; false if installations differ.
 func (s System) Layout() (snowfence.Layout, bool) {
 	name := map[System]string{Leaf: "leaf", LeafRecyclable: "leaf", Twitter: "twitter"}[s]
 	preset, err := snowfence.PresetByName(name)

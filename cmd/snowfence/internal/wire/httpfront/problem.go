@@ -27,8 +27,7 @@ const (
 	typeNotReady         = typePrefix + "not-ready"
 )
 
-// problem is an error as it is sent, in the body of RFC 9457. The fields
-// after Detail are extensions.
+// problem is sent in the body of RFC 9457. The fields after Detail are extensions.
 type problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`

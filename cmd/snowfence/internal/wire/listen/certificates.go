@@ -27,8 +27,7 @@ type stamp struct {
 	certificateSize, keySize int64
 }
 
-// newCertificates reads the files once, so that a mistake is found at start. Its
-// error is a *config.Error.
+// newCertificates reads the files, to find a mistake at start. Its error is a *config.Error.
 func newCertificates(settings config.Config) (*certificates, error) {
 	c := &certificates{settings: settings}
 	if err := c.load(); err != nil {
