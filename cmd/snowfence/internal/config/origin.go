@@ -38,13 +38,13 @@ type Origin struct {
 func (o Origin) String() string {
 	switch o.Source {
 	case FromFile:
-		place := o.Name
-		for _, n := range []int{o.Line, o.Column} {
-			if n > 0 {
-				place += fmt.Sprintf(":%d", n)
-			}
+		switch {
+		case o.Line == 0:
+			return o.Name
+		case o.Column == 0:
+			return fmt.Sprintf("%s:%d", o.Name, o.Line)
 		}
-		return place
+		return fmt.Sprintf("%s:%d:%d", o.Name, o.Line, o.Column)
 	case FromEnvironment:
 		return "$" + o.Name
 	case FromFlag:
