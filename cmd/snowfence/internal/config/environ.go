@@ -96,9 +96,9 @@ func lookup(environ []string, name string) string {
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // Expand puts variables in place of ${NAME} in a URL, so that a password need not stand
-// in the configuration or on a command line. They are escaped as URLs ask for. URLs of
-// directories know no escapes, and are left as they are. A variable that is not set or
-// empty is an error.
+// in the configuration or on a command line. They are escaped, so a password may hold
+// any characters. URLs of directories know no escapes, and are left as they are. A
+// variable that is not set or empty is an error.
 func Expand(storeURL string, environ []string) (string, error) {
 	if strings.HasPrefix(strings.ToLower(storeURL), "file:") {
 		return storeURL, nil

@@ -78,7 +78,7 @@ func (w yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any)
 	w.settings.fault(w.origin(node), key, value, reason, args...)
 }
 
-// syntax notes what the YAML library says. It names a line, but the first, and no column.
+// syntax notes what the YAML library says: it names no column, and no line if that is 1.
 func (w yamlWalk) syntax(err error) {
 	origin := Origin{Source: FromFile, Name: w.path, Line: 1}
 	message := strings.TrimPrefix(err.Error(), "yaml: ")

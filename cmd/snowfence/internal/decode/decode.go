@@ -74,7 +74,8 @@ func fieldsOf(word uint64, l snowfence.Layout) []Field {
 	}
 	for _, s := range l.Spans() {
 		f := s.Field
-		fields = append(fields, Field{Name: f.Word(), Kind: f.Kind.String(), Bits: f.Bits, Shift: s.Low, Value: word >> s.Low & (1<<f.Bits - 1)})
+		value := word >> s.Low & (1<<f.Bits - 1)
+		fields = append(fields, Field{Name: f.Word(), Kind: f.Kind.String(), Bits: f.Bits, Shift: s.Low, Value: value})
 	}
 	return fields
 }

@@ -12,7 +12,7 @@ import (
 // Candidate is a preset that an id may belong to.
 type Candidate struct {
 	Result // with the preset's name
-	// Plausible: its time lies between the start of the system and a day from now.
+	// Plausible is true for a time from the start of the system to a day from now.
 	Plausible bool
 
 	age     int           // class of its age: see ageClass

@@ -191,7 +191,7 @@ func (e *InvalidError) Unwrap() error { return e.Reason }
 
 // Open opens a path, "-" or the URL of a database. An *[OptionError] is returned for
 // options that do not fit it, a *[PlaceError] for a name that leads nowhere and ends in
-// what looks like an option, an error that wraps [ErrNoServer] for a database, and else
+// what looks like an option, one that wraps [ErrNoServer] for a database, and else
 // what the operating system says.
 func Open(ctx context.Context, name string, o Options) (Source, error) {
 	if engine.IsDatabase(name) {

@@ -70,7 +70,8 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 	i := &Issuer{
 		Side: side, Name: fmt.Sprintf("namespace %s of %s", r.Name(), shownStore), Layout: r.Layout(),
 		Store: shownStore, Namespace: r.Name(), Now: r.Now(), incarnation: r.Record().Incarnation,
-		Datacenters: append([]int64{}, r.Record().Datacenters...), Unreadable: []int64{}, Quarantined: []int64{}, // null in JSON where nil
+		// Not nil: JSON has null for that.
+		Datacenters: append([]int64{}, r.Record().Datacenters...), Unreadable: []int64{}, Quarantined: []int64{},
 	}
 	for w, err := range r.Workers(ctx) {
 		switch {

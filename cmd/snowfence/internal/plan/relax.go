@@ -30,7 +30,10 @@ func (r Requirements) relax() []Relaxation {
 	var found []Relaxation
 	// The values worth trying are those that fill a number of bits exactly:
 	// what one id, worker or tick amounts to, times a power of two.
-	try := func(name string, from float64, one func(seconds float64) float64, set func(*Requirements, float64), words, asked string, shown func(to float64) string) {
+	try := func(
+		name string, from float64, one func(seconds float64) float64, set func(*Requirements, float64),
+		words, asked string, shown func(to float64) string,
+	) {
 		best := 0.0
 		for _, unit := range units() {
 			for bits := range MaxBits {
@@ -44,7 +47,7 @@ func (r Requirements) relax() []Relaxation {
 			}
 		}
 		if best > 0 {
-			found = append(found, Relaxation{Requirement: name, From: from, To: best, Text: fmt.Sprintf(words, shown(best), asked)})
+			found = append(found, Relaxation{name, from, best, fmt.Sprintf(words, shown(best), asked)})
 		}
 	}
 	whole := func(to float64) string { return text.Grouped(int64(to)) }

@@ -19,7 +19,8 @@ func Address(ctx context.Context, settings config.Config) (net.Listener, error) 
 		if err != nil {
 			return nil, err
 		}
-		tlsConfig = &tls.Config{GetCertificate: certificates.forClient, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
+		protocols := []string{"h2", "http/1.1"}
+		tlsConfig = &tls.Config{GetCertificate: certificates.forClient, NextProtos: protocols, MinVersion: tls.VersionTLS12}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.HTTP)
 	if err != nil {
