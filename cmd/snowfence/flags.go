@@ -123,6 +123,7 @@ type settings struct {
 func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	s := &settings{cmd: cmd, keys: map[string]string{}}
 	cmd.Flags().Var(textFlag(&s.file, "FILE"), "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
+	choices := map[string][]string{"layout": presetNames(), "log-level": config.LogLevels(), "log-format": config.LogFormats()}
 	for _, key := range config.Keys() {
 		if key.Flag == "" || len(only) > 0 && !slices.Contains(only, key.Path) {
 			continue
@@ -133,13 +134,8 @@ func settingFlags(cmd *cobra.Command, only ...string) *settings {
 		} else {
 			cmd.Flags().Bool(key.Flag, false, key.About)
 		}
-		switch key.Flag {
-		case "layout":
-			completeFlag(cmd, key.Flag, presetNames()...)
-		case "log-level":
-			completeFlag(cmd, key.Flag, config.LogLevels()...)
-		case "log-format":
-			completeFlag(cmd, key.Flag, config.LogFormats()...)
+		if words, ok := choices[key.Flag]; ok {
+			completeFlag(cmd, key.Flag, words...)
 		}
 	}
 	return s

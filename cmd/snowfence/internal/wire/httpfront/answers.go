@@ -19,7 +19,7 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
 	name, n := r.PathValue("name"), 1
 	if text := query.Get("count"); query.Has("count") {
 		if n, err = strconv.Atoi(text); err != nil || strconv.Itoa(n) != text {
-			return h.service.InvalidCount(name, text)
+			return h.Service.InvalidCount(name, text)
 		}
 	}
 	form, err := negotiate(r, typeJSON, typePlain)
@@ -27,7 +27,7 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.Method == http.MethodHead {
-		if err := h.service.Check(name, n); err != nil {
+		if err := h.Service.Check(name, n); err != nil {
 			return err
 		}
 		setContentType(w, form)
@@ -35,7 +35,7 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
 	}
 	b, _ := h.buffers.Get().(*buffer) // it holds nothing else
 	defer h.release(b)
-	if err := h.service.Mint(r.Context(), name, n, &b.batch); err != nil {
+	if err := h.Service.Mint(r.Context(), name, n, &b.batch); err != nil {
 		return err
 	}
 	setContentType(w, form)
@@ -131,13 +131,13 @@ func (h *Handler) generators(w http.ResponseWriter, r *http.Request) error {
 	if _, err := negotiate(r, typeJSON); err != nil {
 		return err
 	}
-	return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(h.service.Statuses())})
+	return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(h.Service.Statuses())})
 }
 
 // ready answers 200 while every generator can mint, and will be able to for a
 // while yet, and else a problem; either way with how they stand.
 func (h *Handler) ready(w http.ResponseWriter, r *http.Request) error {
-	statuses := h.service.Statuses()
+	statuses := h.Service.Statuses()
 	if service.Ready(statuses) {
 		return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
 	}
@@ -170,7 +170,7 @@ func (h *Handler) decode(w http.ResponseWriter, r *http.Request) error {
 	if _, err := negotiate(r, typeJSON); err != nil {
 		return err
 	}
-	document, err := h.service.Decode(r.PathValue("id"), query.Get("layout"))
+	document, err := h.Service.Decode(r.PathValue("id"), query.Get("layout"))
 	if err != nil {
 		return err
 	}

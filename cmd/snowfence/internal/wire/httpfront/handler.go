@@ -30,10 +30,7 @@ type Config struct {
 
 // Handler is the front. Use [New] to make one.
 type Handler struct {
-	service *service.Service
-	metrics http.Handler
-	anyHost bool
-	hosts   []string
+	Config
 	mux     *http.ServeMux
 	buffers sync.Pool // of *buffer, empty
 }
@@ -67,7 +64,7 @@ func (h *Handler) routes() []route {
 
 // New returns the front.
 func New(cfg Config) *Handler {
-	h := &Handler{service: cfg.Service, metrics: cfg.Metrics, anyHost: cfg.AnyHost, hosts: cfg.Hosts, mux: http.NewServeMux()}
+	h := &Handler{Config: cfg, mux: http.NewServeMux()}
 	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, chunk)} }
 	for _, route := range h.routes() {
 		for _, method := range route.methods {
@@ -129,7 +126,7 @@ func static(contentType string, body []byte) answer {
 
 // expose answers with the metrics.
 func (h *Handler) expose(w http.ResponseWriter, r *http.Request) error {
-	h.metrics.ServeHTTP(w, r)
+	h.Metrics.ServeHTTP(w, r)
 	return nil
 }
 

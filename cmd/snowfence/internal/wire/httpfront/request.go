@@ -19,7 +19,7 @@ import (
 // admit returns a problem unless the request may be answered: it names a known host, was not
 // made by a web page of another site, and shows the token.
 func (h *Handler) admit(r *http.Request) error {
-	if !h.anyHost && !h.knownHost(r.Host) {
+	if !h.AnyHost && !h.knownHost(r.Host) {
 		return &problem{
 			Status: http.StatusMisdirectedRequest, Type: typeUnknownHost, Title: "The server does not answer to this host name",
 			Detail: "without a token, a loopback address answers to loopback names and the configured hosts only", Field: "Host", Value: r.Host,
@@ -31,7 +31,7 @@ func (h *Handler) admit(r *http.Request) error {
 			Detail: "the browser says that the request comes from another site", Field: header, Value: r.Header.Get(header),
 		}
 	}
-	return h.service.Authorize(bearer(r.Header.Get("Authorization")))
+	return h.Service.Authorize(bearer(r.Header.Get("Authorization")))
 }
 
 // knownHost reports whether the Host header names a loopback address or a
@@ -41,7 +41,7 @@ func (h *Handler) knownHost(host string) bool {
 		host = name
 	}
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	return host == "" || config.Loopback(host) || slices.ContainsFunc(h.hosts, func(known string) bool {
+	return host == "" || config.Loopback(host) || slices.ContainsFunc(h.Hosts, func(known string) bool {
 		return strings.EqualFold(known, host)
 	})
 }
@@ -82,7 +82,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	most := int64(h.service.Limits().Body)
+	most := int64(h.Service.Limits().Body)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var tooLarge *http.MaxBytesError
 	switch {
