@@ -16,8 +16,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// choiceFlag adds a flag with a few words to choose from, which are listed in its
-// help. The variable holds its default.
+// choiceFlag adds a flag of a few words, listed in its help. The variable holds its default.
 func choiceFlag[T ~string](cmd *cobra.Command, value *T, name, short, help string, words ...T) {
 	texts := text.Strings(words)
 	list := strings.Join(texts, ", ")

@@ -176,8 +176,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// isTerminal reports whether a file is a character device, which a pipe and a
-// regular file are not, and not the null device.
+// isTerminal reports whether a file is a character device, and not the null device.
 func isTerminal(f *os.File) bool {
 	here, err := f.Stat()
 	if err != nil || here.Mode()&os.ModeCharDevice == 0 {

@@ -14,8 +14,7 @@ const (
 	writtenEvery = 10 * time.Second
 )
 
-// watch shows how far sorting ids is, on a terminal or where it is asked for, until
-// the func that it returns is called.
+// watch shows how far sorting ids is, on a terminal or if asked, until stop is called.
 func (p program) watch(progress *idsort.Progress, asked bool) (stop func()) {
 	if !p.draws && !asked {
 		return func() {}

@@ -21,8 +21,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Settings are what a configuration file can say. A program that embeds the
-// daemon begins with [DefaultSettings], or with [Load].
+// Settings are what a configuration file can say; see [DefaultSettings] and [Load].
 type Settings = config.Config
 
 // Generator is what the settings say of one source of ids.
@@ -31,8 +30,7 @@ type Generator = config.Generator
 // Sources are what [Load] reads settings from.
 type Sources = config.Sources
 
-// DefaultSettings returns the settings of a daemon without a configuration. A
-// Data directory or a Store is still missing.
+// DefaultSettings returns those without a configuration; a Data directory or a Store is missing.
 func DefaultSettings() Settings { return config.Default() }
 
 // Load reads settings from a file, the environment and flags.

@@ -130,8 +130,7 @@ func (v *completion) listening() {
 	}
 }
 
-// Loopback reports whether a host, a name or an IP address without brackets,
-// is this machine as only itself can reach it.
+// Loopback reports whether a host, a name or a bare IP address, is for this machine alone.
 func Loopback(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return address.Unmap().IsLoopback()

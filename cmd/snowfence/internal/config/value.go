@@ -178,8 +178,7 @@ func timeout(at *time.Duration, fallback, least, most time.Duration) place {
 	return limit(at, fallback, least, most, "a duration such as 500ms, 10s or 1m30s", time.ParseDuration, time.Duration.String)
 }
 
-// limit is a number or a duration within a range. A text must not be zero, which in a
-// [Config] stands for the default.
+// limit is a value within a range. A text must not be zero, which is the default in a [Config].
 func limit[V int | time.Duration](at *V, fallback, least, most V, form string, parse func(string) (V, error), write func(V) string) place {
 	span := "from " + write(least) + " to " + write(most)
 	set := func(s string) (V, error) {
@@ -225,8 +224,7 @@ func split(text string) []string {
 	return parts
 }
 
-// parseNumber reads a whole number that is not negative. Leading zeros are
-// refused, because YAML reads them as octal.
+// parseNumber reads 0 or more, without leading zeros, which YAML would read as octal.
 func parseNumber(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 || strconv.FormatInt(n, 10) != s {

@@ -133,8 +133,7 @@ func (s *shelf) reserve(p *page) error {
 	return nil
 }
 
-// full describes how much there is and will be, if the ids to come take as much
-// room as those before.
+// full says how much there is and will be, if the ids to come take as much room.
 func (s *shelf) full() *FullError {
 	e := &FullError{Dir: s.dir, Written: s.written}
 	e.Free, _ = s.disk.free()

@@ -45,8 +45,7 @@ const OwnHeap = ownMemory - mapped
 
 // Config says how ids are sorted.
 type Config struct {
-	// Memory bounds in bytes what the whole process uses. Zero means
-	// DefaultMemory; anything else must be at least LeastMemory.
+	// Memory bounds the whole process in bytes, to at least LeastMemory. Zero means DefaultMemory.
 	Memory int64
 	// Temp is the folder for what does not fit. Empty means the system's.
 	Temp string
@@ -72,8 +71,7 @@ type Sizes struct {
 
 const itemBytes = 16
 
-// mostChunk is how many items are sorted at a time, at most: more would not fit the
-// processor's own memory.
+// mostChunk is the most items that are sorted at a time: more would not fit the processor's memory.
 const mostChunk = 1 << 18
 
 // sizesOf divides the memory: half to the pages that are kept, three eighths to what is

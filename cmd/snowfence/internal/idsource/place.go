@@ -185,8 +185,7 @@ func unknownOption(name, why string) error {
 // maxKey is the longest word that is taken for a key.
 const maxKey = 32
 
-// Shown is a name as it may be shown: without the password of a URL, and quoted if
-// it has what a terminal would obey.
+// Shown is a name without a URL's password, and quoted if it has what a terminal would obey.
 func Shown(name string) string {
 	if engine.IsDatabase(name) {
 		name = engine.Redact(name)

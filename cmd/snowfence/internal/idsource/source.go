@@ -81,8 +81,7 @@ type Options struct {
 	// Gzip is for files and streams. Empty means that their first bytes tell.
 	Gzip Gzip
 
-	// Table is the table of a database, with its schema before a dot where that is
-	// needed. Column must be set too.
+	// Table is one of a database, with its schema before a dot if needed. It needs Column.
 	Table string
 	// Query is a statement that returns one column, instead of Table and Column.
 	Query string

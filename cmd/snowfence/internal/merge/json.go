@@ -7,8 +7,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
 )
 
-// ID is an id of a report. Unlike a [snowfence.ID] it may have the 64th bit, and is
-// written as an unsigned number.
+// ID may have the 64th bit, unlike a [snowfence.ID], and is written without a sign.
 type ID snowfence.ID
 
 // String returns decimal digits.

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// MaxSides is the most sides of one merge: which of them an id is on is
-	// kept in the bits of one number.
+	// MaxSides is the most sides of one merge: an id's sides are the bits of one number.
 	MaxSides = 64
 
 	// maxName is the longest name of a side.

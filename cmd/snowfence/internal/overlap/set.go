@@ -122,8 +122,7 @@ func NewSplitter(l snowfence.Layout) Splitter {
 	}
 }
 
-// Split returns the tick and the worker number of an id, and false for one that
-// has a bit set above the layout's fields.
+// Split returns the tick and the worker number of an id; false if a bit above the fields is set.
 func (s Splitter) Split(id snowfence.ID) (tick snowfence.Tick, worker int64, ok bool) {
 	n := uint64(id)
 	datacenter := n >> s.datacenterShift & s.datacenter

@@ -118,8 +118,7 @@ func layoutOf(unit time.Duration, epoch time.Time, timeBits, workerBits, sequenc
 	return snowfence.Layout{Unit: unit, Epoch: epoch, Fields: fields}
 }
 
-// powerOfTwo is 2^bits, but at most 2^62, which is the most that a requirement
-// can ask and far beyond what any valid layout holds.
+// powerOfTwo is 2^bits, but at most 2^62, which is the most that a requirement can ask.
 func powerOfTwo(bits int) int64 { return 1 << min(bits, 62) }
 
 // Widths writes the fields of a layout for people, in the peer's own words:

@@ -9,8 +9,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// maxDraftBits is the widest field that a draft may have. It is far beyond
-// what exists, and keeps sums and powers of two small.
+// maxDraftBits is far beyond what exists, and keeps sums and powers of two small.
 const maxDraftBits = 999
 
 // fieldWidth finds a field of a layout's text: a word and its bits. A count

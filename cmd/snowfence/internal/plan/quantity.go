@@ -53,8 +53,7 @@ func ParseQuantity(s string) (float64, error) {
 	return value * factor, nil
 }
 
-// parseNumber reads a plain number. The alphabet is checked first, because
-// strconv would also read hex, Inf and NaN.
+// parseNumber reads a plain number: strconv alone would also read hex, Inf and NaN.
 func parseNumber(s string) (float64, error) {
 	if strings.Trim(s, "0123456789.eE+") != "" {
 		return 0, strconv.ErrSyntax

@@ -71,7 +71,7 @@ func (r Requirements) relax() []Relaxation {
 	if last := len(found) - 1; last >= 0 && found[last].Requirement == "years" && found[last].To < leastYears {
 		found = found[:last]
 	}
-	if _, total := r.narrowest(); total <= MaxBits {
+	if total := r.narrowest().total(); total <= MaxBits {
 		found = append(found, Relaxation{
 			Requirement: "bits", From: float64(r.limit()), To: float64(total),
 			Text: fmt.Sprintf("%d bits instead of %d", total, r.limit()),
@@ -81,24 +81,21 @@ func (r Requirements) relax() []Relaxation {
 }
 
 // fits reports whether any unit meets the requirements.
-func (r Requirements) fits() bool {
-	_, total := r.narrowest()
-	return total <= r.limit()
-}
+func (r Requirements) fits() bool { return r.narrowest().total() <= r.limit() }
 
 // narrowest is the smallest division over all units.
-func (r Requirements) narrowest() (narrowest budget, total int) {
+func (r Requirements) narrowest() (narrowest budget) {
 	for i, unit := range units() {
 		if b := r.budget(unit); i == 0 || b.total() < narrowest.total() {
 			narrowest = b
 		}
 	}
-	return narrowest, narrowest.total()
+	return narrowest
 }
 
 // problem says by how much the requirements miss.
 func (r Requirements) problem() string {
-	b, total := r.narrowest()
+	b := r.narrowest()
 	return fmt.Sprintf("%d bits at the least (%s), %d more than the %d there are",
-		total, Widths(b.layout(time.Time{})), total-r.limit(), r.limit())
+		b.total(), Widths(b.layout(time.Time{})), b.total()-r.limit(), r.limit())
 }

@@ -96,8 +96,7 @@ type Problem struct {
 	Type Type
 	// Detail says what happened. It names no other client, host or file.
 	Detail string
-	// Field, Value and Limit say which part of the request is wrong, what it
-	// was and what it must be. They are empty where no part is.
+	// Field, Value and Limit say which part is wrong, what it was and must be, if one is.
 	Field, Value, Limit string
 	// RetryAfter is when the same request may succeed; zero if nobody knows.
 	RetryAfter time.Duration

@@ -35,8 +35,7 @@ type Service struct {
 	log        *slog.Logger
 }
 
-// generator is one named source of ids. It is starting until it has a minter,
-// and stopped once that has been taken away again.
+// generator is starting until it has a minter, and stopped once that was taken away.
 type generator struct {
 	name     string
 	settings config.Generator

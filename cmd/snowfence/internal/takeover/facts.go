@@ -71,8 +71,7 @@ type Facts struct {
 	All        bool
 	Datacenter *int64
 
-	// StoppedAt is when the old system was stopped, all of it. Zero means that
-	// nobody knows, and then LastIDs must be given.
+	// StoppedAt is when all of the old system was stopped. Without it LastIDs must be given.
 	StoppedAt time.Time
 
 	// LastIDs are the greatest known ids of the whole system, or of each worker id.

@@ -53,8 +53,7 @@ type buffer struct {
 	text  []byte
 }
 
-// chunk is how much text is gathered before it is written: an answer of any
-// length takes this much memory and no more.
+// chunk is how much text is gathered before it is written, however long the answer is.
 const chunk = 32 << 10
 
 func (h *Handler) release(b *buffer) {
@@ -63,8 +62,7 @@ func (h *Handler) release(b *buffer) {
 	h.buffers.Put(b)
 }
 
-// writeJSON writes {"ids":["…","…"]}. The text of an id never needs escaping;
-// package kind sees to it.
+// writeJSON writes {"ids":["…","…"]}. Package kind sees to it that ids need no escaping.
 func (b *buffer) writeJSON(w http.ResponseWriter) {
 	b.text = append(b.text, `{"ids":[`...)
 	for i := range b.batch.Len() {
@@ -100,8 +98,7 @@ func (b *buffer) flushWhenFull(w http.ResponseWriter) bool {
 	return b.flush(w)
 }
 
-// flush writes the text and empties it. It fails when the client is gone:
-// then the ids are lost, which is allowed.
+// flush writes and empties the text. It fails when the client is gone: its ids may be lost.
 func (b *buffer) flush(w http.ResponseWriter) bool {
 	_, err := w.Write(b.text)
 	b.text = b.text[:0]

@@ -41,8 +41,7 @@ type route struct {
 	methods []string // GET stands for HEAD, too
 	answer  answer
 
-	// open routes ask for no token and may be shown to anybody: they are for
-	// probes, and for people who look for the way in.
+	// open routes ask for no token: they are for probes, and for people who look for the way in.
 	open bool
 }
 

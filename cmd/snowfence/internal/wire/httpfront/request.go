@@ -34,8 +34,7 @@ func (h *Handler) admit(r *http.Request) error {
 	return h.Service.Authorize(bearer(r.Header.Get("Authorization")))
 }
 
-// knownHost reports whether the Host header names a loopback address or a
-// configured host, with or without a port.
+// knownHost reports whether the Host header names a loopback address or a configured host.
 func (h *Handler) knownHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -104,8 +103,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// parameters reads the query. Only the known names may stand there, each at
-// most once: a misspelt count must not mint one id.
+// parameters reads the query: known names, each once. A misspelt count must not mint one id.
 func parameters(r *http.Request, known ...string) (url.Values, error) {
 	refuse := func(name, limit string) error {
 		return &problem{

@@ -36,8 +36,7 @@ func newCertificates(settings config.Config) (*certificates, error) {
 	return c, nil
 }
 
-// blame says which of the two keys an error of load is about: that of the file
-// that can't be read, and else the certificate's.
+// blame says which key an error of load is about: the unreadable file's, else the certificate's.
 func (c *certificates) blame(err error) error {
 	files := c.settings.TLS
 	var unreadable *fs.PathError

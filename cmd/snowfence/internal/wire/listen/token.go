@@ -41,8 +41,7 @@ func Token(settings config.Config) (string, error) {
 	return token, nil
 }
 
-// Check returns a [*config.Error] for each file, of the token and of TLS, that
-// can't be used. It listens on nothing.
+// Check returns a [*config.Error] for each file, of the token and of TLS, that can't be used.
 func Check(settings config.Config) error {
 	_, err := Token(settings)
 	if settings.TLS.Certificate == "" || settings.TLS.Key == "" {
