@@ -103,17 +103,6 @@ func (c *crowd) join(after time.Duration) error {
 	return nil
 }
 
-// until lets time pass until the instant, or until done says so.
-func (c *crowd) until(end time.Duration, done func() bool) {
-	for !done() {
-		if at, ok := c.agenda.Next(); !ok || at > end {
-			c.agenda.Skip(end)
-			return
-		}
-		c.agenda.Proceed()
-	}
-}
-
 // asked is what some processes asked of the store so far.
 func asked(processes []*process) count {
 	var all count

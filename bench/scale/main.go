@@ -60,7 +60,7 @@ func starts(e engine, crowdSize int) error {
 				return err
 			}
 		}
-		c.until(begun+time.Minute, func() bool { return c.holding == occupied+free })
+		c.agenda.Until(begun+time.Minute, func() bool { return c.holding == occupied+free })
 		if c.holding != occupied+free {
 			return fmt.Errorf("at %d %% only %d of %d claimed within a minute", percent, c.holding-occupied, free)
 		}
@@ -87,7 +87,7 @@ func starts(e engine, crowdSize int) error {
 				}
 			}
 			had := asked(waiting)
-			c.until(c.agenda.Now()+30*time.Second, func() bool { return false })
+			c.agenda.Until(c.agenda.Now()+30*time.Second, func() bool { return false })
 			more := asked(waiting).minus(had)
 			n := float64(len(waiting)) / 2
 			fmt.Printf("%12.1f%12.0f", float64(more.requests())/n, float64(more.entries)/n)
@@ -105,7 +105,7 @@ func (c *crowd) settle(n int) error {
 			return err
 		}
 	}
-	c.until(c.agenda.Now()+time.Duration(n)*20*time.Millisecond+time.Minute, func() bool { return c.holding == n })
+	c.agenda.Until(c.agenda.Now()+time.Duration(n)*20*time.Millisecond+time.Minute, func() bool { return c.holding == n })
 	if c.holding != n {
 		return fmt.Errorf("settle: %d of %d hold a worker id", c.holding, n)
 	}
@@ -123,7 +123,7 @@ func holders(e engine) error {
 			return err
 		}
 		had := asked(c.processes)
-		c.until(c.agenda.Now()+minutes*time.Minute, func() bool { return false })
+		c.agenda.Until(c.agenda.Now()+minutes*time.Minute, func() bool { return false })
 		all := asked(c.processes).minus(had)
 		per := func(count int) float64 { return float64(count) / n / minutes }
 		fmt.Printf("store that can lose %3s: requests a minute: %.2f (swaps %.2f, gets %.2f, lists %.2f)\n",
@@ -147,7 +147,7 @@ func million(e engine) error {
 				return err
 			}
 		}
-		c.until(from+time.Minute, func() bool { return c.holding == 100 })
+		c.agenda.Until(from+time.Minute, func() bool { return c.holding == 100 })
 		all := asked(c.processes).minus(had)
 		per := func(n int) float64 { return float64(n) / 100 }
 		fmt.Printf("%7d held: %.2f gets, %.2f swaps, %.2f lists, %.1f registers listed a claim; the last after %s\n",

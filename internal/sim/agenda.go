@@ -23,17 +23,6 @@ type entry struct {
 // Now returns the time that has passed.
 func (a *Agenda) Now() time.Duration { return a.now }
 
-// Len returns how many entries there are.
-func (a *Agenda) Len() int { return len(a.entries) }
-
-// Next returns when the next entry is due, if there is one.
-func (a *Agenda) Next() (at time.Duration, ok bool) {
-	if len(a.entries) == 0 {
-		return 0, false
-	}
-	return a.entries[len(a.entries)-1].at, true
-}
-
 // After plans something for d from now; at once if d is negative.
 func (a *Agenda) After(d time.Duration, do func()) {
 	e := entry{a.now + max(0, d), do}
@@ -56,9 +45,14 @@ func (a *Agenda) Proceed() bool {
 	return true
 }
 
-// Skip lets time pass until the instant, if nothing is due before it.
-func (a *Agenda) Skip(to time.Duration) {
-	if at, ok := a.Next(); !ok || at >= to {
-		a.now = max(a.now, to)
+// Until does what is due up to an instant, and lets time pass until then. It ends
+// before an entry if done says so.
+func (a *Agenda) Until(end time.Duration, done func() bool) {
+	for !done() {
+		if n := len(a.entries); n == 0 || a.entries[n-1].at > end {
+			a.now = max(a.now, end)
+			return
+		}
+		a.Proceed()
 	}
 }

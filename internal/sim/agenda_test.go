@@ -16,17 +16,18 @@ func TestAgendaIsSoonestFirstAndTiesStandInTheirOrder(t *testing.T) {
 	a.After(-1, note(0))
 	for a.Proceed() {
 	}
-	if !slices.Equal(got, []int{0, 1, 2, 3, 4, 5}) || a.Now() != 3 || a.Len() != 0 {
+	if !slices.Equal(got, []int{0, 1, 2, 3, 4, 5}) || a.Now() != 3 || len(a.entries) != 0 {
 		t.Errorf("they came in the order %v and ended at %s", got, a.Now())
 	}
-	a.After(5, func() {})
-	if a.Skip(7); a.Now() != 7 {
-		t.Errorf("it is %s, want 7ns", a.Now())
+	a.After(5, note(6))
+	a.After(5, note(7))
+	if a.Until(7, func() bool { return false }); a.Now() != 7 || len(got) != 6 {
+		t.Errorf("it is %s, want 7ns, and they came in the order %v", a.Now(), got)
 	}
-	if a.Skip(9); a.Now() != 7 {
-		t.Errorf("time passed what is due at 8ns: it is %s", a.Now())
+	if a.Until(9, func() bool { return len(got) == 7 }); a.Now() != 8 || len(a.entries) != 1 {
+		t.Errorf("it is %s, want 8ns, and %d are left, want 1", a.Now(), len(a.entries))
 	}
-	if at, ok := a.Next(); !ok || at != 8 {
-		t.Errorf("next at %s, %t", at, ok)
+	if a.Until(8, func() bool { return false }); a.Now() != 8 || len(got) != 8 {
+		t.Errorf("it is %s, want 8ns, and they came in the order %v", a.Now(), got)
 	}
 }

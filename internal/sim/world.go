@@ -143,13 +143,7 @@ func (w *world) run() {
 // until lets time pass, and ends early when there is more to report than anybody
 // reads.
 func (w *world) until(end time.Duration) {
-	for len(w.found) < maxFindings || w.collect {
-		if at, ok := w.agenda.Next(); !ok || at > end {
-			w.agenda.Skip(end)
-			return
-		}
-		w.agenda.Proceed()
-	}
+	w.agenda.Until(end, func() bool { return len(w.found) >= maxFindings && !w.collect })
 }
 
 func (w *world) report() Report {
