@@ -46,11 +46,10 @@ func Allocators() []Allocator {
 // ours is Snowfence with its default window. Where a plan has a shorter one, that
 // sets the pace of callers and messages, and nothing else.
 func ours(Fleet) sim.Program {
-	program := sim.Ours()
 	return func(s sim.Site) (sim.Allocator, error) {
 		plan := *s.Plan
 		plan.Window = lease.DefaultWindow
 		s.Plan = &plan
-		return program(s)
+		return sim.Ours(s)
 	}
 }

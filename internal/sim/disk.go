@@ -139,7 +139,7 @@ func (d *disk) keep(r lease.Keep) {
 		takes = upTo(d.rng, 20*w.plan.ahead())
 		w.struck(DiskHung, n.index, "the disk of %s takes %s", n.host, takes)
 	}
-	d.call(takes, keeping, func() error {
+	d.call(takes, keeping, r.ID, func() error {
 		if fails {
 			d.fail()
 		}
@@ -151,11 +151,6 @@ func (d *disk) keep(r lease.Keep) {
 			w.tally.Counts[Pages]++
 		}
 		return err
-	}, func(err error) {
-		if w.bugs.disk == ignoresFailures {
-			err = nil
-		}
-		n.step(lease.Written{ID: r.ID, Err: err})
 	})
 }
 
@@ -182,7 +177,7 @@ func (d *disk) fail() {
 func (d *disk) discard(r lease.Discard) {
 	n, w := d.n, d.n.w
 	fails := d.fails(4)
-	d.call(upTo(d.rng, w.plan.latency()), discarding, func() error {
+	d.call(upTo(d.rng, w.plan.latency()), discarding, r.ID, func() error {
 		if fails {
 			d.hand.fails = 1 + d.rng.IntN(4)
 		}
@@ -191,17 +186,12 @@ func (d *disk) discard(r lease.Discard) {
 			return nil
 		}
 		return d.journal.Discard()
-	}, func(err error) {
-		if w.bugs.disk == ignoresRemains {
-			err = nil
-		}
-		n.step(lease.Written{ID: r.ID, Err: err})
 	})
 }
 
-// call lets the journal of the present process do something, after what it does
+// call lets the journal of the present process carry out a request, after what it does
 // already, and also while that is stopped, but not after its end.
-func (d *disk) call(takes time.Duration, what diskCall, do func() error, done func(error)) {
+func (d *disk) call(takes time.Duration, what diskCall, id uint64, do func() error) {
 	n, w := d.n, d.n.w
 	d.free = max(d.free, w.agenda.Now()) + takes
 	in, process := d.free-w.agenda.Now(), n.process
@@ -220,5 +210,10 @@ func (d *disk) call(takes time.Duration, what diskCall, do func() error, done fu
 			act()
 		}
 	})
-	n.soon(in+time.Microsecond, func() { done(err) })
+	n.soon(in+time.Microsecond, func() {
+		if bug := w.bugs.disk; bug == ignoresFailures && what == keeping || bug == ignoresRemains && what == discarding {
+			err = nil
+		}
+		n.step(lease.Written{ID: id, Err: err})
+	})
 }

@@ -51,8 +51,8 @@
 //
 // A [Plan] comes from draw.go, lapse.go, scenario.go and shrink.go. What runs it is world.go,
 // on an [Agenda], with machines (node.go, clock.go, disk.go, papers.go), the way to the
-// stores (network.go) and the stores (server.go, forget.go); trouble.go and arm.go let
-// the faults strike. On a machine runs an [Allocator]: ours is holder.go, and intake.go and
+// stores (network.go) and the stores (server.go, forget.go); trouble.go lets the
+// faults strike. On a machine runs an [Allocator]: ours is holder.go, and intake.go and
 // supply.go judge it; caller.go makes the calls for ids. The ids come to ledger.go, and
 // calm.go says what is owed when the faults have ended. In testdata are scenarios, each
 // of which opens with the claim that it proves.

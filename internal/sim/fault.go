@@ -88,15 +88,22 @@ type manner struct {
 	lasts, counts bool
 }
 
-// words are what scenarios call the kinds, in their order.
-func words() [kinds]string {
-	return [kinds]string{
-		"", "crash", "power", "pause", "suspend", "step", "right", "drift", "slew", "leap",
-		"terminate", "terminate-extending", "terminate-resuming", "power-keeping", "power-discarding",
-		"crash-after-step", "terminate-after-step", "cut", "clone", "outage", "failover", "rollback", "quarantine",
-		"refound", "lossy", "no-random", "glitch",
-		"lost", "silent", "late", "slow", "repeated", "stale", "damaged",
-		"disk-failed", "disk-hung", "page-lost", "page-copied", "page-removed",
+// manners say how the kinds are written.
+func manners() [kinds]manner {
+	lasting := func(word string) manner { return manner{word, aNode, true, false} }
+	return [kinds]manner{
+		Crash: lasting("crash"), Power: lasting("power"), Pause: lasting("pause"), Suspend: lasting("suspend"), Step: lasting("step"),
+		Right: {"right", aNode, false, false}, Drift: {"drift", aNode, false, true}, Slew: {"slew", aNode, false, true},
+		Leap: lasting("leap"), Terminate: lasting("terminate"), TerminateExtending: lasting("terminate-extending"),
+		TerminateResuming: lasting("terminate-resuming"), PowerKeeping: lasting("power-keeping"), PowerDiscarding: lasting("power-discarding"),
+		CrashAfterStep: {"crash-after-step", aNode, true, true}, TerminateAfterStep: {"terminate-after-step", aNode, true, true},
+		Cut: lasting("cut"), Clone: {"clone", aNode, false, false}, Outage: {"outage", aStore, true, false},
+		Failover: {"failover", aStore, true, false}, Rollback: {"rollback", aStore, true, false},
+		Quarantine: {"quarantine", aStore, false, true}, Refound: {"refound", aNode, false, false}, Lossy: {"lossy", aStore, false, false},
+		NoRandom: lasting("no-random"), Glitch: {"glitch", aNode, true, true},
+		Lost: {word: "lost"}, Silent: {word: "silent"}, Late: {word: "late"}, Slow: {word: "slow"}, Repeated: {word: "repeated"},
+		Stale: {word: "stale"}, Damaged: {word: "damaged"}, DiskFailed: {word: "disk-failed"}, DiskHung: {word: "disk-hung"},
+		PageLost: {word: "page-lost"}, PageCopied: {word: "page-copied"}, PageRemoved: {word: "page-removed"},
 	}
 }
 
@@ -105,25 +112,7 @@ func (k Kind) manner() manner {
 	if k >= kinds {
 		return manner{}
 	}
-	word := words()[k]
-	switch k {
-	case Right, Clone, Refound:
-		return manner{word, aNode, false, false}
-	case Drift, Slew:
-		return manner{word, aNode, false, true}
-	case CrashAfterStep, TerminateAfterStep, Glitch:
-		return manner{word, aNode, true, true}
-	case Outage, Failover, Rollback:
-		return manner{word, aStore, true, false}
-	case Quarantine:
-		return manner{word, aStore, false, true}
-	case Lossy:
-		return manner{word, aStore, false, false}
-	}
-	if k == 0 || k > Glitch {
-		return manner{word, byWeather, false, false}
-	}
-	return manner{word, aNode, true, false}
+	return manners()[k]
 }
 
 // String returns the kind's word.
@@ -136,8 +125,8 @@ func (k Kind) String() string {
 
 // kindOf returns the kind that scenarios call so; 0 if there is none.
 func kindOf(word string) Kind {
-	all := words()
-	return Kind(max(0, slices.Index(all[:], word)))
+	all := manners()
+	return Kind(max(0, slices.IndexFunc(all[:], func(m manner) bool { return m.word == word })))
 }
 
 // Kinds returns every kind of fault.

@@ -31,41 +31,40 @@ type holder struct {
 	resumedAt snowfence.Tick // where the page ended that it began with
 }
 
-// Ours returns the program that is to be shown right.
-func Ours() Program {
-	return func(s Site) (Allocator, error) {
-		p := s.Plan
-		config := lease.Config{
-			Layout: s.Layout, Window: p.Window, MaxRollback: p.MaxRollback, MaxWait: p.MaxWait, RequestTimeout: p.timeout(), Loss: p.Loss, EngineClock: p.EngineClock,
-			Process: stored.Process{Host: s.Host, PID: s.Process, Started: s.Clock.Wall()},
-		}
-		if !s.node.server.lossy {
-			config.Loss = 0
-		}
-		if p.Pins > 0 {
-			worker := int64(s.Node % p.Pins)
-			config.Worker = &worker
-		}
-		if p.Datacenters > 0 {
-			config.Datacenter = &s.Datacenter
-		}
-		if p.Split {
-			config.Datacenters = []int64{s.Datacenter}
-		}
-		if s.Journal {
-			config.JournalAhead = p.ahead()
-		}
-		if bend := s.world.bugs.config; bend != nil {
-			bend(&config)
-		}
-		state, err := lease.New(config)
-		if err != nil {
-			return nil, err
-		}
-		h := &holder{site: s}
-		h.drive(state)
-		return h, nil
+// Ours is the program that is to be shown right.
+func Ours(s Site) (Allocator, error) {
+	p := s.Plan
+	config := lease.Config{
+		Layout: s.Layout, Window: p.Window, MaxRollback: p.MaxRollback, MaxWait: p.MaxWait, RequestTimeout: p.timeout(),
+		Loss: p.Loss, EngineClock: p.EngineClock,
+		Process: stored.Process{Host: s.Host, PID: s.Process, Started: s.Clock.Wall()},
 	}
+	if !s.node.server.lossy {
+		config.Loss = 0
+	}
+	if p.Pins > 0 {
+		worker := int64(s.Node % p.Pins)
+		config.Worker = &worker
+	}
+	if p.Datacenters > 0 {
+		config.Datacenter = &s.Datacenter
+	}
+	if p.Split {
+		config.Datacenters = []int64{s.Datacenter}
+	}
+	if s.Journal {
+		config.JournalAhead = p.ahead()
+	}
+	if bend := s.world.bugs.config; bend != nil {
+		bend(&config)
+	}
+	state, err := lease.New(config)
+	if err != nil {
+		return nil, err
+	}
+	h := &holder{site: s}
+	h.drive(state)
+	return h, nil
 }
 
 // drive makes the driver.

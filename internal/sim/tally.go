@@ -85,23 +85,19 @@ func (t *Tally) AllFaults() int64 {
 	return sum
 }
 
-// Missing returns what never happened, of the kinds and counts that are named;
-// of everything but what should not happen, if none is.
-func (t *Tally) Missing(names ...string) []string {
-	if len(names) == 0 {
-		for c := range counts {
-			if c != Duplicates {
-				names = append(names, c.String())
-			}
+// Missing returns what never happened, of all counts and kinds but what should not happen.
+func (t *Tally) Missing() (names []string) {
+	for c := range counts {
+		if t.Counts[c] == 0 && c != Duplicates {
+			names = append(names, c.String())
 		}
-		for _, k := range Kinds() {
+	}
+	for _, k := range Kinds() {
+		if t.Faults[k] == 0 {
 			names = append(names, k.String())
 		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool {
-		n, ok := t.count(name)
-		return ok && n > 0
-	})
+	return names
 }
 
 // count returns what was counted under a name, and whether that is one. The
