@@ -104,13 +104,7 @@ func (c contender) timed(run func(n int) error, n int) (time.Duration, error) {
 		group.Go(func() { errs[w] = run(n) })
 	}
 	group.Wait()
-	took := time.Since(start)
-	for _, err := range errs {
-		if err != nil {
-			return 0, err
-		}
-	}
-	return took, nil
+	return time.Since(start), errors.Join(errs...)
 }
 
 // Every contender loops in its own code, so that what is measured is the call

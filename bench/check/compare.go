@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"time"
 )
 
 // lines counts what is written to it.
@@ -72,17 +72,10 @@ func (b *bench) compare(ctx context.Context, s series) error {
 
 // median returns the costs of the middle, each by itself.
 func median(costs []cost) cost {
-	by := func(value func(cost) int64) int64 {
-		var all []int64
-		for _, c := range costs {
-			all = append(all, value(c))
-		}
-		slices.Sort(all)
-		return all[len(all)/2]
+	middle := func(by func(a, b cost) int) cost { return slices.SortedFunc(slices.Values(costs), by)[len(costs)/2] }
+	return cost{
+		wall: middle(func(a, b cost) int { return cmp.Compare(a.wall, b.wall) }).wall,
+		cpu:  middle(func(a, b cost) int { return cmp.Compare(a.cpu, b.cpu) }).cpu,
+		peak: middle(func(a, b cost) int { return cmp.Compare(a.peak, b.peak) }).peak,
 	}
-	var m cost
-	m.wall = time.Duration(by(func(c cost) int64 { return int64(c.wall) }))
-	m.cpu = time.Duration(by(func(c cost) int64 { return int64(c.cpu) }))
-	m.peak = uint64(by(func(c cost) int64 { return int64(c.peak) }))
-	return m
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -76,30 +77,29 @@ func newCrowd(e engine, workerBits int, seed uint64) *crowd {
 // Read makes the crowd the source of all that is random, so that a run is
 // repeated by its seed.
 func (c *crowd) Read(b []byte) (int, error) {
-	for i := 0; i < len(b); i += 8 {
-		var word [8]byte
-		binary.LittleEndian.PutUint64(word[:], c.random.Uint64())
-		copy(b[i:], word[:])
+	for part := range slices.Chunk(b, 8) {
+		copy(part, binary.LittleEndian.AppendUint64(nil, c.random.Uint64()))
 	}
 	return len(b), nil
 }
 
-// join adds a process that starts at the given time from now.
-func (c *crowd) join(after time.Duration) error {
-	state, err := lease.New(lease.Config{
-		Layout:  c.layout,
-		Process: stored.Process{Host: fmt.Sprintf("host-%d", len(c.processes)), PID: 1, Started: c.wall()},
-		Loss:    c.loss,
-		// As fence takes it from the default policy.
-		MaxRollback: 5 * time.Second,
-	})
-	if err != nil {
-		return err
+// join adds n processes, of which the first starts now and the others so far apart.
+func (c *crowd) join(n int, apart time.Duration) error {
+	for i := range n {
+		state, err := lease.New(lease.Config{
+			Layout:      c.layout,
+			Process:     stored.Process{Host: fmt.Sprintf("host-%d", len(c.processes)), PID: 1, Started: c.Wall()},
+			Loss:        c.loss,
+			MaxRollback: 5 * time.Second, // as fence takes it from the default policy
+		})
+		if err != nil {
+			return err
+		}
+		p := &process{crowd: c}
+		p.driver = drive.New(drive.Config{State: state, Clock: c}, p)
+		c.processes = append(c.processes, p)
+		c.agenda.After(time.Duration(i)*apart, func() { p.step(lease.Started{}) })
 	}
-	p := &process{crowd: c}
-	p.driver = drive.New(drive.Config{State: state, Clock: c}, p)
-	c.processes = append(c.processes, p)
-	c.agenda.After(after, func() { p.step(lease.Started{}) })
 	return nil
 }
 
@@ -112,11 +112,9 @@ func asked(processes []*process) count {
 	return all
 }
 
-func (c *crowd) wall() time.Time { return c.layout.Epoch.Add(24*time.Hour + c.agenda.Now()) }
-
 // Wall, Monotonic and After make the crowd the clock of its generators, which are
 // never asked for an id and so never wait.
-func (c *crowd) Wall() time.Time          { return c.wall() }
+func (c *crowd) Wall() time.Time          { return c.layout.Epoch.Add(24*time.Hour + c.agenda.Now()) }
 func (c *crowd) Monotonic() time.Duration { return c.agenda.Now() }
 func (c *crowd) After(time.Duration) (<-chan time.Time, func() bool) {
 	return nil, func() bool { return false }

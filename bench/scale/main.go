@@ -55,10 +55,8 @@ func starts(e engine, crowdSize int) error {
 			return err
 		}
 		free, begun := min(pool-occupied, crowdSize), c.agenda.Now()
-		for range crowdSize {
-			if err := c.join(0); err != nil {
-				return err
-			}
+		if err := c.join(crowdSize, 0); err != nil {
+			return err
 		}
 		c.agenda.Until(begun+time.Minute, func() bool { return c.holding == occupied+free })
 		if c.holding != occupied+free {
@@ -100,12 +98,11 @@ func starts(e engine, crowdSize int) error {
 // settle makes a crowd of that many holders, which have joined one after the
 // other.
 func (c *crowd) settle(n int) error {
-	for i := range n {
-		if err := c.join(time.Duration(i) * 20 * time.Millisecond); err != nil {
-			return err
-		}
+	const apart = 20 * time.Millisecond
+	if err := c.join(n, apart); err != nil {
+		return err
 	}
-	c.agenda.Until(c.agenda.Now()+time.Duration(n)*20*time.Millisecond+time.Minute, func() bool { return c.holding == n })
+	c.agenda.Until(c.agenda.Now()+time.Duration(n)*apart+time.Minute, func() bool { return c.holding == n })
 	if c.holding != n {
 		return fmt.Errorf("settle: %d of %d hold a worker id", c.holding, n)
 	}
@@ -142,10 +139,8 @@ func million(e engine) error {
 			return err
 		}
 		had, from := asked(c.processes), c.agenda.Now()
-		for range 100 {
-			if err := c.join(0); err != nil {
-				return err
-			}
+		if err := c.join(100, 0); err != nil {
+			return err
 		}
 		c.agenda.Until(from+time.Minute, func() bool { return c.holding == 100 })
 		all := asked(c.processes).minus(had)
@@ -171,11 +166,11 @@ func (c *crowd) plant(n int) error {
 	if err != nil {
 		return err
 	}
-	until := c.layout.TickAt(c.wall().Add(time.Hour))
+	until := c.layout.TickAt(c.Wall().Add(time.Hour))
 	for _, worker := range c.random.Perm(int(c.layout.Workers()))[:n] {
 		value, err := stored.Register{
 			Layout: namespace.Layout, Incarnation: namespace.Incarnation, Term: 1, Until: until,
-			Holder: strings.Repeat("ab", 16), Write: strings.Repeat("cd", 8), Clock: c.wall(), Window: time.Minute,
+			Holder: strings.Repeat("ab", 16), Write: strings.Repeat("cd", 8), Clock: c.Wall(), Window: time.Minute,
 		}.Encode()
 		if err != nil {
 			return err
