@@ -35,9 +35,8 @@
 //	dialogue.go   and how they speak to the store
 //	derived.go    worker ids from configuration, address, process id, name
 //	slot.go       worker ids for a time: Redis keys with a TTL, ZooKeeper's sessions
-//	leaf.go       Leaf: a number for each address, the time uploaded every 3 s
+//	counter.go    Leaf: a number for each address, the time uploaded every 3 s; INCR
 //	recycle.go    numbers that are used again after an hour of silence
-//	incr.go       a counter, modulo the number of worker ids
 //	compare.go    the runs, and what is counted
 //	table.go      the tables
 package main

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/sim"
+	"snowfence.example/snowfence/store"
 )
 
 // process is what the naive allocators have in common: a generator, once there is
@@ -19,7 +21,6 @@ type process struct {
 	site    sim.Site
 	machine Machine
 	policy  snowfence.Policy
-	clock   snowfence.Clock
 	routine routine
 
 	generator *snowfence.Generator // nil without a worker id
@@ -48,21 +49,16 @@ const restart = 5 * time.Second
 func naive(preset string, fresh func() routine) func(Fleet) sim.Program {
 	return func(f Fleet) sim.Program {
 		return func(s sim.Site) (sim.Allocator, error) {
-			return newProcess(s, f(s.Plan.Seed, s.Node, s.Process), preset, fresh())
+			p, err := snowfence.PresetByName(preset)
+			if err != nil {
+				return nil, err
+			}
+			// A bound on the sequence's start is meant for 4,096 ids a tick. In proportion
+			// it leaves as many free here.
+			p.Policy.Start.Max = p.Policy.Start.Max * s.Layout.Sequences() / 4096
+			return &process{site: s, machine: f(s.Plan.Seed, s.Node, s.Process), policy: p.Policy, routine: fresh()}, nil
 		}
 	}
-}
-
-func newProcess(s sim.Site, m Machine, preset string, r routine) (*process, error) {
-	p, err := snowfence.PresetByName(preset)
-	if err != nil {
-		return nil, err
-	}
-	policy := p.Policy
-	// A bound on the sequence's start is meant for 4,096 ids a tick. In proportion
-	// it leaves as many free here.
-	policy.Start.Max = policy.Start.Max * s.Layout.Sequences() / 4096
-	return &process{site: s, machine: m, policy: policy, clock: s.Clock, routine: r}, nil
 }
 
 // Step implements [sim.Allocator].
@@ -109,11 +105,28 @@ func (p *process) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 // issued under it before.
 func (p *process) issue(worker int64) {
 	generator, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{
-		Layout: p.site.Layout, Worker: &worker, Policy: p.policy, Clock: p.clock, Rand: p.site.Rand.Uint64,
+		Layout: p.site.Layout, Worker: &worker, Policy: p.policy, Clock: p.site.Clock, Rand: p.site.Rand.Uint64,
 	})
 	if err == nil {
 		p.generator = generator
 	}
+}
+
+// owner is what the process calls itself in the store.
+func (p *process) owner() string { return fmt.Sprintf("%d/%d", p.site.Node, p.site.Process) }
+
+// giveBack ends a process that holds the number at a key, if it holds one: give gives it
+// back as it stands there, unless it is another's.
+func (p *process) giveBack(key string, now lease.Moment, give func(e store.Entry) []lease.Request) []lease.Request {
+	if key == "" {
+		return p.end(now)
+	}
+	return p.get(key, func(r lease.Reply, now lease.Moment) []lease.Request {
+		if r.Outcome != lease.Found || noted(r.Entry).Owner != p.owner() {
+			return p.end(now)
+		}
+		return give(r.Entry)
+	})
 }
 
 // end says that the process is done.

@@ -70,7 +70,7 @@ func (c *recycle) take(p *process, free string, prev store.Version, number int64
 
 // beat is what a holder writes.
 func (*recycle) beat(p *process, number int64, now lease.Moment) note {
-	return note{Owner: fmt.Sprintf("%s/%d", p.machine.Host, p.site.Process), Number: number, Wall: now.Wall.UnixNano()}
+	return note{Owner: p.owner(), Number: number, Wall: now.Wall.UnixNano()}
 }
 
 func (c *recycle) woken(p *process, now lease.Moment) []lease.Request {
@@ -117,13 +117,13 @@ func (c *recycle) free(p *process, entries []store.Entry, now lease.Moment) []le
 		if n := noted(e); n.Gone || time.Duration(now.Wall.UnixNano()-n.Wall) < silence {
 			continue
 		}
-		return c.giveBack(p, e, func(now lease.Moment) []lease.Request { return c.free(p, entries[i+1:], now) })
+		return c.release(p, e, func(now lease.Moment) []lease.Request { return c.free(p, entries[i+1:], now) })
 	}
 	return p.sleep(now, heartbeat)
 }
 
-// giveBack takes a number out of those in use, and puts it among the free ones.
-func (*recycle) giveBack(p *process, used store.Entry, then func(lease.Moment) []lease.Request) []lease.Request {
+// release takes a number out of those in use, and puts it among the free ones.
+func (*recycle) release(p *process, used store.Entry, then func(lease.Moment) []lease.Request) []lease.Request {
 	return p.put(used.Key, used.Version, note{Gone: true}, func(r lease.Reply, now lease.Moment) []lease.Request {
 		if r.Outcome != lease.Swapped {
 			return then(now)
@@ -137,13 +137,5 @@ func (*recycle) giveBack(p *process, used store.Entry, then func(lease.Moment) [
 
 // leave frees the number.
 func (c *recycle) leave(p *process, now lease.Moment) []lease.Request {
-	if c.held == "" {
-		return p.end(now)
-	}
-	return p.get(c.held, func(r lease.Reply, now lease.Moment) []lease.Request {
-		if r.Outcome != lease.Found || noted(r.Entry).Owner != c.beat(p, c.number, now).Owner {
-			return p.end(now)
-		}
-		return c.giveBack(p, r.Entry, p.end)
-	})
+	return p.giveBack(c.held, now, func(e store.Entry) []lease.Request { return c.release(p, e, p.end) })
 }

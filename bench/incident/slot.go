@@ -119,10 +119,8 @@ func (s *slots) take(p *process, from int64, held []store.Entry, told time.Time,
 }
 
 func (s *slots) note(p *process, told time.Time, now lease.Moment) note {
-	return note{Owner: s.owner(p), Expires: told.Add(s.ttl).UnixNano(), Wall: now.Wall.UnixNano(), Told: told.UnixNano()}
+	return note{Owner: p.owner(), Expires: told.Add(s.ttl).UnixNano(), Wall: now.Wall.UnixNano(), Told: told.UnixNano()}
 }
-
-func (*slots) owner(p *process) string { return fmt.Sprintf("%d/%d", p.site.Node, p.site.Process) }
 
 // serve begins to issue.
 func (s *slots) serve(p *process, now lease.Moment) []lease.Request {
@@ -140,7 +138,7 @@ func (s *slots) woken(p *process, now lease.Moment) []lease.Request {
 		switch {
 		case r.Outcome == lease.Unknown:
 			return p.sleep(now, time.Second)
-		case r.Outcome == lease.Absent || noted(entry).Owner != s.owner(p):
+		case r.Outcome == lease.Absent || noted(entry).Owner != p.owner():
 			return s.lost(p, now)
 		}
 		return p.ask(func(r lease.Reply, now lease.Moment) []lease.Request {
@@ -188,15 +186,7 @@ func (s *slots) lost(p *process, now lease.Moment) []lease.Request {
 
 // leave gives the number back.
 func (s *slots) leave(p *process, now lease.Moment) []lease.Request {
-	if s.held == "" {
-		return p.end(now)
-	}
-	return p.get(s.held, func(r lease.Reply, now lease.Moment) []lease.Request {
-		if r.Outcome != lease.Found || noted(r.Entry).Owner != s.owner(p) {
-			return p.end(now)
-		}
-		return p.put(s.held, r.Entry.Version, note{}, func(_ lease.Reply, now lease.Moment) []lease.Request {
-			return p.end(now)
-		})
+	return p.giveBack(s.held, now, func(e store.Entry) []lease.Request {
+		return p.put(s.held, e.Version, note{}, func(_ lease.Reply, now lease.Moment) []lease.Request { return p.end(now) })
 	})
 }

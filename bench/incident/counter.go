@@ -26,13 +26,7 @@ const leafCounter = "leaf/next"
 
 func leafs(f Fleet) sim.Program {
 	file := make(map[int]int64) // outlives the processes of a run, as files do
-	return func(s sim.Site) (sim.Allocator, error) {
-		m := f(s.Plan.Seed, s.Node, s.Process)
-		if _, ok := file[s.Node]; !ok && m.File >= 0 {
-			file[s.Node] = m.File
-		}
-		return newProcess(s, m, "leaf", &leaf{file: file})
-	}
+	return naive("leaf", func() routine { return &leaf{file: file} })(f)
 }
 
 func (l *leaf) key(p *process) string { return fmt.Sprintf("leaf/forever/%s-8080", p.machine.IP) }
@@ -82,12 +76,16 @@ func (l *leaf) enrol(p *process) []lease.Request {
 	})
 }
 
-// without starts from the file.
+// without starts from the file, be it that of the disk image.
 func (l *leaf) without(p *process, now lease.Moment) []lease.Request {
-	if number, ok := l.file[p.site.Node]; ok {
-		return l.serve(p, number, now)
+	number, ok := l.file[p.site.Node]
+	if !ok {
+		number = p.machine.File
 	}
-	return p.sleep(now, restart)
+	if number < 0 {
+		return p.sleep(now, restart)
+	}
+	return l.serve(p, number, now)
 }
 
 func (l *leaf) serve(p *process, number int64, now lease.Moment) []lease.Request {
@@ -119,3 +117,34 @@ func (l *leaf) woken(p *process, now lease.Moment) []lease.Request {
 }
 
 func (*leaf) leave(p *process, now lease.Moment) []lease.Request { return p.end(now) }
+
+// incr is a counter: each process that starts adds one, and takes the rest of the
+// division by the number of worker ids, as Hyperf's Redis generator does. Nobody
+// gives a number back, and after so many starts it is used again whoever still
+// has it.
+type incr struct{}
+
+const incrCounter = "incr/worker"
+
+func (c incr) begin(p *process, _ lease.Moment) []lease.Request {
+	return p.get(incrCounter, func(r lease.Reply, now lease.Moment) []lease.Request {
+		if r.Outcome == lease.Unknown {
+			return p.sleep(now, restart)
+		}
+		count := int64(1)
+		if r.Outcome == lease.Found {
+			count += noted(r.Entry).Number
+		}
+		return p.put(incrCounter, r.Entry.Version, note{Number: count}, func(r lease.Reply, now lease.Moment) []lease.Request {
+			if r.Outcome != lease.Swapped {
+				return c.begin(p, now)
+			}
+			p.issue(count % p.numbers(1024))
+			return nil
+		})
+	})
+}
+
+func (c incr) woken(p *process, now lease.Moment) []lease.Request { return c.begin(p, now) }
+
+func (incr) leave(p *process, now lease.Moment) []lease.Request { return p.end(now) }
