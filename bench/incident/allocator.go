@@ -7,19 +7,12 @@ import (
 
 // Allocator is a way to come by a worker id.
 type Allocator struct {
-	// Name heads its column.
-	Name string
-	// Manner says in a few words how it goes, and whose it is.
-	Manner string
-	// Quorum says that its store is one of ZooKeeper's kind, which loses nothing
-	// that a majority acknowledged. Incidents in which a store does are not run.
-	Quorum bool
-	// Clockless says that it runs on a store without a clock, whatever the plan.
-	Clockless bool
-	// Program returns what runs on the machines of a fleet, for one run.
-	Program func(Fleet) sim.Program
-	// Ours says that it is Snowfence's own, which promises something.
-	Ours bool
+	Name      string                  // heads its column
+	Manner    string                  // says in a few words how it goes, and whose it is
+	Program   func(Fleet) sim.Program // what runs on the machines of a fleet, for one run
+	Quorum    bool                    // of a store like ZooKeeper that loses no acknowledged write; not run where one does
+	Clockless bool                    // it runs on a store without a clock, whatever the plan
+	Ours      bool                    // Snowfence's own, which promises something
 }
 
 // Allocators returns all of them, ours last.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -16,12 +17,9 @@ const Seeds = 10
 
 // Cell is what came of an incident with an allocator, over all seeds.
 type Cell struct {
-	// Spared says that the incident can't befall the allocator, so that it was not
-	// run: nothing was counted then.
-	Spared bool
-	// IDs is how many were issued, and Duplicates how many of these had been
-	// issued before.
-	IDs, Duplicates int64
+	Spared          bool  // the incident can't befall the allocator, so it was not run and nothing was counted
+	IDs, Duplicates int64 // how many were issued, and how many of these had been issued before
+
 	// Refused is the longest time that a machine's calls were refused one after
 	// the other, in the worst of the runs: from the first of them to the next that
 	// was answered, or to the last. A machine that is stopped is not called.
@@ -32,8 +30,7 @@ type Cell struct {
 type Comparison struct {
 	Incidents  []Incident
 	Allocators []Allocator
-	// Cells is by incident and by allocator.
-	Cells [][]Cell
+	Cells      [][]Cell // by incident and by allocator
 }
 
 // Compare runs each incident with each allocator on the seeds from 1 to seeds.
@@ -42,30 +39,20 @@ type Comparison struct {
 func Compare(incidents []Incident, allocators []Allocator, seeds int) (Comparison, error) {
 	c := Comparison{Incidents: incidents, Allocators: allocators, Cells: make([][]Cell, len(incidents))}
 	failed := make([]error, len(incidents)*len(allocators))
-	turns := make(chan int)
+	turns := make(chan struct{}, runtime.NumCPU())
 	var runs sync.WaitGroup
-	for range runtime.NumCPU() {
-		runs.Go(func() {
-			for at := range turns {
-				i, a := at/len(allocators), at%len(allocators)
-				c.Cells[i][a], failed[at] = incidents[i].Run(allocators[a], seeds)
-			}
-		})
-	}
-	for i := range incidents {
+	for i, incident := range incidents {
 		c.Cells[i] = make([]Cell, len(allocators))
-		for a := range allocators {
-			turns <- i*len(allocators) + a
+		for a, allocator := range allocators {
+			turns <- struct{}{}
+			runs.Go(func() {
+				c.Cells[i][a], failed[i*len(allocators)+a] = incident.Run(allocator, seeds)
+				<-turns
+			})
 		}
 	}
-	close(turns)
 	runs.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return Comparison{}, err
-		}
-	}
-	return c, nil
+	return c, cmp.Or(failed...)
 }
 
 // Run runs the incident with an allocator on the seeds from 1 to seeds. The
@@ -76,7 +63,7 @@ func (i Incident) Run(a Allocator, seeds int) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	if a.spared(plan) {
+	if a.Quorum && plan.Loss > 0 { // the store loses what it acknowledged, and the allocator's does not
 		return Cell{Spared: true}, nil
 	}
 	plan.Rough = true // the incident, and not what comes after it
@@ -105,10 +92,6 @@ func (i Incident) planFor(a Allocator) (sim.Plan, error) {
 	}
 	return plan, err
 }
-
-// spared reports whether the plan can't befall the allocator: its store loses what
-// it acknowledged, and the allocator's does not.
-func (a Allocator) spared(p sim.Plan) bool { return a.Quorum && p.Loss > 0 }
 
 // watch notes for how long calls were refused in a run.
 type watch struct {

@@ -9,10 +9,8 @@ import (
 
 // Incident is something that happens in the field.
 type Incident struct {
-	// Name is that of its scenario in testdata, and heads its row.
-	Name string
-	// Fleet is what the machines are like.
-	Fleet Fleet
+	Name  string // of its scenario in testdata; heads its row
+	Fleet Fleet  // what the machines are like
 }
 
 // scenarios are the plans of the incidents, by name.

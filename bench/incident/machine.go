@@ -8,20 +8,12 @@ import (
 
 // Machine is what a process can learn of the place where it runs.
 type Machine struct {
-	// Host is the machine's or the container's name.
-	Host string
-	// IP is its private address, an IPv4 one.
-	IP netip.Addr
-	// MAC is its first network card's address.
-	MAC [6]byte
-	// PID is the process id.
-	PID int
-	// Configured is the worker id that a file or a variable gives to the process.
-	// Zero is also what there is where nobody gave any.
-	Configured int64
-	// File is the worker id in a file that came with the disk image; -1 if none
-	// did.
-	File int64
+	Host       string     // the machine's or the container's name
+	IP         netip.Addr // private, IPv4
+	MAC        [6]byte    // of the first network card
+	PID        int        // of the process
+	Configured int64      // the worker id that a file or a variable gives to the process; zero also where nobody gave any
+	File       int64      // the worker id in a file that came with the disk image; -1 if none did
 }
 
 // Fleet returns what a machine is like for its process-th process, in the run of

@@ -11,20 +11,14 @@ import (
 	"snowfence.example/snowfence/store/faultstore"
 )
 
-// A Harness is how a store is reached and what happens to it. Zero fields but
-// Open have the defaults that they name.
+// A Harness is how a store is reached and what happens to it.
 type Harness struct {
 	// Open opens another client of the one store under test. The clients are
 	// closed at the end. Required.
 	Open func(context.Context) (store.Store, error)
 
-	// Rates are those of the faults between every client and its callers. Zero
-	// means none.
-	Rates faultstore.Rates
-
-	// Disturbances happen one after the other, at even distances over the run,
-	// while the clients go on.
-	Disturbances []Disturbance
+	Rates        faultstore.Rates // of the faults between every client and its callers; zero means none
+	Disturbances []Disturbance    // one after the other, at even distances over the run, while the clients go on
 
 	// Seed decides what is called, on which key and with which guard, and the
 	// faults of Rates. What the scheduler does with it, it does not decide.
@@ -49,11 +43,8 @@ const (
 // A Disturbance is something that happens to the store while it is in use: a
 // server is killed and started again, a proxy resets all connections.
 type Disturbance struct {
-	// Name is for messages.
-	Name string
-
-	// Do makes it happen and returns when it is over. Its error fails the run.
-	Do func(context.Context) error
+	Name string                      // for messages
+	Do   func(context.Context) error // makes it happen and returns when it is over; its error fails the run
 
 	// Loss is the greatest age of an acknowledged write that is allowed to get
 	// lost in it, counted back from the beginning of Do. Zero means that none

@@ -11,64 +11,32 @@ import (
 
 // Plan is all that decides a run. Equal plans give equal runs.
 type Plan struct {
-	// Claim is what the plan shows, in a sentence or more; empty for one that
-	// was drawn.
-	Claim string
-	// Seed decides what is left to chance: who comes first, how long a message
-	// takes, which of them the weather strikes.
-	Seed uint64
-	// Length is how long the faults last.
-	Length time.Duration
-	// Rough says that nothing is owed when the faults have ended: the run is over
-	// then.
-	Rough bool
+	Claim  string        // what the plan shows, in a sentence or more; empty for one that was drawn
+	Seed   uint64        // decides what is left to chance: who comes first, how long a message takes, what the weather strikes
+	Length time.Duration // how long the faults last
+	Rough  bool          // nothing is owed when the faults have ended: the run is over then
 
-	// Nodes is how many machines there are, 1 to 64.
-	Nodes int
-	// Misfits is how many of them, the last ones, are configured with another
-	// layout.
-	Misfits int
-	// Founded says that the namespace's record is there from the start, with Layout.
-	// Otherwise whoever comes first makes it, be it a misfit.
-	Founded bool
-	// Layout is that of all nodes but the misfits.
-	Layout snowfence.Layout
-	// Begin is the true time at the start, counted from the layout's epoch.
-	Begin time.Duration
-	// Pins is how many worker ids the nodes are pinned to, in turn. Zero means
-	// that they take any.
-	Pins int
-	// Datacenters is how many datacenters there are, to which the nodes belong in
-	// turn. Zero means that nodes know of none.
-	Datacenters int
-	// Split says that each datacenter has a store of its own, which may issue it
-	// alone.
-	Split bool
+	Nodes       int              // machines, 1 to 64
+	Misfits     int              // how many of them, the last ones, are configured with another layout
+	Founded     bool             // the namespace has its record from the start; else whoever comes first makes it, be it a misfit
+	Layout      snowfence.Layout // of all nodes but the misfits
+	Begin       time.Duration    // the true time at the start, counted from the layout's epoch
+	Pins        int              // how many worker ids the nodes are pinned to, in turn; 0 means that they take any
+	Datacenters int              // to which the nodes belong in turn; 0 means that they know of none
+	Split       bool             // each datacenter has a store of its own, which may issue it alone
 
-	// Window is the lease's.
-	Window time.Duration
-	// MaxRollback, MaxBurst and MaxWait are the policy's, where zero means none
-	// and not the default. A wait is at least two ticks.
-	MaxRollback, MaxBurst, MaxWait time.Duration
-	// Batch is the greatest number of ids that a call asks for, at least 1.
-	Batch int
+	Window                         time.Duration // the lease's
+	MaxRollback, MaxBurst, MaxWait time.Duration // the policy's; zero is none, not the default; a wait is two ticks at least
+	Batch                          int           // the greatest number of ids that a call asks for, at least 1
 
-	// Loss is what the store declares and may lose, below a third of the window.
-	Loss time.Duration
-	// EngineClock says that the store has a clock.
-	EngineClock bool
-	// Journals says that nodes keep journals.
-	Journals bool
-	// Shared says that two nodes each have one folder for their journals, with a lock
-	// that keeps nobody out.
-	Shared bool
+	Loss        time.Duration // what the store declares and may lose, below a third of the window
+	EngineClock bool          // the store has a clock
+	Journals    bool          // nodes keep journals
+	Shared      bool          // two nodes each have one folder for them, with a lock that keeps nobody out
 
-	// Weather is how often messages and disks fail by chance.
-	Weather Weather
-	// Faults befall machines and stores, in the order of their times.
-	Faults []Fault
-	// Expect is what must have come of it, in a scenario.
-	Expect []Expectation
+	Weather Weather       // how often messages and disks fail by chance
+	Faults  []Fault       // in the order of their times
+	Expect  []Expectation // what must have come of it, in a scenario
 }
 
 // Weather is what befalls messages and disks by chance: how many of the number

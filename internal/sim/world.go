@@ -16,25 +16,18 @@ import (
 
 // Config says how a plan is run.
 type Config struct {
-	// Program is what runs on the machines. Nil means [Ours].
-	Program Program
-	// Trace gets a line for everything that happens. Nil means none.
-	Trace io.Writer
-	// Collect lets the run go on to its end whatever is found, so that all is
-	// counted. False means that it ends once it has broken its rules often.
-	Collect bool
+	Program Program   // what runs on the machines; nil means [Ours]
+	Trace   io.Writer // gets a line for everything that happens; nil means none
+	Collect bool      // go on to the end whatever is found, to count all; else a run ends once it has broken its rules often
 
 	bugs bugs
 }
 
 // Report is what came of a run.
 type Report struct {
-	// Findings are the rules that were broken, in the order of their times.
-	Findings []Finding
-	// Tally is what happened how often.
-	Tally Tally
-	// Digest is a sum over all that happened, so that two runs can be compared.
-	Digest uint64
+	Findings []Finding // the rules that were broken, in the order of their times
+	Tally    Tally     // what happened how often
+	Digest   uint64    // a sum over all that happened, so that two runs can be compared
 }
 
 // Finding is a rule that was broken.
