@@ -63,7 +63,12 @@ func Run(t *testing.T, h Harness) {
 
 // Check is Run that returns what is wrong.
 func Check(ctx context.Context, h Harness) error {
-	h = h.withDefaults()
+	if h.Swaps <= 0 {
+		h.Swaps = 60
+	}
+	if h.Timeout <= 0 {
+		h.Timeout = 30 * time.Second
+	}
 	made, err := h.record(ctx)
 	if err != nil {
 		err = fmt.Errorf("make a history (seed %d): %w", h.Seed, err)
@@ -74,14 +79,4 @@ func Check(ctx context.Context, h Harness) error {
 		unsound = fmt.Errorf("the store is not linearizable (seed %d): %w", h.Seed, unsound)
 	}
 	return errors.Join(err, unsound)
-}
-
-func (h Harness) withDefaults() Harness {
-	if h.Swaps <= 0 {
-		h.Swaps = 60
-	}
-	if h.Timeout <= 0 {
-		h.Timeout = 30 * time.Second
-	}
-	return h
 }

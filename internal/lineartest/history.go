@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,12 +150,7 @@ func name(writer int) string {
 
 // sorted returns the swaps in the order of their calls.
 func (r *register) sorted() []*swap {
-	var swaps []*swap
-	for _, s := range r.swaps {
-		swaps = append(swaps, s)
-	}
-	slices.SortFunc(swaps, func(a, b *swap) int { return cmp.Compare(a.call, b.call) })
-	return swaps
+	return slices.SortedFunc(maps.Values(r.swaps), func(a, b *swap) int { return cmp.Compare(a.call, b.call) })
 }
 
 // story tells the swaps of a register, for people.

@@ -120,12 +120,17 @@ func (r *recorder) disturb(ctx context.Context) error {
 			return fmt.Errorf("disturbance %s: %w", d.Name, err)
 		}
 		if d.Loss > 0 {
-			r.mu.Lock()
-			r.made.losses = append(r.made.losses, loss{from: from, to: r.clock.Monotonic(), age: d.Loss})
-			r.mu.Unlock()
+			r.note(func(h *history) { h.losses = append(h.losses, loss{from: from, to: r.clock.Monotonic(), age: d.Loss}) })
 		}
 	}
 	return nil
+}
+
+// note writes to the history.
+func (r *recorder) note(write func(*history)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	write(&r.made)
 }
 
 // begin numbers a swap, and calls the disturbance whose turn it is.
@@ -153,9 +158,7 @@ func (r *recorder) swap(ctx context.Context, s store.Store, key string, guard st
 	case errors.Is(err, store.ErrConflict):
 		made.outcome = conflict
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.made.swaps = append(r.made.swaps, made)
+	r.note(func(h *history) { h.swaps = append(h.swaps, made) })
 	return made
 }
 
@@ -171,9 +174,7 @@ func (r *recorder) get(ctx context.Context, s store.Store, key string) (store.Ve
 			return "", nil
 		case err == nil:
 			seen := read{key: key, value: string(e.Value), version: e.Version, end: r.clock.Monotonic()}
-			r.mu.Lock()
-			r.made.reads = append(r.made.reads, seen)
-			r.mu.Unlock()
+			r.note(func(h *history) { h.reads = append(h.reads, seen) })
 			return e.Version, nil
 		}
 		if r.pause(ctx) != nil {
@@ -185,13 +186,12 @@ func (r *recorder) get(ctx context.Context, s store.Store, key string) (store.Ve
 // pause lets a moment pass.
 func (r *recorder) pause(ctx context.Context) error {
 	passed, stop := r.clock.After(again)
+	defer stop()
 	select {
 	case <-passed:
-		return ctx.Err()
 	case <-ctx.Done():
-		stop()
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // worker is one goroutine's part.
