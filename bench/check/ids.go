@@ -49,11 +49,7 @@ func (s series) order(yield func(k uint64) bool) {
 }
 
 // duplicate is an id that was planted, and the two lines that it stands at, from 1.
-type duplicate struct {
-	id     uint64
-	first  uint64
-	second uint64
-}
+type duplicate struct{ id, first, second uint64 }
 
 // write writes the ids, and then some of them a second time: as many as are to be
 // planted, at most half of n. In all it writes n ids and planted more.

@@ -66,7 +66,6 @@ type report struct {
 	Spilled    uint64 `json:"spilled"`
 	Named      []struct {
 		ID     string `json:"id"`
-		Count  uint64 `json:"count"`
 		Places []struct {
 			At uint64 `json:"at"`
 		} `json:"places"`

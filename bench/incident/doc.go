@@ -29,8 +29,7 @@
 // # Where to read
 //
 //	machine.go    what the machines are like
-//	incident.go   the incidents; testdata has their plans
-//	allocator.go  the list of allocators
+//	incident.go   the incidents, whose plans are in testdata, and the allocators
 //	process.go    what the naive ones have in common
 //	dialogue.go   and how they speak to the store
 //	derived.go    worker ids from configuration, address, process id, name
@@ -38,5 +37,5 @@
 //	counter.go    Leaf: a number for each address, the time uploaded every 3 s; INCR
 //	recycle.go    numbers that are used again after an hour of silence
 //	compare.go    the runs, and what is counted
-//	table.go      the tables
+//	main.go       the tables
 package main

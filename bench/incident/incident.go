@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/sim"
 )
 
@@ -53,4 +54,46 @@ func (i Incident) Plan() (sim.Plan, error) {
 		return sim.Plan{}, fmt.Errorf("incident %s: %w", i.Name, err)
 	}
 	return plan, nil
+}
+
+// Allocator is a way to come by a worker id.
+type Allocator struct {
+	Name      string                  // heads its column
+	Manner    string                  // says in a few words how it goes, and whose it is
+	Program   func(Fleet) sim.Program // what runs on the machines of a fleet, for one run
+	Quorum    bool                    // of a store like ZooKeeper that loses no acknowledged write; not run where one does
+	Clockless bool                    // it runs on a store without a clock, whatever the plan
+	Ours      bool                    // Snowfence's own, which promises something
+}
+
+// Allocators returns all of them, ours last.
+func Allocators() []Allocator {
+	return []Allocator{
+		{Name: "static", Manner: "a configured worker id, 0 if there is none; the clock is trusted (most libraries)", Program: derive(configured)},
+		{Name: "steady", Manner: "the same, with a clock that is read at the start and runs on monotonically (bwmarrin)", Program: steady(configured)},
+		{Name: "IP", Manner: "the low 16 bits of the address (Sonyflake)", Program: derive(lowIP)},
+		{Name: "MAC", Manner: "the low 10 bits of the network card's address (DotNetCore.CAP)", Program: derive(lowMAC)},
+		{Name: "PID", Manner: "the process id modulo 1,024", Program: derive(pid)},
+		{Name: "MAC+PID", Manner: "five bits of the card's address, five of a hash of it and the process id (MyBatis-Plus)", Program: derive(macAndPID)},
+		{Name: "name", Manner: "a hash of host and port, 10 bits (SeaweedFS, where no id is configured), with the clock of *steady*", Program: steady(hostAndPort)},
+		{Name: "INCR", Manner: "a counter in Redis, modulo the number of worker ids (Hyperf)", Program: naive("twitter", func() routine { return incr{} })},
+		{Name: "TTL", Manner: "a Redis key that lasts 30 s and is prolonged every 10 s; its loss is noticed then, and another number is taken", Program: redis(true)},
+		{Name: "TTL, blind", Manner: "the same, and a loss is not noticed", Program: redis(false)},
+		{Name: "session", Manner: "the lowest free one of 31 ephemeral nodes, a start within 10 s of the peers' mean clock, then 10 s of rest (Twitter's server as first published)", Program: twitter(), Quorum: true},
+		{Name: "upload", Manner: "a number for each address, the clock uploaded every 3 s and compared at the start, the number in a file (Leaf)", Program: leafs, Quorum: true},
+		{Name: "recycle", Manner: "a pool with a heartbeat of 3 s, used again after an hour of silence (a fork of Leaf)", Program: naive("leaf", func() routine { return &recycle{} }), Quorum: true},
+		{Name: "Snowfence", Manner: "a window of ticks under a term, by compare-and-swap; 60 s, the default, on a store with a clock (Redis, SQL)", Program: ours, Ours: true},
+		{Name: "Snowfence, no clock", Manner: "the same, on a store without one (file, etcd, ZooKeeper, NATS)", Program: ours, Ours: true, Clockless: true},
+	}
+}
+
+// ours is Snowfence with its default window. Where a plan has a shorter one, that
+// sets the pace of callers and messages, and nothing else.
+func ours(Fleet) sim.Program {
+	return func(s sim.Site) (sim.Allocator, error) {
+		plan := *s.Plan
+		plan.Window = lease.DefaultWindow
+		s.Plan = &plan
+		return sim.Ours(s)
+	}
 }
