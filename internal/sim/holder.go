@@ -27,8 +27,6 @@ type holder struct {
 
 	asked   uint64 // the request to the store whose answer is awaited; 0 for none
 	stalled error  // why the last event was not taken; nil if it was
-
-	resumedAt snowfence.Tick // where the page ended that it began with
 }
 
 // Ours is the program that is to be shown right.
@@ -81,9 +79,6 @@ func (h *holder) drive(state lease.State) {
 func (h *holder) Step(e lease.Event, _ lease.Moment) []lease.Request {
 	h.out = nil
 	h.intake.begin(h, e)
-	if started, ok := e.(lease.Started); ok && started.Page != nil {
-		h.resumedAt = started.Page.Used
-	}
 	h.stalled = h.driver.Take(e)
 	h.intake.end(h, e)
 	h.supply.judge(h)

@@ -75,8 +75,8 @@ func startUnkept(h *holder, before lease.State, _ lease.Event, requests []lease.
 	for i, request := range requests {
 		switch r := request.(type) {
 		case lease.Keep:
-			if before.View().Phase == lease.Resuming && h.term == nil {
-				h.driver.Perform(lease.Start{Worker: r.Page.Worker, Term: r.Page.Register.Term, Floor: h.resumedAt, Until: r.Page.Usable})
+			if page := h.site.page; before.View().Phase == lease.Resuming && h.term == nil && page != nil {
+				h.driver.Perform(lease.Start{Worker: r.Page.Worker, Term: r.Page.Register.Term, Floor: page.Used, Until: r.Page.Usable})
 				h.site.node.soon(5*h.site.Plan.ahead(), func() { h.site.node.disk.keep(r) })
 				requests = slices.Delete(slices.Clone(requests), i, i+1)
 				return onward(h, requests)

@@ -13,7 +13,6 @@ import (
 type issuer struct {
 	name     string
 	node     int
-	site     Site
 	number   int32          // counts the issuers
 	last     uint64         // the first slot above all that it issued
 	highest  snowfence.Tick // the first tick above all that it issued

@@ -200,7 +200,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 // issuerOf returns another issuer.
 func (w *world) issuerOf(s Site, name string) *issuer {
 	w.issuers++
-	return &issuer{name: name, node: s.node.index, site: s, number: w.issuers, ledger: w.ledgerOf(s.Layout)}
+	return &issuer{name: name, node: s.node.index, number: w.issuers, ledger: w.ledgerOf(s.Layout)}
 }
 
 // ledgerOf returns the ledger of a layout.
