@@ -17,9 +17,8 @@ import (
 // perMillisecond is the twitter layout's cap: 12 bits of sequence a tick.
 const perMillisecond = 4096
 
-// fullRate measures how close to the layout's cap callers get that want as
-// much as they can, what that costs in processor time, and how long the
-// unluckiest call took.
+// fullRate measures how close to the layout's cap greedy callers get, what that costs in
+// processor time, and how long the unluckiest call took.
 func fullRate(lasts time.Duration) error {
 	twitter, err := snowfence.PresetByName("twitter")
 	if err != nil {
@@ -55,9 +54,8 @@ func fullRate(lasts time.Duration) error {
 	return keepUp("sonyflake", 16, lasts, func() error { _, err := sony.NextID(); return err })
 }
 
-// keepUp runs callers that take ids as fast as they can: first without looking
-// at the clock, for the rate and what it costs, and then once more, half as
-// long, with every call timed, for the longest.
+// keepUp runs callers that take ids as fast as they can: first without looking at the clock,
+// for the rate and its cost, and then half as long with every call timed, for the longest.
 func keepUp(name string, callers int, lasts time.Duration, call func() error) error {
 	before := processorTime()
 	rate, _, err := run(callers, lasts, 64, call)

@@ -70,8 +70,7 @@ func speed(rounds int, each time.Duration) error {
 	return nil
 }
 
-// measure returns the nanoseconds an id costs: of wall time, all workers
-// together.
+// measure returns the nanoseconds of wall time that an id costs all workers together.
 func (c contender) measure(each time.Duration) (float64, error) {
 	run, stop, err := c.make()
 	if err != nil {
@@ -107,8 +106,7 @@ func (c contender) timed(run func(n int) error, n int) (time.Duration, error) {
 	return time.Since(start), errors.Join(errs...)
 }
 
-// Every contender loops in its own code, so that what is measured is the call
-// as a user writes it.
+// Every contender loops in its own code, so that the call is measured as a user writes it.
 
 func bwmarrin() (func(int) error, func(), error) {
 	snowflake.NodeBits, snowflake.StepBits = 1, 21
@@ -175,10 +173,9 @@ func fill(n int) func() (func(int) error, func(), error) {
 	}
 }
 
-// bare is what any generator pays at the least that keeps one order among its
-// callers and, if clock is set, reads the clock a call: one atomic add to a
-// word that two processors share. How much that is depends on how fast a cache
-// line moves between them.
+// bare is the least that any generator pays that keeps one order among its callers and, if
+// clock is set, reads the clock a call: one atomic add to a word that two processors share.
+// How much that is depends on how fast a cache line moves between them.
 func bare(clock bool) func() (func(int) error, func(), error) {
 	return func() (func(int) error, func(), error) {
 		var shared struct {

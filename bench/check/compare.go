@@ -20,8 +20,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// compare lets the program and sort find out whether all ids of a file are
-// distinct.
+// compare lets the program and sort find out whether the ids of a file are distinct.
 func (b *bench) compare(ctx context.Context, s series) error {
 	name := "rising"
 	if s.shuffled {

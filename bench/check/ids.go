@@ -9,8 +9,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// series is n distinct ids of the default layout, as three workers issue them
-// within some years.
+// series is n distinct ids of the default layout, as three workers issue them in some years.
 type series struct {
 	n        uint64
 	shuffled bool

@@ -55,8 +55,7 @@ func Compare(incidents []Incident, allocators []Allocator, seeds int) (Compariso
 	return c, cmp.Or(failed...)
 }
 
-// Run runs the incident with an allocator on the seeds from 1 to seeds. The
-// errors are those of [Compare].
+// Run does so for one incident and one allocator.
 func (i Incident) Run(a Allocator, seeds int) (Cell, error) {
 	var cell Cell
 	plan, err := i.planFor(a)
@@ -83,8 +82,7 @@ func (i Incident) Run(a Allocator, seeds int) (Cell, error) {
 	return cell, nil
 }
 
-// planFor returns the incident's plan on the store that the allocator has. The
-// errors are those of [Incident.Plan].
+// planFor returns the incident's plan on the store that the allocator has.
 func (i Incident) planFor(a Allocator) (sim.Plan, error) {
 	plan, err := i.Plan()
 	if a.Clockless {

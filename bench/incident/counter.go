@@ -8,11 +8,10 @@ import (
 	"snowfence.example/snowfence/internal/sim"
 )
 
-// leaf is Meituan's Leaf 1.0. Each address gets a number, in turn, in a node that
-// stays, and every 3 s the process writes its clock there. A start is refused
-// while the clock stands behind what was written. A file on the machine has the
-// number too, for a start without ZooKeeper, and has no time in it. More than
-// 1,024 numbers are refused.
+// leaf is Meituan's Leaf 1.0. Each address gets a number, in turn, in a node that stays, and
+// every 3 s the process writes its clock there. A start is refused while the clock stands
+// behind what was written. For a start without ZooKeeper a file on the machine has the number
+// too, and no time. More than 1,024 numbers are refused.
 type leaf struct {
 	file     map[int]int64 // the numbers in the machines' files, by node
 	uploaded int64         // what was written last

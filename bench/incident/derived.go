@@ -65,8 +65,7 @@ func macAndPID(p *process) int64 {
 	return (datacenter<<5 | hashed(fmt.Sprint(datacenter, p.machine.PID))%32) % p.numbers(1024)
 }
 
-// hostAndPort is the default of SeaweedFS's sequencer: the low 10 bits of a hash of
-// host and port.
+// hostAndPort is the default of SeaweedFS's sequencer: 10 bits of a hash of host and port.
 func hostAndPort(p *process) int64 { return hashed(p.machine.Host+":9333") % p.numbers(1024) }
 
 func hashed(text string) int64 {

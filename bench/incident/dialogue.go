@@ -8,9 +8,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// dialogue is how a naive allocator speaks to its store: one request at a time,
-// and what is to be done with its answer. An answer always comes, if only the
-// one that none came in time.
+// dialogue is how a naive allocator speaks to its store: one request at a time, and what is
+// to be done with its answer. One always comes, if only that none came in time.
 type dialogue struct {
 	asked uint64 // the last request's ID
 	then  answer // nil: no answer is awaited
@@ -70,17 +69,14 @@ func (d *dialogue) sleep(now lease.Moment, rest time.Duration) []lease.Request {
 // rings reports whether the time has come that was set, and takes it back.
 func (d *dialogue) rings(now lease.Moment) bool {
 	due := d.armed && now.Monotonic >= d.alarm
-	if due {
-		d.armed = false
-	}
+	d.armed = d.armed && !due
 	return due
 }
 
 // Wake implements [sim.Allocator].
 func (d *dialogue) Wake() (time.Duration, bool) { return d.alarm, d.armed }
 
-// note is what the naive allocators keep in the store. Each uses the fields that
-// it needs.
+// note is what the naive allocators keep in the store. Each uses the fields that it needs.
 type note struct {
 	Owner   string `json:",omitempty"`
 	Number  int64  `json:",omitempty"`

@@ -28,8 +28,7 @@ func Distinct(_ uint64, node, process int) Machine {
 		Host: fmt.Sprintf("id-%d.example", node),
 		IP:   netip.AddrFrom4([4]byte{10, 0, 0, low}),
 		MAC:  dockerMAC(10, 0, 0, low),
-		// The kernel counts up; other programs of the machine are started in
-		// between.
+		// The kernel counts up; other programs of the machine are started in between.
 		PID:        300 + 101*node + 7*process,
 		Configured: int64(node),
 		File:       -1,
@@ -46,8 +45,7 @@ func containers(seed uint64, node, process int) Machine {
 	return m
 }
 
-// subnets is a fleet in two subnets whose addresses have the same low 16 bits, as
-// those of two clusters of one plan of addresses have.
+// subnets is a fleet in two subnets with the same low 16 bits, as two clusters of one plan have.
 func subnets(seed uint64, node, process int) Machine {
 	m := Distinct(seed, node, process)
 	second, low := byte(1+node%2), byte(10+node/2)
@@ -55,9 +53,8 @@ func subnets(seed uint64, node, process int) Machine {
 	return m
 }
 
-// template is a fleet of virtual machines made from one template, network card
-// included, each behind a network of its own. They start the same services, so
-// process ids are near each other but not equal.
+// template is a fleet of virtual machines made from one template, network card included, each
+// behind a network of its own. Process ids are near each other but not equal.
 func template(seed uint64, node, process int) Machine {
 	m := Distinct(seed, node, process)
 	m.MAC = [6]byte{0x52, 0x54, 0x00, 0x1e, 0x38, 0x09}
@@ -87,8 +84,7 @@ func deployment(seed uint64, node, process int) Machine {
 	return m
 }
 
-// pods is a fleet of pods in one network of 65,536 addresses. Their names and
-// addresses are drawn, and no two are equal.
+// pods is a fleet in one network of 65,536 addresses. Names and addresses are drawn, no two equal.
 func pods(seed uint64, node, process int) Machine {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	m := containers(seed, node, process)

@@ -26,8 +26,7 @@ type process struct {
 	generator *snowfence.Generator // nil without a worker id
 }
 
-// routine is what an allocator does for its worker id. Its calls return what is
-// to be asked of the store.
+// routine is what an allocator does for its worker id. Its calls return requests to the store.
 type routine interface {
 	// begin comes by a worker id.
 	begin(p *process, now lease.Moment) []lease.Request
@@ -40,8 +39,7 @@ type routine interface {
 // errNoNumber is what a call for ids is told while there is no worker id.
 var errNoNumber = errors.New("this process has no worker id")
 
-// restart is after how long a supervisor starts a process again that gave up at
-// its start.
+// restart is after how long a supervisor starts a process again that gave up at its start.
 const restart = 5 * time.Second
 
 // naive makes the program of an allocator, whose routine is fresh for each process and
@@ -53,8 +51,7 @@ func naive(preset string, fresh func() routine) func(Fleet) sim.Program {
 			if err != nil {
 				return nil, err
 			}
-			// A bound on the sequence's start is meant for 4,096 ids a tick. In proportion
-			// it leaves as many free here.
+			// A bound on the sequence's start is meant for 4,096 ids a tick, and is made to fit.
 			p.Policy.Start.Max = p.Policy.Start.Max * s.Layout.Sequences() / 4096
 			return &process{site: s, machine: f(s.Plan.Seed, s.Node, s.Process), policy: p.Policy, routine: fresh()}, nil
 		}
@@ -101,8 +98,7 @@ func (p *process) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 	return 0, err
 }
 
-// issue begins to issue under a worker id. The process knows nothing of what was
-// issued under it before.
+// issue begins to issue under a worker id, knowing nothing of what was issued under it before.
 func (p *process) issue(worker int64) {
 	generator, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{
 		Layout: p.site.Layout, Worker: &worker, Policy: p.policy, Clock: p.site.Clock, Rand: p.site.Rand.Uint64,
@@ -134,6 +130,5 @@ func (*process) end(lease.Moment) []lease.Request {
 	return []lease.Request{lease.Report{What: lease.Ended}}
 }
 
-// numbers is how many worker ids an allocator has that knows of at most that
-// many.
+// numbers is how many worker ids an allocator has that knows of at most that many.
 func (p *process) numbers(most int64) int64 { return min(most, p.site.Layout.Workers()) }

@@ -9,14 +9,12 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// recycle is the pool of a fork of Leaf, whose numbers are used again. A number
-// in use is a node in which its holder writes its clock every 3 s. Every 2 min
-// each process looks for nodes in which the clock is an hour behind its own, and
-// frees their numbers. A process that could not write for an hour stops.
+// recycle is the pool of a fork of Leaf, whose numbers are used again. A number in use is a
+// node in which its holder writes its clock every 3 s. Every 2 min each process frees those in
+// which the clock is an hour behind its own. A process that could not write for an hour stops.
 //
-// A number is taken out of the free ones first, and is put among those in use
-// then. In the fork two starters at one moment can take the same one; here the
-// first step is guarded, so that this is no part of what is shown.
+// A number is taken out of the free ones first, and put among those in use then. In the fork
+// two starters can take the same one; the guard here leaves that out of what is shown.
 type recycle struct {
 	held   string
 	number int64

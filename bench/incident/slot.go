@@ -13,9 +13,8 @@ import (
 // that nobody holds is taken, and a loop beside the generator prolongs the hold
 // before its time is over. Nothing is checked when an id is minted.
 //
-// It is more careful than many of its kind. A hold ends by the store's clock
-// and by nobody else's. Taking and prolonging are guarded, so two owners of one
-// hold there can't be.
+// It is more careful than many of its kind. A hold ends by the store's clock alone. Taking
+// and prolonging are guarded, so there can't be two owners of one hold.
 type slots struct {
 	prefix string
 	most   int64         // how many numbers there are
@@ -34,25 +33,22 @@ type slots struct {
 	settled bool
 }
 
-// redis is SET NX with a time to live, 30 s and prolonged every 10 s, as
-// Redisson's locks have it by default, by a script that compares the owner. The blind
-// form prolongs the key and looks no further, which is common.
+// redis is SET NX with a time to live, 30 s and prolonged every 10 s by a script that compares
+// the owner, as Redisson's locks have it by default. The blind form, which is common, does not look.
 func redis(heedful bool) func(Fleet) sim.Program {
 	prefix := map[bool]string{true: "redis/worker/", false: "blind/worker/"}[heedful]
 	return slot(slots{prefix: prefix, most: 1024, ttl: 30 * time.Second, heedful: heedful})
 }
 
-// twitter is Twitter's server as it was first published, in 2010: the lowest free
-// one of 31 numbers, each an ephemeral node, a start that is refused more than 10 s
-// from the peers' mean clock, and 10 s of rest before the first id, as its
-// configuration has them. The node goes with the session, here after 10 s of
-// silence (ZooKeeper allows 4 to 40 s by default), and nothing in the server takes
-// notice of that. Its last version is given its number by configuration, and a
-// start fails where the number's node is there: what is shown of a hold that is
-// lost is not about that one.
+// twitter is Twitter's server as first published, in 2010: the lowest free one of 31 numbers,
+// each an ephemeral node, a start that is refused more than 10 s from the peers' mean clock,
+// and 10 s of rest before the first id, as its configuration has them. The node goes with the
+// session, here after 10 s of silence (ZooKeeper allows 4 to 40 s by default), and the server
+// takes no notice. Its last version is given its number by configuration, and a start fails
+// where the number's node is there: what is shown of a lost hold is not about that one.
 //
-// It asks its peers for their clocks directly. Here they leave them in their
-// nodes with the store's time, so that the answer is the same.
+// It asks its peers for their clocks. Here they leave them in their nodes with the store's
+// time, so that the answer is the same.
 func twitter() func(Fleet) sim.Program {
 	return slot(slots{prefix: "snowflake-servers/", most: 31, ttl: 10 * time.Second, peers: 10 * time.Second, settle: 10 * time.Second})
 }

@@ -74,8 +74,7 @@ func newCrowd(e engine, workerBits int, seed uint64) *crowd {
 	return c
 }
 
-// Read makes the crowd the source of all that is random, so that a run is
-// repeated by its seed.
+// Read makes the crowd the source of all that is random, so that its seed repeats a run.
 func (c *crowd) Read(b []byte) (int, error) {
 	for part := range slices.Chunk(b, 8) {
 		copy(part, binary.LittleEndian.AppendUint64(nil, c.random.Uint64()))

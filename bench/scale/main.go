@@ -1,3 +1,17 @@
+// Command scale tells what a namespace costs its store: how fast a crowd of
+// processes that start at once find worker ids in a pool that is more or less
+// full, how many requests a holder makes, and what a namespace of a million
+// worker ids asks of a claim.
+//
+//	GOWORK=off go run ./scale
+//
+// It runs the driver that ships, package drive, in hundreds of processes of
+// it, in one goroutine and in virtual time. The registers are the reference
+// store's; the network and the engine are a model of three numbers: the time
+// on the way, and the time in which the engine, which does one thing after the
+// other, serves a request and each register of a list. So the counts are exact
+// for what the protocol does, and the times are as good as the three numbers.
+// docs/scale.md shows its output and says what to make of it.
 package main
 
 import (
@@ -40,8 +54,7 @@ func main() {
 	}
 }
 
-// starts lets a crowd start at once on a pool of 1,024 that is more or less
-// full of holders that live.
+// starts lets a crowd start at once on a pool of 1,024 that is more or less full of live holders.
 func starts(e engine, crowdSize int) error {
 	const pool = 1024
 	fmt.Printf("\n# %d processes start at once on a pool of %d\n\n", crowdSize, pool)
@@ -76,8 +89,7 @@ func starts(e engine, crowdSize int) error {
 			percent, pool-occupied, claimed[len(claimed)/2].Round(time.Millisecond), last.Round(time.Millisecond),
 			float64(free)/last.Seconds(), per(all.gets), per(all.swaps), per(all.conflicts), per(all.lists))
 		if crowdSize > free {
-			// What it costs those who found none to wait, in the half minute that
-			// follows.
+			// What it costs those who found none to wait, in the half minute that follows.
 			var waiting []*process
 			for _, p := range c.processes[occupied:] {
 				if !p.holding {
@@ -95,8 +107,7 @@ func starts(e engine, crowdSize int) error {
 	return nil
 }
 
-// settle makes a crowd of that many holders, which have joined one after the
-// other.
+// settle makes a crowd of that many holders, which have joined one after the other.
 func (c *crowd) settle(n int) error {
 	const apart = 20 * time.Millisecond
 	if err := c.join(n, apart); err != nil {

@@ -13,8 +13,7 @@ import (
 
 // A Harness is how a store is reached and what happens to it.
 type Harness struct {
-	// Open opens another client of the one store under test. The clients are
-	// closed at the end. Required.
+	// Open opens another client of the store under test, to be closed at the end. Required.
 	Open func(context.Context) (store.Store, error)
 
 	Rates        faultstore.Rates // of the faults between every client and its callers; zero means none
@@ -52,8 +51,7 @@ type Disturbance struct {
 	Loss time.Duration
 }
 
-// Run makes a history and fails the test if it is not sound, or can't be
-// judged in time.
+// Run makes a history and fails the test if it is not sound, or can't be judged in time.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	if err := Check(t.Context(), h); err != nil {

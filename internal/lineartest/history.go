@@ -22,8 +22,7 @@ const (
 	unknown      outcome = "unknown"
 )
 
-// swap is a swap that was made. Its value is its id, which counts from 1: so a
-// value tells whose it is.
+// swap is a swap that was made. Its value is its id, from 1, so a value tells whose it is.
 type swap struct {
 	id        int
 	key       string
@@ -31,10 +30,7 @@ type swap struct {
 	outcome   outcome
 	version   store.Version // as acknowledged, or else as read; zero if never seen
 	call, end time.Duration // the instants of the call and of the return
-
-	// seen is the end of the first read that showed the swap's value, and zero
-	// if none did.
-	seen time.Duration
+	seen      time.Duration // the end of the first read that showed its value; zero if none did
 }
 
 // read is a read that showed something.
@@ -102,8 +98,7 @@ func (h history) registers() []*register {
 	return registers
 }
 
-// attribute finds out which swap each version comes from, and returns an error
-// if that contradicts itself.
+// attribute finds out which swap each version comes from. An error says what contradicts itself.
 func (r *register) attribute() error {
 	for _, s := range r.sorted() {
 		if s.outcome != acknowledged {

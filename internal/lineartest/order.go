@@ -8,8 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// step is a swap as the checker sees it: who wrote what it names, and what is
-// known of its effect.
+// step is a swap as the checker sees it: who wrote what it names, and what its effect was.
 type step struct {
 	id, guard int
 	effect    effect
@@ -42,8 +41,7 @@ func (r *register) order(losses []loss, limit time.Duration) error {
 	return nil
 }
 
-// model is a register that holds the id of the swap that wrote it last, and at
-// first any one of start.
+// model is a register that holds the id of the swap that wrote it last, and at first any of start.
 //
 // A swap that may have taken effect does so if it can. That is no loss: one
 // that did not is put where it can't, at the very end if nowhere else.
@@ -138,8 +136,7 @@ func (s *swap) over(at time.Duration) bool {
 	return s.outcome != unknown && s.end < at || s.seen > 0 && s.seen < at
 }
 
-// within returns what is known of a swap's effect between two instants, and
-// until when it took place.
+// within returns a swap's effect between two instants, and until when it took place.
 func (s *swap) within(from, to time.Duration) (effect, time.Duration) {
 	end, known := s.end, tookNot
 	switch s.outcome {
@@ -154,7 +151,6 @@ func (s *swap) within(from, to time.Duration) (effect, time.Duration) {
 		}
 		// A read that began after the call may be over before its return.
 		known, end = took, s.seen
-	case conflict:
 	}
 	if s.call < from || end > to {
 		return may, never

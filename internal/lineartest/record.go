@@ -17,8 +17,7 @@ import (
 	"snowfence.example/snowfence/store/storetest"
 )
 
-// again is how long a goroutine waits before it tries once more to reach a
-// store that failed.
+// again is how long a goroutine waits before it tries a store again that failed.
 const again = 5 * time.Millisecond
 
 // recorder makes a history. It is safe for concurrent use.
@@ -162,8 +161,7 @@ func (r *recorder) swap(ctx context.Context, s store.Store, key string, guard st
 	return made
 }
 
-// get reads a key and writes down what was seen. It tries until the store
-// answers.
+// get reads a key and writes down what was seen. It tries until the store answers.
 func (r *recorder) get(ctx context.Context, s store.Store, key string) (store.Version, error) {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, callTimeout)
@@ -221,10 +219,8 @@ func (w *worker) work(ctx context.Context) error {
 		switch made.outcome {
 		case acknowledged:
 			w.known[key] = append(w.known[key], made.version)
-		case conflict:
 		case unknown:
-			// An outage must not use the swaps up: the next one comes when the
-			// store answers again.
+			// An outage must not use the swaps up: the next one comes when the store answers again.
 			if err := w.r.pause(ctx); err != nil {
 				return fmt.Errorf("the run takes too long: %w", err)
 			}

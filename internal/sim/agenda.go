@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// Agenda is what is still to happen, soonest first; what is due at the same
-// time happens in the order in which it was planned. Time passes only from one
-// entry to the next. The zero value is an empty one at time zero. It belongs to
-// one goroutine.
+// Agenda is what is still to happen, soonest first, and at the same time in the order in which
+// it was planned. Time passes only from one entry to the next. The zero value is an empty one
+// at time zero. It belongs to one goroutine.
 type Agenda struct {
 	now     time.Duration
 	entries []entry // the soonest last
@@ -31,8 +30,7 @@ func (a *Agenda) After(d time.Duration, do func()) {
 	a.entries = slices.Insert(a.entries, i, e)
 }
 
-// Proceed lets time pass until the next entry and does it. It reports false if
-// there is none.
+// Proceed lets time pass until the next entry and does it. It reports false if there is none.
 func (a *Agenda) Proceed() bool {
 	if len(a.entries) == 0 {
 		return false

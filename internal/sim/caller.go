@@ -8,14 +8,12 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// caller makes the calls for ids of one process, one after the other. A call may
-// wait, so it runs as a coroutine, which is never run beside the world but in
-// turn with it: when it waits it yields, and it is resumed when its time has
-// come or when the process did something that may concern it.
+// caller makes the calls for ids of one process, one after the other. A call may wait, so it is
+// a coroutine, which runs in turn with the world: when it waits it yields, and it is resumed
+// when its time has come or when the process did something that may concern it.
 //
-// A generator waits in a select over a timer of its clock and the end of its
-// context. It asks the context for the latter last of all and without its lock,
-// so that is where the call yields: see Done.
+// A generator waits in a select over a timer of its clock and the end of its context. It asks
+// for the latter last of all and without its lock, so that is where the call yields: see Done.
 type caller struct {
 	mint  func(context.Context, []snowfence.ID) (int, error)
 	next  func() (bool, bool)
@@ -92,8 +90,7 @@ func (c *caller) sleep(now, d time.Duration) bool {
 // callContext is the context of a call: without a deadline, and without values.
 type callContext struct{ c *caller }
 
-// Done yields to the world: a call that asks for the end of its context is about
-// to wait for it.
+// Done yields to the world: a call that asks for the end of its context is about to wait for it.
 func (x callContext) Done() <-chan struct{} {
 	if !x.c.ended {
 		x.c.waits++

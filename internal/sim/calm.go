@@ -20,12 +20,11 @@ type debt struct {
 // ids must issue them before long: one window is for what was written last to
 // end, and another for clocks that were ahead by as much.
 //
-// Who is owed is reckoned from what the store has, once the last message of
-// before has arrived. A register that says that its worker id is taken for longer
-// than a window from then on is no fault of anybody who finds it. It may also be
-// written a little later: a process sends the identical bytes again of which it
-// does not know what became, and they may be of a clock that was wrong. So the
-// registers are looked at once more before anybody complains.
+// Who is owed is reckoned from what the store has, once the last message of before has arrived.
+// A register whose worker id is taken for longer than a window from then on is no fault of who
+// finds it. It may also be written a little later: a process that does not know what became of
+// its bytes sends them again, and they may be of a clock that was wrong. So the registers are
+// looked at once more before anybody complains.
 func (w *world) calmDown() {
 	p := w.plan
 	w.quiet = true
@@ -92,8 +91,7 @@ func (d debt) living() (n int) {
 	return n
 }
 
-// debts reckons from the registers as they are who is to issue within two windows
-// from begun.
+// debts reckons from the registers who is to issue within two windows from begun.
 func (w *world) debts(begun time.Duration) []debt {
 	p := w.plan
 	var debts []debt

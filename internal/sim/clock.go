@@ -34,8 +34,7 @@ func (c *clock) Monotonic() time.Duration {
 	return c.shown + time.Duration(passed/million*pace+passed%million*pace/million)
 }
 
-// lasting is how long it takes in truth until the monotonic clock has gone on by
-// d, if nothing happens to it.
+// lasting is how long it takes in truth for the monotonic clock to go on by d.
 func (c *clock) lasting(d time.Duration) time.Duration {
 	goes, pace := int64(max(0, d)), c.pace()
 	return time.Duration(goes/pace*million + (goes%pace*million+pace-1)/pace)

@@ -36,8 +36,7 @@ func (d *disk) fails(times int) bool {
 	return !d.n.w.quiet && p > 0 && d.rng.IntN(1000) < p*times
 }
 
-// take consumes the page for a process that starts. A disk that can't is of no
-// use to that process.
+// take consumes the page for a process that starts. A disk that can't is of no use to it.
 func (d *disk) take() (page *stored.Page, usable bool) {
 	n, w := d.n, d.n.w
 	d.hand, d.calls, d.free = d.papers.hand(d.rng, w.bugs.disk), nil, 0
@@ -78,8 +77,7 @@ func (d *disk) take() (page *stored.Page, usable bool) {
 	return &taken, true
 }
 
-// somebodyMeddles copies the files, whether or not a process is writing them, or
-// removes one.
+// somebodyMeddles copies the files, even while a process writes them, or removes one.
 func (d *disk) somebodyMeddles() {
 	w := d.n.w
 	if w.quiet || w.plan.Weather.Disk == 0 {
@@ -130,8 +128,7 @@ func (d *disk) leave() {
 	d.calls = nil
 }
 
-// keep writes a page: it may be seen before it is durable, and the process hears
-// of it later still.
+// keep writes a page: it may be seen before it is durable, and the process hears of it later still.
 func (d *disk) keep(r lease.Keep) {
 	n, w := d.n, d.n.w
 	takes, fails := upTo(d.rng, w.plan.latency()), d.fails(1)

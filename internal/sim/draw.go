@@ -181,7 +181,6 @@ func misfit(l snowfence.Layout) snowfence.Layout {
 			l.Fields[i].Bits--
 		case snowfence.Sequence:
 			l.Fields[i].Bits++
-		default:
 		}
 	}
 	return l
@@ -194,7 +193,6 @@ func (d drawer) weather(p *Plan) {
 		p.Weather = Weather{Lost: 6, Silent: 6, Late: 6, Slow: 4, Repeated: 8, Stale: 20}
 	case 1:
 		p.Weather = Weather{Lost: d.IntN(20), Silent: d.IntN(20), Late: d.IntN(20), Slow: d.IntN(10), Repeated: d.IntN(30), Stale: d.IntN(60)}
-	case 2:
 	}
 	if d.chance(8) {
 		p.Weather.Damaged = 1 + d.IntN(10)
@@ -243,12 +241,6 @@ func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
 		f.Kind, f.For = kind, length
 		p.add(f)
 	}
-	oneOf := func(percent int, one, other Kind) Kind {
-		if d.chance(percent) {
-			return one
-		}
-		return other
-	}
 	rest, pages := 15*p.beat(), 0
 	if p.Journals {
 		rest, pages = 5*p.beat(), 6 // it rests while the window of the term lasts
@@ -268,14 +260,13 @@ func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
 		}
 	case 1:
 		length := d.upTo(2 * p.Window)
-		add(oneOf(60, Pause, Suspend), length)
+		add([]Kind{Pause, Suspend}[d.oneOf(60, 40)], length)
 	case 2:
 		switch {
 		case leaps && d.chance(15):
 			add(Step, d.either(d.within(11*time.Minute, year)))
 		case d.chance(10):
-			// Beyond the window, and too little to end a term: forward it pushes a register
-			// many windows ahead.
+			// Beyond the window, and too little to end a term: forward it pushes a register far ahead.
 			add(Step, d.either(d.within(p.Window, 10*time.Minute)))
 		case d.chance(20):
 			add(Right, 0)
@@ -286,7 +277,7 @@ func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
 			add(Step, spread(d.Rand, p.Window))
 		}
 	case 3:
-		add(oneOf(30, TerminateExtending, Terminate), d.upTo(2*p.Window))
+		add([]Kind{TerminateExtending, Terminate}[d.oneOf(30, 70)], d.upTo(2*p.Window))
 	case 4:
 		add(Cut, d.upTo(2*p.Window))
 	case 5:
@@ -300,9 +291,8 @@ func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
 	}
 }
 
-// slow makes a plan of windows of up to hours, in which one machine sleeps for
-// up to ten hours while the others go on. It has nothing that would make holders
-// try again twice a second for as long.
+// slow makes a plan of windows of up to hours, in which one machine sleeps for up to ten hours while
+// the others go on. Nothing in it makes holders try again twice a second for as long.
 func (d drawer) slow(p *Plan) {
 	p.Window = d.within(10*time.Minute, 2*time.Hour).Round(time.Second)
 	p.Length = 10*p.Window + d.upTo(10*time.Hour)
@@ -320,7 +310,6 @@ func (d drawer) slow(p *Plan) {
 				f.For = d.upTo(p.beat())
 			case Step:
 				f.For = spread(d.Rand, 10*time.Minute)
-			default:
 			}
 			p.add(f)
 		}

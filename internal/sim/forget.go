@@ -128,8 +128,7 @@ func (s *server) reread() {
 	s.keys = slices.DeleteFunc(s.keys, func(key string) bool { return len(s.past[key]) == 0 })
 }
 
-// forgiven is the tick of a worker below which ids may be repeated, because a
-// limit of what a store can fence struck.
+// forgiven is the tick of a worker below which ids may be repeated, because a limit struck.
 func (s *server) forgiven(worker int64) snowfence.Tick {
 	if s.w.bugs.strict {
 		return 0

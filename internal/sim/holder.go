@@ -12,8 +12,7 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// holder is our allocator: the driver of the lease, in virtual time. It is the shell
-// that package fence is for a running program.
+// holder is our allocator: the driver's shell in virtual time, as package fence is in a running program.
 type holder struct {
 	site   Site
 	driver *drive.Driver
@@ -93,8 +92,7 @@ func (h *holder) Wake() (time.Duration, bool) {
 	return h.driver.Wake()
 }
 
-// Mint implements [Allocator]. The last slot of a batch is asked for alone, as
-// most callers do.
+// Mint implements [Allocator]. The last slot of a batch is asked for alone, as most callers do.
 func (h *holder) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 	term := h.term
 	if term == nil {
@@ -196,8 +194,7 @@ func (h *holder) Sealed(reserved snowfence.Tick) {
 	h.term = nil
 }
 
-// clone copies the process with all that it remembers. Its generator goes on
-// from where the other one stands.
+// clone copies the process with its memory. Its generator goes on from where the other one stands.
 func (h *holder) clone(s Site) Allocator {
 	twin := *h
 	twin.site, twin.out, twin.term, twin.intake, twin.stalled = s, nil, nil, intake{}, nil
@@ -221,9 +218,8 @@ type written struct {
 	stored.Register
 }
 
-// known returns the registers that a copy of the process knows as its own: the term's,
-// the one that was sent last, and the one that the journal's last page has. That may
-// wait for the page, and then two copies send it.
+// known returns the registers that a copy of the process knows as its own: the term's, the one sent
+// last, and that of the journal's last page, which may wait for the page: then two copies send it.
 func (h *holder) known() (all []written) {
 	view := h.state.View()
 	if view.Register.Holder != "" {
@@ -245,8 +241,7 @@ func (h *holder) known() (all []written) {
 	return all
 }
 
-// holds reports whether the process may be owed ids: it did not fail, and knows of no
-// namespace but the present one.
+// holds reports whether the process may be owed ids: it did not fail, and knows of no other namespace.
 func (h *holder) holds(incarnation string) bool {
 	view := h.state.View()
 	known := view.Namespace.Incarnation

@@ -22,12 +22,10 @@ type intake struct {
 	woken   int           // how often the driver was woken
 }
 
-// maxWoken is how often a driver may be woken in a beat, or in a second if that is
-// shorter.
+// maxWoken is how often a driver may be woken in a beat, or in a second if that is shorter.
 const maxWoken = 50
 
-// once reports whether an event comes once. Others say what time it is, or are the
-// driver's own.
+// once reports whether an event comes once. Others say what time it is, or are the driver's own.
 func once(e lease.Event) bool {
 	switch e.(type) {
 	case lease.Started, lease.Reply, lease.ReleaseAsked, lease.Written:

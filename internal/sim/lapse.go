@@ -57,8 +57,7 @@ func (d drawer) discovery(p *Plan) {
 	}
 }
 
-// ahead lets machines start again with a clock that is far ahead, and with no store to
-// tell them for a while.
+// ahead lets machines start again with a clock far ahead, and no store to tell them for a while.
 func (d drawer) ahead(p *Plan) {
 	p.EngineClock = true
 	for node := range p.Nodes {

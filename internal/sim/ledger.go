@@ -8,8 +8,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// issuer is what issues ids at one time: a generator, or a process of an
-// allocator that has none.
+// issuer is what issues ids at one time: a generator, or a process of an allocator that has none.
 type issuer struct {
 	name     string
 	node     int
@@ -28,11 +27,10 @@ type issuer struct {
 	sealed    bool
 }
 
-// ledger has every id that was issued under one layout: for each worker number the
-// slots, a slot being a tick and a sequence side by side, as ranges in ascending
-// order that do not overlap. Where there are misfits they have a ledger of their own:
-// equal integers of two layouts mean different things, and that the two are never
-// issued in one namespace is the rule "layout".
+// ledger has every id that was issued under one layout: for each worker number the slots, a slot
+// being a tick and a sequence side by side, as ranges in ascending order that do not overlap.
+// Misfits have a ledger of their own: equal integers of two layouts mean different things, and
+// that the two are never issued in one namespace is the rule "layout".
 type ledger struct {
 	layout  snowfence.Layout
 	name    string           // the layout as text, as a namespace's record has it
@@ -77,8 +75,7 @@ func (l *ledger) split(id snowfence.ID) (worker int64, slot uint64) {
 	return worker, l.time.of(id)<<(l.sequence.bits&63) | l.sequence.of(id)
 }
 
-// ranges turns a batch into the fewest ranges that hold just its ids, in their
-// order, and calls yield for each.
+// ranges calls yield for the fewest ranges that hold just the ids of a batch, in their order.
 func (l *ledger) ranges(ids []snowfence.ID, yield func(worker int64, low, high uint64)) {
 	for len(ids) > 0 {
 		worker, low := l.split(ids[0])
@@ -95,8 +92,7 @@ func (l *ledger) ranges(ids []snowfence.ID, yield func(worker int64, low, high u
 	}
 }
 
-// check takes an id apart once more, by the layout's own reading, which split
-// must agree with.
+// check takes an id apart by the layout's own reading, which split must agree with.
 func (l *ledger) check(id snowfence.ID) error {
 	parts, err := l.layout.Decompose(id)
 	if err != nil {
@@ -116,8 +112,7 @@ func (l *ledger) check(id snowfence.ID) error {
 // tick returns the tick of a slot.
 func (l *ledger) tick(slot uint64) snowfence.Tick { return snowfence.Tick(slot >> l.sequence.bits) }
 
-// issue enters a range and returns what of it was there before, and with whom
-// it shares ticks, up to which one.
+// issue enters a range and returns what of it was there before, and with whom it shares ticks up to which.
 func (l *ledger) issue(worker int64, s span) (repeated []repetition, shared *issuer, upTo snowfence.Tick) {
 	spans := l.columns[worker]
 	// The first range that ends above the beginning of s: most often there is none.

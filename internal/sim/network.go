@@ -55,8 +55,7 @@ type way struct {
 	lost, silent, damaged bool
 }
 
-// way draws the way of a request, and what the weather does to it: one thing at
-// the most.
+// way draws the way of a request, and what the weather does to it: one thing at the most.
 func (n *node) way(id uint64) way {
 	w, p, bad := n.w, n.w.plan, n.w.plan.Weather
 	x := way{there: upTo(n.net, p.latency()), back: upTo(n.net, p.latency())}

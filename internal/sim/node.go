@@ -11,8 +11,7 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// node is one machine. A process runs on it most of the time: an allocator, and
-// the caller of its ids.
+// node is one machine. Most of the time a process runs on it: an allocator, and the caller of its ids.
 type node struct {
 	w       *world
 	index   int
@@ -252,7 +251,6 @@ func (n *node) report(r lease.Report) {
 	case lease.Broken:
 		w.brokeDown(n, r.Err)
 		n.end(upTo(n.rng, 15*w.plan.beat()))
-	default:
 	}
 }
 

@@ -17,8 +17,7 @@ var (
 	errKilled = errors.New("the process was killed")
 )
 
-// papers is the folder of a journal: what programs see of it, and what is left of it
-// when the power fails.
+// papers is the folder of a journal: what programs see, and what is left when the power fails.
 type papers struct {
 	names   map[string]*paper // as programs see them
 	durable map[string]*paper // as they were at the last fsync of the folder
@@ -115,8 +114,7 @@ func (p *papers) hand(rng *rand.Rand, bug diskBug) *hand {
 	return h
 }
 
-// hand is the folder as one process has it, with what goes wrong there. It implements
-// [journal.Disk].
+// hand is the folder as one process has it, with what goes wrong there: a [journal.Disk].
 type hand struct {
 	papers *papers
 	rng    *rand.Rand
@@ -153,8 +151,7 @@ func (h *hand) step(changes bool) error {
 	return nil
 }
 
-// works reports whether an fsync that ends in err makes things durable. One that fails
-// may, too.
+// works reports whether an fsync that ends in err makes things durable. One that fails may, too.
 func (h *hand) works(err error) bool {
 	return err == nil || errors.Is(err, errDisk) && chance(h.rng, 50)
 }

@@ -64,8 +64,7 @@ func (e *PlanError) Error() string {
 	return fmt.Sprintf("sim: plan: %s is %s: %s", e.Field, e.Value, e.Limit)
 }
 
-// Validate returns a *[PlanError], or the layout's own error, if the plan can't
-// be run.
+// Validate returns a *[PlanError], or the layout's own error, if the plan can't be run.
 func (p *Plan) Validate() error {
 	if err := p.Layout.Validate(); err != nil {
 		return err

@@ -40,8 +40,7 @@ func Plain() Plan {
 	}
 }
 
-// ScenarioError is returned for a text that is no scenario. It says in which
-// line, from 1, and what is wrong there.
+// ScenarioError is returned for a text that is no scenario: in which line, from 1, and what is wrong.
 type ScenarioError struct {
 	Line int
 	Text string
@@ -202,8 +201,7 @@ func (e Expectation) String() string {
 
 const unbounded = 1<<63 - 1
 
-// Check returns an error that names each expectation of the plan that a run of
-// it did not meet.
+// Check returns an error that names the first expectation of the plan that a run of it did not meet.
 func (p *Plan) Check(t Tally) error {
 	for _, e := range p.Expect {
 		if n, ok := t.count(e.Name); !ok || n < e.Least || n > e.Most {

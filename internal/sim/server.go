@@ -50,8 +50,7 @@ type server struct {
 	issuers   map[string]*issuer         // the last issuer under each nonce
 }
 
-// remembered is how many writes of a key a late read may reach back over, and
-// a few more.
+// remembered is how many writes of a key a late read may reach back over, and a few more.
 const remembered = 16
 
 func newServer(w *world, index int) *server {
@@ -233,9 +232,8 @@ func (s *server) know(key string) {
 	}
 }
 
-// lowered checks a write that brings until down: it must be a release of that
-// very term, to no less than its floor and all that was stamped under it. Then
-// nothing above may be stamped under it any more.
+// lowered checks a write that brings until down: it must be a release of that very term, to no less
+// than its floor and all that was stamped under it. Then nothing above may be stamped under it.
 func (s *server) lowered(key string, before, after stored.Register) {
 	worker, _ := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, key)
 	if after.Holder != "" || before.Holder == "" || after.Term != before.Term {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Shrink returns a smaller plan that still fails: without the faults, the
-// machines, the weather and the time that it takes no part of. What failing
-// reports decides; it is asked for up to tries plans, one after the other, and
+// Shrink returns a smaller plan that still fails: without the faults, machines, weather and time that
+// take no part in it. What failing reports decides, for up to tries plans, one after the other; it
 // must not be nil. A plan that does not fail is returned as it is.
 func Shrink(p Plan, tries int, failing func(Plan) bool) Plan {
 	s := shrinker{plan: p, left: tries, failing: failing}

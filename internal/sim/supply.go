@@ -9,8 +9,7 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// supply judges what a holder says of its outages by its generator, which it looks at
-// for itself after each step.
+// supply judges what a holder says of its outages by a look of its own at the generator after each step.
 type supply struct {
 	begun    bool          // there was a term
 	dry      bool          // no ids can be issued

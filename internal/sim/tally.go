@@ -100,8 +100,7 @@ func (t *Tally) Missing() (names []string) {
 	return names
 }
 
-// count returns what was counted under a name, and whether that is one. The
-// name "faults" is all faults together.
+// count returns what was counted under a name, if it is one. The name "faults" is all faults together.
 func (t *Tally) count(name string) (int64, bool) {
 	if name == "faults" {
 		return t.AllFaults(), true

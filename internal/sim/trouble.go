@@ -43,7 +43,6 @@ func (s *server) suffer(number int, f Fault) {
 		s.quarantine(f.N)
 	case Lossy:
 		s.declare()
-	default:
 	}
 }
 
@@ -81,7 +80,6 @@ func (n *node) suffer(f Fault) {
 		}
 	case Clone:
 		n.copy()
-	default:
 	}
 }
 
@@ -100,7 +98,6 @@ func (n *node) misset(f Fault) {
 		n.clock.slew(f.N)
 		n.w.struck(f.Kind, n.index, "the monotonic clock of %s runs fast by %d ppm", n.host, f.N)
 		return
-	default:
 	}
 	n.w.struck(f.Kind, n.index, "the clock of %s is off by %s", n.host, n.clock.off())
 }
@@ -127,8 +124,7 @@ func (n *node) crash(power bool, rest time.Duration) {
 	n.end(rest)
 }
 
-// pause stops the process, or the machine with it. Where none runs, none is
-// started meanwhile.
+// pause stops the process, or the machine with it. Where none runs, none is started meanwhile.
 func (n *node) pause(f Fault) {
 	now := n.w.agenda.Now()
 	f.For = min(f.For, n.w.plan.Length-now) // the faults end with the plan
@@ -150,8 +146,7 @@ func (n *node) goOn() {
 	}
 }
 
-// terminate asks the process to end, as SIGTERM does, and kills it when its
-// grace is over.
+// terminate asks the process to end, as SIGTERM does, and kills it when its grace is over.
 func (n *node) terminate(grace time.Duration) {
 	if !n.alive || n.leaving {
 		return
@@ -231,8 +226,7 @@ func (n *node) afterStep() {
 
 // Some faults wait for what a machine does, and strike in the midst of it.
 
-// patient reports whether a fault that is armed waits for another process of the
-// machine, if it has to.
+// patient reports whether an armed fault waits for another process of the machine, if it has to.
 func (k Kind) patient() bool {
 	return k == TerminateResuming || k == PowerDiscarding || k == Refound
 }
@@ -245,12 +239,18 @@ func (n *node) arm(page bool) {
 	case !f.Kind.patient():
 		n.armed = nil
 	case f.Kind == TerminateResuming && page:
+		n.strikes(6*n.w.plan.latency(), func() { n.terminate(f.For) })
 		n.armed = nil
-		n.soon(upTo(n.rng, 6*n.w.plan.latency()), func() {
-			n.w.struck(f.Kind, n.index, "%s", n.host)
-			n.terminate(f.For)
-		})
 	}
+}
+
+// strikes lets the armed fault strike before long.
+func (n *node) strikes(within time.Duration, do func()) {
+	kind := n.armed.Kind
+	n.soon(upTo(n.rng, within), func() {
+		n.w.struck(kind, n.index, "%s", n.host)
+		do()
+	})
 }
 
 // spring lets the fault strike that waits for such a request.
@@ -261,17 +261,11 @@ func (n *node) spring(request lease.Request) {
 	}
 	_, keeps := request.(lease.Keep)
 	_, discards := request.(lease.Discard)
-	strikes := func(in time.Duration, do func()) {
-		n.soon(upTo(n.rng, in), func() {
-			n.w.struck(f.Kind, n.index, "%s", n.host)
-			do()
-		})
-	}
 	switch {
 	case f.Kind == PowerKeeping && keeps:
-		strikes(n.w.plan.latency(), func() { n.crash(true, f.For) })
+		n.strikes(n.w.plan.latency(), func() { n.crash(true, f.For) })
 	case f.Kind == TerminateExtending && n.extending(request):
-		strikes(n.w.plan.latency(), func() { n.terminate(f.For) })
+		n.strikes(n.w.plan.latency(), func() { n.terminate(f.For) })
 	case f.Kind == PowerDiscarding && discards:
 		n.w.agenda.After(upTo(n.rng, 5*n.w.plan.latency()), func() { n.darken(*f) })
 	case f.Kind == Refound && n.claiming(request):

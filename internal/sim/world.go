@@ -53,7 +53,7 @@ type world struct {
 	agenda  Agenda
 	servers []*server
 	nodes   []*node
-	ledgers []*ledger // one for each layout
+	ledgers map[string]*ledger // by layout
 	issuers int32
 
 	quiet      bool          // the faults have ended
@@ -78,7 +78,7 @@ func Run(p Plan, c Config) Report {
 func newWorld(p *Plan, c Config) *world {
 	w := &world{
 		plan: p, program: c.Program, bugs: c.bugs, trace: c.Trace, collect: c.Collect,
-		begin: p.Layout.Epoch.Add(p.Begin), digest: fnv.New64a(),
+		begin: p.Layout.Epoch.Add(p.Begin), ledgers: make(map[string]*ledger), digest: fnv.New64a(),
 	}
 	if w.program == nil {
 		w.program = Ours
@@ -133,8 +133,7 @@ func (w *world) run() {
 	}
 }
 
-// until lets time pass, and ends early when there is more to report than anybody
-// reads.
+// until lets time pass, and ends early when there is more to report than anybody reads.
 func (w *world) until(end time.Duration) {
 	w.agenda.Until(end, func() bool { return len(w.found) >= maxFindings && !w.collect })
 }
@@ -181,8 +180,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 		return // nothing is promised for it but what its ids show
 	}
 	if found := server.record.Layout; l.name != found && !server.excused[by.nonce] {
-		// A rollback may take the record away, and a misfit make it anew, while somebody
-		// still issues under a nonce of before.
+		// A rollback may take the record away, and a misfit make it anew, while old nonces still issue.
 		w.breaks("layout", "%s issued ids under %s, and the namespace is of %q", by.name, l.name, found)
 	}
 	if shared != nil && !server.excuses(worker, upTo, by, shared) {
@@ -206,13 +204,10 @@ func (w *world) issuerOf(s Site, name string) *issuer {
 // ledgerOf returns the ledger of a layout.
 func (w *world) ledgerOf(l snowfence.Layout) *ledger {
 	name := l.String()
-	for _, known := range w.ledgers {
-		if known.name == name {
-			return known
-		}
+	if w.ledgers[name] == nil {
+		w.ledgers[name] = newLedger(l)
 	}
-	w.ledgers = append(w.ledgers, newLedger(l))
-	return w.ledgers[len(w.ledgers)-1]
+	return w.ledgers[name]
 }
 
 // brokeDown takes the end of a process that failed for good. It must have been
