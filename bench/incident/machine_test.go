@@ -7,7 +7,7 @@ import "testing"
 func TestFleetsDifferWhereTheySay(t *testing.T) {
 	same := func(name string, fleet Fleet, a, b int, what func(Machine) any, want bool) {
 		t.Helper()
-		if got := what(fleet(7, a, 1)) == what(fleet(7, b, 1)); got != want {
+		if got := what(fleet.machine(7, a, 1)) == what(fleet.machine(7, b, 1)); got != want {
 			t.Errorf("%s: of machines %d and %d it is %t that they are equal, want %t", name, a, b, got, want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestFleetsDifferWhereTheySay(t *testing.T) {
 	same("deployment", deployment, 0, 1, number, false)
 	same("deployment", deployment, 0, 2, host, false)
 	for node := range 40 {
-		if pods(3, node, 1) != pods(3, node, 2) {
+		if Fleet(pods).machine(3, node, 1) != Fleet(pods).machine(3, node, 2) {
 			t.Errorf("pod %d changes from process to process", node)
 		}
 		for other := range node {
@@ -44,7 +44,7 @@ func TestFleetsDifferWhereTheySay(t *testing.T) {
 			same("pods", pods, node, other, host, false)
 		}
 	}
-	if pods(1, 0, 1) == pods(2, 0, 1) {
+	if Fleet(pods).machine(1, 0, 1) == Fleet(pods).machine(2, 0, 1) {
 		t.Error("two seeds draw the same pods")
 	}
 }

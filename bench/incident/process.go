@@ -53,7 +53,7 @@ func naive(preset string, fresh func() routine) func(Fleet) sim.Program {
 			}
 			// A bound on the sequence's start is meant for 4,096 ids a tick, and is made to fit.
 			p.Policy.Start.Max = p.Policy.Start.Max * s.Layout.Sequences() / 4096
-			return &process{site: s, machine: f(s.Plan.Seed, s.Node, s.Process), policy: p.Policy, routine: fresh()}, nil
+			return &process{site: s, machine: f.machine(s.Plan.Seed, s.Node, s.Process), policy: p.Policy, routine: fresh()}, nil
 		}
 	}
 }
