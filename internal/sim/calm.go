@@ -128,13 +128,10 @@ func (s *server) owed(nodes []*node) int {
 	}
 	owed := 0
 	for _, n := range nodes {
-		if founded && s.record.Layout != n.site().Layout.String() {
-			continue
+		fits := !founded || s.record.Layout == n.site().Layout.String()
+		if fits && (!n.alive || n.holder == nil || n.holder.holds(s.record.Incarnation)) {
+			owed++
 		}
-		if n.alive && n.holder != nil && !n.holder.holds(s.record.Incarnation) {
-			continue
-		}
-		owed++
 	}
 	return owed
 }

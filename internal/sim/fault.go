@@ -88,7 +88,7 @@ type manner struct {
 	lasts, counts bool
 }
 
-// manners say how the kinds are written.
+// manners returns how the kinds are written.
 func manners() [kinds]manner {
 	lasting := func(word string) manner { return manner{word, aNode, true, false} }
 	return [kinds]manner{

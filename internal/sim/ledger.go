@@ -112,7 +112,7 @@ func (l *ledger) check(id snowfence.ID) error {
 // tick returns the tick of a slot.
 func (l *ledger) tick(slot uint64) snowfence.Tick { return snowfence.Tick(slot >> l.sequence.bits) }
 
-// issue enters a range and returns what of it was there before, and with whom it shares ticks up to which.
+// issue enters a range and returns what of it was there before, and who shares its ticks, up to which one.
 func (l *ledger) issue(worker int64, s span) (repeated []repetition, shared *issuer, upTo snowfence.Tick) {
 	spans := l.columns[worker]
 	// The first range that ends above the beginning of s: most often there is none.
