@@ -85,10 +85,9 @@ func (c *crowd) Read(b []byte) (int, error) {
 // join adds n processes, of which the first starts now and the others so far apart.
 func (c *crowd) join(n int, apart time.Duration) error {
 	for i := range n {
+		self := stored.Process{Host: fmt.Sprintf("host-%d", len(c.processes)), PID: 1, Started: c.Wall()}
 		state, err := lease.New(lease.Config{
-			Layout:      c.layout,
-			Process:     stored.Process{Host: fmt.Sprintf("host-%d", len(c.processes)), PID: 1, Started: c.Wall()},
-			Loss:        c.loss,
+			Layout: c.layout, Process: self, Loss: c.loss,
 			MaxRollback: 5 * time.Second, // as fence takes it from the default policy
 		})
 		if err != nil {

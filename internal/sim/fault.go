@@ -92,15 +92,16 @@ type manner struct {
 func manners() [kinds]manner {
 	lasting := func(word string) manner { return manner{word, aNode, true, false} }
 	return [kinds]manner{
-		Crash: lasting("crash"), Power: lasting("power"), Pause: lasting("pause"), Suspend: lasting("suspend"), Step: lasting("step"),
-		Right: {"right", aNode, false, false}, Drift: {"drift", aNode, false, true}, Slew: {"slew", aNode, false, true},
-		Leap: lasting("leap"), Terminate: lasting("terminate"), TerminateExtending: lasting("terminate-extending"),
-		TerminateResuming: lasting("terminate-resuming"), PowerKeeping: lasting("power-keeping"), PowerDiscarding: lasting("power-discarding"),
+		Crash: lasting("crash"), Power: lasting("power"), Pause: lasting("pause"), Suspend: lasting("suspend"),
+		Step: lasting("step"), Right: {"right", aNode, false, false}, Drift: {"drift", aNode, false, true},
+		Slew: {"slew", aNode, false, true}, Leap: lasting("leap"), Terminate: lasting("terminate"),
+		TerminateExtending: lasting("terminate-extending"), TerminateResuming: lasting("terminate-resuming"),
+		PowerKeeping: lasting("power-keeping"), PowerDiscarding: lasting("power-discarding"),
 		CrashAfterStep: {"crash-after-step", aNode, true, true}, TerminateAfterStep: {"terminate-after-step", aNode, true, true},
 		Cut: lasting("cut"), Clone: {"clone", aNode, false, false}, Outage: {"outage", aStore, true, false},
 		Failover: {"failover", aStore, true, false}, Rollback: {"rollback", aStore, true, false},
-		Quarantine: {"quarantine", aStore, false, true}, Refound: {"refound", aNode, false, false}, Lossy: {"lossy", aStore, false, false},
-		NoRandom: lasting("no-random"), Glitch: {"glitch", aNode, true, true},
+		Quarantine: {"quarantine", aStore, false, true}, Refound: {"refound", aNode, false, false},
+		Lossy: {"lossy", aStore, false, false}, NoRandom: lasting("no-random"), Glitch: {"glitch", aNode, true, true},
 		Lost: {word: "lost"}, Silent: {word: "silent"}, Late: {word: "late"}, Slow: {word: "slow"}, Repeated: {word: "repeated"},
 		Stale: {word: "stale"}, Damaged: {word: "damaged"}, DiskFailed: {word: "disk-failed"}, DiskHung: {word: "disk-hung"},
 		PageLost: {word: "page-lost"}, PageCopied: {word: "page-copied"}, PageRemoved: {word: "page-removed"},
