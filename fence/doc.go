@@ -5,8 +5,8 @@
 //	id, err := holder.Next(ctx)
 //	err = holder.Close(ctx)
 //
-// Most callers need [Open], [Holder.Next] and [Holder.Close]. [Holder.Fill] issues many
-// ids at once. A [Holder] is safe for simultaneous use by multiple goroutines.
+// Most callers need [Open], [Holder.Next] and [Holder.Close]. [Holder.Fill] issues many ids.
+// A [Holder] is safe for simultaneous use by multiple goroutines.
 //
 // # The idea
 //
@@ -26,7 +26,7 @@
 //	register   the store's entry for one worker id. It is never deleted.
 //	term       one claim of a worker id. It has one generator, and no second life.
 //	floor      the first tick that the term may stamp
-//	until      lies above every tick that was stamped with this worker id
+//	until      lies above every tick that was stamped with this worker id: its bound
 //	window     the distance from the clock to until: 60 s, or 5 s for a pinned worker id
 //	loss       how young a write is that the store can still lose; 0 if it is durable
 //
@@ -51,21 +51,21 @@
 // was late, and the holder reads again. Anything else ends the term. The term's next write
 // waits for this. A claim may be given up undecided: nothing is ever issued under it.
 //
-// Confirm, on a lossy store only. A bound is usable when a later swap has been
-// acknowledged that was sent at least loss after the bound was acknowledged. So the first
-// ids come after loss and a round trip, and a window must be longer than three losses.
+// Confirm, on a lossy store only. A bound is acknowledged. At least loss later another swap
+// is sent. When that one is acknowledged, the bound is usable. So the first ids come after
+// loss and a round trip, and a window must be longer than three losses.
 //
 // Lose. The generator is sealed in one atomic step, and the holder claims again. It does
 // not touch the register of the lost term.
 //
 // Release. The generator is sealed first. Then the release clears the holder and lowers
-// until to the tick after the last one stamped. So the worker id is free at once. No other
+// until, at most to the tick after the last one stamped. So the worker id is free at once. No other
 // write lowers until.
 //
 // Journal. With [Config].Journal the holder keeps one page of its term on a local disk. A
 // restart on the same machine then goes on with the term, and does not need the store. The
-// generator's bound is then the lesser of the store's bound and the page's, and the disk
-// acknowledges the page first. A process that starts consumes the page, so at most one
+// generator's bound is then the lesser of the store's bound and the page's. It gets a new one
+// after the page is on the disk. A process that starts consumes the page, so at most one
 // process at a time holds the term.
 //
 // # What happens when

@@ -50,9 +50,9 @@ type Holder struct {
 // earlier process it goes on with that process's term, and waits for a silent store for two
 // seconds at most.
 //
-// It returns within the claim-wait and a little more, or when ctx is done. It may return a
-// *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError], *[TimeError],
-// *[ConfigError], or the store's own error: at once if that is [store.ErrDamaged].
+// It returns within the claim-wait, twice the store's loss and a little more, or when ctx is
+// done. It may return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError],
+// *[TimeError], *[ConfigError], or the store's error: at once if that is [store.ErrDamaged].
 func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")

@@ -10,10 +10,12 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// OpenJournal opens the journal in the folder dir, on a local disk, and locks it until Close
-// or the end of the process. The folder is made if it is missing. Each holder has its own. An
-// error is returned while another process has it, for a folder on a network file system, and
-// where the operating system can't carry a journal. Then a program goes on without one.
+// OpenJournal opens the journal in the folder dir, on a local disk, and locks it until Close.
+// Each holder has its own folder, which is made if it is missing. A term can be resumed while
+// its window lasts: use a long one. The engine must still open, and most connect then.
+//
+// An error is returned while another process has the folder, if it is on a network file system,
+// and if the operating system is not Linux or macOS. Then a program goes on without a journal.
 //
 // With acrossReboots a page from before the machine's last start is accepted too. Set it only
 // where no machine is ever started from an image or a clone that is younger than the window.

@@ -1,6 +1,6 @@
 // Package store is the one thing that Snowfence asks of a database: a set of
-// registers with compare-and-swap. Worker leases, the layout of a namespace,
-// segments and daily sequences all stand on it, on every engine.
+// registers with compare-and-swap. Worker leases and the layout of a namespace
+// stand on it, on every engine.
 //
 // A [Store] promises five things, and everything above is built on these alone:
 //

@@ -47,11 +47,8 @@
 // A file system notes by itself when a file was changed last (its ctime), and
 // offers no way to set that. Whatever writes, copies, restores, renames or
 // links a file changes it, and with it the file's stamp. The newer entry has the
-// stamp of the other file. So neither file can be replaced unnoticed: if the older
-// is touched, its stamp is not the one in the newer; if the newer is replaced by an
-// older copy of itself, the stamp in that copy is not the other file's any more;
-// and if both are, the same holds for them. A copy in another folder or on
-// another machine has other stamps, too.
+// stamp of the other file. So neither file can be replaced unnoticed. A copy in
+// another folder or on another machine has other stamps, too.
 //
 //   - The older file is touched: its stamp is not the one in the newer file.
 //   - The newer file is replaced by an older copy: the stamp in that copy is not the stamp
@@ -68,11 +65,13 @@
 //
 // # What remains
 //
-// Three live clones of the journal are not recognised: a snapshot of a file system that is
-// rolled back, or mounted under the same device number, under a running kernel; with
-// AcrossReboots, an image of the disk that is started as the same machine; and a suspended
-// machine that is started twice. They repeat ids as a live clone of a process does, until
-// the store answers.
+// Three live clones of the journal are not recognised. They repeat ids as a live clone of a
+// process does, until the store answers.
+//
+//   - A snapshot of a file system that is rolled back, or mounted under the same device
+//     number, under a running kernel.
+//   - With AcrossReboots, an image of the disk that is started as the same machine.
+//   - A suspended machine that is started twice.
 //
 // The folder has to be on a local disk whose fsync means what it says, as for the
 // file store; package localdisk says what is refused. A block device that several

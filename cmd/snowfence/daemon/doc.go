@@ -5,16 +5,16 @@
 //
 // # Start
 //
-// The front listens at once, so that probes are answered while worker ids are
-// still being claimed: /livez says 200 and /readyz 503. The daemon ends with
-// an error when waiting would not help: the configuration or the layout is
-// wrong, or the fence refuses the claim, because every worker id is held, a
-// pinned one by somebody else, or the clock is off. A store that does not
-// answer may come back: the daemon asks again until it does.
+// The store must answer at the start. Only with the page of a journal it may be
+// away. Then the front listens, so that probes are answered while worker ids are
+// still being claimed: /livez says 200 and /readyz 503. The daemon ends with an
+// error when the configuration or the layout is wrong, or when the fence refuses
+// the claim: every worker id is held, a pinned one by another process, or the
+// clock is off.
 //
 // # Readiness
 //
-// A generator is ready while its lease would outlast its store by a margin: a
+// A generator is ready while its lease has more left than a margin: a
 // sixth of the window, at most ten seconds. Leases are extended at a third of
 // the window, so a generator that is not ready has failed to extend its lease
 // for half a window. The margin is the time that load balancers have to turn
@@ -24,5 +24,6 @@
 //
 // When its context ends, the daemon stops to accept connections, finishes the
 // requests under way for at most the limit "drain", and then gives its worker
-// ids back, so that the next start need not wait for them.
+// ids back, so that the next start need not wait for them. A store that is away
+// then is awaited for five seconds.
 package daemon
