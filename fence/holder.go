@@ -173,11 +173,10 @@ func (h *Holder) silence(lasted time.Duration) error {
 	if h.lease.OnDisk {
 		return fmt.Errorf("the journal's disk did not answer for %s", lasted)
 	}
-	refused := h.lease.Unanswered
-	if refused == nil || errors.Is(refused, drive.ErrTimeout) || errors.Is(refused, context.Canceled) {
-		return fmt.Errorf("the store did not answer for %s", lasted)
+	if refused := h.lease.Unanswered; refused != nil && !errors.Is(refused, drive.ErrTimeout) && !errors.Is(refused, context.Canceled) {
+		return fmt.Errorf("the store did not answer for %s: %w", lasted, refused)
 	}
-	return fmt.Errorf("the store did not answer for %s: %w", lasted, refused)
+	return fmt.Errorf("the store did not answer for %s", lasted)
 }
 
 // leave makes the loop end at once.
