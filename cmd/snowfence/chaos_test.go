@@ -42,6 +42,11 @@ const (
 // their clocks are set, and the engine is restarted and cut off. No id comes
 // twice, and when the faults end all of them issue again.
 func TestChaosNeverRepeatsAnID(t *testing.T) {
+	for name := range strings.SplitSeq(*chaosEngines, ",") {
+		if name != "" && !slices.Contains(testkit.EngineNames(), name) {
+			t.Fatalf("-chaos.engines has %q: must be of %v", name, testkit.EngineNames())
+		}
+	}
 	binary := testkit.Build(t, programPath, "faultclock")
 	for _, name := range testkit.EngineNames() {
 		if *chaosEngines != "" && !slices.Contains(strings.Split(*chaosEngines, ","), name) {
