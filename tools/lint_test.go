@@ -51,7 +51,7 @@ var tiers = []tier{
 	{dir: "internal/lease", allowed: []string{".", "store", "internal/lease/drive", "internal/stored"}, refused: io},
 	{dir: "internal/journal", allowed: []string{"internal/stored", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 	{dir: "internal/roster", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
-	{dir: "counter", allowed: []string{".", "store"}},
+	{dir: "counter", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}},
 	{dir: "kind", allowed: []string{".", "store"}},
 	{dir: "uuid", allowed: []string{".", "kind"}},
 	{dir: "objectid", allowed: []string{".", "kind"}},
@@ -98,6 +98,7 @@ var tiers = []tier{
 	{dir: "store/faultstore", support: true},
 	{dir: "internal/lineartest", support: true, library: true},
 	{dir: "internal/kindtest", support: true},
+	{dir: "counter/countertest", support: true},
 	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "internal/lease", "internal/lease/drive", "internal/journal", "internal/stored"}, support: true},
 }
 
@@ -105,7 +106,7 @@ var tiers = []tier{
 var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof", "expvar"}
 
 // forTests lists what only tests and their support may import.
-var forTests = []string{"testing", "net/http/httptest", ours + "/store/storetest", ours + "/store/faultstore", ours + "/internal/lineartest", ours + "/internal/kindtest", ours + "/internal/sim"}
+var forTests = []string{"testing", "net/http/httptest", ours + "/store/storetest", ours + "/store/faultstore", ours + "/internal/lineartest", ours + "/internal/kindtest", ours + "/counter/countertest", ours + "/internal/sim"}
 
 // library stands for a client library.
 const library = "library.example/client"

@@ -1,0 +1,115 @@
+package counter
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
+)
+
+// Process says which process writes a counter, for people: Host, PID, Version and Started.
+type Process = stored.Process
+
+// Config says which numbers a counter gives. Store and Name must be given.
+type Config struct {
+	// Store is where the counter lives. It is not closed with the counter.
+	Store store.Store
+
+	// Namespace and Name name the counter: each 1 to 64 of [a-z0-9._-]. An empty Namespace
+	// means "default".
+	Namespace, Name string
+
+	// Start is the first number, 0 or more. Zero means 1. It never changes.
+	Start int64
+
+	// Increment is the distance between two numbers. Zero means 1. It never changes.
+	Increment int64
+
+	// Limit is the greatest number. Zero means the greatest of 63 bits, less Increment.
+	Limit int64
+
+	// MaxWait is how long a call waits for the store. Zero means a second, and on a lossy
+	// store what it can lose in addition.
+	MaxWait time.Duration
+
+	// RequestTimeout bounds each request to the store. Zero means 5 s.
+	RequestTimeout time.Duration
+
+	// Guard knows, independently of the store, which numbers are in use. Nil means none.
+	Guard Guard
+
+	// Process is written into the record.
+	Process Process
+
+	// Clock is the source of time. Nil means [snowfence.SystemClock].
+	Clock snowfence.Clock
+
+	// Rand is the source of marks: unpredictable, and never the same twice. Nil means
+	// crypto/rand.
+	Rand io.Reader
+
+	zone   string // of a daily sequence
+	digits int
+}
+
+// A Guard is an independent high-water mark of a counter. With it a counter that went
+// backwards in its store is noticed: a stale replica was promoted, or a dump restored. It must
+// be safe for concurrent use.
+type Guard interface {
+	// Mark returns the greatest number that is known to be in use; a negative number if
+	// none is.
+	Mark(ctx context.Context) (int64, error)
+
+	// Raise makes n the mark, if it is greater. The number n is not used before.
+	Raise(ctx context.Context, n int64) error
+
+	// String says what the guard is, for errors: "file /var/lib/ids/orders.mark".
+	String() string
+}
+
+// complete fills the defaults in, or returns a *[ConfigError].
+func (c Config) complete() (Config, error) {
+	refuse := func(field, value, limit string) (Config, error) {
+		return c, &ConfigError{Field: field, Value: value, Limit: limit}
+	}
+	c.Namespace = cmp.Or(c.Namespace, stored.DefaultNamespace)
+	if err := stored.CheckNamespace(c.Namespace); err != nil {
+		return c, err
+	}
+	c.Start, c.Increment = cmp.Or(c.Start, 1), cmp.Or(c.Increment, 1)
+	switch {
+	case c.Store == nil:
+		return refuse("store", "nil", "must be given")
+	case stored.CheckNamespace(c.Name) != nil:
+		return refuse("name", fmt.Sprintf("%q", c.Name), "must be 1 to 64 of [a-z0-9._-]")
+	case c.Start < 0:
+		return refuse("start", fmt.Sprint(c.Start), "must not be negative")
+	case c.Increment < 1 || c.Increment > math.MaxInt32:
+		return refuse("increment", fmt.Sprint(c.Increment), fmt.Sprintf("must be from 1 to %d", math.MaxInt32))
+	case c.Limit < 0 || c.Limit > math.MaxInt64-c.Increment || c.Limit > 0 && c.Limit < c.Start:
+		return refuse("limit", fmt.Sprint(c.Limit), fmt.Sprintf("must be from the start, %d, to %d", c.Start, math.MaxInt64-c.Increment))
+	case c.MaxWait < 0:
+		return refuse("max-wait", c.MaxWait.String(), "must not be negative")
+	case c.RequestTimeout < 0:
+		return refuse("request-timeout", c.RequestTimeout.String(), "must not be negative")
+	}
+	c.Limit = cmp.Or(c.Limit, math.MaxInt64-c.Increment)
+	c.RequestTimeout = cmp.Or(c.RequestTimeout, 5*time.Second)
+	if c.Clock == nil {
+		c.Clock = snowfence.SystemClock()
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Process.Started.IsZero() {
+		c.Process.Started = c.Clock.Wall()
+	}
+	return c, nil
+}

@@ -1,0 +1,204 @@
+package counter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
+)
+
+// DailyConfig says what a daily sequence looks like.
+type DailyConfig struct {
+	// Config says which counter it is. Increment and Limit must be zero: the digits say how
+	// far it goes. A daily sequence has no guard.
+	Config
+
+	// Prefix stands before the date: at most 64 bytes of visible ASCII without a quote or a
+	// backslash.
+	Prefix string
+
+	// Zone is the time zone of the dates. Nil means UTC. It never changes.
+	Zone *time.Location
+
+	// Digits is the width of the number, 1 to 18. Zero means 6. It never changes.
+	Digits int
+
+	// Step is how many numbers are reserved at a time. Zero means 1 on a durable store: no
+	// gaps but after failures. On a lossy store it means 100, because there each reservation
+	// takes as long as the store can lose writes for.
+	Step int64
+}
+
+// Daily gives texts such as INV20261122000001: a prefix, the date in a time zone, and a number
+// that begins again each day. Its methods are safe for concurrent use.
+//
+// No text is given twice, whatever the clock shows: each date has its own count in the store. A
+// wrong clock gives a wrong date. The store holds the last 10 dates that were used. An earlier
+// one is refused, and is never begun again.
+type Daily struct {
+	config   DailyConfig
+	register *register
+
+	mu     sync.Mutex // guards the fields below
+	date   string
+	chain  *chain // of that date
+	closed bool
+	ending sync.WaitGroup // chains of other dates
+}
+
+// OpenDaily opens a daily sequence in a store.
+//
+// A *[ConfigError] is returned for a setting that can't be used, otherwise the store's own error.
+func OpenDaily(ctx context.Context, c DailyConfig) (*Daily, error) {
+	refuse := func(field string, value any, limit string) (*Daily, error) {
+		return nil, &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
+	}
+	c.Digits = cmp.Or(c.Digits, 6)
+	if c.Zone == nil {
+		c.Zone = time.UTC
+	}
+	switch {
+	case c.Digits < 1 || c.Digits > 18:
+		return refuse("digits", c.Digits, "must be from 1 to 18")
+	case c.Increment != 0 || c.Limit != 0:
+		return refuse("increment and limit", fmt.Sprint(c.Increment, " and ", c.Limit), "must be 0: a daily sequence counts by 1 to the end of its digits")
+	case c.Guard != nil:
+		return refuse("guard", c.Guard, "must be nil: a daily sequence has none")
+	case c.Step < 0:
+		return refuse("step", c.Step, "must not be negative")
+	case len(c.Prefix) > 64 || !visible(c.Prefix):
+		return refuse("prefix", fmt.Sprintf("%.70q", c.Prefix), `must be at most 64 bytes of visible ASCII without " and \`)
+	}
+	c.Limit = int64(math.Pow10(c.Digits)) - 1
+	if c.Start > c.Limit {
+		return refuse("start", c.Start, fmt.Sprintf("must be at most %d, to fit the digits", c.Limit))
+	}
+	c.zone, c.digits = c.Zone.String(), c.Digits
+	r, err := open(ctx, c.Config, stored.Daily)
+	if err != nil {
+		return nil, err
+	}
+	r.MaxWait = cmp.Or(r.MaxWait, time.Second+r.loss)
+	if c.Config = r.Config; c.Step == 0 {
+		c.Step = 1
+		if r.loss > 0 {
+			c.Step = 100
+		}
+	}
+	return &Daily{config: c, register: r}, nil
+}
+
+func visible(text string) bool {
+	for _, b := range []byte(text) {
+		if b <= ' ' || b > '~' || b == '"' || b == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// Next returns the next text of today, by this machine's clock.
+//
+// A *[FullError] is returned when the digits are used up, a *[DateError] for a date that is too
+// old, and otherwise the errors of [Segments.Next].
+func (d *Daily) Next(ctx context.Context) (string, error) {
+	texts, err := d.Fill(ctx, 1)
+	if err != nil {
+		return "", err
+	}
+	return texts[0], nil
+}
+
+// Fill returns n texts of one date, in increasing order. When it fails, none of them may be
+// used.
+func (d *Daily) Fill(ctx context.Context, n int) ([]string, error) {
+	numbers := make([]snowfence.ID, n)
+	var date string
+	for {
+		date = d.config.Clock.Wall().In(d.config.Zone).Format(stored.DateForm)
+		ch, err := d.on(date)
+		if err != nil {
+			return nil, err
+		}
+		if err = ch.fill(ctx, numbers); err == nil {
+			break
+		}
+		if !errors.Is(err, ErrClosed) { // otherwise the date has changed meanwhile
+			return nil, err
+		}
+	}
+	texts := make([]string, n)
+	for i, number := range numbers {
+		texts[i] = fmt.Sprintf("%s%s%0*d", d.config.Prefix, date, d.config.Digits, number)
+	}
+	return texts, nil
+}
+
+// on returns the chain of a date. The chain of another date ends, and gives its rest back.
+func (d *Daily) on(date string) (*chain, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return nil, ErrClosed
+	case d.date == date:
+		return d.chain, nil
+	case d.chain != nil:
+		d.end(context.Background())
+	}
+	d.date, d.chain = date, newChain(lane{d.register, date}, d.config.Config, d.config.Step == 1, steps(d.config.Step))
+	return d.chain, nil
+}
+
+// end ends the present chain, beside the callers. Those that wait may still get a number of its
+// date.
+func (d *Daily) end(ctx context.Context) {
+	ch, date := d.chain, d.date
+	d.chain = nil
+	d.ending.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, closeTakes)
+		defer cancel()
+		if rest := ch.close(ctx, d.config.MaxWait); d.config.Step > 1 {
+			_ = d.register.giveBack(ctx, date, rest) // what stays is a gap
+		}
+	})
+}
+
+// Close ends the sequence. It gives the numbers back that no caller got, if nothing was
+// reserved after them.
+func (d *Daily) Close(ctx context.Context) error {
+	d.mu.Lock()
+	d.closed = true
+	if d.chain != nil {
+		d.end(ctx)
+	}
+	d.mu.Unlock()
+	d.ending.Wait()
+	return nil
+}
+
+// lane is one date of a daily sequence.
+type lane struct {
+	*register
+	date string
+}
+
+// Reserve implements [Source].
+func (l lane) Reserve(ctx context.Context, need func() int64) (Range, error) {
+	return l.reserve(ctx, l.date, need)
+}
+
+// steps is the demand of a daily sequence: ranges of one length. The next one is reserved when
+// one begins, so that on a lossy store callers need not wait for it.
+type steps int64
+
+func (s steps) step() int64        { return int64(s) }
+func (s steps) ahead() int         { return 1 }
+func (s steps) began(Range, bool)  {}
+func (s steps) took(time.Duration) {}

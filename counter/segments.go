@@ -1,0 +1,151 @@
+package counter
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
+)
+
+// SegmentsConfig says how segments are reserved.
+type SegmentsConfig struct {
+	// Config says which counter it is. [NewSegments] needs its Name, MaxWait and Clock only.
+	Config
+
+	// Step is the least length of a segment. Zero means 1,000.
+	Step int64
+
+	// MostStep is the greatest length of a segment. Zero means 1,000 times Step.
+	MostStep int64
+
+	// Target is how long a segment should last. The step follows the demand, within its
+	// bounds. Where the store takes longer than a quarter of it, a segment lasts for four
+	// such times. Zero means 10 s.
+	Target time.Duration
+}
+
+// Segments gives numbers from segments: ranges that are reserved in bulk, ahead of the demand.
+// So a number costs no request to the store, and no lock. Its methods are safe for concurrent
+// use.
+//
+// No number is given twice. The numbers of one process increase; those of several processes
+// are mixed, segment by segment. A crash leaves a gap: the rest of the segments that were
+// reserved.
+type Segments struct {
+	chain    *chain
+	register *register // nil with a source of another kind
+}
+
+// OpenSegments opens a counter of segments in a store, and reserves the first one. On a lossy
+// store that takes as long as the store can lose writes for.
+//
+// A *[ConfigError], *[MismatchError], *[FullError] or *[BackwardsError] is returned, or the
+// store's own error.
+func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
+	r, err := open(ctx, c.Config, stored.Segment)
+	if err != nil {
+		return nil, err
+	}
+	c.Config = r.Config
+	c.MaxWait = cmp.Or(c.MaxWait, time.Second+r.loss)
+	s, err := NewSegments(ctx, r, c)
+	if err == nil {
+		s.register = r
+	}
+	return s, err
+}
+
+// NewSegments returns segments of a source: another system's table, for example. It reserves
+// the first one.
+func NewSegments(ctx context.Context, source Source, c SegmentsConfig) (*Segments, error) {
+	c.Step = cmp.Or(c.Step, 1000)
+	c.MostStep = cmp.Or(c.MostStep, max(c.Step, 1000*min(c.Step, 1<<40)))
+	c.Target, c.MaxWait = cmp.Or(c.Target, 10*time.Second), cmp.Or(c.MaxWait, time.Second)
+	if c.Clock == nil {
+		c.Clock = snowfence.SystemClock()
+	}
+	switch {
+	case c.Step < 1:
+		return nil, &ConfigError{Field: "step", Value: fmt.Sprint(c.Step), Limit: "must be at least 1"}
+	case c.MostStep < c.Step:
+		return nil, &ConfigError{Field: "most-step", Value: fmt.Sprint(c.MostStep), Limit: fmt.Sprintf("must be at least the step, %d", c.Step)}
+	case c.Target < 0:
+		return nil, &ConfigError{Field: "target", Value: c.Target.String(), Limit: "must not be negative"}
+	}
+	p := &pace{least: c.Step, most: c.MostStep, target: c.Target, clock: c.Clock, now: c.Step, depth: 1}
+	s := &Segments{chain: newChain(source, c.Config, false, p)}
+	if err := s.chain.prime(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Next returns the next number.
+//
+// A *[UnavailableError] is returned when the store has given no segment within max-wait, a
+// *[FullError] when the counter has reached its limit, [ErrClosed] after Close, and ctx's error
+// when that ended the wait.
+func (s *Segments) Next(ctx context.Context) (snowfence.ID, error) {
+	r := s.chain.current.Load()
+	if i := r.next.Add(1) - 1; i < r.Count {
+		return snowfence.ID(r.First + i*r.Increment), nil
+	}
+	var one [1]snowfence.ID
+	err := s.chain.fill(ctx, one[:])
+	return one[0], err
+}
+
+// Fill fills ids, in increasing order. It waits and fails as [Segments.Next] does. When it
+// fails, no id of the batch may be used.
+func (s *Segments) Fill(ctx context.Context, ids []snowfence.ID) error { return s.chain.fill(ctx, ids) }
+
+// Close ends the counter. It gives the numbers back that no caller got, if nothing was
+// reserved after them. Otherwise they are a gap, and there is no error.
+func (s *Segments) Close(ctx context.Context) error {
+	rest := s.chain.close(ctx, time.Second)
+	if s.register == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeTakes)
+	defer cancel()
+	return s.register.giveBack(ctx, "", rest)
+}
+
+// pace is the demand of segments. The next step is as long as the demand needs for the target.
+// While callers have to wait, more segments are kept ready.
+type pace struct {
+	least, most int64
+	target      time.Duration
+	clock       snowfence.Clock
+	now         int64         // the step
+	depth       int           // how many are to be ready
+	last        int64         // how many numbers the last segment had; 0 before the first
+	begun       time.Duration // when it was begun
+	latency     time.Duration // of the last reservation
+}
+
+// mostAhead is how many segments are kept ready at most.
+const mostAhead = 8
+
+func (p *pace) step() int64          { return p.now }
+func (p *pace) ahead() int           { return p.depth }
+func (p *pace) took(d time.Duration) { p.latency = d }
+
+func (p *pace) began(r Range, waited bool) {
+	now, target := p.clock.Monotonic(), max(p.target, 4*p.latency)
+	if p.last > 0 {
+		lasted := max(now-p.begun, time.Microsecond)
+		step := float64(p.last) * float64(target) / float64(lasted)
+		p.now = int64(min(max(step, float64(p.least)), float64(p.most)))
+		switch {
+		case waited:
+			p.depth = min(p.depth+1, mostAhead)
+		case lasted > target/2:
+			p.depth = max(p.depth-1, 1)
+		}
+	}
+	p.last, p.begun = r.Count, now
+}

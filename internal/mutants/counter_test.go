@@ -1,0 +1,89 @@
+package mutants
+
+const (
+	register = "counter/register.go"
+	chain    = "counter/chain.go"
+)
+
+// counted lists bugs in counters. Drawn schedules find them.
+var counted = drawn([]mutant{
+	{
+		name: "counter: a range of a lossy store is used before it is confirmed",
+		file: register,
+		old:  "if err == nil && r.loss > 0 {",
+		new:  "if err == nil && r.loss > time.Hour {",
+	},
+	{
+		name: "counter: it is confirmed by a write that was sent too early",
+		file: register,
+		old:  "w.acked+r.loss-r.Clock.Monotonic()",
+		new:  "w.acked-r.Clock.Monotonic()",
+	},
+	{
+		name: "counter: a confirmation does not look at the history",
+		file: register,
+		old:  "if !history(*c, w.nonce, w.number) {",
+		new:  "if len(c.Writers) == 0 {",
+	},
+	{
+		name: "counter: a write that was given up shares its number with the next",
+		file: register,
+		old:  "\t\tr.sent++\n",
+		new:  "\t\tr.sent = r.landed + 1\n",
+	},
+	{
+		name: "counter: the nonce is kept though a write is gone",
+		file: register,
+		old:  "if r.landed > 0 && !history(",
+		new:  "if r.landed < 0 && !history(",
+	},
+	{
+		name: "counter: numbers are given back though others were reserved after them",
+		file: register,
+		old:  "back.Last()+back.Increment == c.Lanes[i].Next",
+		new:  "back.Last() < c.Lanes[i].Next",
+	},
+	{
+		name: "counter: a number that a caller got is given back",
+		file: "counter/range.go",
+		old:  "return r.from(r.next.Swap(r.Count))",
+		new:  "return r.from(r.next.Swap(r.Count) - 1)",
+	},
+	{
+		name: "counter: an early date is begun again",
+		file: register,
+		old:  "full := len(c.Lanes) == lanesKept\n",
+		new:  "full := len(c.Lanes) >= lanesKept && i > 0\n",
+	},
+	{
+		name: "counter: a ticket is given to a call that began after its swap was sent",
+		file: chain,
+		old:  "if ch.strict && !c.rides {",
+		new:  "if ch.strict && c.ids == nil {",
+	},
+	{
+		name: "counter: a ticket is taken from what an earlier reservation left",
+		file: chain,
+		old:  "\tif !ch.strict {\n\t\tif ids = ids[ch.current",
+		new:  "\tif true {\n\t\tif ids = ids[ch.current",
+	},
+	{
+		name: "counter: after a conflict the old record is written under the new version",
+		file: register,
+		old:  "if err := r.take(reply); err != nil && final(err) {\n\t\t\t\treturn",
+		new:  "if r.version = reply.Entry.Version; false {\n\t\t\t\tvar err error\n\t\t\t\treturn",
+	},
+	{
+		name: "settle: a write that never took effect counts as one that did",
+		file: "internal/lease/drive/settle.go",
+		old:  "case lease.Landed, lease.Missed:\n",
+		new:  "case lease.Missed:\n\t\t\treturn lease.Landed, reply\n\t\tcase lease.Landed:\n",
+	},
+})
+
+func drawn(mutants []mutant) []mutant {
+	for i := range mutants {
+		mutants[i].in, mutants[i].test = "internal/sim/counters", "TestDrawnSchedulesGiveNoNumberTwice"
+	}
+	return mutants
+}

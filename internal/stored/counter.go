@@ -1,0 +1,149 @@
+package stored
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence/store"
+)
+
+// Counter is what the store keeps for one counter. It is never deleted.
+type Counter struct {
+	// Kind is what counts: "segment", "ticket" or "daily".
+	Kind string
+
+	// Incarnation is a random 128-bit number in hexadecimal, drawn when the record was
+	// created. A process that sees another one knows that the counter was begun again.
+	Incarnation string
+
+	// Start is the first number, and Increment the distance between two.
+	Start, Increment int64
+
+	// Limit is the greatest number that its last writer would reserve.
+	Limit int64
+
+	// Zone and Digits are of a daily sequence: the time zone of its dates, and the width of
+	// its numbers. Empty and 0 otherwise.
+	Zone   string
+	Digits int
+
+	// Lanes are what counts apart, ascending by name. A daily sequence has a lane for each
+	// of its last dates, "20261122". Every other counter has one, without a name. No lane
+	// goes but the earliest, when there are too many.
+	Lanes []Lane
+
+	// Writers are the processes that wrote last on a lossy store, the latest at the end.
+	Writers []Writer
+
+	// Write is a random mark of this very write, 64 bits in hexadecimal.
+	Write string
+
+	// Created and Clock are the clocks of the first and of the last writer at their writes.
+	Created, Clock time.Time
+
+	// Process is the last writer, for people.
+	Process Process
+}
+
+// Lane is one count of a counter. Every number below Next is reserved.
+type Lane struct {
+	Name string `json:"name"`
+	Next int64  `json:"next"`
+}
+
+// Writer says how many writes of a process the record's history has.
+type Writer struct {
+	Nonce  string `json:"nonce"`
+	Writes int64  `json:"writes"`
+}
+
+// The kinds of counters.
+const (
+	Segment = "segment"
+	Ticket  = "ticket"
+	Daily   = "daily"
+)
+
+// DateForm is how a lane of a daily sequence is named.
+const DateForm = "20060102"
+
+func (c *Counter) text() any {
+	return &struct {
+		Format      int        `json:"format"`
+		Kind        *string    `json:"kind"`
+		Incarnation *string    `json:"incarnation"`
+		Start       *int64     `json:"start"`
+		Increment   *int64     `json:"increment"`
+		Limit       *int64     `json:"limit"`
+		Zone        *string    `json:"zone"`
+		Digits      *int       `json:"digits"`
+		Lanes       *[]Lane    `json:"lanes"`
+		Writers     *[]Writer  `json:"writers"`
+		Write       *string    `json:"write"`
+		Created     *time.Time `json:"created"`
+		Clock       *time.Time `json:"clock"`
+		Host        *string    `json:"host"`
+		PID         *int       `json:"pid"`
+		Version     *string    `json:"version"`
+		Started     *time.Time `json:"started"`
+	}{
+		format, &c.Kind, &c.Incarnation, &c.Start, &c.Increment, &c.Limit, &c.Zone, &c.Digits, &c.Lanes, &c.Writers,
+		&c.Write, &c.Created, &c.Clock, &c.Process.Host, &c.Process.PID, &c.Process.Version, &c.Process.Started,
+	}
+}
+
+func (c *Counter) check() error {
+	daily := c.Kind == Daily
+	switch {
+	case !slices.Contains([]string{Segment, Ticket, Daily}, c.Kind):
+		return fmt.Errorf("field \"kind\" is %q: must be segment, ticket or daily", c.Kind)
+	case c.Start < 0 || c.Increment < 1:
+		return fmt.Errorf("fields \"start\" and \"increment\" are %d and %d: must be at least 0 and 1", c.Start, c.Increment)
+	case daily != (c.Digits > 0) || c.Digits < 0:
+		return fmt.Errorf("field \"digits\" is %d: must be above 0 for a daily sequence, and 0 otherwise", c.Digits)
+	case !daily && (len(c.Lanes) != 1 || c.Lanes[0].Name != "" || c.Zone != ""):
+		return fmt.Errorf("a %s has one lane without a name, and no zone", c.Kind)
+	}
+	last := ""
+	for i, lane := range c.Lanes {
+		switch _, err := time.Parse(DateForm, lane.Name); {
+		case !daily:
+		case err != nil:
+			return fmt.Errorf("%q is no date: must be like 20261122", lane.Name)
+		case i > 0 && lane.Name <= last:
+			return fmt.Errorf("date %s comes after %s: must ascend", lane.Name, last)
+		}
+		last = lane.Name
+		if lane.Next < c.Start || (lane.Next-c.Start)%c.Increment != 0 {
+			return fmt.Errorf("field \"next\" is %d: must be %d, or that plus a multiple of %d", lane.Next, c.Start, c.Increment)
+		}
+	}
+	return cmp.Or(checkHex("incarnation", c.Incarnation, 16), checkHex("write", c.Write, 8))
+}
+
+// Encode writes the record as it is stored.
+func (c Counter) Encode() ([]byte, error) {
+	c.Created, c.Clock, c.Process.Started = c.Created.UTC(), c.Clock.UTC(), c.Process.Started.UTC()
+	c.Lanes, c.Writers = append([]Lane{}, c.Lanes...), append([]Writer{}, c.Writers...)
+	return encode(&c, store.MaxValue)
+}
+
+// DecodeCounter reads a counter's record. An error wrapping [ErrRecord] is returned for every
+// value that this program would not have written. Nothing is ever counted from such a record.
+func DecodeCounter(value []byte) (Counter, error) {
+	var c Counter
+	if err := decode(value, &c, store.MaxValue); err != nil {
+		return Counter{}, err
+	}
+	return c, nil
+}
+
+// Lane returns a lane's place in Lanes, and whether it is there.
+func (c *Counter) Lane(name string) (int, bool) {
+	return slices.BinarySearchFunc(c.Lanes, name, func(l Lane, name string) int { return cmp.Compare(l.Name, name) })
+}
+
+// CounterPrefix begins the keys of a namespace's counters. The counter's name follows.
+func CounterPrefix(namespace string) string { return "counter/" + namespace + "/" }
