@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -27,8 +28,10 @@ import (
 // have taken effect.
 type register struct {
 	Config
+	kind string
 	key  string
 	loss time.Duration
+	seen atomic.Pointer[stored.Counter] // the record as it was read or written last, for people
 
 	turn chan struct{} // has room for one: the writer's. It guards the fields below
 
@@ -65,13 +68,12 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 		return nil, fmt.Errorf("%w: counter %s: this one can lose what it acknowledged in the last %s, and then a ticket would be given twice", ErrLossy, c.Name, traits.Loss)
 	}
 	r := &register{
-		Config: c, key: stored.CounterPrefix(c.Namespace) + c.Name, loss: traits.Loss,
+		Config: c, kind: kind, key: stored.CounterPrefix(c.Namespace) + c.Name, loss: traits.Loss,
 		turn: make(chan struct{}, 1), used: map[string]int64{},
 	}
 	if r.nonce, err = r.random(16); err != nil {
 		return nil, err
 	}
-	r.record.Kind = kind
 	return r, nil
 }
 
@@ -222,6 +224,7 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 		case lease.Landed:
 			r.version, r.record, r.incarnation = reply.Landed(), next, next.Incarnation
 			r.landed = r.sent
+			r.seen.Store(&next)
 			return written{r.nonce, r.sent, r.Clock.Monotonic()}, nil
 		case lease.Missed:
 			if err := r.take(reply); err != nil && final(err) {
@@ -294,10 +297,10 @@ func (r *register) take(reply lease.Reply) error {
 		}
 		r.version = ""
 		r.record = stored.Counter{
-			Kind: r.record.Kind, Incarnation: incarnation, Start: r.Start, Increment: r.Increment,
+			Kind: r.kind, Incarnation: incarnation, Start: r.Start, Increment: r.Increment,
 			Zone: r.zone, Digits: r.digits, Created: r.Clock.Wall(),
 		}
-		if r.record.Kind != stored.Daily {
+		if r.kind != stored.Daily {
 			r.record.Lanes = []stored.Lane{{Next: r.Start}}
 		}
 	case reply.Outcome == lease.Absent:
@@ -313,6 +316,7 @@ func (r *register) take(reply lease.Reply) error {
 			return err
 		}
 		r.version, r.record, r.incarnation = reply.Entry.Version, record, record.Incarnation
+		r.seen.Store(&record)
 		if r.landed > 0 && !history(record, r.nonce, r.landed) {
 			if r.nonce, err = r.random(16); err != nil {
 				return err
@@ -327,7 +331,7 @@ func (r *register) take(reply lease.Reply) error {
 // fits returns an error unless the record is this counter's.
 func (r *register) fits(c stored.Counter) error {
 	for _, f := range []struct{ field, stored, configured string }{
-		{"kind", c.Kind, r.record.Kind},
+		{"kind", c.Kind, r.kind},
 		{"start", strconv.FormatInt(c.Start, 10), strconv.FormatInt(r.Start, 10)},
 		{"increment", strconv.FormatInt(c.Increment, 10), strconv.FormatInt(r.Increment, 10)},
 		{"zone", c.Zone, r.zone},

@@ -16,7 +16,10 @@ import (
 // Each costs a swap of the store. The callers that wait in one process share one, so throughput
 // grows with load. There are gaps only after failures: of the store, or of a caller that went
 // away.
-type Tickets struct{ chain *chain }
+type Tickets struct {
+	chain    *chain
+	register *register // nil with a source of another kind
+}
 
 // OpenTickets opens a counter of tickets. The store must be durable.
 //
@@ -28,7 +31,9 @@ func OpenTickets(ctx context.Context, c Config) (*Tickets, error) {
 		return nil, err
 	}
 	r.MaxWait = cmp.Or(r.MaxWait, time.Second)
-	return NewTickets(r, r.Config), nil
+	t := NewTickets(r, r.Config)
+	t.register = r
+	return t, nil
 }
 
 // NewTickets returns tickets of a source that reserves in the order of time. Of the config it
@@ -38,7 +43,7 @@ func NewTickets(source Source, c Config) *Tickets {
 	if c.Clock == nil {
 		c.Clock = snowfence.SystemClock()
 	}
-	return &Tickets{newChain(source, c, true, nil)}
+	return &Tickets{chain: newChain(source, c, true, nil)}
 }
 
 // Next returns the next ticket. Its errors are those of [Segments.Next].

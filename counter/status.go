@@ -1,0 +1,98 @@
+package counter
+
+import (
+	"math"
+	"time"
+
+	"snowfence.example/snowfence/internal/stored"
+)
+
+// Status is how a counter stood when this process last read or wrote it.
+type Status struct {
+	Namespace, Name, Kind string
+
+	// Next is the number that is reserved next, and Limit the greatest. Of a daily sequence
+	// they are those of the latest date that this process used.
+	Next, Limit int64
+
+	// Left is how many numbers are left up to the limit.
+	Left int64
+
+	// RunsOut is when no number is left, at the average rate since the counter was created;
+	// zero for a daily sequence, and while that is further away than a time can be.
+	RunsOut time.Time
+
+	// Waiting is how many calls wait for numbers.
+	Waiting int
+
+	// LastError is the last reservation's error; nil after one that succeeded.
+	LastError error
+}
+
+// NearEnd is how long before the end of a counter or a layout a program should say so.
+const NearEnd = 365 * 24 * time.Hour
+
+// status returns what the record and the chain show.
+func (r *register) status(ch *chain, lane string) Status {
+	s := Status{Namespace: r.Namespace, Name: r.Name, Kind: r.kind, Limit: r.Limit, Next: r.Start}
+	if c := r.seen.Load(); c != nil {
+		if i, ok := c.Lane(lane); ok {
+			s.Next = c.Lanes[i].Next
+		}
+		if r.kind != stored.Daily {
+			s.RunsOut = runsOut(*c, s.Next, s.Limit)
+		}
+	}
+	if s.Next <= s.Limit {
+		s.Left = (s.Limit-s.Next)/r.Increment + 1
+	}
+	if ch != nil {
+		s.Waiting, s.LastError = ch.standing()
+	}
+	return s
+}
+
+// runsOut is when the limit is reached, at the average rate since the counter was created.
+func runsOut(c stored.Counter, next, limit int64) time.Time {
+	lived := c.Clock.Sub(c.Created).Seconds()
+	used := float64(next - c.Start)
+	if lived <= 0 || used <= 0 {
+		return time.Time{}
+	}
+	left := float64(limit-next) / used * lived
+	if left > math.MaxInt64/float64(time.Second) {
+		return time.Time{}
+	}
+	return c.Clock.Add(time.Duration(left * float64(time.Second)))
+}
+
+// standing returns how many calls wait, and the last reservation's error.
+func (ch *chain) standing() (waiting int, trouble error) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	return ch.queue.Len(), ch.trouble
+}
+
+// Status returns how the counter stands. Segments of another [Source] have no numbers of a
+// record.
+func (s *Segments) Status() Status { return standing(s.register, s.chain) }
+
+// Status returns how the counter stands. Tickets of another [Source] have no numbers of a record.
+func (t *Tickets) Status() Status { return standing(t.register, t.chain) }
+
+func standing(r *register, ch *chain) Status {
+	if r != nil {
+		return r.status(ch, "")
+	}
+	s := Status{Name: ch.name}
+	s.Waiting, s.LastError = ch.standing()
+	return s
+}
+
+// Status returns how the sequence stands.
+func (d *Daily) Status() Status {
+	d.mu.Lock()
+	date, ch := d.date, d.chain
+	d.mu.Unlock()
+	return d.register.status(ch, date)
+}
