@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/daemon"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
@@ -157,7 +158,7 @@ func (s *settings) load(p program) (config.Config, error) {
 			given[path] = f.Value.String()
 		}
 	})
-	c, err := config.Load(config.Sources{File: s.file, Environ: p.environ, Flags: given})
+	c, err := daemon.Load(daemon.Sources{File: s.file, Environ: p.environ, Flags: given})
 	p.warn(c.Warnings()...)
 	return c, err
 }

@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/fence"
 )
 
@@ -31,12 +32,14 @@ func (p program) next() *cobra.Command {
 		Long: `Next claims a worker id in the store, mints ids, gives the worker id back and
 prints the ids, in increasing order. It needs no daemon and no configuration,
 and disturbs no daemon on the same store: each has a worker id of its own.
+A generator of another kind counts on, beside its daemon.
 
 Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		Example: `  snowfence next
   snowfence next -n 10 -o json
   snowfence next --encoding base62
-  snowfence next --namespace orders --layout twitter`,
+  snowfence next --namespace orders --layout twitter
+  snowfence next --config snowfence.yaml --generator invoices -n 3`,
 	}
 	f := outputFlag(cmd)
 	cmd.Flags().VarP(numberFlag(&n, "1", 1, maxNext), "count", "n", "how many ids")
@@ -48,12 +51,19 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if err != nil {
 			return err
 		}
-		g, err := chooseGenerator(c, generator)
+		name, g, err := chooseGenerator(c, generator)
 		if err != nil {
 			return usage(cmd, err)
 		}
 		if engine.Private(c.Store) {
 			p.warn("the store " + c.Store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
+		}
+		if g.Kind != config.KindSnowflake {
+			texts, err := p.count(cmd.Context(), c, name, n)
+			if err != nil {
+				return err
+			}
+			return p.printTexts(*f, texts)
 		}
 		ids, err := p.mint(cmd.Context(), c, g, n)
 		if err != nil {
@@ -65,7 +75,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 }
 
 // chooseGenerator finds a generator by name; without one, the default or the only one.
-func chooseGenerator(c config.Config, name string) (config.Generator, error) {
+func chooseGenerator(c config.Config, name string) (string, config.Generator, error) {
 	names := c.Names()
 	switch {
 	case name != "":
@@ -75,13 +85,36 @@ func chooseGenerator(c config.Config, name string) (config.Generator, error) {
 		name = config.DefaultGenerator
 	}
 	g, ok := c.Generators[name]
-	switch {
-	case !ok:
-		return g, fmt.Errorf("generator %q is not configured; there are %s", name, strings.Join(names, ", "))
-	case g.Kind != config.KindSnowflake:
-		return g, fmt.Errorf("generator %q is of the kind %s, which needs its daemon", name, g.Kind)
+	if !ok {
+		return name, g, fmt.Errorf("generator %q is not configured; there are %s", name, strings.Join(names, ", "))
 	}
-	return g, nil
+	return name, g, nil
+}
+
+// count mints n ids of a generator that a store counts, and gives back what is left.
+func (p program) count(ctx context.Context, c config.Config, name string, n int) (texts []string, err error) {
+	s, err := engine.Open(ctx, c.Store)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	defer p.closing("close store: ", s.Close)
+	g := c.Generators[name]
+	once := kinds.Once{Kind: g.Kind, Settings: g.Settings, Generator: name, Namespace: g.Namespace, Store: s}
+	texts, err = once.Mint(ctx, kinds.Config{Clock: p.clock, Process: daemon.Process(thisBuild().Version, p.clock.Wall())}, n)
+	if key, limit, wrong := kinds.WrongSetting(err); wrong {
+		err = c.SettingFault(name, key, limit)
+	}
+	return texts, unavailable(err)
+}
+
+// printTexts prints ids that are no more than their texts.
+func (p program) printTexts(f form, texts []string) error {
+	if f == jsonForm {
+		return p.printJSON(struct {
+			IDs []string `json:"ids"`
+		}{texts})
+	}
+	return p.print(strings.Join(texts, "\n") + "\n")
 }
 
 // mint claims a worker id, mints n ids and gives the worker id back. If that fails, it
@@ -131,16 +164,7 @@ func chunkSize(g config.Generator) int {
 
 // printIDs prints ids, in a table with what they say.
 func (p program) printIDs(f form, e decode.Encoding, l snowfence.Layout, ids []snowfence.ID) error {
-	switch f {
-	case jsonForm:
-		texts := make([]string, len(ids))
-		for i, id := range ids {
-			texts[i] = e.Text(id)
-		}
-		return p.printJSON(struct {
-			IDs []string `json:"ids"`
-		}{texts})
-	case tableForm:
+	if f == tableForm {
 		rows := make([][]string, len(ids))
 		for i, id := range ids {
 			r, err := decode.Decode(id, l)
@@ -151,11 +175,10 @@ func (p program) printIDs(f form, e decode.Encoding, l snowfence.Layout, ids []s
 			rows[i][0] = e.Text(id)
 		}
 		return p.print(table(decodeColumns, rows))
-	default:
-		var b strings.Builder
-		for _, id := range ids {
-			b.WriteString(e.Text(id) + "\n")
-		}
-		return p.print(b.String())
 	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = e.Text(id)
+	}
+	return p.printTexts(f, texts)
 }

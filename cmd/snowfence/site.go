@@ -38,9 +38,12 @@ func (p program) siteOf(s *settings) (*site, error) {
 	}
 	namespace, rollback := c.Namespace, time.Duration(0)
 	if !s.cmd.Flags().Changed("namespace") {
-		g, err := chooseGenerator(c, "")
+		_, g, err := chooseGenerator(c, "")
 		if err != nil {
 			return nil, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: %w", err))
+		}
+		if g.Kind != config.KindSnowflake {
+			return nil, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: the generator is of kind %s, without worker ids", g.Kind))
 		}
 		namespace = g.Namespace
 	}

@@ -14,6 +14,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
@@ -33,8 +34,12 @@ type Sources = config.Sources
 // DefaultSettings returns those without a configuration; a Data directory or a Store is missing.
 func DefaultSettings() Settings { return config.Default() }
 
-// Load reads settings from a file, the environment and flags.
-func Load(sources Sources) (Settings, error) { return config.Load(sources) }
+// Load reads settings from a file, the environment and flags. Sources.Kinds names the kinds that
+// are given to [Run].
+func Load(sources Sources) (Settings, error) {
+	sources.Kinds = append(kinds.Names(), sources.Kinds...)
+	return config.Load(sources)
+}
 
 // Config says what a daemon serves and what it goes by.
 type Config struct {
@@ -77,8 +82,8 @@ func (e *OpenError) Unwrap() error { return e.Err }
 // listened on; an [*OpenError] when the store or a generator can't be opened,
 // which for fenced ids wraps what fence.Open returns; and an error when
 // something is left behind at the end.
-func Run(ctx context.Context, cfg Config, kinds ...kind.Kind) error {
-	d, err := newDaemon(ctx, cfg, kinds)
+func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
+	d, err := newDaemon(ctx, cfg, given)
 	if err != nil {
 		return err
 	}
@@ -113,7 +118,7 @@ type daemon struct {
 }
 
 // newDaemon opens all but the generators.
-func newDaemon(ctx context.Context, cfg Config, kinds []kind.Kind) (*daemon, error) {
+func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, error) {
 	d := &daemon{
 		config:  cfg,
 		log:     cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
@@ -122,7 +127,7 @@ func newDaemon(ctx context.Context, cfg Config, kinds []kind.Kind) (*daemon, err
 		minters: map[string]kind.Minter{},
 	}
 	d.started = d.clock.Wall()
-	if err := d.configure(cfg.Settings, kinds); err != nil {
+	if err := d.configure(cfg.Settings, given); err != nil {
 		return nil, err
 	}
 	token, err := listen.Token(d.settings)
@@ -154,10 +159,11 @@ func newDaemon(ctx context.Context, cfg Config, kinds []kind.Kind) (*daemon, err
 }
 
 // configure completes the settings and has each kind read its own.
-func (d *daemon) configure(settings config.Config, kinds []kind.Kind) error {
+func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	known := map[string]kind.Kind{config.KindSnowflake: nil}
 	var names []string
-	for _, k := range kinds {
+	counted := kinds.All(kinds.Config{Clock: d.clock, Process: Process(d.config.Version, d.started), Logger: d.log})
+	for _, k := range append(counted, given...) {
 		if _, twice := known[k.Name()]; twice {
 			return fmt.Errorf("run: two kinds are named %q", k.Name())
 		}

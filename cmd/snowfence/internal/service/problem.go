@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/fence"
 )
 
@@ -40,6 +41,7 @@ const (
 	Saturated
 	RequestCancelled
 	HorizonPassed
+	NumbersUsedUp
 	Internal
 
 	typeCount = iota
@@ -69,6 +71,7 @@ func (t Type) describe() description {
 		Saturated:        {"saturated", Unavailable, "More ids are asked for than can be minted", "more ids are wanted than ticks can number"},
 		RequestCancelled: {"request-cancelled", Cancelled, "The request ended before its ids were minted", "the request was given up or took longer than it may"},
 		HorizonPassed:    {"horizon-passed", Broken, "The layout has run out of time", "the layout's time bits are used up: an operator must move to another namespace"},
+		NumbersUsedUp:    {"numbers-used-up", Broken, "The counter has reached its limit", "the counter has no number left: an operator must move to another counter"},
 		Internal:         {"internal", Broken, "The server failed", "the server's log says more"},
 	}
 	if int(t) < len(types) {
@@ -134,7 +137,7 @@ func classify(err error) *Problem {
 	switch {
 	case errors.As(err, &wait):
 		p.Detail, p.RetryAfter = wait.Error(), max(wait.Need, retrySoon)
-	case p.Type == HorizonPassed, p.Type == Internal, p.Type == RequestCancelled && errors.Is(err, context.Canceled), errors.Is(err, fence.ErrNamespaceReplaced):
+	case p.Type == HorizonPassed, p.Type == NumbersUsedUp, p.Type == Internal, p.Type == RequestCancelled && errors.Is(err, context.Canceled), errors.Is(err, fence.ErrNamespaceReplaced), errors.Is(err, counter.ErrReplaced):
 		p.RetryAfter = 0 // time alone does not mend it
 	}
 	return p
@@ -147,7 +150,9 @@ func typeOf(err error) Type {
 		return HorizonPassed
 	case errors.Is(err, snowfence.ErrSaturated):
 		return Saturated
-	case errors.Is(err, fence.ErrClosed):
+	case errors.Is(err, counter.ErrFull):
+		return NumbersUsedUp
+	case errors.Is(err, fence.ErrClosed), errors.Is(err, counter.ErrClosed):
 		return Stopped
 	}
 	switch snowfence.ClassOf(err) {
