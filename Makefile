@@ -7,11 +7,12 @@
 
 GO = go
 
-# What "make chaos" does to an engine: faults, and ids to collect at the least.
+# What "make chaos" does to an engine: faults, ids to collect at the least, and daemons.
 # An empty ENGINE means all of them, one after the other.
 ENGINE =
 FAULTS = 120
 IDS = 15000000
+SUBJECTS = 3
 
 # How many schedules "make sim" simulates, and from which seed on it and "make soak" do.
 SEEDS = 5000
@@ -124,7 +125,7 @@ engines: ## measure claims and extensions on every engine
 chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd, or all
 	@tools/need.sh $(NEEDED)
 	@cd cmd/snowfence && $(GO) test -run '^TestChaos' -count=1 -timeout 150m -parallel 1 -v . -chaos.engines '$(ENGINE)' \
-		-chaos.faults $(FAULTS) -chaos.ids $(IDS)
+		-chaos.faults $(FAULTS) -chaos.ids $(IDS) -chaos.subjects $(SUBJECTS)
 
 .PHONY: soak
 soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion ids checked, the model, fuzzing; many hours

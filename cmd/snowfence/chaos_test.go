@@ -25,22 +25,22 @@ var (
 	chaosEngines = flag.String("chaos.engines", "", "engines of the chaos test, separated by commas; empty means all")
 	chaosFaults  = flag.Int("chaos.faults", 8, "faults that the chaos test does to each engine")
 	chaosIDs     = flag.Int("chaos.ids", 100_000, "ids that the chaos test collects from each engine at the least")
+	chaosHosts   = flag.Int("chaos.subjects", 3, "daemons of the chaos test")
 	chaosSeed    = flag.Uint64("chaos.seed", 1, "seed by which the chaos test chooses its faults")
 )
 
 const (
-	chaosWindow   = 2 * time.Second
-	chaosLoss     = 500 * time.Millisecond // what lossy engines declare
-	chaosSubjects = 3
+	chaosWindow = 2 * time.Second
+	chaosLoss   = 500 * time.Millisecond // what lossy engines declare
 
 	// chaosLayout has eight worker ids, so that they go from one daemon to
 	// another all the time.
 	chaosLayout = "ms41-worker3-seq12@2026-01-01T00:00:00Z"
 )
 
-// Three daemons on a real engine give ids while they are killed and paused,
-// their clocks are set, and the engine is restarted and cut off. No id comes
-// twice, and when the faults end all of them issue again.
+// Daemons on a real engine give ids, and numbers that the engine counts, while they are killed
+// and paused, their clocks are set, and the engine is restarted and cut off. None comes twice,
+// tickets increase, and when the faults end all of them issue again.
 func TestChaosNeverRepeatsAnID(t *testing.T) {
 	for name := range strings.SplitSeq(*chaosEngines, ",") {
 		if name != "" && !slices.Contains(testkit.EngineNames(), name) {
@@ -86,6 +86,8 @@ type chaos struct {
 	subjects []*subject
 	began    time.Time
 
+	counters counters
+
 	server sync.Mutex // held by the fault that befalls the engine
 	mu     sync.Mutex
 	counts map[string]int
@@ -99,10 +101,10 @@ func newChaos(t *testing.T, binary string, engine testkit.Engine) *chaos {
 	c := &chaos{t: t, binary: binary, engine: engine, began: time.Now(), counts: map[string]int{}, stop: stop}
 	t.Cleanup(func() { stop(); c.running.Wait() })
 	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "layout: %s\ngenerators:\n  default:\n    window: %s\n", chaosLayout, chaosWindow), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "layout: %s\ngenerators:\n  default:\n    window: %s\n%s", chaosLayout, chaosWindow, countersConfig(engine.Lossy)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for number := range chaosSubjects {
+	for number := range *chaosHosts {
 		s := &subject{number: number, offset: filepath.Join(t.TempDir(), "offset")}
 		s.setClock(t, 0)
 		address := ""
@@ -114,6 +116,11 @@ func newChaos(t *testing.T, binary string, engine testkit.Engine) *chaos {
 		c.subjects = append(c.subjects, s)
 		c.running.Go(func() { c.keep(ctx, s, arguments) })
 		c.running.Go(func() { s.mint(ctx) })
+		for _, generator := range []string{"users", "invoices", "tickets"} {
+			if generator != "tickets" || !engine.Lossy {
+				c.running.Go(func() { c.count(ctx, s, generator) })
+			}
+		}
 	}
 	for _, s := range c.subjects {
 		if !s.await(1, 30*time.Second) {
@@ -283,7 +290,7 @@ func (c *chaos) recover() {
 // daemons.
 func (c *chaos) gather() {
 	for _, s := range c.subjects {
-		if want := int64(*chaosIDs/chaosSubjects + 1); !s.await(want, 10*time.Minute) {
+		if want := int64(*chaosIDs / *chaosHosts + 1); !s.await(want, 10*time.Minute) {
 			c.t.Errorf("subject %d issued %d ids, want %d:\n%s", s.number, s.minted.Load(), want, s.log())
 		}
 	}
@@ -319,7 +326,7 @@ func (c *chaos) judge() {
 		}
 		c.t.Logf("subject %d: %d ids, started %d times", s.number, len(s.ids), s.starts)
 	}
-	c.t.Logf("worker ids were taken %d times, %d of %d pairs of worker id and subject occurred", handed, len(users), layout.Workers()*chaosSubjects)
+	c.t.Logf("worker ids were taken %d times, %d of %d pairs of worker id and subject occurred", handed, len(users), layout.Workers()*int64(*chaosHosts))
 	faults := 0
 	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
 		c.t.Logf("%4d %s", c.counts[what], what)
@@ -330,6 +337,7 @@ func (c *chaos) judge() {
 	if found {
 		c.t.Error("duplicates")
 	}
+	c.counters.judge(c)
 }
 
 // current returns the subject's daemon, which may have ended.

@@ -142,33 +142,42 @@ func Build(t testing.TB, importPath, tags string) string {
 // Mint asks a daemon's generator for n ids and appends those that arrive. When the daemon
 // dies in the middle of its answer, the ids that came whole are issued, and appended too.
 func Mint(ctx context.Context, client *http.Client, url, generator string, n int, ids []snowfence.ID) ([]snowfence.ID, error) {
+	texts, err := MintTexts(ctx, client, url, generator, n)
+	for _, text := range texts {
+		id, wrong := snowfence.Parse(text)
+		if wrong != nil {
+			return ids, wrong
+		}
+		ids = append(ids, id)
+	}
+	return ids, err
+}
+
+// MintTexts is [Mint] for ids of any form.
+func MintTexts(ctx context.Context, client *http.Client, url, generator string, n int) (texts []string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s/v1/generators/%s/ids?count=%d", url, generator, n), nil)
 	if err != nil {
-		return ids, err
+		return nil, err
 	}
 	request.Header.Set("Accept", "text/plain")
 	response, err := client.Do(request)
 	if err != nil {
-		return ids, err
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		problem, err := io.ReadAll(io.LimitReader(response.Body, 4096))
-		return ids, errors.Join(fmt.Errorf("status %s: %s", response.Status, problem), err)
+		return nil, errors.Join(fmt.Errorf("status %s: %s", response.Status, problem), err)
 	}
 	lines := bufio.NewReader(response.Body)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, io.EOF) && len(line) == 0 {
-			return ids, nil
+			return texts, nil
 		}
 		if err != nil {
-			return ids, fmt.Errorf("read ids: %w", err)
+			return texts, fmt.Errorf("read ids: %w", err)
 		}
-		id, err := snowfence.Parse(string(line[:len(line)-1]))
-		if err != nil {
-			return ids, err
-		}
-		ids = append(ids, id)
+		texts = append(texts, string(line[:len(line)-1]))
 	}
 }

@@ -421,7 +421,7 @@ func TestTypesAreStable(t *testing.T) {
 	// A name that clients rely on is never changed and never dropped.
 	want := []string{
 		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token", "starting", "stopped",
-		"lease-unavailable", "clock-unsafe", "saturated", "request-cancelled", "horizon-passed", "internal",
+		"lease-unavailable", "clock-unsafe", "saturated", "request-cancelled", "horizon-passed", "numbers-used-up", "internal",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("types are %q, want %q", names, want)
