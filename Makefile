@@ -119,7 +119,12 @@ scale: ## model a crowd of processes on one pool of worker ids; takes some minut
 .PHONY: engines
 engines: ## measure claims and extensions on every engine
 	@tools/need.sh $(NEEDED)
-	@cd cmd/snowfence && $(GO) test -run '^$$' -bench . -benchtime 300x ./internal/engine
+	@cd cmd/snowfence && $(GO) test -run '^$$' -bench 'Claim|Extension' -benchtime 300x ./internal/engine
+
+.PHONY: counters
+counters: ## measure counters beside atomic additions, compare-and-swap, nextval and Flickr's REPLACE
+	@tools/need.sh $(NEEDED)
+	@cd cmd/snowfence && $(GO) test -run '^$$' -bench Counters -benchtime 1x -v ./internal/engine
 
 .PHONY: chaos
 chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd, or all
