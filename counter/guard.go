@@ -1,0 +1,96 @@
+package counter
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
+)
+
+// StoreGuard keeps the mark of a counter in a register of another store: in a folder of this
+// machine by package filestore, for example. Each reservation costs a swap there.
+type StoreGuard struct {
+	store store.Store
+	key   string
+	text  string
+}
+
+// NewStoreGuard returns a guard for a counter. The store must be another one than the counter's,
+// and is not closed with it.
+func NewStoreGuard(s store.Store, namespace, name string) *StoreGuard {
+	return &StoreGuard{s, "guard/" + namespace + "/" + name, fmt.Sprintf("the guard of counter %s in another store", name)}
+}
+
+// String implements [Guard].
+func (g *StoreGuard) String() string { return g.text }
+
+// Mark implements [Guard].
+func (g *StoreGuard) Mark(ctx context.Context) (int64, error) {
+	mark, _, err := g.read(drive.Ask(ctx, g.store, lease.Call{Verb: lease.Get, Key: g.key}))
+	return mark, err
+}
+
+// none is the mark of a counter of which nothing is in use.
+const none = -1
+
+func (g *StoreGuard) read(reply lease.Reply) (mark int64, version store.Version, err error) {
+	switch reply.Outcome {
+	case lease.Absent:
+		return none, "", nil
+	case lease.Found:
+		var random string
+		if _, err := fmt.Sscanf(string(reply.Entry.Value), "%d %s", &mark, &random); err != nil {
+			return 0, "", fmt.Errorf("%w: a guard's mark is %q", stored.ErrRecord, reply.Entry.Value)
+		}
+		return mark, reply.Entry.Version, nil
+	}
+	return 0, "", reply.Err
+}
+
+// Raise implements [Guard].
+func (g *StoreGuard) Raise(ctx context.Context, n int64) error {
+	for reply := drive.Ask(ctx, g.store, lease.Call{Verb: lease.Get, Key: g.key}); ; {
+		mark, version, err := g.read(reply)
+		if err != nil || mark >= n {
+			return err
+		}
+		value := strconv.FormatInt(n, 10) + " " + rand.Text() // no two writes are equal
+		var outlook lease.Outlook
+		outlook, reply = drive.Settle(lease.Write{Key: g.key, Guard: version, Value: []byte(value)},
+			func(c lease.Call) lease.Reply { return drive.Ask(ctx, g.store, c) },
+			func(lease.Outlook, lease.Reply) error { return context.Cause(ctx) })
+		switch outlook {
+		case lease.Landed:
+			return nil
+		case lease.Missed:
+			continue // another process raised it
+		}
+		if reply.Err != nil {
+			return fmt.Errorf("raise the guard: %w", reply.Err)
+		}
+		return context.Cause(ctx)
+	}
+}
+
+// QueryGuard is a guard by the greatest number that is in use elsewhere: max(id) of the user's
+// own table. It keeps nothing, so it sees what was written there, and not what was only reserved.
+type QueryGuard struct {
+	// Name says what is asked, for errors: "max(id) of orders".
+	Name string
+	// Greatest returns the greatest number; a negative one if there is none.
+	Greatest func(ctx context.Context) (int64, error)
+}
+
+// String implements [Guard].
+func (g QueryGuard) String() string { return g.Name }
+
+// Mark implements [Guard].
+func (g QueryGuard) Mark(ctx context.Context) (int64, error) { return g.Greatest(ctx) }
+
+// Raise implements [Guard]. It does nothing.
+func (QueryGuard) Raise(context.Context, int64) error { return nil }

@@ -1,0 +1,139 @@
+package counter_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// opened is a counter of any kind, which gives n numbers.
+type opened struct {
+	give  func(context.Context, int) error
+	close func(context.Context) error
+}
+
+// open opens a counter of each kind.
+func open(t *testing.T, s store.Store, guard func(name string) counter.Guard) map[string]opened {
+	t.Helper()
+	config := func(name string) counter.Config { return counter.Config{Store: s, Name: name, Guard: guard(name)} }
+	all := map[string]opened{}
+	fill := func(fill func(context.Context, []snowfence.ID) error) func(context.Context, int) error {
+		return func(ctx context.Context, n int) error { return fill(ctx, make([]snowfence.ID, n)) }
+	}
+	segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: config("segments"), Step: 10, MostStep: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["segments"] = opened{fill(segments.Fill), segments.Close}
+	tickets, err := counter.OpenTickets(t.Context(), config("tickets"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["tickets"] = opened{fill(tickets.Fill), tickets.Close}
+	if guard("daily") == nil {
+		daily, err := counter.OpenDaily(t.Context(), counter.DailyConfig{Config: config("daily")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all["daily"] = opened{func(ctx context.Context, n int) error { _, err := daily.Fill(ctx, n); return err }, daily.Close}
+	}
+	return all
+}
+
+func (o opened) end(t *testing.T) {
+	t.Helper()
+	if err := o.close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCounterThatWentBackwardsIsRefusedWithBothNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		counters := open(t, memory.Client(), func(string) counter.Guard { return nil })
+		earlier := map[string]memstore.Snapshot{}
+		for name, c := range counters {
+			if err := c.give(t.Context(), 25); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait() // the segment ahead is reserved
+			earlier[name] = memory.Snapshot()
+			if err := c.give(t.Context(), 100); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		for name, c := range counters {
+			memory.Restore(earlier[name])
+			err := c.give(t.Context(), 1000)
+			var back *counter.BackwardsError
+			if !errors.As(err, &back) || back.Next > back.Mark || back.Mark < 125 {
+				t.Errorf("%s: %v", name, err)
+			}
+			c.end(t)
+		}
+	})
+}
+
+func TestGuardNoticesWhatNoProcessRemembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, elsewhere := memstore.New(), memstore.New()
+		guard := func(name string) counter.Guard { return counter.NewStoreGuard(elsewhere.Client(), "default", name) }
+		before := memory.Snapshot()
+		for name, c := range open(t, memory.Client(), guard) {
+			if err := c.give(t.Context(), 25); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			c.end(t)
+			if mark, err := guard(name).Mark(t.Context()); err != nil || mark < 25 {
+				t.Fatalf("the mark of %s is %d (%v)", name, mark, err)
+			}
+		}
+		memory.Restore(before)
+		// The next process begins with an empty store.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var back *counter.BackwardsError
+		config := counter.Config{Store: memory.Client(), Name: "segments", Guard: guard("segments")}
+		if _, err := counter.OpenSegments(ctx, counter.SegmentsConfig{Config: config}); !errors.As(err, &back) || back.Next != 1 || back.Mark < 25 {
+			t.Errorf("segments: %v", err)
+		}
+		config.Name, config.Guard = "tickets", guard("tickets")
+		tickets, err := counter.OpenTickets(ctx, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tickets.Next(ctx); !errors.As(err, &back) || back.Next != 1 || back.Mark != 25 {
+			t.Errorf("tickets: %v", err)
+		}
+		if err := tickets.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestGreatestIDOfATableIsAGuard(t *testing.T) {
+	greatest := int64(41)
+	guard := counter.QueryGuard{Name: "max(id) of orders", Greatest: func(context.Context) (int64, error) { return greatest, nil }}
+	tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: memstore.New().Client(), Name: "orders", Guard: guard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
+	var back *counter.BackwardsError
+	if _, err := tickets.Next(t.Context()); !errors.As(err, &back) || back.By != "max(id) of orders" || back.Mark != 41 {
+		t.Errorf("the error is %v", err)
+	}
+	greatest = -1
+	if id, err := tickets.Next(t.Context()); err != nil || id != 1 {
+		t.Errorf("without rows: %d, %v", id, err)
+	}
+}
