@@ -1,0 +1,126 @@
+package counter
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
+)
+
+// Info is a counter as its store has it, for operators.
+type Info struct {
+	Namespace, Name, Kind   string
+	Start, Increment, Limit int64
+	Zone                    string // of a daily sequence
+	Digits                  int
+	Lanes                   []Lane
+	Created, Written        time.Time // by the clocks of the first and of the last writer
+	Process                 Process   // the last writer
+
+	version store.Version
+	record  stored.Counter
+}
+
+// Lane is one count of a counter: the only one, or that of a date.
+type Lane = stored.Lane
+
+// List yields the counters of a namespace, ascending by name. One that can't be read is yielded
+// with its name and the error.
+func List(ctx context.Context, s store.Store, namespace string) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		var entries []store.Entry
+		for entry, err := range s.List(ctx, stored.CounterPrefix(namespace)) {
+			if err != nil {
+				yield(Info{}, fmt.Errorf("list counters: %w", err))
+				return
+			}
+			entries = append(entries, entry)
+		}
+		slices.SortFunc(entries, func(a, b store.Entry) int { return strings.Compare(a.Key, b.Key) })
+		for _, entry := range entries {
+			if !yield(read(namespace, strings.TrimPrefix(entry.Key, stored.CounterPrefix(namespace)), entry)) {
+				return
+			}
+		}
+	}
+}
+
+// Show returns one counter. [store.ErrNotFound] is returned if there is none of that name.
+func Show(ctx context.Context, s store.Store, namespace, name string) (Info, error) {
+	entry, err := s.Get(ctx, stored.CounterPrefix(namespace)+name)
+	if err != nil {
+		return Info{}, fmt.Errorf("counter %s: %w", name, err)
+	}
+	return read(namespace, name, entry)
+}
+
+func read(namespace, name string, entry store.Entry) (Info, error) {
+	c, err := stored.DecodeCounter(entry.Value)
+	if err != nil {
+		return Info{Namespace: namespace, Name: name}, fmt.Errorf("counter %s: %w", name, err)
+	}
+	return Info{
+		Namespace: namespace, Name: name, Kind: c.Kind, Start: c.Start, Increment: c.Increment, Limit: c.Limit, Zone: c.Zone,
+		Digits: c.Digits, Lanes: c.Lanes, Created: c.Created, Written: c.Clock, Process: c.Process, version: entry.Version, record: c,
+	}, nil
+}
+
+// Raised returns the counter as [Set] would write it: its next number is next, or the first one
+// above it of the counter's increment. Of a daily sequence date says which count is meant. A
+// *[ConfigError] is returned for a number that is below the counter's next: some of those are in
+// use.
+func (i Info) Raised(date string, next int64) (Info, error) {
+	at, ok := i.record.Lane(date)
+	if !ok {
+		return i, &ConfigError{Field: "date", Value: fmt.Sprintf("%q", date), Limit: fmt.Sprintf("must be one of those that counter %s has: %v", i.Name, i.Lanes)}
+	}
+	if now := i.Lanes[at].Next; next < now {
+		return i, &ConfigError{Field: "next", Value: fmt.Sprint(next), Limit: fmt.Sprintf("must be at least %d, the next number of counter %s: a counter never goes back", now, i.Name)}
+	}
+	if next > i.Limit {
+		return i, &ConfigError{Field: "next", Value: fmt.Sprint(next), Limit: fmt.Sprintf("must be at most the limit of counter %s, %d", i.Name, i.Limit)}
+	}
+	i.Lanes = slices.Clone(i.Lanes)
+	i.Lanes[at].Next = i.Start + (next-i.Start+i.Increment-1)/i.Increment*i.Increment
+	i.record.Lanes = i.Lanes
+	return i, nil
+}
+
+// Set writes a counter that [Info.Raised] returned, if it is still the one that was read. Its
+// processes go on above. [store.ErrConflict] is returned if another process has written it.
+func Set(ctx context.Context, s store.Store, i Info, p Process, now time.Time) (Info, error) {
+	var mark [8]byte
+	_, _ = rand.Read(mark[:]) // it never fails
+	c := i.record
+	c.Write, c.Clock, c.Process = hex.EncodeToString(mark[:]), now, p
+	value, err := c.Encode()
+	if err != nil {
+		return i, fmt.Errorf("counter %s: %w", i.Name, err)
+	}
+	tries := 0
+	key := stored.CounterPrefix(i.Namespace) + i.Name
+	outlook, reply := drive.Settle(lease.Write{Key: key, Guard: i.version, Value: value},
+		func(call lease.Call) lease.Reply { return drive.Ask(ctx, s, call) },
+		func(lease.Outlook, lease.Reply) error {
+			if tries++; tries > 10 {
+				return context.DeadlineExceeded
+			}
+			return context.Cause(ctx)
+		})
+	switch outlook {
+	case lease.Landed:
+		return read(i.Namespace, i.Name, store.Entry{Value: value, Version: reply.Landed()})
+	case lease.Missed:
+		return i, fmt.Errorf("counter %s: another process has written it meanwhile, and nothing was changed: read it again: %w", i.Name, store.ErrConflict)
+	}
+	return i, fmt.Errorf("counter %s: the outcome is unknown: read it again: %w", i.Name, reply.Err)
+}

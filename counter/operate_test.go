@@ -1,0 +1,57 @@
+package counter_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+func TestOperatorRaisesACounterAndNeverLowersIt(t *testing.T) {
+	s := memstore.New().Client()
+	tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: s, Name: "orders", Start: 5, Increment: 10, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
+	if id, err := tickets.Next(t.Context()); err != nil || id != 5 {
+		t.Fatalf("%d, %v", id, err)
+	}
+	info, err := counter.Show(t.Context(), s, "default", "orders")
+	if err != nil || info.Kind != "ticket" || info.Lanes[0].Next != 15 {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	for _, next := range []int64{14, 1001} {
+		var wrong *counter.ConfigError
+		if _, err := info.Raised("", next); !errors.As(err, &wrong) || wrong.Field != "next" {
+			t.Errorf("set to %d: %v", next, err)
+		}
+	}
+	if _, err := info.Raised("20261122", 50); err == nil {
+		t.Error("a ticket counter has a date")
+	}
+	raised, err := info.Raised("", 96)
+	if err != nil || raised.Lanes[0].Next != 105 || info.Lanes[0].Next != 15 {
+		t.Fatalf("raised to %v, and before %v: %v", raised.Lanes, info.Lanes, err)
+	}
+	if _, err := counter.Set(t.Context(), s, raised, counter.Process{Host: "desk"}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := tickets.Next(t.Context()); err != nil || id != 105 {
+		t.Errorf("after it was set: %d, %v", id, err)
+	}
+	if _, err := counter.Set(t.Context(), s, raised, counter.Process{}, time.Now()); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("set from what was read before: %v", err)
+	}
+	for info, err := range counter.List(t.Context(), s, "default") {
+		if err != nil || info.Name != "orders" || info.Lanes[0].Next != 115 {
+			t.Errorf("listed %+v, %v", info, err)
+		}
+	}
+	if _, err := counter.Show(t.Context(), s, "default", "others"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("no such counter: %v", err)
+	}
+}
