@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/cmd/snowfence/daemon"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/store"
+)
+
+func (p program) counters() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "counters",
+		Short: "List, show or raise the counters of a namespace",
+		Long: `A counter is what a store keeps for a generator of the kind segment, ticket or
+daily: the number that is reserved next. These verbs read counters, and raise
+them. No verb lowers one.`,
+		Example: `  snowfence counters list
+  snowfence counters set orders 500000 --dry-run`,
+	}, p.countersList(), p.countersShow(), p.countersSet())
+}
+
+// counterDocument is a counter in JSON.
+type counterDocument struct {
+	Type      string         `json:"type"` // "counter"
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Kind      string         `json:"kind"`
+	Start     string         `json:"start"`
+	Increment string         `json:"increment"`
+	Limit     string         `json:"limit"`
+	Zone      string         `json:"zone,omitempty"`
+	Digits    int            `json:"digits,omitempty"`
+	Next      []laneDocument `json:"next"`
+	Created   string         `json:"created"`
+	Written   string         `json:"written"`
+	By        string         `json:"by"`
+}
+
+// laneDocument is the next number of a counter, or of one date.
+type laneDocument struct {
+	Date string `json:"date,omitempty"`
+	Next string `json:"next"`
+}
+
+func counterOf(i counter.Info) counterDocument {
+	d := counterDocument{
+		Type: "counter", Namespace: i.Namespace, Name: i.Name, Kind: i.Kind,
+		Start: fmt.Sprint(i.Start), Increment: fmt.Sprint(i.Increment), Limit: fmt.Sprint(i.Limit), Zone: i.Zone, Digits: i.Digits,
+		Created: i.Created.UTC().Format(time.RFC3339), Written: i.Written.UTC().Format(time.RFC3339), By: i.Process.String(),
+	}
+	for _, lane := range i.Lanes {
+		d.Next = append(d.Next, laneDocument{lane.Name, fmt.Sprint(lane.Next)})
+	}
+	return d
+}
+
+const counterColumns = "counter,kind,date,next,limit,written,by"
+
+func counterRows(i counter.Info) [][]string {
+	var rows [][]string
+	for _, lane := range i.Lanes {
+		rows = append(rows, []string{i.Name, i.Kind, lane.Name, fmt.Sprint(lane.Next), fmt.Sprint(i.Limit), i.Written.UTC().Format(time.RFC3339), i.Process.String()})
+	}
+	return rows
+}
+
+// onCounters completes a verb that works on the counters of a namespace.
+func (p program) onCounters(cmd *cobra.Command, run func(ctx context.Context, f form, s store.Store, namespace string, args []string) error) *cobra.Command {
+	f, s := outputFlag(cmd), siteFlags(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := s.load(p)
+		if err != nil {
+			return err
+		}
+		opened, err := engine.OpenExisting(cmd.Context(), c.Store)
+		if err != nil {
+			return unavailable(err)
+		}
+		defer p.closing("close store: ", opened.Close)
+		return unavailable(run(cmd.Context(), *f, opened, c.Namespace, args))
+	}
+	return cmd
+}
+
+func (p program) countersList() *cobra.Command {
+	return p.onCounters(&cobra.Command{
+		Use:   "list",
+		Short: "List the counters of a namespace",
+		Long: `List shows every counter of a namespace with its next number, or, of a daily
+sequence, the next number of each date that the store holds. -o json prints one
+object a line.`,
+		Example: `  snowfence counters list
+  snowfence counters list --namespace shop -o json`,
+		Args: cobra.NoArgs,
+	}, func(ctx context.Context, f form, s store.Store, namespace string, _ []string) error {
+		var rows [][]string
+		for info, err := range counter.List(ctx, s, namespace) {
+			switch {
+			case err != nil && info.Name == "":
+				return err
+			case err != nil:
+				p.warn(err.Error())
+			case f == jsonForm:
+				if err := p.printJSON(counterOf(info)); err != nil {
+					return err
+				}
+			default:
+				rows = append(rows, counterRows(info)...)
+			}
+		}
+		return p.print(table(counterColumns, rows))
+	})
+}
+
+func (p program) countersShow() *cobra.Command {
+	return p.onCounters(&cobra.Command{
+		Use:     "show NAME",
+		Short:   "Show one counter",
+		Long:    `Show prints what the store keeps of one counter.`,
+		Example: `  snowfence counters show orders`,
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, f form, s store.Store, namespace string, args []string) error {
+		info, err := counter.Show(ctx, s, namespace, args[0])
+		if err != nil {
+			return err
+		}
+		return p.answer(f, counterOf(info), table(counterColumns, counterRows(info)), counterText(info))
+	})
+}
+
+func counterText(i counter.Info) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "counter   %s, a %s of namespace %s\nnumbers   from %d by %d up to %d\n", i.Name, i.Kind, i.Namespace, i.Start, i.Increment, i.Limit)
+	if i.Digits > 0 {
+		fmt.Fprintf(&b, "dates     of %s, %d digits\n", i.Zone, i.Digits)
+	}
+	for _, lane := range i.Lanes {
+		fmt.Fprintf(&b, "next      %s\n", strings.TrimSpace(lane.Name+" "+strconv.FormatInt(lane.Next, 10)))
+	}
+	fmt.Fprintf(&b, "created   %s\nwritten   %s by %s\n", i.Created.UTC().Format(time.RFC3339), i.Written.UTC().Format(time.RFC3339), i.Process)
+	return b.String()
+}
+
+func (p program) countersSet() *cobra.Command {
+	var date string
+	cmd := &cobra.Command{
+		Use:   "set NAME NEXT",
+		Short: "Raise a counter's next number",
+		Long: `Set raises a counter: NEXT, or the first number above it of the counter's
+increment, is reserved next. It shows the counter before and after, and asks;
+--yes answers that. A number below the counter's next is refused: some of those
+are in use.
+
+It is one swap under the version that was read. If a process wrote meanwhile,
+nothing is changed. Processes that have reserved segments still give those.`,
+		Example: `  snowfence counters set orders 500000 --dry-run
+  snowfence counters set orders 500000 --yes
+  snowfence counters set invoices 700 --date 20261122`,
+		Args: cobra.ExactArgs(2),
+	}
+	dry := cmd.Flags().Bool("dry-run", false, "show what would be written, and write nothing")
+	yes := cmd.Flags().Bool("yes", false, "do not ask")
+	cmd.Flags().Var(textFlag(&date, "DATE"), "date", "count of a daily sequence, such as 20261122")
+	return p.onCounters(cmd, func(ctx context.Context, f form, s store.Store, namespace string, args []string) error {
+		next, err := strconv.ParseInt(args[1], 10, 64)
+		if err != nil {
+			return usage(cmd, fmt.Errorf("NEXT is %q: must be a whole number", args[1]))
+		}
+		before, err := counter.Show(ctx, s, namespace, args[0])
+		if err != nil {
+			return err
+		}
+		after, err := before.Raised(date, next)
+		if err != nil {
+			return err
+		}
+		plan := table(", "+counterColumns, append(labelled("before", counterRows(before)), labelled("after", counterRows(after))...))
+		said := "dry run, nothing was written\n"
+		if !*dry {
+			if !*yes {
+				p.note("%s", strings.TrimSuffix(plan, "\n"))
+			}
+			if err := p.confirm(cmd, *yes, "set counter "+args[0]); err != nil {
+				return err
+			}
+			if after, err = counter.Set(ctx, s, after, daemon.Process(thisBuild().Version, p.clock.Wall()), p.clock.Wall()); err != nil {
+				return err
+			}
+			said = "counter " + args[0] + " is set\n"
+		}
+		return p.answer(f, counterOf(after), plan, said+plan)
+	})
+}
+
+func labelled(label string, rows [][]string) [][]string {
+	for i := range rows {
+		rows[i] = append([]string{label}, rows[i]...)
+	}
+	return rows
+}
