@@ -1,0 +1,188 @@
+package counter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// setClock is a clock that a test sets.
+type setClock struct {
+	snowfence.Clock
+	now atomic.Pointer[time.Time]
+}
+
+func (c *setClock) Wall() time.Time { return *c.now.Load() }
+
+func (c *setClock) set(at time.Time) { c.now.Store(&at) }
+
+func openDaily(t *testing.T, s store.Store, zone string, change func(*counter.DailyConfig)) (*counter.Daily, *setClock) {
+	t.Helper()
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := &setClock{Clock: snowfence.SystemClock()}
+	clock.set(time.Date(2026, 11, 22, 12, 0, 0, 0, location))
+	c := counter.DailyConfig{Config: counter.Config{Store: s, Name: "invoices", Clock: clock}, Prefix: "INV", Zone: location, Digits: 3}
+	if change != nil {
+		change(&c)
+	}
+	d, err := counter.OpenDaily(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, clock
+}
+
+func TestDailyNumbersBeginAgainAtMidnightOfTheirZone(t *testing.T) {
+	shanghai, newYork := "Asia/Shanghai", "America/New_York"
+	for _, test := range []struct {
+		name, zone string
+		times      []string // in UTC
+		want       []string
+	}{
+		{
+			"midnight in Shanghai is 16:00 in London", shanghai,
+			[]string{"2026-11-22T15:59:59.999999999Z", "2026-11-22T16:00:00Z", "2026-11-22T16:00:01Z"},
+			[]string{"INV20261122001", "INV20261123001", "INV20261123002"},
+		},
+		{
+			"the night in which New York's clocks go back has one date", newYork,
+			[]string{"2026-11-01T04:00:00Z", "2026-11-01T05:59:59Z", "2026-11-01T06:00:00Z", "2026-11-01T06:59:59Z", "2026-11-02T04:59:59Z", "2026-11-02T05:00:00Z"},
+			[]string{"INV20261101001", "INV20261101002", "INV20261101003", "INV20261101004", "INV20261101005", "INV20261102001"},
+		},
+		{
+			"the night in which they go forward, too", newYork,
+			[]string{"2026-03-08T05:00:00Z", "2026-03-08T06:59:59Z", "2026-03-08T07:00:00Z", "2026-03-09T03:59:59Z", "2026-03-09T04:00:00Z"},
+			[]string{"INV20260308001", "INV20260308002", "INV20260308003", "INV20260308004", "INV20260309001"},
+		},
+		{
+			"a clock that is set back a day counts on", "UTC",
+			[]string{"2026-11-22T12:00:00Z", "2026-11-23T12:00:00Z", "2026-11-22T12:00:00Z", "2026-11-23T12:00:00Z"},
+			[]string{"INV20261122001", "INV20261123001", "INV20261122002", "INV20261123002"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d, clock := openDaily(t, memstore.New().Client(), test.zone, nil)
+			for i, at := range test.times {
+				now, err := time.Parse(time.RFC3339, at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				clock.set(now)
+				if text, err := d.Next(t.Context()); err != nil || text != test.want[i] {
+					t.Errorf("at %s: %s (%v), want %s", at, text, err, test.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestDailyNumberNeverOutgrowsItsDigits(t *testing.T) {
+	d, clock := openDaily(t, memstore.New().Client(), "UTC", nil)
+	if texts, err := d.Fill(t.Context(), 999); err != nil || texts[998] != "INV20261122999" {
+		t.Fatal(err)
+	}
+	_, err := d.Next(t.Context())
+	var full *counter.FullError
+	if !errors.As(err, &full) || full.Limit != 999 || full.Date != "20261122" {
+		t.Errorf("beyond the digits: %v", err)
+	}
+	clock.set(clock.Wall().AddDate(0, 0, 1))
+	if text, err := d.Next(t.Context()); err != nil || text != "INV20261123001" {
+		t.Errorf("on the next day: %s, %v", text, err)
+	}
+}
+
+func TestDateThatIsForgottenIsNeverBegunAgain(t *testing.T) {
+	s := memstore.New().Client()
+	d, clock := openDaily(t, s, "UTC", nil)
+	first := clock.Wall()
+	for day := range 11 {
+		clock.set(first.AddDate(0, 0, day))
+		if _, err := d.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for day, refused := range map[int]bool{-1: true, 0: true, 1: false, 10: false} {
+		clock.set(first.AddDate(0, 0, day))
+		text, err := d.Next(t.Context())
+		var date *counter.DateError
+		if refused != errors.As(err, &date) || !refused && err != nil {
+			t.Errorf("day %d: %s, %v", day, text, err)
+		}
+		if refused && date.Oldest != "20261123" {
+			t.Errorf("the oldest is %s", date.Oldest)
+		}
+	}
+}
+
+func TestDailySequenceOfAnotherShapeIsRefused(t *testing.T) {
+	s := memstore.New().Client()
+	d, _ := openDaily(t, s, "UTC", nil)
+	if _, err := d.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for field, change := range map[string]func(*counter.DailyConfig){
+		"digits": func(c *counter.DailyConfig) { c.Digits = 4 },
+		"zone":   func(c *counter.DailyConfig) { c.Zone = time.FixedZone("Asia/Tokyo", 9*3600) },
+		"start":  func(c *counter.DailyConfig) { c.Start = 7 },
+	} {
+		other, _ := openDaily(t, s, "UTC", change)
+		_, err := other.Next(t.Context())
+		var mismatch *counter.MismatchError
+		if !errors.As(err, &mismatch) || mismatch.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for field, change := range map[string]func(*counter.DailyConfig){
+		"digits": func(c *counter.DailyConfig) { c.Digits = 19 },
+		"prefix": func(c *counter.DailyConfig) { c.Prefix = "a b" },
+		"start":  func(c *counter.DailyConfig) { c.Start = 1000 },
+		"name":   func(c *counter.DailyConfig) { c.Name = "Invoices" },
+		"store":  func(c *counter.DailyConfig) { c.Store = nil },
+	} {
+		c := counter.DailyConfig{Config: counter.Config{Store: s, Name: "invoices"}, Digits: 3}
+		change(&c)
+		_, err := counter.OpenDaily(t.Context(), c)
+		var wrong *counter.ConfigError
+		if !errors.As(err, &wrong) || wrong.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+func ExampleDaily() {
+	clock := &setClock{Clock: snowfence.SystemClock()}
+	clock.set(time.Date(2026, 11, 22, 16, 0, 0, 0, time.UTC))
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	invoices, err := counter.OpenDaily(ctx, counter.DailyConfig{
+		Config: counter.Config{Store: memstore.New().Client(), Name: "invoices", Clock: clock}, Prefix: "INV", Zone: shanghai,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer invoices.Close(ctx) //nolint:errcheck // nothing is left behind
+	fmt.Println(invoices.Next(ctx))
+	// Output: INV20261123000001 <nil>
+}
