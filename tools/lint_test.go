@@ -85,7 +85,7 @@ var tiers = []tier{
 	}, library: true},
 	{dir: program + "/internal/takeover", allowed: []string{".", "internal/lease", "internal/roster", "internal/stored", program + "/internal/text"}, library: true, refused: io},
 	{dir: program + "/internal/clock", allowed: []string{".", program + "/internal/config"}, library: true},
-	{dir: program + "/internal/metrics", allowed: []string{".", "store", "fence", program + "/internal/config", program + "/internal/service"}, library: true},
+	{dir: program + "/internal/metrics", allowed: []string{".", "store", "fence", "counter", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/text", refused: io},
 	{dir: program + "/internal/decode", allowed: []string{".", program + "/internal/text"}, refused: io},
 	{dir: program + "/internal/plan", allowed: []string{".", program + "/internal/text"}, refused: io},

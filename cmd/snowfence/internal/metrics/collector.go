@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	numbers "snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/fence"
 )
 
@@ -73,6 +74,20 @@ func NewCollector(s *service.Service) prometheus.Collector {
 	lease(gauge, "clock_behind_seconds", "How far the wall clock is behind the generator's time.", func(l *fence.Status) float64 { return l.Generator.Behind.Seconds() })
 	lease(counter, "waits_total", "Requests of the present term that had to wait for a tick or the clock; each term begins at 0.", func(l *fence.Status) float64 { return float64(l.Generator.Waits) })
 	lease(gauge, "horizon_seconds", "How long the layout's time bits last.", func(l *fence.Status) float64 { return l.HorizonIn.Seconds() })
+	counted := func(kind prometheus.ValueType, name, help string, read func(*numbers.Status) (float64, bool)) {
+		add(kind, name, help, func(s service.Status) (float64, bool) {
+			if s.Counter == nil {
+				return 0, false
+			}
+			return read(s.Counter)
+		})
+	}
+	counted(gauge, "counter_next", "The number that is reserved next, as this process knows.", func(c *numbers.Status) (float64, bool) { return float64(c.Next), true })
+	counted(gauge, "counter_left", "Numbers that are left up to the counter's limit.", func(c *numbers.Status) (float64, bool) { return float64(c.Left), true })
+	counted(gauge, "counter_waiting", "Calls that wait for numbers.", func(c *numbers.Status) (float64, bool) { return float64(c.Waiting), true })
+	counted(gauge, "counter_runs_out_timestamp_seconds", "When no number is left, at the average rate since the counter was created; absent if that is not known.", func(c *numbers.Status) (float64, bool) {
+		return float64(c.RunsOut.Unix()), !c.RunsOut.IsZero()
+	})
 	return c
 }
 

@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/kind"
 	"snowfence.example/snowfence/store"
@@ -98,6 +99,28 @@ func wantLines(t *testing.T, body string, lines ...string) {
 			t.Errorf("no line %q in\n%s", line, body)
 		}
 	}
+}
+
+// counted is a minter whose ids a store counts.
+type counted struct {
+	kind.Minter
+	status counter.Status
+}
+
+func (c counted) Form() kind.Form        { return kind.Number }
+func (c counted) Status() counter.Status { return c.status }
+
+func TestScrapeShowsHowFarACounterIs(t *testing.T) {
+	s := testService(t)
+	if err := s.Serve("default", counted{status: counter.Status{Next: 100, Left: 900, Waiting: 3, RunsOut: time.Unix(1_800_000_000, 0)}}); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, scrape(t, s, nil),
+		`snowfence_counter_next{generator="default"} 100`,
+		`snowfence_counter_left{generator="default"} 900`,
+		`snowfence_counter_waiting{generator="default"} 3`,
+		`snowfence_counter_runs_out_timestamp_seconds{generator="default"} 1.8e+09`,
+	)
 }
 
 func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {

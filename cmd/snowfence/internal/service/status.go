@@ -3,6 +3,7 @@ package service
 import (
 	"slices"
 
+	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/kind"
 )
@@ -18,6 +19,8 @@ type Status struct {
 	Problem *Problem
 	// Lease is nil while the generator is starting, or if its kind needs none.
 	Lease *fence.Status
+	// Counter is nil while the generator is starting, or if a store does not count its ids.
+	Counter *counter.Status
 	// IDs and Requests count what was minted, Problems what was not.
 	IDs      uint64
 	Requests uint64
@@ -26,6 +29,9 @@ type Status struct {
 
 // leased is a minter that lives by a lease.
 type leased interface{ Status() fence.Status }
+
+// counted is a minter whose ids a store counts.
+type counted interface{ Status() counter.Status }
 
 // Statuses returns how each generator stands, by name.
 func (s *Service) Statuses() []Status {
@@ -55,9 +61,13 @@ func (g *generator) status() Status {
 		return status
 	}
 	status.Form = minter.Form()
-	if l, ok := minter.(leased); ok {
-		lease := l.Status()
+	switch m := minter.(type) {
+	case leased:
+		lease := m.Status()
 		status.Lease = &lease
+	case counted:
+		counter := m.Status()
+		status.Counter = &counter
 	}
 	if r, ok := minter.(kind.Readier); ok {
 		if err := r.Ready(); err != nil {
