@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -33,10 +34,13 @@ const (
 	chaosWindow = 2 * time.Second
 	chaosLoss   = 500 * time.Millisecond // what lossy engines declare
 
-	// chaosLayout has eight worker ids, so that they go from one daemon to
-	// another all the time.
-	chaosLayout = "ms41-worker3-seq12@2026-01-01T00:00:00Z"
 )
+
+// chaosLayout has two to four times as many worker ids as there are daemons, so that they go
+// from one to another all the time.
+func chaosLayout() string {
+	return fmt.Sprintf("ms41-worker%d-seq12@2026-01-01T00:00:00Z", bits.Len(uint(*chaosHosts))+1)
+}
 
 // Daemons on a real engine give ids, and numbers that the engine counts, while they are killed
 // and paused, their clocks are set, and the engine is restarted and cut off. None comes twice,
@@ -101,7 +105,7 @@ func newChaos(t *testing.T, binary string, engine testkit.Engine) *chaos {
 	c := &chaos{t: t, binary: binary, engine: engine, began: time.Now(), counts: map[string]int{}, stop: stop}
 	t.Cleanup(func() { stop(); c.running.Wait() })
 	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "layout: %s\ngenerators:\n  default:\n    window: %s\n%s", chaosLayout, chaosWindow, countersConfig(engine.Lossy)), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "layout: %s\ngenerators:\n  default:\n    window: %s\n%s", chaosLayout(), chaosWindow, countersConfig(engine.Lossy)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for number := range *chaosHosts {
@@ -301,7 +305,7 @@ func (c *chaos) gather() {
 // judge looks for duplicates and prints the counts.
 func (c *chaos) judge() {
 	lists := [][]snowfence.ID{}
-	layout, err := snowfence.ParseLayout(chaosLayout)
+	layout, err := snowfence.ParseLayout(chaosLayout())
 	if err != nil {
 		c.t.Fatal(err)
 	}
