@@ -2,6 +2,7 @@ package mutants
 
 const (
 	register = "counter/register.go"
+	writing  = "counter/write.go"
 	chain    = "counter/chain.go"
 )
 
@@ -15,25 +16,25 @@ var counted = drawn([]mutant{
 	},
 	{
 		name: "counter: it is confirmed by a write that was sent too early",
-		file: register,
+		file: writing,
 		old:  "w.acked+r.loss-r.Clock.Monotonic()",
 		new:  "w.acked-r.Clock.Monotonic()",
 	},
 	{
 		name: "counter: a confirmation does not look at the history",
-		file: register,
+		file: writing,
 		old:  "if !history(*c, w.nonce, w.number) {",
 		new:  "if len(c.Writers) == 0 {",
 	},
 	{
 		name: "counter: a write that was given up shares its number with the next",
-		file: register,
+		file: writing,
 		old:  "\t\tr.sent++\n",
 		new:  "\t\tr.sent = r.landed + 1\n",
 	},
 	{
 		name: "counter: the nonce is kept though a write is gone",
-		file: register,
+		file: writing,
 		old:  "if r.landed > 0 && !history(",
 		new:  "if r.landed < 0 && !history(",
 	},
@@ -69,7 +70,7 @@ var counted = drawn([]mutant{
 	},
 	{
 		name: "counter: after a conflict the old record is written under the new version",
-		file: register,
+		file: writing,
 		old:  "if err := r.take(reply); err != nil && final(err) {\n\t\t\t\treturn",
 		new:  "if r.version = reply.Entry.Version; false {\n\t\t\t\tvar err error\n\t\t\t\treturn",
 	},

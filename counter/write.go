@@ -1,0 +1,250 @@
+package counter
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
+)
+
+// written is a write that took effect.
+type written struct {
+	nonce  string
+	number int64 // under the nonce
+	acked  time.Duration
+}
+
+// write changes the record, once. The change is computed from the record as it is, again for
+// each try that another process's write has prevented. It returns when the write is known to
+// have taken effect.
+func (r *register) write(ctx context.Context, change func(*stored.Counter) error) (written, error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return written{}, context.Cause(ctx)
+	}
+	var last error // of the store
+	for try := 0; ; try++ {
+		if err := r.pause(ctx, try); err != nil {
+			if last != nil {
+				err = fmt.Errorf("%w: %w", err, last)
+			}
+			return written{}, err
+		}
+		fresh := !r.known
+		if fresh {
+			reply := r.call(ctx, lease.Call{Verb: lease.Get, Key: r.key})
+			if err := r.take(reply); err != nil {
+				if last = err; final(err) {
+					return written{}, err
+				}
+				continue
+			}
+		}
+		next := r.record
+		next.Lanes, next.Writers = slices.Clone(next.Lanes), slices.Clone(next.Writers)
+		if err := change(&next); err != nil {
+			if fresh {
+				return written{}, err
+			}
+			r.known = false // it may not hold any more
+			continue
+		}
+		value, err := r.sign(&next)
+		if err != nil {
+			return written{}, err
+		}
+		outlook, reply := drive.Settle(lease.Write{Key: r.key, Guard: r.version, Value: value},
+			func(c lease.Call) lease.Reply { return r.call(ctx, c) },
+			func(_ lease.Outlook, reply lease.Reply) error {
+				if last = reply.Err; final(last) {
+					return last
+				}
+				try++
+				return r.pause(ctx, try-1)
+			})
+		switch outlook {
+		case lease.Landed:
+			r.version, r.record, r.incarnation = reply.Landed(), next, next.Incarnation
+			r.landed = r.sent
+			r.seen.Store(&next)
+			return written{r.nonce, r.sent, r.Clock.Monotonic()}, nil
+		case lease.Missed:
+			if err := r.take(reply); err != nil && final(err) {
+				return written{}, err
+			}
+		default:
+			r.known = false
+			if final(last) {
+				return written{}, last
+			}
+		}
+	}
+}
+
+// confirm waits until the store can't lose a write any more, and shows that it has not lost
+// it: by another swap, sent at least loss after the write was acknowledged, and guarded by a
+// record that has the write in its history. When that swap takes effect, the write is there
+// and older than loss.
+//
+// The history is the record's Writers: a nonce of this process, and the number of its last
+// write. No two writes have both in common, also not one that was given up. Each write is
+// guarded by a record with the write that took effect before it. So a record with a number
+// has every write up to it that was acknowledged. A process that finds one of its writes gone
+// goes on under a new nonce.
+func (r *register) confirm(ctx context.Context, w written) error {
+	expired, stop := r.Clock.After(max(0, w.acked+r.loss-r.Clock.Monotonic()))
+	defer stop()
+	select {
+	case <-expired:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	_, err := r.write(ctx, func(c *stored.Counter) error {
+		if !history(*c, w.nonce, w.number) {
+			return fmt.Errorf("counter %s: %w", r.Name, errForgotten)
+		}
+		return nil
+	})
+	return err
+}
+
+// history reports whether a record has a write in its history.
+func history(c stored.Counter, nonce string, number int64) bool {
+	return slices.ContainsFunc(c.Writers, func(w stored.Writer) bool { return w.Nonce == nonce && w.Writes >= number })
+}
+
+// sign completes a record that is to be written.
+func (r *register) sign(c *stored.Counter) (value []byte, err error) {
+	if c.Write, err = r.random(8); err != nil {
+		return nil, err
+	}
+	c.Clock, c.Process, c.Limit = r.Clock.Wall(), r.Process, r.Limit
+	if r.loss > 0 {
+		r.sent++
+		c.Writers = slices.DeleteFunc(c.Writers, func(w stored.Writer) bool { return w.Nonce == r.nonce })
+		c.Writers = append(c.Writers, stored.Writer{Nonce: r.nonce, Writes: r.sent})
+		c.Writers = c.Writers[max(0, len(c.Writers)-writersKept):]
+	}
+	return c.Encode()
+}
+
+// take takes what a read shows. An absent record is a new one, but never a second time.
+func (r *register) take(reply lease.Reply) error {
+	r.known = false
+	switch {
+	case reply.Outcome == lease.Absent && r.incarnation == "":
+		incarnation, err := r.random(16)
+		if err != nil {
+			return err
+		}
+		r.version = ""
+		r.record = stored.Counter{
+			Kind: r.kind, Incarnation: incarnation, Start: r.Start, Increment: r.Increment,
+			Zone: r.zone, Digits: r.digits, Created: r.Clock.Wall(),
+		}
+		if r.kind != stored.Daily {
+			r.record.Lanes = []stored.Lane{{Next: r.Start}}
+		}
+	case reply.Outcome == lease.Absent:
+		return fmt.Errorf("%w: counter %s is gone", ErrReplaced, r.Name)
+	case reply.Outcome != lease.Found:
+		return fmt.Errorf("read counter %s: %w", r.Name, reply.Err)
+	default:
+		record, err := stored.DecodeCounter(reply.Entry.Value)
+		if err == nil {
+			err = r.fits(record)
+		}
+		if err != nil {
+			return err
+		}
+		r.version, r.record, r.incarnation = reply.Entry.Version, record, record.Incarnation
+		r.seen.Store(&record)
+		if r.landed > 0 && !history(record, r.nonce, r.landed) {
+			if r.nonce, err = r.random(16); err != nil {
+				return err
+			}
+			r.sent, r.landed = 0, 0
+		}
+	}
+	r.known = true
+	return nil
+}
+
+// fits returns an error unless the record is this counter's.
+func (r *register) fits(c stored.Counter) error {
+	for _, f := range []struct{ field, stored, configured string }{
+		{"kind", c.Kind, r.kind},
+		{"start", strconv.FormatInt(c.Start, 10), strconv.FormatInt(r.Start, 10)},
+		{"increment", strconv.FormatInt(c.Increment, 10), strconv.FormatInt(r.Increment, 10)},
+		{"zone", c.Zone, r.zone},
+		{"digits", strconv.Itoa(c.Digits), strconv.Itoa(r.digits)},
+	} {
+		if f.stored != f.configured {
+			return &MismatchError{r.Name, f.field, f.stored, f.configured}
+		}
+	}
+	if r.incarnation != "" && c.Incarnation != r.incarnation {
+		return fmt.Errorf("%w: counter %s has incarnation %s, before %s", ErrReplaced, r.Name, c.Incarnation, r.incarnation)
+	}
+	return nil
+}
+
+// final reports whether an error is one that no retry mends.
+func final(err error) bool {
+	switch snowfence.ClassOf(err) {
+	case snowfence.ClassUnknown, snowfence.ClassUnavailable:
+		return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrClosed)
+	}
+	return true
+}
+
+// call makes one call to the store, within the request timeout.
+func (r *register) call(ctx context.Context, c lease.Call) lease.Reply {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.RequestTimeout, drive.ErrTimeout)
+	defer cancel()
+	return drive.Ask(ctx, r.Store, c)
+}
+
+// pause waits before a try: not before the first two, then for up to 5 ms, and longer after
+// each until a quarter of a second. Each wait is by chance, so that processes that met don't
+// meet again.
+func (r *register) pause(ctx context.Context, try int) error {
+	if err := context.Cause(ctx); err != nil || try < 2 {
+		return err
+	}
+	most := min(5*time.Millisecond<<min(try-2, 6), 250*time.Millisecond)
+	var chance [2]byte
+	if _, err := io.ReadFull(r.Rand, chance[:]); err != nil {
+		return fmt.Errorf("read random bytes: %w", err)
+	}
+	expired, stop := r.Clock.After(most * time.Duration(binary.BigEndian.Uint16(chance[:])) >> 16)
+	defer stop()
+	select {
+	case <-expired:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// random returns n random bytes in hexadecimal.
+func (r *register) random(n int) (string, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r.Rand, b); err != nil {
+		return "", fmt.Errorf("read random bytes: %w", err)
+	}
+	return hex.EncodeToString(b), nil
+}
