@@ -31,18 +31,22 @@ type register struct {
 	known       bool // record and version are as they were read or written last
 	version     store.Version
 	record      stored.Counter
-	incarnation string           // once it was read
-	nonce       string           // of this process's writes on a lossy store; see confirm
-	sent        int64            // writes under the nonce
-	landed      int64            // the last of them that took effect
+	incarnation string // once it was read
+	nonce       string // of this process's writes on a lossy store; see confirm
+	number      int64  // of the last write that took effect
+	history     map[store.Version]int64
 	used        map[string]int64 // by lane: the greatest number that this process has reserved
 }
 
 // lanesKept is how many dates a daily sequence holds.
 const lanesKept = 10
 
+// historyKept is how many of its own writes a process remembers on a lossy store: far more than
+// are waiting to be confirmed.
+const historyKept = 1000
+
 // writersKept is how many processes can confirm at a time on a lossy store.
-const writersKept = 40
+const writersKept = 24
 
 // open reads the store's traits, and the record if it is there.
 func open(ctx context.Context, c Config, kind string) (*register, error) {
@@ -62,9 +66,9 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	}
 	r := &register{
 		Config: c, kind: kind, key: stored.CounterPrefix(c.Namespace) + c.Name, loss: traits.Loss,
-		turn: make(chan struct{}, 1), used: map[string]int64{},
+		turn: make(chan struct{}, 1), used: map[string]int64{}, history: map[store.Version]int64{},
 	}
-	if r.nonce, err = r.random(16); err != nil {
+	if r.nonce, err = r.random(8); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -165,14 +169,16 @@ func (r *register) Reserve(ctx context.Context, need func() int64) (Range, error
 var errKept = errors.New("numbers were reserved after these")
 
 // giveBack makes the ranges free again from the last one on, as far as no number was reserved
-// after them. A counter with a guard keeps them: they lie below its mark.
+// after them. It sends one write and no other: if that took effect unseen, another process may
+// have the numbers already. A counter with a guard keeps them: they lie below its mark.
 func (r *register) giveBack(ctx context.Context, lane string, rest []Range) error {
 	if r.Guard != nil {
 		return nil
 	}
+	sent := false
 	_, err := r.write(ctx, func(c *stored.Counter) error {
 		i, ok := c.Lane(lane)
-		if !ok {
+		if !ok || sent {
 			return errKept
 		}
 		next := c.Lanes[i].Next
@@ -184,6 +190,7 @@ func (r *register) giveBack(ctx context.Context, lane string, rest []Range) erro
 		if c.Lanes[i].Next == next {
 			return errKept
 		}
+		sent = true
 		return nil
 	})
 	if errors.Is(err, errKept) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -20,9 +21,9 @@ import (
 
 // written is a write that took effect.
 type written struct {
-	nonce  string
-	number int64 // under the nonce
-	acked  time.Duration
+	version store.Version
+	number  int64
+	acked   time.Duration
 }
 
 // write changes the record, once. The change is computed from the record as it is, again for
@@ -62,6 +63,7 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 			r.known = false // it may not hold any more
 			continue
 		}
+		before := r.latest()
 		value, err := r.sign(&next)
 		if err != nil {
 			return written{}, err
@@ -78,9 +80,9 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 		switch outlook {
 		case lease.Landed:
 			r.version, r.record, r.incarnation = reply.Landed(), next, next.Incarnation
-			r.landed = r.sent
+			r.remember(before)
 			r.seen.Store(&next)
-			return written{r.nonce, r.sent, r.Clock.Monotonic()}, nil
+			return written{r.version, r.number, r.Clock.Monotonic()}, nil
 		case lease.Missed:
 			if err := r.take(reply); err != nil && final(err) {
 				return written{}, err
@@ -99,11 +101,9 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 // record that has the write in its history. When that swap takes effect, the write is there
 // and older than loss.
 //
-// The history is the record's Writers: a nonce of this process, and the number of its last
-// write. No two writes have both in common, also not one that was given up. Each write is
-// guarded by a record with the write that took effect before it. So a record with a number
-// has every write up to it that was acknowledged. A process that finds one of its writes gone
-// goes on under a new nonce.
+// The history is the record's Writers: for each process the version of its last write. A version
+// names one effect of one write. The very bytes may take effect a second time, when a late copy
+// arrives after a failover took the first effect away. That one is younger, and has another version.
 func (r *register) confirm(ctx context.Context, w written) error {
 	expired, stop := r.Clock.After(max(0, w.acked+r.loss-r.Clock.Monotonic()))
 	defer stop()
@@ -113,7 +113,7 @@ func (r *register) confirm(ctx context.Context, w written) error {
 		return context.Cause(ctx)
 	}
 	_, err := r.write(ctx, func(c *stored.Counter) error {
-		if !history(*c, w.nonce, w.number) {
+		if r.history[w.version] != w.number || r.history[r.latest()] < w.number {
 			return fmt.Errorf("counter %s: %w", r.Name, errForgotten)
 		}
 		return nil
@@ -121,9 +121,31 @@ func (r *register) confirm(ctx context.Context, w written) error {
 	return err
 }
 
-// history reports whether a record has a write in its history.
-func history(c stored.Counter, nonce string, number int64) bool {
-	return slices.ContainsFunc(c.Writers, func(w stored.Writer) bool { return w.Nonce == nonce && w.Writes >= number })
+// latest returns the version of this process's last write in the history of the record as it was
+// read; none if there is none.
+func (r *register) latest() store.Version {
+	if r.record.Writer == r.nonce {
+		return r.version
+	}
+	for _, w := range r.record.Writers {
+		if w.Nonce == r.nonce {
+			return w.Version
+		}
+	}
+	return ""
+}
+
+// remember records a write that took effect, when last was the one before it in the record's
+// history. Each write's history has those before it, so it has all up to last. What came after
+// last is gone.
+func (r *register) remember(last store.Version) {
+	if r.loss == 0 {
+		return
+	}
+	kept := r.history[last] // 0 if it is not known: then all are gone
+	maps.DeleteFunc(r.history, func(_ store.Version, number int64) bool { return number > kept || number < kept-historyKept })
+	r.number++
+	r.history[r.version] = r.number
 }
 
 // sign completes a record that is to be written.
@@ -133,10 +155,12 @@ func (r *register) sign(c *stored.Counter) (value []byte, err error) {
 	}
 	c.Clock, c.Process, c.Limit = r.Clock.Wall(), r.Process, r.Limit
 	if r.loss > 0 {
-		r.sent++
-		c.Writers = slices.DeleteFunc(c.Writers, func(w stored.Writer) bool { return w.Nonce == r.nonce })
-		c.Writers = append(c.Writers, stored.Writer{Nonce: r.nonce, Writes: r.sent})
-		c.Writers = c.Writers[max(0, len(c.Writers)-writersKept):]
+		if before := c.Writer; before != "" {
+			c.Writers = slices.DeleteFunc(c.Writers, func(w stored.Writer) bool { return w.Nonce == before })
+			c.Writers = append(c.Writers, stored.Writer{Nonce: before, Version: r.version})
+			c.Writers = c.Writers[max(0, len(c.Writers)-writersKept):]
+		}
+		c.Writer = r.nonce
 	}
 	return c.Encode()
 }
@@ -172,12 +196,6 @@ func (r *register) take(reply lease.Reply) error {
 		}
 		r.version, r.record, r.incarnation = reply.Entry.Version, record, record.Incarnation
 		r.seen.Store(&record)
-		if r.landed > 0 && !history(record, r.nonce, r.landed) {
-			if r.nonce, err = r.random(16); err != nil {
-				return err
-			}
-			r.sent, r.landed = 0, 0
-		}
 	}
 	r.known = true
 	return nil

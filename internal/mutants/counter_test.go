@@ -23,26 +23,28 @@ var counted = drawn([]mutant{
 	{
 		name: "counter: a confirmation does not look at the history",
 		file: writing,
-		old:  "if !history(*c, w.nonce, w.number) {",
-		new:  "if len(c.Writers) == 0 {",
+		old:  "if r.history[w.version] != w.number || r.history[r.latest()] < w.number {",
+		new:  "if len(c.Writers) == 0 && c.Writer == \"\" {",
 	},
 	{
-		name: "counter: a write that was given up shares its number with the next",
+		name: "counter: a write that is gone is still remembered",
 		file: writing,
-		old:  "\t\tr.sent++\n",
-		new:  "\t\tr.sent = r.landed + 1\n",
-	},
-	{
-		name: "counter: the nonce is kept though a write is gone",
-		file: writing,
-		old:  "if r.landed > 0 && !history(",
-		new:  "if r.landed < 0 && !history(",
+		old:  "return number > kept || number < kept-historyKept",
+		new:  "return number < kept-historyKept",
 	},
 	{
 		name: "counter: numbers are given back though others were reserved after them",
 		file: register,
 		old:  "back.Last()+back.Increment == c.Lanes[i].Next",
 		new:  "back.Last() < c.Lanes[i].Next",
+	},
+	{
+		name: "counter: numbers are given back again when it is not known that they were",
+		file: register,
+		old:  "\t\tsent = true\n",
+		new:  "",
+		in:   "counter",
+		test: "TestNumbersAreGivenBackOnce",
 	},
 	{
 		name: "counter: a number that a caller got is given back",
@@ -84,6 +86,9 @@ var counted = drawn([]mutant{
 
 func drawn(mutants []mutant) []mutant {
 	for i := range mutants {
+		if mutants[i].test != "" {
+			continue
+		}
 		mutants[i].in, mutants[i].test = "internal/sim/counters", "TestDrawnSchedulesGiveNoNumberTwice"
 	}
 	return mutants

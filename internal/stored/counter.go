@@ -34,7 +34,9 @@ type Counter struct {
 	// goes but the earliest, when there are too many.
 	Lanes []Lane
 
-	// Writers are the processes that wrote last on a lossy store, the latest at the end.
+	// Writer is the nonce of the process that wrote this on a lossy store, and Writers are those
+	// that wrote before, the latest at the end.
+	Writer  string
 	Writers []Writer
 
 	// Write is a random mark of this very write, 64 bits in hexadecimal.
@@ -53,10 +55,10 @@ type Lane struct {
 	Next int64  `json:"next"`
 }
 
-// Writer says how many writes of a process the record's history has.
+// Writer says which write of a process is the last one in the record's history.
 type Writer struct {
-	Nonce  string `json:"nonce"`
-	Writes int64  `json:"writes"`
+	Nonce   string        `json:"nonce"`
+	Version store.Version `json:"version"` // of the register after that write
 }
 
 // The kinds of counters.
@@ -80,6 +82,7 @@ func (c *Counter) text() any {
 		Zone        *string    `json:"zone"`
 		Digits      *int       `json:"digits"`
 		Lanes       *[]Lane    `json:"lanes"`
+		Writer      *string    `json:"writer"`
 		Writers     *[]Writer  `json:"writers"`
 		Write       *string    `json:"write"`
 		Created     *time.Time `json:"created"`
@@ -89,7 +92,7 @@ func (c *Counter) text() any {
 		Version     *string    `json:"version"`
 		Started     *time.Time `json:"started"`
 	}{
-		format, &c.Kind, &c.Incarnation, &c.Start, &c.Increment, &c.Limit, &c.Zone, &c.Digits, &c.Lanes, &c.Writers,
+		format, &c.Kind, &c.Incarnation, &c.Start, &c.Increment, &c.Limit, &c.Zone, &c.Digits, &c.Lanes, &c.Writer, &c.Writers,
 		&c.Write, &c.Created, &c.Clock, &c.Process.Host, &c.Process.PID, &c.Process.Version, &c.Process.Started,
 	}
 }

@@ -32,7 +32,7 @@ func TestDrawnSchedulesGiveNoNumberTwice(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { got = run(t, seed) })
 		total = total.plus(got)
 		if t.Failed() {
-			t.Fatalf("seed %d", seed)
+			return
 		}
 	}
 	t.Logf("%d schedules: %+v", *seeds, total)
@@ -57,6 +57,7 @@ func (a tally) plus(b tally) tally {
 // world is one schedule under way.
 type world struct {
 	t      *testing.T
+	seed   uint64
 	rng    *rand.Rand // of what is drawn before the processes run, and of the operator
 	memory *memstore.Memory
 	loss   time.Duration
@@ -86,7 +87,7 @@ const span = time.Minute
 
 func run(t *testing.T, seed uint64) tally {
 	rng := rand.New(rand.NewPCG(seed, 12))
-	w := &world{t: t, rng: rng, kind: rng.IntN(kinds), begun: time.Now(), step: 1 + rng.Int64N(20), swing: time.Duration(1+rng.IntN(40)) * 24 * time.Hour}
+	w := &world{t: t, seed: seed, rng: rng, kind: rng.IntN(kinds), begun: time.Now(), step: 1 + rng.Int64N(20), swing: time.Duration(1+rng.IntN(40)) * 24 * time.Hour}
 	if w.kind != ticket && rng.IntN(3) > 0 {
 		w.loss = time.Duration(1+rng.IntN(3000)) * time.Millisecond
 	}
@@ -135,11 +136,11 @@ func (w *world) judge() {
 		numbers[i] = d.Number
 	}
 	if err := errors.Join(countertest.Distinct(numbers), countertest.Distinct(w.texts)); err != nil {
-		w.t.Error(err)
+		w.t.Errorf("seed %d: %v", w.seed, err)
 	}
 	if w.kind == ticket {
 		if err := countertest.Order(w.drawn); err != nil {
-			w.t.Error(err)
+			w.t.Errorf("seed %d: %v", w.seed, err)
 		}
 	}
 }
@@ -174,7 +175,7 @@ func (w *world) process(rng *rand.Rand, clock *hostClock, s store.Store, life ti
 	defer crash()
 	config := counter.Config{
 		Store: s, Name: "drawn", Clock: clock, Start: 1, Increment: 1 + w.step%3,
-		MaxWait: time.Duration(1+rng.IntN(10)) * time.Second, RequestTimeout: time.Duration(200+rng.IntN(2000)) * time.Millisecond,
+		Rand: rand.NewChaCha8(seeded(rng)), MaxWait: time.Duration(1+rng.IntN(10)) * time.Second, RequestTimeout: time.Duration(200+rng.IntN(2000)) * time.Millisecond,
 	}
 	opening, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -217,6 +218,14 @@ func (w *world) process(rng *rand.Rand, clock *hostClock, s store.Store, life ti
 		w.count(func(t *tally) { t.Ends++ })
 	}
 	callers.Wait()
+}
+
+// seeded returns a seed, so that a schedule draws the same pauses again.
+func seeded(rng *rand.Rand) (seed [32]byte) {
+	for i := range seed {
+		seed[i] = byte(rng.Uint32())
+	}
+	return seed
 }
 
 // draw makes one call.

@@ -1,0 +1,93 @@
+package counter_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+func openSegments(t *testing.T, s store.Store, step int64) *counter.Segments {
+	t.Helper()
+	segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{
+		Config: counter.Config{Store: s, Name: "users"}, Step: step, MostStep: step,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return segments
+}
+
+func fill(t *testing.T, s *counter.Segments, n int) []snowfence.ID {
+	t.Helper()
+	ids := make([]snowfence.ID, n)
+	if err := s.Fill(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// TestNumbersAreGivenBackOnce loses the reply to a write that gave numbers back. Until the process
+// looks, another one has reserved exactly these.
+func TestNumbersAreGivenBackOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		var ending atomic.Bool
+		link := faultstore.New(memory.Client(), func(c faultstore.Call) faultstore.Fault {
+			switch {
+			case !ending.Load():
+				return faultstore.Fault{}
+			case c.Verb == faultstore.Swap:
+				return faultstore.Fault{LostReply: true}
+			}
+			return faultstore.Fault{Delay: time.Second}
+		}, nil)
+		first := openSegments(t, link, 10)
+		fill(t, first, 5) // of 1 to 10; 11 to 20 are reserved, too
+		synctest.Wait()
+		ending.Store(true)
+		closed := make(chan error)
+		go func() { closed <- first.Close(context.Background()) }()
+		synctest.Wait()
+		second := openSegments(t, memory.Client(), 15) // 6 to 20
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		third := openSegments(t, memory.Client(), 10)
+		held := fill(t, second, 1)
+		if got := fill(t, third, 1); held[0] != 6 || got[0] != 21 {
+			t.Errorf("the second got %v, and the third %v", held, got)
+		}
+		for _, s := range []*counter.Segments{second, third} {
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestWhatIsLeftIsGivenBackUnlessNumbersWereReservedAfterIt(t *testing.T) {
+	memory := memstore.New()
+	first, second := openSegments(t, memory.Client(), 10), openSegments(t, memory.Client(), 10)
+	// The first has 1 to 10, and the second 11 to 20. Nothing is reserved ahead before a number
+	// is drawn.
+	for _, s := range []*counter.Segments{first, second} {
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	third := openSegments(t, memory.Client(), 10)
+	if got := fill(t, third, 1); got[0] != 11 {
+		t.Errorf("the third got %v: the second's were the last, the first's were not", got)
+	}
+	if err := third.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
