@@ -64,7 +64,7 @@ var tiers = []tier{
 	{dir: "store/zkstore", allowed: []string{"store", "internal/storeclient", "internal/storeurl"}, library: true},
 	{dir: "store/redisstore", allowed: []string{"store", "internal/storeclient", "internal/storeurl"}, library: true},
 	{dir: "store/natsstore", allowed: []string{"store", "internal/storeclient", "internal/storeurl"}, library: true},
-	{dir: "counter/leafalloc", allowed: []string{".", "store", "counter"}, library: true},
+	{dir: "counter/leafalloc", allowed: []string{".", "counter"}, refused: io},
 	{dir: "api", library: true},
 	{dir: "client", allowed: []string{".", "api"}, library: true},
 

@@ -1,0 +1,183 @@
+package leafalloc
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+)
+
+// ErrUnknownTag is returned when the table has no row of the tag.
+var ErrUnknownTag = snowfence.NewError(snowfence.ClassUsage, "snowfence: leaf_alloc has no such biz_tag")
+
+// Dialect is the SQL that the server speaks.
+type Dialect int
+
+// The dialects. The zero value is none of them.
+const (
+	MySQL Dialect = iota + 1 // and MariaDB
+	PostgreSQL
+)
+
+// Config says which row is counted on. DB, Dialect and Tag must be given.
+type Config struct {
+	// DB is a pool of the caller's, on the primary. It is not closed.
+	DB *sql.DB
+
+	// Dialect is the SQL that it speaks.
+	Dialect Dialect
+
+	// Tag is the biz_tag of the row: 1 to 128 bytes.
+	Tag string
+
+	// Timeout bounds each reservation. Zero means 5 s.
+	Timeout time.Duration
+}
+
+func (c Config) complete() (Config, error) {
+	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
+	switch {
+	case c.DB == nil:
+		return c, &counter.ConfigError{Field: "db", Value: "nil", Limit: "must be given"}
+	case c.Dialect != MySQL && c.Dialect != PostgreSQL:
+		return c, &counter.ConfigError{Field: "dialect", Value: fmt.Sprint(int(c.Dialect)), Limit: "must be MySQL or PostgreSQL"}
+	case c.Tag == "" || len(c.Tag) > 128:
+		return c, &counter.ConfigError{Field: "tag", Value: fmt.Sprintf("%.130q", c.Tag), Limit: "must be 1 to 128 bytes, as biz_tag is"}
+	case c.Timeout < 0:
+		return c, &counter.ConfigError{Field: "timeout", Value: c.Timeout.String(), Limit: "must not be negative"}
+	}
+	return c, nil
+}
+
+// Leaf's statements.
+const (
+	add  = "UPDATE leaf_alloc SET max_id = max_id + ? WHERE biz_tag = ?"
+	read = "SELECT biz_tag, max_id, step FROM leaf_alloc WHERE biz_tag = ?"
+)
+
+// Source is one row of leaf_alloc. It is a [counter.Source], safe for concurrent use.
+type Source struct {
+	config    Config
+	options   *sql.TxOptions
+	add, read string
+
+	mu  sync.Mutex
+	row row // as it was read last
+}
+
+// row is what a row holds. The next number is max.
+type row struct{ max, step int64 }
+
+var _ counter.Source = (*Source)(nil)
+
+// Open reads the row. It reserves nothing.
+//
+// A *[counter.ConfigError] is returned for a setting, or a row, that can't be used, an error
+// that is [ErrUnknownTag] when there is no row, and otherwise the database's own error.
+func Open(ctx context.Context, c Config) (*Source, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{config: c, add: add, read: read}
+	if c.Dialect == PostgreSQL {
+		// At a stricter level one of two concurrent reservations would fail.
+		s.options = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
+		s.add = strings.Replace(strings.Replace(add, "?", "$1", 1), "?", "$2", 1)
+		s.read = strings.Replace(read, "?", "$1", 1)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	if s.row, err = s.scan(c.DB.QueryRowContext(ctx, s.read, c.Tag)); err != nil {
+		return nil, s.in(err)
+	}
+	return s, nil
+}
+
+// Step is the table's step, as it was read last.
+func (s *Source) Step() int64 { return s.known().step }
+
+// known returns the row as it was read last.
+func (s *Source) known() row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.row
+}
+
+// Reserve implements [counter.Source]. A range is at least a step long, also when less is
+// needed.
+//
+// An error that is [ErrUnknownTag] is returned when the row is gone, a *[counter.ConfigError]
+// when its step can't be used, a *[counter.BackwardsError] when its max_id went back, and a
+// *[counter.FullError] when 63 bits are used up.
+func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	got, err := s.reserve(ctx, need)
+	if err != nil {
+		return counter.Range{}, s.in(err)
+	}
+	return got, nil
+}
+
+func (s *Source) reserve(ctx context.Context, need func() int64) (counter.Range, error) {
+	tx, err := s.config.DB.BeginTx(ctx, s.options)
+	if err != nil {
+		return counter.Range{}, err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+	known := s.known()
+	if known.max > math.MaxInt64-known.step {
+		return counter.Range{}, &counter.FullError{Counter: s.config.Tag, Limit: math.MaxInt64}
+	}
+	amount := known.step * min(max(need()/known.step, 1), (math.MaxInt64-known.max)/known.step)
+	if _, err := tx.ExecContext(ctx, s.add, amount, s.config.Tag); err != nil {
+		return counter.Range{}, err
+	}
+	now, err := s.scan(tx.QueryRowContext(ctx, s.read, s.config.Tag))
+	if err != nil {
+		return counter.Range{}, err
+	}
+	if now.max-amount < known.max {
+		return counter.Range{}, &counter.BackwardsError{Counter: s.config.Tag, Next: now.max - amount, Mark: known.max - 1, By: "this process"}
+	}
+	// An error leaves the outcome open. The numbers are given to no one.
+	if err := tx.Commit(); err != nil {
+		return counter.Range{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.max > s.row.max {
+		s.row = now
+	}
+	return counter.Range{First: now.max - amount, Increment: 1, Count: amount}, nil
+}
+
+// scan reads a row.
+func (s *Source) scan(found *sql.Row) (r row, err error) {
+	var tag string // of the table's spelling
+	err = found.Scan(&tag, &r.max, &r.step)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		err = ErrUnknownTag
+	case err != nil:
+	case r.step < 1:
+		err = &counter.ConfigError{Field: "step", Value: fmt.Sprint(r.step), Limit: "must be at least 1"}
+	case r.max < 0:
+		err = &counter.ConfigError{Field: "max_id", Value: fmt.Sprint(r.max), Limit: "must not be negative"}
+	}
+	return r, err
+}
+
+// in says which row an error is about.
+func (s *Source) in(err error) error {
+	return fmt.Errorf("leaf_alloc, biz_tag %q: %w", s.config.Tag, err)
+}
