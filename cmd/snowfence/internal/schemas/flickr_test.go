@@ -1,0 +1,286 @@
+package schemas
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/flickr"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+const ticketsTable = `CREATE TABLE IF NOT EXISTS Tickets64 (
+	id bigint unsigned NOT NULL auto_increment, stub char(1) NOT NULL default '', PRIMARY KEY (id), UNIQUE KEY stub (stub)) ENGINE=InnoDB`
+
+// ticketServers starts n ticket servers.
+func ticketServers(t *testing.T, n int) (servers []*testkit.Server) {
+	t.Helper()
+	for i := range n {
+		s := testkit.MariaDB(t, "--auto-increment-increment="+strconv.Itoa(n), "--auto-increment-offset="+strconv.Itoa(i+1))
+		must(t, mariaDB(t, s, nil, nil), ticketsTable)
+		servers = append(servers, s)
+	}
+	return servers
+}
+
+// pools opens a pool of each server, as a process of its own does.
+func pools(t *testing.T, servers []*testkit.Server) (group []flickr.Server) {
+	t.Helper()
+	for i, s := range servers {
+		group = append(group, flickr.Server{Name: string(rune('a' + i)), DB: mariaDB(t, s, nil, nil)})
+	}
+	return group
+}
+
+// crowd draws tickets, half of it as Flickr's own clients do.
+type crowd struct {
+	timeout time.Duration
+	draws   []draw
+
+	mu  sync.Mutex
+	all []counter.Range
+}
+
+// newCrowd opens 4 clients of each side.
+func newCrowd(t *testing.T, servers []*testkit.Server, timeout time.Duration) *crowd {
+	t.Helper()
+	c := &crowd{timeout: timeout}
+	group := pools(t, servers)
+	for i := range 4 {
+		source, err := flickr.Open(t.Context(), flickr.Config{Servers: pools(t, servers), Timeout: timeout, Skip: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := func(ctx context.Context) (counter.Range, error) { return source.Reserve(ctx, few(1)) }
+		next, down := i, make([]time.Time, len(group))
+		theirs := func(ctx context.Context) (r counter.Range, err error) {
+			for range 5 * len(group) { // round robin; one that fails is skipped
+				next = (next + 1) % len(group)
+				if time.Now().Before(down[next]) {
+					continue
+				}
+				if r, err = ticket(ctx, group[next].DB, timeout); err == nil {
+					return r, nil
+				}
+				if !strings.Contains(err.Error(), "Deadlock") {
+					down[next] = time.Now().Add(time.Second)
+				}
+			}
+			return r, err
+		}
+		c.draws = append(c.draws, ours, theirs)
+	}
+	return c
+}
+
+// ticket draws as Flickr's clients do: both statements on one connection.
+func ticket(ctx context.Context, db *sql.DB, timeout time.Duration) (r counter.Range, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	connection, err := db.Conn(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer connection.Close() //nolint:errcheck // it goes back to its pool
+	if _, err := connection.ExecContext(ctx, "REPLACE INTO Tickets64 (stub) VALUES ('a')"); err != nil {
+		return r, err
+	}
+	r = counter.Range{Increment: 1, Count: 1}
+	return r, connection.QueryRowContext(ctx, "SELECT LAST_INSERT_ID()").Scan(&r.First)
+}
+
+// round lets everybody draw n tickets, and returns the longest call of ours and from how many
+// servers ours came.
+func (c *crowd) round(t *testing.T, n, servers int) (stall time.Duration, from []int64) {
+	t.Helper()
+	clock := snowfence.SystemClock()
+	var wait sync.WaitGroup
+	for i, reserve := range c.draws {
+		wait.Go(func() {
+			for range n {
+				begun := clock.Monotonic()
+				r, err := reserve(t.Context())
+				took := clock.Monotonic() - begun
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c.mu.Lock()
+				if c.all = append(c.all, r); i%2 == 0 {
+					stall = max(stall, took)
+					if server := r.First % int64(servers); !slices.Contains(from, server) {
+						from = append(from, server)
+					}
+				}
+				c.mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	slices.Sort(from)
+	return stall, from
+}
+
+// TestTicketServerThatDiesIsSkippedAndTakenBack also pauses a server: then a call stalls until
+// the timeout.
+func TestTicketServerThatDiesIsSkippedAndTakenBack(t *testing.T) {
+	const timeout, slack = 500 * time.Millisecond, 250 * time.Millisecond
+	servers := ticketServers(t, 3)
+	c := newCrowd(t, servers, timeout)
+	expect := func(what string, want string) {
+		t.Helper()
+		stall, from := c.round(t, 60, 3)
+		if fmt.Sprint(from) != want {
+			t.Errorf("%s: tickets of the classes %v, want %s", what, from, want)
+		}
+		if stall > timeout+slack {
+			t.Errorf("%s: a call took %s, with a timeout of %s", what, stall, timeout)
+		}
+		t.Logf("%s: the longest of 240 calls took %s", what, stall.Round(time.Millisecond))
+	}
+	back := func(what string) {
+		t.Helper()
+		testkit.Eventually(t, 10*time.Second, func(context.Context) error {
+			if _, from := c.round(t, 3, 3); len(from) < 3 {
+				return fmt.Errorf("%s: tickets of the classes %v only", what, from)
+			}
+			return nil
+		})
+	}
+	expect("all are there", "[0 1 2]")
+	killed := make(chan struct{})
+	go func() { // while they draw
+		defer close(killed)
+		servers[1].Kill()
+	}()
+	c.round(t, 60, 3)
+	<-killed
+	expect("one is dead", "[0 1]")
+	servers[1].Start()
+	back("it was brought back")
+	expect("it is back", "[0 1 2]")
+	servers[2].Pause()
+	expect("another one hangs", "[1 2]")
+	servers[2].Resume()
+	back("it goes on")
+	numbers, err := apart(c.all)
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d tickets, none twice", numbers)
+}
+
+func TestTicketServersMayBeTwoAndOneMayBeAwayAtTheStart(t *testing.T) {
+	servers := ticketServers(t, 2)
+	group := pools(t, servers)
+	servers[0].Kill()
+	source, err := flickr.Open(t.Context(), flickr.Config{Servers: group, Skip: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := func(want ...int64) {
+		t.Helper()
+		var classes []int64
+		var all []counter.Range
+		for range 10 {
+			r, err := source.Reserve(t.Context(), few(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all = append(all, r); !slices.Contains(classes, r.First%2) {
+				classes = append(classes, r.First%2)
+			}
+		}
+		slices.Sort(classes)
+		if _, err := apart(all); err != nil || !slices.Equal(classes, want) {
+			t.Errorf("classes %v, want %v; %v", classes, want, err)
+		}
+	}
+	draw(0)
+	servers[0].Start()
+	draw(0, 1)
+	servers[0].Kill()
+	servers[1].Kill()
+	if _, err := source.Reserve(t.Context(), few(1)); err == nil {
+		t.Error("a ticket without a server")
+	}
+	if _, err := flickr.Open(t.Context(), flickr.Config{Servers: group}); err == nil {
+		t.Error("opened without a server")
+	}
+	servers[0].Start()
+	draw(1) // also those that are skipped are asked when there is no other
+}
+
+func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
+	s := testkit.MariaDB(t)
+	must(t, mariaDB(t, s, nil, nil), ticketsTable)
+	with := func(increment, offset string) flickr.Server {
+		return flickr.Server{DB: mariaDB(t, s, nil, map[string]string{"auto_increment_increment": increment, "auto_increment_offset": offset})}
+	}
+	manual := flickr.Server{DB: mariaDB(t, s, nil, map[string]string{"autocommit": "0", "auto_increment_increment": "2"})}
+	for _, c := range []struct {
+		why     string
+		servers []flickr.Server
+		want    string
+	}{
+		{"no server", nil, "servers is none: must be given"},
+		{"no pool", []flickr.Server{{Name: "x"}}, "db of server x is nil"},
+		{"equal offsets", []flickr.Server{with("2", "1"), with("2", "1")}, "auto_increment_offset of ticket server 2 is 1: must differ from that of server 1"},
+		{"other increments", []flickr.Server{with("2", "1"), with("4", "2")}, "auto_increment_increment of ticket server 2 is 4: must be 2, as on server 1"},
+		{"small increment", []flickr.Server{with("2", "1"), with("2", "2"), with("2", "1")}, "auto_increment_increment of ticket server 1 is 2: must be at least 3"},
+		{"large offset", []flickr.Server{with("2", "3")}, "auto_increment_offset of ticket server 1 is 3: must be from 1 to 2"},
+		{"no autocommit", []flickr.Server{manual}, "autocommit of ticket server 1 is 0: must be 1"},
+	} {
+		_, err := flickr.Open(t.Context(), flickr.Config{Servers: c.servers})
+		config := new(counter.ConfigError)
+		if !errors.As(err, &config) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.why, err, c.want)
+		}
+	}
+	if _, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{with("4", "1"), with("4", "3")}}); err != nil {
+		t.Errorf("with room for more: %v", err)
+	}
+}
+
+func TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer(t *testing.T) {
+	s := testkit.MariaDB(t)
+	admin := mariaDB(t, s, nil, nil)
+	must(t, admin, ticketsTable)
+	open := func() (*flickr.Source, *sql.DB) {
+		t.Helper()
+		db := mariaDB(t, s, nil, map[string]string{"auto_increment_increment": "2", "auto_increment_offset": "1"})
+		db.SetMaxOpenConns(1)
+		source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{{Name: "a", DB: db}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if _, err := source.Reserve(t.Context(), few(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return source, db
+	}
+	source, db := open()
+	must(t, db, "SET auto_increment_offset = 2")
+	for range 2 { // it stays refused
+		if r, err := source.Reserve(t.Context(), few(1)); !errors.Is(err, flickr.ErrUnfit) {
+			t.Errorf("of another class: %+v, %v", r, err)
+		}
+	}
+	source, _ = open()
+	must(t, admin, "TRUNCATE TABLE Tickets64")
+	_, err := source.Reserve(t.Context(), few(1))
+	if backwards := new(counter.BackwardsError); !errors.As(err, &backwards) || backwards.Next != 1 || backwards.Mark < 9 {
+		t.Errorf("of an emptied table: %v", err)
+	}
+}

@@ -1,0 +1,50 @@
+// Package flickr draws numbers from ticket servers as Flickr runs them: Tickets64 on two, three
+// or more MySQL or MariaDB servers. Other clients may draw from the same servers at the same
+// time: no number is given twice. A number is one statement, and a flush of the database where
+// the table is InnoDB. A server that fails is skipped for a while, and then taken back.
+//
+//	source, err := flickr.Open(ctx, flickr.Config{Servers: []flickr.Server{{"a", a}, {"b", b}}})
+//	tickets := counter.NewTickets(source, counter.Config{Name: "photos"})
+//	id, err := tickets.Next(ctx)
+//
+// Numbers of several servers are unique, but not ordered: each server counts at its own pace.
+// Only with one server, or of one server, they increase in the order of time.
+//
+// The caller brings the driver, whose Result must report LAST_INSERT_ID(). The table is Flickr's
+// own, and the statement too:
+//
+//	CREATE TABLE Tickets64 (
+//	  id bigint unsigned NOT NULL auto_increment,
+//	  stub char(1) NOT NULL default '',
+//	  PRIMARY KEY (id),
+//	  UNIQUE KEY stub (stub)
+//	);
+//
+//	REPLACE INTO Tickets64 (stub) VALUES ('a');
+//
+// # Settings of the servers
+//
+// Each server has an auto_increment_offset of its own, from 1 to the auto_increment_increment.
+// That is the same on all servers, and at least their number. A larger one leaves room for more
+// servers. So every server has a residue class of its own. The settings of each server are read
+// before its first number, together with autocommit, which must be 1. They can change later, or
+// be others on another connection. So every number is held against its server's class, and given
+// to no one if it lies outside.
+//
+// # Failures
+//
+// Each call asks the servers in turn, beginning with another one each time. A server gets three
+// tries within the timeout, since InnoDB may end a REPLACE by a deadlock. Then it is skipped, and
+// the next one is asked. So a call stalls for no longer than the timeout for each server that
+// hangs. It does so again when the server is due to be tried again. When no other server is left,
+// those that are skipped are asked as well. A statement whose outcome is unknown is a gap.
+//
+// # What is not promised
+//
+// A server that comes back without its greatest number repeats numbers, for any client: it was
+// restored, or it crashed without a flush at each commit, as MyISAM does. InnoDB before MySQL 8.0
+// and MariaDB 10.2.4 counts on from the one row at a restart, which need not be the greatest. A
+// process that has seen a greater number of that server draws no more from it, with a
+// *[counter.BackwardsError]: set AUTO_INCREMENT above all numbers in use, and start the process
+// again. It knows nothing of other processes.
+package flickr
