@@ -1,0 +1,260 @@
+package schemas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/countertest"
+	"snowfence.example/snowfence/counter/rediscount"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// wall is the system's clock with another wall time.
+type wall struct {
+	snowfence.Clock
+	now time.Time
+}
+
+func (w *wall) Wall() time.Time { return w.now }
+
+// dated is a Redis, and a clock that can be set.
+type dated struct {
+	*redis.Client
+	clock *wall
+}
+
+func onRedis(t *testing.T) dated {
+	t.Helper()
+	client := redis.NewClient(&redis.Options{Addr: testkit.Redis(t).Addr(), PoolSize: 2 * writers})
+	t.Cleanup(func() { _ = client.Close() })
+	return dated{client, &wall{snowfence.SystemClock(), time.Now()}}
+}
+
+// open returns a source whose keys begin with orders, and whose sequences have 6 digits.
+func (d dated) open(t *testing.T, change func(*rediscount.Config)) *rediscount.Source {
+	t.Helper()
+	do := func(ctx context.Context, args ...any) (any, error) { return d.Do(ctx, args...).Result() }
+	c := rediscount.Config{Client: rediscount.Func(do), Prefix: "orders", Length: 6, Clock: d.clock}
+	if change != nil {
+		change(&c)
+	}
+	source, err := rediscount.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+func (d dated) key() string { return "orders:" + d.clock.now.UTC().Format("20060102") }
+
+// number is the number of a sequence on the clock's date.
+func (d dated) number(t *testing.T, sequence int64) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(fmt.Sprintf("%s%06d", d.clock.now.UTC().Format("20060102"), sequence), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (d dated) set(t *testing.T, sequence int64) {
+	t.Helper()
+	if err := d.Set(t.Context(), d.key(), sequence, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sequence is what the key holds; 0 if there is none.
+func (d dated) sequence(t *testing.T) int64 {
+	t.Helper()
+	n, err := d.Get(t.Context(), d.key()).Int64()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestDatedCounterAndOursCountOnOneKey(t *testing.T) {
+	d := onRedis(t)
+	contend(t, 20_000,
+		func(int) draw {
+			return func(ctx context.Context) (counter.Range, error) {
+				sequence, err := d.Incr(ctx, d.key()).Result()
+				return counter.Range{First: d.number(t, sequence), Increment: 1, Count: 1}, err
+			}
+		},
+		func(n int) draw {
+			source := d.open(t, nil)
+			return func(ctx context.Context) (counter.Range, error) { return source.Reserve(ctx, few(int64(n))) }
+		})
+}
+
+func TestDatedTicketsIncreaseInTheOrderOfTime(t *testing.T) {
+	d := onRedis(t)
+	clock := snowfence.SystemClock()
+	var mu sync.Mutex
+	var all []countertest.Drawn
+	var wait sync.WaitGroup
+	for range 3 {
+		tickets := counter.NewTickets(d.open(t, nil), counter.Config{Name: "orders"})
+		t.Cleanup(func() { _ = tickets.Close(context.Background()) })
+		for range 4 {
+			wait.Go(func() {
+				for range 100 {
+					begun := clock.Monotonic()
+					id, err := tickets.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					all = append(all, countertest.Drawn{Number: int64(id), Begun: begun, End: clock.Monotonic()})
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	wait.Wait()
+	if err := countertest.Order(all); err != nil {
+		t.Error(err)
+	}
+	if n := d.sequence(t); n != int64(len(all)) {
+		t.Errorf("the sequence is %d after %d tickets", n, len(all))
+	}
+}
+
+func TestDatedSequenceNeverOutgrowsItsLength(t *testing.T) {
+	d := onRedis(t)
+	source := d.open(t, nil)
+	d.set(t, 999_990)
+	got, err := source.Reserve(t.Context(), few(100))
+	if want := (counter.Range{First: d.number(t, 999_991), Increment: 1, Count: 9}); err != nil || got != want {
+		t.Errorf("the last ones: %+v, %v; want %+v", got, err, want)
+	}
+	for range 2 {
+		_, err := source.Reserve(t.Context(), few(1))
+		if full := new(counter.FullError); !errors.As(err, &full) || full.Limit != 999_999 {
+			t.Errorf("behind the last one: %v", err)
+		}
+	}
+	if n := d.sequence(t); n != 999_999 {
+		t.Errorf("the key was raised to %d", n)
+	}
+	d.set(t, 1_000_500) // the original overflows
+	if _, err := source.Reserve(t.Context(), few(1)); !errors.Is(err, counter.ErrFull) {
+		t.Errorf("after an overflow of the original: %v", err)
+	}
+	d.clock.now = d.clock.now.AddDate(0, 0, 1)
+	if got, err := source.Reserve(t.Context(), few(3)); err != nil || got.First != d.number(t, 1) || got.Count != 3 {
+		t.Errorf("on the next day: %+v, %v", got, err)
+	}
+}
+
+func TestDatedKeyExpiresAndItsDateIsRefusedBefore(t *testing.T) {
+	d := onRedis(t)
+	today := d.clock.now.UTC().Truncate(24 * time.Hour)
+	source := d.open(t, func(c *rediscount.Config) { c.Keep = 48 * time.Hour })
+	if _, err := source.Reserve(t.Context(), few(1)); err != nil {
+		t.Fatal(err)
+	}
+	at, err := d.ExpireTime(t.Context(), d.key()).Result()
+	if want := today.AddDate(0, 0, 3).Add(time.Hour); err != nil || time.Unix(0, 0).Add(at).Sub(want) != 0 {
+		t.Errorf("the key expires at %s, want %s; %v", time.Unix(0, 0).Add(at).UTC(), want, err)
+	}
+	// The clock is set back. Two days ago is accepted still.
+	for days, accepted := range []bool{0: true, 1: true, 2: true, 3: false, 400: false} {
+		if days > 3 && days < 400 {
+			continue
+		}
+		d.clock.now = today.AddDate(0, 0, -days)
+		_, err := source.Reserve(t.Context(), few(1))
+		if accepted {
+			if err != nil {
+				t.Errorf("%d days ago: %v", days, err)
+			}
+			continue
+		}
+		oldest := today.AddDate(0, 0, -2).Format("20060102")
+		if date := new(counter.DateError); !errors.As(err, &date) || date.Oldest != oldest || date.Date != d.clock.now.Format("20060102") {
+			t.Errorf("%d days ago: %v, want the oldest to be %s", days, err, oldest)
+		}
+		if n := d.sequence(t); n != 0 {
+			t.Errorf("%d days ago: its key was begun", days)
+		}
+	}
+}
+
+func TestDateIsThatOfItsZone(t *testing.T) {
+	d := onRedis(t)
+	shanghai := time.FixedZone("Asia/Shanghai", 8*3600)
+	source := d.open(t, func(c *rediscount.Config) { c.Zone, c.Length = shanghai, 4 })
+	midnight := time.Now().In(shanghai).Truncate(time.Hour)
+	midnight = time.Date(midnight.Year(), midnight.Month(), midnight.Day(), 0, 0, 0, 0, shanghai)
+	for i, c := range []struct {
+		now   time.Time
+		first string
+	}{
+		{midnight.Add(-time.Second), midnight.AddDate(0, 0, -1).Format("20060102") + "0001"},
+		{midnight, midnight.Format("20060102") + "0001"},
+		{midnight.Add(-time.Second), midnight.AddDate(0, 0, -1).Format("20060102") + "0002"}, // the clock goes back
+		{midnight, midnight.Format("20060102") + "0002"},
+	} {
+		d.clock.now = c.now
+		if got, err := source.Reserve(t.Context(), few(1)); err != nil || fmt.Sprint(got.First) != c.first {
+			t.Errorf("%d: %+v, %v; want %s", i, got, err, c.first)
+		}
+	}
+}
+
+func TestDatedCounterThatWentBackwardsIsRefused(t *testing.T) {
+	d := onRedis(t)
+	source := d.open(t, nil)
+	if _, err := source.Reserve(t.Context(), few(50)); err != nil {
+		t.Fatal(err)
+	}
+	for what, back := range map[string]func(){"set back": func() { d.set(t, 10) }, "emptied": func() { d.FlushAll(t.Context()) }} {
+		back()
+		_, err := source.Reserve(t.Context(), few(1))
+		if backwards := new(counter.BackwardsError); !errors.As(err, &backwards) || backwards.Mark != d.number(t, 50) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestDatedCounterThatCannotBeUsedIsRefused(t *testing.T) {
+	client := rediscount.Func(func(context.Context, ...any) (any, error) { return "OK", nil })
+	for _, c := range []rediscount.Config{
+		{Prefix: "orders", Length: 6},
+		{Client: client, Length: 6},
+		{Client: client, Prefix: "orders"},
+		{Client: client, Prefix: "orders", Length: 11},
+		{Client: client, Prefix: "orders", Length: 6, Keep: -1},
+		{Client: client, Prefix: "orders", Length: 6, Timeout: -1},
+	} {
+		config := new(counter.ConfigError)
+		if _, err := rediscount.New(c); !errors.As(err, &config) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	source, err := rediscount.New(rediscount.Config{Client: client, Prefix: "orders", Length: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := source.Reserve(t.Context(), few(1)); err == nil {
+		t.Errorf("from a client that answers anything: %+v", r)
+	}
+	d := onRedis(t)
+	d.set(t, -5)
+	if r, err := d.open(t, nil).Reserve(t.Context(), few(1)); err == nil {
+		t.Errorf("from a negative sequence: %+v", r)
+	}
+}

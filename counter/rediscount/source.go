@@ -1,0 +1,187 @@
+package rediscount
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+)
+
+// Client sends one command to Redis.
+type Client interface {
+	// Do returns the reply: an integer as an int64, a list as a []any. All arguments are
+	// strings. It must be safe for concurrent use.
+	Do(ctx context.Context, args ...any) (any, error)
+}
+
+// Func is a function that is a [Client].
+type Func func(ctx context.Context, args ...any) (any, error)
+
+// Do calls the function.
+func (f Func) Do(ctx context.Context, args ...any) (any, error) { return f(ctx, args...) }
+
+// Config says which keys are counted on. Client, Prefix and Length must be given.
+type Config struct {
+	// Client reaches the primary.
+	Client Client
+
+	// Prefix begins the keys: 1 to 512 bytes.
+	Prefix string
+
+	// Length is how many digits the sequence has: 1 to 10.
+	Length int
+
+	// Zone is the time zone of the dates. Nil means UTC.
+	Zone *time.Location
+
+	// Keep is how long a date may still be counted on after its end. Its key expires an hour
+	// later. Zero means 10 days.
+	Keep time.Duration
+
+	// Timeout bounds each reservation. Zero means 5 s.
+	Timeout time.Duration
+
+	// Clock is the source of the date. Nil means [snowfence.SystemClock].
+	Clock snowfence.Clock
+}
+
+func (c Config) complete() (Config, error) {
+	refuse := func(field string, value any, limit string) (Config, error) {
+		return c, &counter.ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
+	}
+	c.Keep, c.Timeout = cmp.Or(c.Keep, 10*24*time.Hour), cmp.Or(c.Timeout, 5*time.Second)
+	if c.Zone == nil {
+		c.Zone = time.UTC
+	}
+	if c.Clock == nil {
+		c.Clock = snowfence.SystemClock()
+	}
+	switch {
+	case c.Client == nil:
+		return refuse("client", "nil", "must be given")
+	case c.Prefix == "" || len(c.Prefix) > 512:
+		return refuse("prefix", fmt.Sprintf("%.80q", c.Prefix), "must be 1 to 512 bytes")
+	case c.Length < 1 || c.Length > 10:
+		return refuse("length", c.Length, "must be from 1 to 10")
+	case c.Keep < 0:
+		return refuse("keep", c.Keep, "must not be negative")
+	case c.Timeout < 0:
+		return refuse("timeout", c.Timeout, "must not be negative")
+	}
+	return c, nil
+}
+
+// dateForm is how dates are written, in keys and in numbers.
+const dateForm = "20060102"
+
+// margin is how long a key lives after its date is refused. Clocks of several servers differ.
+const margin = time.Hour
+
+// script reserves numbers: KEYS[1] is the key; ARGV is how many, the greatest sequence, until
+// when the date is accepted and when the key expires, in seconds. It returns how many it has
+// reserved, the last of them, and the time. It reserves 0 when the sequence is used up, and -1
+// when the date is over.
+//
+//go:embed reserve.lua
+var script string
+
+// Source is a counter for each date. It is a [counter.Source], safe for concurrent use.
+type Source struct {
+	config Config
+	base   int64 // 10^length
+
+	mu   sync.Mutex
+	last int64 // the greatest number that was reserved, of the present date
+}
+
+var _ counter.Source = (*Source)(nil)
+
+// New returns a source. It sends nothing.
+//
+// A *[counter.ConfigError] is returned for a setting that can't be used.
+func New(c Config) (*Source, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	base := int64(1)
+	for range c.Length {
+		base *= 10
+	}
+	return &Source{config: c, base: base}, nil
+}
+
+// Reserve implements [counter.Source]. The numbers of a range are of one date.
+//
+// A *[counter.FullError] is returned when the sequence of today has outgrown its length, a
+// *[counter.DateError] for a date whose key may have expired, a *[counter.BackwardsError] when
+// the key went back, and otherwise the client's own error.
+func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	n := need()
+	year, month, day := s.config.Clock.Wall().In(s.config.Zone).Date()
+	begin := time.Date(year, month, day, 0, 0, 0, 0, s.config.Zone)
+	end := time.Date(year, month, day+1, 0, 0, 0, 0, s.config.Zone).Add(s.config.Keep)
+	name := begin.Format(dateForm)
+	date, err := strconv.ParseInt(name, 10, 64)
+	if err != nil || date > 99991231 {
+		return counter.Range{}, &counter.ConfigError{Field: "the clock's date", Value: name, Limit: "must lie in the years 0 to 9999"}
+	}
+	key := s.config.Prefix + ":" + name
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+
+	count, sequence, now, err := s.call(ctx, key, n, end)
+	number := date*s.base + sequence
+	first := number - count + 1
+	switch {
+	case err != nil:
+		return counter.Range{}, fmt.Errorf("redis key %s: %w", key, err)
+	case count < 0:
+		return counter.Range{}, &counter.DateError{Counter: key, Date: name, Oldest: now.Add(-s.config.Keep).In(s.config.Zone).Format(dateForm)}
+	case count == 0:
+		return counter.Range{}, &counter.FullError{Counter: key, Date: name, Limit: s.base - 1}
+	case last/s.base == date && first <= last:
+		return counter.Range{}, &counter.BackwardsError{Counter: key, Next: first, Mark: last, By: "this process"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if number > s.last || s.last/s.base != date {
+		s.last = number
+	}
+	return counter.Range{First: first, Increment: 1, Count: count}, nil
+}
+
+// call runs the script.
+func (s *Source) call(ctx context.Context, key string, n int64, end time.Time) (count, sequence int64, now time.Time, err error) {
+	text := func(n int64) string { return strconv.FormatInt(n, 10) }
+	reply, err := s.config.Client.Do(ctx, "EVAL", script, "1", key,
+		text(min(max(n, 1), s.base-1)), text(s.base-1), text(end.Unix()), text(end.Add(margin).Unix()))
+	if err != nil {
+		return 0, 0, now, err
+	}
+	list, _ := reply.([]any)
+	var numbers [3]int64
+	for i := range numbers {
+		ok := i < len(list)
+		if ok {
+			numbers[i], ok = list[i].(int64)
+		}
+		if !ok {
+			return 0, 0, now, fmt.Errorf("the client returned %T %v: must be a []any of three int64", reply, reply)
+		}
+	}
+	count, sequence = numbers[0], numbers[1]
+	if count > 0 && (sequence < count || sequence >= s.base) {
+		return 0, 0, now, fmt.Errorf("the sequence is %d: must be from %d to %d", sequence, count, s.base-1)
+	}
+	return count, sequence, time.Unix(numbers[2], 0), nil
+}
