@@ -1,0 +1,110 @@
+package mutants
+
+const (
+	leaf    = "counter/leafalloc/source.go"
+	tinyid  = "counter/tinyid/source.go"
+	tickets = "counter/flickr/source.go"
+	dated   = "counter/rediscount/source.go"
+)
+
+// schemas lists bugs on other systems' tables and keys. Tests on real servers find them.
+var schemas = served([]mutant{
+	{
+		name: "leafalloc: the range is as long as the table's step, whatever was added",
+		file: leaf,
+		old:  "First: now.max - amount, Increment: 1, Count: amount",
+		new:  "First: now.max - now.step, Increment: 1, Count: now.step",
+		test: "TestLeafRangeIsTheStepOrAMultiple",
+	},
+	{
+		name: "leafalloc: a range whose commit failed is used",
+		file: leaf,
+		old:  "if err := tx.Commit(); err != nil {",
+		new:  "if err := tx.Commit(); ctx.Err() != nil {",
+		test: "TestLostReplyOfALeafCommitIsAGap",
+	},
+	{
+		name: "leafalloc: a row that went back is reserved from",
+		file: leaf,
+		old:  "if now.max-amount < known.max {",
+		new:  "if now.max-amount < 0 {",
+		test: "TestLeafRowThatCannotBeUsedIsRefused",
+	},
+	{
+		name: "tinyid: a swap that changed no row counts",
+		file: tinyid,
+		old:  "err != nil || changed != 1 {",
+		new:  "err != nil || changed > 1 {",
+		test: "TestTinyidSwapThatOthersPreventIsTriedBoundedly",
+	},
+	{
+		name: "tinyid: the swap does not compare",
+		file: tinyid,
+		old:  "where id=? and max_id=? and version=? and biz_type=?",
+		new:  "where id=? and max_id>=? and version>=? and biz_type=?",
+		test: "TestTinyidSwapThatOthersPreventIsTriedBoundedly",
+	},
+	{
+		name: "tinyid: the old max_id is reserved once more",
+		file: tinyid,
+		old:  "first := r.max + 1\n",
+		new:  "first := r.max\n",
+		test: "TestTinyidRangeHasTheNumbersOfTheRemainder",
+	},
+	{
+		name: "flickr: a server that fails is not skipped",
+		file: tickets,
+		old:  "case now < sv.until:",
+		new:  "case now < sv.until-s.config.Skip:",
+		test: "TestTicketServerThatDiesIsSkippedAndTakenBack",
+	},
+	{
+		name: "flickr: a number of another server's class is given",
+		file: tickets,
+		old:  "case number%increment != offset%increment:",
+		new:  "case number%increment > increment:",
+		test: "TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer",
+	},
+	{
+		name: "flickr: a number is given that the server gave before",
+		file: tickets,
+		old:  "case number <= last:",
+		new:  "case number < 0:",
+		test: "TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer",
+	},
+	{
+		name: "flickr: two servers of one class are accepted",
+		file: "counter/flickr/config.go",
+		old:  "case s.offset == other.offset:",
+		new:  "case s.offset < 0:",
+		test: "TestTicketServersThatCouldGiveOneNumberTwiceAreRefused",
+	},
+	{
+		name: "rediscount: the sequence grows into the next day",
+		file: dated,
+		old:  "text(min(max(n, 1), s.base-1)), text(s.base-1)",
+		new:  "text(min(max(n, 1), s.base-1)), text(2*s.base)",
+		test: "TestDatedSequenceNeverOutgrowsItsLength",
+	},
+	{
+		name: "rediscount: a date is accepted after its key has expired",
+		file: dated,
+		old:  "text(end.Unix()), text(end.Add(margin).Unix())",
+		new:  "text(end.Add(1e4*margin).Unix()), text(end.Add(margin).Unix())",
+		test: "TestDatedKeyExpiresAndItsDateIsRefusedBefore",
+	},
+	{
+		name: "rediscount: a key that went back is counted on",
+		file: dated,
+		old:  "case last/s.base == date && first <= last:",
+		new:  "case last/s.base == date && first < 0:",
+		test: "TestDatedCounterThatWentBackwardsIsRefused",
+	},
+})
+
+func served(mutants []mutant) []mutant {
+	for i := range mutants {
+		mutants[i].in = "cmd/snowfence/internal/schemas"
+	}
+	return mutants
+}
