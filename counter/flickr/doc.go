@@ -3,7 +3,7 @@
 // time: no number is given twice. A number is one statement, and a flush of the database where
 // the table is InnoDB. A server that fails is skipped for a while, and then taken back.
 //
-//	source, err := flickr.Open(ctx, flickr.Config{Servers: []flickr.Server{{"a", a}, {"b", b}}})
+//	source, err := flickr.Open(ctx, flickr.Config{Servers: []flickr.Server{{Name: "a", DB: a}, {Name: "b", DB: b}}})
 //	tickets := counter.NewTickets(source, counter.Config{Name: "photos"})
 //	id, err := tickets.Next(ctx)
 //
