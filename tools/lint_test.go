@@ -52,6 +52,7 @@ var tiers = []tier{
 	{dir: "internal/journal", allowed: []string{"internal/stored", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
 	{dir: "internal/roster", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
 	{dir: "counter", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}},
+	{dir: "counter/series", allowed: []string{".", "counter"}},
 	{dir: "kind", allowed: []string{".", "store"}},
 	{dir: "uuid", allowed: []string{".", "kind"}},
 	{dir: "objectid", allowed: []string{".", "kind"}},
@@ -73,11 +74,11 @@ var tiers = []tier{
 
 	{dir: program, allowed: []string{".", "counter", "fence", "store", "internal/roster", program + "/internal/takeover", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/kinds", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/wire/listen", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/daemon", allowed: []string{
-		".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", program + "/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "api", "client",
+		".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", program + "/internal/takeover", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "counter/series", "api", "client",
 		program, program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/kinds", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/text",
 		program + "/internal/wire/httpfront", program + "/internal/wire/listen",
 	}, library: true},
-	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
+	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "counter/series", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/kinds", allowed: []string{".", "store", "counter", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "kind"}, refused: []string{"net/http"}},
 	{dir: program + "/internal/wire/httpfront", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service"}, library: true},

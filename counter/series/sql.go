@@ -1,0 +1,92 @@
+package series
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Dialect is the SQL that a server speaks.
+type Dialect int
+
+// The dialects. The zero value is none of them.
+const (
+	PostgreSQL Dialect = iota + 1
+	MySQL              // and MariaDB
+)
+
+//go:embed tables.sql
+var tables string
+
+// statements are the texts of a dialect. All that a verb reads it locks: in MySQL a plain read may
+// show a snapshot from before the row of the series was locked.
+type statements struct {
+	begin, lock, now, head, advance                   string // of a series
+	offered, renew, reserve, look, end, audit, engine string // of its numbers, and of a table
+}
+
+func (d Dialect) statements() statements {
+	const series, number, same = "snowfence_series", "snowfence_series_number", " WHERE tenant = ? AND name = ?"
+	begin, engine := " ON CONFLICT (tenant, name) DO NOTHING", "SELECT relkind::text || relpersistence::text FROM pg_class WHERE oid = to_regclass(?)"
+	now, numbered := "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", func(text string) string {
+		for n := 1; strings.Contains(text, "?"); n++ {
+			text = strings.Replace(text, "?", fmt.Sprint("$", n), 1)
+		}
+		return text
+	}
+	if d == MySQL {
+		begin, engine = " ON DUPLICATE KEY UPDATE name = VALUES(name)", "SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
+		now, numbered = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))", func(text string) string { return text }
+	}
+	return statements{
+		begin:   numbered("INSERT INTO " + series + " (tenant, name, prefix, first_number, next_number) VALUES (?, ?, ?, ?, ?)" + begin),
+		head:    numbered("SELECT prefix, first_number, next_number FROM " + series + same),
+		lock:    numbered("SELECT prefix, first_number, next_number FROM " + series + same + " FOR UPDATE"),
+		now:     "SELECT " + now,
+		advance: numbered("UPDATE " + series + " SET next_number = ?" + same + " AND next_number = ?"),
+		offered: numbered("SELECT number, token FROM " + number + same + " AND state = 'reserved' AND (expires_at <= ? OR token = ?) ORDER BY number LIMIT 1 FOR UPDATE"),
+		renew:   numbered("UPDATE " + number + " SET token = ?, changed_at = ?, expires_at = ?" + same + " AND number = ? AND token = ? AND state = 'reserved'"),
+		reserve: numbered("INSERT INTO " + number + " (tenant, name, number, token, changed_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"),
+		look:    numbered("SELECT state, reason, token, expires_at FROM " + number + same + " AND number = ? FOR UPDATE"),
+		end:     numbered("UPDATE " + number + " SET state = ?, reason = ?, changed_at = ?" + same + " AND number = ? AND token = ? AND state = 'reserved'"),
+		audit: numbered("SELECT number, CASE WHEN state = 'reserved' AND expires_at <= " + now + " THEN 'offered' ELSE state END, reason, changed_at FROM " +
+			number + same + " AND number < ? ORDER BY number"),
+		engine: numbered(engine),
+	}
+}
+
+// DDL returns the statements that create the two tables, for those who create them by hand.
+func DDL(d Dialect) []string {
+	// Names compare by their bytes, whatever the locale of the server is or becomes.
+	types := strings.NewReplacer("{name}", `text COLLATE "C"`, "{text}", "text", "{engine}", "")
+	if d == MySQL {
+		types = strings.NewReplacer("{name}", "VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin",
+			"{text}", "VARCHAR(1000) CHARACTER SET utf8mb4", "{engine}", " ENGINE = InnoDB")
+	}
+	return strings.Split(strings.TrimSuffix(types.Replace(tables), ";\n"), ";\n")
+}
+
+// Create makes the tables that are missing, and leaves those that are there. It returns an error
+// for a table that a crash can empty, or that has no transactions.
+func Create(ctx context.Context, db *sql.DB, d Dialect) error {
+	fit := map[Dialect]string{PostgreSQL: "rp", MySQL: "InnoDB"}[d] // rp: ordinary and persistent
+	for i, table := range []string{"snowfence_series", "snowfence_series_number"} {
+		engine, failed := "", error(nil)
+		find := func() error { return db.QueryRowContext(ctx, d.statements().engine, table).Scan(&engine) }
+		err := find()
+		if errors.Is(err, sql.ErrNoRows) { // of two that create it at the same time one may fail
+			_, failed = db.ExecContext(ctx, DDL(d)[i])
+			err = find()
+		}
+		if err == nil && engine != fit {
+			err = fmt.Errorf("it is of kind %q, must be %q", engine, fit)
+		}
+		if err != nil {
+			return fmt.Errorf("series: table %s: %w", table, errors.Join(failed, err))
+		}
+	}
+	return nil
+}
