@@ -31,7 +31,7 @@ type ConfigError struct {
 
 // Error names the field, the value and the limit.
 func (e *ConfigError) Error() string {
-	return fmt.Sprintf("snowfence: lease: %s is %s: %s", e.Field, e.Value, e.Limit)
+	return fmt.Sprintf("snowfence: %s is %s: %s", e.Field, e.Value, e.Limit)
 }
 
 // Class is [snowfence.ClassUsage].
