@@ -94,3 +94,30 @@ func (g QueryGuard) Mark(ctx context.Context) (int64, error) { return g.Greatest
 
 // Raise implements [Guard]. It does nothing.
 func (QueryGuard) Raise(context.Context, int64) error { return nil }
+
+// Guarded returns a source that refuses ranges at or below a guard's mark: for the table of another
+// system whose server was replaced by a stale copy. Name is for errors. What it refuses is a gap.
+func Guarded(s Source, g Guard, name string) Source { return guarded{s, g, name} }
+
+type guarded struct {
+	source Source
+	guard  Guard
+	name   string
+}
+
+// Reserve implements [Source]. The mark is read before: every range that it covers was reserved
+// before this one.
+func (g guarded) Reserve(ctx context.Context, need func() int64) (Range, error) {
+	mark, err := g.guard.Mark(ctx)
+	if err != nil {
+		return Range{}, fmt.Errorf("counter %s: read its guard: %w", g.name, err)
+	}
+	got, err := g.source.Reserve(ctx, need)
+	switch {
+	case err != nil:
+		return Range{}, err
+	case got.First <= mark:
+		return Range{}, &BackwardsError{Counter: g.name, Next: got.First, Mark: mark, By: g.guard.String()}
+	}
+	return got, g.guard.Raise(ctx, got.Last())
+}

@@ -137,3 +137,31 @@ func TestGreatestIDOfATableIsAGuard(t *testing.T) {
 		t.Errorf("without rows: %d, %v", id, err)
 	}
 }
+
+// table is another system's counter, which a test sets back.
+type table struct{ next int64 }
+
+func (t *table) Reserve(_ context.Context, need func() int64) (counter.Range, error) {
+	got := counter.Range{First: t.next, Increment: 1, Count: need()}
+	t.next += got.Count
+	return got, nil
+}
+
+func TestGuardedSourceRefusesWhatIsInUse(t *testing.T) {
+	foreign := &table{next: 100}
+	source := counter.Guarded(foreign, counter.NewStoreGuard(memstore.New().Client(), "default", "orders"), "leaf orders")
+	tickets := counter.NewTickets(source, counter.Config{Name: "orders"})
+	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
+	if err := tickets.Fill(t.Context(), make([]snowfence.ID, 7)); err != nil {
+		t.Fatal(err)
+	}
+	foreign.next = 103 // a stale copy was promoted
+	var back *counter.BackwardsError
+	if _, err := tickets.Next(t.Context()); !errors.As(err, &back) || back.Next != 103 || back.Mark != 106 || back.Counter != "leaf orders" {
+		t.Errorf("the error is %v", err)
+	}
+	foreign.next = 107
+	if id, err := tickets.Next(t.Context()); err != nil || id != 107 {
+		t.Errorf("above the mark: %d, %v", id, err)
+	}
+}
