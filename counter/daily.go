@@ -84,7 +84,6 @@ func OpenDaily(ctx context.Context, c DailyConfig) (*Daily, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.MaxWait = cmp.Or(r.MaxWait, time.Second+r.loss)
 	if c.Config = r.Config; c.Step == 0 {
 		c.Step = 1
 		if r.loss > 0 {

@@ -26,6 +26,9 @@ var (
 	// ErrLossy is returned by [OpenTickets] for a store that can lose acknowledged writes.
 	ErrLossy = snowfence.NewError(snowfence.ClassUsage, "snowfence: tickets need a durable store")
 
+	// errGone says that the record was there before. A late read can say so, too.
+	errGone = fmt.Errorf("%w: it is gone", ErrReplaced)
+
 	// errForgotten says that the store lost a reservation before it was confirmed. Another
 	// one is made; the numbers are given to no one.
 	errForgotten = errors.New("the store lost the reservation")

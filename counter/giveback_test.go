@@ -17,7 +17,7 @@ import (
 func openSegments(t *testing.T, s store.Store, step int64) *counter.Segments {
 	t.Helper()
 	segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{
-		Config: counter.Config{Store: s, Name: "users"}, Step: step, MostStep: step,
+		Config: counter.Config{Store: s, Name: "users", MaxWait: 10 * time.Second}, Step: step, MostStep: step,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package counter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,6 +65,7 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	if kind == stored.Ticket && traits.Loss > 0 {
 		return nil, fmt.Errorf("%w: counter %s: this one can lose what it acknowledged in the last %s, and then a ticket would be given twice", ErrLossy, c.Name, traits.Loss)
 	}
+	c.MaxWait = cmp.Or(c.MaxWait, time.Second+traits.Loss)
 	r := &register{
 		Config: c, kind: kind, key: stored.CounterPrefix(c.Namespace) + c.Name, loss: traits.Loss,
 		turn: make(chan struct{}, 1), used: map[string]int64{}, history: map[store.Version]int64{},

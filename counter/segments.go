@@ -50,7 +50,6 @@ func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
 		return nil, err
 	}
 	c.Config = r.Config
-	c.MaxWait = cmp.Or(c.MaxWait, time.Second+r.loss)
 	s, err := NewSegments(ctx, r, c)
 	if err == nil {
 		s.register = r

@@ -30,7 +30,6 @@ func OpenTickets(ctx context.Context, c Config) (*Tickets, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.MaxWait = cmp.Or(r.MaxWait, time.Second)
 	t := NewTickets(r, r.Config)
 	t.register = r
 	return t, nil

@@ -28,7 +28,7 @@ type written struct {
 
 // write changes the record, once. The change is computed from the record as it is, again for
 // each try that another process's write has prevented. It returns when the write is known to
-// have taken effect.
+// have taken effect, or with the store's error when that has lasted for a request timeout, or half of max-wait.
 func (r *register) write(ctx context.Context, change func(*stored.Counter) error) (written, error) {
 	select {
 	case r.turn <- struct{}{}:
@@ -37,6 +37,8 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 		return written{}, context.Cause(ctx)
 	}
 	var last error // of the store
+	limit := r.Clock.Monotonic() + min(r.RequestTimeout, r.MaxWait/2)
+	late := func() bool { return last != nil && r.Clock.Monotonic() > limit }
 	for try := 0; ; try++ {
 		if err := r.pause(ctx, try); err != nil {
 			if last != nil {
@@ -44,11 +46,14 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 			}
 			return written{}, err
 		}
+		if late() {
+			return written{}, last
+		}
 		fresh := !r.known
 		if fresh {
 			reply := r.call(ctx, lease.Call{Verb: lease.Get, Key: r.key})
 			if err := r.take(reply); err != nil {
-				if last = err; final(err) {
+				if last = err; final(err) && !errors.Is(err, errGone) { // that one may be a late read
 					return written{}, err
 				}
 				continue
@@ -71,7 +76,7 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 		outlook, reply := drive.Settle(lease.Write{Key: r.key, Guard: r.version, Value: value},
 			func(c lease.Call) lease.Reply { return r.call(ctx, c) },
 			func(_ lease.Outlook, reply lease.Reply) error {
-				if last = reply.Err; final(last) {
+				if last = reply.Err; final(last) || late() {
 					return last
 				}
 				try++
@@ -84,7 +89,7 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 			r.seen.Store(&next)
 			return written{r.version, r.number, r.Clock.Monotonic()}, nil
 		case lease.Missed:
-			if err := r.take(reply); err != nil && final(err) {
+			if err := r.take(reply); err != nil && final(err) && !errors.Is(err, errGone) {
 				return written{}, err
 			}
 		default:
@@ -183,7 +188,7 @@ func (r *register) take(reply lease.Reply) error {
 			r.record.Lanes = []stored.Lane{{Next: r.Start}}
 		}
 	case reply.Outcome == lease.Absent:
-		return fmt.Errorf("%w: counter %s is gone", ErrReplaced, r.Name)
+		return fmt.Errorf("%w: counter %s", errGone, r.Name)
 	case reply.Outcome != lease.Found:
 		return fmt.Errorf("read counter %s: %w", r.Name, reply.Err)
 	default:

@@ -73,7 +73,7 @@ var counted = drawn([]mutant{
 	{
 		name: "counter: after a conflict the old record is written under the new version",
 		file: writing,
-		old:  "if err := r.take(reply); err != nil && final(err) {\n\t\t\t\treturn",
+		old:  "if err := r.take(reply); err != nil && final(err) && !errors.Is(err, errGone) {\n\t\t\t\treturn",
 		new:  "if r.version = reply.Entry.Version; false {\n\t\t\t\tvar err error\n\t\t\t\treturn",
 	},
 	{
