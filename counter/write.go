@@ -117,7 +117,7 @@ func (r *register) confirm(ctx context.Context, w written) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	_, err := r.write(ctx, func(c *stored.Counter) error {
+	_, err := r.write(ctx, func(*stored.Counter) error {
 		if r.history[w.version] != w.number || r.history[r.latest()] < w.number {
 			return fmt.Errorf("counter %s: %w", r.Name, errForgotten)
 		}
