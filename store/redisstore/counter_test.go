@@ -64,7 +64,9 @@ func TestCountersRefuseAPromotedStaleReplica(t *testing.T) {
 		}
 		t.Log(back)
 	}
-	for _, c := range []interface{ Close(ctx context.Context) error }{segments, tickets, daily} {
+	for _, c := range []interface {
+		Close(ctx context.Context) error
+	}{segments, tickets, daily} {
 		if err := c.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
