@@ -24,7 +24,7 @@ var counted = drawn([]mutant{
 		name: "counter: a confirmation does not look at the history",
 		file: writing,
 		old:  "if r.history[w.version] != w.number || r.history[r.latest()] < w.number {",
-		new:  "if len(c.Writers) == 0 && c.Writer == \"\" {",
+		new:  "if len(r.record.Writers) == 0 && r.record.Writer == \"\" {",
 	},
 	{
 		name: "counter: a write that is gone is still remembered",
