@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"fmt"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -147,7 +148,7 @@ func BenchmarkCountersBesideDatabases(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer s.Close() //nolint:errcheck // it ends with the benchmark
-			source := fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", testkit.SQLUser, testkit.SQLPassword, e.Server.Addr(), testkit.SQLDatabase)
+			source := fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", url.UserPassword(testkit.SQLUser, testkit.SQLPassword), e.Server.Addr(), testkit.SQLDatabase)
 			if name == "mysql" {
 				source = fmt.Sprintf("%s:%s@tcp(%s)/%s", testkit.SQLUser, testkit.SQLPassword, e.Server.Addr(), testkit.SQLDatabase)
 			}
