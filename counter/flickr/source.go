@@ -206,7 +206,7 @@ func (s *Source) accept(sv *server, last, number int64) error {
 	case number == 0:
 		err = fmt.Errorf("%w: it reports no LAST_INSERT_ID() of Tickets64", ErrUnfit)
 	case number%increment != offset%increment:
-		err = fmt.Errorf("%w: it gave %d, but its auto_increment_offset was %d and its auto_increment_increment %d: start again to read them anew", ErrUnfit, number, offset, increment)
+		err = fmt.Errorf("%w: it gave %d, but its auto_increment_offset was %d and its auto_increment_increment %d: start again to read them", ErrUnfit, number, offset, increment)
 	case number <= last:
 		err = &counter.BackwardsError{Counter: "Tickets64", Next: number, Mark: last, By: "this process"}
 	}

@@ -15,7 +15,7 @@
 // Reserve gives the least number whose reservation timed out, or else the next one. Only its token
 // ends a reservation: Confirm, or Void with a reason. Then the number never changes. A reservation
 // times out by the database's clock; no host's clock is read. From then on it can't be ended, and
-// its number is offered again. To close one that nobody wants, reserve it again and void it.
+// its number is offered again. To close one without a use, reserve it again and void it.
 //
 // In a transaction of the caller, READ COMMITTED is best. Higher levels are safe too, but a server
 // may refuse a transaction that began before another's end, and MySQL's locks on gaps may lead to

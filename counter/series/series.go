@@ -52,7 +52,7 @@ type Tx interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Reservation is a number that nobody else can confirm or void until it times out.
+// Reservation is a number that no other caller can confirm or void until it times out.
 type Reservation struct {
 	Number int64
 	Text   string    // the prefix and the number
@@ -63,7 +63,7 @@ type Reservation struct {
 // State says what became of a number.
 type State string
 
-// The states. Offered is a reservation that timed out. Missing has no row: somebody deleted it.
+// The states. Offered is a reservation that timed out. Missing has no row: it was deleted.
 const (
 	Reserved  State = "reserved"
 	Offered   State = "offered"
