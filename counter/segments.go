@@ -31,9 +31,9 @@ type SegmentsConfig struct {
 // So a number costs no request to the store, and no lock. Its methods are safe for concurrent
 // use.
 //
-// No number is given twice. The numbers of one process increase; those of several processes
-// are mixed, segment by segment. A crash leaves a gap: the rest of the segments that were
-// reserved.
+// No number is given twice. The numbers of one process increase, if those of its source do. Those
+// of several processes are mixed, segment by segment. A crash leaves a gap: the rest of the
+// segments that were reserved.
 type Segments struct {
 	chain    *chain
 	register *register // nil with a source of another kind
