@@ -17,7 +17,7 @@ const Seeds = 10
 
 // Cell is what came of an incident with an allocator, over all seeds.
 type Cell struct {
-	Spared          bool  // the incident can't befall the allocator, so it was not run and nothing was counted
+	Spared          bool  // the incident can't happen to the allocator, so it was not run and nothing was counted
 	IDs, Duplicates int64 // how many were issued, and how many of these had been issued before
 
 	// Refused is the longest time that a machine's calls were refused one after

@@ -118,8 +118,8 @@ func (l *leaf) woken(p *process, now lease.Moment) []lease.Request {
 func (*leaf) leave(p *process, now lease.Moment) []lease.Request { return p.end(now) }
 
 // incr is a counter: each process that starts adds one, and takes the rest of the
-// division by the number of worker ids, as Hyperf's Redis generator does. Nobody
-// gives a number back, and after so many starts it is used again whoever still
+// division by the number of worker ids, as Hyperf's Redis generator does. No process
+// gives a number back. After so many starts it is used again, also if a process still
 // has it.
 type incr struct{}
 

@@ -12,7 +12,7 @@ type Machine struct {
 	IP         netip.Addr // private, IPv4
 	MAC        [6]byte    // of the first network card
 	PID        int        // of the process
-	Configured int64      // the worker id that a file or a variable gives to the process; zero also where nobody gave any
+	Configured int64      // the worker id that a file or a variable gives to the process; zero also where none was given
 	File       int64      // the worker id in a file that came with the disk image; -1 if none did
 }
 

@@ -127,7 +127,10 @@ func run(t *testing.T, seed uint64) tally {
 }
 
 // pass lets virtual time pass.
-func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // in a bubble
+func pass(d time.Duration) {
+	expired, _ := snowfence.SystemClock().After(d)
+	<-expired
+}
 
 // judge checks the rules.
 func (w *world) judge() {

@@ -9,8 +9,8 @@
 // It promises that an id is never misread in silence. What is no id is an
 // [InvalidError], or is counted when it may be skipped. A text with several readings
 // is read as the likeliest, and a source whose texts are not all of one encoding is
-// refused. A gzip stream that breaks off is an error, and so is a header that nobody
-// announced.
+// refused. A gzip stream that breaks off is an error, and so is a header that was
+// not announced.
 //
 // Every id comes with a number that says where it stood; [Source.Place] turns it
 // into words. Ids are read in bulk, and in bounded memory however long a source

@@ -199,7 +199,7 @@ func Open(ctx context.Context, name string, o Options) (Source, error) {
 	return openFile(ctx, name, o)
 }
 
-// Look returns the size of a source in bytes as they are stored, or 0 if nobody knows.
+// Look returns the size of a source in bytes as they are stored, or 0 if that is not known.
 // It reads nothing, but returns what error of [Open] can be told so: that the last of
 // many sources is missing should not be found out after an hour.
 func Look(name string, o Options) (size int64, err error) {

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/counter/leafalloc"
@@ -138,7 +136,7 @@ func TestLeafRowThatCannotBeUsedIsRefused(t *testing.T) {
 			_, err := leafalloc.Open(t.Context(), leafalloc.Config{DB: s.db, Dialect: s.dialect, Tag: tag})
 			return err
 		}
-		if err := open("nobody"); !errors.Is(err, leafalloc.ErrUnknownTag) || !strings.Contains(err.Error(), `"nobody"`) {
+		if err := open("unknown"); !errors.Is(err, leafalloc.ErrUnknownTag) || !strings.Contains(err.Error(), `"unknown"`) {
 			t.Errorf("unknown tag: %v", err)
 		}
 		s.tag(t, "flat", 1, 0)
@@ -200,30 +198,7 @@ func TestLostReplyOfALeafCommitIsAGap(t *testing.T) {
 func TestTicketsOfLeafIncreaseInTheOrderOfTime(t *testing.T) {
 	onLeaf(t, func(t *testing.T, s leafSide) {
 		s.tag(t, "orders", 1, 1)
-		clock := snowfence.SystemClock()
-		var mu sync.Mutex
-		var all []countertest.Drawn
-		var wait sync.WaitGroup
-		for range 3 {
-			tickets := counter.NewTickets(s.open(t, s.db, "orders"), counter.Config{Name: "orders"})
-			t.Cleanup(func() { _ = tickets.Close(context.Background()) })
-			for range 4 {
-				wait.Go(func() {
-					for range 100 {
-						begun := clock.Monotonic()
-						id, err := tickets.Next(t.Context())
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						mu.Lock()
-						all = append(all, countertest.Drawn{Number: int64(id), Begun: begun, End: clock.Monotonic()})
-						mu.Unlock()
-					}
-				})
-			}
-		}
-		wait.Wait()
+		all := drawTickets(t, func() counter.Source { return s.open(t, s.db, "orders") })
 		if err := countertest.Order(all); err != nil {
 			t.Error(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -100,30 +99,7 @@ func TestDatedCounterAndOursCountOnOneKey(t *testing.T) {
 
 func TestDatedTicketsIncreaseInTheOrderOfTime(t *testing.T) {
 	d := onRedis(t)
-	clock := snowfence.SystemClock()
-	var mu sync.Mutex
-	var all []countertest.Drawn
-	var wait sync.WaitGroup
-	for range 3 {
-		tickets := counter.NewTickets(d.open(t, nil), counter.Config{Name: "orders"})
-		t.Cleanup(func() { _ = tickets.Close(context.Background()) })
-		for range 4 {
-			wait.Go(func() {
-				for range 100 {
-					begun := clock.Monotonic()
-					id, err := tickets.Next(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					mu.Lock()
-					all = append(all, countertest.Drawn{Number: int64(id), Begun: begun, End: clock.Monotonic()})
-					mu.Unlock()
-				}
-			})
-		}
-	}
-	wait.Wait()
+	all := drawTickets(t, func() counter.Source { return d.open(t, nil) })
 	if err := countertest.Order(all); err != nil {
 		t.Error(err)
 	}

@@ -20,7 +20,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -185,4 +187,34 @@ func inTransaction(ctx context.Context, db *sql.DB, options *sql.TxOptions, do f
 		return err
 	}
 	return tx.Commit()
+}
+
+// drawTickets draws tickets in three processes with four callers each, and notes when each was
+// asked for and when it came.
+func drawTickets(t *testing.T, open func() counter.Source) (all []countertest.Drawn) {
+	t.Helper()
+	clock := snowfence.SystemClock()
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	for range 3 {
+		tickets := counter.NewTickets(open(), counter.Config{Name: "orders"})
+		t.Cleanup(func() { _ = tickets.Close(context.Background()) })
+		for range 4 {
+			wait.Go(func() {
+				for range 100 {
+					begun := clock.Monotonic()
+					id, err := tickets.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					all = append(all, countertest.Drawn{Number: int64(id), Begun: begun, End: clock.Monotonic()})
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	wait.Wait()
+	return all
 }

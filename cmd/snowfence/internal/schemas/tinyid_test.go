@@ -149,7 +149,7 @@ func TestTinyidRowThatCannotBeUsedIsRefused(t *testing.T) {
 		_, err := tinyid.Open(t.Context(), tinyid.Config{DB: db, BizType: name})
 		return err
 	}
-	if err := open("nobody"); !errors.Is(err, tinyid.ErrUnknownBizType) || !strings.Contains(err.Error(), `"nobody"`) {
+	if err := open("unknown"); !errors.Is(err, tinyid.ErrUnknownBizType) || !strings.Contains(err.Error(), `"unknown"`) {
 		t.Errorf("unknown biz type: %v", err)
 	}
 	for _, c := range []struct {

@@ -101,7 +101,7 @@ type Problem struct {
 	Detail string
 	// Field, Value and Limit say which part is wrong, what it was and must be, if one is.
 	Field, Value, Limit string
-	// RetryAfter is when the same request may succeed; zero if nobody knows.
+	// RetryAfter is when the same request may succeed; zero if that is not known.
 	RetryAfter time.Duration
 	// cause is what happened, for the log.
 	cause error
