@@ -79,7 +79,7 @@ var tiers = []tier{
 		program + "/internal/wire/httpfront", program + "/internal/wire/listen",
 	}, library: true},
 	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", "counter", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "counter/series", "api", "client", program + "/internal/config", program + "/internal/decode", program + "/internal/plan"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
-	{dir: program + "/internal/kinds", allowed: []string{".", "store", "counter", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "kind"}, refused: []string{"net/http"}},
+	{dir: program + "/internal/kinds", allowed: []string{".", "store", "counter", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "counter/series", "kind", program + "/internal/config", program + "/internal/engine"}, refused: []string{"net/http"}},
 	{dir: program + "/internal/wire/httpfront", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", "internal/stored", program + "/internal/engine", program + "/internal/text"}, library: true, refused: []string{"net/http"}},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"snowfence.example/snowfence/cmd/snowfence/daemon"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
@@ -49,7 +50,10 @@ warned of. The exit code of an invalid configuration is 2. -o json prints
 	s := settingFlags(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := s.load(p)
-		err = config.Join(err, c.CheckStore(), listen.Check(c))
+		err = config.Join(err, c.CheckStores(), listen.Check(c))
+		if err == nil {
+			err = daemon.Check(c)
+		}
 		p.warn(listen.Warnings(c)...)
 		if err == nil {
 			p.warn(c.LayoutWarnings(p.clock.Wall())...)

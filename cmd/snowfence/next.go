@@ -55,8 +55,8 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if err != nil {
 			return usage(cmd, err)
 		}
-		if engine.Private(c.Store) {
-			p.warn("the store " + c.Store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
+		if store := c.StoresOf(g)[0]; engine.Private(store) {
+			p.warn("the store " + store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
 		}
 		if g.Kind != config.KindSnowflake {
 			texts, err := p.count(cmd.Context(), c, name, n)
@@ -65,7 +65,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 			}
 			return p.printTexts(*f, texts)
 		}
-		ids, err := p.mint(cmd.Context(), c, g, n)
+		ids, err := p.mint(cmd.Context(), c.StoresOf(g)[0], g, n)
 		if err != nil {
 			return err
 		}
@@ -93,18 +93,16 @@ func chooseGenerator(c config.Config, name string) (string, config.Generator, er
 
 // count mints n ids of a generator that a store counts, and gives back what is left.
 func (p program) count(ctx context.Context, c config.Config, name string, n int) (texts []string, err error) {
-	s, err := engine.Open(ctx, c.Store)
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	defer p.closing("close store: ", s.Close)
-	g := c.Generators[name]
-	once := kinds.Once{Kind: g.Kind, Settings: g.Settings, Generator: name, Namespace: g.Namespace, Store: s}
-	texts, err = once.Mint(ctx, kinds.Config{Clock: p.clock, Process: daemon.Process(thisBuild().Version, p.clock.Wall())}, n)
-	if key, limit, wrong := kinds.WrongSetting(err); wrong {
-		err = c.SettingFault(name, key, limit)
+	texts, err = p.counted(c).Mint(ctx, name, n)
+	if errors.Is(err, kinds.ErrReserve) {
+		err = fmt.Errorf("generator %s: %w: see 'snowfence series'", name, err)
 	}
 	return texts, unavailable(err)
+}
+
+// counted is what the kinds that a store counts get from the program.
+func (p program) counted(c config.Config) kinds.Config {
+	return kinds.Config{Settings: c, Clock: p.clock, Process: daemon.Process(thisBuild().Version, p.clock.Wall()), Logger: p.logger(c.Log)}
 }
 
 // printTexts prints ids that are no more than their texts.
@@ -119,8 +117,8 @@ func (p program) printTexts(f form, texts []string) error {
 
 // mint claims a worker id, mints n ids and gives the worker id back. If that fails, it
 // is only noted: the ids are good, and the worker id rests until its window ends.
-func (p program) mint(ctx context.Context, c config.Config, g config.Generator, n int) ([]snowfence.ID, error) {
-	s, err := engine.Open(ctx, c.Store)
+func (p program) mint(ctx context.Context, storeURL string, g config.Generator, n int) ([]snowfence.ID, error) {
+	s, err := engine.Open(ctx, storeURL)
 	if err != nil {
 		return nil, unavailable(err)
 	}

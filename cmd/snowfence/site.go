@@ -20,6 +20,7 @@ import (
 type site struct {
 	program
 	settings    config.Config
+	store       string        // the URL of the namespace's store
 	roster      roster.Config // without a store until it is opened
 	datacenters []int64       // that the configuration gives the namespace; none means all
 }
@@ -48,22 +49,27 @@ func (p program) siteOf(s *settings) (*site, error) {
 		namespace = g.Namespace
 	}
 	var datacenters []int64
+	store := c.Store
 	for _, name := range c.Names() {
 		g := c.Generators[name]
 		if g.Kind != config.KindSnowflake || g.Namespace != namespace {
 			continue
+		}
+		if !s.cmd.Flags().Changed("store") {
+			store = c.StoresOf(g)[0]
 		}
 		rollback = cmp.Or(rollback, g.Policy.MaxRollback)
 		if len(datacenters) == 0 {
 			datacenters = g.Datacenters // those who name none are fine with any
 		}
 	}
-	if engine.Private(c.Store) {
-		p.warn("the store " + c.Store + " is of this process alone: it has nothing to show")
+	if engine.Private(store) {
+		p.warn("the store " + store + " is of this process alone: it has nothing to show")
 	}
 	return &site{
 		program:     p,
 		settings:    c,
+		store:       store,
 		datacenters: datacenters,
 		roster: roster.Config{
 			Namespace: namespace, MaxRollback: rollback, Clock: p.clock,
@@ -82,7 +88,7 @@ func (at *site) open(ctx context.Context, mustExist bool) error {
 	if mustExist {
 		by = engine.OpenExisting
 	}
-	opened, err := by(ctx, at.settings.Store)
+	opened, err := by(ctx, at.store)
 	if err == nil {
 		at.roster.Store = opened
 	}

@@ -140,6 +140,22 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
+// Do sends one command to the primary, and returns the reply as the client library does: for keys
+// that are not the store's. It is sent once. When the outcome is unknown, the error is that of
+// the connection or of ctx. It is safe for concurrent use.
+func (s *Store) Do(ctx context.Context, args ...any) (any, error) {
+	if err := s.life.Usable(ctx); err != nil {
+		return nil, err
+	}
+	reply, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (any, error) {
+		return client.Do(ctx, args...).Result()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("redisstore: %w", err)
+	}
+	return reply, nil
+}
+
 // Close implements [store.Store].
 func (s *Store) Close() error {
 	return s.life.End(func() error {

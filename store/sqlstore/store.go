@@ -74,7 +74,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	if s.own {
 		var err error
-		if s.db, err = c.pool(); err != nil {
+		if s.db, err = c.Pool(); err != nil {
 			return nil, err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"slices"
 	"time"
@@ -111,7 +110,7 @@ type daemon struct {
 	log      *slog.Logger
 	clock    snowfence.Clock
 	started  time.Time
-	store    store.Store
+	stores   map[string]store.Store // by their name in the settings; "" is the settings' Store
 	service  *service.Service
 	front    *front
 	minters  map[string]kind.Minter // by generator; claim's until it has ended
@@ -124,6 +123,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		log:     cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 		clock:   cmp.Or(cfg.Clock, snowfence.SystemClock()),
 		openers: map[string]kind.Opener{},
+		stores:  map[string]store.Store{},
 		minters: map[string]kind.Minter{},
 	}
 	d.started = d.clock.Wall()
@@ -145,26 +145,31 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if err := registry.Register(metrics.NewCollector(d.service)); err != nil {
 		return nil, err
 	}
-	opened, err := d.openStore(ctx)
+	watch, err := metrics.NewStopwatch(d.clock.Monotonic, registry)
 	if err != nil {
-		return nil, &OpenError{"store", err}
+		return nil, err
 	}
-	if d.store, err = metrics.NewTimed(opened, d.clock.Monotonic, registry); err == nil {
+	if err = d.openStores(ctx, watch); err == nil {
 		d.front, err = newFront(ctx, d, metrics.Handler(registry))
 	}
 	if err != nil {
-		return nil, errors.Join(err, opened.Close())
+		return nil, errors.Join(err, d.closeStores())
 	}
 	return d, nil
+}
+
+// Check returns what [Run] would have against the settings, which are complete. It opens nothing.
+func Check(settings Settings, given ...kind.Kind) error {
+	d := &daemon{settings: settings, clock: snowfence.SystemClock(), openers: map[string]kind.Opener{}}
+	return d.configure(settings, given)
 }
 
 // configure completes the settings and has each kind read its own.
 func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	known := map[string]kind.Kind{config.KindSnowflake: nil}
-	var names []string
-	counted := kinds.All(kinds.Config{Clock: d.clock, Process: Process(d.config.Version, d.started), Logger: d.log})
-	for _, k := range append(counted, given...) {
-		if _, twice := known[k.Name()]; twice {
+	names := kinds.Names()
+	for _, k := range given {
+		if _, twice := known[k.Name()]; twice || slices.Contains(names, k.Name()) {
 			return fmt.Errorf("run: two kinds are named %q", k.Name())
 		}
 		known[k.Name()] = k
@@ -174,44 +179,82 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	if d.settings, err = settings.Complete(names...); err != nil {
 		return err
 	}
+	counted := kinds.Config{Settings: d.settings, Clock: d.clock, Process: Process(d.config.Version, d.started), Logger: d.log}
 	var faults []error
 	for name, g := range d.settings.Generators {
-		if g.Kind == config.KindSnowflake {
+		var err error
+		switch k := known[g.Kind]; {
+		case g.Kind == config.KindSnowflake:
 			d.openers[name] = d.fenced(g)
-			continue
+		case k != nil:
+			d.openers[name], err = k.Configure(g.Settings)
+			err = kinds.Fault(d.settings, name, err)
+		default:
+			d.openers[name], err = counted.Configure(name)
 		}
-		opener, err := known[g.Kind].Configure(g.Settings)
-		var wrong *kind.SettingError
-		if errors.As(err, &wrong) {
-			err = d.settings.SettingFault(name, wrong.Key, wrong.Limit)
-		}
-		d.openers[name] = opener
 		faults = append(faults, err)
 	}
 	return config.Join(faults...)
 }
 
-// openStore opens the store. With a journal a generator can do without it for a
-// while, so the daemon starts though it is away.
-func (d *daemon) openStore(ctx context.Context) (store.Store, error) {
-	if slices.ContainsFunc(slices.Collect(maps.Values(d.settings.Generators)), func(g config.Generator) bool { return g.Journal }) {
-		return engine.Lazy(d.settings.Store, d.introduce)
+// openStores opens the stores that generators use. With a journal a generator can do without its
+// store for a while, so the daemon starts though that is away.
+func (d *daemon) openStores(ctx context.Context, watch *metrics.Stopwatch) error {
+	lazy := map[string]bool{} // by name
+	for _, g := range d.settings.Generators {
+		if kinds.OnStore(g.Kind) {
+			lazy[storeName(g)] = lazy[storeName(g)] || g.Journal
+		}
 	}
-	s, err := engine.Open(ctx, d.settings.Store)
+	for name, lazy := range lazy {
+		url, what := d.settings.Stores[name], "store "+name
+		if name == "" {
+			url, what = d.settings.Store, "store"
+		}
+		s, err := d.openStore(ctx, url, lazy)
+		if err != nil {
+			return &OpenError{what, err}
+		}
+		d.stores[name] = watch.Time(name, s)
+	}
+	return nil
+}
+
+// storeName is the name of the store that a generator uses.
+func storeName(g config.Generator) string {
+	if len(g.Stores) == 0 {
+		return ""
+	}
+	return g.Stores[0]
+}
+
+func (d *daemon) openStore(ctx context.Context, url string, lazy bool) (store.Store, error) {
+	if lazy {
+		return engine.Lazy(url, func(s store.Store) { d.introduce(url, s) })
+	}
+	s, err := engine.Open(ctx, url)
 	if err == nil {
-		d.introduce(s)
+		d.introduce(url, s)
 	}
 	return s, err
 }
 
-// introduce says what is to be known of the store that was opened.
-func (d *daemon) introduce(s store.Store) {
-	log := d.log.With("store", engine.Redact(d.settings.Store))
+func (d *daemon) closeStores() error {
+	var errs []error
+	for _, s := range d.stores {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// introduce says what is to be known of a store that was opened.
+func (d *daemon) introduce(url string, s store.Store) {
+	log := d.log.With("store", engine.Redact(url))
 	engine.LogTo(s, log)
 	for _, warning := range engine.Warnings(s) {
 		log.Warn(warning)
 	}
-	if engine.Private(d.settings.Store) {
+	if engine.Private(url) {
 		log.Warn("the store is of this process alone: ids are unique within this process, and forgotten when it ends")
 		return
 	}
@@ -234,7 +277,7 @@ func (d *daemon) claim(ctx context.Context) error {
 	results := make(chan result)
 	for name, g := range d.settings.Generators {
 		go func() {
-			minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: d.store, Namespace: g.Namespace})
+			minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: d.stores[storeName(g)], Namespace: g.Namespace})
 			results <- result{name, minter, err}
 		}()
 	}
@@ -296,7 +339,7 @@ func (d *daemon) end(ctx context.Context) error {
 	for range d.minters {
 		faults = append(faults, <-closed)
 	}
-	err := errors.Join(append(faults, d.store.Close())...)
+	err := errors.Join(append(faults, d.closeStores())...)
 	switch {
 	case err != nil:
 	case len(d.minters) > 0:

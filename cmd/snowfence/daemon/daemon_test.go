@@ -175,7 +175,7 @@ func TestOneCommandServesIDs(t *testing.T) {
 	if status, body := d.get("/readyz"); status != http.StatusOK {
 		t.Errorf("readyz: %d %s", status, body)
 	}
-	if _, body := d.get("/metrics"); !strings.Contains(body, `snowfence_ids_total{generator="default"} 3`) || !strings.Contains(body, `snowfence_store_request_duration_seconds_count{operation="swap",result="ok"}`) {
+	if _, body := d.get("/metrics"); !strings.Contains(body, `snowfence_ids_total{generator="default"} 3`) || !strings.Contains(body, `snowfence_store_request_duration_seconds_count{operation="swap",result="ok",store=""}`) {
 		t.Errorf("metrics lack the ids or the store's requests:\n%s", body)
 	}
 	d.stop()

@@ -64,20 +64,51 @@ func (c Config) SettingFault(generator, key, reason string) error {
 	return c.Fault(join(generatorSection, generator, settingSection, key), c.Generators[generator].Settings[key], reason)
 }
 
-// CheckStore returns an [*Error] unless each file that the store's URL names, such as a
-// certificate, can be used. It opens nothing else. A wrong URL is not its concern.
-func (c Config) CheckStore() error {
-	if engine.Check(c.Store) != nil {
-		return nil //nolint:nilerr // Complete says so
-	}
-	return c.storeFault(engine.CheckFiles(c.Store))
+// StoreFault returns the [*Error] that a generator's kind can't use the stores that it has.
+func (c Config) StoreFault(generator, reason string) error {
+	g := c.Generators[generator]
+	return c.Fault(join(generatorSection, generator, keyStore), strings.Join(g.Stores, ","), reason)
 }
 
-func (c Config) storeFault(err error) error {
-	if bad := new(engine.URLError); errors.As(err, &bad) {
-		return c.Fault(keyStore, c.Store, bad.Reason)
+// CheckStores returns an [*Error] for each store whose URL names a file, such as a
+// certificate, that can't be used. It opens nothing else. A wrong URL is not its concern.
+func (c Config) CheckStores() error {
+	return c.eachStore(func(url string) error {
+		if engine.Check(url) != nil {
+			return nil //nolint:nilerr // Complete says so
+		}
+		return engine.CheckFiles(url)
+	})
+}
+
+// eachStore joins what check has to say of the URLs, at their keys.
+func (c Config) eachStore(check func(url string) error) error {
+	urls := map[string]string{keyStore: c.Store}
+	for name, url := range c.Stores {
+		urls[join(storeSection, name)] = url
 	}
-	return err
+	var faults []error
+	for path, url := range urls {
+		err := check(url)
+		if bad := new(engine.URLError); errors.As(err, &bad) {
+			err = c.Fault(path, url, bad.Reason)
+		}
+		faults = append(faults, err)
+	}
+	return Join(faults...)
+}
+
+// StoresOf returns the URLs of what a generator uses: one, or more of a kind that counts on
+// several servers.
+func (c Config) StoresOf(g Generator) []string {
+	if len(g.Stores) == 0 {
+		return []string{c.Store}
+	}
+	urls := make([]string, len(g.Stores))
+	for i, name := range g.Stores {
+		urls[i] = c.Stores[name]
+	}
+	return urls
 }
 
 func (v *completion) common() {
@@ -85,6 +116,7 @@ func (v *completion) common() {
 	if v.Layout.IsZero() {
 		v.Layout = snowfence.DefaultLayout()
 	}
+	v.Store = cmp.Or(v.Stores[v.Store], v.Store)
 	switch {
 	case v.Store != "":
 	case v.Data == "":
@@ -92,11 +124,12 @@ func (v *completion) common() {
 	default:
 		v.Store = "file:" + filepath.Join(v.Data, "store")
 	}
-	if v.Store != "" {
-		if err := v.storeFault(engine.Check(v.Store)); err != nil {
-			v.faults = append(v.faults, err)
+	v.faults = append(v.faults, v.eachStore(func(url string) error {
+		if url == "" && v.Data == "" {
+			return nil // said above
 		}
-	}
+		return engine.Check(url)
+	}))
 	for _, e := range configKeys(&v.Config) {
 		if err := e.complete(); err != nil {
 			v.fault(e.Path, e.show(), "%v", err)

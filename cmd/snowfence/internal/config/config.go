@@ -13,6 +13,10 @@ type Config struct {
 	// Store is the URL of the store. Empty means the file store in Data's folder "store".
 	Store string
 
+	// Stores are further stores, and databases that hold the tables of other systems: URLs by
+	// the names that generators give them.
+	Stores map[string]string
+
 	// Namespace and Layout are used by every generator that names none of its
 	// own. Empty and zero mean "default" and [snowfence.DefaultLayout].
 	Namespace string
@@ -78,12 +82,16 @@ const KindSnowflake = "snowflake"
 // Generator is one named source of ids.
 type Generator struct {
 	// Kind is the kind of its ids. Empty means [KindSnowflake]. Other kinds have
-	// Namespace and Settings; the fields below are not looked at.
+	// Namespace, Stores and Settings; the fields below are not looked at.
 	Kind string
 
 	// Namespace is the space in which the ids are unique. Empty means the
 	// configuration's. Generators may share one: their ids differ all the same.
 	Namespace string
+
+	// Stores names what the generator uses of [Config.Stores]: one, or for a kind that counts
+	// on several servers all of them. None means [Config.Store].
+	Stores []string
 
 	// Settings are those of a kind other than snowflake, as texts.
 	Settings map[string]string

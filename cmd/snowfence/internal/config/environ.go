@@ -36,14 +36,17 @@ func (s *settings) readEnvironment(environ []string) {
 		if !known {
 			path, known = generatorPath(name)
 		}
+		if rest, ok := strings.CutPrefix(name, environmentName(storeSection)+"_"); ok && !known {
+			path, known = join(storeSection, pathName(rest)), true
+		}
 		if !known {
 			names := slices.Sorted(maps.Keys(keys))
 			s.warnings = append(s.warnings, "variable "+name+" is no setting"+didYouMean(name, names))
 			continue
 		}
-		if generator, _, ok := splitGenerator(path); ok {
-			if wrong := checkName(generator); wrong != "" {
-				s.fault(origin, path, generator, "%s", wrong)
+		if chosen, ok := chosenName(path); ok {
+			if wrong := checkName(chosen); wrong != "" {
+				s.fault(origin, path, chosen, "%s", wrong)
 				continue
 			}
 		}
@@ -77,6 +80,15 @@ func generatorPath(variable string) (path string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// chosenName returns the name in a path that users choose, of a generator or a store.
+func chosenName(path string) (string, bool) {
+	if name, ok := strings.CutPrefix(path, storeSection+"."); ok {
+		return name, true
+	}
+	name, _, ok := splitGenerator(path)
+	return name, ok
 }
 
 // pathName undoes environmentName for a name without dots and underscores.

@@ -118,7 +118,9 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 				w.fault(key, at, name, "%s", wrong)
 				continue
 			}
-			w.name(name, w.origin(key))
+			if section == join("", generatorSection) {
+				w.name(name, w.origin(key))
+			}
 			name = anyName
 		case slices.Equal(known, []string{anySetting}):
 			name = anySetting

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,9 +27,17 @@ func (v *completion) generator(name string, g Generator) Generator {
 		v.blame(path, err)
 		return g
 	}
+	for _, store := range g.Stores {
+		if _, ok := v.Stores[store]; !ok {
+			v.fault(join(path, keyStore), store, "is not among the names in %s: %s", storeSection, cmp.Or(strings.Join(slices.Sorted(maps.Keys(v.Stores)), ", "), "it has none"))
+		}
+	}
 	if g.Kind != KindSnowflake {
 		v.foreignKind(path, g)
 		return g
+	}
+	if len(g.Stores) > 1 {
+		v.fault(join(path, keyStore), strings.Join(g.Stores, ","), "must be one name: kind %s has one store", KindSnowflake)
 	}
 	for key, value := range g.Settings {
 		v.fault(join(path, settingSection, key), value, "kind %s has no settings", KindSnowflake)
@@ -58,6 +67,9 @@ func (v *completion) generator(name string, g Generator) Generator {
 	return g
 }
 
+// forEveryKind reports whether generators of every kind have a key.
+func forEveryKind(key string) bool { return key == keyKind || key == keyNamespace || key == keyStore }
+
 // foreignKind judges a generator of a kind other than snowflake.
 func (v *completion) foreignKind(path string, g Generator) {
 	if !slices.Contains(v.kinds, g.Kind) {
@@ -65,7 +77,7 @@ func (v *completion) foreignKind(path string, g Generator) {
 		v.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(known, ", "))
 	}
 	for _, e := range generatorKeys(new(Generator)) {
-		if e.Path == keyKind || e.Path == keyNamespace {
+		if forEveryKind(e.Path) {
 			continue
 		}
 		if key := join(path, e.Path); v.origins[key] != (Origin{}) {
@@ -93,8 +105,9 @@ func checkName(name string) string {
 	return ""
 }
 
-// together holds generators of one namespace to one layout, and to pin no worker id
-// twice: its ids would be held up until one of the two is gone.
+// together holds generators of one namespace to one layout and to one store, since two
+// stores give the same worker ids away; and to pin no worker id twice: its ids would be held
+// up until one of the two is gone.
 func (v *completion) together() {
 	layouts := map[string]string{} // name of the first generator, by namespace
 	type place struct {
@@ -112,6 +125,8 @@ func (v *completion) together() {
 			layouts[g.Namespace] = name
 		} else if other := v.Generators[first].Layout; !other.Equal(g.Layout) {
 			v.fault(join(path, keyLayout), g.Layout.String(), "generator %s has layout %s in the same namespace, %s: a namespace has one layout", first, other, g.Namespace)
+		} else if !slices.Equal(v.StoresOf(v.Generators[first]), v.StoresOf(g)) {
+			v.fault(join(path, keyStore), strings.Join(g.Stores, ","), "generator %s has the same namespace, %s, in another store: their ids would collide", first, g.Namespace)
 		}
 		if number, ok := g.pinnedWorker(); ok {
 			at := place{g.Namespace, number}

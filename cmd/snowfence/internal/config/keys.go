@@ -41,6 +41,7 @@ type entry struct {
 // Keys of a generator stand under this section, below the generator's name.
 const (
 	generatorSection = "generators"
+	storeSection     = "stores" // its keys are names that users choose
 	settingSection   = "settings"
 	policySection    = "policy"
 
@@ -78,7 +79,7 @@ const (
 func configKeys(c *Config) []entry {
 	const second, minute = time.Second, time.Minute
 	return []entry{
-		{Key{keyStore, "store", "URL of the store: " + engine.Supported() + "; mem:// is for a trial; ${NAME} stands for a variable"}, str(&c.Store)},
+		{Key{keyStore, "store", "URL of the store, or a name in stores: " + engine.Supported() + "; mem:// is for a trial; ${NAME} stands for a variable"}, str(&c.Store)},
 		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, str(&c.Namespace)},
 		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, layout(&c.Layout)},
 		{Key{keyData, "data", "directory that the program may write to"}, str(&c.Data)},
@@ -107,6 +108,7 @@ func generatorKeys(g *Generator) []entry {
 	return []entry{
 		{Key{keyKind, "", "kind of the ids"}, str(&g.Kind)},
 		{Key{keyNamespace, "", "space in which the ids are unique"}, str(&g.Namespace)},
+		{Key{keyStore, "", "which of stores the generator uses; a kind that counts on several servers names them all, separated by commas"}, list(&g.Stores)},
 		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, preset(g)},
 		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, layout(&g.Layout)},
 		{Key{"window", "", "how far ahead of its use a lease is taken"}, duration(&g.Window, "")},
@@ -130,11 +132,12 @@ func Keys() []Key {
 	for _, e := range configKeys(new(Config)) {
 		keys = append(keys, e.Key)
 	}
+	keys = append(keys, Key{Path: join(storeSection, anyName), About: "URL of a further store, or of a database that a generator counts in"})
 	for _, e := range generatorKeys(new(Generator)) {
 		e.Path = join(generatorSection, anyName, e.Path)
 		keys = append(keys, e.Key)
 	}
-	return append(keys, Key{Path: join(generatorSection, anyName, settingSection, anySetting), About: "a setting of a kind that an embedding program brings"})
+	return append(keys, Key{Path: join(generatorSection, anyName, settingSection, anySetting), About: "a setting of a kind other than snowflake"})
 }
 
 // below returns the names that may stand in a section, sorted: those at the top
@@ -154,7 +157,7 @@ func below(section string) []string {
 // isList reports whether a file may give the key's value as a list.
 func isList(path string) bool {
 	_, key, _ := splitGenerator(path)
-	return path == keyHosts || key == keyDatacenters
+	return path == keyHosts || key == keyDatacenters || key == keyStore
 }
 
 func join(names ...string) string { return strings.Join(names, ".") }

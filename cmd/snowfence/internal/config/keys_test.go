@@ -9,6 +9,7 @@ import (
 // everything sets every key to something that is not its default.
 const everything = `
 store: mem://
+stores: {legacy: "mysql://u@db/ids", cache: "redis://cache"}
 namespace: shop
 layout: ms 41 + worker 9 + seq 13 @ 2025-01-01
 data: /data
@@ -35,11 +36,15 @@ generators:
     policy: {max-rollback: 1ns, max-burst: 3ms, max-wait: 2s, wall-every-call: true, sequence-start: "vibration:4095"}
   tickets:
     kind: ticket
+    store: [legacy, cache]
     settings: {start: 100, zone: Europe/Paris}
 `
 
 // keyOf returns a value's key as the table has it.
 func keyOf(v Value) string {
+	if strings.HasPrefix(v.Key, storeSection+".") {
+		return join(storeSection, "NAME")
+	}
 	name, key, ok := splitGenerator(v.Key)
 	if !ok {
 		return v.Key

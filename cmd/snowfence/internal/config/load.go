@@ -39,10 +39,9 @@ func Load(sources Sources) (Config, error) {
 	s.readFlags(sources.Flags)
 
 	c := s.config()
-	if expanded, err := Expand(c.Store, sources.Environ); err != nil {
-		s.fault(s.origins[keyStore], keyStore, display(keyStore, c.Store), "%s", text.Message(err))
-	} else {
-		c.Store = expanded
+	c.Store = s.expand(keyStore, c.Store, sources.Environ)
+	for name, url := range c.Stores {
+		c.Stores[name] = s.expand(join(storeSection, name), url, sources.Environ)
 	}
 	c.Data = cmp.Or(c.Data, stateDirectory(sources.Environ))
 	c, err := c.Complete(sources.Kinds...)
@@ -83,6 +82,15 @@ func (s *settings) fault(origin Origin, key, value, reason string, args ...any) 
 	s.faults = append(s.faults, &Error{Origin: origin, Key: key, Value: value, Reason: fmt.Sprintf(reason, args...)})
 }
 
+// expand puts variables into a URL.
+func (s *settings) expand(path, url string, environ []string) string {
+	expanded, err := Expand(url, environ)
+	if err != nil {
+		s.fault(s.origins[path], path, display(path, url), "%s", text.Message(err))
+	}
+	return expanded
+}
+
 // readFlags takes the settings of flags.
 func (s *settings) readFlags(flags map[string]string) {
 	names := map[string]string{}
@@ -104,6 +112,14 @@ func (s *settings) config() Config {
 	c := Default()
 	c.warnings, c.origins, c.Generators = s.warnings, s.origins, map[string]Generator{}
 	s.apply(configKeys(&c), "")
+	for path, url := range s.texts {
+		if name, ok := strings.CutPrefix(path, storeSection+"."); ok {
+			if c.Stores == nil {
+				c.Stores = map[string]string{}
+			}
+			c.Stores[name] = url
+		}
+	}
 	for path := range s.origins {
 		name, key, ok := splitGenerator(path)
 		if !ok || key != "" {

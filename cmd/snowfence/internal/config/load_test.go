@@ -211,6 +211,18 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:1:9: hosts: each item must be a single value without a comma, is "a, b"`}},
 		{"no number in a list", "generators: {a: {datacenters: [0, x]}}", nil, nil,
 			[]string{`%:1:31: generators.a.datacenters: "0,x": each number must be a whole number, 0 or more, without leading zeros`}},
+		{"store that has no URL", "stores: {a: 'mem://', b: 'mem://'}\ngenerators: {x: {store: c}}", nil, nil,
+			[]string{`%:2:25: generators.x.store: "c": is not among the names in stores: a, b`}},
+		{"two stores where one is used", "stores: {a: 'mem://', b: 'mem://'}\ngenerators: {x: {store: 'a,b'}}", nil, nil,
+			[]string{`%:2:25: generators.x.store: "a,b": must be one name: kind snowflake has one store`}},
+		{"namespace in two stores", "stores: {a: 'mem://', b: 'file:/b'}\ngenerators: {x: {store: a}, y: {store: b}}", nil, nil,
+			[]string{`%:2:40: generators.y.store: "b": generator x has the same namespace, default, in another store: their ids would collide`}},
+		{"further store that is none", "stores: {a: 'mysql://u:secret@h'}", nil, nil,
+			[]string{`%:1:13: stores.a: "mysql://u:xxxxx@h": sqlstore: must name one database, behind the hosts of a URL: /database`}},
+		{"variable of a further store", "stores: {a: 'mysql://u:${NONE}@h/d'}", nil, nil,
+			[]string{`%:1:13: stores.a: "mysql://u:xxxxx@h/d": variable NONE is not set`}},
+		{"name of a store", "stores: {A: 'mem://'}", nil, nil,
+			[]string{`%:1:10: stores.A: "A": must be at most 63 lower-case letters, digits and single hyphens between them, beginning with a letter`}},
 		{"syntax in the first line", "store: mem:\n", nil, nil,
 			[]string{`%:1: not YAML: mapping values are not allowed in this context`}},
 		{"value for a section", "log: info\n", nil, nil,
@@ -423,6 +435,26 @@ func TestPasswordIsNeverShown(t *testing.T) {
 	for _, v := range c.Values() {
 		if strings.Contains(v.Text, "hunter2") {
 			t.Errorf("%s shows the password: %s", v.Key, v.Text)
+		}
+	}
+}
+
+func TestStoresAreNamedAndGivenToGenerators(t *testing.T) {
+	c := load(t, Sources{
+		File: write(t, `stores: {shop: "postgres://u:${PASSWORD}@db/shop", cache: mem://}
+generators:
+  orders: {store: cache}
+  users: {namespace: users}
+`),
+		Environ: []string{"PASSWORD=p/w", "SNOWFENCE_STORES_EU_CACHE=redis://eu"}, Flags: map[string]string{"store": "shop"},
+	})
+	const shop = "postgres://u:p%2Fw@db/shop"
+	if c.Store != shop || c.Stores["eu-cache"] != "redis://eu" {
+		t.Errorf("store is %q, stores are %q", c.Store, c.Stores)
+	}
+	for name, want := range map[string]string{"orders": "mem://", "users": shop} {
+		if got := c.StoresOf(c.Generators[name]); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s uses %q, want %s", name, got, want)
 		}
 	}
 }

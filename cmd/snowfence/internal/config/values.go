@@ -33,10 +33,14 @@ func (c Config) Values() []Value {
 	for _, e := range configKeys(&c) {
 		add(e, "")
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Stores)) {
+		path := join(storeSection, name)
+		values = append(values, Value{Key: path, Text: display(path, c.Stores[name]), Origin: c.originOf(path)})
+	}
 	for _, name := range c.Names() {
 		g, path := c.Generators[name], join(generatorSection, name)+"."
 		for _, e := range generatorKeys(&g) {
-			foreign := g.Kind != KindSnowflake && e.Path != keyKind && e.Path != keyNamespace
+			foreign := g.Kind != KindSnowflake && !forEveryKind(e.Path)
 			unset := e.show() == "" && c.originOf(path+e.Path) == (Origin{}) // as a worker that is not pinned
 			if !foreign && !unset {
 				add(e, path)
@@ -75,9 +79,9 @@ func (c Config) originOf(path string) Origin {
 	return Origin{}
 }
 
-// display is a setting's text for people. Only a store's URL has secrets: tokens are files.
+// display is a setting's text for people. Only the URLs of stores have secrets: tokens are files.
 func display(path, text string) string {
-	if path == keyStore {
+	if path == keyStore || strings.HasPrefix(path, storeSection+".") {
 		return engine.Redact(text)
 	}
 	return text

@@ -9,14 +9,42 @@ import (
 	"snowfence.example/snowfence/store/sqlstore"
 )
 
-// Database is a database that holds somebody's data and no store of ours: it is
-// read, and nothing is made in it. It is safe for concurrent use.
+// Database is a database that holds tables of the user. It is safe for concurrent use.
 type Database struct {
 	*sql.DB
+	MySQL bool   // or MariaDB; else PostgreSQL
 	quote string // around identifiers
 }
 
-// OpenDatabase connects to the first host that answers of a URL of PostgreSQL or MySQL.
+// Connect returns a pool on the primary of the database that a URL names, for tables that
+// generators count in: of the driver's connections every one is judged as a store's is, by
+// what the URL promises. It connects when it is first used. A *[URLError] is returned for a
+// wrong URL, or a file that can't be used.
+func Connect(databaseURL string) (*Database, error) {
+	config, err := sqlstore.ParseURL(databaseURL)
+	if err == nil {
+		err = config.CheckFiles()
+	}
+	if err != nil {
+		return nil, refuse(databaseURL, err)
+	}
+	config.Driver = driverOf(config.Dialect, false)
+	db, err := config.Pool()
+	if err != nil {
+		return nil, err
+	}
+	return newDatabase(db, config.Dialect), nil
+}
+
+func newDatabase(db *sql.DB, d sqlstore.Dialect) *Database {
+	if d == sqlstore.MySQL {
+		return &Database{db, true, "`"}
+	}
+	return &Database{db, false, `"`}
+}
+
+// OpenDatabase connects to the first host that answers of a URL of PostgreSQL or MySQL, for
+// those who only read. It may be a replica.
 // The keys of a store, table, durable, loss and whole-pages, have no place in it. A
 // *[URLError] is returned for a wrong URL, else the driver's error; neither shows a
 // password.
@@ -32,11 +60,7 @@ func OpenDatabase(ctx context.Context, databaseURL string) (*Database, error) {
 	if err != nil {
 		return nil, refuse(databaseURL, err)
 	}
-	quote := `"`
-	if config.Dialect == sqlstore.MySQL {
-		quote = "`"
-	}
-	config.Driver = driverOf(config.Dialect)
+	config.Driver = driverOf(config.Dialect, false)
 	connectors, err := config.Connectors()
 	if err != nil {
 		return nil, err
@@ -46,7 +70,7 @@ func OpenDatabase(ctx context.Context, databaseURL string) (*Database, error) {
 		db := sql.OpenDB(connector)
 		err := db.PingContext(ctx)
 		if err == nil {
-			return &Database{db, quote}, nil
+			return newDatabase(db, config.Dialect), nil
 		}
 		failures = append(failures, err, db.Close())
 	}

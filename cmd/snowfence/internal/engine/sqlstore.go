@@ -18,14 +18,17 @@ import (
 
 // openSQL opens the store that a URL of PostgreSQL, MySQL or MariaDB names.
 func openSQL(ctx context.Context, config sqlstore.Config, existing bool) (*sqlstore.Store, error) {
-	config.Existing, config.Driver = existing, driverOf(config.Dialect)
+	config.Existing, config.Driver = existing, driverOf(config.Dialect, true)
 	return sqlstore.Open(ctx, config)
 }
 
-// driverOf returns the driver of a dialect.
-func driverOf(d sqlstore.Dialect) sqlstore.Driver {
+// driverOf returns the driver of a dialect. Whole means that statements are sent whole, in one
+// go, with their arguments in the text: only for arguments of digits, which no character set
+// reads as anything else. It is of MySQL alone: PostgreSQL takes arguments beside the text.
+func driverOf(d sqlstore.Dialect, whole bool) sqlstore.Driver {
 	if d == sqlstore.MySQL {
-		return sqlstore.Driver{Connector: mysqlConnector, Duplicate: duplicateKey}
+		connector := func(server sqlstore.Server) (driver.Connector, error) { return mysqlConnector(server, whole) }
+		return sqlstore.Driver{Connector: connector, Duplicate: duplicateKey}
 	}
 	return sqlstore.Driver{Connector: postgresConnector}
 }
@@ -69,16 +72,14 @@ func postgresConnector(server sqlstore.Server) (driver.Connector, error) {
 }
 
 // mysqlConnector makes connections to one server by go-sql-driver.
-func mysqlConnector(server sqlstore.Server) (driver.Connector, error) {
+func mysqlConnector(server sqlstore.Server, whole bool) (driver.Connector, error) {
 	config := mysql.NewConfig()
 	config.Net, config.Addr = "tcp", net.JoinHostPort(server.Host, strconv.Itoa(int(server.Port)))
 	config.User, config.DBName = server.User, server.Database
 	config.TLS = server.TLS
 	config.Logger = &mysql.NopLogger{} // or it writes to standard error
 
-	// Statements are sent whole, in one go. The store's arguments are digits
-	// alone, which no character set reads as anything else.
-	config.InterpolateParams = true
+	config.InterpolateParams = whole
 
 	// A server that says that it is read-only has done nothing. The connection
 	// is given up then, and the statement sent to the server that took over.

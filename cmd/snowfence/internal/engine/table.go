@@ -172,6 +172,16 @@ func Private(storeURL string) bool {
 	return e.private
 }
 
+// Name returns the first scheme of the engine that a URL names, such as postgres; empty if it
+// names none.
+func Name(storeURL string) string {
+	e, err := find(storeURL)
+	if err != nil {
+		return ""
+	}
+	return e.schemes[0]
+}
+
 // IsDatabase reports whether a text is the URL of a database, which can hold ids
 // or be a store. A path that looks like one can be given as ./mysql://…
 func IsDatabase(text string) bool {

@@ -3,37 +3,48 @@ package kinds
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/internal/kindtest"
 	"snowfence.example/snowfence/kind"
 	"snowfence.example/snowfence/store/memstore"
 )
 
-func find(t *testing.T, name string) kind.Kind {
+// with returns the kinds' config for one generator, named orders.
+func with(t *testing.T, g config.Generator) (Config, error) {
 	t.Helper()
-	for i, k := range All(Config{Clock: snowfence.SystemClock()}) {
-		if Names()[i] != k.Name() {
-			t.Fatalf("kind %d is %s, not %s", i, k.Name(), Names()[i])
-		}
-		if k.Name() == name {
-			return k
-		}
+	settings := config.Default()
+	settings.Store = "mem://"
+	settings.Stores = map[string]string{
+		"marks": "file:/marks", "pg": "postgres://u@h/d", "one": "mysql://u@h/d", "two": "mariadb://u@i/d", "cache": "redis://h",
 	}
-	t.Fatalf("no kind is named %q", name)
-	return nil
+	settings.Generators = map[string]config.Generator{"orders": g}
+	settings, err := settings.Complete(Names()...)
+	return Config{Settings: settings, Clock: snowfence.SystemClock(), Logger: slog.New(slog.DiscardHandler)}, err
 }
 
-func TestEveryKindKeepsTheRulesOfKinds(t *testing.T) {
-	for _, name := range Names() {
+func configure(t *testing.T, g config.Generator) (kind.Opener, error) {
+	t.Helper()
+	c, err := with(t, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Configure("orders")
+}
+
+func TestEveryKindOnAStoreKeepsTheRulesOfKinds(t *testing.T) {
+	for _, name := range []string{"segment", "ticket", "daily"} {
 		t.Run(name, func(t *testing.T) {
 			kindtest.TestMinter(t, func(t *testing.T) kind.Minter {
 				t.Helper()
-				open, err := find(t, name).Configure(nil)
+				open, err := configure(t, config.Generator{Kind: name})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -56,26 +67,86 @@ func TestEveryKindKeepsTheRulesOfKinds(t *testing.T) {
 }
 
 func TestSettingThatCanNotBeUsedIsNamed(t *testing.T) {
-	for _, test := range []struct{ kind, key, value, want string }{
-		{"segment", "step", "0", "1 or more"},
-		{"segment", "steps", "5", "known are increment, limit, max-wait, most-step, name, start, step, target"},
-		{"segment", "target", "-1s", "above 0"},
-		{"ticket", "start", "-1", "0 or more"},
-		{"ticket", "step", "5", "no setting of kind ticket"},
-		{"daily", "zone", "Nowhere/Else", "time zone"},
-		{"daily", "zone", "Local", "time zone"},
-		{"daily", "digits", "x", "whole number"},
+	for _, test := range []struct{ kind, stores, key, value, want string }{
+		{"segment", "", "step", "0", "1 or more"},
+		{"segment", "", "steps", "5", "known are guard, guard-column, increment, limit, max-wait, most-step, name, start, step, target"},
+		{"segment", "", "target", "-1s", "above 0"},
+		{"segment", "", "guard", "nowhere", "one of the names in stores"},
+		{"segment", "marks", "guard", "marks", "another store than that of the generator"},
+		{"segment", "", "guard-column", "orders.id", "needs guard to name a database"},
+		{"ticket", "", "start", "-1", "0 or more"},
+		{"ticket", "", "step", "5", "no setting of kind ticket"},
+		{"daily", "", "zone", "Nowhere/Else", "time zone"},
+		{"daily", "", "zone", "Local", "time zone"},
+		{"daily", "", "digits", "x", "whole number"},
+		{"daily", "", "guard", "marks", "no setting of kind daily"},
+		{"series", "pg", "first", "0", "1 or more"},
+		{"leaf-segment", "pg", "step", "5", "no setting of kind leaf-segment"},
+		{"tinyid", "one", "tries", "0", "1 or more"},
+		{"tickets64", "one,two", "skip", "x", "a duration"},
+		{"redis-dated", "cache", "length", "x", "whole number"},
 	} {
-		_, err := find(t, test.kind).Configure(map[string]string{test.key: test.value})
-		var wrong *kind.SettingError
-		if !errors.As(err, &wrong) || wrong.Key != test.key || !strings.Contains(wrong.Limit, test.want) {
+		_, err := configure(t, config.Generator{Kind: test.kind, Stores: strings.FieldsFunc(test.stores, func(r rune) bool { return r == ',' }), Settings: map[string]string{test.key: test.value}})
+		var wrong *config.Error
+		if !errors.As(err, &wrong) || wrong.Key != "generators.orders.settings."+test.key || !strings.Contains(wrong.Reason, test.want) {
 			t.Errorf("%s: %s=%s: %v, want %q", test.kind, test.key, test.value, err, test.want)
 		}
 	}
 }
 
+func TestColumnOfAGuardIsOneOfATable(t *testing.T) {
+	for column, fit := range map[string]bool{"orders.id": true, "shop.orders.id": true, "id": false, "orders.": false} {
+		_, err := configure(t, config.Generator{Kind: "segment", Settings: map[string]string{"guard": "pg", "guard-column": column}})
+		if (err == nil) != fit {
+			t.Errorf("%q: %v", column, err)
+		}
+	}
+}
+
+func TestKindCountsInStoresThatItKnows(t *testing.T) {
+	const other = "counts in databases of"
+	for _, test := range []struct {
+		kind   string
+		stores []string
+		want   string // empty if it can
+	}{
+		{"segment", []string{"pg"}, ""},
+		{"segment", []string{"pg", "one"}, "must be one name"},
+		{"redis-dated", []string{"cache"}, ""},
+		{"redis-dated", nil, "counts on redis, and not on mem://"},
+		{"series", []string{"pg"}, ""},
+		{"series", []string{"two"}, ""},
+		{"series", []string{"cache"}, other},
+		{"series", nil, other},
+		{"leaf-segment", []string{"one"}, ""},
+		{"leaf-segment", []string{"marks"}, other},
+		{"tinyid", []string{"pg"}, other + " mysql, and not in postgres://u@h/d"},
+		{"tickets64", []string{"one", "two"}, ""},
+		{"tickets64", []string{"one", "pg"}, other},
+		{"leaf-segment", []string{"one", "two"}, "must be one name"},
+	} {
+		_, err := configure(t, config.Generator{Kind: test.kind, Stores: test.stores})
+		var wrong *config.Error
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("%s in %v: %v", test.kind, test.stores, err)
+		case test.want != "" && (!errors.As(err, &wrong) || wrong.Key != "generators.orders.store" || !strings.Contains(wrong.Reason, test.want)):
+			t.Errorf("%s in %v: %v, want %q", test.kind, test.stores, err, test.want)
+		}
+	}
+}
+
+func TestOnlyKindsInDatabasesNeedNoStore(t *testing.T) {
+	for _, name := range append(Names(), config.KindSnowflake, "another") {
+		want := !slices.Contains([]string{"series", "leaf-segment", "tinyid", "tickets64"}, name)
+		if OnStore(name) != want {
+			t.Errorf("%s: on a store is %t", name, !want)
+		}
+	}
+}
+
 func TestCounterThatIsFullIsNotReady(t *testing.T) {
-	open, err := find(t, "ticket").Configure(map[string]string{"limit": "3", "max-wait": "1s"})
+	open, err := configure(t, config.Generator{Kind: "ticket", Settings: map[string]string{"limit": "3", "max-wait": "1s"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,14 +163,37 @@ func TestCounterThatIsFullIsNotReady(t *testing.T) {
 	}
 }
 
-func TestCounterThatRunsOutWithinAYearIsSaid(t *testing.T) {
-	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	for at, near := range map[time.Duration]bool{100 * 24 * time.Hour: true, 400 * 24 * time.Hour: false} {
-		if nearEnd(counter.Status{RunsOut: now.Add(at)}, now) != near {
-			t.Errorf("a counter that runs out in %s: %t", at, !near)
-		}
+func TestGuardOfASettingIsKeptInItsStore(t *testing.T) {
+	folder := t.TempDir()
+	c, err := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "marks"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if nearEnd(counter.Status{}, now) {
-		t.Error("a counter without a rate runs out")
+	c.Settings.Stores["marks"] = "file:" + folder
+	mint := func() error {
+		open, err := c.Configure("orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Each time an empty store: what a restored dump looks like.
+		m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := m.(kind.Closer).Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		return m.Mint(ctx, 7, new(kind.Batch))
+	}
+	if err := mint(); err != nil {
+		t.Fatal(err)
+	}
+	var back *counter.BackwardsError
+	if err := mint(); !errors.As(err, &back) || back.Next != 1 || back.Mark != 7 {
+		t.Errorf("after the store was emptied: %v", err)
 	}
 }

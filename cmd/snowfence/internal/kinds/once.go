@@ -2,22 +2,12 @@ package kinds
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/kind"
 	"snowfence.example/snowfence/store"
 )
-
-// Once is a generator that mints without a daemon.
-type Once struct {
-	Kind      string // one of [Names]
-	Settings  map[string]string
-	Generator string
-	Namespace string
-	Store     store.Store
-}
 
 // most is how many ids are asked for at a time.
 const most = 1000
@@ -25,16 +15,22 @@ const most = 1000
 // closing is how long the end may take.
 const closing = 2 * time.Second
 
-// Mint returns n new ids. What is left of a segment is given back. An error that
-// [WrongSetting] explains is returned for a setting that can't be used.
-func (o Once) Mint(ctx context.Context, c Config, n int) ([]string, error) {
-	all := All(c)
-	i := slices.IndexFunc(all, func(k kind.Kind) bool { return k.Name() == o.Kind })
-	open, err := all[i].Configure(o.Settings)
+// Mint returns n new ids of a generator, without a daemon. What is left of a segment is given
+// back. It returns the errors of [Config.Configure], and those of the generator.
+func (c Config) Mint(ctx context.Context, generator string, n int) ([]string, error) {
+	open, err := c.Configure(generator)
 	if err != nil {
 		return nil, err
 	}
-	m, err := open(ctx, kind.Spec{Generator: o.Generator, Store: o.Store, Namespace: o.Namespace})
+	g := c.Settings.Generators[generator]
+	var on store.Store
+	if OnStore(g.Kind) {
+		if on, err = engine.Open(ctx, c.Settings.StoresOf(g)[0]); err != nil {
+			return nil, err
+		}
+		defer func() { _ = on.Close() }() // the numbers are reserved
+	}
+	m, err := open(ctx, kind.Spec{Generator: generator, Store: on, Namespace: g.Namespace})
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +52,4 @@ func (o Once) Mint(ctx context.Context, c Config, n int) ([]string, error) {
 		texts = append(texts, string(text))
 	}
 	return texts, nil
-}
-
-// WrongSetting returns which setting an error is about, and what it must be.
-func WrongSetting(err error) (key, limit string, wrong bool) {
-	var fault *kind.SettingError
-	if !errors.As(err, &fault) {
-		return "", "", false
-	}
-	return fault.Key, fault.Limit, true
 }

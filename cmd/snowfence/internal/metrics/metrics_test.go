@@ -46,11 +46,11 @@ func scrape(t *testing.T, s *service.Service, with store.Store) string {
 		t.Fatal(err)
 	}
 	if with != nil {
-		timed, err := NewTimed(with, snowfence.SystemClock().Monotonic, registry)
+		watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
 		if err != nil {
 			t.Fatal(err)
 		}
-		use(t, timed)
+		use(t, watch.Time("", with))
 	}
 	w := httptest.NewRecorder()
 	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -180,13 +180,19 @@ func TestNothingIsClaimedOfALeaseThatEndedOrAClockThatWasNotCompared(t *testing.
 
 func TestErrorsOfTheStoreAreCountedFromZero(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	if _, err := NewTimed(memstore.New().Client(), snowfence.SystemClock().Monotonic, registry); err != nil {
+	watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, name := range []string{"", "cache"} {
+		watch.Time(name, memstore.New().Client())
 	}
 	w := httptest.NewRecorder()
 	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, operation := range []string{"get", "swap", "list"} {
-		wantLines(t, w.Body.String(), `snowfence_store_request_duration_seconds_count{operation="`+operation+`",result="error"} 0`)
+		for _, name := range []string{"", "cache"} {
+			wantLines(t, w.Body.String(), `snowfence_store_request_duration_seconds_count{operation="`+operation+`",result="error",store="`+name+`"} 0`)
+		}
 	}
 }
 
@@ -195,11 +201,11 @@ func TestRequestsToTheStoreAreTimedByResult(t *testing.T) {
 	s := faultstore.New(memstore.New().Client(), fails, snowfence.SystemClock())
 	const name = "snowfence_store_request_duration_seconds_count"
 	wantLines(t, scrape(t, testService(t), s),
-		name+`{operation="get",result="not-found"} 1`,
-		name+`{operation="get",result="error"} 1`,
-		name+`{operation="swap",result="ok"} 1`,
-		name+`{operation="swap",result="conflict"} 1`,
-		name+`{operation="list",result="ok"} 1`,
+		name+`{operation="get",result="not-found",store=""} 1`,
+		name+`{operation="get",result="error",store=""} 1`,
+		name+`{operation="swap",result="ok",store=""} 1`,
+		name+`{operation="swap",result="conflict",store=""} 1`,
+		name+`{operation="list",result="ok",store=""} 1`,
 	)
 }
 
@@ -209,12 +215,12 @@ func TestTimedStoreShowsTheClockOfItsEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	timed, err := NewTimed(with, snowfence.SystemClock().Monotonic, registry)
+	watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, bare := store.ClockOf(with)
-	if _, through := store.ClockOf(timed); through != bare || !bare {
+	if _, through := store.ClockOf(watch.Time("", with)); through != bare || !bare {
 		t.Errorf("clock shows through %v, bare %v, want both", through, bare)
 	}
 }

@@ -27,29 +27,36 @@ const (
 	resultError    = "error"
 )
 
-// Timed is a store whose requests are timed. It is safe for concurrent use.
-type Timed struct {
-	store.Store
+// Stopwatch times the requests to stores. It is safe for concurrent use.
+type Stopwatch struct {
 	now      func() time.Duration // monotonic
 	duration *prometheus.HistogramVec
 }
 
-// NewTimed returns s with its requests timed on a monotonic clock.
-func NewTimed(s store.Store, now func() time.Duration, registry prometheus.Registerer) (*Timed, error) {
-	t := &Timed{
-		Store: s,
-		now:   now,
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "snowfence_store_request_duration_seconds",
-			Help:    "How long requests to the store took, by operation (get, swap, list) and result (ok, not-found, conflict, error).",
-			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-		}, []string{"operation", "result"}),
-	}
+// NewStopwatch returns a stopwatch that goes by a monotonic clock.
+func NewStopwatch(now func() time.Duration, registry prometheus.Registerer) (*Stopwatch, error) {
+	w := &Stopwatch{now, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "snowfence_store_request_duration_seconds",
+		Help:    "How long requests to the store took, by its name in stores (none for the store of the configuration), operation (get, swap, list) and result (ok, not-found, conflict, error).",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"store", "operation", "result"})}
+	return w, registry.Register(w.duration)
+}
+
+// Timed is a store whose requests are timed. It is safe for concurrent use.
+type Timed struct {
+	store.Store
+	name  string
+	watch *Stopwatch
+}
+
+// Time returns s with its requests timed under a name, which may be empty.
+func (w *Stopwatch) Time(name string, s store.Store) *Timed {
 	// A series that begins with its first error hides that error from rate().
 	for _, operation := range []string{operationGet, operationSwap, operationList} {
-		t.duration.WithLabelValues(operation, resultError)
+		w.duration.WithLabelValues(name, operation, resultError)
 	}
-	return t, registry.Register(t.duration)
+	return &Timed{s, name, w}
 }
 
 // Unwrap returns the store that is timed.
@@ -57,7 +64,7 @@ func (t *Timed) Unwrap() store.Store { return t.Store }
 
 // Get reads a register.
 func (t *Timed) Get(ctx context.Context, key string) (store.Entry, error) {
-	began := t.now()
+	began := t.watch.now()
 	entry, err := t.Store.Get(ctx, key)
 	t.observe(operationGet, began, err)
 	return entry, err
@@ -65,7 +72,7 @@ func (t *Timed) Get(ctx context.Context, key string) (store.Entry, error) {
 
 // Swap writes a register.
 func (t *Timed) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	began := t.now()
+	began := t.watch.now()
 	version, err := t.Store.Swap(ctx, key, prev, value)
 	t.observe(operationSwap, began, err)
 	return version, err
@@ -75,7 +82,7 @@ func (t *Timed) Swap(ctx context.Context, key string, prev store.Version, value 
 // sequence, with what its reader does in between.
 func (t *Timed) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
-		began := t.now()
+		began := t.watch.now()
 		var failed error
 		defer func() { t.observe(operationList, began, failed) }()
 		for entry, err := range t.Store.List(ctx, prefix) {
@@ -98,5 +105,5 @@ func (t *Timed) observe(operation string, began time.Duration, err error) {
 	default:
 		result = resultError
 	}
-	t.duration.WithLabelValues(operation, result).Observe((t.now() - began).Seconds())
+	t.watch.duration.WithLabelValues(t.name, operation, result).Observe((t.watch.now() - began).Seconds())
 }

@@ -1,0 +1,123 @@
+package kinds
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/kind"
+)
+
+// Config is what the kinds get from the program.
+type Config struct {
+	Settings config.Config // complete
+	Clock    snowfence.Clock
+	Process  counter.Process
+	Logger   *slog.Logger // nil means no log
+}
+
+// counted is a kind.
+type counted struct {
+	name string
+	// databases are the engines whose databases it counts in. None means that it counts on a
+	// store, which the program opens.
+	databases []string
+	many      bool   // it counts in several of them
+	store     string // the only engine of stores that it can use; empty means any
+	// configure returns the kind's settings, which are kept in the place and in what opens it.
+	configure func(*place) (settings, open)
+}
+
+// settings are those of a kind, by name.
+type settings map[string]setting
+
+// open opens a generator of a kind.
+type open func(context.Context, *place) (kind.Minter, error)
+
+// table is the table of kinds.
+func table() []counted {
+	mysql := []string{"mysql"}
+	sql := []string{"postgres", "mysql"}
+	return []counted{
+		{name: "segment", configure: segment},
+		{name: "ticket", configure: ticket},
+		{name: "daily", configure: daily},
+		{name: "series", databases: sql, configure: gapless},
+		{name: "leaf-segment", databases: sql, configure: leafSegment},
+		{name: "tinyid", databases: mysql, configure: tinyID},
+		{name: "tickets64", databases: mysql, many: true, configure: tickets64},
+		{name: "redis-dated", store: "redis", configure: redisDated},
+	}
+}
+
+// Names returns the names of the kinds.
+func Names() []string {
+	var names []string
+	for _, k := range table() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// OnStore reports whether a kind counts on a store that the program opens, and not in databases.
+// It does so for kinds that are not of this package.
+func OnStore(name string) bool { return len(find(name).databases) == 0 }
+
+func find(name string) counted {
+	all := table()
+	if i := slices.IndexFunc(all, func(k counted) bool { return k.name == name }); i >= 0 {
+		return all[i]
+	}
+	return counted{}
+}
+
+// Configure reads the settings of a generator, whose kind is one of [Names]. It returns a
+// [*config.Error] for a setting, or a store, that the kind can't use.
+func (c Config) Configure(generator string) (kind.Opener, error) {
+	g := c.Settings.Generators[generator]
+	k := find(g.Kind)
+	p := place{config: c, generator: generator, urls: c.Settings.StoresOf(g)}
+	if wrong := k.check(p.urls); wrong != "" {
+		return nil, c.Settings.StoreFault(generator, wrong)
+	}
+	known, open := k.configure(&p)
+	if err := read(k.name, known, g.Settings); err != nil {
+		return nil, Fault(c.Settings, generator, err)
+	}
+	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
+		p := p
+		p.Store = spec.Store
+		return p.open(ctx, k, open)
+	}, nil
+}
+
+// Fault returns the [*config.Error] that a [*kind.SettingError] is, and another error as it is.
+func Fault(settings config.Config, generator string, err error) error {
+	if wrong := new(kind.SettingError); errors.As(err, &wrong) {
+		return settings.SettingFault(generator, wrong.Key, wrong.Limit)
+	}
+	return err
+}
+
+// check returns why the kind can't count in what the URLs name, or nothing.
+func (k counted) check(urls []string) string {
+	if len(urls) > 1 && !k.many {
+		return "must be one name: kind " + k.name + " has one"
+	}
+	for _, url := range urls {
+		name := engine.Name(url)
+		switch {
+		case len(k.databases) > 0 && !slices.Contains(k.databases, name):
+			return "kind " + k.name + " counts in databases of " + strings.Join(k.databases, " or ") + ", and not in " + engine.Redact(url)
+		case k.store != "" && name != k.store:
+			return "kind " + k.name + " counts on " + k.store + ", and not on " + engine.Redact(url)
+		}
+	}
+	return ""
+}

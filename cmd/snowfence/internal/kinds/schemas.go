@@ -1,0 +1,129 @@
+package kinds
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/flickr"
+	"snowfence.example/snowfence/counter/leafalloc"
+	"snowfence.example/snowfence/counter/rediscount"
+	"snowfence.example/snowfence/counter/tinyid"
+	"snowfence.example/snowfence/kind"
+	"snowfence.example/snowfence/store"
+)
+
+// leafSegment counts on a row of leaf_alloc.
+func leafSegment(p *place) (settings, open) {
+	var own counter.SegmentsConfig
+	var row leafalloc.Config
+	s := p.segments(&own)
+	s["tag"], s["timeout"] = text(&row.Tag), duration(&row.Timeout)
+	return s, func(ctx context.Context, p *place) (kind.Minter, error) {
+		row := row
+		row.DB, row.Dialect, row.Tag = p.databases[0].DB, leafalloc.PostgreSQL, cmp.Or(row.Tag, p.Name)
+		if p.databases[0].MySQL {
+			row.Dialect = leafalloc.MySQL
+		}
+		source, err := leafalloc.Open(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		return segmentsOf(ctx, p, source, own)
+	}
+}
+
+// tinyID counts on a row of tiny_id_info.
+func tinyID(p *place) (settings, open) {
+	var own counter.SegmentsConfig
+	var row tinyid.Config
+	s := p.segments(&own)
+	s["biz-type"], s["tries"], s["timeout"] = text(&row.BizType), number(&row.Tries, 1), duration(&row.Timeout)
+	return s, func(ctx context.Context, p *place) (kind.Minter, error) {
+		row := row
+		row.DB, row.BizType = p.databases[0].DB, cmp.Or(row.BizType, p.Name)
+		source, err := tinyid.Open(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		return segmentsOf(ctx, p, source, own)
+	}
+}
+
+// segments are the settings of segments whose step stands in a table.
+func (p *place) segments(c *counter.SegmentsConfig) settings {
+	s := p.common("max-wait", "guard", "guard-column")
+	s["most-step"], s["target"] = number(&c.MostStep, 1), duration(&c.Target)
+	return s
+}
+
+// stepped is a source whose table says how long a segment is.
+type stepped interface {
+	counter.Source
+	Step() int64
+}
+
+func segmentsOf(ctx context.Context, p *place, s stepped, own counter.SegmentsConfig) (kind.Minter, error) {
+	own.Config, own.Step = p.Config, s.Step()
+	segments, err := counter.NewSegments(ctx, p.source(s), own)
+	return numbers{segments, p}, err
+}
+
+// tickets64 draws from ticket servers.
+func tickets64(p *place) (settings, open) {
+	var own flickr.Config
+	s := p.common("max-wait")
+	s["timeout"], s["skip"] = duration(&own.Timeout), duration(&own.Skip)
+	return s, func(ctx context.Context, p *place) (kind.Minter, error) {
+		own := own
+		own.Clock, own.Logger = p.Clock, p.config.Logger
+		for _, db := range p.databases {
+			own.Servers = append(own.Servers, flickr.Server{DB: db.DB})
+		}
+		source, err := flickr.Open(ctx, own)
+		if err != nil {
+			return nil, err
+		}
+		return ticketsOf(p, source), nil
+	}
+}
+
+// redisDated counts on a Redis key for each date.
+func redisDated(p *place) (settings, open) {
+	own := rediscount.Config{Length: 6}
+	s := p.common("max-wait", "guard", "guard-column")
+	s["prefix"], s["length"], s["zone"] = text(&own.Prefix), number(&own.Length, 1), zone(&own.Zone)
+	s["keep"], s["timeout"] = duration(&own.Keep), duration(&own.Timeout)
+	return s, func(_ context.Context, p *place) (kind.Minter, error) {
+		own := own
+		own.Client, own.Clock, own.Prefix = commands{p.Store}, p.Clock, cmp.Or(own.Prefix, p.Name)
+		source, err := rediscount.New(own)
+		if err != nil {
+			return nil, err
+		}
+		return ticketsOf(p, source), nil
+	}
+}
+
+func ticketsOf(p *place, s counter.Source) kind.Minter {
+	return numbers{counter.NewTickets(p.source(s), p.Config), p}
+}
+
+// commands sends commands to the engine behind a store and its decorators.
+type commands struct{ store.Store }
+
+// Do implements [rediscount.Client].
+func (c commands) Do(ctx context.Context, args ...any) (any, error) {
+	for s := c.Store; s != nil; {
+		if client, ok := s.(rediscount.Client); ok {
+			return client.Do(ctx, args...)
+		}
+		decorator, ok := s.(interface{ Unwrap() store.Store })
+		if !ok {
+			break
+		}
+		s = decorator.Unwrap()
+	}
+	return nil, errors.New("the store takes no commands, or is not open yet")
+}
