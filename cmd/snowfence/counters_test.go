@@ -29,6 +29,9 @@ func TestOneConfigCountsOnEveryKindOfStore(t *testing.T) {
 			for generator, kind := range generators {
 				config += fmt.Sprintf("  %s: {kind: %s, settings: {max-wait: 10s}}\n", generator, kind)
 			}
+			if name == "postgres" {
+				config += "  receipts: {kind: series, settings: {prefix: R}}\n" // in the store's own database
+			}
 			file := filepath.Join(t.TempDir(), "snowfence.yaml")
 			if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 				t.Fatal(err)
@@ -55,6 +58,14 @@ func TestOneConfigCountsOnEveryKindOfStore(t *testing.T) {
 						} else {
 							seen[key] = true
 						}
+					}
+				}
+				if name == "postgres" {
+					e := elsewhere{binary: binary, arguments: arguments, client: client}
+					var n struct{ ID, Number, Token string }
+					e.call(t, "POST", d.URL+"/v1/generators/receipts/reservations", &n)
+					if said := e.run(t, "series", "confirm", "receipts", n.Number, n.Token); said != fmt.Sprintf("R%d is confirmed\n", round+1) {
+						t.Errorf("round %d: confirm said %q", round, said)
 					}
 				}
 				d.Kill()

@@ -39,12 +39,12 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
   snowfence next -n 10 -o json
   snowfence next --encoding base62
   snowfence next --namespace orders --layout twitter
-  snowfence next --config snowfence.yaml --generator invoices -n 3`,
+  snowfence next --config snowfence.yaml -g invoices -n 3`,
 	}
 	f := outputFlag(cmd)
 	cmd.Flags().VarP(numberFlag(&n, "1", 1, maxNext), "count", "n", "how many ids")
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s")
-	cmd.Flags().Var(textFlag(&generator, "NAME"), "generator", "generator of the configuration (default: the one named default, or the only one)")
+	cmd.Flags().VarP(textFlag(&generator, "NAME"), "generator", "g", "generator of the configuration (default: the one named default, or the only one)")
 	s := siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := s.load(p)

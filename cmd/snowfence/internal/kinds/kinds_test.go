@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -141,6 +142,31 @@ func TestOnlyKindsInDatabasesNeedNoStore(t *testing.T) {
 		want := !slices.Contains([]string{"series", "leaf-segment", "tinyid", "tickets64"}, name)
 		if OnStore(name) != want {
 			t.Errorf("%s: on a store is %t", name, !want)
+		}
+	}
+}
+
+// docs/counters.md has a row for each setting of each kind.
+func TestEverySettingIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/counters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := slices.Collect(strings.Lines(string(page)))
+	for _, k := range table() {
+		known, _ := k.configure(new(place))
+		for key := range known {
+			documented := slices.ContainsFunc(rows, func(row string) bool {
+				cells := strings.Split(row, "|")
+				if len(cells) < 4 || !strings.Contains(cells[1], "`"+key+"`") {
+					return false
+				}
+				of := strings.TrimSpace(cells[2])
+				return strings.Contains(of, k.name) || strings.HasPrefix(of, "all but ") && !strings.Contains(of, k.name) || of == "the same"
+			})
+			if !documented {
+				t.Errorf("setting %s of kind %s has no row", key, k.name)
+			}
 		}
 	}
 }

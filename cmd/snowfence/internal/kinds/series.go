@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/series"
 	"snowfence.example/snowfence/kind"
 )
@@ -21,6 +22,7 @@ type Series struct {
 	config  series.Config // without a tenant
 	timeout time.Duration
 	place   *place
+	created atomic.Bool           // the tables are there
 	failed  atomic.Pointer[error] // the last verb's error
 }
 
@@ -60,18 +62,21 @@ func (c Config) OpenSeries(ctx context.Context, generator string) (*Series, erro
 	return m.(*Series), nil
 }
 
-// Create makes the tables that are missing.
-func (s *Series) Create(ctx context.Context) error {
-	return series.Create(ctx, s.place.databases[0].DB, s.config.Dialect)
-}
-
 // Text returns a number with its prefix.
 func (s *Series) Text(number int64) string { return fmt.Sprint(s.config.Prefix, number) }
 
-// Reserve is [series.Series.Reserve]. A timeout of zero means the generator's.
+// Reserve is [series.Series.Reserve]. A timeout of zero means the generator's. The first call
+// makes the tables that are missing.
 func (s *Series) Reserve(ctx context.Context, tenant string, timeout time.Duration) (r series.Reservation, err error) {
 	err = s.verb(ctx, tenant, func(of *series.Series) error {
-		r, err = of.Reserve(ctx, s.place.databases[0].DB, cmp.Or(timeout, s.timeout))
+		db := s.place.databases[0].DB
+		if !s.created.Load() {
+			if err := series.Create(ctx, db, s.config.Dialect); err != nil {
+				return err
+			}
+			s.created.Store(true)
+		}
+		r, err = of.Reserve(ctx, db, cmp.Or(timeout, s.timeout))
 		return err
 	})
 	return r, err
@@ -115,7 +120,7 @@ func (s *Series) verb(ctx context.Context, tenant string, run func(*series.Serie
 	}
 	err = run(of)
 	if err != nil && ctx.Err() == nil && snowfence.ClassOf(err) == snowfence.ClassUnknown { // the database's own
-		err = fmt.Errorf("%w: %w", kind.ErrUnavailable, err)
+		err = fmt.Errorf("%w: %w", counter.ErrUnavailable, err)
 		s.failed.Store(&err)
 		return err
 	}

@@ -19,6 +19,7 @@ const (
 	Invalid      Meaning = iota // the request can't be right, now or later
 	Unauthorized                // the token is missing or wrong
 	NotFound                    // what was asked for does not exist
+	Conflict                    // what was asked for has ended, or is another's
 	Unavailable                 // the same request may succeed later
 	Cancelled                   // the client does not wait for the answer
 	Broken                      // time will not mend it; an operator must
@@ -34,9 +35,14 @@ const (
 	InvalidID
 	InvalidLayout
 	InvalidToken
+	NotASeries
+	NeedsReservation
+	InvalidReservation
+	ReservationEnded
 	Starting
 	Stopped
 	LeaseUnavailable
+	StoreUnavailable
 	ClockUnsafe
 	Saturated
 	RequestCancelled
@@ -59,20 +65,25 @@ type description struct {
 // describe returns a type's description; that of none is empty.
 func (t Type) describe() description {
 	types := [typeCount]description{
-		UnknownGenerator: {"unknown-generator", NotFound, "No generator has this name", ""},
-		CountOutOfRange:  {"count-out-of-range", Invalid, "The number of ids is out of range", ""},
-		InvalidID:        {"invalid-id", Invalid, "The id can not be read", ""},
-		InvalidLayout:    {"invalid-layout", Invalid, "The layout can not be used", ""},
-		InvalidToken:     {"invalid-token", Unauthorized, "A valid token is required", ""},
-		Starting:         {"starting", Unavailable, "The generator has no worker id yet", "the server is still claiming a worker id"},
-		Stopped:          {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
-		LeaseUnavailable: {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},
-		ClockUnsafe:      {"clock-unsafe", Unavailable, "The clock does not allow ids to be minted", "the server's clock is not safe to mint by; its log says why"},
-		Saturated:        {"saturated", Unavailable, "More ids are asked for than can be minted", "more ids are wanted than ticks can number"},
-		RequestCancelled: {"request-cancelled", Cancelled, "The request ended before its ids were minted", "the request was given up or took longer than it may"},
-		HorizonPassed:    {"horizon-passed", Broken, "The layout has run out of time", "the layout's time bits are used up: an operator must move to another namespace"},
-		NumbersUsedUp:    {"numbers-used-up", Broken, "The counter has reached its limit", "the counter has no number left: an operator must move to another counter"},
-		Internal:         {"internal", Broken, "The server failed", "the server's log says more"},
+		UnknownGenerator:   {"unknown-generator", NotFound, "No generator has this name", ""},
+		CountOutOfRange:    {"count-out-of-range", Invalid, "The number of ids is out of range", ""},
+		InvalidID:          {"invalid-id", Invalid, "The id can not be read", ""},
+		InvalidLayout:      {"invalid-layout", Invalid, "The layout can not be used", ""},
+		InvalidToken:       {"invalid-token", Unauthorized, "A valid token is required", ""},
+		NotASeries:         {"not-a-series", NotFound, "The generator is no series", "numbers of this generator are minted, and not reserved"},
+		NeedsReservation:   {"needs-reservation", Invalid, "Numbers of a series are reserved", "a number of a series is reserved, and then confirmed or voided: it can not be minted"},
+		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},
+		ReservationEnded:   {"reservation-ended", Conflict, "The reservation can not be ended", ""},
+		Starting:           {"starting", Unavailable, "The generator has no worker id yet", "the server is still claiming a worker id"},
+		Stopped:            {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
+		LeaseUnavailable:   {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},
+		StoreUnavailable:   {"store-unavailable", Unavailable, "The store gives no numbers", "the server's store did not answer, or not in time"},
+		ClockUnsafe:        {"clock-unsafe", Unavailable, "The clock does not allow ids to be minted", "the server's clock is not safe to mint by; its log says why"},
+		Saturated:          {"saturated", Unavailable, "More ids are asked for than can be minted", "more ids are wanted than ticks can number"},
+		RequestCancelled:   {"request-cancelled", Cancelled, "The request ended before its ids were minted", "the request was given up or took longer than it may"},
+		HorizonPassed:      {"horizon-passed", Broken, "The layout has run out of time", "the layout's time bits are used up: an operator must move to another namespace"},
+		NumbersUsedUp:      {"numbers-used-up", Broken, "The counter has reached its limit", "the counter has no number left: an operator must move to another counter"},
+		Internal:           {"internal", Broken, "The server failed", "the server's log says more"},
 	}
 	if int(t) < len(types) {
 		return types[t]
@@ -152,6 +163,8 @@ func typeOf(err error) Type {
 		return Saturated
 	case errors.Is(err, counter.ErrFull):
 		return NumbersUsedUp
+	case errors.Is(err, counter.ErrUnavailable):
+		return StoreUnavailable
 	case errors.Is(err, fence.ErrClosed), errors.Is(err, counter.ErrClosed):
 		return Stopped
 	}

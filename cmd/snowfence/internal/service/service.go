@@ -96,6 +96,9 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 	if err != nil {
 		return err
 	}
+	if _, ok := minter.(reserver); ok {
+		return s.problem(g, &Problem{Type: NeedsReservation, Detail: NeedsReservation.describe().detail})
+	}
 	had := into.Len()
 	err = minter.Mint(ctx, n, into)
 	if err == nil && into.Len() != had+n {

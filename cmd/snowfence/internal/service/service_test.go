@@ -15,6 +15,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/kind"
 )
@@ -299,6 +300,7 @@ func TestMintersErrorsBecomeProblems(t *testing.T) {
 		{snowfence.ErrWindowEnded, LeaseUnavailable, time.Second},
 		{fmt.Errorf("mint: %w", snowfence.ErrRevoked), LeaseUnavailable, time.Second},
 		{&fence.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, LeaseUnavailable, time.Second},
+		{&counter.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, StoreUnavailable, time.Second},
 		{&fence.UnavailableError{For: time.Second, Reason: &fence.ClockError{Offset: time.Hour}}, ClockUnsafe, time.Second},
 		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrClockStepped}, ClockUnsafe, time.Second},
 		{&fence.UnavailableError{For: time.Second, Reason: fence.ErrNamespaceReplaced}, LeaseUnavailable, 0},
@@ -420,8 +422,9 @@ func TestTypesAreStable(t *testing.T) {
 	}
 	// A name that clients rely on is never changed and never dropped.
 	want := []string{
-		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token", "starting", "stopped",
-		"lease-unavailable", "clock-unsafe", "saturated", "request-cancelled", "horizon-passed", "numbers-used-up", "internal",
+		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token",
+		"not-a-series", "needs-reservation", "invalid-reservation", "reservation-ended", "starting", "stopped",
+		"lease-unavailable", "store-unavailable", "clock-unsafe", "saturated", "request-cancelled", "horizon-passed", "numbers-used-up", "internal",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("types are %q, want %q", names, want)

@@ -49,10 +49,13 @@ type route struct {
 type answer func(w http.ResponseWriter, r *http.Request) error
 
 func (h *Handler) routes() []route {
-	get, mint := []string{http.MethodGet}, []string{http.MethodGet, http.MethodPost}
+	get, post, mint := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodGet, http.MethodPost}
 	return []route{
 		{"/v1/generators/{name}/ids", mint, h.mint, false},
 		{"/v1/generators", get, h.generators, false},
+		{"/v1/generators/{name}/reservations", mint, h.reservations, false},
+		{"/v1/generators/{name}/reservations/{number}/confirm", post, h.confirm, false},
+		{"/v1/generators/{name}/reservations/{number}/void", post, h.void, false},
 		{"/v1/decode/{id}", get, h.decode, false},
 		{"/livez", get, static(typePlain, []byte("live\n")), true},
 		{"/readyz", get, h.ready, true},

@@ -139,6 +139,7 @@ func probes(t *testing.T) map[string][]probe {
 		add(path, failing(snowfence.ErrRevoked), request(method, ids), 503)
 		add(path, starting, request(method, ids), 503)
 	}
+	addReservations(t, add, guarded, open, starting)
 	for path, target := range map[string]string{"/v1/generators": "/v1/generators", "/v1/decode/{id}": "/v1/decode/1"} {
 		add(path, open, request("GET", target), 200)
 		add(path, open, request("GET", target+"?x=1"), 400)
@@ -164,6 +165,36 @@ func probes(t *testing.T) map[string][]probe {
 	add("/metrics", open, request("GET", "/metrics", "Origin: null"), 403)
 	add("/metrics", open, request("GET", "/metrics", "Host: evil.example"), 421)
 	return all
+}
+
+// addReservations adds the probes of a series.
+func addReservations(t *testing.T, add func(string, fixture, *http.Request, int), guarded, open, starting fixture) {
+	t.Helper()
+	const list, one = "/v1/generators/{name}/reservations", "/v1/generators/{name}/reservations/{number}/"
+	series := newSeries(t)
+	for _, c := range []struct{ method, path, target, wrong string }{
+		{"GET", list, "reservations?tenant=acme", "reservations?tenants=acme"},
+		{"POST", list, "reservations?timeout=5m", "reservations?timeout=never"},
+		{"POST", one + "confirm", "reservations/1/confirm?token=t", "reservations/x/confirm?token=t"},
+		{"POST", one + "void", "reservations/1/void?token=t&reason=spoilt", "reservations/1/void?token=t"},
+	} {
+		target := "/v1/generators/default/" + c.target
+		add(c.path, series, request(c.method, target), 200)
+		add(c.path, series, request(c.method, "/v1/generators/default/"+c.wrong), 400)
+		add(c.path, guarded, request(c.method, target), 401)
+		add(c.path, series, request(c.method, target, "Sec-Fetch-Site: cross-site"), 403)
+		add(c.path, open, request(c.method, target), 404)
+		add(c.path, series, request(c.method, target, "Accept: text/plain"), 406)
+		large := request(c.method, target)
+		large.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))
+		add(c.path, series, large, 413)
+		add(c.path, series, request(c.method, target, "Host: evil.example"), 421)
+		add(c.path, starting, request(c.method, target), 503)
+		if strings.HasPrefix(c.path, one) {
+			add(c.path, series, request(c.method, strings.Replace(target, "token=t", "token=u", 1)), 409)
+		}
+	}
+	add("/v1/generators/{name}/ids", series, request("POST", "/v1/generators/default/ids"), 400)
 }
 
 func TestEveryAnswerIsAsDocumented(t *testing.T) {

@@ -53,6 +53,8 @@ func statusOf(meaning service.Meaning) int {
 		return http.StatusUnauthorized
 	case service.NotFound:
 		return http.StatusNotFound
+	case service.Conflict:
+		return http.StatusConflict
 	case service.Unavailable, service.Cancelled:
 		return http.StatusServiceUnavailable
 	}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
+)
+
+// kindSeries is the kind of the generators that these verbs know.
+const kindSeries = "series"
+
+func (p program) series() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "series",
+		Short: "Reserve, confirm, void or audit numbers without holes",
+		Long: `A series gives documents numbers without holes, such as the law wants them for
+invoices. Its generator is one of the kind series in the configuration. A number
+is reserved, and then confirmed when its document exists, or voided with a
+reason. One that is neither is offered again after its timeout.
+
+There is one writer of a series at a time: these verbs wait for each other.`,
+		Example: `  snowfence series reserve invoices --tenant acme
+  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme
+  snowfence series audit invoices --tenant acme`,
+	}, p.seriesReserve(), p.seriesConfirm(), p.seriesVoid(), p.seriesAudit())
+}
+
+// numberDocument is a number of a series in JSON.
+type numberDocument struct {
+	Type   string `json:"type"` // "number"
+	Series string `json:"series"`
+	Tenant string `json:"tenant,omitempty"`
+	Number string `json:"number"`
+	ID     string `json:"id"`
+	State  string `json:"state"`
+
+	Token string `json:"token,omitempty"`
+	Until string `json:"until,omitempty"`
+
+	Reason  string `json:"reason,omitempty"`
+	Changed string `json:"changed,omitempty"`
+}
+
+const numberColumns = "id,>number,state,changed,reason"
+
+func (d numberDocument) row() []string {
+	return []string{d.ID, d.Number, d.State, d.Changed, d.Reason}
+}
+
+// onSeries completes a verb that works on a tenant's series. Its first argument is the generator.
+func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, f form, s *kinds.Series, d numberDocument, args []string) error) *cobra.Command {
+	f, tenant := outputFlag(cmd), ""
+	cmd.Flags().Var(textFlag(&tenant, "TENANT"), "tenant", "tenant whose series is meant")
+	s := settingFlags(cmd, "store", "data")
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := s.load(p)
+		if err != nil {
+			return err
+		}
+		name, g, err := chooseGenerator(c, args[0])
+		if err == nil && g.Kind != kindSeries {
+			err = fmt.Errorf("generator %s is of kind %s: must be of kind %s", name, g.Kind, kindSeries)
+		}
+		if err != nil {
+			return usage(cmd, err)
+		}
+		of, err := p.counted(c).OpenSeries(cmd.Context(), name)
+		if err != nil {
+			return unavailable(err)
+		}
+		defer p.closing("close database: ", func() error { return of.Close(context.WithoutCancel(cmd.Context())) })
+		return unavailable(run(cmd.Context(), *f, of, numberDocument{Type: "number", Series: name, Tenant: tenant}, args[1:]))
+	}
+	return cmd
+}
+
+func (p program) seriesReserve() *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "reserve GENERATOR",
+		Short: "Reserve the next number",
+		Long: `Reserve takes the least number that is offered, or else the next one, and prints
+it with the token that ends the reservation. It makes the tables that are
+missing.`,
+		Example: `  snowfence series reserve invoices
+  snowfence series reserve invoices --tenant acme --timeout 30s -o json`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().Var(durationFlag(&timeout), "timeout", "how long the reservation lasts (default: as the generator is configured)")
+	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, _ []string) error {
+		r, err := s.Reserve(ctx, d.Tenant, timeout)
+		if err != nil {
+			return err
+		}
+		d.Number, d.ID, d.State = strconv.FormatInt(r.Number, 10), r.Text, "reserved"
+		d.Token, d.Until = r.Token, r.Until.Format(time.RFC3339)
+		return p.answer(f, d, table("id,>number,token,until", [][]string{{d.ID, d.Number, d.Token, d.Until}}),
+			fmt.Sprintf("id      %s\nnumber  %s\ntoken   %s\nuntil   %s\n", d.ID, d.Number, d.Token, d.Until))
+	})
+}
+
+// durationFlag is a flag with a duration above 0.
+func durationFlag(value *time.Duration) *parsed[time.Duration] {
+	return &parsed[time.Duration]{value: value, word: "DURATION", parse: func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return 0, errors.New("must be a duration above 0 such as 30s or 10m")
+		}
+		return d, nil
+	}}
+}
+
+func (p program) seriesConfirm() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "confirm GENERATOR NUMBER TOKEN",
+		Short:   "Confirm a number: its document exists",
+		Long:    `Confirm ends a reservation. The number never changes after that.`,
+		Example: `  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme`,
+		Args:    cobra.ExactArgs(3),
+	}
+	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, args []string) error {
+		d.State = "confirmed"
+		return p.endNumber(cmd, f, s, d, args[0], func(number int64) error { return s.Confirm(ctx, d.Tenant, number, args[1]) })
+	})
+}
+
+func (p program) seriesVoid() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "void GENERATOR NUMBER TOKEN",
+		Short: "Void a number: its document will never exist",
+		Long: `Void ends a reservation without a document. The number never changes after that,
+and the audit shows the reason.`,
+		Example: `  snowfence series void invoices 2 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --reason 'cancelled'`,
+		Args:    cobra.ExactArgs(3),
+	}
+	cmd.Flags().Var(textFlag(&reason, "TEXT"), "reason", "why the number is not used; must be given")
+	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, args []string) error {
+		d.State, d.Reason = "void", reason
+		return p.endNumber(cmd, f, s, d, args[0], func(number int64) error { return s.Void(ctx, d.Tenant, number, args[1], reason) })
+	})
+}
+
+// endNumber ends a reservation and says so.
+func (p program) endNumber(cmd *cobra.Command, f form, s *kinds.Series, d numberDocument, text string, end func(int64) error) error {
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number < 0 {
+		return usage(cmd, fmt.Errorf("NUMBER is %q: must be a whole number, 0 or more, without the prefix", text))
+	}
+	if err := end(number); err != nil {
+		return err
+	}
+	d.Number, d.ID = text, s.Text(number)
+	return p.answer(f, d, table(numberColumns, [][]string{d.row()}), d.ID+" is "+d.State+"\n")
+}
+
+func (p program) seriesAudit() *cobra.Command {
+	return p.onSeries(&cobra.Command{
+		Use:   "audit GENERATOR",
+		Short: "List every number and what became of it",
+		Long: `Audit lists each number that was ever reserved: reserved, offered again after its
+timeout, confirmed, void with its reason, or missing, if its row was deleted by
+hand. -o json prints one object a line.`,
+		Example: `  snowfence series audit invoices --tenant acme`,
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, _ []string) error {
+		var rows [][]string
+		for e, err := range s.Audit(ctx, d.Tenant) {
+			if err != nil {
+				return err
+			}
+			d.Number, d.ID, d.State, d.Reason, d.Changed = strconv.FormatInt(e.Number, 10), s.Text(e.Number), string(e.State), e.Reason, ""
+			if !e.Changed.IsZero() {
+				d.Changed = e.Changed.Format(time.RFC3339)
+			}
+			if f == jsonForm {
+				if err := p.printJSON(d); err != nil {
+					return err
+				}
+				continue
+			}
+			rows = append(rows, d.row())
+		}
+		return p.print(table(numberColumns, rows))
+	})
+}
