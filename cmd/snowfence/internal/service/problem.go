@@ -48,6 +48,7 @@ const (
 	RequestCancelled
 	HorizonPassed
 	NumbersUsedUp
+	CounterChanged
 	Internal
 
 	typeCount = iota
@@ -77,12 +78,13 @@ func (t Type) describe() description {
 		Starting:           {"starting", Unavailable, "The generator has no worker id yet", "the server is still claiming a worker id"},
 		Stopped:            {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
 		LeaseUnavailable:   {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},
-		StoreUnavailable:   {"store-unavailable", Unavailable, "The store gives no numbers", "the server's store did not answer, or not in time"},
+		StoreUnavailable:   {"store-unavailable", Unavailable, "The store gives no numbers", "the server's store did not answer, or not in time; the server's log says more"},
 		ClockUnsafe:        {"clock-unsafe", Unavailable, "The clock does not allow ids to be minted", "the server's clock is not safe to mint by; its log says why"},
 		Saturated:          {"saturated", Unavailable, "More ids are asked for than can be minted", "more ids are wanted than ticks can number"},
 		RequestCancelled:   {"request-cancelled", Cancelled, "The request ended before its ids were minted", "the request was given up or took longer than it may"},
 		HorizonPassed:      {"horizon-passed", Broken, "The layout has run out of time", "the layout's time bits are used up: an operator must move to another namespace"},
 		NumbersUsedUp:      {"numbers-used-up", Broken, "The counter has reached its limit", "the counter has no number left: an operator must move to another counter"},
+		CounterChanged:     {"counter-changed", Broken, "The counter in the store went back, or is another one", ""},
 		Internal:           {"internal", Broken, "The server failed", "the server's log says more"},
 	}
 	if int(t) < len(types) {
@@ -148,7 +150,9 @@ func classify(err error) *Problem {
 	switch {
 	case errors.As(err, &wait):
 		p.Detail, p.RetryAfter = wait.Error(), max(wait.Need, retrySoon)
-	case p.Type == HorizonPassed, p.Type == NumbersUsedUp, p.Type == Internal, p.Type == RequestCancelled && errors.Is(err, context.Canceled), errors.Is(err, fence.ErrNamespaceReplaced), errors.Is(err, counter.ErrReplaced):
+	case p.Type == CounterChanged:
+		p.Detail, p.RetryAfter = err.Error(), 0
+	case p.Type == HorizonPassed, p.Type == NumbersUsedUp, p.Type == Internal, p.Type == RequestCancelled && errors.Is(err, context.Canceled), errors.Is(err, fence.ErrNamespaceReplaced):
 		p.RetryAfter = 0 // time alone does not mend it
 	}
 	return p
@@ -163,6 +167,8 @@ func typeOf(err error) Type {
 		return Saturated
 	case errors.Is(err, counter.ErrFull):
 		return NumbersUsedUp
+	case errors.As(err, new(*counter.BackwardsError)), errors.Is(err, counter.ErrReplaced):
+		return CounterChanged
 	case errors.Is(err, counter.ErrUnavailable):
 		return StoreUnavailable
 	case errors.Is(err, fence.ErrClosed), errors.Is(err, counter.ErrClosed):

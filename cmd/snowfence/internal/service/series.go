@@ -42,8 +42,7 @@ func (s *Service) Reserve(ctx context.Context, name, tenant string, timeout time
 	if err != nil {
 		return series.Reservation{}, s.problem(g, reservationProblem(err))
 	}
-	g.ids.Add(1)
-	g.requests.Add(1)
+	s.count(g, 1)
 	return r, nil
 }
 
@@ -61,7 +60,7 @@ func (s *Service) End(ctx context.Context, name string, e Ending) (text string, 
 	if err != nil {
 		return "", s.problem(g, reservationProblem(err))
 	}
-	g.requests.Add(1)
+	s.count(g, 0)
 	return of.Text(e.Number), nil
 }
 

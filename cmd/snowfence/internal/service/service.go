@@ -48,6 +48,7 @@ type generator struct {
 	_        [64]byte
 	ids      atomic.Uint64
 	requests atomic.Uint64
+	away     atomic.Bool // the log says that the store gives no numbers
 	_        [64]byte
 	problems [typeCount]atomic.Uint64
 }
@@ -108,9 +109,17 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 		into.Truncate(had)
 		return s.problem(g, classify(err))
 	}
+	s.count(g, n)
+	return nil
+}
+
+// count counts an answer with n ids.
+func (s *Service) count(g *generator, n int) {
 	g.ids.Add(uint64(n))
 	g.requests.Add(1)
-	return nil
+	if g.away.Load() && g.away.CompareAndSwap(true, false) {
+		s.log.Info("the store gives numbers again", "generator", g.name)
+	}
 }
 
 // checker is a minter that knows whether it can mint at this moment.
@@ -204,8 +213,11 @@ func (g *generator) serving() (kind.Minter, *Problem) {
 // problem counts a problem, and logs it if an operator should look at it.
 func (s *Service) problem(g *generator, p *Problem) error {
 	g.problems[p.Type].Add(1)
-	if p.Type == Internal {
+	switch {
+	case p.Type == Internal, p.Type == CounterChanged:
 		s.log.Error("minting failed", "generator", g.name, "error", p.cause)
+	case p.Type == StoreUnavailable && g.away.CompareAndSwap(false, true): // once an outage
+		s.log.Warn("the store gives no numbers", "generator", g.name, "error", p.cause)
 	}
 	return p
 }

@@ -301,6 +301,8 @@ func TestMintersErrorsBecomeProblems(t *testing.T) {
 		{fmt.Errorf("mint: %w", snowfence.ErrRevoked), LeaseUnavailable, time.Second},
 		{&fence.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, LeaseUnavailable, time.Second},
 		{&counter.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, StoreUnavailable, time.Second},
+		{&counter.UnavailableError{Reason: &counter.BackwardsError{Counter: "a", Next: 3, Mark: 7}}, CounterChanged, 0},
+		{counter.ErrReplaced, CounterChanged, 0},
 		{&fence.UnavailableError{For: time.Second, Reason: &fence.ClockError{Offset: time.Hour}}, ClockUnsafe, time.Second},
 		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrClockStepped}, ClockUnsafe, time.Second},
 		{&fence.UnavailableError{For: time.Second, Reason: fence.ErrNamespaceReplaced}, LeaseUnavailable, 0},
@@ -325,6 +327,33 @@ func TestMintersErrorsBecomeProblems(t *testing.T) {
 		}
 		if status := s.Statuses()[0]; status.Problems[c.want] != 1 || status.IDs != 0 {
 			t.Errorf("%v: counted %v and %d ids", c.err, status.Problems, status.IDs)
+		}
+	}
+}
+
+func TestOutageOfTheStoreIsLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	m := new(counting)
+	if err := s.Serve("a", m); err != nil {
+		t.Fatal(err)
+	}
+	var b kind.Batch
+	for range 2 {
+		m.err = &counter.UnavailableError{Counter: "a", For: time.Second, Reason: errors.New("disk on fire")}
+		for range 3 {
+			problemOf(t, s.Mint(t.Context(), "a", 1, &b))
+		}
+		m.err = nil
+		for range 3 {
+			if err := s.Mint(t.Context(), "a", 1, &b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for line, times := range map[string]int{"disk on fire": 2, "numbers again": 2} {
+		if got := strings.Count(log.String(), line); got != times {
+			t.Errorf("%q stands %d times in the log, want %d:\n%s", line, got, times, &log)
 		}
 	}
 }
@@ -424,7 +453,7 @@ func TestTypesAreStable(t *testing.T) {
 	want := []string{
 		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token",
 		"not-a-series", "needs-reservation", "invalid-reservation", "reservation-ended", "starting", "stopped",
-		"lease-unavailable", "store-unavailable", "clock-unsafe", "saturated", "request-cancelled", "horizon-passed", "numbers-used-up", "internal",
+		"lease-unavailable", "store-unavailable", "clock-unsafe", "saturated", "request-cancelled", "horizon-passed", "numbers-used-up", "counter-changed", "internal",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("types are %q, want %q", names, want)
