@@ -342,7 +342,9 @@ func TestOutageOfTheStoreIsLoggedOnce(t *testing.T) {
 	for range 2 {
 		m.err = &counter.UnavailableError{Counter: "a", For: time.Second, Reason: errors.New("disk on fire")}
 		for range 3 {
-			problemOf(t, s.Mint(t.Context(), "a", 1, &b))
+			if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != StoreUnavailable {
+				t.Errorf("problem is %v", p)
+			}
 		}
 		m.err = nil
 		for range 3 {
