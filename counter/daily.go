@@ -120,7 +120,7 @@ func (d *Daily) Fill(ctx context.Context, n int) ([]string, error) {
 	numbers := make([]snowfence.ID, n)
 	var date string
 	for {
-		date = d.config.Clock.Wall().In(d.config.Zone).Format(stored.DateForm)
+		date = d.today()
 		ch, err := d.on(date)
 		if err != nil {
 			return nil, err
@@ -137,6 +137,11 @@ func (d *Daily) Fill(ctx context.Context, n int) ([]string, error) {
 		texts[i] = fmt.Sprintf("%s%s%0*d", d.config.Prefix, date, d.config.Digits, number)
 	}
 	return texts, nil
+}
+
+// today is the date by this machine's clock.
+func (d *Daily) today() string {
+	return d.config.Clock.Wall().In(d.config.Zone).Format(stored.DateForm)
 }
 
 // on returns the chain of a date. The chain of another date ends, and gives its rest back.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
@@ -73,7 +74,16 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	if r.nonce, err = r.random(8); err != nil {
 		return nil, err
 	}
+	r.look(ctx)
 	return r, nil
+}
+
+// look reads the record for the status. What is wrong with it shows when numbers are reserved.
+func (r *register) look(ctx context.Context) {
+	reply := r.call(ctx, lease.Call{Verb: lease.Get, Key: r.key})
+	if c, err := stored.DecodeCounter(reply.Entry.Value); err == nil && r.fits(c) == nil {
+		r.seen.Store(&c)
+	}
 }
 
 // reserve reserves numbers of a lane, as [Source] says.

@@ -12,14 +12,15 @@ type Status struct {
 	Namespace, Name, Kind string
 
 	// Next is the number that is reserved next, and Limit the greatest. Of a daily sequence
-	// they are those of the latest date that this process used.
+	// they are those of today, by this machine's clock.
 	Next, Limit int64
 
-	// Left is how many numbers are left up to the limit.
-	Left int64
+	// Left is how many numbers are left up to the limit, and Total how many there are in all.
+	Left, Total int64
 
-	// RunsOut is when no number is left, at the average rate since the counter was created;
-	// zero for a daily sequence, and while that is further away than a time can be.
+	// RunsOut is when no number is left, at the average rate since the counter was created. It
+	// is zero for a daily sequence, on the counter's first day, and if it is further away than a
+	// [time.Duration] reaches.
 	RunsOut time.Time
 
 	// Waiting is how many calls wait for numbers.
@@ -35,12 +36,13 @@ const NearEnd = 365 * 24 * time.Hour
 // status returns what the record and the chain show.
 func (r *register) status(ch *chain, lane string) Status {
 	s := Status{Namespace: r.Namespace, Name: r.Name, Kind: r.kind, Limit: r.Limit, Next: r.Start}
+	s.Total = (r.Limit-r.Start)/r.Increment + 1
 	if c := r.seen.Load(); c != nil {
 		if i, ok := c.Lane(lane); ok {
 			s.Next = c.Lanes[i].Next
 		}
 		if r.kind != stored.Daily {
-			s.RunsOut = runsOut(*c, s.Next, s.Limit)
+			s.RunsOut = runsOut(*c, s.Next, s.Limit, r.Clock.Wall())
 		}
 	}
 	if s.Next <= s.Limit {
@@ -52,18 +54,23 @@ func (r *register) status(ch *chain, lane string) Status {
 	return s
 }
 
+// rated is how long a counter is there before its use says when it runs out.
+const rated = 24 * time.Hour
+
 // runsOut is when the limit is reached, at the average rate since the counter was created.
-func runsOut(c stored.Counter, next, limit int64) time.Time {
-	lived := c.Clock.Sub(c.Created).Seconds()
-	used := float64(next - c.Start)
-	if lived <= 0 || used <= 0 {
+func runsOut(c stored.Counter, next, limit int64, now time.Time) time.Time {
+	if next > limit {
+		return c.Clock // when the last number was reserved
+	}
+	lived, used := now.Sub(c.Created), float64(next-c.Start)
+	if lived < rated || used <= 0 {
 		return time.Time{}
 	}
-	left := float64(limit-next) / used * lived
-	if left > math.MaxInt64/float64(time.Second) {
+	left := float64(limit-next) / used * float64(lived)
+	if left >= math.MaxInt64 {
 		return time.Time{}
 	}
-	return c.Clock.Add(time.Duration(left * float64(time.Second)))
+	return now.Add(time.Duration(left))
 }
 
 // standing returns how many calls wait, and the last reservation's error.
@@ -89,10 +96,14 @@ func standing(r *register, ch *chain) Status {
 	return s
 }
 
-// Status returns how the sequence stands.
+// Status returns how the sequence stands today.
 func (d *Daily) Status() Status {
+	today := d.today()
 	d.mu.Lock()
 	date, ch := d.date, d.chain
 	d.mu.Unlock()
-	return d.register.status(ch, date)
+	if date != today {
+		ch = nil // how another date ended says nothing of this one
+	}
+	return d.register.status(ch, today)
 }

@@ -1,0 +1,84 @@
+package counter_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// openHundred opens a counter of the numbers 1 to 100.
+func openHundred(t *testing.T, s store.Store, clock snowfence.Clock) *counter.Tickets {
+	t.Helper()
+	tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: s, Name: "orders", Limit: 100, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tickets.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return tickets
+}
+
+func TestRateOfACounterIsThatOfAllItsDaysButNotOfTheFirst(t *testing.T) {
+	clock := &setClock{Clock: snowfence.SystemClock()}
+	created := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	clock.set(created)
+	tickets := openHundred(t, memstore.New().Client(), clock)
+	ids := make([]snowfence.ID, 10)
+	if err := tickets.Fill(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	const day = 24 * time.Hour
+	for _, test := range []struct{ after, in time.Duration }{{0, 0}, {day - 1, 0}, {day, 89 * day / 10}, {10 * day, 89 * day}} {
+		clock.set(created.Add(test.after))
+		got, want := tickets.Status().RunsOut, time.Time{}
+		if test.in > 0 {
+			want = clock.Wall().Add(test.in)
+		}
+		if got.Sub(want).Abs() > time.Second {
+			t.Errorf("after %s it runs out at %s, want %s", test.after, got, want)
+		}
+	}
+	if err := tickets.Fill(t.Context(), make([]snowfence.ID, 90)); err != nil {
+		t.Fatal(err)
+	}
+	last := clock.Wall()
+	clock.set(last.Add(day))
+	if s := tickets.Status(); s.Left != 0 || !s.RunsOut.Equal(last) {
+		t.Errorf("it ran out at %s, with %d left, want %s", s.RunsOut, s.Left, last)
+	}
+}
+
+func TestStatusShowsBeforeTheFirstCallHowFarTheCounterIs(t *testing.T) {
+	s := memstore.New().Client()
+	if err := openHundred(t, s, nil).Fill(t.Context(), make([]snowfence.ID, 95)); err != nil {
+		t.Fatal(err)
+	}
+	if got := openHundred(t, s, nil).Status(); got.Next != 96 || got.Left != 5 || got.Total != 100 {
+		t.Errorf("next %d, %d left of %d, want 96, 5 of 100", got.Next, got.Left, got.Total)
+	}
+}
+
+func TestDailyStatusIsOfTodayThoughYesterdayIsFull(t *testing.T) {
+	d, clock := openDaily(t, memstore.New().Client(), "UTC", nil)
+	if _, err := d.Fill(t.Context(), 999); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Next(t.Context()); !errors.Is(err, counter.ErrFull) {
+		t.Fatalf("beyond the digits: %v", err)
+	}
+	if s := d.Status(); s.Left != 0 || s.LastError == nil {
+		t.Errorf("%d left, %v, want 0 and an error", s.Left, s.LastError)
+	}
+	clock.set(clock.Wall().AddDate(0, 0, 1))
+	if s := d.Status(); s.Left != 999 || s.Total != 999 || s.LastError != nil {
+		t.Errorf("on the next day %d left of %d, %v, want all and no error", s.Left, s.Total, s.LastError)
+	}
+}
