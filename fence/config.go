@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"crypto/rand"
 	"io"
 	"log/slog"
@@ -89,6 +90,10 @@ type Config struct {
 	// equal if it repeats. Nil means crypto/rand.
 	Rand io.Reader
 
+	// HorizonNotice is how long before the layout's horizon the holder logs a warning, once.
+	// Zero means a year.
+	HorizonNotice time.Duration
+
 	// Logger gets a line for claims, losses, waits and troubles, and one each when ids
 	// stop and when they go on: "issues no ids" and "issues ids again". Nil means no log.
 	Logger *slog.Logger
@@ -130,6 +135,10 @@ func (c *Config) prepare() (lease.State, error) {
 	if err := c.Policy.Validate(c.Layout); err != nil {
 		return lease.State{}, err
 	}
+	if c.HorizonNotice < 0 {
+		return lease.State{}, &ConfigError{Field: "horizon-notice", Value: c.HorizonNotice.String(), Limit: "must not be negative"}
+	}
+	c.HorizonNotice = cmp.Or(c.HorizonNotice, horizonNotice)
 	policy := c.Policy.WithDefaults(c.Layout)
 	if c.Clock == nil {
 		c.Clock = snowfence.SystemClock()

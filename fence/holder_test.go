@@ -265,14 +265,21 @@ func TestSecondPinnedHolderTakesOverWhenTheFirstCloses(t *testing.T) {
 
 func TestHorizonIsAnnouncedAYearBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		near := func(c *fence.Config) {
-			c.Layout.Epoch = time.Now().Add(-time.Duration(1<<41)*time.Millisecond).AddDate(0, 11, 0)
-		}
-		if s := open(t, memstore.New().Client(), near).Status(); !s.HorizonNear {
-			t.Errorf("it lasts for %s, and nothing is said", s.HorizonIn)
-		}
-		if s := open(t, memstore.New().Client()).Status(); s.HorizonNear {
-			t.Errorf("it lasts for %s, and it is said to be near", s.HorizonIn)
+		const day = 24 * time.Hour
+		for _, test := range []struct {
+			lasts, notice time.Duration
+			near          bool
+		}{{364 * day, 0, true}, {366 * day, 0, false}, {364 * day, 30 * day, false}, {20 * day, 30 * day, true}, {20 * day, 1, false}} {
+			log := new(journal)
+			h := open(t, memstore.New().Client(), log.keep, func(c *fence.Config) {
+				c.Layout.Epoch = time.Now().Add(test.lasts - time.Duration(1<<41)*time.Millisecond)
+				c.HorizonNotice = test.notice
+			})
+			pass(time.Minute)
+			said := len(log.lines("level=WARN", "time bits run out"))
+			if s := h.Status(); s.HorizonNear != test.near || said > 1 || (said == 1) != test.near {
+				t.Errorf("it lasts for %s, notice %s: near %t, said %d times", s.HorizonIn, test.notice, s.HorizonNear, said)
+			}
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// horizonNotice is how long before its layout's horizon a holder warns.
+// horizonNotice is how long before its layout's horizon a holder warns by default.
 const horizonNotice = 365 * 24 * time.Hour
 
 // Status is the state of a [Holder] at one moment.
@@ -61,7 +61,7 @@ type Status struct {
 	// Store counts the requests to the store.
 	Store StoreStatus
 
-	// HorizonIn is how long the layout lasts. HorizonNear is true from a year before.
+	// HorizonIn is how long the layout lasts. HorizonNear is true from HorizonNotice before.
 	HorizonIn   time.Duration
 	HorizonNear bool
 }
@@ -82,7 +82,7 @@ func (h *Holder) Status() Status {
 	held := h.lease.Holding
 	h.mu.Unlock()
 	s.HorizonIn = h.config.Layout.Horizon().Sub(wall)
-	s.HorizonNear = s.HorizonIn < horizonNotice
+	s.HorizonNear = s.HorizonIn < h.config.HorizonNotice
 	if !held {
 		return s
 	}
@@ -113,10 +113,10 @@ func (l *loop) publish() {
 		// A worker number that was claimed fits its layout.
 		datacenter = v.Worker >> l.config.Layout.Bits(snowfence.Worker)
 	}
-	near := l.config.Layout.Horizon().Sub(l.config.Clock.Wall()) < horizonNotice
+	near := l.config.Layout.Horizon().Sub(l.config.Clock.Wall()) < l.config.HorizonNotice
 	if near && !l.horizonWarned {
 		l.horizonWarned = true
-		l.config.Logger.Warn("the layout's time bits run out within a year: plan another namespace",
+		l.config.Logger.Warn("the layout's time bits run out: plan another namespace",
 			"namespace", l.config.Namespace, "layout", l.config.Layout.String(), "horizon", l.config.Layout.Horizon())
 	}
 	l.mu.Lock()
