@@ -58,6 +58,9 @@ func NewCollector(s *service.Service) prometheus.Collector {
 		}
 		return 0, true
 	})
+	add(gauge, "generator_ends_timestamp_seconds", "When the generator's ids are used up: at its layout's horizon, or at its counter's limit by the average rate; absent if that is not known.", func(s service.Status) (float64, bool) {
+		return float64(s.Ends.Unix()), !s.Ends.IsZero()
+	})
 	add(gauge, "clock_offset_seconds", "How far the clock was ahead of its reference when a claim last compared them; absent if none did.", func(s service.Status) (float64, bool) {
 		if s.Lease == nil || !s.Lease.ClockCompared {
 			return 0, false

@@ -112,6 +112,12 @@ func (c counted) Status() counter.Status { return c.status }
 
 func TestScrapeShowsHowFarACounterIs(t *testing.T) {
 	s := testService(t)
+	if err := s.Serve("default", counted{}); err != nil {
+		t.Fatal(err)
+	}
+	if body := scrape(t, s, nil); strings.Contains(body, "snowfence_generator_ends") {
+		t.Errorf("an end is shown that is not known:\n%s", body)
+	}
 	if err := s.Serve("default", counted{status: counter.Status{Next: 100, Left: 900, Waiting: 3, RunsOut: time.Unix(1_800_000_000, 0)}}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +126,7 @@ func TestScrapeShowsHowFarACounterIs(t *testing.T) {
 		`snowfence_counter_left{generator="default"} 900`,
 		`snowfence_counter_waiting{generator="default"} 3`,
 		`snowfence_counter_runs_out_timestamp_seconds{generator="default"} 1.8e+09`,
+		`snowfence_generator_ends_timestamp_seconds{generator="default"} 1.8e+09`,
 	)
 }
 
@@ -161,6 +168,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 		`snowfence_clock_offset_seconds{generator="default"} -1.5`,
 		`snowfence_waits_total{generator="default"} 5`,
 		`snowfence_horizon_seconds{generator="default"} 3600`,
+		`snowfence_generator_ends_timestamp_seconds{generator="default"} 3.966248855e+09`,
 	)
 }
 

@@ -22,6 +22,8 @@ type Config struct {
 	Settings config.Config
 	// Token is what clients must show. Empty means that none is asked for.
 	Token string
+	// Clock says how far ends are ahead. Nil means [snowfence.SystemClock].
+	Clock snowfence.Clock
 	// Logger gets the faults. Nil means that nothing is logged.
 	Logger *slog.Logger
 }
@@ -32,6 +34,7 @@ type Service struct {
 	generators map[string]*generator // never changes
 	guarded    bool
 	token      [sha256.Size]byte
+	clock      snowfence.Clock
 	log        *slog.Logger
 }
 
@@ -63,6 +66,7 @@ func New(cfg Config) *Service {
 		generators: make(map[string]*generator, len(cfg.Settings.Generators)),
 		guarded:    cfg.Token != "",
 		token:      sha256.Sum256([]byte(cfg.Token)),
+		clock:      cmp.Or(cfg.Clock, snowfence.SystemClock()),
 		log:        cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	for name, g := range cfg.Settings.Generators {

@@ -1,8 +1,11 @@
 package service
 
 import (
+	"math"
 	"slices"
+	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/kind"
@@ -21,6 +24,13 @@ type Status struct {
 	Lease *fence.Status
 	// Counter is nil while the generator is starting, or if a store does not count its ids.
 	Counter *counter.Status
+	// Ends is when its ids are used up: at the layout's horizon, or when the counter reaches its
+	// limit at its average rate. It is zero if that is not known, or further away than a
+	// [time.Duration] reaches.
+	Ends time.Time
+	// EndsSoon is true from a year before Ends, and while a counter has a tenth of its numbers
+	// left at most: its use may grow, and a daily sequence has no rate.
+	EndsSoon bool
 	// IDs and Requests count what was minted, Problems what was not.
 	IDs      uint64
 	Requests uint64
@@ -39,6 +49,7 @@ func (s *Service) Statuses() []Status {
 	statuses := make([]Status, len(all))
 	for i, g := range all {
 		statuses[i] = g.status()
+		statuses[i].Ends, statuses[i].EndsSoon = ending(g.settings.Layout, statuses[i].Counter, s.clock.Wall())
 	}
 	return statuses
 }
@@ -75,6 +86,21 @@ func (g *generator) status() Status {
 		}
 	}
 	return status
+}
+
+// ending returns when a generator ends, and whether that is soon.
+func ending(l snowfence.Layout, c *counter.Status, now time.Time) (ends time.Time, soon bool) {
+	switch {
+	case c != nil:
+		ends, soon = c.RunsOut, c.Total > 0 && c.Left <= c.Total/10
+	case !l.IsZero():
+		ends = l.Horizon()
+	}
+	left := ends.Sub(now)
+	if ends.IsZero() || left == math.MaxInt64 {
+		return time.Time{}, soon
+	}
+	return ends, soon || left < counter.NearEnd
 }
 
 // Ready reports whether every generator can mint, and will be able to for a while.

@@ -107,12 +107,14 @@ func (b *buffer) flush(w http.ResponseWriter) bool {
 
 // generatorJSON is one generator in an answer.
 type generatorJSON struct {
-	Name      string `json:"name"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace"`
-	Form      string `json:"form,omitempty"`
-	Ready     bool   `json:"ready"`
-	Problem   string `json:"problem,omitempty"`
+	Name      string    `json:"name"`
+	Kind      string    `json:"kind"`
+	Namespace string    `json:"namespace"`
+	Form      string    `json:"form,omitempty"`
+	Ready     bool      `json:"ready"`
+	Problem   string    `json:"problem,omitempty"`
+	Ends      time.Time `json:"ends,omitzero"`
+	EndsSoon  bool      `json:"ends_soon"`
 }
 
 // generatorsJSON is the answer that lists the generators.
@@ -147,12 +149,15 @@ func (h *Handler) ready(w http.ResponseWriter, r *http.Request) error {
 func describe(statuses []service.Status) []generatorJSON {
 	list := make([]generatorJSON, len(statuses))
 	for i, s := range statuses {
-		list[i] = generatorJSON{Name: s.Name, Kind: s.Kind, Namespace: s.Namespace, Ready: s.Problem == nil}
+		list[i] = generatorJSON{Name: s.Name, Kind: s.Kind, Namespace: s.Namespace, Ready: s.Problem == nil, EndsSoon: s.EndsSoon}
 		if s.Form != 0 {
 			list[i].Form = s.Form.String()
 		}
 		if s.Problem != nil {
 			list[i].Problem = typePrefix + s.Problem.Type.String()
+		}
+		if !s.Ends.IsZero() {
+			list[i].Ends = s.Ends.UTC().Truncate(time.Second)
 		}
 	}
 	return list

@@ -275,6 +275,24 @@ func TestReadinessShowsWhichGeneratorIsNot(t *testing.T) {
 	}
 }
 
+func TestEndIsShownAndTakesNoReadinessAway(t *testing.T) {
+	for preset, want := range map[string]string{
+		"default": `"ends":"2095-09-07T15:47:35Z","ends_soon":false}`,
+		"baidu":   `"ends":"2024-11-20T13:24:16Z","ends_soon":true}`,
+	} {
+		p, err := snowfence.PresetByName(preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFixture(t, "", func(c *config.Config) { c.Layout = p.Layout })
+		for _, path := range []string{"/readyz", "/v1/generators"} {
+			if w := f.do(request("GET", path)); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"ready":true,`+want) {
+				t.Errorf("%s of %s: %d %s, want %s", path, preset, w.Code, w.Body, want)
+			}
+		}
+	}
+}
+
 func TestAnswerWithIDsAllocatesNothingAnID(t *testing.T) {
 	f := newFixture(t, "")
 	allocations := func(n int) float64 {
