@@ -91,7 +91,7 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	d.front.serve(stop)
 	if err = d.claim(running); err == nil {
 		d.announce()
-		<-running.Done()
+		d.watch(running)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -137,7 +137,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	for _, w := range listen.Warnings(d.settings) {
 		d.log.Warn(w)
 	}
-	d.service = service.New(service.Config{Settings: d.settings, Token: token, Logger: d.log})
+	d.service = service.New(service.Config{Settings: d.settings, Token: token, Clock: d.clock, Logger: d.log})
 	registry, err := metrics.NewRegistry(cfg.Version)
 	if err != nil {
 		return nil, err

@@ -86,6 +86,7 @@ func (d *daemon) fenced(settings config.Generator) kind.Opener {
 		c.Process = Process(d.config.Version, d.started)
 		c.Clock = d.clock
 		c.Logger = d.log.With("generator", spec.Generator)
+		c.HorizonNotice = time.Nanosecond // until then watch says it
 		var kept fence.ClosableJournal
 		if settings.Journal {
 			var err error
