@@ -108,6 +108,30 @@ func TestDailyNumberNeverOutgrowsItsDigits(t *testing.T) {
 	}
 }
 
+// TestDailyTextsOfMoreDigitsEqualNone is about the way on when a sequence outgrows its digits.
+func TestDailyTextsOfMoreDigitsEqualNone(t *testing.T) {
+	s := memstore.New().Client()
+	given := map[string]bool{}
+	for digits, count := range map[int]int{1: 9, 2: 99, 3: 999} {
+		d, clock := openDaily(t, s, "UTC", func(c *counter.DailyConfig) {
+			c.Digits, c.Name = digits, fmt.Sprint("invoices-", digits)
+		})
+		for range 2 {
+			texts, err := d.Fill(t.Context(), count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range texts {
+				if given[text] {
+					t.Errorf("%s is given twice", text)
+				}
+				given[text] = true
+			}
+			clock.set(clock.Wall().AddDate(0, 0, 1))
+		}
+	}
+}
+
 func TestDateThatIsForgottenIsNeverBegunAgain(t *testing.T) {
 	s := memstore.New().Client()
 	d, clock := openDaily(t, s, "UTC", nil)
