@@ -151,7 +151,7 @@ func Presets() []Preset {
 			Name:   "baidu",
 			Layout: newLayout(time.Second, 1463673600000, Field{Time, 28, ""}, Field{Worker, 22, ""}, Field{Sequence, 13, ""}),
 			Policy: reject(SequenceStart{Rule: StartZero}),
-			About:  "Baidu's UidGenerator. It ran out on 2024-11-20: for new ids give a later epoch.",
+			About:  "Baidu's UidGenerator. It ran out on 2024-11-20. A later epoch alone repeats ids: see docs/running-out.md.",
 		},
 		{
 			Name:   "discord",

@@ -81,7 +81,7 @@ func (d daemons) kill() {
 // command is the program with the environment that daemons need.
 func command(ts *testscript.TestScript, args ...string) *exec.Cmd {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GOCOVERDIR"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "FROZEN", "GOCOVERDIR"} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}

@@ -86,7 +86,7 @@ func problem(l snowfence.Layout, now time.Time) string {
 	case err != nil:
 		return strings.TrimPrefix(err.Error(), "snowfence: ")
 	case !l.Horizon().After(now):
-		return fmt.Sprintf("ran out on %s", l.Horizon().UTC().Format(time.DateOnly))
+		return fmt.Sprintf("ran out on %s: docs/running-out.md says how to go on", l.Horizon().UTC().Format(time.DateOnly))
 	default:
 		return ""
 	}
