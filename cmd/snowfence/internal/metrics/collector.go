@@ -85,8 +85,8 @@ func NewCollector(s *service.Service) prometheus.Collector {
 			return read(s.Counter)
 		})
 	}
-	counted(gauge, "counter_next", "The number that is reserved next, as this process knows.", func(c *numbers.Status) (float64, bool) { return float64(c.Next), true })
-	counted(gauge, "counter_left", "Numbers that are left up to the counter's limit.", func(c *numbers.Status) (float64, bool) { return float64(c.Left), true })
+	counted(gauge, "counter_next", "The number that is reserved next, as this process knows; absent where another system's table has it.", func(c *numbers.Status) (float64, bool) { return float64(c.Next), c.Limit > 0 })
+	counted(gauge, "counter_left", "Numbers that are left up to the counter's limit; absent where another system's table has it.", func(c *numbers.Status) (float64, bool) { return float64(c.Left), c.Limit > 0 })
 	counted(gauge, "counter_waiting", "Calls that wait for numbers.", func(c *numbers.Status) (float64, bool) { return float64(c.Waiting), true })
 	counted(gauge, "counter_runs_out_timestamp_seconds", "When no number is left, at the average rate since the counter was created; absent if that is not known.", func(c *numbers.Status) (float64, bool) {
 		return float64(c.RunsOut.Unix()), !c.RunsOut.IsZero()

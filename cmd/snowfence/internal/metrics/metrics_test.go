@@ -115,10 +115,12 @@ func TestScrapeShowsHowFarACounterIs(t *testing.T) {
 	if err := s.Serve("default", counted{}); err != nil {
 		t.Fatal(err)
 	}
-	if body := scrape(t, s, nil); strings.Contains(body, "snowfence_generator_ends") {
-		t.Errorf("an end is shown that is not known:\n%s", body)
+	for _, name := range []string{"generator_ends", "counter_next", "counter_left"} {
+		if body := scrape(t, s, nil); strings.Contains(body, "snowfence_"+name) {
+			t.Errorf("%s is shown, which is not known:\n%s", name, body)
+		}
 	}
-	if err := s.Serve("default", counted{status: counter.Status{Next: 100, Left: 900, Waiting: 3, RunsOut: time.Unix(1_800_000_000, 0)}}); err != nil {
+	if err := s.Serve("default", counted{status: counter.Status{Next: 100, Limit: 999, Left: 900, Waiting: 3, RunsOut: time.Unix(1_800_000_000, 0)}}); err != nil {
 		t.Fatal(err)
 	}
 	wantLines(t, scrape(t, s, nil),
