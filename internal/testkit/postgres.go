@@ -2,7 +2,7 @@ package testkit
 
 import (
 	"context"
-	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -38,12 +38,19 @@ func Postgres(t testing.TB, settings ...string) *Server {
 // answers reads.
 func PostgresStandbyOf(t testing.TB, primary *Server) *Server {
 	t.Helper()
-	source := fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s", primary.Ports[0], SQLUser, SQLPassword)
-	return postgres(t, nil, func(s *Server) error {
-		_, err := s.Run(context.Background(), "pg_basebackup", "--pgdata", filepath.Join(s.Dir, "data"), "--dbname", source,
-			"--write-recovery-conf", "--checkpoint", "fast", "--no-sync")
+	return postgres(t, nil, func(s *Server) error { return postgresCopy(s, primary.Addr()) })
+}
+
+// postgresCopy makes a server that does not run a standby of the one at an address.
+func postgresCopy(s *Server, primary string) error {
+	data := filepath.Join(s.Dir, "data")
+	if err := os.RemoveAll(data); err != nil {
 		return err
-	})
+	}
+	source := "postgres://" + url.UserPassword(SQLUser, SQLPassword).String() + "@" + primary
+	_, err := s.Run(context.Background(), "pg_basebackup", "--pgdata", data, "--dbname", source,
+		"--write-recovery-conf", "--checkpoint", "fast", "--no-sync")
+	return err
 }
 
 // postgres starts a server on a folder that prepare fills.

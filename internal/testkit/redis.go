@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 // More arguments are added to its command line.
 func Redis(t testing.TB, arguments ...string) *Server {
 	t.Helper()
-	return redis(t, redisAnswers, arguments)
+	return redis(t, redisAnswers, arguments, nil)
 }
 
 // RedisReplica starts a replica of the Redis server at an address, which may be a
@@ -29,7 +30,7 @@ func RedisReplica(t testing.TB, primary string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return redis(t, redisFollows, []string{"--replicaof", host + " " + port})
+	return redis(t, redisFollows, []string{"--replicaof", host + " " + port}, nil)
 }
 
 // RedisSentinel starts a Sentinel that watches the primary under the name
@@ -58,17 +59,23 @@ func RedisCall(ctx context.Context, address, command string) (string, error) {
 	return ask(ctx, address, command+"\r\n", redisReply)
 }
 
-func redis(t testing.TB, ready func(context.Context, *Server) error, arguments []string) *Server {
+// redis starts a server. What prepare writes into its folder as redisConfig, it reads at each start.
+func redis(t testing.TB, ready func(context.Context, *Server) error, arguments []string, prepare func(*Server) error) *Server {
 	t.Helper()
+	var file []string
+	if prepare != nil {
+		file = []string{redisConfig}
+	}
 	return StartServer(t, Program{
 		Name: "redis-server", Package: "redis-server",
+		Prepare: prepare,
 		Arguments: func(s *Server) []string {
-			return append([]string{
+			return slices.Concat(file, []string{
 				"--port", strconv.Itoa(s.Ports[0]), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--daemonize", "no",
 				"--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction",
 				// A replica gets its copy at once.
 				"--repl-diskless-sync-delay", "0",
-			}, arguments...)
+			}, arguments)
 		},
 		Ready: ready,
 	})
@@ -84,8 +91,14 @@ func redisAnswers(ctx context.Context, s *Server) error {
 	return err
 }
 
-// redisFollows is ready once the server is a replica that has caught up.
+// redisConfig is the name of a configuration file, in the folder of its server.
+const redisConfig = "redis.conf"
+
+// redisFollows is ready once the server is a replica that has caught up, or a primary.
 func redisFollows(ctx context.Context, s *Server) error {
+	if err := redisAnswers(ctx, s); err != nil {
+		return err
+	}
 	info, err := RedisCall(ctx, s.Addr(), "INFO replication")
 	if err != nil {
 		return err
