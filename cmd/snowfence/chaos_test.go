@@ -33,7 +33,6 @@ var (
 const (
 	chaosWindow = 2 * time.Second
 	chaosLoss   = 500 * time.Millisecond // what lossy engines declare
-
 )
 
 // chaosLayout has two to four times as many worker ids as there are daemons, so that they go
@@ -43,22 +42,24 @@ func chaosLayout() string {
 }
 
 // Daemons on a real engine give ids, and numbers that the engine counts, while they are killed
-// and paused, their clocks are set, and the engine is restarted and cut off. None comes twice,
-// tickets increase, and when the faults end all of them issue again.
+// and paused, their clocks are set, and the engine is restarted and cut off. A lossy engine fails
+// over too, and loses what it acknowledged last. No number comes twice, tickets increase, and when
+// the faults end all daemons issue again.
 func TestChaosNeverRepeatsAnID(t *testing.T) {
+	names := chaosNames()
 	for name := range strings.SplitSeq(*chaosEngines, ",") {
-		if name != "" && !slices.Contains(testkit.EngineNames(), name) {
-			t.Fatalf("-chaos.engines has %q: must be of %v", name, testkit.EngineNames())
+		if name != "" && !slices.Contains(names, name) {
+			t.Fatalf("-chaos.engines has %q: must be of %v", name, names)
 		}
 	}
 	binary := testkit.Build(t, programPath, "faultclock")
-	for _, name := range testkit.EngineNames() {
+	for _, name := range names {
 		if *chaosEngines != "" && !slices.Contains(strings.Split(*chaosEngines, ","), name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newChaos(t, binary, testkit.StartEngine(t, name))
+			c := newChaos(t, binary, name)
 			c.run()
 			c.recover()
 			c.gather()
@@ -90,9 +91,11 @@ type chaos struct {
 	subjects []*subject
 	began    time.Time
 
-	counters counters
+	counters  counters
+	failovers failovers
 
-	server sync.Mutex // held by the fault that befalls the engine
+	server sync.Mutex    // held by the fault that befalls the engine
+	pair   *testkit.Pair // the engine's servers; nil if it is not lossy
 	mu     sync.Mutex
 	counts map[string]int
 
@@ -100,9 +103,10 @@ type chaos struct {
 	running sync.WaitGroup
 }
 
-func newChaos(t *testing.T, binary string, engine testkit.Engine) *chaos {
+func newChaos(t *testing.T, binary, name string) *chaos {
 	ctx, stop := context.WithCancel(t.Context())
-	c := &chaos{t: t, binary: binary, engine: engine, began: time.Now(), counts: map[string]int{}, stop: stop}
+	engine, pair := chaosEngine(t, name)
+	c := &chaos{t: t, binary: binary, engine: engine, pair: pair, began: time.Now(), counts: map[string]int{}, stop: stop}
 	t.Cleanup(func() { stop(); c.running.Wait() })
 	config := filepath.Join(t.TempDir(), "snowfence.yaml")
 	if err := os.WriteFile(config, fmt.Appendf(nil, "layout: %s\ngenerators:\n  default:\n    window: %s\n%s", chaosLayout(), chaosWindow, countersConfig(engine.Lossy)), 0o600); err != nil {
@@ -181,6 +185,9 @@ func (c *chaos) run() {
 		random := rand.New(rand.NewPCG(*chaosSeed, uint64(lane)))
 		both.Go(func() {
 			var deck []trouble
+			if lane == 0 { // the shortest run has a failover too
+				deck = c.failing()
+			}
 			for left.Add(-1) >= 0 {
 				if len(deck) == 0 {
 					deck = c.troubles()
@@ -210,16 +217,16 @@ func (c *chaos) troubles() []trouble {
 		{"clock set forward", func(s *subject, r *rand.Rand) { c.setClock(s, r, false) }},
 		{"clock set back", func(s *subject, r *rand.Rand) { c.setClock(s, r, true) }},
 	}
-	if server := c.engine.Server; server != nil {
+	if c.engine.Server != nil {
 		all = append(all, []trouble{
-			{"server stopped and started", func(_ *subject, r *rand.Rand) { c.restart(server.Stop, r) }},
-			{"server killed and started", func(_ *subject, r *rand.Rand) { c.restart(server.Kill, r) }},
+			{"server stopped and started", func(_ *subject, r *rand.Rand) { c.restart((*testkit.Server).Stop, r) }},
+			{"server killed and started", func(_ *subject, r *rand.Rand) { c.restart((*testkit.Server).Kill, r) }},
 			{"partition, connections reset", func(s *subject, r *rand.Rand) { c.disturb(s.proxy, s.proxy.Cut, r) }},
 			{"partition, half open", func(s *subject, r *rand.Rand) { c.disturb(s.proxy, s.proxy.Drop, r) }},
 			{"replies lost", func(s *subject, r *rand.Rand) { c.disturb(s.proxy, s.proxy.LoseReplies, r) }},
 		}...)
 	}
-	return all
+	return append(all, c.failing()...)
 }
 
 func (c *chaos) befall(f trouble, random *rand.Rand) {
@@ -255,16 +262,6 @@ func (c *chaos) setClock(s *subject, random *rand.Rand, back bool) {
 	s.setClock(c.t, step)
 	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
 	s.setClock(c.t, 0)
-}
-
-func (c *chaos) restart(end func(), random *rand.Rand) {
-	c.server.Lock()
-	defer c.server.Unlock()
-	end()
-	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
-	if err := c.engine.Server.TryStart(); err != nil {
-		c.t.Errorf("start the server again: %v\n%s", err, c.engine.Server.Log())
-	}
 }
 
 func (c *chaos) disturb(proxy *testkit.Proxy, begin func(), random *rand.Rand) {
@@ -342,6 +339,7 @@ func (c *chaos) judge() {
 		c.t.Error("duplicates")
 	}
 	c.counters.judge(c)
+	c.failovers.judge(c)
 }
 
 // current returns the subject's daemon, which may have ended.

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+)
+
+// failovers are what the failovers of a chaos test took away.
+type failovers struct {
+	mu   sync.Mutex
+	lost []int // acknowledged writes that each took away
+	late int   // called off: the standby would have lacked more than is declared
+}
+
+// chaosNames are the engines of the chaos test. A lossy one has two servers.
+func chaosNames() []string {
+	names := slices.Concat(testkit.EngineNames(), testkit.PairNames())
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func chaosEngine(t *testing.T, name string) (testkit.Engine, *testkit.Pair) {
+	t.Helper()
+	if slices.Contains(testkit.PairNames(), name) {
+		return testkit.StartPair(t, name)
+	}
+	return testkit.StartEngine(t, name), nil
+}
+
+func (c *chaos) restart(end func(*testkit.Server), random *rand.Rand) {
+	c.server.Lock()
+	defer c.server.Unlock()
+	server := c.engine.Server
+	if c.pair != nil {
+		server = c.pair.Primary
+	}
+	end(server)
+	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
+	if err := server.TryStart(); err != nil {
+		c.t.Errorf("start the server again: %v\n%s", err, server.Log())
+	}
+}
+
+// failing is the failover of a lossy engine, and nothing for others.
+func (c *chaos) failing() []trouble {
+	if c.pair == nil {
+		return nil
+	}
+	return []trouble{{"failover", func(_ *subject, random *rand.Rand) {
+		// The last tenths are for looking, and for the death of the primary.
+		if err := c.failOver(between(random, chaosLoss*4/10, chaosLoss*8/10)); err != nil {
+			c.t.Errorf("failover: %v\n%s", err, c.pair.Primary.Log())
+		}
+	}}}
+}
+
+// failOver kills the primary and promotes a standby that lacks what was acknowledged in about the
+// time of lag: never more than is declared. It counts the writes that are lost by what can be read:
+// those that the old primary showed after the standby got nothing more.
+func (c *chaos) failOver(lag time.Duration) error {
+	c.server.Lock()
+	defer c.server.Unlock()
+	ctx := c.t.Context()
+	old, err := engine.Open(ctx, c.engine.URL(c.pair.Primary.Addr(), chaosLoss))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = old.Close() }() // its server is dead
+	since, err := c.pair.Part(ctx)
+	if err != nil {
+		return err
+	}
+	earlier, shown := writes{}, writes{}
+	for err = earlier.read(ctx, old); err == nil && time.Since(since) < lag; err = shown.read(ctx, old) {
+		pause(ctx, 5*time.Millisecond)
+	}
+	c.pair.Primary.Kill()
+	late := time.Since(since) >= chaosLoss
+	if err != nil || late {
+		c.failovers.add(0, late)
+		return errors.Join(err, c.pair.Mend())
+	}
+	if err := c.pair.Promote(ctx); err != nil {
+		return err
+	}
+	address := c.pair.Primary.Addr()
+	promoted, err := engine.Open(ctx, c.engine.URL(address, chaosLoss))
+	if err != nil {
+		return err
+	}
+	err = earlier.read(ctx, promoted)
+	for _, s := range c.subjects {
+		s.proxy.SetTarget(address)
+	}
+	c.failovers.add(shown.without(earlier), false)
+	return errors.Join(err, promoted.Close(), c.pair.Rejoin())
+}
+
+// writes are those that a store has shown, by the version that each wrote.
+type writes map[string]bool
+
+func (w writes) read(ctx context.Context, s store.Store) error {
+	for e, err := range s.List(ctx, "") {
+		if err != nil {
+			return fmt.Errorf("list registers: %w", err)
+		}
+		w[e.Key+" "+string(e.Version)] = true
+	}
+	return nil
+}
+
+// without returns how many of w are not among others.
+func (w writes) without(others writes) (n int) {
+	for write := range w {
+		if !others[write] {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *failovers) add(lost int, late bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if late {
+		f.late++
+	} else {
+		f.lost = append(f.lost, lost)
+	}
+}
+
+// judge expects that the failovers have lost something, or they prove nothing.
+func (f *failovers) judge(c *chaos) {
+	if c.pair == nil {
+		return
+	}
+	total := 0
+	for _, n := range f.lost {
+		total += n
+	}
+	c.t.Logf("%s: %d failovers took %d acknowledged writes away: %v; %d were called off, because the standby lacked writes of %s", c.engine.Name,
+		len(f.lost), total, f.lost, f.late, chaosLoss)
+	if total == 0 {
+		c.t.Error("no failover took an acknowledged write away")
+	}
+}
