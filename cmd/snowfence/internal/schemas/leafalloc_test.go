@@ -14,6 +14,10 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
+const leafTable = `CREATE TABLE leaf_alloc (
+	biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT 1, step int NOT NULL,
+	description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag))`
+
 // leafSide is a database with an empty leaf_alloc.
 type leafSide struct {
 	name    string
@@ -27,21 +31,18 @@ type leafSide struct {
 // so the servers need not flush.
 func onLeaf(t *testing.T, rule func(*testing.T, leafSide)) {
 	t.Helper()
-	table := `CREATE TABLE leaf_alloc (
-		biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT 1, step int NOT NULL,
-		description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag))`
 	t.Run("MariaDB", func(t *testing.T) {
 		s := testkit.MariaDB(t, "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0")
 		side := leafSide{name: "MariaDB", dialect: leafalloc.MySQL, db: mariaDB(t, s, nil, nil), cut: &cutter{}}
 		side.cutDB = mariaDB(t, s, side.cut, nil)
-		must(t, side.db, strings.Replace(table, "CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP", 1)+" ENGINE=InnoDB")
+		must(t, side.db, strings.Replace(leafTable, "CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP", 1)+" ENGINE=InnoDB")
 		rule(t, side)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		s := testkit.Postgres(t, "synchronous_commit=off")
 		side := leafSide{name: "PostgreSQL", dialect: leafalloc.PostgreSQL, db: postgres(t, s, nil), cut: &cutter{}}
 		side.cutDB = postgres(t, s, side.cut)
-		must(t, side.db, table)
+		must(t, side.db, leafTable)
 		rule(t, side)
 	})
 }
