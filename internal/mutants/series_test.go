@@ -1,0 +1,59 @@
+package mutants
+
+const (
+	numbers    = "counter/series/series.go"
+	statements = "counter/series/sql.go"
+)
+
+// gapless lists bugs in series. Their rules, on real servers of both dialects, find them.
+var gapless = ruled([]mutant{
+	{
+		name: "series: its row is not locked",
+		file: statements,
+		old:  `next_number FROM " + series + same + " FOR UPDATE"`,
+		new:  `next_number FROM " + series + same`,
+	},
+	{
+		name: "series: a number is read from the transaction's snapshot",
+		file: statements,
+		old:  `" AND number = ? FOR UPDATE"`,
+		new:  `" AND number = ?"`,
+	},
+	{
+		name: "series: a number that is void is offered again",
+		file: statements,
+		old:  "state = 'reserved' AND (expires_at",
+		new:  "state <> 'confirmed' AND (expires_at",
+	},
+	{
+		name: "series: a number is offered until its reservation times out",
+		file: statements,
+		old:  "(expires_at <= ? OR token = ?)",
+		new:  "(expires_at > ? OR token = ?)",
+	},
+	{
+		name: "series: a call that tries again takes another number",
+		file: statements,
+		old:  "(expires_at <= ? OR token = ?)",
+		new:  "(expires_at <= ? AND token <> ?)",
+	},
+	{
+		name: "series: a reservation is ended with any token",
+		file: numbers,
+		old:  "case owner != token:",
+		new:  "case owner == \"\":",
+	},
+	{
+		name: "series: a reservation that has timed out is confirmed",
+		file: numbers,
+		old:  "case until <= now:",
+		new:  "case until <= 0:",
+	},
+})
+
+func ruled(mutants []mutant) []mutant {
+	for i := range mutants {
+		mutants[i].in, mutants[i].test = "cmd/snowfence/internal/engine", "TestSeriesKeepsEveryRule"
+	}
+	return mutants
+}
