@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +38,9 @@ type register struct {
 	nonce       string // of this process's writes on a lossy store; see confirm
 	number      int64  // of the last write that took effect
 	history     map[store.Version]int64
-	used        map[string]int64 // by lane: the greatest number that this process has reserved
+
+	mu   sync.Mutex       // guards used, so that a call which has its numbers waits for no other write
+	used map[string]int64 // by lane: the greatest number that this process has reserved
 }
 
 // lanesKept is how many dates a daily sequence holds.
@@ -102,7 +105,7 @@ func (r *register) reserve(ctx context.Context, lane string, need func() int64) 
 		}
 		l := &c.Lanes[i]
 		mark, by := mark, by
-		if own, ok := r.used[lane]; ok && own >= mark {
+		if own := r.use(lane, 0); own >= mark {
 			mark, by = own, "this process"
 		}
 		if l.Next <= mark {
@@ -125,10 +128,16 @@ func (r *register) reserve(ctx context.Context, lane string, need func() int64) 
 	if err != nil {
 		return Range{}, err
 	}
-	r.turn <- struct{}{}
-	r.used[lane] = max(r.used[lane], got.Last())
-	<-r.turn
+	r.use(lane, got.Last())
 	return got, nil
+}
+
+// use notes that the numbers of a lane are in use up to n, and returns the greatest one that is.
+func (r *register) use(lane string, n int64) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used[lane] = max(r.used[lane], n)
+	return r.used[lane]
 }
 
 // mark returns the greatest number that is known to be in use, by the guard.
