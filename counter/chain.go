@@ -3,7 +3,6 @@ package counter
 import (
 	"container/list"
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,14 +14,21 @@ import (
 // is strict, for the callers that wait and for no others.
 //
 // A call takes numbers from the current range, without a lock. If that is not enough it
-// queues. One goroutine at a time reserves for all calls of the queue together, so
-// throughput grows with load. It exists only while something is to be reserved.
+// queues. One reservation at a time is made for all calls of the queue together, so throughput
+// grows with load. A goroutine makes it, which exists only while something is to be reserved.
+//
+// If alone is set, a call that finds no reservation under way makes one by itself, because the way
+// to a goroutine and back takes more than a tenth of a database's swap. Its reservation ends with
+// the call. The other calls stay in the queue, and a goroutine reserves for them. Until a
+// reservation has succeeded again a goroutine makes them all: if each call ended its own, a store
+// that takes longer than max-wait to connect would never be reached.
 type chain struct {
 	source Source
 	name   string
 	clock  snowfence.Clock
 	wait   time.Duration // how long a call waits
 	strict bool          // no number is reserved before its call began
+	alone  bool          // a call may reserve by itself: the source returns soon after ctx has ended
 	demand demand        // of ranges ahead; not looked at if the chain is strict
 
 	current atomic.Pointer[run] // never nil
@@ -30,7 +36,9 @@ type chain struct {
 	mu      sync.Mutex // guards the fields below
 	ready   []Range    // reserved and not begun, ascending
 	queue   list.List  // of *call
-	busy    bool       // the goroutine is there
+	busy    bool       // a reservation is under way, or about to be; so it is while a call waits
+	steady  bool       // the last reservation succeeded, so a call may make the next one
+	watched bool       // watch runs
 	trouble error      // the last failed reservation's error; nil after one that succeeded
 	closed  bool
 	stop    context.CancelCauseFunc
@@ -55,6 +63,9 @@ type call struct {
 	ids   []snowfence.ID // still to be filled
 	rides bool           // the reservation under way is for it
 	ended chan error     // has room for the result
+	begun time.Duration
+	place *list.Element
+	leave context.CancelFunc // ends the reservation that the call makes by itself; nil if it makes none
 }
 
 func newChain(s Source, c Config, strict bool, d demand) *chain {
@@ -83,53 +94,83 @@ func (ch *chain) fill(ctx context.Context, ids []snowfence.ID) error {
 			return nil
 		}
 	}
-	c := &call{ids: ids, ended: make(chan error, 1)}
-	place := ch.queue.PushBack(c)
-	ch.start()
-	ch.mu.Unlock()
-	begun := ch.clock.Monotonic()
-	expired, stop := ch.clock.After(ch.wait)
+	c, stop := ch.enqueue(ctx, ids)
 	defer stop()
-	var err error
-	select {
-	case err = <-c.ended:
-		return err
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	case <-expired:
-		err = ErrUnavailable
+	if !ch.watched {
+		ch.watched = true
+		go ch.watch()
 	}
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	select {
-	case err = <-c.ended: // at the same time
-		return err
-	default:
+	if !ch.alone || ch.busy || !ch.steady || ctx.Err() != nil {
+		ch.start()
+		ch.mu.Unlock()
+		return <-c.ended
 	}
-	ch.queue.Remove(place)
-	if errors.Is(err, ErrUnavailable) {
-		err = &UnavailableError{Counter: ch.name, For: ch.clock.Monotonic() - begun, Reason: ch.trouble}
+	own, leave := context.WithCancel(ch.context)
+	defer leave()
+	c.leave, ch.busy = leave, true
+	ch.done.Add(1) // close waits for this reservation, too
+	defer ch.done.Done()
+	ch.mu.Unlock()
+	if more, err := ch.reserve(own); more {
+		ch.done.Go(func() { ch.run(err) })
 	}
-	return err
+	return <-c.ended
 }
 
 // prime waits until a first range is there.
 func (ch *chain) prime(ctx context.Context) error {
-	c := &call{ended: make(chan error, 1)}
 	ch.mu.Lock()
-	ch.queue.PushBack(c)
+	c, stop := ch.enqueue(ctx, nil)
+	defer stop()
 	ch.start()
 	ch.mu.Unlock()
-	var err error
-	select {
-	case err = <-c.ended:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
+	err := <-c.ended
 	if err != nil {
 		ch.close(ctx, 0)
 	}
 	return err
+}
+
+// enqueue puts a call into the queue, until ctx ends. Then stop must be called. It needs the lock.
+func (ch *chain) enqueue(ctx context.Context, ids []snowfence.ID) (c *call, stop func() bool) {
+	c = &call{ids: ids, ended: make(chan error, 1), begun: ch.clock.Monotonic()}
+	c.place = ch.queue.PushBack(c)
+	return c, context.AfterFunc(ctx, func() {
+		ch.mu.Lock()
+		defer ch.mu.Unlock()
+		ch.end(c, context.Cause(ctx))
+	})
+}
+
+// end ends a call, and the reservation that it makes by itself. It needs the lock.
+func (ch *chain) end(c *call, err error) {
+	ch.queue.Remove(c.place)
+	select {
+	case c.ended <- err:
+	default: // it has ended already
+	}
+	if c.leave != nil {
+		c.leave()
+	}
+}
+
+// watch ends the calls that have waited for max-wait. They queue in the order in which they
+// began, so one timer serves all of them, and a call that is served soon sets none.
+func (ch *chain) watch() {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	for ch.queue.Len() > 0 && ch.context.Err() == nil {
+		c := ch.queue.Front().Value.(*call)
+		waited := ch.clock.Monotonic() - c.begun
+		if waited >= ch.wait {
+			ch.end(c, &UnavailableError{Counter: ch.name, For: waited, Reason: ch.trouble})
+			continue
+		}
+		ch.mu.Unlock()
+		_ = sleep(ch.context, ch.clock, ch.wait-waited)
+		ch.mu.Lock()
+	}
+	ch.watched = false
 }
 
 // serve fills ids from the current range and from those that are ready. It needs the lock.
@@ -151,7 +192,7 @@ func (ch *chain) start() {
 		return
 	}
 	ch.busy = true
-	ch.done.Go(ch.run)
+	ch.done.Go(func() { ch.run(nil) })
 }
 
 // wanted reports whether something is to be reserved. It needs the lock.
@@ -165,43 +206,47 @@ const closeTakes = 5 * time.Second
 // retryAfter is the pause after a failed reservation.
 const retryAfter = 50 * time.Millisecond
 
-// run reserves until enough is there.
-func (ch *chain) run() {
-	for {
-		begun := ch.clock.Monotonic()
-		got, err := ch.source.Reserve(ch.context, ch.need)
-		ch.mu.Lock()
-		ch.trouble = err
-		switch {
-		case err == nil:
-			if !ch.strict {
-				ch.demand.took(ch.clock.Monotonic() - begun)
-			}
-			ch.distribute(got)
-		case final(err) || ch.context.Err() != nil:
-			ch.fail(err)
-		}
-		if err != nil && ch.queue.Len() == 0 || !ch.wanted() {
-			ch.busy = false
-			ch.mu.Unlock()
-			return
-		}
-		ch.mu.Unlock()
+// run reserves until enough is there, after a reservation that failed with err.
+func (ch *chain) run(err error) {
+	for more := true; more; {
 		if err != nil {
-			expired, stop := ch.clock.After(retryAfter)
-			select {
-			case <-expired:
-			case <-ch.context.Done():
-			}
-			stop()
+			_ = sleep(ch.context, ch.clock, retryAfter) // at its end the next reservation fails
+		}
+		more, err = ch.reserve(ch.context)
+	}
+}
+
+// reserve makes one reservation. It returns its error, and whether another one has to follow.
+func (ch *chain) reserve(ctx context.Context) (more bool, err error) {
+	begun := ch.clock.Monotonic()
+	got, err := ch.source.Reserve(ctx, ch.need)
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.steady = err == nil
+	switch {
+	case err == nil:
+		if !ch.strict {
+			ch.demand.took(ch.clock.Monotonic() - begun)
+		}
+		ch.distribute(got)
+	case ctx.Err() != nil && ch.context.Err() == nil:
+		err = nil // its call has left, which says nothing of the store
+	case final(err) || ch.context.Err() != nil:
+		for ch.queue.Len() > 0 {
+			ch.end(ch.queue.Front().Value.(*call), err)
 		}
 	}
+	ch.trouble = err
+	ch.busy = ch.wanted() && (err == nil || ch.queue.Len() > 0)
+	return ch.busy, err
 }
 
 // need is how many numbers to reserve. The calls that wait now are those that the reservation
 // is for, because it is sent after they began. Its numbers are greater than all that were
 // reserved before it was sent. So on a strict chain a call gets a greater number than every
-// call that returned before it began.
+// call that returned before it began. That holds whichever goroutine reserves, because no other
+// reservation is made at the same time. One that failed may still take effect, but no call gets
+// its numbers.
 func (ch *chain) need() int64 {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
@@ -233,16 +278,7 @@ func (ch *chain) distribute(got Range) {
 		if c.ids = c.ids[ch.serve(c.ids, true):]; len(c.ids) > 0 {
 			return // near the counter's limit: the rest needs another reservation
 		}
-		ch.queue.Remove(place)
-		c.ended <- nil
-	}
-}
-
-// fail ends every call of the queue. It needs the lock.
-func (ch *chain) fail(err error) {
-	for place := ch.queue.Front(); place != nil; place = ch.queue.Front() {
-		ch.queue.Remove(place)
-		place.Value.(*call).ended <- err
+		ch.end(c, nil)
 	}
 }
 
@@ -252,23 +288,29 @@ func (ch *chain) close(ctx context.Context, patience time.Duration) []Range {
 	ch.mu.Lock()
 	ch.closed = true
 	ch.mu.Unlock()
-	ended := make(chan struct{})
+	ending, ended := context.WithCancel(ctx)
 	go func() {
 		ch.done.Wait()
-		close(ended)
+		ended()
 	}()
-	expired, stop := ch.clock.After(patience)
-	defer stop()
-	select {
-	case <-ended:
-	case <-expired:
-	case <-ctx.Done():
-	}
+	_ = sleep(ending, ch.clock, patience) // or until all have ended, or ctx has
 	ch.stop(ErrClosed)
-	<-ended
+	ch.done.Wait()
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	rest := append([]Range{ch.current.Load().seal()}, ch.ready...)
 	ch.ready = nil
 	return rest
+}
+
+// sleep waits for d. It returns ctx's cause if that ends first.
+func sleep(ctx context.Context, clock snowfence.Clock, d time.Duration) error {
+	expired, stop := clock.After(d)
+	defer stop()
+	select {
+	case <-expired:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

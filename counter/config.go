@@ -61,7 +61,7 @@ type Config struct {
 
 // A Guard is an independent high-water mark of a counter. With it a counter that went
 // backwards in its store is noticed: a stale replica was promoted, or a dump restored. It must
-// be safe for concurrent use.
+// be safe for concurrent use. Its methods return soon after ctx has ended.
 type Guard interface {
 	// Mark returns the greatest number that is known to be in use; a negative number if
 	// none is.

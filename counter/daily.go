@@ -157,6 +157,7 @@ func (d *Daily) on(date string) (*chain, error) {
 		d.end(context.Background())
 	}
 	d.date, d.chain = date, newChain(lane{d.register, date}, d.config.Config, d.config.Step == 1, steps(d.config.Step))
+	d.chain.alone = d.chain.strict
 	return d.chain, nil
 }
 

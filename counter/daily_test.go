@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -188,6 +191,39 @@ func TestDailySequenceOfAnotherShapeIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
+}
+
+// The next date's first write hangs. A call of the date before has its number by then.
+func TestDailyCallThatHasItsNumberWaitsForNoOtherDate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := faultstore.New(memstore.New().Client(), func(c faultstore.Call) faultstore.Fault {
+			switch {
+			case c.Verb == faultstore.Swap && c.N == 2:
+				return faultstore.Fault{ReplyDelay: time.Second}
+			case c.Verb == faultstore.Swap && c.N == 3:
+				return faultstore.Fault{Delay: time.Hour}
+			}
+			return faultstore.Fault{}
+		}, nil)
+		d, clock := openDaily(t, slow, "UTC", func(c *counter.DailyConfig) { c.MaxWait = 2 * time.Second })
+		if _, err := d.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		var today sync.WaitGroup
+		today.Go(func() {
+			text, err := d.Next(t.Context())
+			if took := time.Since(begun); text != "INV20261122002" || err != nil || took != time.Second {
+				t.Errorf("the call got %q after %s: %v", text, took, err)
+			}
+		})
+		at(begun, 500)
+		clock.set(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+		if text, err := d.Next(t.Context()); !errors.Is(err, counter.ErrUnavailable) {
+			t.Errorf("the call of the next date got %q: %v", text, err)
+		}
+		today.Wait()
+	})
 }
 
 func ExampleDaily() {

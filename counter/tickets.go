@@ -31,7 +31,7 @@ func OpenTickets(ctx context.Context, c Config) (*Tickets, error) {
 		return nil, err
 	}
 	t := NewTickets(r, r.Config)
-	t.register = r
+	t.register, t.chain.alone = r, true // every call to a store ends with its context
 	return t, nil
 }
 

@@ -71,6 +71,22 @@ var counted = drawn([]mutant{
 		new:  "\tif true {\n\t\tif ids = ids[ch.current",
 	},
 	{
+		name: "counter: a call that leaves lets its own reservation go on",
+		file: chain,
+		old:  "if c.leave != nil {",
+		new:  "if c.leave != nil && err == nil {",
+		in:   "counter",
+		test: "TestMaxWaitEndsACallThatReservesByItself",
+	},
+	{
+		name: "counter: a call reserves beside the goroutine",
+		file: chain,
+		old:  "if !ch.alone || ch.busy || ",
+		new:  "if !ch.alone || ",
+		in:   "counter",
+		test: "TestCallThatFindsNoReservationMakesOneForAllThatWait",
+	},
+	{
 		name: "counter: after a conflict the old record is written under the new version",
 		file: writing,
 		old:  "if err := r.take(reply); err != nil && final(err) && !errors.Is(err, errGone) {\n\t\t\t\treturn",

@@ -36,7 +36,7 @@ func TestDrawnSchedulesGiveNoNumberTwice(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules: %+v", *seeds, total)
-	if *seeds >= 100 && (total.Segments == 0 || total.Tickets == 0 || total.Dailies == 0 || total.Failovers == 0 || total.Crashes == 0 || total.Lost == 0) {
+	if *seeds >= 100 && (total.Segments == 0 || total.Tickets == 0 || total.Dailies == 0 || total.Failovers == 0 || total.Crashes == 0 || total.Lost == 0 || total.Left == 0) {
 		t.Errorf("the schedules show too little: %+v", total)
 	}
 }
@@ -45,12 +45,13 @@ func TestDrawnSchedulesGiveNoNumberTwice(t *testing.T) {
 type tally struct {
 	Segments, Tickets, Dailies                     int // numbers that callers got
 	Refused, Crashes, Ends, Failovers, Lost, Steps int
+	Left                                           int // calls whose callers went away
 }
 
 func (a tally) plus(b tally) tally {
 	return tally{
 		a.Segments + b.Segments, a.Tickets + b.Tickets, a.Dailies + b.Dailies, a.Refused + b.Refused, a.Crashes + b.Crashes,
-		a.Ends + b.Ends, a.Failovers + b.Failovers, a.Lost + b.Lost, a.Steps + b.Steps,
+		a.Ends + b.Ends, a.Failovers + b.Failovers, a.Lost + b.Lost, a.Steps + b.Steps, a.Left + b.Left,
 	}
 }
 
@@ -234,10 +235,18 @@ func seeded(rng *rand.Rand) (seed [32]byte) {
 // draw makes one call.
 func (w *world) draw(ctx context.Context, rng *rand.Rand, clock *hostClock, next mint, dead *atomic.Bool) {
 	n := 1 + rng.IntN(3)*rng.IntN(8)
+	if rng.IntN(4) == 0 {
+		limited, cancel := context.WithTimeout(ctx, time.Duration(rng.IntN(1000))*time.Millisecond)
+		defer cancel()
+		ctx = limited
+	}
 	before := clock.Wall()
 	begun := time.Since(w.begun)
 	numbers, texts, err := next(ctx, n)
 	end := time.Since(w.begun)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
+		w.count(func(t *tally) { t.Left++ })
+	}
 	if err != nil || dead.Load() {
 		return
 	}
