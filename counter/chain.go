@@ -1,6 +1,7 @@
 package counter
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"sync"
@@ -17,19 +18,21 @@ import (
 // queues. One reservation at a time is made for all calls of the queue together, so throughput
 // grows with load. A goroutine makes it, which exists only while something is to be reserved.
 //
-// If alone is set, a call that finds no reservation under way makes one by itself, because the way
+// On a strict chain a call that finds no reservation under way makes one by itself, because the way
 // to a goroutine and back takes more than a tenth of a database's swap. Its reservation ends with
-// the call. The other calls stay in the queue, and a goroutine reserves for them. Until a
-// reservation has succeeded again a goroutine makes them all: if each call ended its own, a store
-// that takes longer than max-wait to connect would never be reached.
+// the call: a store answers soon then, but a source of another kind may not. The other calls stay
+// in the queue, and a goroutine reserves for them. Until a reservation has succeeded again a
+// goroutine makes them all: if each call ended its own, a store that takes longer than max-wait to
+// connect would never be reached.
 type chain struct {
 	source Source
 	name   string
 	clock  snowfence.Clock
 	wait   time.Duration // how long a call waits
 	strict bool          // no number is reserved before its call began
-	alone  bool          // a call may reserve by itself: the source returns soon after ctx has ended
 	demand demand        // of ranges ahead; not looked at if the chain is strict
+
+	register *register // the source; nil with one of another kind
 
 	current atomic.Pointer[run] // never nil
 
@@ -52,8 +55,8 @@ type demand interface {
 	step() int64
 	// ahead is how many ranges are to be ready.
 	ahead() int
-	// began says that a range was begun, and whether a call had to wait for it.
-	began(r Range, waited bool)
+	// began says that a range was begun now, and whether a call had to wait for it.
+	began(now time.Duration, r Range, waited bool)
 	// took says how long a reservation took.
 	took(time.Duration)
 }
@@ -65,11 +68,13 @@ type call struct {
 	ended chan error     // has room for the result
 	begun time.Duration
 	place *list.Element
-	leave context.CancelFunc // ends the reservation that the call makes by itself; nil if it makes none
+	leave func() // ends the reservation that the call makes by itself, if it makes one
 }
 
 func newChain(s Source, c Config, strict bool, d demand) *chain {
+	c.MaxWait, c.Clock = cmp.Or(c.MaxWait, time.Second), cmp.Or(c.Clock, snowfence.SystemClock())
 	ch := &chain{source: s, name: c.Name, clock: c.Clock, wait: c.MaxWait, strict: strict, demand: d}
+	ch.register, _ = s.(*register)
 	ch.current.Store(new(run))
 	ch.context, ch.stop = context.WithCancelCause(context.Background())
 	return ch
@@ -100,7 +105,7 @@ func (ch *chain) fill(ctx context.Context, ids []snowfence.ID) error {
 		ch.watched = true
 		go ch.watch()
 	}
-	if !ch.alone || ch.busy || !ch.steady || ctx.Err() != nil {
+	if !ch.strict || ch.register == nil || ch.busy || !ch.steady || ctx.Err() != nil {
 		ch.start()
 		ch.mu.Unlock()
 		return <-c.ended
@@ -133,7 +138,7 @@ func (ch *chain) prime(ctx context.Context) error {
 
 // enqueue puts a call into the queue, until ctx ends. Then stop must be called. It needs the lock.
 func (ch *chain) enqueue(ctx context.Context, ids []snowfence.ID) (c *call, stop func() bool) {
-	c = &call{ids: ids, ended: make(chan error, 1), begun: ch.clock.Monotonic()}
+	c = &call{ids: ids, ended: make(chan error, 1), begun: ch.clock.Monotonic(), leave: func() {}}
 	c.place = ch.queue.PushBack(c)
 	return c, context.AfterFunc(ctx, func() {
 		ch.mu.Lock()
@@ -149,9 +154,7 @@ func (ch *chain) end(c *call, err error) {
 	case c.ended <- err:
 	default: // it has ended already
 	}
-	if c.leave != nil {
-		c.leave()
-	}
+	c.leave()
 }
 
 // watch ends the calls that have waited for max-wait. They queue in the order in which they
@@ -181,18 +184,17 @@ func (ch *chain) serve(ids []snowfence.ID, waited bool) (n int) {
 		}
 		next := &run{Range: ch.ready[0]}
 		ch.ready = ch.ready[1:]
-		ch.demand.began(next.Range, waited)
+		ch.demand.began(ch.clock.Monotonic(), next.Range, waited)
 		ch.current.Store(next)
 	}
 }
 
 // start starts the goroutine if something is to be reserved. It needs the lock.
 func (ch *chain) start() {
-	if ch.busy || !ch.wanted() {
-		return
+	if !ch.busy && ch.wanted() {
+		ch.busy = true
+		ch.done.Go(func() { ch.run(nil) })
 	}
-	ch.busy = true
-	ch.done.Go(func() { ch.run(nil) })
 }
 
 // wanted reports whether something is to be reserved. It needs the lock.

@@ -102,12 +102,7 @@ func (c Config) complete() (Config, error) {
 	}
 	c.Limit = cmp.Or(c.Limit, math.MaxInt64-c.Increment)
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, 5*time.Second)
-	if c.Clock == nil {
-		c.Clock = snowfence.SystemClock()
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
-	}
+	c.Clock, c.Rand = cmp.Or(c.Clock, snowfence.SystemClock()), cmp.Or(c.Rand, rand.Reader)
 	if c.Process.Started.IsZero() {
 		c.Process.Started = c.Clock.Wall()
 	}

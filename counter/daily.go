@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,10 +60,7 @@ func OpenDaily(ctx context.Context, c DailyConfig) (*Daily, error) {
 	refuse := func(field string, value any, limit string) (*Daily, error) {
 		return nil, &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
 	}
-	c.Digits = cmp.Or(c.Digits, 6)
-	if c.Zone == nil {
-		c.Zone = time.UTC
-	}
+	c.Digits, c.Zone = cmp.Or(c.Digits, 6), cmp.Or(c.Zone, time.UTC)
 	switch {
 	case c.Digits < 1 || c.Digits > 18:
 		return refuse("digits", c.Digits, "must be from 1 to 18")
@@ -72,7 +70,7 @@ func OpenDaily(ctx context.Context, c DailyConfig) (*Daily, error) {
 		return refuse("guard", c.Guard, "must be nil: a daily sequence has none")
 	case c.Step < 0:
 		return refuse("step", c.Step, "must not be negative")
-	case len(c.Prefix) > 64 || !visible(c.Prefix):
+	case len(c.Prefix) > 64 || strings.ContainsFunc(c.Prefix, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
 		return refuse("prefix", fmt.Sprintf("%.70q", c.Prefix), `must be at most 64 bytes of visible ASCII without " and \`)
 	}
 	c.Limit = int64(math.Pow10(c.Digits)) - 1
@@ -91,15 +89,6 @@ func OpenDaily(ctx context.Context, c DailyConfig) (*Daily, error) {
 		}
 	}
 	return &Daily{config: c, register: r}, nil
-}
-
-func visible(text string) bool {
-	for _, b := range []byte(text) {
-		if b <= ' ' || b > '~' || b == '"' || b == '\\' {
-			return false
-		}
-	}
-	return true
 }
 
 // Next returns the next text of today, by this machine's clock.
@@ -157,7 +146,7 @@ func (d *Daily) on(date string) (*chain, error) {
 		d.end(context.Background())
 	}
 	d.date, d.chain = date, newChain(lane{d.register, date}, d.config.Config, d.config.Step == 1, steps(d.config.Step))
-	d.chain.alone = d.chain.strict
+	d.chain.register = d.register
 	return d.chain, nil
 }
 
@@ -203,7 +192,7 @@ func (l lane) Reserve(ctx context.Context, need func() int64) (Range, error) {
 // one begins, so that on a lossy store callers need not wait for it.
 type steps int64
 
-func (s steps) step() int64        { return int64(s) }
-func (s steps) ahead() int         { return 1 }
-func (s steps) began(Range, bool)  {}
-func (s steps) took(time.Duration) {}
+func (s steps) step() int64                      { return int64(s) }
+func (s steps) ahead() int                       { return 1 }
+func (s steps) began(time.Duration, Range, bool) {}
+func (s steps) took(time.Duration)               {}

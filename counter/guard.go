@@ -1,6 +1,7 @@
 package counter
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -70,10 +71,7 @@ func (g *StoreGuard) Raise(ctx context.Context, n int64) error {
 		case lease.Missed:
 			continue // another process raised it
 		}
-		if reply.Err != nil {
-			return fmt.Errorf("raise the guard: %w", reply.Err)
-		}
-		return context.Cause(ctx)
+		return fmt.Errorf("raise the guard: %w", cmp.Or(reply.Err, context.Cause(ctx)))
 	}
 }
 

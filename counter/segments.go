@@ -34,10 +34,7 @@ type SegmentsConfig struct {
 // No number is given twice. The numbers of one process increase, if those of its source do. Those
 // of several processes are mixed, segment by segment. A crash leaves a gap: the rest of the
 // segments that were reserved.
-type Segments struct {
-	chain    *chain
-	register *register // nil with a source of another kind
-}
+type Segments struct{ chain *chain }
 
 // OpenSegments opens a counter of segments in a store, and reserves the first one. On a lossy
 // store that takes as long as the store can lose writes for.
@@ -50,11 +47,7 @@ func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
 		return nil, err
 	}
 	c.Config = r.Config
-	s, err := NewSegments(ctx, r, c)
-	if err == nil {
-		s.register = r
-	}
-	return s, err
+	return NewSegments(ctx, r, c)
 }
 
 // NewSegments returns segments of a source: another system's table, for example. It reserves
@@ -62,10 +55,7 @@ func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
 func NewSegments(ctx context.Context, source Source, c SegmentsConfig) (*Segments, error) {
 	c.Step = cmp.Or(c.Step, 1000)
 	c.MostStep = cmp.Or(c.MostStep, max(c.Step, 1000*min(c.Step, 1<<40)))
-	c.Target, c.MaxWait = cmp.Or(c.Target, 10*time.Second), cmp.Or(c.MaxWait, time.Second)
-	if c.Clock == nil {
-		c.Clock = snowfence.SystemClock()
-	}
+	c.Target = cmp.Or(c.Target, 10*time.Second)
 	switch {
 	case c.Step < 1:
 		return nil, &ConfigError{Field: "step", Value: fmt.Sprint(c.Step), Limit: "must be at least 1"}
@@ -74,7 +64,7 @@ func NewSegments(ctx context.Context, source Source, c SegmentsConfig) (*Segment
 	case c.Target < 0:
 		return nil, &ConfigError{Field: "target", Value: c.Target.String(), Limit: "must not be negative"}
 	}
-	p := &pace{least: c.Step, most: c.MostStep, target: c.Target, clock: c.Clock, now: c.Step, depth: 1}
+	p := &pace{least: c.Step, most: c.MostStep, target: c.Target, now: c.Step, depth: 1}
 	s := &Segments{chain: newChain(source, c.Config, false, p)}
 	if err := s.chain.prime(ctx); err != nil {
 		return nil, err
@@ -105,12 +95,12 @@ func (s *Segments) Fill(ctx context.Context, ids []snowfence.ID) error { return 
 // reserved after them. Otherwise they are a gap, and there is no error.
 func (s *Segments) Close(ctx context.Context) error {
 	rest := s.chain.close(ctx, time.Second)
-	if s.register == nil {
+	if s.chain.register == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeTakes)
 	defer cancel()
-	return s.register.giveBack(ctx, "", rest)
+	return s.chain.register.giveBack(ctx, "", rest)
 }
 
 // pace is the demand of segments. The next step is as long as the demand needs for the target.
@@ -118,7 +108,6 @@ func (s *Segments) Close(ctx context.Context) error {
 type pace struct {
 	least, most int64
 	target      time.Duration
-	clock       snowfence.Clock
 	now         int64         // the step
 	depth       int           // how many are to be ready
 	last        int64         // how many numbers the last segment had; 0 before the first
@@ -133,8 +122,8 @@ func (p *pace) step() int64          { return p.now }
 func (p *pace) ahead() int           { return p.depth }
 func (p *pace) took(d time.Duration) { p.latency = d }
 
-func (p *pace) began(r Range, waited bool) {
-	now, target := p.clock.Monotonic(), max(p.target, 4*p.latency)
+func (p *pace) began(now time.Duration, r Range, waited bool) {
+	target := max(p.target, 4*p.latency)
 	if p.last > 0 {
 		lasted := max(now-p.begun, time.Microsecond)
 		step := float64(p.last) * float64(target) / float64(lasted)

@@ -33,8 +33,8 @@ type Status struct {
 // NearEnd is how long before the end of a counter or a layout a program should say so.
 const NearEnd = 365 * 24 * time.Hour
 
-// status returns what the record and the chain show.
-func (r *register) status(ch *chain, lane string) Status {
+// status returns what the record shows.
+func (r *register) status(lane string) Status {
 	s := Status{Namespace: r.Namespace, Name: r.Name, Kind: r.kind, Limit: r.Limit, Next: r.Start}
 	s.Total = (r.Limit-r.Start)/r.Increment + 1
 	if c := r.seen.Load(); c != nil {
@@ -47,9 +47,6 @@ func (r *register) status(ch *chain, lane string) Status {
 	}
 	if s.Next <= s.Limit {
 		s.Left = (s.Limit-s.Next)/r.Increment + 1
-	}
-	if ch != nil {
-		s.Waiting, s.LastError = ch.standing()
 	}
 	return s
 }
@@ -73,37 +70,32 @@ func runsOut(c stored.Counter, next, limit int64, now time.Time) time.Time {
 	return now.Add(time.Duration(left))
 }
 
-// standing returns how many calls wait, and the last reservation's error.
-func (ch *chain) standing() (waiting int, trouble error) {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	return ch.queue.Len(), ch.trouble
-}
-
 // Status returns how the counter stands. Segments of another [Source] have no numbers of a
 // record.
-func (s *Segments) Status() Status { return standing(s.register, s.chain) }
+func (s *Segments) Status() Status { return s.chain.status("") }
 
 // Status returns how the counter stands. Tickets of another [Source] have no numbers of a record.
-func (t *Tickets) Status() Status { return standing(t.register, t.chain) }
-
-func standing(r *register, ch *chain) Status {
-	if r != nil {
-		return r.status(ch, "")
-	}
-	s := Status{Name: ch.name}
-	s.Waiting, s.LastError = ch.standing()
-	return s
-}
+func (t *Tickets) Status() Status { return t.chain.status("") }
 
 // Status returns how the sequence stands today.
 func (d *Daily) Status() Status {
 	today := d.today()
 	d.mu.Lock()
-	date, ch := d.date, d.chain
-	d.mu.Unlock()
-	if date != today {
-		ch = nil // how another date ended says nothing of this one
+	defer d.mu.Unlock()
+	if d.chain == nil || d.date != today { // how another date ended says nothing of this one
+		return d.register.status(today)
 	}
-	return d.register.status(ch, today)
+	return d.chain.status(today)
+}
+
+// status returns what the record and the chain show.
+func (ch *chain) status(lane string) Status {
+	s := Status{Name: ch.name}
+	if ch.register != nil {
+		s = ch.register.status(lane)
+	}
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	s.Waiting, s.LastError = ch.queue.Len(), ch.trouble
+	return s
 }

@@ -1,7 +1,6 @@
 package counter
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -16,10 +15,7 @@ import (
 // Each costs a swap of the store. The callers that wait in one process share one, so throughput
 // grows with load. There are gaps only after failures: of the store, or of a caller that went
 // away.
-type Tickets struct {
-	chain    *chain
-	register *register // nil with a source of another kind
-}
+type Tickets struct{ chain *chain }
 
 // OpenTickets opens a counter of tickets. The store must be durable.
 //
@@ -30,18 +26,12 @@ func OpenTickets(ctx context.Context, c Config) (*Tickets, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := NewTickets(r, r.Config)
-	t.register, t.chain.alone = r, true // every call to a store ends with its context
-	return t, nil
+	return NewTickets(r, r.Config), nil
 }
 
 // NewTickets returns tickets of a source that reserves in the order of time. Of the config it
 // uses Name, MaxWait and Clock.
 func NewTickets(source Source, c Config) *Tickets {
-	c.MaxWait = cmp.Or(c.MaxWait, time.Second)
-	if c.Clock == nil {
-		c.Clock = snowfence.SystemClock()
-	}
 	return &Tickets{chain: newChain(source, c, true, nil)}
 }
 

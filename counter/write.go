@@ -110,12 +110,8 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 // names one effect of one write. The very bytes may take effect a second time, when a late copy
 // arrives after a failover took the first effect away. That one is younger, and has another version.
 func (r *register) confirm(ctx context.Context, w written) error {
-	expired, stop := r.Clock.After(max(0, w.acked+r.loss-r.Clock.Monotonic()))
-	defer stop()
-	select {
-	case <-expired:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := sleep(ctx, r.Clock, max(0, w.acked+r.loss-r.Clock.Monotonic())); err != nil {
+		return err
 	}
 	_, err := r.write(ctx, func(*stored.Counter) error {
 		if r.history[w.version] != w.number || r.history[r.latest()] < w.number {
@@ -253,14 +249,7 @@ func (r *register) pause(ctx context.Context, try int) error {
 	if _, err := io.ReadFull(r.Rand, chance[:]); err != nil {
 		return fmt.Errorf("read random bytes: %w", err)
 	}
-	expired, stop := r.Clock.After(most * time.Duration(binary.BigEndian.Uint16(chance[:])) >> 16)
-	defer stop()
-	select {
-	case <-expired:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return sleep(ctx, r.Clock, most*time.Duration(binary.BigEndian.Uint16(chance[:]))>>16)
 }
 
 // random returns n random bytes in hexadecimal.
