@@ -75,7 +75,7 @@ func (t Type) describe() description {
 		NeedsReservation:   {"needs-reservation", Invalid, "Numbers of a series are reserved", "a number of a series is reserved, and then confirmed or voided: it can not be minted"},
 		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},
 		ReservationEnded:   {"reservation-ended", Conflict, "The reservation can not be ended", ""},
-		Starting:           {"starting", Unavailable, "The generator has no worker id yet", "the server is still claiming a worker id"},
+		Starting:           {"starting", Unavailable, "The generator is starting", "the server is still opening the generator: it waits for a worker id, or for its store"},
 		Stopped:            {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
 		LeaseUnavailable:   {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},
 		StoreUnavailable:   {"store-unavailable", Unavailable, "The store gives no numbers", "the server's store did not answer, or not in time; the server's log says more"},
@@ -101,6 +101,9 @@ func (t Type) Meaning() Meaning { return t.describe().meaning }
 
 // Title returns one line for people, the same for all problems of the type.
 func (t Type) Title() string { return t.describe().title }
+
+// plain returns a problem that time does not mend, with what the type says of it.
+func (t Type) plain() *Problem { return &Problem{Type: t, Detail: t.describe().detail} }
 
 // problem returns a problem that may be over soon, with what the type says of it.
 func (t Type) problem(cause error) *Problem {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"snowfence.example/snowfence/counter"
@@ -52,6 +53,9 @@ func (s *Service) End(ctx context.Context, name string, e Ending) (text string, 
 	if err != nil {
 		return "", err
 	}
+	if e.Token == "" {
+		return "", s.problem(g, invalid(InvalidReservation, "token", "", "must be given: the reservation has it"))
+	}
 	if e.Void {
 		err = of.Void(ctx, e.Tenant, e.Number, e.Token, e.Reason)
 	} else {
@@ -91,7 +95,7 @@ func (s *Service) series(name string) (*generator, reserver, error) {
 	}
 	of, ok := minter.(reserver)
 	if !ok {
-		return nil, nil, s.problem(g, &Problem{Type: NotASeries, Detail: NotASeries.describe().detail})
+		return nil, nil, s.problem(g, NotASeries.plain())
 	}
 	return g, of, nil
 }
@@ -103,7 +107,8 @@ func reservationProblem(err error) *Problem {
 	case errors.As(err, &setting):
 		return invalid(InvalidReservation, setting.Field, setting.Value, setting.Limit)
 	case errors.Is(err, series.ErrEnded):
-		return &Problem{Type: ReservationEnded, Detail: err.Error(), cause: err}
+		_, detail, _ := strings.Cut(err.Error(), series.ErrEnded.Error()+": ")
+		return &Problem{Type: ReservationEnded, Detail: detail, cause: err}
 	}
 	return classify(err)
 }

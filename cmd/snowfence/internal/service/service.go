@@ -51,7 +51,7 @@ type generator struct {
 	_        [64]byte
 	ids      atomic.Uint64
 	requests atomic.Uint64
-	away     atomic.Bool // the log says that the store gives no numbers
+	trouble  atomic.Pointer[trouble] // nil after a success
 	_        [64]byte
 	problems [typeCount]atomic.Uint64
 }
@@ -102,7 +102,7 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 		return err
 	}
 	if _, ok := minter.(reserver); ok {
-		return s.problem(g, &Problem{Type: NeedsReservation, Detail: NeedsReservation.describe().detail})
+		return s.problem(g, NeedsReservation.plain())
 	}
 	had := into.Len()
 	err = minter.Mint(ctx, n, into)
@@ -121,9 +121,7 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 func (s *Service) count(g *generator, n int) {
 	g.ids.Add(uint64(n))
 	g.requests.Add(1)
-	if g.away.Load() && g.away.CompareAndSwap(true, false) {
-		s.log.Info("the store gives numbers again", "generator", g.name)
-	}
+	s.succeeded(g)
 }
 
 // checker is a minter that knows whether it can mint at this moment.
@@ -140,6 +138,8 @@ func (s *Service) Check(name string, n int) error {
 		return err
 	}
 	switch m := minter.(type) {
+	case reserver:
+		return s.problem(g, NeedsReservation.plain())
 	case checker:
 		err = m.Check()
 	case kind.Readier:
@@ -217,12 +217,10 @@ func (g *generator) serving() (kind.Minter, *Problem) {
 // problem counts a problem, and logs it if an operator should look at it.
 func (s *Service) problem(g *generator, p *Problem) error {
 	g.problems[p.Type].Add(1)
-	switch {
-	case p.Type == Internal, p.Type == CounterChanged:
-		s.log.Error("minting failed", "generator", g.name, "error", p.cause)
-	case p.Type == StoreUnavailable && g.away.CompareAndSwap(false, true): // once an outage
-		s.log.Warn("the store gives no numbers", "generator", g.name, "error", p.cause)
+	if p.Type == Internal {
+		s.log.Error("a request failed", "generator", g.name, "error", p.cause)
 	}
+	s.failed(g, p)
 	return p
 }
 

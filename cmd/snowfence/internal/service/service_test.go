@@ -353,11 +353,37 @@ func TestOutageOfTheStoreIsLoggedOnce(t *testing.T) {
 			}
 		}
 	}
-	for line, times := range map[string]int{"disk on fire": 2, "numbers again": 2} {
+	for line, times := range map[string]int{"disk on fire": 2, "ids again": 2} {
 		if got := strings.Count(log.String(), line); got != times {
 			t.Errorf("%q stands %d times in the log, want %d:\n%s", line, got, times, &log)
 		}
 	}
+}
+
+func TestGeneratorThatFailedIsNotReadyForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := &counter.UnavailableError{Counter: "a", For: time.Second}
+		m := &counting{err: away}
+		s := serving(t, m)
+		var b kind.Batch
+		ready := func(want bool, when string) {
+			t.Helper()
+			if got := Ready(s.Statuses()); got != want {
+				t.Errorf("%s: ready is %t, want %t", when, got, want)
+			}
+		}
+		ready(true, "before the first request")
+		_ = s.Mint(t.Context(), "a", 1, &b) // it fails
+		ready(false, "after a failure")
+		time.Sleep(lasting)
+		ready(true, "when nothing was asked for a while")
+		_ = s.Mint(t.Context(), "a", 1, &b)
+		m.err = nil
+		if err := s.Mint(t.Context(), "a", 1, &b); err != nil {
+			t.Fatal(err)
+		}
+		ready(true, "after a success")
+	})
 }
 
 func TestMinterThatMintsTooFewIsAFault(t *testing.T) {

@@ -49,6 +49,9 @@ func (s *Service) Statuses() []Status {
 	statuses := make([]Status, len(all))
 	for i, g := range all {
 		statuses[i] = g.status()
+		if statuses[i].Problem == nil {
+			statuses[i].Problem = s.troubled(g)
+		}
 		statuses[i].Ends, statuses[i].EndsSoon = ending(g.settings.Layout, statuses[i].Counter, s.clock.Wall())
 	}
 	return statuses

@@ -1,0 +1,57 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// trouble is why a generator could not mint when it was last asked to.
+type trouble struct {
+	problem *Problem
+	at      time.Duration // on the monotonic clock
+}
+
+// lasting is how long trouble counts as the state of a generator: what failed a moment ago fails
+// again. After that it is not known any more, and the next request shows it.
+const lasting = 10 * time.Second
+
+// failed notes trouble, and says it in the log when it is new. A generator that lives by a lease
+// knows its state, and says it itself.
+func (s *Service) failed(g *generator, p *Problem) {
+	if minter, _ := g.serving(); minter == nil || isLeased(minter) {
+		return
+	}
+	level := slog.LevelWarn
+	switch p.Type {
+	case CounterChanged:
+		level = slog.LevelError
+	case StoreUnavailable, LeaseUnavailable, ClockUnsafe, NumbersUsedUp:
+	default:
+		return
+	}
+	before := g.trouble.Swap(&trouble{p, s.clock.Monotonic()})
+	if before == nil || before.problem.Type != p.Type {
+		s.log.Log(context.Background(), level, "the generator gives no ids", "generator", g.name, "error", p.cause)
+	}
+}
+
+// succeeded ends the trouble of a generator.
+func (s *Service) succeeded(g *generator) {
+	if g.trouble.Load() != nil && g.trouble.Swap(nil) != nil {
+		s.log.Info("the generator gives ids again", "generator", g.name)
+	}
+}
+
+// troubled returns the problem of a generator that failed a moment ago, or nil.
+func (s *Service) troubled(g *generator) *Problem {
+	if t := g.trouble.Load(); t != nil && s.clock.Monotonic()-t.at < lasting {
+		return t.problem
+	}
+	return nil
+}
+
+func isLeased(minter any) bool {
+	_, ok := minter.(leased)
+	return ok
+}
