@@ -214,3 +214,71 @@ func (e elsewhere) audit(t *testing.T, documents map[string]string) {
 		t.Errorf("the audit ends at %d, want %d numbers", next, len(documents))
 	}
 }
+
+// TestLockedSeriesStopsNoOtherTenant holds the row of one tenant: who wants it gets an answer in
+// time, and other tenants get numbers.
+func TestLockedSeriesStopsNoOtherTenant(t *testing.T) {
+	at := database(t, "postgres", testkit.Postgres(t))
+	file := filepath.Join(t.TempDir(), "snowfence.yaml")
+	config := fmt.Sprintf("store: %q\ngenerators:\n  invoices: {kind: series, settings: {max-wait: 2s}}\n", at)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--config", file, "--data", t.TempDir())
+	client := testkit.Client()
+	defer client.CloseIdleConnections()
+	e := elsewhere{client: client}
+	reservations := d.URL + "/v1/generators/invoices/reservations"
+	post := func(tenant string) (status int, err error) {
+		response, err := client.Post(reservations+"?tenant="+tenant, "", nil)
+		if err != nil {
+			return 0, err
+		}
+		return response.StatusCode, response.Body.Close()
+	}
+	reserves := func(tenant string) {
+		t.Helper()
+		testkit.Eventually(t, 15*time.Second, func(context.Context) error {
+			status, err := post(tenant)
+			if err == nil && status != http.StatusOK {
+				err = errors.New(http.StatusText(status))
+			}
+			return err
+		})
+	}
+	reserves("acme")
+
+	db, err := engine.OpenDatabase(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() //nolint:errcheck // only the lock matters
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "SELECT 1 FROM snowfence_series WHERE tenant = 'acme' FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	statuses := make(chan int)
+	for range 20 {
+		go func() {
+			status, _ := post("acme") // without an answer it is 0
+			statuses <- status
+		}()
+	}
+	var n struct{ Number string }
+	e.call(t, "POST", reservations+"?tenant=beta", &n)
+	if n.Number != "1" {
+		t.Errorf("the other tenant got number %s, want 1", n.Number)
+	}
+	for range 20 {
+		if status := <-statuses; status != http.StatusServiceUnavailable {
+			t.Errorf("the tenant that is locked was answered %d, want 503", status)
+		}
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	reserves("acme") // the server goes on waiting for a while for those who have left
+}

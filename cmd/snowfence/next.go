@@ -58,7 +58,12 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if store := c.StoresOf(g)[0]; engine.Private(store) {
 			p.warn("the store " + store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
 		}
-		if g.Kind != config.KindSnowflake {
+		switch {
+		case g.Kind == kindSeries:
+			return usage(cmd, fmt.Errorf("generator %s: %w: see 'snowfence series'", name, kinds.ErrReserve))
+		case g.Kind != config.KindSnowflake && cmd.Flags().Changed("encoding"):
+			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --encoding is for kind %s", name, g.Kind, config.KindSnowflake))
+		case g.Kind != config.KindSnowflake:
 			texts, err := p.count(cmd.Context(), c, name, n)
 			if err != nil {
 				return err
@@ -94,9 +99,6 @@ func chooseGenerator(c config.Config, name string) (string, config.Generator, er
 // count mints n ids of a generator that a store counts, and gives back what is left.
 func (p program) count(ctx context.Context, c config.Config, name string, n int) (texts []string, err error) {
 	texts, err = p.counted(c).Mint(ctx, name, n)
-	if errors.Is(err, kinds.ErrReserve) {
-		err = fmt.Errorf("generator %s: %w: see 'snowfence series'", name, err)
-	}
 	return texts, unavailable(err)
 }
 
@@ -111,6 +113,13 @@ func (p program) printTexts(f form, texts []string) error {
 		return p.printJSON(struct {
 			IDs []string `json:"ids"`
 		}{texts})
+	}
+	if f == tableForm {
+		rows := make([][]string, len(texts))
+		for i, text := range texts {
+			rows[i] = []string{text}
+		}
+		return p.print(table("id", rows))
 	}
 	return p.print(strings.Join(texts, "\n") + "\n")
 }

@@ -26,6 +26,12 @@ var (
 	ErrUnknown = errors.New("snowfence: it is not known whether the transaction was committed")
 )
 
+// LeastTimeout and MostTimeout are the bounds of a reservation's timeout.
+const (
+	LeastTimeout = time.Millisecond
+	MostTimeout  = 366 * 24 * time.Hour
+)
+
 // tries is how often a verb tries a transaction of its own.
 const tries = 5
 
@@ -105,8 +111,8 @@ func New(c Config) (*Series, error) {
 // *[counter.FullError] after the greatest number, a *[counter.ConfigError] for another timeout, and
 // otherwise the database's error.
 func (s *Series) Reserve(ctx context.Context, tx Tx, timeout time.Duration) (r Reservation, err error) {
-	if timeout < time.Millisecond || timeout > 366*24*time.Hour {
-		return r, &counter.ConfigError{Field: "timeout", Value: timeout.String(), Limit: "must be from 1ms to 8784h"}
+	if timeout < LeastTimeout || timeout > MostTimeout {
+		return r, &counter.ConfigError{Field: "timeout", Value: timeout.String(), Limit: fmt.Sprintf("must be from %s to %s", LeastTimeout, MostTimeout)}
 	}
 	token := rand.Text()
 	if err = s.run(ctx, tx, func(tx Tx) error { r, err = s.reserve(ctx, tx, token, timeout); return err }); err != nil {
@@ -252,7 +258,14 @@ func (s *Series) run(ctx context.Context, tx Tx, verb func(Tx) error) (err error
 	for n, unknown := 1, error(nil); own; n++ {
 		var tx *sql.Tx
 		if tx, err = db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted}); err == nil {
-			if err = verb(tx); err != nil {
+			// A server goes on waiting for a lock when its client has left.
+			if s.sql.patience != "" {
+				_, err = tx.ExecContext(ctx, s.sql.patience)
+			}
+			if err == nil {
+				err = verb(tx)
+			}
+			if err != nil {
 				_ = tx.Rollback() // the database does it itself when the connection is broken
 			} else if err = tx.Commit(); err != nil {
 				unknown = ErrUnknown

@@ -24,13 +24,13 @@ var tables string
 // statements are the texts of a dialect. All that a verb reads it locks: in MySQL a plain read may
 // show a snapshot from before the row of the series was locked.
 type statements struct {
-	begin, lock, now, head, advance                   string // of a series
+	begin, patience, lock, now, head, advance         string // of a series
 	offered, renew, reserve, look, end, audit, engine string // of its numbers, and of a table
 }
 
 func (d Dialect) statements() statements {
 	const series, number, same = "snowfence_series", "snowfence_series_number", " WHERE tenant = ? AND name = ?"
-	begin, engine := " ON CONFLICT (tenant, name) DO NOTHING", "SELECT relkind::text || relpersistence::text FROM pg_class WHERE oid = to_regclass(?)"
+	patience, begin, engine := "SET LOCAL lock_timeout = '10s'", " ON CONFLICT (tenant, name) DO NOTHING", "SELECT relkind::text || relpersistence::text FROM pg_class WHERE oid = to_regclass(?)"
 	now, numbered := "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", func(text string) string {
 		for n := 1; strings.Contains(text, "?"); n++ {
 			text = strings.Replace(text, "?", fmt.Sprint("$", n), 1)
@@ -38,20 +38,21 @@ func (d Dialect) statements() statements {
 		return text
 	}
 	if d == MySQL {
-		begin, engine = " ON DUPLICATE KEY UPDATE name = VALUES(name)", "SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
+		patience, begin, engine = "", " ON DUPLICATE KEY UPDATE name = VALUES(name)", "SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
 		now, numbered = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))", func(text string) string { return text }
 	}
 	return statements{
-		begin:   numbered("INSERT INTO " + series + " (tenant, name, prefix, first_number, next_number) VALUES (?, ?, ?, ?, ?)" + begin),
-		head:    numbered("SELECT prefix, first_number, next_number FROM " + series + same),
-		lock:    numbered("SELECT prefix, first_number, next_number FROM " + series + same + " FOR UPDATE"),
-		now:     "SELECT " + now,
-		advance: numbered("UPDATE " + series + " SET next_number = ?" + same + " AND next_number = ?"),
-		offered: numbered("SELECT number, token FROM " + number + same + " AND state = 'reserved' AND (expires_at <= ? OR token = ?) ORDER BY number LIMIT 1 FOR UPDATE"),
-		renew:   numbered("UPDATE " + number + " SET token = ?, changed_at = ?, expires_at = ?" + same + " AND number = ? AND token = ? AND state = 'reserved'"),
-		reserve: numbered("INSERT INTO " + number + " (tenant, name, number, token, changed_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"),
-		look:    numbered("SELECT state, reason, token, expires_at FROM " + number + same + " AND number = ? FOR UPDATE"),
-		end:     numbered("UPDATE " + number + " SET state = ?, reason = ?, changed_at = ?" + same + " AND number = ? AND token = ? AND state = 'reserved'"),
+		patience: patience,
+		begin:    numbered("INSERT INTO " + series + " (tenant, name, prefix, first_number, next_number) VALUES (?, ?, ?, ?, ?)" + begin),
+		head:     numbered("SELECT prefix, first_number, next_number FROM " + series + same),
+		lock:     numbered("SELECT prefix, first_number, next_number FROM " + series + same + " FOR UPDATE"),
+		now:      "SELECT " + now,
+		advance:  numbered("UPDATE " + series + " SET next_number = ?" + same + " AND next_number = ?"),
+		offered:  numbered("SELECT number, token FROM " + number + same + " AND state = 'reserved' AND (expires_at <= ? OR token = ?) ORDER BY number LIMIT 1 FOR UPDATE"),
+		renew:    numbered("UPDATE " + number + " SET token = ?, changed_at = ?, expires_at = ?" + same + " AND number = ? AND token = ? AND state = 'reserved'"),
+		reserve:  numbered("INSERT INTO " + number + " (tenant, name, number, token, changed_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)"),
+		look:     numbered("SELECT state, reason, token, expires_at FROM " + number + same + " AND number = ? FOR UPDATE"),
+		end:      numbered("UPDATE " + number + " SET state = ?, reason = ?, changed_at = ?" + same + " AND number = ? AND token = ? AND state = 'reserved'"),
 		audit: numbered("SELECT number, CASE WHEN state = 'reserved' AND expires_at <= " + now + " THEN 'offered' ELSE state END, reason, changed_at FROM " +
 			number + same + " AND number < ? ORDER BY number"),
 		engine: numbered(engine),

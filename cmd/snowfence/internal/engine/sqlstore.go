@@ -80,6 +80,10 @@ func mysqlConnector(server sqlstore.Server, whole bool) (driver.Connector, error
 	config.Logger = &mysql.NopLogger{} // or it writes to standard error
 
 	config.InterpolateParams = whole
+	if !whole {
+		// A server goes on waiting for a lock when its client has left: 50 s by default.
+		config.Params = map[string]string{"innodb_lock_wait_timeout": "10"}
+	}
 
 	// A server that says that it is read-only has done nothing. The connection
 	// is given up then, and the statement sent to the server that took over.

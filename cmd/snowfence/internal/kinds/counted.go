@@ -3,7 +3,6 @@ package kinds
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
@@ -103,12 +102,9 @@ func (m dailies) Mint(ctx context.Context, n int, into *kind.Batch) error {
 // Ready implements [kind.Readier].
 func (m dailies) Ready() error { return ready(m.Status()) }
 
-// ready returns why a counter can't give numbers, as far as that is known.
+// ready returns an error if a counter has no number left. What else fails, requests show.
 func ready(s counter.Status) error {
-	switch {
-	case s.LastError != nil && (s.Waiting > 0 || snowfence.ClassOf(s.LastError) > snowfence.ClassUnavailable):
-		return fmt.Errorf("%w: %w", kind.ErrUnavailable, s.LastError)
-	case s.Left == 0 && s.Limit > 0:
+	if s.Left == 0 && s.Limit > 0 {
 		return &counter.FullError{Counter: s.Name, Limit: s.Limit}
 	}
 	return nil

@@ -80,6 +80,23 @@ func find(name string) counted {
 // Configure reads the settings of a generator, whose kind is one of [Names]. It returns a
 // [*config.Error] for a setting, or a store, that the kind can't use.
 func (c Config) Configure(generator string) (kind.Opener, error) {
+	open, err := c.configure(generator)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
+		m, err := open(ctx, spec)
+		if s, ok := m.(*Series); ok && err == nil {
+			if err := s.Create(ctx); err != nil {
+				return nil, errors.Join(err, s.Close(ctx))
+			}
+		}
+		return m, err
+	}, nil
+}
+
+// configure is Configure for those who make no tables.
+func (c Config) configure(generator string) (kind.Opener, error) {
 	g := c.Settings.Generators[generator]
 	k := find(g.Kind)
 	p := place{config: c, generator: generator, urls: c.Settings.StoresOf(g)}

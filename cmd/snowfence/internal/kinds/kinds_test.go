@@ -24,7 +24,7 @@ func with(t *testing.T, g config.Generator) (Config, error) {
 	settings := config.Default()
 	settings.Store = "mem://"
 	settings.Stores = map[string]string{
-		"marks": "file:/marks", "pg": "postgres://u@h/d", "one": "mysql://u@h/d", "two": "mariadb://u@i/d", "cache": "redis://h",
+		"marks": "file:/marks", "pg": "postgres://u@h/d", "one": "mysql://u@h/d", "two": "mariadb://u@i/d", "cache": "redis://h", "gone": "mem://",
 	}
 	settings.Generators = map[string]config.Generator{"orders": g}
 	settings, err := settings.Complete(Names()...)
@@ -75,13 +75,15 @@ func TestSettingThatCanNotBeUsedIsNamed(t *testing.T) {
 		{"segment", "", "guard", "nowhere", "one of the names in stores"},
 		{"segment", "marks", "guard", "marks", "another store than that of the generator"},
 		{"segment", "", "guard-column", "orders.id", "needs guard to name a database"},
-		{"ticket", "", "start", "-1", "0 or more"},
+		{"ticket", "", "start", "0", "1 or more"},
 		{"ticket", "", "step", "5", "no setting of kind ticket"},
 		{"daily", "", "zone", "Nowhere/Else", "time zone"},
 		{"daily", "", "zone", "Local", "time zone"},
 		{"daily", "", "digits", "x", "whole number"},
 		{"daily", "", "guard", "marks", "no setting of kind daily"},
 		{"series", "pg", "first", "0", "1 or more"},
+		{"series", "pg", "timeout", "1us", "from 1ms to 8784h"},
+		{"segment", "marks", "guard", "gone", "there after this process"},
 		{"leaf-segment", "pg", "step", "5", "no setting of kind leaf-segment"},
 		{"tinyid", "one", "tries", "0", "1 or more"},
 		{"tickets64", "one,two", "skip", "x", "a duration"},

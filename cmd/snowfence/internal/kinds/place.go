@@ -109,7 +109,7 @@ func (p *place) columnGuard(url string) (counter.Guard, error) {
 // common returns those settings that several kinds have, of the names.
 func (p *place) common(names ...string) settings {
 	all := settings{
-		"name": text(&p.Name), "start": number(&p.Start, 0), "increment": number(&p.Increment, 1), "limit": number(&p.Limit, 1),
+		"name": text(&p.Name), "start": number(&p.Start, 1), "increment": number(&p.Increment, 1), "limit": number(&p.Limit, 1),
 		"max-wait": duration(&p.MaxWait), "guard": p.setGuard, "guard-column": p.setColumn,
 	}
 	maps.DeleteFunc(all, func(name string, _ setting) bool { return !slices.Contains(names, name) })
@@ -122,8 +122,12 @@ func (p *place) setGuard(name string) error {
 		return errors.New("must be one of the names in stores")
 	}
 	column := p.config.Settings.Generators[p.generator].Settings["guard-column"]
-	if column == "" && slices.Contains(p.urls, url) {
+	same := func(other string) bool { return strings.TrimRight(other, "/") == strings.TrimRight(url, "/") }
+	switch {
+	case column == "" && slices.ContainsFunc(p.urls, same):
 		return errors.New("must be another store than that of the generator")
+	case engine.Private(url):
+		return errors.New("must be a store that is there after this process")
 	}
 	p.guard = name
 	return nil

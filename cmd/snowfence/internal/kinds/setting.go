@@ -57,6 +57,18 @@ func duration(at *time.Duration) setting {
 	}
 }
 
+// within is a duration with bounds.
+func within(at *time.Duration, least, most time.Duration) setting {
+	return func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < least || d > most {
+			return fmt.Errorf("must be a duration from %s to %s", least, most)
+		}
+		*at = d
+		return nil
+	}
+}
+
 // zone is a name of the time zone database.
 func zone(at **time.Location) setting {
 	return func(s string) error {
