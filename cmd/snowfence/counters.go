@@ -100,7 +100,7 @@ sequence, the next number of each date that the store holds. -o json prints one
 object a line.`,
 		Example: `  snowfence counters list
   snowfence counters list --namespace shop -o json`,
-		Args: cobra.NoArgs,
+		Args: exactly(0),
 	}, func(ctx context.Context, f form, s store.Store, namespace string, _ []string) error {
 		var rows [][]string
 		for info, err := range counter.List(ctx, s, namespace) {
@@ -127,7 +127,7 @@ func (p program) countersShow() *cobra.Command {
 		Short:   "Show one counter",
 		Long:    `Show prints what the store keeps of one counter.`,
 		Example: `  snowfence counters show orders`,
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly(1),
 	}, func(ctx context.Context, f form, s store.Store, namespace string, args []string) error {
 		info, err := counter.Show(ctx, s, namespace, args[0])
 		if err != nil {
@@ -165,7 +165,7 @@ nothing is changed. Processes that have reserved segments still give those.`,
 		Example: `  snowfence counters set orders 500000 --dry-run
   snowfence counters set orders 500000 --yes
   snowfence counters set invoices 700 --date 20261122`,
-		Args: cobra.ExactArgs(2),
+		Args: exactly(2),
 	}
 	dry := cmd.Flags().Bool("dry-run", false, "show what would be written, and write nothing")
 	yes := cmd.Flags().Bool("yes", false, "do not ask")

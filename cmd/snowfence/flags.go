@@ -71,6 +71,16 @@ func numberFlag(value *int, fallback string, least, most int) *parsed[int] {
 	}}
 }
 
+// exactly wants so many arguments, which the verb's usage names.
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage(cmd, fmt.Errorf("needs %s, but got %d", text.Count(int64(n), "argument"), len(args)))
+		}
+		return nil
+	}
+}
+
 // group returns a verb that does nothing but to hold others.
 func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	var names []string

@@ -91,7 +91,7 @@ it with the token that ends the reservation. It makes the tables that are
 missing.`,
 		Example: `  snowfence series reserve invoices
   snowfence series reserve invoices --tenant acme --timeout 30s -o json`,
-		Args: cobra.ExactArgs(1),
+		Args: exactly(1),
 	}
 	cmd.Flags().Var(durationFlag(&timeout), "timeout", "how long the reservation lasts (default: as the generator is configured)")
 	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, _ []string) error {
@@ -126,7 +126,7 @@ func (p program) seriesConfirm() *cobra.Command {
 		Short:   "Confirm a number: its document exists",
 		Long:    `Confirm ends a reservation. The number never changes after that.`,
 		Example: `  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme`,
-		Args:    cobra.ExactArgs(3),
+		Args:    exactly(3),
 	}
 	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, args []string) error {
 		d.State = "confirmed"
@@ -142,7 +142,7 @@ func (p program) seriesVoid() *cobra.Command {
 		Long: `Void ends a reservation without a document. The number never changes after that,
 and the audit shows the reason.`,
 		Example: `  snowfence series void invoices 2 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --reason 'cancelled'`,
-		Args:    cobra.ExactArgs(3),
+		Args:    exactly(3),
 	}
 	cmd.Flags().Var(textFlag(&reason, "TEXT"), "reason", "why the number is not used; must be given")
 	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, args []string) error {
@@ -172,7 +172,7 @@ func (p program) seriesAudit() *cobra.Command {
 timeout, confirmed, void with its reason, or missing, if its row was deleted by
 hand. -o json prints one object a line.`,
 		Example: `  snowfence series audit invoices --tenant acme`,
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly(1),
 	}, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, _ []string) error {
 		var rows [][]string
 		for e, err := range s.Audit(ctx, d.Tenant) {

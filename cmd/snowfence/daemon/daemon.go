@@ -311,6 +311,16 @@ func (d *daemon) announce() {
 	}
 }
 
+// held reports whether the daemon has had a worker id.
+func (d *daemon) held() bool {
+	for _, m := range d.minters {
+		if _, ok := m.(snowflake); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // releaseTime is how long worker ids may take to be given back. One that could
 // not be is free again when its window is over.
 const releaseTime = 5 * time.Second
@@ -342,7 +352,7 @@ func (d *daemon) end(ctx context.Context) error {
 	err := errors.Join(append(faults, d.closeStores())...)
 	switch {
 	case err != nil:
-	case len(d.minters) > 0:
+	case d.held():
 		d.log.Info("ended, and gave its worker ids back")
 	default:
 		d.log.Info("ended, without having had a worker id")

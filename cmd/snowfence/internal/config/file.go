@@ -115,7 +115,7 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 		switch {
 		case slices.Equal(known, []string{anyName}):
 			if wrong := checkName(name); wrong != "" {
-				w.fault(key, at, name, "%s", wrong)
+				w.fault(key, display("", at), display("", name), "%s", wrong) // it may be a URL by mistake
 				continue
 			}
 			if section == join("", generatorSection) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 )
 
 // write puts a configuration file into a folder of the test's own.
@@ -219,6 +220,12 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:2:40: generators.y.store: "b": generator x has the same namespace, default, in another store: their ids would collide`}},
 		{"further store that is none", "stores: {a: 'mysql://u:secret@h'}", nil, nil,
 			[]string{`%:1:13: stores.a: "mysql://u:xxxxx@h": sqlstore: must name one database, behind the hosts of a URL: /database`}},
+		{"URL where a name belongs", "generators: {a: {store: 'postgres://ids:secret@h/db'}}", nil, nil,
+			[]string{`%:1:25: generators.a.store: "postgres://ids:xxxxx@h/db": is not among the names in stores: it has none`}},
+		{"URL as a name", "stores: {'postgres://ids:secret@h/db': x}", nil, nil,
+			[]string{`%:1:10: stores.postgres://ids:xxxxx@h/db: "postgres://ids:xxxxx@h/db": must be at most 63 lower-case letters, digits and single hyphens between them, beginning with a letter`}},
+		{"a driver's own words", "stores: {a: 'host=h user=ids password=secret'}", nil, nil,
+			[]string{`%:1:13: stores.a: "host=h user=ids password=xxxxx": must begin with a scheme; supported are ` + engine.Supported()}},
 		{"variable of a further store", "stores: {a: 'mysql://u:${NONE}@h/d'}", nil, nil,
 			[]string{`%:1:13: stores.a: "mysql://u:xxxxx@h/d": variable NONE is not set`}},
 		{"name of a store", "stores: {A: 'mem://'}", nil, nil,

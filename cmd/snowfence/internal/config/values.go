@@ -80,8 +80,9 @@ func (c Config) originOf(path string) Origin {
 }
 
 // display is a setting's text for people. Only the URLs of stores have secrets: tokens are files.
+// Some are written where they do not belong.
 func display(path, text string) string {
-	if path == keyStore || strings.HasPrefix(path, storeSection+".") {
+	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") {
 		return engine.Redact(text)
 	}
 	return text

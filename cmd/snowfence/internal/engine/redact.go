@@ -1,12 +1,16 @@
 package engine
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // Hidden stands in place of what must not be seen.
 const Hidden = "xxxxx"
+
+// password is one in a text that is no URL, such as the key words of a driver.
+var password = regexp.MustCompile(`(?i)((?:password|passwd|pwd)=)[^\s&;]+`)
 
 // shown reports whether some engine's URLs have that key: its values are no secrets.
 func shown(key string) bool {
@@ -17,6 +21,7 @@ func shown(key string) bool {
 // every query value that could be a secret. It goes by the signs alone in their widest
 // reading, so that a URL that is not quite right shows nothing of a password either.
 func Redact(storeURL string) string {
+	storeURL = password.ReplaceAllString(storeURL, "${1}"+Hidden)
 	scheme, rest, ok := strings.Cut(storeURL, ":")
 	if !ok {
 		return storeURL

@@ -171,7 +171,7 @@ func probes(t *testing.T) map[string][]probe {
 func addReservations(t *testing.T, add func(string, fixture, *http.Request, int), guarded, open, starting fixture) {
 	t.Helper()
 	const list, one = "/v1/generators/{name}/reservations", "/v1/generators/{name}/reservations/{number}/"
-	series := newSeries(t)
+	series, full := newSeries(t), newSeriesOf(t, fullSeries{})
 	for _, c := range []struct{ method, path, target, wrong string }{
 		{"GET", list, "reservations?tenant=acme", "reservations?tenants=acme"},
 		{"POST", list, "reservations?timeout=5m", "reservations?timeout=never"},
@@ -189,6 +189,7 @@ func addReservations(t *testing.T, add func(string, fixture, *http.Request, int)
 		large.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))
 		add(c.path, series, large, 413)
 		add(c.path, series, request(c.method, target, "Host: evil.example"), 421)
+		add(c.path, full, request(c.method, target), 500)
 		add(c.path, starting, request(c.method, target), 503)
 		if strings.HasPrefix(c.path, one) {
 			add(c.path, series, request(c.method, strings.Replace(target, "token=t", "token=u", 1)), 409)

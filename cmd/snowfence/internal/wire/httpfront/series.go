@@ -87,7 +87,7 @@ func (h *Handler) end(w http.ResponseWriter, r *http.Request, e service.Ending) 
 }
 
 // audit answers with every number of a series. It is written as it is read: when the database fails
-// in the middle, the JSON breaks off, and no client can take it for the whole.
+// in the middle, the connection breaks, and no client can take what it has for the whole.
 func (h *Handler) audit(w http.ResponseWriter, r *http.Request) error {
 	query, err := h.seriesQuery(r, "tenant")
 	if err != nil {
@@ -103,7 +103,7 @@ func (h *Handler) audit(w http.ResponseWriter, r *http.Request) error {
 		case err != nil && begin[0] == '{':
 			return err
 		case err != nil:
-			return nil
+			panic(http.ErrAbortHandler) // the way of net/http to break the connection
 		}
 		entry := reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: text(e.Number), State: string(e.State), Reason: e.Reason}
 		if !e.Changed.IsZero() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -97,13 +98,37 @@ func TestAuditThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 	if got := newSeries(t).do(request("GET", target)).Body.String(); got != entries+"]}\n" {
 		t.Errorf("the audit is %s", got)
 	}
-	if got := newSeriesOf(t, oneNumber{broken: io.ErrUnexpectedEOF}).do(request("GET", target)).Body.String(); got != entries {
-		t.Errorf("the broken audit is %s", got)
-	}
+	func() {
+		defer func() {
+			if got := recover(); got != http.ErrAbortHandler {
+				t.Errorf("the broken audit ended with %v, want a broken connection", got)
+			}
+		}()
+		newSeriesOf(t, oneNumber{broken: io.ErrUnexpectedEOF}).do(request("GET", target))
+	}()
 	empty := newSeriesOf(t, emptySeries{})
 	if got := empty.do(request("GET", target)).Body.String(); strings.TrimSpace(got) != `{"reservations":[]}` {
 		t.Errorf("the empty audit is %s", got)
 	}
+}
+
+// fullSeries is a series in which everything fails for good.
+type fullSeries struct{ oneNumber }
+
+func (fullSeries) Reserve(context.Context, string, time.Duration) (series.Reservation, error) {
+	return series.Reservation{}, &counter.FullError{Counter: "invoices", Limit: 9}
+}
+
+func (fullSeries) Confirm(context.Context, string, int64, string) error {
+	return &counter.MismatchError{Counter: "invoices", Field: "prefix"}
+}
+
+func (s fullSeries) Void(ctx context.Context, tenant string, number int64, token, _ string) error {
+	return s.Confirm(ctx, tenant, number, token)
+}
+
+func (s fullSeries) Audit(ctx context.Context, _ string) iter.Seq2[series.Entry, error] {
+	return func(yield func(series.Entry, error) bool) { yield(series.Entry{}, s.Confirm(ctx, "", 1, "")) }
 }
 
 // emptySeries is a series that has not begun.
