@@ -300,7 +300,7 @@ func (d *daemon) claim(ctx context.Context) error {
 // announce logs each generator that serves, with the worker id that it holds and until when.
 func (d *daemon) announce() {
 	for _, status := range d.service.Statuses() {
-		attributes := []any{"generator", status.Name, "http", d.front.address(), "namespace", status.Namespace}
+		attributes := []any{"generator", status.Name, "kind", status.Kind, "http", d.front.address(), "namespace", status.Namespace}
 		if l := status.Lease; l != nil {
 			attributes = append(attributes, "worker", l.Worker, "term", l.Term, "until", l.Layout.TimeOf(l.Until).UTC())
 		}
