@@ -51,14 +51,19 @@ func (c *chaos) restart(end func(*testkit.Server), random *rand.Rand) {
 	}
 }
 
-// failing is the failover of a lossy engine, and nothing for others.
+// failing is the failover of a lossy engine, and nothing for others. It is tried again where it took
+// nothing away: by chance, or because the primary died too late.
 func (c *chaos) failing() []trouble {
 	if c.pair == nil {
 		return nil
 	}
 	return []trouble{{"failover", func(_ *subject, random *rand.Rand) {
-		// The last tenths are for looking, and for the death of the primary.
-		if err := c.failOver(between(random, chaosLoss*4/10, chaosLoss*8/10)); err != nil {
+		lost, err := 0, error(nil)
+		for tries := 0; lost == 0 && err == nil && tries < 5; tries++ {
+			// The last tenths are for looking, and for the death of the primary.
+			lost, err = c.failOver(between(random, chaosLoss*4/10, chaosLoss*8/10))
+		}
+		if err != nil {
 			c.t.Errorf("failover: %v\n%s", err, c.pair.Primary.Log())
 		}
 	}}}
@@ -67,18 +72,21 @@ func (c *chaos) failing() []trouble {
 // failOver kills the primary and promotes a standby that lacks what was acknowledged in about the
 // time of lag: never more than is declared. It counts the writes that are lost by what can be read:
 // those that the old primary showed after the standby got nothing more.
-func (c *chaos) failOver(lag time.Duration) error {
+func (c *chaos) failOver(lag time.Duration) (lost int, err error) {
 	c.server.Lock()
 	defer c.server.Unlock()
 	ctx := c.t.Context()
 	old, err := engine.Open(ctx, c.engine.URL(c.pair.Primary.Addr(), chaosLoss))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = old.Close() }() // its server is dead
+	if err := awaitWrite(ctx, old); err != nil {
+		return 0, err
+	}
 	since, err := c.pair.Part(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	earlier, shown := writes{}, writes{}
 	for err = earlier.read(ctx, old); err == nil && time.Since(since) < lag; err = shown.read(ctx, old) {
@@ -88,22 +96,36 @@ func (c *chaos) failOver(lag time.Duration) error {
 	late := time.Since(since) >= chaosLoss
 	if err != nil || late {
 		c.failovers.add(0, late)
-		return errors.Join(err, c.pair.Mend())
+		return 0, errors.Join(err, c.pair.Mend())
 	}
 	if err := c.pair.Promote(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	address := c.pair.Primary.Addr()
 	promoted, err := engine.Open(ctx, c.engine.URL(address, chaosLoss))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	err = earlier.read(ctx, promoted)
 	for _, s := range c.subjects {
 		s.proxy.SetTarget(address)
 	}
-	c.failovers.add(shown.without(earlier), false)
-	return errors.Join(err, promoted.Close(), c.pair.Rejoin())
+	lost = shown.without(earlier)
+	c.failovers.add(lost, false)
+	return lost, errors.Join(err, promoted.Close(), c.pair.Rejoin())
+}
+
+// awaitWrite waits until the daemons write: after an earlier fault they may have to connect first.
+func awaitWrite(ctx context.Context, s store.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	before, now := writes{}, writes{}
+	err := before.read(ctx, s)
+	for err == nil && now.without(before) == 0 {
+		pause(ctx, 5*time.Millisecond)
+		err = now.read(ctx, s)
+	}
+	return err
 }
 
 // writes are those that a store has shown, by the version that each wrote.
