@@ -31,8 +31,8 @@ type Config struct {
 	// Skip is how long a server is skipped that failed. Zero means 10 s.
 	Skip time.Duration
 
-	// Logger gets a warning when a server is skipped, and a line when it is back. Nil means
-	// no log.
+	// Logger gets a warning when a server begins to fail, and a line when it is back. Nil
+	// means no log.
 	Logger *slog.Logger
 
 	// Clock is the source of time. Nil means [snowfence.SystemClock].

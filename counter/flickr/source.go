@@ -221,14 +221,17 @@ func (s *Source) accept(sv *server, last, number int64) error {
 	return nil
 }
 
-// skip leaves a server out for a while.
+// skip leaves a server out for a while. Only the first failure is logged, until it is back.
 func (s *Source) skip(sv *server, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sv.unfit == nil {
-		sv.until = s.config.Clock.Monotonic() + s.config.Skip
-		s.config.Logger.Warn("ticket server is skipped", "server", sv.Name, "for", s.config.Skip, "error", err)
+	if sv.unfit != nil {
+		return
 	}
+	if sv.until == 0 {
+		s.config.Logger.Warn("ticket server fails, and is skipped while another one gives numbers", "server", sv.Name, "for", s.config.Skip, "error", err)
+	}
+	sv.until = s.config.Clock.Monotonic() + s.config.Skip
 }
 
 // in says which server an error is about.

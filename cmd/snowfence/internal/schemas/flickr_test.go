@@ -1,10 +1,12 @@
 package schemas
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -243,6 +245,36 @@ func TestTicketServersMayBeTwoAndOneMayBeAwayAtTheStart(t *testing.T) {
 	}
 	servers[0].Start()
 	draw(1) // also those that are skipped are asked when there is no other
+}
+
+// TestTicketServerThatFailsIsLoggedOnceUntilItIsBack takes the table of the only server away, twice.
+// It is asked each time, since there is no other.
+func TestTicketServerThatFailsIsLoggedOnceUntilItIsBack(t *testing.T) {
+	servers := ticketServers(t, 1)
+	group, log := pools(t, servers), new(bytes.Buffer)
+	source, err := flickr.Open(t.Context(), flickr.Config{Servers: group, Skip: time.Nanosecond, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		must(t, group[0].DB, "RENAME TABLE Tickets64 TO away")
+		for range 20 {
+			if r, err := source.Reserve(t.Context(), few(1)); err == nil {
+				t.Fatalf("%+v without a table", r)
+			}
+		}
+		must(t, group[0].DB, "RENAME TABLE away TO Tickets64")
+		for range 20 {
+			if _, err := source.Reserve(t.Context(), few(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for line, times := range map[string]int{"ticket server fails": 2, "ticket server is back": 2} {
+		if got := strings.Count(log.String(), line); got != times {
+			t.Errorf("%q stands %d times in the log, want %d:\n%s", line, got, times, log)
+		}
+	}
 }
 
 func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
