@@ -7,8 +7,9 @@
 //	tickets := counter.NewTickets(source, counter.Config{Name: "photos"})
 //	id, err := tickets.Next(ctx)
 //
-// Numbers of several servers are unique, but not ordered: each server counts at its own pace.
-// Only with one server, or of one server, they increase in the order of time.
+// Numbers of several servers are unique, but not ordered: each server counts at its own pace. So
+// neither those of one Fill increase, nor those of one call after another. Only with one server,
+// or of one server, they increase in the order of time.
 //
 // The caller brings the driver, whose Result must report LAST_INSERT_ID(). The table is Flickr's
 // own, and the statement too:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/flickr"
@@ -85,8 +86,21 @@ func tickets64(p *place) (settings, open) {
 		if err != nil {
 			return nil, err
 		}
-		return ticketsOf(p, source), nil
+		return scattered{ticketsOf(p, source)}, nil
 	}
+}
+
+// scattered are the tickets of several servers. One call draws them in no order.
+type scattered struct{ numbers }
+
+// Mint sorts them: the ids of one answer increase.
+func (m scattered) Mint(ctx context.Context, n int, into *kind.Batch) error {
+	had := into.Len()
+	if err := m.numbers.Mint(ctx, n, into); err != nil {
+		return err
+	}
+	slices.Sort(into.Numbers()[had:])
+	return nil
 }
 
 // redisDated counts on a Redis key for each date.
@@ -106,7 +120,7 @@ func redisDated(p *place) (settings, open) {
 	}
 }
 
-func ticketsOf(p *place, s counter.Source) kind.Minter {
+func ticketsOf(p *place, s counter.Source) numbers {
 	return numbers{counter.NewTickets(p.source(s), p.Config), p}
 }
 

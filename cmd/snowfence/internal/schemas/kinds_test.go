@@ -1,0 +1,76 @@
+package schemas
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"testing"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/kind"
+)
+
+// configured returns the kinds' config for a generator named orders that counts in databases of
+// MariaDB.
+func configured(t *testing.T, of string, servers []*testkit.Server, set map[string]string) kinds.Config {
+	t.Helper()
+	c := config.Default()
+	c.Store, c.Stores = "mem:", map[string]string{}
+	g := config.Generator{Kind: of, Settings: set}
+	for i, s := range servers {
+		name := fmt.Sprint("s", i)
+		c.Stores[name] = "mysql://" + url.UserPassword(testkit.SQLUser, testkit.SQLPassword).String() + "@" + s.Addr() + "/" + testkit.SQLDatabase
+		g.Stores = append(g.Stores, name)
+	}
+	c.Generators = map[string]config.Generator{"orders": g}
+	c, err := c.Complete(kinds.Names()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds.Config{Settings: c, Clock: snowfence.SystemClock()}
+}
+
+// minter opens the generator.
+func minter(t *testing.T, c kinds.Config) kind.Minter {
+	t.Helper()
+	open, err := c.Configure("orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := open(t.Context(), kind.Spec{Generator: "orders", Namespace: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.(kind.Closer).Close(context.Background()) })
+	return m
+}
+
+// durableTicketServers starts two ticket servers of which the first is far ahead.
+func durableTicketServers(t *testing.T) (servers []*testkit.Server) {
+	t.Helper()
+	for _, offset := range []string{"1", "2"} {
+		servers = append(servers, testkit.MariaDB(t, "--auto-increment-increment=2", "--auto-increment-offset="+offset))
+		must(t, mariaDB(t, servers[len(servers)-1], nil, nil), ticketsTable)
+	}
+	must(t, mariaDB(t, servers[0], nil, nil), "ALTER TABLE Tickets64 AUTO_INCREMENT = 1001")
+	return servers
+}
+
+func TestTicketsOfOneAnswerIncreaseThoughServersDoNot(t *testing.T) {
+	m := minter(t, configured(t, "tickets64", durableTicketServers(t), nil))
+	batch := new(kind.Batch)
+	for range 2 { // the second answer stands behind the first in the batch
+		had := batch.Len()
+		if err := m.Mint(t.Context(), 4, batch); err != nil {
+			t.Fatal(err)
+		}
+		got := batch.Numbers()[had:]
+		if !slices.IsSorted(got) || got[0] > 1000 || got[3] < 1000 {
+			t.Errorf("one answer is %v, want numbers of both servers that increase", got)
+		}
+	}
+}
