@@ -35,6 +35,10 @@ func (c Config) Mint(ctx context.Context, generator string, n int) ([]string, er
 		return nil, err
 	}
 	var batch kind.Batch
+	most := most
+	if b, ok := m.(interface{ Most() int }); ok {
+		most = min(most, b.Most())
+	}
 	for left := n; left > 0 && err == nil; left -= most {
 		err = m.Mint(ctx, min(left, most), &batch)
 	}

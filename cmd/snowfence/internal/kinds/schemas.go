@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/flickr"
@@ -101,6 +102,13 @@ func (m scattered) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	}
 	slices.Sort(into.Numbers()[had:])
 	return nil
+}
+
+// Most is how many one call may ask for: as many as one server with a slow disk gives within
+// max-wait. A call for more would fail, and its tickets would be gaps.
+func (m scattered) Most() int {
+	const slow = 10 * time.Millisecond // a flush of the table and one of the binlog
+	return int(max(1, cmp.Or(m.place.MaxWait, time.Second)/slow))
 }
 
 // redisDated counts on a Redis key for each date.

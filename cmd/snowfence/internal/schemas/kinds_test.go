@@ -2,14 +2,17 @@ package schemas
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/kind"
 )
@@ -72,5 +75,32 @@ func TestTicketsOfOneAnswerIncreaseThoughServersDoNot(t *testing.T) {
 		if !slices.IsSorted(got) || got[0] > 1000 || got[3] < 1000 {
 			t.Errorf("one answer is %v, want numbers of both servers that increase", got)
 		}
+	}
+}
+
+// TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait asks for more than the kind's greatest
+// count, which the service refuses, and next divides.
+func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
+	servers := durableTicketServers(t)
+	for wait, most := range map[string]int{"": 100, "5s": 500, "1ms": 1} {
+		c := configured(t, "tickets64", servers, map[string]string{"max-wait": wait})
+		if wait == "" {
+			c = configured(t, "tickets64", servers, nil)
+		}
+		s := service.New(service.Config{Settings: c.Settings})
+		if err := s.Serve("orders", minter(t, c)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check("orders", most); err != nil {
+			t.Errorf("max-wait %q: %d tickets: %v", wait, most, err)
+		}
+		var p *service.Problem
+		if err := s.Mint(t.Context(), "orders", most+1, new(kind.Batch)); !errors.As(err, &p) || p.Type != service.CountOutOfRange || !strings.HasSuffix(p.Limit, fmt.Sprintf("1 to %d", most)) {
+			t.Errorf("max-wait %q: %d tickets: %v", wait, most+1, err)
+		}
+	}
+	texts, err := configured(t, "tickets64", servers, nil).Mint(t.Context(), "orders", 250)
+	if slices.Sort(texts); err != nil || len(slices.Compact(texts)) != 250 {
+		t.Errorf("next has %d tickets, %v", len(texts), err)
 	}
 }

@@ -42,7 +42,7 @@ type Service struct {
 type generator struct {
 	name     string
 	settings config.Generator
-	most     int // ids of one request
+	most     int // ids of one request, by the configuration
 	minter   atomic.Pointer[served]
 	stopped  atomic.Bool
 
@@ -57,7 +57,16 @@ type generator struct {
 }
 
 // served boxes a minter, since an atomic pointer can't point to an interface.
-type served struct{ kind.Minter }
+type served struct {
+	kind.Minter
+	most int // ids of one request
+}
+
+// bounded is a minter that can't mint any number of ids at a time.
+type bounded interface {
+	// Most returns how many ids one request may ask for. It never changes.
+	Most() int
+}
 
 // New returns a service whose generators are all starting.
 func New(cfg Config) *Service {
@@ -84,7 +93,11 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	if !ok {
 		return fmt.Errorf("serve: no generator is named %q", name)
 	}
-	g.minter.Store(&served{minter})
+	most := g.most
+	if b, ok := minter.(bounded); ok {
+		most = min(most, b.Most())
+	}
+	g.minter.Store(&served{minter, most})
 	return nil
 }
 
@@ -174,7 +187,7 @@ func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if n < 1 || n > g.most {
+	if n < 1 || n > g.limit() {
 		return nil, nil, s.problem(g, g.countProblem(strconv.Itoa(n)))
 	}
 	minter, problem := g.serving()
@@ -186,7 +199,15 @@ func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
 
 // countProblem is the problem with a number of ids that is none or out of range.
 func (g *generator) countProblem(value string) *Problem {
-	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", g.most))
+	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", g.limit()))
+}
+
+// limit is how many ids one request may ask for.
+func (g *generator) limit() int {
+	if m := g.minter.Load(); m != nil {
+		return m.most
+	}
+	return g.most
 }
 
 // most returns how many ids one request may ask a generator for: the limit of

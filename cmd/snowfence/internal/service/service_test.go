@@ -258,6 +258,35 @@ func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
 	}
 }
 
+// few is a minter that mints no more than 100 ids at a time.
+type few struct{ counting }
+
+func (*few) Most() int { return 100 }
+
+func TestMinterMayBoundABatchFurther(t *testing.T) {
+	for limit, want := range map[int]int{10_000: 100, 50: 50} {
+		set := settings(t, "a")
+		set.Limits.Batch = limit
+		s := New(Config{Settings: set})
+		if err := s.Serve("a", new(few)); err != nil {
+			t.Fatal(err)
+		}
+		var b kind.Batch
+		if err := s.Mint(t.Context(), "a", want, &b); err != nil {
+			t.Errorf("%d ids: %v", want, err)
+		}
+		ends := fmt.Sprintf("from 1 to %d", want)
+		for what, err := range map[string]error{"minted": s.Mint(t.Context(), "a", want+1, &b), "checked": s.Check("a", want+1), "not read": s.InvalidCount("a", "x")} {
+			if p := problemOf(t, err); p.Type != CountOutOfRange || !strings.HasSuffix(p.Limit, ends) {
+				t.Errorf("%s: %+v, want a limit %s", what, p, ends)
+			}
+		}
+		if b.Len() != want {
+			t.Errorf("%d ids, want %d", b.Len(), want)
+		}
+	}
+}
+
 // TestLimitOfABatchIsWhatAGeneratorCanDo compares the limit with a generator
 // that is asked for as much, at the instants of a tick that matter.
 func TestLimitOfABatchIsWhatAGeneratorCanDo(t *testing.T) {
