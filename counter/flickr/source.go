@@ -21,7 +21,7 @@ const (
 )
 
 // ErrUnfit is returned for a server that gave a number outside its class, or none. Its settings
-// changed, or its table is another one.
+// changed, or its table is another one. It is asked again after Config.Skip.
 var ErrUnfit = snowfence.NewError(snowfence.ClassUsage, "snowfence: the ticket server is not fit")
 
 // Source is a group of ticket servers. It is a [counter.Source], safe for concurrent use.
@@ -39,7 +39,7 @@ type server struct {
 	settings settings      // zero until they are checked
 	last     int64         // the greatest number that it gave
 	until    time.Duration // by the monotonic clock: until when it is skipped; 0 if it is not
-	unfit    error         // why it is never asked again; nil if it may be
+	unfit    error         // why it is not asked at all until then; nil if it may be
 }
 
 var _ counter.Source = (*Source)(nil)
@@ -107,7 +107,7 @@ func (s *Source) turns() []*server {
 	for i := range s.servers {
 		sv := s.servers[(s.first+i)%len(s.servers)]
 		switch {
-		case sv.unfit != nil:
+		case sv.refused(now) != nil:
 			unfit = append(unfit, sv)
 		case now < sv.until:
 			skipped = append(skipped, sv)
@@ -120,6 +120,14 @@ func (s *Source) turns() []*server {
 		return order
 	}
 	return unfit
+}
+
+// refused returns why a server is not asked at this time, or nil. It needs the lock.
+func (sv *server) refused(now time.Duration) error {
+	if now < sv.until {
+		return sv.unfit
+	}
+	return nil
 }
 
 // within tries a request to one server, until it succeeds or the timeout ends.
@@ -159,10 +167,9 @@ func (s *Source) ticket(ctx context.Context, sv *server) (number int64, err erro
 // for which a server is not fit.
 func (s *Source) check(ctx context.Context, sv *server) error {
 	s.mu.Lock()
-	done := sv.unfit != nil || sv.settings != settings{}
-	err := sv.unfit
+	known, err := sv.settings != settings{}, sv.refused(s.config.Clock.Monotonic())
 	s.mu.Unlock()
-	if done {
+	if known || err != nil {
 		return err
 	}
 	var read settings
@@ -185,10 +192,13 @@ func (s *Source) check(ctx context.Context, sv *server) error {
 	return nil
 }
 
-// refuse makes a server unfit. It needs the lock.
+// refuse makes a server unfit for a while. Then it is asked again, since an operator may have mended
+// it. It needs the lock.
 func (s *Source) refuse(sv *server, err error) {
-	sv.unfit = err
-	s.config.Logger.Error("ticket server is not fit, and is not asked again", "server", sv.Name, "error", err)
+	if sv.unfit == nil {
+		s.config.Logger.Error("ticket server is not fit, and is not asked", "server", sv.Name, "for", s.config.Skip, "error", err)
+	}
+	sv.unfit, sv.until = err, s.config.Clock.Monotonic()+s.config.Skip
 }
 
 // accept refuses a number that may have been given before, and the server with it. When the
@@ -197,10 +207,10 @@ func (s *Source) accept(sv *server, last, number int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	increment, offset := sv.settings.increment, sv.settings.offset
-	var err error
+	err := sv.refused(s.config.Clock.Monotonic())
 	switch {
-	case sv.unfit != nil:
-		return sv.unfit
+	case err != nil:
+		return err // since the number was asked for
 	case number < 0: // the column is unsigned
 		err = &counter.FullError{Counter: "Tickets64", Limit: math.MaxInt64}
 	case number == 0:
@@ -217,7 +227,7 @@ func (s *Source) accept(sv *server, last, number int64) error {
 	if sv.until > 0 {
 		s.config.Logger.Info("ticket server is back", "server", sv.Name)
 	}
-	sv.last, sv.until = max(sv.last, number), 0
+	sv.last, sv.until, sv.unfit = max(sv.last, number), 0, nil
 	return nil
 }
 
@@ -225,13 +235,14 @@ func (s *Source) accept(sv *server, last, number int64) error {
 func (s *Source) skip(sv *server, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sv.unfit != nil {
+	now := s.config.Clock.Monotonic()
+	if sv.refused(now) != nil {
 		return
 	}
 	if sv.until == 0 {
 		s.config.Logger.Warn("ticket server fails, and is skipped while another one gives numbers", "server", sv.Name, "for", s.config.Skip, "error", err)
 	}
-	sv.until = s.config.Clock.Monotonic() + s.config.Skip
+	sv.until = now + s.config.Skip
 }
 
 // in says which server an error is about.

@@ -341,3 +341,60 @@ func TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer(t *testing.T) {
 		t.Errorf("of an emptied table: %v", err)
 	}
 }
+
+// TestTicketServerThatWasMendedIsTakenBack lowers a server and changes its class. It is asked again
+// after the time that it is skipped for, and refused again until an operator has mended it.
+func TestTicketServerThatWasMendedIsTakenBack(t *testing.T) {
+	s := testkit.MariaDB(t)
+	admin := mariaDB(t, s, nil, nil)
+	must(t, admin, ticketsTable)
+	db := mariaDB(t, s, nil, map[string]string{"auto_increment_increment": "2", "auto_increment_offset": "1"})
+	db.SetMaxOpenConns(1)
+	clock, log := &ahead{Clock: snowfence.SystemClock()}, new(bytes.Buffer)
+	source, err := flickr.Open(t.Context(), flickr.Config{
+		Servers: []flickr.Server{{Name: "a", DB: db}}, Skip: skip, Clock: clock, Logger: slog.New(slog.NewTextHandler(log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := func() (int64, error) {
+		r, err := source.Reserve(t.Context(), few(1))
+		return r.First, err
+	}
+	last := int64(0)
+	for _, fault := range []struct {
+		refused       any
+		broken, mends string
+	}{
+		{new(*counter.BackwardsError), "TRUNCATE TABLE Tickets64", "ALTER TABLE Tickets64 AUTO_INCREMENT = 5000"},
+		{nil, "SET auto_increment_offset = 2", "SET auto_increment_offset = 1"},
+	} {
+		for range 5 {
+			if last, err = draw(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		refused := func(when string) {
+			t.Helper()
+			n, err := draw()
+			if fault.refused == nil && !errors.Is(err, flickr.ErrUnfit) || fault.refused != nil && !errors.As(err, fault.refused) {
+				t.Errorf("%s, %s: %d, %v", fault.broken, when, n, err)
+			}
+		}
+		must(t, db, fault.broken)
+		refused("at once")
+		clock.by.Add(int64(skip))
+		refused("asked again")
+		must(t, db, fault.mends)
+		refused("mended, and not asked yet")
+		clock.by.Add(int64(skip))
+		if n, err := draw(); err != nil || n <= last {
+			t.Errorf("mended: %d, %v; want a number above %d", n, err, last)
+		}
+	}
+	for line, times := range map[string]int{"level=ERROR": 2, "ticket server is back": 2} {
+		if got := strings.Count(log.String(), line); got != times {
+			t.Errorf("%q stands %d times in the log, want %d:\n%s", line, got, times, log)
+		}
+	}
+}
