@@ -122,12 +122,19 @@ type BackwardsError struct {
 	Next    int64 // what the counter would reserve
 	Mark    int64 // what is known to be reserved already
 	By      string
+	// Remedy says what an operator does: of another system, where it keeps the counter. Empty
+	// means to set the counter above the mark.
+	Remedy string
 }
 
-// Error shows both numbers.
+// Error shows both numbers, and says what to do.
 func (e *BackwardsError) Error() string {
-	return fmt.Sprintf("snowfence: counter %s went backwards: the store would reserve %d next, but %d is in use already, says %s: set the counter to %d or more",
-		e.Counter, e.Next, e.Mark, e.By, e.Mark+1)
+	remedy := e.Remedy
+	if remedy == "" {
+		remedy = fmt.Sprintf("set the counter to %d or more", e.Mark+1)
+	}
+	return fmt.Sprintf("snowfence: counter %s went backwards: the store would reserve %d next, but %d is in use already, says %s: %s",
+		e.Counter, e.Next, e.Mark, e.By, remedy)
 }
 
 // Class is [snowfence.ClassLease].

@@ -95,6 +95,7 @@ func (QueryGuard) Raise(context.Context, int64) error { return nil }
 
 // Guarded returns a source that refuses ranges at or below a guard's mark: for the table of another
 // system whose server was replaced by a stale copy. Name is for errors. What it refuses is a gap.
+// If the source has a method Remedy(mark int64) string, that is the remedy of the *[BackwardsError].
 func Guarded(s Source, g Guard, name string) Source { return guarded{s, g, name} }
 
 type guarded struct {
@@ -115,7 +116,11 @@ func (g guarded) Reserve(ctx context.Context, need func() int64) (Range, error) 
 	case err != nil:
 		return Range{}, err
 	case got.First <= mark:
-		return Range{}, &BackwardsError{Counter: g.name, Next: got.First, Mark: mark, By: g.guard.String()}
+		back := &BackwardsError{Counter: g.name, Next: got.First, Mark: mark, By: g.guard.String()}
+		if r, ok := g.source.(interface{ Remedy(mark int64) string }); ok {
+			back.Remedy = r.Remedy(mark)
+		}
+		return Range{}, back
 	}
 	return got, g.guard.Raise(ctx, got.Last())
 }

@@ -3,6 +3,8 @@ package counter_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,6 +161,9 @@ func TestGuardedSourceRefusesWhatIsInUse(t *testing.T) {
 	var back *counter.BackwardsError
 	if _, err := tickets.Next(t.Context()); !errors.As(err, &back) || back.Next != 103 || back.Mark != 106 || back.Counter != "leaf orders" {
 		t.Errorf("the error is %v", err)
+	}
+	if said := fmt.Sprint(back); !strings.HasSuffix(said, ": set the counter to 107 or more") {
+		t.Errorf("without a remedy of the source it says %s", said)
 	}
 	foreign.next = 107
 	if id, err := tickets.Next(t.Context()); err != nil || id != 107 {

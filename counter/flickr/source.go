@@ -218,7 +218,7 @@ func (s *Source) accept(sv *server, last, number int64) error {
 	case number%increment != offset%increment:
 		err = fmt.Errorf("%w: it gave %d, but its auto_increment_offset was %d and its auto_increment_increment %d: start again to read them", ErrUnfit, number, offset, increment)
 	case number <= last:
-		err = &counter.BackwardsError{Counter: "Tickets64", Next: number, Mark: last, By: "this process"}
+		err = &counter.BackwardsError{Counter: "Tickets64", Next: number, Mark: last, By: "this process", Remedy: s.Remedy(last)}
 	}
 	if err != nil {
 		s.refuse(sv, sv.in(err))
@@ -229,6 +229,12 @@ func (s *Source) accept(sv *server, last, number int64) error {
 	}
 	sv.last, sv.until, sv.unfit = max(sv.last, number), 0, nil
 	return nil
+}
+
+// Remedy says how an operator sets a server above a number that is in use, for a
+// *[counter.BackwardsError].
+func (s *Source) Remedy(mark int64) string {
+	return fmt.Sprintf("set AUTO_INCREMENT of Tickets64 on that server to %d or more", mark+1)
 }
 
 // skip leaves a server out for a while. Only the first failure is logged, until it is back.

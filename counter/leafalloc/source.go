@@ -147,7 +147,7 @@ func (s *Source) reserve(ctx context.Context, need func() int64) (counter.Range,
 		return counter.Range{}, err
 	}
 	if now.max-amount < known.max {
-		return counter.Range{}, &counter.BackwardsError{Counter: s.config.Tag, Next: now.max - amount, Mark: known.max - 1, By: "this process"}
+		return counter.Range{}, &counter.BackwardsError{Counter: s.config.Tag, Next: now.max - amount, Mark: known.max - 1, By: "this process", Remedy: s.Remedy(known.max - 1)}
 	}
 	// An error leaves the outcome open. The numbers are given to no one.
 	if err := tx.Commit(); err != nil {
@@ -159,6 +159,12 @@ func (s *Source) reserve(ctx context.Context, need func() int64) (counter.Range,
 		s.row = now
 	}
 	return counter.Range{First: now.max - amount, Increment: 1, Count: amount}, nil
+}
+
+// Remedy says how an operator sets the row above a number that is in use, for a
+// *[counter.BackwardsError].
+func (s *Source) Remedy(mark int64) string {
+	return fmt.Sprintf("set max_id of biz_tag %q in leaf_alloc to %d or more", s.config.Tag, mark+1)
 }
 
 // scan reads a row.

@@ -150,7 +150,7 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 	case count == 0:
 		return counter.Range{}, &counter.FullError{Counter: key, Date: name, Limit: s.base - 1}
 	case last/s.base == date && first <= last:
-		return counter.Range{}, &counter.BackwardsError{Counter: key, Next: first, Mark: last, By: "this process"}
+		return counter.Range{}, &counter.BackwardsError{Counter: key, Next: first, Mark: last, By: "this process", Remedy: s.Remedy(last)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,6 +158,16 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 		s.last = number
 	}
 	return counter.Range{First: first, Increment: 1, Count: count}, nil
+}
+
+// Remedy says how an operator sets the key of a date above a number that is in use, for a
+// *[counter.BackwardsError].
+func (s *Source) Remedy(mark int64) string {
+	date, today := strconv.FormatInt(mark/s.base, 10), s.config.Clock.Wall().In(s.config.Zone).Format(dateForm)
+	if date != today {
+		return fmt.Sprintf("today is %s, and that number is not of today: is the clock right?", today)
+	}
+	return fmt.Sprintf("set key %s:%s to %d or more", s.config.Prefix, date, mark%s.base)
 }
 
 // call runs the script.

@@ -138,7 +138,7 @@ func (s *Source) try(ctx context.Context, need func() int64) (counter.Range, err
 		return counter.Range{}, err
 	}
 	if old.max < known.max {
-		return counter.Range{}, &counter.BackwardsError{Counter: s.config.BizType, Next: old.max + 1, Mark: known.max, By: "this process"}
+		return counter.Range{}, &counter.BackwardsError{Counter: s.config.BizType, Next: old.max + 1, Mark: known.max, By: "this process", Remedy: s.Remedy(known.max)}
 	}
 	next, got := old.advance(need())
 	if got.Count == 0 {
@@ -163,6 +163,12 @@ func (s *Source) try(ctx context.Context, need func() int64) (counter.Range, err
 		s.row.max = next
 	}
 	return got, nil
+}
+
+// Remedy says how an operator sets the row above a number that is in use, for a
+// *[counter.BackwardsError].
+func (s *Source) Remedy(mark int64) string {
+	return fmt.Sprintf("set max_id of biz_type %q in tiny_id_info to %d or more", s.config.BizType, mark)
 }
 
 // advance returns the max_id behind so many steps as hold n numbers, rounded down, and their

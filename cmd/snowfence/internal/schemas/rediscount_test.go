@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -203,6 +204,9 @@ func TestDatedCounterThatWentBackwardsIsRefused(t *testing.T) {
 		if backwards := new(counter.BackwardsError); !errors.As(err, &backwards) || backwards.Mark != d.number(t, 50) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+	if said := source.Remedy(d.number(t, 50) + 1_000_000); !strings.Contains(said, "is the clock right?") {
+		t.Errorf("for a number of tomorrow the remedy is %q", said)
 	}
 }
 
