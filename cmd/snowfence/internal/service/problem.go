@@ -150,11 +150,14 @@ const retrySoon = time.Second
 func classify(err error) *Problem {
 	p := typeOf(err).problem(err)
 	var wait *snowfence.WaitError
+	var full *counter.FullError
 	switch {
 	case errors.As(err, &wait):
 		p.Detail, p.RetryAfter = wait.Error(), max(wait.Need, retrySoon)
 	case p.Type == CounterChanged:
 		p.Detail, p.RetryAfter = err.Error(), 0
+	case errors.As(err, &full) && full.Date != "":
+		p.Detail, p.RetryAfter = "the numbers of "+full.Date+" are used up: they begin again with the next date", 0
 	case p.Type == HorizonPassed, p.Type == NumbersUsedUp, p.Type == Internal, p.Type == RequestCancelled && errors.Is(err, context.Canceled), errors.Is(err, fence.ErrNamespaceReplaced):
 		p.RetryAfter = 0 // time alone does not mend it
 	}

@@ -360,6 +360,19 @@ func TestMintersErrorsBecomeProblems(t *testing.T) {
 	}
 }
 
+func TestNumbersOfADateThatAreUsedUpBeginAgainAndOthersDoNot(t *testing.T) {
+	for _, c := range []struct{ date, want string }{
+		{"20261122", "the numbers of 20261122 are used up: they begin again with the next date"},
+		{"", "an operator must move to another counter"},
+	} {
+		s := serving(t, &counting{err: fmt.Errorf("orders: %w", &counter.FullError{Counter: "secret", Date: c.date, Limit: 999})})
+		p := problemOf(t, s.Mint(t.Context(), "a", 1, new(kind.Batch)))
+		if p.Type != NumbersUsedUp || p.RetryAfter != 0 || !strings.Contains(p.Detail, c.want) || strings.Contains(p.Detail, "secret") {
+			t.Errorf("on %q: %s, %q, retry after %s", c.date, p.Type, p.Detail, p.RetryAfter)
+		}
+	}
+}
+
 func TestOutageOfTheStoreIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
