@@ -3,6 +3,7 @@ package schemas
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/counter/flickr"
+	"snowfence.example/snowfence/counter/leafalloc"
 	"snowfence.example/snowfence/counter/tinyid"
 )
 
@@ -96,6 +98,49 @@ func TestTicketsOfServersComeInBatches(t *testing.T) {
 	}
 	if of != [2]int{20, 20} {
 		t.Errorf("%v numbers of the two servers: they take no turns", of)
+	}
+}
+
+// TestStatusShowsWhyASourceGivesNoNumberMore ends the numbers of each system, or its dates. Readiness
+// rests on the last error of the status.
+func TestStatusShowsWhyASourceGivesNoNumberMore(t *testing.T) {
+	const end = math.MaxInt64 - 15 // there is room for one step of 10
+	db, _, _ := tiny(t)
+	tinyRow(t, db, "orders", end, 10, 1, 0)
+	must(t, db, leafTable)
+	must(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', ?, 10)", int64(end))
+	full, old := onRedis(t), onRedis(t)
+	unused := counter.QueryGuard{Greatest: func(context.Context) (int64, error) { return -1, nil }}
+	full.set(t, 999_990)
+	old.set(t, 999_990)
+	for system, c := range map[string]struct {
+		source counter.Source
+		turn   func() // after the last number
+		want   any
+	}{
+		"leafalloc":               {leafSide{dialect: leafalloc.MySQL, db: db}.open(t, db, "orders"), func() {}, new(*counter.FullError)},
+		"tinyid":                  {openTiny(t, db, "orders"), func() {}, new(*counter.FullError)},
+		"rediscount":              {full.open(t, nil), func() {}, new(*counter.FullError)},
+		"rediscount, an old date": {old.open(t, nil), func() { old.clock.now = old.clock.now.AddDate(-1, 0, 0) }, new(*counter.DateError)},
+	} {
+		segments, err := counter.NewSegments(t.Context(), c.source, counter.SegmentsConfig{Config: counter.Config{Name: "orders"}, Step: 9})
+		if err != nil {
+			t.Fatalf("%s: %v", system, err)
+		}
+		tickets := counter.NewTickets(counter.Guarded(c.source, unused, "orders"), counter.Config{Name: "orders"})
+		c.turn()
+		for kind, of := range map[string]interface {
+			Fill(context.Context, []snowfence.ID) error
+			Close(context.Context) error
+			Status() counter.Status
+		}{"segments": segments, "tickets": tickets} {
+			if err := of.Fill(t.Context(), make([]snowfence.ID, 11)); !errors.As(err, c.want) || !errors.As(of.Status().LastError, c.want) {
+				t.Errorf("%s, %s: the call says %v, the status %v; want %T", system, kind, err, of.Status().LastError, c.want)
+			}
+			if err := of.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 
