@@ -109,9 +109,9 @@ func (d *Daily) Fill(ctx context.Context, n int) ([]string, error) {
 	numbers := make([]snowfence.ID, n)
 	var date string
 	for {
-		date = d.today()
-		ch, err := d.on(date)
-		if err != nil {
+		var ch *chain
+		var err error
+		if ch, date, err = d.begin(); err != nil {
 			return nil, err
 		}
 		if err = ch.fill(ctx, numbers); err == nil {
@@ -133,21 +133,24 @@ func (d *Daily) today() string {
 	return d.config.Clock.Wall().In(d.config.Zone).Format(stored.DateForm)
 }
 
-// on returns the chain of a date. The chain of another date ends, and gives its rest back.
-func (d *Daily) on(date string) (*chain, error) {
+// begin returns the chain of today, and the date. The chain of another date ends, and gives its rest
+// back. The clock is read with the lock, so at midnight no call that read it before another one
+// brings the old date back.
+func (d *Daily) begin() (*chain, string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	date := d.today()
 	switch {
 	case d.closed:
-		return nil, ErrClosed
+		return nil, "", ErrClosed
 	case d.date == date:
-		return d.chain, nil
+		return d.chain, date, nil
 	case d.chain != nil:
 		d.end(context.Background())
 	}
 	d.date, d.chain = date, newChain(lane{d.register, date}, d.config.Config, d.config.Step == 1, steps(d.config.Step))
 	d.chain.register = d.register
-	return d.chain, nil
+	return d.chain, date, nil
 }
 
 // end ends the present chain, beside the callers. Those that wait may still get a number of its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -92,6 +93,67 @@ func TestDailyNumbersBeginAgainAtMidnightOfTheirZone(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestDateThatGaveItsRestBackCountsOnWhenItsClockGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, clock := openDaily(t, memstore.New().Client(), "UTC", func(c *counter.DailyConfig) { c.Step = 10 })
+		first := clock.Wall()
+		for i, want := range []string{"INV20261122001", "INV20261123001", "INV20261122002", "INV20261123002", "INV20261122003"} {
+			clock.set(first.AddDate(0, 0, i%2))
+			if text, err := d.Next(t.Context()); err != nil || text != want {
+				t.Errorf("call %d: %s (%v), want %s", i, text, err, want)
+			}
+			synctest.Wait() // the rest of the other date is given back
+		}
+	})
+}
+
+// midnight is a clock that never goes back, and that shows midnight after some reads.
+type midnight struct {
+	snowfence.Clock
+	reads atomic.Int64
+}
+
+func (m *midnight) Wall() time.Time {
+	day := 22
+	if m.reads.Add(1) > 500 {
+		day = 23
+	}
+	runtime.Gosched() // another call may pass this one here
+	return time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC)
+}
+
+func TestMidnightEndsADateOnce(t *testing.T) {
+	for range 50 {
+		var swaps atomic.Int64
+		s := faultstore.New(memstore.New().Client(), func(c faultstore.Call) faultstore.Fault {
+			if c.Verb == faultstore.Swap {
+				swaps.Add(1)
+			}
+			return faultstore.Fault{}
+		}, nil)
+		d, _ := openDaily(t, s, "UTC", func(c *counter.DailyConfig) {
+			c.Digits, c.Step, c.Clock = 6, 1000, &midnight{Clock: snowfence.SystemClock()}
+		})
+		var calls sync.WaitGroup
+		for range 64 {
+			calls.Go(func() {
+				for range 10 {
+					if _, err := d.Next(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		calls.Wait()
+		if err := d.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := swaps.Load(); n > 6 {
+			t.Fatalf("%d writes, must be at most 6: two reservations for each date, and what each gives back", n)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ type register struct {
 	history     map[store.Version]int64
 
 	mu   sync.Mutex       // guards used, so that a call which has its numbers waits for no other write
-	used map[string]int64 // by lane: the greatest number that this process has reserved
+	used map[string]int64 // by lane: the greatest number that this process has reserved, and not given back
 }
 
 // lanesKept is how many dates a daily sequence holds.
@@ -208,9 +208,12 @@ func (r *register) giveBack(ctx context.Context, lane string, rest []Range) erro
 				c.Lanes[i].Next = back.First
 			}
 		}
-		if c.Lanes[i].Next == next {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if c.Lanes[i].Next == next || r.used[lane] >= next {
 			return errKept
 		}
+		r.used[lane] = c.Lanes[i].Next - r.Increment // holds though the write fails: no call ever gets the rest
 		sent = true
 		return nil
 	})
