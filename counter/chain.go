@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/list"
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,18 +123,43 @@ func (ch *chain) fill(ctx context.Context, ids []snowfence.ID) error {
 	return <-c.ended
 }
 
-// prime waits until a first range is there.
+// firstTakes is how long the first range may take, and what a lossy store needs in addition. It is
+// more than a call waits, because the store may have to be connected to.
+const firstTakes = 10 * time.Second
+
+// prime waits until a first range is there, or it is known that there is none.
 func (ch *chain) prime(ctx context.Context) error {
+	limit := firstTakes
+	if ch.register != nil {
+		limit += ch.register.loss
+	}
+	expired, cancel := ch.clock.After(max(limit, ch.wait))
+	defer cancel()
 	ch.mu.Lock()
 	c, stop := ch.enqueue(ctx, nil)
 	defer stop()
 	ch.start()
 	ch.mu.Unlock()
-	err := <-c.ended
+	var err error
+	select {
+	case err = <-c.ended:
+	case <-expired:
+		ch.mu.Lock()
+		err = ch.unavailable(c)
+		ch.mu.Unlock()
+	}
+	if errors.Is(err, ErrFull) {
+		return nil // a call fails then, not a program that has other counters
+	}
 	if err != nil {
 		ch.close(ctx, 0)
 	}
 	return err
+}
+
+// unavailable is the error of a call that has waited for too long. It needs the lock.
+func (ch *chain) unavailable(c *call) error {
+	return &UnavailableError{Counter: ch.name, For: ch.clock.Monotonic() - c.begun, Reason: ch.trouble}
 }
 
 // enqueue puts a call into the queue, until ctx ends. Then stop must be called. It needs the lock.
@@ -164,13 +190,13 @@ func (ch *chain) watch() {
 	defer ch.mu.Unlock()
 	for ch.queue.Len() > 0 && ch.context.Err() == nil {
 		c := ch.queue.Front().Value.(*call)
-		waited := ch.clock.Monotonic() - c.begun
-		if waited >= ch.wait {
-			ch.end(c, &UnavailableError{Counter: ch.name, For: waited, Reason: ch.trouble})
+		left := c.begun + ch.wait - ch.clock.Monotonic()
+		if left <= 0 {
+			ch.end(c, ch.unavailable(c))
 			continue
 		}
 		ch.mu.Unlock()
-		_ = sleep(ch.context, ch.clock, ch.wait-waited)
+		_ = sleep(ch.context, ch.clock, left)
 		ch.mu.Lock()
 	}
 	ch.watched = false

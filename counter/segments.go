@@ -37,10 +37,12 @@ type SegmentsConfig struct {
 type Segments struct{ chain *chain }
 
 // OpenSegments opens a counter of segments in a store, and reserves the first one. On a lossy
-// store that takes as long as the store can lose writes for.
+// store that takes as long as the store can lose writes for. A counter that has reached its limit
+// opens, too: its calls fail.
 //
-// A *[ConfigError], *[MismatchError], *[FullError] or *[BackwardsError] is returned, or the
-// store's own error.
+// A *[ConfigError], *[MismatchError] or *[BackwardsError] is returned, or the store's own error. A
+// *[UnavailableError] is returned when there is no segment after 10 s and what the store can lose,
+// or after max-wait if that is longer.
 func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
 	r, err := open(ctx, c.Config, stored.Segment)
 	if err != nil {
@@ -51,7 +53,7 @@ func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
 }
 
 // NewSegments returns segments of a source: another system's table, for example. It reserves
-// the first one.
+// the first one, and fails as [OpenSegments] does.
 func NewSegments(ctx context.Context, source Source, c SegmentsConfig) (*Segments, error) {
 	c.Step = cmp.Or(c.Step, 1000)
 	c.MostStep = cmp.Or(c.MostStep, max(c.Step, 1000*min(c.Step, 1<<40)))
