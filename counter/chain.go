@@ -5,6 +5,8 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"iter"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,9 +17,10 @@ import (
 // chain gives the numbers of a source to callers. It reserves ranges ahead of them, or, if it
 // is strict, for the callers that wait and for no others.
 //
-// A call takes numbers from the current range, without a lock. If that is not enough it
-// queues. One reservation at a time is made for all calls of the queue together, so throughput
-// grows with load. A goroutine makes it, which exists only while something is to be reserved.
+// A call takes all its numbers from what is in hand, or none: from the current range without a
+// lock, otherwise with those that are ready. If that is not enough it queues. One reservation at a
+// time is made for all calls of the queue together, so throughput grows with load. A goroutine
+// makes it, which exists only while something is to be reserved.
 //
 // On a strict chain a call that finds no reservation under way makes one by itself, because the way
 // to a goroutine and back takes more than a tenth of a database's swap. Its reservation ends with
@@ -34,6 +37,7 @@ type chain struct {
 	demand demand        // of ranges ahead; not looked at if the chain is strict
 
 	register *register // the source; nil with one of another kind
+	lane     string    // of the register
 
 	current atomic.Pointer[run] // never nil
 
@@ -64,12 +68,13 @@ type demand interface {
 
 // call is a call that waits.
 type call struct {
-	ids   []snowfence.ID // still to be filled
-	rides bool           // the reservation under way is for it
-	ended chan error     // has room for the result
-	begun time.Duration
-	place *list.Element
-	leave func() // ends the reservation that the call makes by itself, if it makes one
+	ids     []snowfence.ID // still to be filled
+	rides   bool           // the reservation under way is for it
+	refused error          // why it is not: fewer numbers are left than the call is for
+	ended   chan error     // has room for the result
+	begun   time.Duration
+	place   *list.Element
+	leave   func() // ends the reservation that the call makes by itself, if it makes one
 }
 
 func newChain(s Source, c Config, strict bool, d demand) *chain {
@@ -83,22 +88,18 @@ func newChain(s Source, c Config, strict bool, d demand) *chain {
 
 // fill fills ids.
 func (ch *chain) fill(ctx context.Context, ids []snowfence.ID) error {
-	if !ch.strict {
-		if ids = ids[ch.current.Load().take(ids):]; len(ids) == 0 {
-			return nil
-		}
+	if len(ids) == 0 || !ch.strict && ch.current.Load().take(ids) {
+		return nil
 	}
 	ch.mu.Lock()
 	if ch.closed {
 		ch.mu.Unlock()
 		return ErrClosed
 	}
-	if ch.queue.Len() == 0 && !ch.strict {
-		if ids = ids[ch.serve(ids, false):]; len(ids) == 0 {
-			ch.start()
-			ch.mu.Unlock()
-			return nil
-		}
+	if !ch.strict && ch.serve(ids, false) > 0 {
+		ch.start()
+		ch.mu.Unlock()
+		return nil
 	}
 	c, stop := ch.enqueue(ctx, ids)
 	defer stop()
@@ -202,17 +203,40 @@ func (ch *chain) watch() {
 	ch.watched = false
 }
 
-// serve fills ids from the current range and from those that are ready. It needs the lock.
+// serve fills ids from the current range and from those that are ready. If they are not enough it
+// fills none, or, if the chain is strict, as many as there are. It needs the lock.
 func (ch *chain) serve(ids []snowfence.ID, waited bool) (n int) {
-	for {
-		if n += ch.current.Load().take(ids[n:]); n == len(ids) || len(ch.ready) == 0 {
-			return n
-		}
-		next := &run{Range: ch.ready[0]}
-		ch.ready = ch.ready[1:]
-		ch.demand.began(ch.clock.Monotonic(), next.Range, waited)
-		ch.current.Store(next)
+	if ch.current.Load().take(ids) {
+		return len(ids)
 	}
+	rest := ch.current.Load().seal() // from here on no call takes numbers without the lock
+	for most := rest.Count + ch.readied(); ch.strict || most >= int64(len(ids)); {
+		k := rest.fill(ids[n:])
+		n, rest = n+k, rest.from(int64(k))
+		if n == len(ids) || len(ch.ready) == 0 {
+			break
+		}
+		rest, ch.ready = ch.ready[0], ch.ready[1:]
+		ch.demand.began(ch.clock.Monotonic(), rest, waited)
+	}
+	ch.current.Store(&run{Range: rest})
+	return n
+}
+
+// readied is how many numbers the ready ranges have. It needs the lock.
+func (ch *chain) readied() (n int64) {
+	for _, r := range ch.ready {
+		n += r.Count
+	}
+	return n
+}
+
+// held is how many numbers are reserved and not given yet. It needs the lock.
+func (ch *chain) held() int64 {
+	if ch.strict {
+		return 0 // what is left of a reservation is for no call
+	}
+	return ch.current.Load().left() + ch.readied()
 }
 
 // start starts the goroutine if something is to be reserved. It needs the lock.
@@ -260,8 +284,11 @@ func (ch *chain) reserve(ctx context.Context) (more bool, err error) {
 	case ctx.Err() != nil && ch.context.Err() == nil:
 		err = nil // its call has left, which says nothing of the store
 	case final(err) || ch.context.Err() != nil:
-		for ch.queue.Len() > 0 {
-			ch.end(ch.queue.Front().Value.(*call), err)
+		some := ch.register != nil && errors.Is(err, ErrFull) // a smaller call that came since may be served
+		for c := range ch.waiting() {
+			if !some || c.refused != nil {
+				ch.end(c, err)
+			}
 		}
 	}
 	ch.trouble = err
@@ -269,25 +296,46 @@ func (ch *chain) reserve(ctx context.Context) (more bool, err error) {
 	return ch.busy, err
 }
 
-// need is how many numbers to reserve. The calls that wait now are those that the reservation
-// is for, because it is sent after they began. Its numbers are greater than all that were
-// reserved before it was sent. So on a strict chain a call gets a greater number than every
-// call that returned before it began. That holds whichever goroutine reserves, because no other
-// reservation is made at the same time. One that failed may still take effect, but no call gets
-// its numbers.
-func (ch *chain) need() int64 {
+// need is how many numbers to reserve; 0 if each call is for more than is left. A register calls it
+// in its turn. The calls that wait now are those that the reservation is for, because it is sent
+// after they began. Its numbers are greater than all that were reserved before it was sent. So on a
+// strict chain a call gets a greater number than every call that returned before it began. That
+// holds whichever goroutine reserves, because no other reservation is made at the same time. One
+// that failed may still take effect, but no call gets its numbers.
+func (ch *chain) need() (n int64) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	n := int64(0)
-	for place := ch.queue.Front(); place != nil; place = place.Next() {
-		c := place.Value.(*call)
-		c.rides = true
-		n += int64(len(c.ids))
+	left := int64(math.MaxInt64)
+	if ch.register != nil {
+		left = ch.register.left(&ch.register.record, ch.lane) + ch.held()
 	}
-	if !ch.strict {
-		n = max(n, ch.demand.step())
+	for c := range ch.waiting() {
+		all := n + int64(len(c.ids))
+		if c.rides, c.refused = max(all, 1) <= left, nil; c.rides {
+			n = all
+			continue
+		}
+		c.refused = ch.register.full(ch.lane)
+	}
+	switch {
+	case !ch.strict && (n > 0 || len(ch.ready) < ch.demand.ahead()):
+		return max(n, ch.demand.step())
+	case ch.queue.Len() == 0:
+		return 1 // the callers have left
 	}
 	return n
+}
+
+// waiting yields the calls of the queue, which may end meanwhile. It needs the lock.
+func (ch *chain) waiting() iter.Seq[*call] {
+	return func(yield func(*call) bool) {
+		for place := ch.queue.Front(); place != nil; {
+			c := place.Value.(*call)
+			if place = place.Next(); !yield(c) {
+				return
+			}
+		}
+	}
 }
 
 // distribute gives the numbers of a range to the calls that wait, in their order. What is left
@@ -298,15 +346,17 @@ func (ch *chain) distribute(got Range) {
 	} else {
 		ch.ready = append(ch.ready, got)
 	}
-	for place := ch.queue.Front(); place != nil; place = ch.queue.Front() {
-		c := place.Value.(*call)
+	for c := range ch.waiting() {
+		if c.refused != nil { // as the record was that this reservation has replaced
+			ch.end(c, c.refused)
+			continue
+		}
 		if ch.strict && !c.rides {
 			return
 		}
-		if c.ids = c.ids[ch.serve(c.ids, true):]; len(c.ids) > 0 {
-			return // near the counter's limit: the rest needs another reservation
+		if c.ids = c.ids[ch.serve(c.ids, true):]; len(c.ids) == 0 {
+			ch.end(c, nil)
 		}
-		ch.end(c, nil)
 	}
 }
 

@@ -101,7 +101,7 @@ func at(origin time.Time, ms int) {
 
 func TestCallThatFindsNoReservationMakesOneForAllThatWait(t *testing.T) {
 	left := context.DeadlineExceeded
-	full := &counter.FullError{Counter: "orders", Limit: 3}
+	gone := counter.ErrReplaced
 	away := errors.New("the network is away")
 	for _, test := range []struct {
 		name  string
@@ -131,8 +131,8 @@ func TestCallThatFindsNoReservationMakesOneForAllThatWait(t *testing.T) {
 			{begins: 0, want: 4, ends: 450}, {begins: 50, want: 5, ends: 450},
 		}, away, 2},
 		{"it fails for good, for all", []drawn{
-			{begins: 0, err: full, ends: 200}, {begins: 50, err: full, ends: 200},
-		}, full, 1},
+			{begins: 0, err: gone, ends: 200}, {begins: 50, err: gone, ends: 200},
+		}, gone, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

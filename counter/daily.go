@@ -149,7 +149,7 @@ func (d *Daily) begin() (*chain, string, error) {
 		d.end(context.Background())
 	}
 	d.date, d.chain = date, newChain(lane{d.register, date}, d.config.Config, d.config.Step == 1, steps(d.config.Step))
-	d.chain.register = d.register
+	d.chain.register, d.chain.lane = d.register, date
 	return d.chain, date, nil
 }
 

@@ -24,6 +24,17 @@ func (r Range) from(i int64) Range {
 	return Range{r.First + i*r.Increment, r.Increment, r.Count - i}
 }
 
+// fill fills ids with the first numbers, and returns how many there are.
+func (r Range) fill(ids []snowfence.ID) int {
+	n := int(min(int64(len(ids)), r.Count))
+	number := r.First
+	for i := range ids[:n] {
+		ids[i] = snowfence.ID(number)
+		number += r.Increment
+	}
+	return n
+}
+
 // Source reserves numbers, each once for all time. It must be safe for concurrent use.
 type Source interface {
 	// Reserve reserves as many numbers as need returns, or fewer, but at least one. It
@@ -39,24 +50,24 @@ type run struct {
 	next atomic.Int64
 }
 
-// take fills ids with the next numbers, as far as there are any, and returns how many. One
-// atomic addition makes the numbers between the old value and the new one the caller's own.
-// Beyond Count there are none, so an addition that overshoots loses nothing: what is left is
-// taken first.
-func (r *run) take(ids []snowfence.ID) int {
+// take fills ids with the next numbers, if there are enough. One atomic exchange makes the numbers
+// between the old value and the new one the caller's own.
+func (r *run) take(ids []snowfence.ID) bool {
 	n := int64(len(ids))
-	i := r.next.Add(n) - n
-	if i >= r.Count {
-		return 0
+	for {
+		i := r.next.Load()
+		if n > r.Count-i {
+			return false
+		}
+		if r.next.CompareAndSwap(i, i+n) {
+			r.from(i).fill(ids)
+			return true
+		}
 	}
-	n = min(n, r.Count-i)
-	number := r.First + i*r.Increment
-	for k := range ids[:n] {
-		ids[k] = snowfence.ID(number)
-		number += r.Increment
-	}
-	return int(n)
 }
+
+// left is how many numbers no caller has taken.
+func (r *run) left() int64 { return r.from(r.next.Load()).Count }
 
 // seal ends the run, and returns the numbers that no caller took.
 func (r *run) seal() Range { return r.from(r.next.Swap(r.Count)) }

@@ -103,17 +103,16 @@ func (r *register) reserve(ctx context.Context, lane string, need func() int64) 
 		if err != nil {
 			return err
 		}
-		l := &c.Lanes[i]
 		mark, by := mark, by
 		if own := r.use(lane, 0); own >= mark {
 			mark, by = own, "this process"
 		}
-		if l.Next <= mark {
+		if next := c.Lanes[i].Next; next <= mark {
 			// Perhaps only the read is late. The write shows it: it changes no number.
-			behind = &BackwardsError{Counter: r.Name, Next: l.Next, Mark: mark, By: by}
+			behind = &BackwardsError{Counter: r.Name, Next: next, Mark: mark, By: by}
 			return nil
 		}
-		got, err = r.advance(l, need())
+		got, err = r.advance(c, i, need())
 		return err
 	})
 	if err == nil {
@@ -152,14 +151,30 @@ func (r *register) mark(ctx context.Context) (mark int64, by string, err error) 
 }
 
 // advance takes n numbers of a lane, or as many as are left.
-func (r *register) advance(l *stored.Lane, n int64) (Range, error) {
-	if l.Next > r.Limit {
-		return Range{}, &FullError{Counter: r.Name, Date: l.Name, Limit: r.Limit}
+func (r *register) advance(c *stored.Counter, i int, n int64) (Range, error) {
+	l := &c.Lanes[i]
+	if n = min(n, r.left(c, l.Name)); n < 1 {
+		return Range{}, r.full(l.Name)
 	}
-	n = min(max(n, 1), (r.Limit-l.Next)/r.Increment+1)
 	got := Range{l.Next, r.Increment, n}
 	l.Next += n * r.Increment
 	return got, nil
+}
+
+// left is how many numbers of a lane a record has left.
+func (r *register) left(c *stored.Counter, lane string) int64 {
+	next := r.Start
+	if i, ok := c.Lane(lane); ok {
+		next = c.Lanes[i].Next
+	}
+	if next > r.Limit {
+		return 0
+	}
+	return (r.Limit-next)/r.Increment + 1
+}
+
+func (r *register) full(lane string) error {
+	return &FullError{Counter: r.Name, Date: lane, Limit: r.Limit}
 }
 
 // enter returns the place of a lane, which it adds if that is allowed. The earliest date goes

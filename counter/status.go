@@ -15,7 +15,8 @@ type Status struct {
 	// they are those of today, by this machine's clock.
 	Next, Limit int64
 
-	// Left is how many numbers are left up to the limit, and Total how many there are in all.
+	// Left is how many numbers are left: up to the limit, and of segments those that this process
+	// has reserved and not given. Total is how many there are in all.
 	Left, Total int64
 
 	// RunsOut is when no number is left, at the average rate since the counter was created. It
@@ -33,20 +34,19 @@ type Status struct {
 // NearEnd is how long before the end of a counter or a layout a program should say so.
 const NearEnd = 365 * 24 * time.Hour
 
-// status returns what the record shows.
-func (r *register) status(lane string) Status {
+// status returns what the record shows. The process has held numbers in hand.
+func (r *register) status(lane string, held int64) Status {
 	s := Status{Namespace: r.Namespace, Name: r.Name, Kind: r.kind, Limit: r.Limit, Next: r.Start}
-	s.Total = (r.Limit-r.Start)/r.Increment + 1
+	var record stored.Counter
 	if c := r.seen.Load(); c != nil {
-		if i, ok := c.Lane(lane); ok {
-			s.Next = c.Lanes[i].Next
-		}
-		if r.kind != stored.Daily {
-			s.RunsOut = runsOut(*c, s.Next, s.Limit, r.Clock.Wall())
-		}
+		record = *c
 	}
-	if s.Next <= s.Limit {
-		s.Left = (s.Limit-s.Next)/r.Increment + 1
+	if i, ok := record.Lane(lane); ok {
+		s.Next = record.Lanes[i].Next
+	}
+	s.Total, s.Left = (r.Limit-r.Start)/r.Increment+1, r.left(&record, lane)+held
+	if r.kind != stored.Daily {
+		s.RunsOut = runsOut(record, s.Total-s.Left, s.Left, r.Clock.Wall())
 	}
 	return s
 }
@@ -54,28 +54,28 @@ func (r *register) status(lane string) Status {
 // rated is how long a counter is there before its use says when it runs out.
 const rated = 24 * time.Hour
 
-// runsOut is when the limit is reached, at the average rate since the counter was created.
-func runsOut(c stored.Counter, next, limit int64, now time.Time) time.Time {
-	if next > limit {
+// runsOut is when no number is left, at the average rate since the counter was created.
+func runsOut(c stored.Counter, used, left int64, now time.Time) time.Time {
+	if left == 0 {
 		return c.Clock // when the last number was reserved
 	}
-	lived, used := now.Sub(c.Created), float64(next-c.Start)
+	lived := now.Sub(c.Created)
 	if lived < rated || used <= 0 {
 		return time.Time{}
 	}
-	left := float64(limit-next) / used * float64(lived)
-	if left >= math.MaxInt64 {
+	in := float64(left) / float64(used) * float64(lived)
+	if in >= math.MaxInt64 {
 		return time.Time{}
 	}
-	return now.Add(time.Duration(left))
+	return now.Add(time.Duration(in))
 }
 
 // Status returns how the counter stands. Segments of another [Source] have no numbers of a
 // record.
-func (s *Segments) Status() Status { return s.chain.status("") }
+func (s *Segments) Status() Status { return s.chain.status() }
 
 // Status returns how the counter stands. Tickets of another [Source] have no numbers of a record.
-func (t *Tickets) Status() Status { return t.chain.status("") }
+func (t *Tickets) Status() Status { return t.chain.status() }
 
 // Status returns how the sequence stands today.
 func (d *Daily) Status() Status {
@@ -83,19 +83,19 @@ func (d *Daily) Status() Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.chain == nil || d.date != today { // how another date ended says nothing of this one
-		return d.register.status(today)
+		return d.register.status(today, 0)
 	}
-	return d.chain.status(today)
+	return d.chain.status()
 }
 
 // status returns what the record and the chain show.
-func (ch *chain) status(lane string) Status {
-	s := Status{Name: ch.name}
-	if ch.register != nil {
-		s = ch.register.status(lane)
-	}
+func (ch *chain) status() Status {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
+	s := Status{Name: ch.name}
+	if ch.register != nil {
+		s = ch.register.status(ch.lane, ch.held())
+	}
 	s.Waiting, s.LastError = ch.queue.Len(), ch.trouble
 	return s
 }

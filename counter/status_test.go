@@ -36,7 +36,7 @@ func TestRateOfACounterIsThatOfAllItsDaysButNotOfTheFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	const day = 24 * time.Hour
-	for _, test := range []struct{ after, in time.Duration }{{0, 0}, {day - 1, 0}, {day, 89 * day / 10}, {10 * day, 89 * day}} {
+	for _, test := range []struct{ after, in time.Duration }{{0, 0}, {day - 1, 0}, {day, 9 * day}, {10 * day, 90 * day}} {
 		clock.set(created.Add(test.after))
 		got, want := tickets.Status().RunsOut, time.Time{}
 		if test.in > 0 {
@@ -53,6 +53,31 @@ func TestRateOfACounterIsThatOfAllItsDaysButNotOfTheFirst(t *testing.T) {
 	clock.set(last.Add(day))
 	if s := tickets.Status(); s.Left != 0 || !s.RunsOut.Equal(last) {
 		t.Errorf("it ran out at %s, with %d left, want %s", s.RunsOut, s.Left, last)
+	}
+}
+
+func TestNumbersInHandAreLeft(t *testing.T) {
+	clock := &setClock{Clock: snowfence.SystemClock()}
+	created := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	clock.set(created)
+	segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{
+		Config: counter.Config{Store: memstore.New().Client(), Name: "users", Limit: 500, Clock: clock},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.set(created.Add(48 * time.Hour))
+	for _, test := range []struct {
+		given, left int
+		runsOut     time.Time
+	}{{0, 500, time.Time{}}, {100, 400, created.Add(240 * time.Hour)}, {399, 1, created.Add(48*time.Hour + 48*time.Hour/499)}, {1, 0, created}} {
+		fill(t, segments, test.given)
+		if s := segments.Status(); s.Left != int64(test.left) || s.Total != 500 || s.RunsOut.Sub(test.runsOut).Abs() > time.Second {
+			t.Errorf("after %d more: %d left of %d until %s, want %d until %s", test.given, s.Left, s.Total, s.RunsOut, test.left, test.runsOut)
+		}
+	}
+	if err := segments.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

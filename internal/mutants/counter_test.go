@@ -67,8 +67,8 @@ var counted = drawn([]mutant{
 	{
 		name: "counter: a ticket is taken from what an earlier reservation left",
 		file: chain,
-		old:  "\tif !ch.strict {\n\t\tif ids = ids[ch.current",
-		new:  "\tif true {\n\t\tif ids = ids[ch.current",
+		old:  "|| !ch.strict && ch.current.Load().take(ids) {",
+		new:  "|| ch.current.Load().take(ids) {",
 	},
 	{
 		name: "counter: a call that leaves lets its own reservation go on",
