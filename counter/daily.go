@@ -55,7 +55,8 @@ type Daily struct {
 
 // OpenDaily opens a daily sequence in a store.
 //
-// A *[ConfigError] is returned for a setting that can't be used, otherwise the store's own error.
+// A *[ConfigError] is returned for a setting that can't be used, a *[MismatchError] for another one
+// than the store has, otherwise the store's own error.
 func OpenDaily(ctx context.Context, c DailyConfig) (*Daily, error) {
 	refuse := func(field string, value any, limit string) (*Daily, error) {
 		return nil, &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}

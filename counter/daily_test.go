@@ -220,24 +220,59 @@ func TestDateThatIsForgottenIsNeverBegunAgain(t *testing.T) {
 	}
 }
 
-func TestDailySequenceOfAnotherShapeIsRefused(t *testing.T) {
+func TestCounterOfAnotherShapeDoesNotOpen(t *testing.T) {
 	s := memstore.New().Client()
-	d, _ := openDaily(t, s, "UTC", nil)
-	if _, err := d.Next(t.Context()); err != nil {
-		t.Fatal(err)
+	ctx := t.Context()
+	tokyo := time.FixedZone("Asia/Tokyo", 9*3600)
+	type open = func(counter.Config, counter.DailyConfig) (drawer, error)
+	tickets := func(c counter.Config, _ counter.DailyConfig) (drawer, error) { return counter.OpenTickets(ctx, c) }
+	segments := func(c counter.Config, _ counter.DailyConfig) (drawer, error) {
+		return counter.OpenSegments(ctx, counter.SegmentsConfig{Config: c})
 	}
-	for field, change := range map[string]func(*counter.DailyConfig){
-		"digits": func(c *counter.DailyConfig) { c.Digits = 4 },
-		"zone":   func(c *counter.DailyConfig) { c.Zone = time.FixedZone("Asia/Tokyo", 9*3600) },
-		"start":  func(c *counter.DailyConfig) { c.Start = 7 },
+	daily := func(c counter.Config, d counter.DailyConfig) (drawer, error) {
+		d.Config = c
+		opened, err := counter.OpenDaily(ctx, d)
+		return texts{opened}, err
+	}
+	for _, test := range []struct {
+		field         string // no field: it opens
+		open          open
+		name          string
+		start, digits int
+		increment     int64
+		zone          *time.Location
+	}{
+		{"", tickets, "tickets", 5, 0, 3, nil},
+		{"", segments, "segments", 5, 0, 3, nil},
+		{"", daily, "daily", 5, 3, 0, nil},
+		{"kind", daily, "tickets", 5, 3, 0, nil},
+		{"kind", tickets, "daily", 5, 0, 3, nil},
+		{"kind", segments, "tickets", 5, 0, 3, nil},
+		{"start", tickets, "tickets", 6, 0, 3, nil},
+		{"increment", tickets, "tickets", 5, 0, 4, nil},
+		{"increment", segments, "segments", 5, 0, 4, nil},
+		{"start", daily, "daily", 7, 3, 0, nil},
+		{"zone", daily, "daily", 5, 3, 0, tokyo},
+		{"digits", daily, "daily", 5, 4, 0, nil},
 	} {
-		other, _ := openDaily(t, s, "UTC", change)
-		_, err := other.Next(t.Context())
+		c, err := test.open(counter.Config{Store: s, Name: test.name, Start: int64(test.start), Increment: test.increment},
+			counter.DailyConfig{Digits: test.digits, Zone: test.zone})
+		if test.field == "" {
+			if err != nil || c.Fill(ctx, make([]snowfence.ID, 1)) != nil {
+				t.Fatalf("%s: %v", test.name, err)
+			}
+			defer c.Close(ctx) //nolint:errcheck // what is not given back is a gap
+			continue
+		}
 		var mismatch *counter.MismatchError
-		if !errors.As(err, &mismatch) || mismatch.Field != field {
-			t.Errorf("%s: %v", field, err)
+		if !errors.As(err, &mismatch) || mismatch.Field != test.field || mismatch.Counter != test.name {
+			t.Errorf("the %s of %s: %v", test.field, test.name, err)
 		}
 	}
+}
+
+func TestDailySequenceThatCanNotBeIsRefused(t *testing.T) {
+	s := memstore.New().Client()
 	for field, change := range map[string]func(*counter.DailyConfig){
 		"digits": func(c *counter.DailyConfig) { c.Digits = 19 },
 		"prefix": func(c *counter.DailyConfig) { c.Prefix = "a b" },

@@ -53,7 +53,7 @@ const historyKept = 1000
 // writersKept is how many processes can confirm at a time on a lossy store.
 const writersKept = 24
 
-// open reads the store's traits, and the record if it is there.
+// open reads the store's traits, and holds the counter to its record if that is there.
 func open(ctx context.Context, c Config, kind string) (*register, error) {
 	c, err := c.complete()
 	if err != nil {
@@ -77,16 +77,12 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	if r.nonce, err = r.random(8); err != nil {
 		return nil, err
 	}
-	r.look(ctx)
-	return r, nil
-}
-
-// look reads the record for the status. What is wrong with it shows when numbers are reserved.
-func (r *register) look(ctx context.Context) {
+	// A store that is away shows when numbers are reserved.
 	reply := r.call(ctx, lease.Call{Verb: lease.Get, Key: r.key})
-	if c, err := stored.DecodeCounter(reply.Entry.Value); err == nil && r.fits(c) == nil {
-		r.seen.Store(&c)
+	if err := r.take(reply); err != nil && reply.Outcome == lease.Found {
+		return nil, err
 	}
+	return r, nil
 }
 
 // reserve reserves numbers of a lane, as [Source] says.

@@ -20,7 +20,7 @@ type Tickets struct{ chain *chain }
 // OpenTickets opens a counter of tickets. The store must be durable.
 //
 // [ErrLossy] is returned for a store that can lose what it acknowledged, otherwise a
-// *[ConfigError], or the store's own error.
+// *[ConfigError] or *[MismatchError], or the store's own error.
 func OpenTickets(ctx context.Context, c Config) (*Tickets, error) {
 	r, err := open(ctx, c, stored.Ticket)
 	if err != nil {
