@@ -28,8 +28,7 @@ type Config struct {
 	// Timeout is how long one server may take. Zero means 500 ms.
 	Timeout time.Duration
 
-	// Skip is how long a server is skipped that failed, or is not asked at all after a number
-	// that it may have given before. Zero means 10 s.
+	// Skip is how long a server is skipped that failed. Zero means 10 s.
 	Skip time.Duration
 
 	// Logger gets a warning when a server begins to fail, and a line when it is back. Nil

@@ -45,8 +45,7 @@
 // A server that comes back without its greatest number repeats numbers, for any client: it was
 // restored, or it crashed without a flush at each commit, as MyISAM does. InnoDB before MySQL 8.0
 // and MariaDB 10.2.4 counts on from the one row at a restart, which need not be the greatest. A
-// process that has seen a greater number of that server refuses the repeated one, with a
-// *[counter.BackwardsError]: set AUTO_INCREMENT above all numbers in use. It asks the server again
-// after Config.Skip, and takes it back when its numbers are above the greatest one that it has
-// seen. It knows nothing of other processes.
+// process that has seen a greater number of that server draws no more from it, with a
+// *[counter.BackwardsError]: set AUTO_INCREMENT above all numbers in use, and start the process
+// again. It knows nothing of other processes.
 package flickr

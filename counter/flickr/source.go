@@ -21,7 +21,7 @@ const (
 )
 
 // ErrUnfit is returned for a server that gave a number outside its class, or none. Its settings
-// changed, or its table is another one. It is asked again after Config.Skip.
+// changed, or its table is another one.
 var ErrUnfit = snowfence.NewError(snowfence.ClassUsage, "snowfence: the ticket server is not fit")
 
 // Source is a group of ticket servers. It is a [counter.Source], safe for concurrent use.
@@ -39,7 +39,7 @@ type server struct {
 	settings settings      // zero until they are checked
 	last     int64         // the greatest number that it gave
 	until    time.Duration // by the monotonic clock: until when it is skipped; 0 if it is not
-	unfit    error         // why it is not asked at all until then; nil if it may be
+	unfit    error         // why it is never asked again; nil if it may be
 }
 
 var _ counter.Source = (*Source)(nil)
@@ -107,7 +107,7 @@ func (s *Source) turns() []*server {
 	for i := range s.servers {
 		sv := s.servers[(s.first+i)%len(s.servers)]
 		switch {
-		case sv.refused(now) != nil:
+		case sv.unfit != nil:
 			unfit = append(unfit, sv)
 		case now < sv.until:
 			skipped = append(skipped, sv)
@@ -120,14 +120,6 @@ func (s *Source) turns() []*server {
 		return order
 	}
 	return unfit
-}
-
-// refused returns why a server is not asked at this time, or nil. It needs the lock.
-func (sv *server) refused(now time.Duration) error {
-	if now < sv.until {
-		return sv.unfit
-	}
-	return nil
 }
 
 // within tries a request to one server, until it succeeds or the timeout ends.
@@ -167,9 +159,10 @@ func (s *Source) ticket(ctx context.Context, sv *server) (number int64, err erro
 // for which a server is not fit.
 func (s *Source) check(ctx context.Context, sv *server) error {
 	s.mu.Lock()
-	known, err := sv.settings != settings{}, sv.refused(s.config.Clock.Monotonic())
+	done := sv.unfit != nil || sv.settings != settings{}
+	err := sv.unfit
 	s.mu.Unlock()
-	if known || err != nil {
+	if done {
 		return err
 	}
 	var read settings
@@ -192,13 +185,10 @@ func (s *Source) check(ctx context.Context, sv *server) error {
 	return nil
 }
 
-// refuse makes a server unfit for a while. Then it is asked again, since an operator may have mended
-// it. It needs the lock.
+// refuse makes a server unfit. It needs the lock.
 func (s *Source) refuse(sv *server, err error) {
-	if sv.unfit == nil {
-		s.config.Logger.Error("ticket server is not fit, and is not asked", "server", sv.Name, "for", s.config.Skip, "error", err)
-	}
-	sv.unfit, sv.until = err, s.config.Clock.Monotonic()+s.config.Skip
+	sv.unfit = err
+	s.config.Logger.Error("ticket server is not fit, and is not asked again", "server", sv.Name, "error", err)
 }
 
 // accept refuses a number that may have been given before, and the server with it. When the
@@ -207,10 +197,10 @@ func (s *Source) accept(sv *server, last, number int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	increment, offset := sv.settings.increment, sv.settings.offset
-	err := sv.refused(s.config.Clock.Monotonic())
+	var err error
 	switch {
-	case err != nil:
-		return err // since the number was asked for
+	case sv.unfit != nil:
+		return sv.unfit
 	case number < 0: // the column is unsigned
 		err = &counter.FullError{Counter: "Tickets64", Limit: math.MaxInt64}
 	case number == 0:
@@ -227,28 +217,28 @@ func (s *Source) accept(sv *server, last, number int64) error {
 	if sv.until > 0 {
 		s.config.Logger.Info("ticket server is back", "server", sv.Name)
 	}
-	sv.last, sv.until, sv.unfit = max(sv.last, number), 0, nil
+	sv.last, sv.until = max(sv.last, number), 0
 	return nil
 }
 
 // Remedy says how an operator sets a server above a number that is in use, for a
-// *[counter.BackwardsError].
+// *[counter.BackwardsError]. By itself a process does not ask it again: its own draws would lift the
+// server above what it has seen, and not above what others have.
 func (s *Source) Remedy(mark int64) string {
-	return fmt.Sprintf("set AUTO_INCREMENT of Tickets64 on that server to %d or more", mark+1)
+	return fmt.Sprintf("set AUTO_INCREMENT of Tickets64 on that server above all numbers in use, %d or more, and start this process again", mark+1)
 }
 
 // skip leaves a server out for a while. Only the first failure is logged, until it is back.
 func (s *Source) skip(sv *server, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.config.Clock.Monotonic()
-	if sv.refused(now) != nil {
+	if sv.unfit != nil {
 		return
 	}
 	if sv.until == 0 {
 		s.config.Logger.Warn("ticket server fails, and is skipped while another one gives numbers", "server", sv.Name, "for", s.config.Skip, "error", err)
 	}
-	sv.until = now + s.config.Skip
+	sv.until = s.config.Clock.Monotonic() + s.config.Skip
 }
 
 // in says which server an error is about.
