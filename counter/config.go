@@ -74,6 +74,12 @@ type Guard interface {
 	String() string
 }
 
+// Validate returns a *[ConfigError] for what is refused without asking a store. The Store may be nil.
+func (c Config) Validate() error {
+	_, err := c.complete()
+	return err
+}
+
 // complete fills the defaults in, or returns a *[ConfigError].
 func (c Config) complete() (Config, error) {
 	refuse := func(field, value, limit string) (Config, error) {
@@ -85,8 +91,6 @@ func (c Config) complete() (Config, error) {
 	}
 	c.Start, c.Increment = cmp.Or(c.Start, 1), cmp.Or(c.Increment, 1)
 	switch {
-	case c.Store == nil:
-		return refuse("store", "nil", "must be given")
 	case stored.CheckNamespace(c.Name) != nil:
 		return refuse("name", fmt.Sprintf("%q", c.Name), "must be 1 to 64 of [a-z0-9._-]")
 	case c.Start < 0:

@@ -36,6 +36,41 @@ type DailyConfig struct {
 	Step int64
 }
 
+// Validate returns a *[ConfigError] for what [OpenDaily] refuses without asking the store. The Store
+// may be nil.
+func (c DailyConfig) Validate() error {
+	_, err := c.complete()
+	return err
+}
+
+// complete fills the defaults in, or returns a *[ConfigError].
+func (c DailyConfig) complete() (DailyConfig, error) {
+	refuse := func(field string, value any, limit string) (DailyConfig, error) {
+		return c, &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
+	}
+	c.Digits, c.Zone = cmp.Or(c.Digits, 6), cmp.Or(c.Zone, time.UTC)
+	switch {
+	case c.Digits < 1 || c.Digits > 18:
+		return refuse("digits", c.Digits, "must be from 1 to 18")
+	case c.Increment != 0 || c.Limit != 0:
+		return refuse("increment and limit", fmt.Sprint(c.Increment, " and ", c.Limit), "must be 0: a daily sequence counts by 1 to the end of its digits")
+	case c.Guard != nil:
+		return refuse("guard", c.Guard, "must be nil: a daily sequence has none")
+	case c.Step < 0:
+		return refuse("step", c.Step, "must not be negative")
+	case len(c.Prefix) > 64 || strings.ContainsFunc(c.Prefix, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
+		return refuse("prefix", fmt.Sprintf("%.70q", c.Prefix), `must be at most 64 bytes of visible ASCII without " and \`)
+	}
+	c.Limit = int64(math.Pow10(c.Digits)) - 1
+	if c.Start > c.Limit {
+		return refuse("start", c.Start, fmt.Sprintf("must be at most %d, to fit the digits", c.Limit))
+	}
+	c.zone, c.digits = c.Zone.String(), c.Digits
+	var err error
+	c.Config, err = c.Config.complete()
+	return c, err
+}
+
 // Daily gives texts such as INV20261122000001: a prefix, the date in a time zone, and a number
 // that begins again each day. Its methods are safe for concurrent use.
 //
@@ -58,27 +93,10 @@ type Daily struct {
 // A *[ConfigError] is returned for a setting that can't be used, a *[MismatchError] for another one
 // than the store has, otherwise the store's own error.
 func OpenDaily(ctx context.Context, c DailyConfig) (*Daily, error) {
-	refuse := func(field string, value any, limit string) (*Daily, error) {
-		return nil, &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
 	}
-	c.Digits, c.Zone = cmp.Or(c.Digits, 6), cmp.Or(c.Zone, time.UTC)
-	switch {
-	case c.Digits < 1 || c.Digits > 18:
-		return refuse("digits", c.Digits, "must be from 1 to 18")
-	case c.Increment != 0 || c.Limit != 0:
-		return refuse("increment and limit", fmt.Sprint(c.Increment, " and ", c.Limit), "must be 0: a daily sequence counts by 1 to the end of its digits")
-	case c.Guard != nil:
-		return refuse("guard", c.Guard, "must be nil: a daily sequence has none")
-	case c.Step < 0:
-		return refuse("step", c.Step, "must not be negative")
-	case len(c.Prefix) > 64 || strings.ContainsFunc(c.Prefix, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
-		return refuse("prefix", fmt.Sprintf("%.70q", c.Prefix), `must be at most 64 bytes of visible ASCII without " and \`)
-	}
-	c.Limit = int64(math.Pow10(c.Digits)) - 1
-	if c.Start > c.Limit {
-		return refuse("start", c.Start, fmt.Sprintf("must be at most %d, to fit the digits", c.Limit))
-	}
-	c.zone, c.digits = c.Zone.String(), c.Digits
 	r, err := open(ctx, c.Config, stored.Daily)
 	if err != nil {
 		return nil, err

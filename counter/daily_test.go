@@ -271,25 +271,6 @@ func TestCounterOfAnotherShapeDoesNotOpen(t *testing.T) {
 	}
 }
 
-func TestDailySequenceThatCanNotBeIsRefused(t *testing.T) {
-	s := memstore.New().Client()
-	for field, change := range map[string]func(*counter.DailyConfig){
-		"digits": func(c *counter.DailyConfig) { c.Digits = 19 },
-		"prefix": func(c *counter.DailyConfig) { c.Prefix = "a b" },
-		"start":  func(c *counter.DailyConfig) { c.Start = 1000 },
-		"name":   func(c *counter.DailyConfig) { c.Name = "Invoices" },
-		"store":  func(c *counter.DailyConfig) { c.Store = nil },
-	} {
-		c := counter.DailyConfig{Config: counter.Config{Store: s, Name: "invoices"}, Digits: 3}
-		change(&c)
-		_, err := counter.OpenDaily(t.Context(), c)
-		var wrong *counter.ConfigError
-		if !errors.As(err, &wrong) || wrong.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
-	}
-}
-
 // The next date's first write hangs. A call of the date before has its number by then.
 func TestDailyCallThatHasItsNumberWaitsForNoOtherDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

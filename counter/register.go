@@ -56,8 +56,11 @@ const writersKept = 24
 // open reads the store's traits, and holds the counter to its record if that is there.
 func open(ctx context.Context, c Config, kind string) (*register, error) {
 	c, err := c.complete()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case c.Store == nil:
+		return nil, &ConfigError{Field: "store", Value: "nil", Limit: "must be given"}
 	}
 	traits, err := c.Store.Traits(ctx)
 	if err == nil {

@@ -27,6 +27,35 @@ type SegmentsConfig struct {
 	Target time.Duration
 }
 
+// Validate returns a *[ConfigError] for what [OpenSegments] refuses without asking the store. The
+// Store may be nil.
+func (c SegmentsConfig) Validate() error {
+	if err := c.Config.Validate(); err != nil {
+		return err
+	}
+	_, err := c.pace()
+	return err
+}
+
+// pace returns the demand, or a *[ConfigError].
+func (c SegmentsConfig) pace() (*pace, error) {
+	refuse := func(field string, value any, limit string) (*pace, error) {
+		return nil, &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
+	}
+	c.Step = cmp.Or(c.Step, 1000)
+	c.MostStep = cmp.Or(c.MostStep, max(c.Step, 1000*min(c.Step, 1<<40)))
+	c.Target = cmp.Or(c.Target, 10*time.Second)
+	switch {
+	case c.Step < 1:
+		return refuse("step", c.Step, "must be at least 1")
+	case c.MostStep < c.Step:
+		return refuse("most-step", c.MostStep, fmt.Sprintf("must be at least the step, %d", c.Step))
+	case c.Target < 0:
+		return refuse("target", c.Target, "must not be negative")
+	}
+	return &pace{least: c.Step, most: c.MostStep, target: c.Target, now: c.Step, depth: 1}, nil
+}
+
 // Segments gives numbers from segments: ranges that are reserved in bulk, ahead of the demand.
 // So a number costs no request to the store, and no lock. Its methods are safe for concurrent
 // use.
@@ -55,18 +84,10 @@ func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
 // NewSegments returns segments of a source: another system's table, for example. It reserves
 // the first one, and fails as [OpenSegments] does.
 func NewSegments(ctx context.Context, source Source, c SegmentsConfig) (*Segments, error) {
-	c.Step = cmp.Or(c.Step, 1000)
-	c.MostStep = cmp.Or(c.MostStep, max(c.Step, 1000*min(c.Step, 1<<40)))
-	c.Target = cmp.Or(c.Target, 10*time.Second)
-	switch {
-	case c.Step < 1:
-		return nil, &ConfigError{Field: "step", Value: fmt.Sprint(c.Step), Limit: "must be at least 1"}
-	case c.MostStep < c.Step:
-		return nil, &ConfigError{Field: "most-step", Value: fmt.Sprint(c.MostStep), Limit: fmt.Sprintf("must be at least the step, %d", c.Step)}
-	case c.Target < 0:
-		return nil, &ConfigError{Field: "target", Value: c.Target.String(), Limit: "must not be negative"}
+	p, err := c.pace()
+	if err != nil {
+		return nil, err
 	}
-	p := &pace{least: c.Step, most: c.MostStep, target: c.Target, now: c.Step, depth: 1}
 	s := &Segments{chain: newChain(source, c.Config, false, p)}
 	if err := s.chain.prime(ctx); err != nil {
 		return nil, err
