@@ -92,7 +92,7 @@ func (c Config) complete() (Config, error) {
 	c.Start, c.Increment = cmp.Or(c.Start, 1), cmp.Or(c.Increment, 1)
 	switch {
 	case stored.CheckNamespace(c.Name) != nil:
-		return refuse("name", fmt.Sprintf("%q", c.Name), "must be 1 to 64 of [a-z0-9._-]")
+		return refuse("name", c.Name, "must be 1 to 64 of [a-z0-9._-]")
 	case c.Start < 0:
 		return refuse("start", fmt.Sprint(c.Start), "must not be negative")
 	case c.Increment < 1 || c.Increment > math.MaxInt32:

@@ -69,7 +69,7 @@ func TestWhatOpenRefusesWithoutAskingTheStoreIsNotValid(t *testing.T) {
 			valid, opened := kind(s)
 			for _, err := range []error{valid, opened} {
 				var wrong *counter.ConfigError
-				if test.field == "" && err != nil || test.field != "" && (!errors.As(err, &wrong) || wrong.Field != test.field) {
+				if test.field == "" && err != nil || test.field != "" && (!errors.As(err, &wrong) || wrong.Field != test.field || wrong.Value != test.value) {
 					t.Errorf("%s %s, kind %d: %v", test.field, test.value, i, err)
 				}
 			}

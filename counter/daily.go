@@ -59,7 +59,7 @@ func (c DailyConfig) complete() (DailyConfig, error) {
 	case c.Step < 0:
 		return refuse("step", c.Step, "must not be negative")
 	case len(c.Prefix) > 64 || strings.ContainsFunc(c.Prefix, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
-		return refuse("prefix", fmt.Sprintf("%.70q", c.Prefix), `must be at most 64 bytes of visible ASCII without " and \`)
+		return refuse("prefix", c.Prefix, `must be at most 64 bytes of visible ASCII without " and \`)
 	}
 	c.Limit = int64(math.Pow10(c.Digits)) - 1
 	if c.Start > c.Limit {

@@ -50,7 +50,7 @@ func (c Config) complete() (Config, error) {
 	case c.Dialect != MySQL && c.Dialect != PostgreSQL:
 		return c, &counter.ConfigError{Field: "dialect", Value: fmt.Sprint(int(c.Dialect)), Limit: "must be MySQL or PostgreSQL"}
 	case c.Tag == "" || len(c.Tag) > 128:
-		return c, &counter.ConfigError{Field: "tag", Value: fmt.Sprintf("%.130q", c.Tag), Limit: "must be 1 to 128 bytes, as biz_tag is"}
+		return c, &counter.ConfigError{Field: "tag", Value: c.Tag, Limit: "must be 1 to 128 bytes, as biz_tag is"}
 	case c.Timeout < 0:
 		return c, &counter.ConfigError{Field: "timeout", Value: c.Timeout.String(), Limit: "must not be negative"}
 	}

@@ -66,7 +66,7 @@ func (c Config) complete() (Config, error) {
 	case c.Client == nil:
 		return refuse("client", "nil", "must be given")
 	case c.Prefix == "" || len(c.Prefix) > 512:
-		return refuse("prefix", fmt.Sprintf("%.80q", c.Prefix), "must be 1 to 512 bytes")
+		return refuse("prefix", c.Prefix, "must be 1 to 512 bytes")
 	case c.Length < 1 || c.Length > 10:
 		return refuse("length", c.Length, "must be from 1 to 10")
 	case c.Keep < 0:

@@ -99,7 +99,7 @@ func New(c Config) (*Series, error) {
 	for _, text := range [][2]string{{"tenant", c.Tenant}, {"name", c.Name}, {"prefix", c.Prefix}} {
 		strange := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'`\\", r) }
 		if len(text[1]) > 64 || strings.ContainsFunc(text[1], strange) || text == [2]string{"name", ""} {
-			return nil, &counter.ConfigError{Field: text[0], Value: fmt.Sprintf("%.70q", text[1]), Limit: "must be at most 64 bytes of visible ASCII without quotes and \\, a name at least one"}
+			return nil, &counter.ConfigError{Field: text[0], Value: text[1], Limit: "must be at most 64 bytes of visible ASCII without quotes and \\, a name at least one"}
 		}
 	}
 	return &Series{c, c.Dialect.statements()}, nil
@@ -159,7 +159,7 @@ func (s *Series) Confirm(ctx context.Context, tx Tx, number int64, token string)
 // *[counter.ConfigError] without a reason, and the errors of [Series.Confirm].
 func (s *Series) Void(ctx context.Context, tx Tx, number int64, token, reason string) error {
 	if strings.TrimSpace(reason) == "" || len(reason) > 1000 || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
-		return &counter.ConfigError{Field: "reason", Value: fmt.Sprintf("%.70q", reason), Limit: "must be a text of 1 to 1000 bytes in UTF-8"}
+		return &counter.ConfigError{Field: "reason", Value: reason, Limit: "must be a text of 1 to 1000 bytes in UTF-8"}
 	}
 	return s.run(ctx, tx, func(tx Tx) error { return s.end(ctx, tx, number, token, Void, reason) })
 }

@@ -44,7 +44,7 @@ func (c Config) complete() (Config, error) {
 	case c.DB == nil:
 		return c, &counter.ConfigError{Field: "db", Value: "nil", Limit: "must be given"}
 	case c.BizType == "" || len([]rune(c.BizType)) > 63:
-		return c, &counter.ConfigError{Field: "biz-type", Value: fmt.Sprintf("%.70q", c.BizType), Limit: "must be 1 to 63 characters, as biz_type is"}
+		return c, &counter.ConfigError{Field: "biz-type", Value: c.BizType, Limit: "must be 1 to 63 characters, as biz_type is"}
 	case c.Tries < 1:
 		return c, &counter.ConfigError{Field: "tries", Value: fmt.Sprint(c.Tries), Limit: "must be at least 1"}
 	case c.Timeout < 0:

@@ -89,9 +89,9 @@ func (c Config) prepare() (Config, error) {
 	case c.Worker != nil && (*c.Worker < 0 || *c.Worker >= c.Layout.Workers()):
 		return c, refuse("worker", fmt.Sprint(*c.Worker), fmt.Sprintf("must be from 0 to %d", c.Layout.Workers()-1))
 	case len(c.Process.Host) > 255 || !utf8.ValidString(c.Process.Host):
-		return c, refuse("host", fmt.Sprintf("%.64q", c.Process.Host), "must be UTF-8 of at most 255 bytes")
+		return c, refuse("host", c.Process.Host, "must be UTF-8 of at most 255 bytes")
 	case len(c.Process.Version) > 128 || !utf8.ValidString(c.Process.Version):
-		return c, refuse("version", fmt.Sprintf("%.64q", c.Process.Version), "must be UTF-8 of at most 128 bytes")
+		return c, refuse("version", c.Process.Version, "must be UTF-8 of at most 128 bytes")
 	}
 	unit := c.Layout.Unit
 	c.ticks = max(minTicks, snowfence.Tick((c.Window-1)/unit+1))

@@ -3,6 +3,7 @@ package stored
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"snowfence.example/snowfence"
 )
@@ -25,13 +26,18 @@ var (
 // fault, its value and the limit that it breaks.
 type ConfigError struct {
 	Field string
-	Value string
+	Value string // as it was given; nil for none
 	Limit string
 }
 
-// Error names the field, the value and the limit.
+// Error names the field, the value and the limit. A value is quoted unless it is numbers or a
+// duration.
 func (e *ConfigError) Error() string {
-	return fmt.Sprintf("snowfence: %s is %s: %s", e.Field, e.Value, e.Limit)
+	value := e.Value
+	if value != "nil" && (strings.TrimSpace(value) == "" || strings.Trim(value, "+-[]0123456789. hmnsuµ") != "") {
+		value = fmt.Sprintf("%.130q", value)
+	}
+	return fmt.Sprintf("snowfence: %s is %s: %s", e.Field, value, e.Limit)
 }
 
 // Class is [snowfence.ClassUsage].

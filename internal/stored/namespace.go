@@ -126,7 +126,7 @@ func DecodeNamespace(value []byte) (Namespace, error) {
 // CheckNamespace returns a *[ConfigError] unless name can name a namespace: 1
 // to 64 bytes of [a-z0-9._-].
 func CheckNamespace(name string) error {
-	fault := &ConfigError{Field: "namespace", Value: fmt.Sprintf("%q", name), Limit: "must be 1 to 64 of [a-z0-9._-]"}
+	fault := &ConfigError{Field: "namespace", Value: name, Limit: "must be 1 to 64 of [a-z0-9._-]"}
 	if name == "" || len(name) > maxNamespace {
 		return fault
 	}
