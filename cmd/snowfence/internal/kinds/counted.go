@@ -10,11 +10,15 @@ import (
 )
 
 // segment is [counter.Segments].
-func segment(p *place) (settings, open) {
+func segment(p *place) (settings, check, open) {
 	var own counter.SegmentsConfig
 	s := p.common("name", "start", "increment", "limit", "max-wait", "guard", "guard-column")
 	s["step"], s["most-step"], s["target"] = number(&own.Step, 1), number(&own.MostStep, 1), duration(&own.Target)
-	return s, func(ctx context.Context, p *place) (kind.Minter, error) {
+	check := func() error {
+		own.Config = p.Config
+		return own.Validate()
+	}
+	return s, check, func(ctx context.Context, p *place) (kind.Minter, error) {
 		own := own
 		own.Config = p.Config
 		s, err := counter.OpenSegments(ctx, own)
@@ -23,19 +27,23 @@ func segment(p *place) (settings, open) {
 }
 
 // ticket is [counter.Tickets].
-func ticket(p *place) (settings, open) {
-	return p.common("name", "start", "increment", "limit", "max-wait", "guard", "guard-column"), func(ctx context.Context, p *place) (kind.Minter, error) {
+func ticket(p *place) (settings, check, open) {
+	return p.common("name", "start", "increment", "limit", "max-wait", "guard", "guard-column"), func() error { return p.Validate() }, func(ctx context.Context, p *place) (kind.Minter, error) {
 		t, err := counter.OpenTickets(ctx, p.Config)
 		return numbers{t, p}, err
 	}
 }
 
 // daily is [counter.Daily].
-func daily(p *place) (settings, open) {
+func daily(p *place) (settings, check, open) {
 	var own counter.DailyConfig
 	s := p.common("name", "start", "max-wait")
 	s["prefix"], s["zone"], s["digits"], s["step"] = text(&own.Prefix), zone(&own.Zone), number(&own.Digits, 1), number(&own.Step, 1)
-	return s, func(ctx context.Context, p *place) (kind.Minter, error) {
+	check := func() error {
+		own.Config = p.Config
+		return own.Validate()
+	}
+	return s, check, func(ctx context.Context, p *place) (kind.Minter, error) {
 		own := own
 		own.Config = p.Config
 		d, err := counter.OpenDaily(ctx, own)
@@ -75,7 +83,7 @@ func (m numbers) Close(ctx context.Context) error {
 }
 
 func (m numbers) Status() counter.Status { return m.counter.Status() }
-func (m numbers) Ready() error           { return ready(m.Status()) }
+func (m numbers) Ready() error           { return ready(m.Status(), "") }
 
 // dailies is a daily sequence.
 type dailies struct{ *counter.Daily }
@@ -100,12 +108,12 @@ func (m dailies) Mint(ctx context.Context, n int, into *kind.Batch) error {
 }
 
 // Ready implements [kind.Readier].
-func (m dailies) Ready() error { return ready(m.Status()) }
+func (m dailies) Ready() error { return ready(m.Status(), "today") }
 
 // ready returns an error if a counter has no number left. What else fails, requests show.
-func ready(s counter.Status) error {
+func ready(s counter.Status, date string) error {
 	if s.Left == 0 && s.Limit > 0 {
-		return &counter.FullError{Counter: s.Name, Limit: s.Limit}
+		return &counter.FullError{Counter: s.Name, Date: date, Limit: s.Limit}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -30,12 +31,16 @@ type counted struct {
 	databases []string
 	many      bool   // it counts in several of them
 	store     string // the only engine of stores that it can use; empty means any
-	// configure returns the kind's settings, which are kept in the place and in what opens it.
-	configure func(*place) (settings, open)
+	// configure returns the kind's settings, which are kept in the place and in what opens it, and
+	// what judges them together once they are read.
+	configure func(*place) (settings, check, open)
 }
 
 // settings are those of a kind, by name.
 type settings map[string]setting
+
+// check returns a *counter.ConfigError for settings that can't be used.
+type check func() error
 
 // open opens a generator of a kind.
 type open func(context.Context, *place) (kind.Minter, error)
@@ -100,11 +105,17 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 	g := c.Settings.Generators[generator]
 	k := find(g.Kind)
 	p := place{config: c, generator: generator, urls: c.Settings.StoresOf(g)}
-	if wrong := k.check(p.urls); wrong != "" {
+	if wrong := k.refuse(p.urls); wrong != "" {
 		return nil, c.Settings.StoreFault(generator, wrong)
 	}
-	known, open := k.configure(&p)
-	if err := read(k.name, known, g.Settings); err != nil {
+	known, check, open := k.configure(&p)
+	err := read(k.name, known, g.Settings)
+	p.Namespace, p.Name = g.Namespace, cmp.Or(p.Name, generator)
+	p.Clock, p.Process = c.Clock, c.Process
+	if err == nil {
+		err = check()
+	}
+	if err != nil {
 		return nil, Fault(c.Settings, generator, err)
 	}
 	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
@@ -114,16 +125,20 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 	}, nil
 }
 
-// Fault returns the [*config.Error] that a [*kind.SettingError] is, and another error as it is.
+// Fault returns the [*config.Error] that a [*kind.SettingError] or a [*counter.ConfigError] is, and
+// another error as it is.
 func Fault(settings config.Config, generator string, err error) error {
+	if wrong := new(counter.ConfigError); errors.As(err, &wrong) {
+		return settings.SettingFault(generator, wrong.Field, wrong.Limit)
+	}
 	if wrong := new(kind.SettingError); errors.As(err, &wrong) {
 		return settings.SettingFault(generator, wrong.Key, wrong.Limit)
 	}
 	return err
 }
 
-// check returns why the kind can't count in what the URLs name, or nothing.
-func (k counted) check(urls []string) string {
+// refuse returns why the kind can't count in what the URLs name, or nothing.
+func (k counted) refuse(urls []string) string {
 	if len(urls) > 1 && !k.many {
 		return "must be one name: kind " + k.name + " has one"
 	}

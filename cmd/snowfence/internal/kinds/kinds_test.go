@@ -88,6 +88,14 @@ func TestSettingThatCanNotBeUsedIsNamed(t *testing.T) {
 		{"tinyid", "one", "tries", "0", "1 or more"},
 		{"tickets64", "one,two", "skip", "x", "a duration"},
 		{"redis-dated", "cache", "length", "x", "whole number"},
+		{"redis-dated", "cache", "length", "30", "from 1 to 10"},
+		{"segment", "", "increment", "9999999999", "from 1 to 2147483647"},
+		{"segment", "", "most-step", "5", "at least the step"},
+		{"ticket", "", "name", "Bad Name", "a-z0-9"},
+		{"daily", "", "digits", "30", "from 1 to 18"},
+		{"daily", "", "start", "1000000", "at most 999999"},
+		{"daily", "", "prefix", "a b", "visible ASCII"},
+		{"series", "pg", "prefix", "a b", "visible ASCII"},
 	} {
 		_, err := configure(t, config.Generator{Kind: test.kind, Stores: strings.FieldsFunc(test.stores, func(r rune) bool { return r == ',' }), Settings: map[string]string{test.key: test.value}})
 		var wrong *config.Error
@@ -156,7 +164,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	}
 	rows := slices.Collect(strings.Lines(string(page)))
 	for _, k := range table() {
-		known, _ := k.configure(new(place))
+		known, _, _ := k.configure(new(place))
 		for key := range known {
 			documented := slices.ContainsFunc(rows, func(row string) bool {
 				cells := strings.Split(row, "|")

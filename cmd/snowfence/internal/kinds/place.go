@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -31,8 +30,6 @@ type place struct {
 
 // open opens what the kind counts in, and the generator.
 func (p *place) open(ctx context.Context, k counted, open open) (kind.Minter, error) {
-	p.Namespace, p.Name = p.config.Settings.Generators[p.generator].Namespace, cmp.Or(p.Name, p.generator)
-	p.Clock, p.Process = p.config.Clock, p.config.Process
 	err := p.connect(ctx, k)
 	if err == nil {
 		var m kind.Minter

@@ -17,12 +17,12 @@ import (
 )
 
 // leafSegment counts on a row of leaf_alloc.
-func leafSegment(p *place) (settings, open) {
+func leafSegment(p *place) (settings, check, open) {
 	var own counter.SegmentsConfig
 	var row leafalloc.Config
 	s := p.segments(&own)
 	s["tag"], s["timeout"] = text(&row.Tag), duration(&row.Timeout)
-	return s, func(ctx context.Context, p *place) (kind.Minter, error) {
+	return s, fine, func(ctx context.Context, p *place) (kind.Minter, error) {
 		row := row
 		row.DB, row.Dialect, row.Tag = p.databases[0].DB, leafalloc.PostgreSQL, cmp.Or(row.Tag, p.Name)
 		if p.databases[0].MySQL {
@@ -37,12 +37,12 @@ func leafSegment(p *place) (settings, open) {
 }
 
 // tinyID counts on a row of tiny_id_info.
-func tinyID(p *place) (settings, open) {
+func tinyID(p *place) (settings, check, open) {
 	var own counter.SegmentsConfig
 	var row tinyid.Config
 	s := p.segments(&own)
 	s["biz-type"], s["tries"], s["timeout"] = text(&row.BizType), number(&row.Tries, 1), duration(&row.Timeout)
-	return s, func(ctx context.Context, p *place) (kind.Minter, error) {
+	return s, fine, func(ctx context.Context, p *place) (kind.Minter, error) {
 		row := row
 		row.DB, row.BizType = p.databases[0].DB, cmp.Or(row.BizType, p.Name)
 		source, err := tinyid.Open(ctx, row)
@@ -60,6 +60,9 @@ func (p *place) segments(c *counter.SegmentsConfig) settings {
 	return s
 }
 
+// fine is the check of kinds whose settings need none beside each other.
+func fine() error { return nil }
+
 // stepped is a source whose table says how long a segment is.
 type stepped interface {
 	counter.Source
@@ -73,11 +76,11 @@ func segmentsOf(ctx context.Context, p *place, s stepped, own counter.SegmentsCo
 }
 
 // tickets64 draws from ticket servers.
-func tickets64(p *place) (settings, open) {
+func tickets64(p *place) (settings, check, open) {
 	var own flickr.Config
 	s := p.common("max-wait")
 	s["timeout"], s["skip"] = duration(&own.Timeout), duration(&own.Skip)
-	return s, func(ctx context.Context, p *place) (kind.Minter, error) {
+	return s, fine, func(ctx context.Context, p *place) (kind.Minter, error) {
 		own := own
 		own.Clock, own.Logger = p.Clock, p.config.Logger
 		for _, db := range p.databases {
@@ -112,12 +115,18 @@ func (m scattered) Most() int {
 }
 
 // redisDated counts on a Redis key for each date.
-func redisDated(p *place) (settings, open) {
+func redisDated(p *place) (settings, check, open) {
 	own := rediscount.Config{Length: 6}
 	s := p.common("max-wait", "guard", "guard-column")
 	s["prefix"], s["length"], s["zone"] = text(&own.Prefix), number(&own.Length, 1), zone(&own.Zone)
 	s["keep"], s["timeout"] = duration(&own.Keep), duration(&own.Timeout)
-	return s, func(_ context.Context, p *place) (kind.Minter, error) {
+	check := func() error {
+		own := own
+		own.Client, own.Prefix = commands{}, cmp.Or(own.Prefix, p.Name)
+		_, err := rediscount.New(own)
+		return err
+	}
+	return s, check, func(_ context.Context, p *place) (kind.Minter, error) {
 		own := own
 		own.Client, own.Clock, own.Prefix = commands{p.Store}, p.Clock, cmp.Or(own.Prefix, p.Name)
 		source, err := rediscount.New(own)

@@ -37,24 +37,25 @@ const (
 )
 
 // gapless is [series.Series].
-func gapless(p *place) (settings, open) {
+func gapless(p *place) (settings, check, open) {
 	var own series.Config
 	timeout, wait := lasts, waits
 	s := p.common("name")
 	s["prefix"], s["first"], s["max-wait"] = text(&own.Prefix), number(&own.First, 1), duration(&wait)
 	s["timeout"] = within(&timeout, series.LeastTimeout, series.MostTimeout)
-	return s, func(_ context.Context, p *place) (kind.Minter, error) {
-		own := own
+	check := func() error {
 		own.Name, own.Dialect = p.Name, series.PostgreSQL
+		_, err := series.New(own)
+		return err
+	}
+	return s, check, func(_ context.Context, p *place) (kind.Minter, error) {
+		own := own
 		if p.databases[0].MySQL {
 			own.Dialect = series.MySQL
 		}
 		s := &Series{config: own, timeout: timeout, wait: wait, place: p, seed: maphash.MakeSeed()}
 		for i := range s.turns {
 			s.turns[i] = make(chan struct{}, 1)
-		}
-		if _, err := s.of(""); err != nil {
-			return nil, err
 		}
 		return s, nil
 	}
