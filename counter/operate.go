@@ -81,7 +81,14 @@ func read(namespace, name string, entry store.Entry) (Info, error) {
 func (i Info) Raised(date string, next int64) (Info, error) {
 	at, ok := i.record.Lane(date)
 	if !ok {
-		return i, &ConfigError{Field: "date", Value: date, Limit: fmt.Sprintf("must be one of those that counter %s has: %v", i.Name, i.Lanes)}
+		limit := fmt.Sprintf("must not be given: counter %s has no dates", i.Name)
+		if i.Kind == stored.Daily {
+			limit = fmt.Sprintf("must be one of those that counter %s has:", i.Name)
+			for _, lane := range i.Lanes {
+				limit += " " + lane.Name
+			}
+		}
+		return i, &ConfigError{Field: "date", Value: date, Limit: limit}
 	}
 	if now := i.Lanes[at].Next; next < now {
 		return i, &ConfigError{Field: "next", Value: fmt.Sprint(next), Limit: fmt.Sprintf("must be at least %d, the next number of counter %s: a counter never goes back", now, i.Name)}

@@ -2,6 +2,7 @@ package counter_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,8 +31,8 @@ func TestOperatorRaisesACounterAndNeverLowersIt(t *testing.T) {
 			t.Errorf("set to %d: %v", next, err)
 		}
 	}
-	if _, err := info.Raised("20261122", 50); err == nil {
-		t.Error("a ticket counter has a date")
+	if _, err := info.Raised("20261122", 50); err == nil || !strings.HasSuffix(err.Error(), "date is 20261122: must not be given: counter orders has no dates") {
+		t.Errorf("a ticket counter's date: %v", err)
 	}
 	raised, err := info.Raised("", 96)
 	if err != nil || raised.Lanes[0].Next != 105 || info.Lanes[0].Next != 15 {
@@ -53,5 +54,35 @@ func TestOperatorRaisesACounterAndNeverLowersIt(t *testing.T) {
 	}
 	if _, err := counter.Show(t.Context(), s, "default", "others"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("no such counter: %v", err)
+	}
+}
+
+func TestDateThatASequenceLacksIsRefusedWithThoseThatItHas(t *testing.T) {
+	s := memstore.New().Client()
+	d, clock := openDaily(t, s, "UTC", nil)
+	for range 2 {
+		if _, err := d.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		clock.set(clock.Wall().AddDate(0, 0, 5))
+	}
+	info, err := counter.Show(t.Context(), s, "default", "invoices")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for date, value := range map[string]string{"": `""`, "20261123": "20261123"} {
+		_, err := info.Raised(date, 50)
+		want := "snowfence: date is " + value + ": must be one of those that counter invoices has: 20261122 20261127"
+		if err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	}
+}
+
+func TestRefusalOfALossyStoreNamesTheWayOut(t *testing.T) {
+	s := memstore.NewWith(memstore.Config{Loss: time.Second}).Client()
+	_, err := counter.OpenTickets(t.Context(), counter.Config{Store: s, Name: "orders"})
+	if !errors.Is(err, counter.ErrLossy) || !strings.HasSuffix(err.Error(), "durable=true in the URL of its store says that it loses nothing") {
+		t.Errorf("the error is %v", err)
 	}
 }

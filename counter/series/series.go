@@ -96,10 +96,10 @@ func New(c Config) (*Series, error) {
 	if c.First < 0 {
 		return nil, &counter.ConfigError{Field: "first", Value: fmt.Sprint(c.First), Limit: "must not be negative"}
 	}
-	for _, text := range [][2]string{{"tenant", c.Tenant}, {"name", c.Name}, {"prefix", c.Prefix}} {
+	for _, text := range [][3]string{{"tenant", c.Tenant, "at most"}, {"name", c.Name, "1 to"}, {"prefix", c.Prefix, "at most"}} {
 		strange := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'`\\", r) }
-		if len(text[1]) > 64 || strings.ContainsFunc(text[1], strange) || text == [2]string{"name", ""} {
-			return nil, &counter.ConfigError{Field: text[0], Value: text[1], Limit: "must be at most 64 bytes of visible ASCII without quotes and \\, a name at least one"}
+		if len(text[1]) > 64 || strings.ContainsFunc(text[1], strange) || text[0] == "name" && text[1] == "" {
+			return nil, &counter.ConfigError{Field: text[0], Value: text[1], Limit: "must be " + text[2] + " 64 bytes of visible ASCII without quotes and \\"}
 		}
 	}
 	return &Series{c, c.Dialect.statements()}, nil
@@ -159,7 +159,7 @@ func (s *Series) Confirm(ctx context.Context, tx Tx, number int64, token string)
 // *[counter.ConfigError] without a reason, and the errors of [Series.Confirm].
 func (s *Series) Void(ctx context.Context, tx Tx, number int64, token, reason string) error {
 	if strings.TrimSpace(reason) == "" || len(reason) > 1000 || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
-		return &counter.ConfigError{Field: "reason", Value: reason, Limit: "must be a text of 1 to 1000 bytes in UTF-8"}
+		return &counter.ConfigError{Field: "reason", Value: reason, Limit: "must be a text of 1 to 1000 bytes in UTF-8, and not be blank"}
 	}
 	return s.run(ctx, tx, func(tx Tx) error { return s.end(ctx, tx, number, token, Void, reason) })
 }
