@@ -80,7 +80,9 @@ type call struct {
 func newChain(s Source, c Config, strict bool, d demand) *chain {
 	c.MaxWait, c.Clock = cmp.Or(c.MaxWait, time.Second), cmp.Or(c.Clock, snowfence.SystemClock())
 	ch := &chain{source: s, name: c.Name, clock: c.Clock, wait: c.MaxWait, strict: strict, demand: d}
-	ch.register, _ = s.(*register)
+	if l, ok := s.(lane); ok {
+		ch.register, ch.lane = l.register, l.name
+	}
 	ch.current.Store(new(run))
 	ch.context, ch.stop = context.WithCancelCause(context.Background())
 	return ch
@@ -149,12 +151,10 @@ func (ch *chain) prime(ctx context.Context) error {
 		err = ch.unavailable(c)
 		ch.mu.Unlock()
 	}
-	if errors.Is(err, ErrFull) {
-		return nil // a call fails then, not a program that has other counters
+	if err == nil || errors.Is(err, ErrFull) { // its calls fail then, not a program that has other counters
+		return nil
 	}
-	if err != nil {
-		ch.close(ctx, 0)
-	}
+	ch.close(ctx, 0)
 	return err
 }
 
@@ -210,7 +210,7 @@ func (ch *chain) serve(ids []snowfence.ID, waited bool) (n int) {
 		return len(ids)
 	}
 	rest := ch.current.Load().seal() // from here on no call takes numbers without the lock
-	for most := rest.Count + ch.readied(); ch.strict || most >= int64(len(ids)); {
+	for most := rest.Count + ch.held(); ch.strict || most >= int64(len(ids)); {
 		k := rest.fill(ids[n:])
 		n, rest = n+k, rest.from(int64(k))
 		if n == len(ids) || len(ch.ready) == 0 {
@@ -223,20 +223,16 @@ func (ch *chain) serve(ids []snowfence.ID, waited bool) (n int) {
 	return n
 }
 
-// readied is how many numbers the ready ranges have. It needs the lock.
-func (ch *chain) readied() (n int64) {
+// held is how many numbers are reserved for calls to come. It needs the lock.
+func (ch *chain) held() int64 {
+	if ch.strict {
+		return 0
+	}
+	n := ch.current.Load().left()
 	for _, r := range ch.ready {
 		n += r.Count
 	}
 	return n
-}
-
-// held is how many numbers are reserved and not given yet. It needs the lock.
-func (ch *chain) held() int64 {
-	if ch.strict {
-		return 0 // what is left of a reservation is for no call
-	}
-	return ch.current.Load().left() + ch.readied()
 }
 
 // start starts the goroutine if something is to be reserved. It needs the lock.
@@ -313,9 +309,9 @@ func (ch *chain) need() (n int64) {
 		all := n + int64(len(c.ids))
 		if c.rides, c.refused = max(all, 1) <= left, nil; c.rides {
 			n = all
-			continue
+		} else {
+			c.refused = ch.register.full(ch.lane)
 		}
-		c.refused = ch.register.full(ch.lane)
 	}
 	switch {
 	case !ch.strict && (n > 0 || len(ch.ready) < ch.demand.ahead()):

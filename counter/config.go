@@ -82,9 +82,6 @@ func (c Config) Validate() error {
 
 // complete fills the defaults in, or returns a *[ConfigError].
 func (c Config) complete() (Config, error) {
-	refuse := func(field, value, limit string) (Config, error) {
-		return c, &ConfigError{Field: field, Value: value, Limit: limit}
-	}
 	c.Namespace = cmp.Or(c.Namespace, stored.DefaultNamespace)
 	if err := stored.CheckNamespace(c.Namespace); err != nil {
 		return c, err
@@ -92,17 +89,17 @@ func (c Config) complete() (Config, error) {
 	c.Start, c.Increment = cmp.Or(c.Start, 1), cmp.Or(c.Increment, 1)
 	switch {
 	case stored.CheckNamespace(c.Name) != nil:
-		return refuse("name", c.Name, "must be 1 to 64 of [a-z0-9._-]")
+		return c, refuse("name", c.Name, "must be 1 to 64 of [a-z0-9._-]")
 	case c.Start < 0:
-		return refuse("start", fmt.Sprint(c.Start), "must not be negative")
+		return c, refuse("start", c.Start, "must not be negative")
 	case c.Increment < 1 || c.Increment > math.MaxInt32:
-		return refuse("increment", fmt.Sprint(c.Increment), fmt.Sprintf("must be from 1 to %d", math.MaxInt32))
+		return c, refuse("increment", c.Increment, fmt.Sprintf("must be from 1 to %d", math.MaxInt32))
 	case c.Limit < 0 || c.Limit > math.MaxInt64-c.Increment || c.Limit > 0 && c.Limit < c.Start:
-		return refuse("limit", fmt.Sprint(c.Limit), fmt.Sprintf("must be from the start, %d, to %d", c.Start, math.MaxInt64-c.Increment))
+		return c, refuse("limit", c.Limit, fmt.Sprintf("must be from the start, %d, to %d", c.Start, math.MaxInt64-c.Increment))
 	case c.MaxWait < 0:
-		return refuse("max-wait", c.MaxWait.String(), "must not be negative")
+		return c, refuse("max-wait", c.MaxWait, "must not be negative")
 	case c.RequestTimeout < 0:
-		return refuse("request-timeout", c.RequestTimeout.String(), "must not be negative")
+		return c, refuse("request-timeout", c.RequestTimeout, "must not be negative")
 	}
 	c.Limit = cmp.Or(c.Limit, math.MaxInt64-c.Increment)
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, 5*time.Second)
@@ -111,4 +108,8 @@ func (c Config) complete() (Config, error) {
 		c.Process.Started = c.Clock.Wall()
 	}
 	return c, nil
+}
+
+func refuse(field string, value any, limit string) error {
+	return &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
 }

@@ -45,25 +45,22 @@ func (c DailyConfig) Validate() error {
 
 // complete fills the defaults in, or returns a *[ConfigError].
 func (c DailyConfig) complete() (DailyConfig, error) {
-	refuse := func(field string, value any, limit string) (DailyConfig, error) {
-		return c, &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
-	}
 	c.Digits, c.Zone = cmp.Or(c.Digits, 6), cmp.Or(c.Zone, time.UTC)
 	switch {
 	case c.Digits < 1 || c.Digits > 18:
-		return refuse("digits", c.Digits, "must be from 1 to 18")
+		return c, refuse("digits", c.Digits, "must be from 1 to 18")
 	case c.Increment != 0 || c.Limit != 0:
-		return refuse("increment and limit", fmt.Sprint(c.Increment, " and ", c.Limit), "must be 0: a daily sequence counts by 1 to the end of its digits")
+		return c, refuse("increment and limit", fmt.Sprint(c.Increment, " and ", c.Limit), "must be 0: a daily sequence counts by 1 to the end of its digits")
 	case c.Guard != nil:
-		return refuse("guard", c.Guard, "must be nil: a daily sequence has none")
+		return c, refuse("guard", c.Guard, "must be nil: a daily sequence has none")
 	case c.Step < 0:
-		return refuse("step", c.Step, "must not be negative")
+		return c, refuse("step", c.Step, "must not be negative")
 	case len(c.Prefix) > 64 || strings.ContainsFunc(c.Prefix, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
-		return refuse("prefix", c.Prefix, `must be at most 64 bytes of visible ASCII without " and \`)
+		return c, refuse("prefix", c.Prefix, `must be at most 64 bytes of visible ASCII without " and \`)
 	}
 	c.Limit = int64(math.Pow10(c.Digits)) - 1
 	if c.Start > c.Limit {
-		return refuse("start", c.Start, fmt.Sprintf("must be at most %d, to fit the digits", c.Limit))
+		return c, refuse("start", c.Start, fmt.Sprintf("must be at most %d, to fit the digits", c.Limit))
 	}
 	c.zone, c.digits = c.Zone.String(), c.Digits
 	var err error
@@ -82,8 +79,7 @@ type Daily struct {
 	register *register
 
 	mu     sync.Mutex // guards the fields below
-	date   string
-	chain  *chain // of that date
+	chain  *chain     // of one date
 	closed bool
 	ending sync.WaitGroup // chains of other dates
 }
@@ -126,25 +122,22 @@ func (d *Daily) Next(ctx context.Context) (string, error) {
 // used.
 func (d *Daily) Fill(ctx context.Context, n int) ([]string, error) {
 	numbers := make([]snowfence.ID, n)
-	var date string
 	for {
-		var ch *chain
-		var err error
-		if ch, date, err = d.begin(); err != nil {
+		ch, err := d.begin()
+		if err != nil {
 			return nil, err
 		}
 		if err = ch.fill(ctx, numbers); err == nil {
-			break
+			texts := make([]string, n)
+			for i, number := range numbers {
+				texts[i] = fmt.Sprintf("%s%s%0*d", d.config.Prefix, ch.lane, d.config.Digits, number)
+			}
+			return texts, nil
 		}
 		if !errors.Is(err, ErrClosed) { // otherwise the date has changed meanwhile
 			return nil, err
 		}
 	}
-	texts := make([]string, n)
-	for i, number := range numbers {
-		texts[i] = fmt.Sprintf("%s%s%0*d", d.config.Prefix, date, d.config.Digits, number)
-	}
-	return texts, nil
 }
 
 // today is the date by this machine's clock.
@@ -152,36 +145,34 @@ func (d *Daily) today() string {
 	return d.config.Clock.Wall().In(d.config.Zone).Format(stored.DateForm)
 }
 
-// begin returns the chain of today, and the date. The chain of another date ends, and gives its rest
-// back. The clock is read with the lock, so at midnight no call that read it before another one
-// brings the old date back.
-func (d *Daily) begin() (*chain, string, error) {
+// begin returns the chain of today. That of another date ends, and gives its rest back. The clock is
+// read with the lock, so at midnight no call that read it before another one brings the old date back.
+func (d *Daily) begin() (*chain, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	date := d.today()
+	today := d.today()
 	switch {
 	case d.closed:
-		return nil, "", ErrClosed
-	case d.date == date:
-		return d.chain, date, nil
+		return nil, ErrClosed
+	case d.chain != nil && d.chain.lane == today:
+		return d.chain, nil
 	case d.chain != nil:
 		d.end(context.Background())
 	}
-	d.date, d.chain = date, newChain(lane{d.register, date}, d.config.Config, d.config.Step == 1, steps(d.config.Step))
-	d.chain.register, d.chain.lane = d.register, date
-	return d.chain, date, nil
+	d.chain = newChain(lane{d.register, today}, d.config.Config, d.config.Step == 1, steps(d.config.Step))
+	return d.chain, nil
 }
 
 // end ends the present chain, beside the callers. Those that wait may still get a number of its
 // date.
 func (d *Daily) end(ctx context.Context) {
-	ch, date := d.chain, d.date
+	ch := d.chain
 	d.chain = nil
 	d.ending.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, closeTakes)
 		defer cancel()
 		if rest := ch.close(ctx, d.config.MaxWait); d.config.Step > 1 {
-			_ = d.register.giveBack(ctx, date, rest) // what stays is a gap
+			_ = d.register.giveBack(ctx, ch.lane, rest) // what stays is a gap
 		}
 	})
 }
@@ -197,17 +188,6 @@ func (d *Daily) Close(ctx context.Context) error {
 	d.mu.Unlock()
 	d.ending.Wait()
 	return nil
-}
-
-// lane is one date of a daily sequence.
-type lane struct {
-	*register
-	date string
-}
-
-// Reserve implements [Source].
-func (l lane) Reserve(ctx context.Context, need func() int64) (Range, error) {
-	return l.reserve(ctx, l.date, need)
 }
 
 // steps is the demand of a daily sequence: ranges of one length. The next one is reserved when

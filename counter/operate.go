@@ -88,13 +88,13 @@ func (i Info) Raised(date string, next int64) (Info, error) {
 				limit += " " + lane.Name
 			}
 		}
-		return i, &ConfigError{Field: "date", Value: date, Limit: limit}
+		return i, refuse("date", date, limit)
 	}
 	if now := i.Lanes[at].Next; next < now {
-		return i, &ConfigError{Field: "next", Value: fmt.Sprint(next), Limit: fmt.Sprintf("must be at least %d, the next number of counter %s: a counter never goes back", now, i.Name)}
+		return i, refuse("next", next, fmt.Sprintf("must be at least %d, the next number of counter %s: a counter never goes back", now, i.Name))
 	}
 	if next > i.Limit {
-		return i, &ConfigError{Field: "next", Value: fmt.Sprint(next), Limit: fmt.Sprintf("must be at most the limit of counter %s, %d", i.Name, i.Limit)}
+		return i, refuse("next", next, fmt.Sprintf("must be at most the limit of counter %s, %d", i.Name, i.Limit))
 	}
 	i.Lanes = slices.Clone(i.Lanes)
 	i.Lanes[at].Next = i.Start + (next-i.Start+i.Increment-1)/i.Increment*i.Increment

@@ -48,7 +48,7 @@ func TestSegmentsOpenAtTheirLimitAndTheirCallsFail(t *testing.T) {
 		if segments, err = counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: config}); err != nil {
 			t.Fatal(err)
 		}
-		defer segments.Close(t.Context()) //nolint:errcheck // nothing is left behind
+		t.Cleanup(func() { _ = segments.Close(context.Background()) })
 	}
 	var full *counter.FullError
 	if _, err := segments.Next(t.Context()); !errors.As(err, &full) || full.Limit != 10 {

@@ -60,7 +60,7 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	case err != nil:
 		return nil, err
 	case c.Store == nil:
-		return nil, &ConfigError{Field: "store", Value: "nil", Limit: "must be given"}
+		return nil, refuse("store", "nil", "must be given")
 	}
 	traits, err := c.Store.Traits(ctx)
 	if err == nil {
@@ -195,9 +195,15 @@ func (r *register) enter(c *stored.Counter, lane string) (int, error) {
 	return i, nil
 }
 
-// Reserve implements [Source] for a counter with one lane.
-func (r *register) Reserve(ctx context.Context, need func() int64) (Range, error) {
-	return r.reserve(ctx, "", need)
+// lane is one count of a register: that of a date, or the only one, without a name.
+type lane struct {
+	*register
+	name string
+}
+
+// Reserve implements [Source].
+func (l lane) Reserve(ctx context.Context, need func() int64) (Range, error) {
+	return l.reserve(ctx, l.name, need)
 }
 
 // errKept says that there is nothing to give back.

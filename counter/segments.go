@@ -39,19 +39,16 @@ func (c SegmentsConfig) Validate() error {
 
 // pace returns the demand, or a *[ConfigError].
 func (c SegmentsConfig) pace() (*pace, error) {
-	refuse := func(field string, value any, limit string) (*pace, error) {
-		return nil, &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
-	}
 	c.Step = cmp.Or(c.Step, 1000)
 	c.MostStep = cmp.Or(c.MostStep, max(c.Step, 1000*min(c.Step, 1<<40)))
 	c.Target = cmp.Or(c.Target, 10*time.Second)
 	switch {
 	case c.Step < 1:
-		return refuse("step", c.Step, "must be at least 1")
+		return nil, refuse("step", c.Step, "must be at least 1")
 	case c.MostStep < c.Step:
-		return refuse("most-step", c.MostStep, fmt.Sprintf("must be at least the step, %d", c.Step))
+		return nil, refuse("most-step", c.MostStep, fmt.Sprintf("must be at least the step, %d", c.Step))
 	case c.Target < 0:
-		return refuse("target", c.Target, "must not be negative")
+		return nil, refuse("target", c.Target, "must not be negative")
 	}
 	return &pace{least: c.Step, most: c.MostStep, target: c.Target, now: c.Step, depth: 1}, nil
 }
@@ -78,7 +75,7 @@ func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
 		return nil, err
 	}
 	c.Config = r.Config
-	return NewSegments(ctx, r, c)
+	return NewSegments(ctx, lane{r, ""}, c)
 }
 
 // NewSegments returns segments of a source: another system's table, for example. It reserves

@@ -1,6 +1,7 @@
 package counter
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -27,7 +28,8 @@ type Status struct {
 	// Waiting is how many calls wait for numbers.
 	Waiting int
 
-	// LastError is the last reservation's error; nil after one that succeeded.
+	// LastError is the last reservation's error; nil after one that succeeded. A *[FullError] shows
+	// when no number is left.
 	LastError error
 }
 
@@ -82,7 +84,7 @@ func (d *Daily) Status() Status {
 	today := d.today()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.chain == nil || d.date != today { // how another date ended says nothing of this one
+	if d.chain == nil || d.chain.lane != today { // how another date ended says nothing of this one
 		return d.register.status(today, 0)
 	}
 	return d.chain.status()
@@ -96,6 +98,9 @@ func (ch *chain) status() Status {
 	if ch.register != nil {
 		s = ch.register.status(ch.lane, ch.held())
 	}
-	s.Waiting, s.LastError = ch.queue.Len(), ch.trouble
+	s.Waiting = ch.queue.Len()
+	if s.Left == 0 || !errors.Is(ch.trouble, ErrFull) { // otherwise only larger calls fail
+		s.LastError = ch.trouble
+	}
 	return s
 }

@@ -26,7 +26,7 @@ func OpenTickets(ctx context.Context, c Config) (*Tickets, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewTickets(r, r.Config), nil
+	return NewTickets(lane{r, ""}, r.Config), nil
 }
 
 // NewTickets returns tickets of a source that reserves in the order of time. Of the config it

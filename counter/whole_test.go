@@ -19,6 +19,7 @@ import (
 type drawer interface {
 	Fill(ctx context.Context, ids []snowfence.ID) error
 	Close(ctx context.Context) error
+	Status() counter.Status
 }
 
 // texts is a daily sequence as a drawer.
@@ -71,6 +72,9 @@ func TestCallForMoreThanIsLeftTakesNothing(t *testing.T) {
 						t.Errorf("%d numbers: %v", test.tooMany, err)
 					}
 					synctest.Wait()
+					if s := c.Status(); s.LastError != nil || s.Left < int64(test.left) {
+						t.Errorf("its status is %+v", s)
+					}
 				}
 				if err := c.Fill(t.Context(), make([]snowfence.ID, test.left)); err != nil {
 					t.Errorf("then %d numbers: %v", test.left, err)
