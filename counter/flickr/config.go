@@ -52,7 +52,7 @@ func (c Config) complete() (Config, error) {
 	}
 	switch {
 	case len(c.Servers) == 0:
-		return refuse("servers", "[]", "must be given")
+		return refuse("servers", "none", "must be given")
 	case c.Timeout < 0:
 		return refuse("timeout", c.Timeout, "must not be negative")
 	case c.Skip < 0:

@@ -26,7 +26,7 @@ var (
 // fault, its value and the limit that it breaks.
 type ConfigError struct {
 	Field string
-	Value string // as it was given; nil for none
+	Value string // as it was given; nil or none if it was not
 	Limit string
 }
 
@@ -34,7 +34,7 @@ type ConfigError struct {
 // duration.
 func (e *ConfigError) Error() string {
 	value := e.Value
-	if value != "nil" && (strings.TrimSpace(value) == "" || strings.Trim(value, "+-[]0123456789. hmnsuµ") != "") {
+	if value != "nil" && value != "none" && (strings.TrimSpace(value) == "" || strings.Trim(value, "+-[]0123456789. hmnsuµ") != "") {
 		value = fmt.Sprintf("%.130q", value)
 	}
 	return fmt.Sprintf("snowfence: %s is %s: %s", e.Field, value, e.Limit)
