@@ -103,8 +103,7 @@ func (ch *chain) fill(ctx context.Context, ids []snowfence.ID) error {
 		ch.mu.Unlock()
 		return nil
 	}
-	c, stop := ch.enqueue(ctx, ids)
-	defer stop()
+	c := ch.enqueue(ids)
 	if !ch.watched {
 		ch.watched = true
 		go ch.watch()
@@ -112,7 +111,7 @@ func (ch *chain) fill(ctx context.Context, ids []snowfence.ID) error {
 	if !ch.strict || ch.register == nil || ch.busy || !ch.steady || ctx.Err() != nil {
 		ch.start()
 		ch.mu.Unlock()
-		return <-c.ended
+		return ch.await(ctx, c)
 	}
 	own, leave := context.WithCancel(ch.context)
 	defer leave()
@@ -120,6 +119,7 @@ func (ch *chain) fill(ctx context.Context, ids []snowfence.ID) error {
 	ch.done.Add(1) // close waits for this reservation, too
 	defer ch.done.Done()
 	ch.mu.Unlock()
+	defer context.AfterFunc(ctx, func() { ch.quit(ctx, c) })()
 	if more, err := ch.reserve(own); more {
 		ch.done.Go(func() { ch.run(err) })
 	}
@@ -139,13 +139,14 @@ func (ch *chain) prime(ctx context.Context) error {
 	expired, cancel := ch.clock.After(max(limit, ch.wait))
 	defer cancel()
 	ch.mu.Lock()
-	c, stop := ch.enqueue(ctx, nil)
-	defer stop()
+	c := ch.enqueue(nil)
 	ch.start()
 	ch.mu.Unlock()
 	var err error
 	select {
 	case err = <-c.ended:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
 	case <-expired:
 		ch.mu.Lock()
 		err = ch.unavailable(c)
@@ -163,15 +164,29 @@ func (ch *chain) unavailable(c *call) error {
 	return &UnavailableError{Counter: ch.name, For: ch.clock.Monotonic() - c.begun, Reason: ch.trouble}
 }
 
-// enqueue puts a call into the queue, until ctx ends. Then stop must be called. It needs the lock.
-func (ch *chain) enqueue(ctx context.Context, ids []snowfence.ID) (c *call, stop func() bool) {
-	c = &call{ids: ids, ended: make(chan error, 1), begun: ch.clock.Monotonic(), leave: func() {}}
+// enqueue puts a call into the queue. It needs the lock.
+func (ch *chain) enqueue(ids []snowfence.ID) *call {
+	c := &call{ids: ids, ended: make(chan error, 1), begun: ch.clock.Monotonic(), leave: func() {}}
 	c.place = ch.queue.PushBack(c)
-	return c, context.AfterFunc(ctx, func() {
-		ch.mu.Lock()
-		defer ch.mu.Unlock()
-		ch.end(c, context.Cause(ctx))
-	})
+	return c
+}
+
+// await waits until a call has ended, or ctx has.
+func (ch *chain) await(ctx context.Context, c *call) error {
+	select {
+	case err := <-c.ended:
+		return err
+	case <-ctx.Done():
+		ch.quit(ctx, c)
+		return <-c.ended
+	}
+}
+
+// quit ends a call whose ctx has ended.
+func (ch *chain) quit(ctx context.Context, c *call) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.end(c, context.Cause(ctx))
 }
 
 // end ends a call, and the reservation that it makes by itself. It needs the lock.
