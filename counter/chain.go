@@ -22,12 +22,11 @@ import (
 // time is made for all calls of the queue together, so throughput grows with load. A goroutine
 // makes it, which exists only while something is to be reserved.
 //
-// On a strict chain a call that finds no reservation under way makes one by itself, because the way
-// to a goroutine and back takes more than a tenth of a database's swap. Its reservation ends with
-// the call: a store answers soon then, but a source of another kind may not. The other calls stay
-// in the queue, and a goroutine reserves for them. Until a reservation has succeeded again a
-// goroutine makes them all: if each call ended its own, a store that takes longer than max-wait to
-// connect would never be reached.
+// On a strict chain a call that finds no reservation under way makes one by itself: the way to a
+// goroutine and back takes more than a tenth of a database's swap. If the call leaves, its
+// reservation ends, and a goroutine reserves for the calls that stay. Until a reservation succeeds
+// again the goroutine makes all of them, because a store may take longer than max-wait to connect.
+// A source of another kind may ignore its context, so there the goroutine makes all of them, too.
 type chain struct {
 	source Source
 	name   string
@@ -44,7 +43,7 @@ type chain struct {
 	mu      sync.Mutex // guards the fields below
 	ready   []Range    // reserved and not begun, ascending
 	queue   list.List  // of *call
-	busy    bool       // a reservation is under way, or about to be; so it is while a call waits
+	busy    bool       // a reservation is under way, or about to be: always while a call waits
 	steady  bool       // the last reservation succeeded, so a call may make the next one
 	watched bool       // watch runs
 	trouble error      // the last failed reservation's error; nil after one that succeeded
@@ -263,11 +262,10 @@ func (ch *chain) wanted() bool {
 	return ch.queue.Len() > 0 || !ch.strict && !ch.closed && len(ch.ready) < ch.demand.ahead()
 }
 
-// closeTakes is how long the numbers that are left may take to be given back.
-const closeTakes = 5 * time.Second
-
-// retryAfter is the pause after a failed reservation.
-const retryAfter = 50 * time.Millisecond
+const (
+	closeTakes = 5 * time.Second       // the numbers that are left are given back within it
+	retryAfter = 50 * time.Millisecond // the pause after a failed reservation
+)
 
 // run reserves until enough is there, after a reservation that failed with err.
 func (ch *chain) run(err error) {
@@ -312,7 +310,7 @@ func (ch *chain) reserve(ctx context.Context) (more bool, err error) {
 // after they began. Its numbers are greater than all that were reserved before it was sent. So on a
 // strict chain a call gets a greater number than every call that returned before it began. That
 // holds whichever goroutine reserves, because no other reservation is made at the same time. One
-// that failed may still take effect, but no call gets its numbers.
+// that failed, or whose call left, may still take effect. But no call gets its numbers.
 func (ch *chain) need() (n int64) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()

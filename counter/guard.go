@@ -36,13 +36,10 @@ func (g *StoreGuard) Mark(ctx context.Context) (int64, error) {
 	return mark, err
 }
 
-// none is the mark of a counter of which nothing is in use.
-const none = -1
-
 func (g *StoreGuard) read(reply lease.Reply) (mark int64, version store.Version, err error) {
 	switch reply.Outcome {
 	case lease.Absent:
-		return none, "", nil
+		return -1, "", nil // nothing is in use
 	case lease.Found:
 		var random string
 		if _, err := fmt.Sscanf(string(reply.Entry.Value), "%d %s", &mark, &random); err != nil {

@@ -43,15 +43,11 @@ type register struct {
 	used map[string]int64 // by lane: the greatest number that this process has reserved, and not given back
 }
 
-// lanesKept is how many dates a daily sequence holds.
-const lanesKept = 10
-
-// historyKept is how many of its own writes a process remembers on a lossy store: far more than
-// are waiting to be confirmed.
-const historyKept = 1000
-
-// writersKept is how many processes can confirm at a time on a lossy store.
-const writersKept = 24
+const (
+	lanesKept   = 10   // dates that a daily sequence holds
+	historyKept = 1000 // writes of its own that a process remembers on a lossy store: far more than wait to be confirmed
+	writersKept = 24   // processes that can confirm at a time on a lossy store
+)
 
 // open reads the store's traits, and holds the counter to its record if that is there.
 func open(ctx context.Context, c Config, kind string) (*register, error) {
@@ -211,9 +207,10 @@ var errKept = errors.New("numbers were reserved after these")
 
 // giveBack makes the ranges free again from the last one on, as far as no number was reserved
 // after them. It sends one write and no other: if that took effect unseen, another process may
-// have the numbers already. A counter with a guard keeps them: they lie below its mark.
+// have the numbers already. A counter with a guard keeps them: they lie below its mark. A source
+// of another kind, where r is nil, takes none back.
 func (r *register) giveBack(ctx context.Context, lane string, rest []Range) error {
-	if r.Guard != nil {
+	if r == nil || r.Guard != nil {
 		return nil
 	}
 	sent := false

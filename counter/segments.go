@@ -115,9 +115,6 @@ func (s *Segments) Fill(ctx context.Context, ids []snowfence.ID) error { return 
 // reserved after them. Otherwise they are a gap, and there is no error.
 func (s *Segments) Close(ctx context.Context) error {
 	rest := s.chain.close(ctx, time.Second)
-	if s.chain.register == nil {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, closeTakes)
 	defer cancel()
 	return s.chain.register.giveBack(ctx, "", rest)
