@@ -141,7 +141,7 @@ func (p program) seriesVoid() *cobra.Command {
 		Short: "Void a number: its document will never exist",
 		Long: `Void ends a reservation without a document. The number never changes after that,
 and the audit shows the reason.`,
-		Example: `  snowfence series void invoices 2 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --reason 'cancelled'`,
+		Example: `  snowfence series void invoices 2 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --reason spoilt`,
 		Args:    exactly(3),
 	}
 	cmd.Flags().Var(textFlag(&reason, "TEXT"), "reason", "why the number is not used; must be given")
@@ -168,9 +168,9 @@ func (p program) seriesAudit() *cobra.Command {
 	return p.onSeries(&cobra.Command{
 		Use:   "audit GENERATOR",
 		Short: "List every number and what became of it",
-		Long: `Audit lists each number that was ever reserved: reserved, offered again after its
-timeout, confirmed, void with its reason, or missing, if its row was deleted by
-hand. -o json prints one object a line.`,
+		Long: `Audit lists each number that was ever reserved: reserved, offered again after
+its timeout, confirmed, void with its reason, or missing, if its row was deleted
+by hand. -o json prints one object a line.`,
 		Example: `  snowfence series audit invoices --tenant acme`,
 		Args:    exactly(1),
 	}, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, _ []string) error {
