@@ -417,7 +417,9 @@ func TestGeneratorThatFailedIsNotReadyForAWhile(t *testing.T) {
 		ready(true, "before the first request")
 		_ = s.Mint(t.Context(), "a", 1, &b) // it fails
 		ready(false, "after a failure")
-		time.Sleep(lasting)
+		over, stop := snowfence.SystemClock().After(lasting) // the bubble's
+		defer stop()
+		<-over
 		ready(true, "when nothing was asked for a while")
 		_ = s.Mint(t.Context(), "a", 1, &b)
 		m.err = nil

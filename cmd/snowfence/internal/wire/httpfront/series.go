@@ -103,7 +103,7 @@ func (h *Handler) audit(w http.ResponseWriter, r *http.Request) error {
 		case err != nil && begin[0] == '{':
 			return err
 		case err != nil:
-			panic(http.ErrAbortHandler) // the way of net/http to break the connection
+			panic(http.ErrAbortHandler) //nolint:forbidigo // the only way of net/http to break the connection
 		}
 		entry := reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: text(e.Number), State: string(e.State), Reason: e.Reason}
 		if !e.Changed.IsZero() {

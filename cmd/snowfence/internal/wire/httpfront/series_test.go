@@ -100,8 +100,8 @@ func TestAuditThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 	}
 	func() {
 		defer func() {
-			if got := recover(); got != http.ErrAbortHandler {
-				t.Errorf("the broken audit ended with %v, want a broken connection", got)
+			if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+				t.Errorf("the broken audit ended with %v, want a broken connection", err)
 			}
 		}()
 		newSeriesOf(t, oneNumber{broken: io.ErrUnexpectedEOF}).do(request("GET", target))
