@@ -91,7 +91,8 @@ func (g QueryGuard) Mark(ctx context.Context) (int64, error) { return g.Greatest
 func (QueryGuard) Raise(context.Context, int64) error { return nil }
 
 // Guarded returns a source that refuses ranges at or below a guard's mark: for the table of another
-// system whose server was replaced by a stale copy. Name is for errors. What it refuses is a gap.
+// system whose server was replaced by a stale copy. The source's numbers must increase in the order
+// of time, as those of one server do. Name is for errors. What it refuses is a gap.
 // If the source has a method Remedy(mark int64) string, that is the remedy of the *[BackwardsError].
 func Guarded(s Source, g Guard, name string) Source { return guarded{s, g, name} }
 
