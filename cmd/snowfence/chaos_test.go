@@ -74,7 +74,7 @@ type subject struct {
 	offset string         // the file of its clock's offset
 	proxy  *testkit.Proxy // its way to the engine; nil when there is none
 
-	busy   sync.Mutex // held by the fault that befalls it
+	busy   sync.Mutex // held by the fault that is done to it
 	mu     sync.Mutex
 	daemon *testkit.Daemon
 	starts int
@@ -94,7 +94,7 @@ type chaos struct {
 	counters  counters
 	failovers failovers
 
-	server sync.Mutex    // held by the fault that befalls the engine
+	server sync.Mutex    // held by the fault that is done to the engine
 	pair   *testkit.Pair // the engine's servers; nil if it is not lossy
 	mu     sync.Mutex
 	counts map[string]int
