@@ -389,15 +389,3 @@ func (ch *chain) close(ctx context.Context, patience time.Duration) []Range {
 	ch.ready = nil
 	return rest
 }
-
-// sleep waits for d. It returns ctx's cause if that ends first.
-func sleep(ctx context.Context, clock snowfence.Clock, d time.Duration) error {
-	expired, stop := clock.After(d)
-	defer stop()
-	select {
-	case <-expired:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

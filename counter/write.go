@@ -260,3 +260,15 @@ func (r *register) random(n int) (string, error) {
 	}
 	return hex.EncodeToString(b), nil
 }
+
+// sleep waits for d. It returns ctx's cause if that ends first.
+func sleep(ctx context.Context, clock snowfence.Clock, d time.Duration) error {
+	expired, stop := clock.After(d)
+	defer stop()
+	select {
+	case <-expired:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -66,7 +66,8 @@ type Spec struct {
 	// Generator is the generator's name.
 	Generator string
 
-	// Store is the daemon's store. It stays open until the minter was closed.
+	// Store is the store that the configuration gives the generator. It stays open until the
+	// minter was closed.
 	Store store.Store
 
 	// Namespace is the namespace that the configuration gives the generator.

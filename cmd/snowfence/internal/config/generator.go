@@ -172,7 +172,7 @@ func (v *completion) blame(path string, err error) {
 	var policy *snowfence.PolicyError
 	switch {
 	case errors.As(err, &config):
-		v.fault(join(path, config.Field), strings.Trim(config.Value, `"`), "%s", config.Limit)
+		v.fault(join(path, config.Field), config.Value, "%s", config.Limit)
 	case errors.As(err, &policy):
 		v.fault(join(path, policySection, policy.Field), policy.Value, "%s", policy.Limit)
 	default:
