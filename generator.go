@@ -19,6 +19,13 @@ const sealed = 1 << 63
 // addBits is how many bits of sequence a layout needs for the lane; see there.
 const addBits = 8
 
+// The lane is closed, or open for Next, or for NextWide; a layout has use for one of the two.
+const (
+	closedLane uint32 = iota
+	narrowLane
+	wideLane
+)
+
 // GeneratorConfig says what a [Generator] may issue.
 type GeneratorConfig struct {
 	// Layout is the layout of the ids. The zero value means [DefaultLayout].
@@ -50,7 +57,7 @@ type GeneratorConfig struct {
 	// CachedClock, when it is running, reads the clock for busy callers of Next;
 	// see there for its price. Nil means that every call reads the clock. It is
 	// not used where it could not keep the rules: with fewer than 8 bits of
-	// sequence, a unit above 4 s, WallEveryCall, [StartRandom] or [StartCarry].
+	// sequence, a unit above 4 s, WallEveryCall, [StartRandom] or [StartCarry], and for a wide layout.
 	CachedClock *CachedClock
 
 	// Rand returns uniform random bits for the start of a sequence; it must be
@@ -99,13 +106,14 @@ type Generator struct {
 	clock     Clock
 	layout    Layout
 	rand      func() uint64
-	prefix    ID     // worker and datacenter, in place
-	unit      uint64 // nanoseconds a tick
-	inverse   uint64 // 2^64/unit rounded up, or 0 where that is not exact
-	burst     uint64 // whole ticks
-	ahead     uint64 // slots from a tick's first to the first beyond the burst
-	mask      uint64 // of the sequence in a slot
-	quarter   uint64 // mask of the sequence's lowest quarter
+	prefix    ID         // worker and datacenter, in place
+	wide      *wideShape // nil if the layout is not wide; if it is, an ID is a slot
+	unit      uint64     // nanoseconds a tick
+	inverse   uint64     // 2^64/unit rounded up, or 0 where that is not exact
+	burst     uint64     // whole ticks
+	ahead     uint64     // slots from a tick's first to the first beyond the burst
+	mask      uint64     // of the sequence in a slot
+	quarter   uint64     // mask of the sequence's lowest quarter
 	rollback  time.Duration
 	maxWait   time.Duration
 	horizon   Tick
@@ -124,7 +132,7 @@ type Generator struct {
 	anchor  atomic.Pointer[anchor]
 	gate    atomic.Uint64 // first slot beyond the window; 0 while callers must queue
 	express atomic.Uint64 // bound for calls that do not read the clock; 0 for none
-	lane    atomic.Bool   // whether slots are taken without looking first
+	lane    atomic.Uint32 // which call takes slots without looking first; closedLane for none
 
 	_     [64]byte
 	state word // the next free slot
@@ -182,10 +190,6 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	prefix, err := l.Compose(Parts{Datacenter: datacenter, Worker: worker})
-	if err != nil {
-		return nil, err
-	}
 	if cfg.Rand == nil {
 		cfg.Rand = rand.Uint64 //nolint:forbidigo // what nil means
 	}
@@ -194,14 +198,13 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	burst := min(uint64(policy.MaxBurst/l.Unit), uint64(l.HorizonTick())/2)
 	rule := policy.Start.Rule
 	adds := sequenceBits >= addBits && rule != StartRandom && rule != StartCarry && !policy.WallEveryCall && inverse(uint64(l.Unit)) != 0
-	if !adds {
+	if !adds || l.Wide {
 		cfg.CachedClock = nil
 	}
 	g := &Generator{
 		clock:     cmp.Or(cfg.Clock, SystemClock()),
 		layout:    l,
 		rand:      cfg.Rand,
-		prefix:    prefix,
 		unit:      uint64(l.Unit),
 		inverse:   inverse(uint64(l.Unit)),
 		burst:     burst,
@@ -221,6 +224,12 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		cache:     cfg.CachedClock,
 		until:     cfg.Until,
 		lost:      make(chan struct{}),
+	}
+	if prefix := (Parts{Datacenter: datacenter, Worker: worker}); l.Wide {
+		g.wide = newWideShape(l, prefix)
+		g.seqShift, g.timeShift = 0, g.seqBits
+	} else {
+		g.prefix = l.join(prefix)
 	}
 	g.origin = uint64(cfg.Floor) << sequenceBits
 	if policy.Start.Rule == StartQuarter {
@@ -260,7 +269,7 @@ func NewUnfencedGenerator(cfg GeneratorConfig) (*Generator, error) {
 // [ErrPastHorizon] or [ErrBeforeEpoch] is returned when the time is outside the ticks that
 // may be stamped. After [Generator.Revoke] the error wraps [ErrRevoked] and the cause. The
 // context's error is returned when it ended the wait. A call with an error has used no tick
-// up.
+// up. A *[LayoutError] is returned when the layout is wide; see [Generator.NextWide].
 func (g *Generator) Next(ctx context.Context) (ID, error) {
 	if bound := g.express.Load(); bound != 0 {
 		if slot := g.state.Add(1) - 1; slot < bound {
@@ -269,7 +278,7 @@ func (g *Generator) Next(ctx context.Context) (ID, error) {
 		g.express.CompareAndSwap(bound, 0)
 		return g.nextSlowly(ctx)
 	}
-	if !g.lane.Load() {
+	if g.lane.Load() != narrowLane {
 		return g.nextSlowly(ctx)
 	}
 	// This is now and bound, written out. Apart from the reading of the clock, the calls
@@ -290,7 +299,7 @@ func (g *Generator) Next(ctx context.Context) (ID, error) {
 		return g.compose(slot), nil
 	}
 	if slot >= bound {
-		g.lane.Store(false)
+		g.lane.Store(closedLane)
 	}
 	return g.nextSlowly(ctx)
 }
@@ -298,24 +307,28 @@ func (g *Generator) Next(ctx context.Context) (ID, error) {
 // nextSlowly returns the next id in every case. It opens the lane again when it finds one
 // without a wait.
 func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
-	if now, ok := g.now(); ok {
-		for {
-			old := g.state.Load()
-			slot := g.enter(old, now)
-			if slot >= g.bound(now) {
-				break
-			}
-			if g.move(old, slot+1, now) {
-				if g.adds && !g.lane.Load() {
-					g.lane.Store(true)
-				}
-				return g.compose(slot), nil
-			}
-		}
+	if g.wide != nil {
+		return 0, g.layout.validateNarrow()
+	}
+	if slot, ok := g.reserve(1); ok {
+		g.openLane()
+		return g.compose(slot), nil
 	}
 	var one [1]ID
 	err := g.acquire(ctx, g.maxWait, one[:])
 	return one[0], err
+}
+
+// openLane is for a call that has found a free slot.
+func (g *Generator) openLane() {
+	if !g.adds || g.lane.Load() != closedLane {
+		return
+	}
+	if g.wide == nil {
+		g.lane.Store(narrowLane)
+	} else {
+		g.lane.Store(wideLane)
+	}
 }
 
 // Fill fills ids, in increasing order. It reserves in bulk as many as fit, repeatedly, and
@@ -334,24 +347,33 @@ func (g *Generator) Fill(ctx context.Context, ids []ID) error {
 // FillWithin is [Generator.Fill] with a limit of its own in place of MaxWait. With a limit of
 // zero it does not wait.
 func (g *Generator) FillWithin(ctx context.Context, limit time.Duration, ids []ID) error {
-	n := uint64(len(ids))
-	if n == 0 {
+	if g.wide != nil {
+		return g.layout.validateNarrow()
+	}
+	if len(ids) == 0 {
 		return nil
 	}
-	if now, ok := g.now(); ok {
-		for {
-			old := g.state.Load()
-			slot := g.enter(old, now)
-			if bound := g.bound(now); slot >= bound || bound-slot < n || n > g.run(slot) {
-				break
-			}
-			if g.move(old, slot+n, now) {
-				g.write(ids, slot)
-				return nil
-			}
-		}
+	if slot, ok := g.reserve(uint64(len(ids))); ok {
+		g.write(ids, slot)
+		return nil
 	}
 	return g.acquire(ctx, limit, ids)
+}
+
+// reserve takes n slots in a row, if there are as many now.
+func (g *Generator) reserve(n uint64) (slot uint64, ok bool) {
+	now, ok := g.now()
+	for ok {
+		old := g.state.Load()
+		slot = g.enter(old, now)
+		if bound := g.bound(now); slot >= bound || bound-slot < n || n > g.run(slot) {
+			break
+		}
+		if g.move(old, slot+n, now) {
+			return slot, true
+		}
+	}
+	return 0, false
 }
 
 // bound returns the first slot that must not be taken at the tick now.

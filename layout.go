@@ -20,14 +20,24 @@ const (
 	Datacenter                      // the upper part of the worker number
 	Worker                          // it distinguishes holders within a datacenter
 	Sequence                        // the counter within one tick
+
+	// Of wide layouts only:
+
+	Version // 4 bits with a UUID's version, 8
+	Variant // 2 bits with a UUID's variant, binary 10
+	Random  // random bits, drawn for each id
 )
 
-// String returns the kind's word: time, datacenter, worker or sequence.
+// String returns the kind's word: time, datacenter, worker, sequence, version, variant or random.
 func (k FieldKind) String() string {
-	if k < Time || k > Sequence {
+	words := [...]string{
+		Time: "time", Datacenter: "datacenter", Worker: "worker", Sequence: "sequence",
+		Version: "version", Variant: "variant", Random: "random",
+	}
+	if k < Time || int(k) >= len(words) {
 		return fmt.Sprintf("FieldKind(%d)", uint8(k))
 	}
-	return [...]string{Time: "time", Datacenter: "datacenter", Worker: "worker", Sequence: "sequence"}[k]
+	return words[k]
 }
 
 // Field is a run of bits of an id.
@@ -73,18 +83,22 @@ type Layout struct {
 	// 2199.
 	Epoch time.Time
 	// Fields are the fields from the highest bits to the lowest, at most one
-	// of each kind and at most 63 bits together.
+	// of each kind and at most 63 bits together, 128 in a wide layout.
 	Fields []Field
 	// Unsigned marks a layout of exactly 64 bits with the time highest. A few systems
 	// with unsigned integers have one. Ids are decoded over all 64 bits, but minted only
 	// until the 64th would be set: that is the layout's horizon.
 	Unsigned bool
+	// Wide marks a layout of up to 128 bits. Its ids are a [WideID], not an [ID], and may be
+	// UUIDs: then Version and Variant stand where RFC 9562 has them, 4 bits above 76 others
+	// and 2 bits above 62 others, of 128.
+	Wide bool
 }
 
 // IsZero reports whether the layout is the zero value. It means the default wherever a
 // layout is optional.
 func (l Layout) IsZero() bool {
-	return l.Unit == 0 && l.Epoch.IsZero() && l.Fields == nil && !l.Unsigned
+	return l.Unit == 0 && l.Epoch.IsZero() && l.Fields == nil && !l.Unsigned && !l.Wide
 }
 
 // DefaultLayout returns the default layout: 41 bits of milliseconds since
@@ -155,7 +169,7 @@ func (l Layout) Spans() []Span {
 // Equal reports whether both layouts give every integer the same meaning: the same unit and
 // epoch, and the same kinds and widths of fields in order. Names don't count.
 func (l Layout) Equal(other Layout) bool {
-	if l.Unit != other.Unit || !l.Epoch.Equal(other.Epoch) || l.Unsigned != other.Unsigned || len(l.Fields) != len(other.Fields) {
+	if l.Unit != other.Unit || !l.Epoch.Equal(other.Epoch) || l.Unsigned != other.Unsigned || l.Wide != other.Wide || len(l.Fields) != len(other.Fields) {
 		return false
 	}
 	for i, f := range l.Fields {

@@ -51,7 +51,8 @@ func (e *LayoutSyntaxError) Unwrap() error { return ErrInvalidLayout }
 // server, shard) and sequence (seq, counter, increment, random, step). Blanks
 // may stand anywhere between words and numbers, and one of - , + · | between
 // fields; case does not matter. The word unsigned, in a field's place, marks a
-// layout of 64 bits. An epoch is a date, an RFC 3339 instant, or Unix
+// layout of 64 bits. The word wide marks one of up to 128 bits, with three more words:
+// version, variant and random. An epoch is a date, an RFC 3339 instant, or Unix
 // milliseconds.
 //
 // A *[LayoutSyntaxError] is returned when the text can't be read. A *[LayoutError] is
@@ -190,12 +191,12 @@ func (p *layoutParser) parseField(l *Layout) (err error) {
 		return p.fail(p.token, "a field or a preset is expected")
 	}
 	word := strings.ToLower(p.token.text)
-	if word == unsignedWord && !counted {
-		l.Unsigned = true
+	if mark := l.mark(word); mark != nil && !counted {
+		*mark = true
 		p.advance()
 		return nil
 	}
-	field, unit, ok := fieldNamed(word)
+	field, unit, ok := fieldNamed(word, l.Wide)
 	switch {
 	case !ok:
 		return p.fail(p.token, "is neither a field ("+fieldWords+") nor a preset ("+strings.Join(presetNames(), ", ")+")")
@@ -230,11 +231,22 @@ func (p *layoutParser) parseNumber() (int, error) {
 }
 
 // fieldWords are the words that an error suggests.
-const fieldWords = "us, ms, s, min, h, datacenter, worker, seq, unsigned"
+const fieldWords = "us, ms, s, min, h, datacenter, worker, seq, unsigned, wide"
+
+// mark returns what a word in a field's place marks; nil for another word.
+func (l *Layout) mark(word string) *bool {
+	switch word {
+	case unsignedWord:
+		return &l.Unsigned
+	case wideWord:
+		return &l.Wide
+	}
+	return nil
+}
 
 // fieldNamed returns the field of a lower-case word, without its bits, and for a time the
 // unit. Another system's own word is kept as the field's name.
-func fieldNamed(word string) (f Field, unit time.Duration, ok bool) {
+func fieldNamed(word string, wide bool) (f Field, unit time.Duration, ok bool) {
 	switch word {
 	case "µs", "μs": // micro sign, Greek mu
 		word = "us"
@@ -242,6 +254,11 @@ func fieldNamed(word string) (f Field, unit time.Duration, ok bool) {
 	for _, u := range timeUnits() {
 		if word == u.word {
 			return Field{Kind: Time}, u.unit, true
+		}
+	}
+	for _, kind := range [...]FieldKind{Version, Variant, Random} {
+		if wide && word == kind.String() {
+			return Field{Kind: kind}, 0, true
 		}
 	}
 	switch word {

@@ -13,6 +13,7 @@ type Parts struct {
 	Datacenter int64
 	Worker     int64
 	Sequence   int64
+	Random     int64 // of wide layouts only
 }
 
 // Value returns the part of that kind, 0 for an unknown one.
@@ -29,6 +30,8 @@ func (p *Parts) at(kind FieldKind) *int64 {
 		return &p.Worker
 	case Sequence:
 		return &p.Sequence
+	case Random:
+		return &p.Random
 	}
 	return new(int64)
 }
@@ -52,9 +55,9 @@ var ErrWorkerAboveTime = errors.New("snowfence: the datacenter or worker is abov
 
 // Compose puts an id together. A *[RangeError] is returned for a part that does not fit its
 // field, or is not 0 without a field. A tick fits below [Layout.HorizonTick], so a composed
-// ID is never negative. A *[LayoutError] is returned for an invalid layout.
+// ID is never negative. A *[LayoutError] is returned for a layout that is invalid or wide.
 func (l Layout) Compose(p Parts) (ID, error) {
-	if err := l.Validate(); err != nil {
+	if err := l.validateNarrow(); err != nil {
 		return 0, err
 	}
 	if err := l.check(p); err != nil {
@@ -68,7 +71,7 @@ func (l Layout) check(p Parts) error {
 	if limit := l.HorizonTick(); p.Tick < 0 || p.Tick >= limit {
 		return &RangeError{"tick", int64(p.Tick), int64(limit - 1)}
 	}
-	for _, kind := range [...]FieldKind{Datacenter, Worker, Sequence} {
+	for _, kind := range [...]FieldKind{Datacenter, Worker, Sequence, Random} {
 		value, limit := p.Value(kind), count(l.Bits(kind))
 		if value < 0 || value >= limit {
 			return &RangeError{l.word(kind), value, limit - 1}
@@ -98,10 +101,10 @@ func (l Layout) join(p Parts) ID {
 
 // Decompose takes an id apart. It is the reverse of [Layout.Compose], and reads
 // the ids of an Unsigned layout past the horizon too. An *[IDError] is returned
-// for an id with a bit set above the layout's fields, and a *[LayoutError] for an
-// invalid layout.
+// for an id with a bit set above the layout's fields, and a *[LayoutError] for a layout
+// that is invalid or wide.
 func (l Layout) Decompose(id ID) (Parts, error) {
-	if err := l.Validate(); err != nil {
+	if err := l.validateNarrow(); err != nil {
 		return Parts{}, err
 	}
 	if l.outside(id) {
@@ -146,9 +149,10 @@ func (l Layout) SplitWorker(number int64) (datacenter, worker int64, err error) 
 // instant, both inclusive. So the ids stamped from one instant to another lie
 // from the first's lo to the second's hi. [ErrWorkerAboveTime] is returned when the
 // datacenter or the worker is above the time. A *[RangeError] is returned for an instant
-// before the epoch or past the horizon, and a *[LayoutError] for an invalid layout.
+// before the epoch or past the horizon, and a *[LayoutError] for a layout that is invalid or
+// wide.
 func (l Layout) Bounds(t time.Time) (lo, hi ID, err error) {
-	if err := l.Validate(); err != nil {
+	if err := l.validateNarrow(); err != nil {
 		return 0, 0, err
 	}
 	if l.Fields[0].Kind != Time {
@@ -168,7 +172,7 @@ func (l Layout) Bounds(t time.Time) (lo, hi ID, err error) {
 // are those of [Layout.Bounds], except for ErrWorkerAboveTime, and those of
 // [Layout.SplitWorker].
 func (l Layout) WorkerBounds(worker int64, t time.Time) (lo, hi ID, err error) {
-	if err := l.Validate(); err != nil {
+	if err := l.validateNarrow(); err != nil {
 		return 0, 0, err
 	}
 	p := Parts{Tick: l.TickAt(t)}

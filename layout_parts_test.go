@@ -103,7 +103,7 @@ func TestUnsignedLayoutsReadAllBitsButMintUpToTheSixtyFourth(t *testing.T) {
 			t.Errorf("%v: 2^63 is %+v, %v", l, p, err)
 		}
 		p, err = l.Decompose(-1)
-		want := Parts{Tick(count(timeBits) - 1), count(l.Bits(Datacenter)) - 1, count(l.Bits(Worker)) - 1, l.Sequences() - 1}
+		want := Parts{Tick(count(timeBits) - 1), count(l.Bits(Datacenter)) - 1, count(l.Bits(Worker)) - 1, l.Sequences() - 1, 0}
 		if timeBits == 63 {
 			want.Tick = math.MaxInt64
 		}
@@ -174,7 +174,7 @@ func TestBoundsHoldAllIDsOfAnInstantAndNoOthers(t *testing.T) {
 			low, err1 := l.Decompose(lo)
 			high, err2 := l.Decompose(hi)
 			if err != nil || err1 != nil || err2 != nil || id < lo || id > hi ||
-				low != (Parts{p.Tick, p.Datacenter, p.Worker, 0}) || high != (Parts{p.Tick, p.Datacenter, p.Worker, l.Sequences() - 1}) {
+				low != (Parts{p.Tick, p.Datacenter, p.Worker, 0, 0}) || high != (Parts{p.Tick, p.Datacenter, p.Worker, l.Sequences() - 1, 0}) {
 				t.Fatalf("%v: %+v is %d, the worker's bounds are %d, %d, %v", l, p, int64(id), int64(lo), int64(hi), err)
 			}
 		}

@@ -88,7 +88,7 @@ func sampleParts(l Layout) []Parts {
 		for _, datacenter := range values(count(l.Bits(Datacenter))) {
 			for _, worker := range values(count(l.Bits(Worker))) {
 				for _, sequence := range values(l.Sequences()) {
-					samples = append(samples, Parts{Tick(tick), datacenter, worker, sequence})
+					samples = append(samples, Parts{Tick(tick), datacenter, worker, sequence, 0})
 				}
 			}
 		}

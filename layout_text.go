@@ -6,8 +6,11 @@ import (
 	"time"
 )
 
-// unsignedWord marks the text form of an Unsigned layout.
-const unsignedWord = "unsigned"
+// These words mark the text form of an Unsigned and of a Wide layout.
+const (
+	unsignedWord = "unsigned"
+	wideWord     = "wide"
+)
 
 // timeUnit is a unit of the text form.
 type timeUnit struct {
@@ -32,6 +35,7 @@ func timeUnits() [5]timeUnit {
 //	ms41-worker10-seq12@2026-01-01T00:00:00Z
 //	10ms39-seq8-worker16@2014-09-01T00:00:00Z
 //	unsigned-ms42-datacenter5-worker5-seq12@2015-01-01T00:00:00Z
+//	wide-ms48-version4-seq12-variant2-worker20-random42@1970-01-01T00:00:00Z
 //
 // Equal layouts have equal text forms, and layouts with equal text forms are
 // equal: it serves as a fingerprint.
@@ -39,6 +43,9 @@ func (l Layout) String() string {
 	var b strings.Builder
 	if l.Unsigned {
 		b.WriteString(unsignedWord + "-")
+	}
+	if l.Wide {
+		b.WriteString(wideWord + "-")
 	}
 	for i, f := range l.Fields {
 		if i > 0 {

@@ -123,7 +123,7 @@ func TestLayoutTextAtFaultIsNamedWithItsPlace(t *testing.T) {
 		{"ms41-12", 7, "", wantField},
 		{"ms41-seq12;", 10, ";", wantField},
 		{"ms41-seq12\x80", 10, "\x80", wantField},
-		{"twiter", 0, "twiter", "neither a field (us, ms, s, min, h, datacenter, worker, seq, unsigned) nor a preset (default, twitter, "},
+		{"twiter", 0, "twiter", "neither a field (us, ms, s, min, h, datacenter, worker, seq, unsigned, wide) nor a preset (default, twitter, "},
 		{"sonyflake", 0, "sonyflake", "sonyflake-v1, sonyflake-v2"},
 		{"m 41 · seq 12", 0, "m", "neither a field"},
 		{"ms 41 · wroker 10 · seq 12", 9, "wroker", "neither a field"},

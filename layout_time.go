@@ -69,10 +69,15 @@ func divide(high, low, by uint64) uint64 {
 
 // HorizonTick returns the first tick that can't be stamped: 2 to the power of the time's
 // bits. For an Unsigned layout it is half of that, because the tick would set the 64th bit.
+// For a wide layout the tick and the sequence together are below 2^63: a generator counts
+// them in one word.
 func (l Layout) HorizonTick() Tick {
 	width := l.Bits(Time)
-	if l.Unsigned {
+	switch {
+	case l.Unsigned:
 		width--
+	case l.Wide:
+		width = min(width, maxBits-l.Bits(Sequence))
 	}
 	return Tick(count(width))
 }

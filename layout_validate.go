@@ -12,6 +12,7 @@ const (
 
 	maxBits         = 63
 	maxBitsUnsigned = 64
+	maxBitsWide     = 128
 
 	// The epoch's range, in Unix seconds: the years 1900 to 2199. It holds
 	// every system known and no instant in the wrong unit.
@@ -55,7 +56,11 @@ func (l Layout) Validate() error {
 	if err := l.validateFields(); err != nil {
 		return err
 	}
-	if total := l.TotalBits(); l.Unsigned {
+	if total := l.TotalBits(); l.Wide {
+		if err := l.validateWide(total); err != nil {
+			return err
+		}
+	} else if l.Unsigned {
 		switch {
 		case total != maxBitsUnsigned:
 			return &LayoutError{"total", countBits(total), "64 bits", "unsigned layouts use exactly 64"}
@@ -79,11 +84,11 @@ func (l Layout) Validate() error {
 
 // validateFields checks the fields by themselves: kinds, widths and order.
 func (l Layout) validateFields() error {
-	var seen [Sequence + 1]bool
+	var seen [Random + 1]bool
 	for i, f := range l.Fields {
 		switch {
-		case f.Kind < Time || f.Kind > Sequence:
-			return &LayoutError{fmt.Sprintf("fields[%d]", i), f.Kind.String(), "time, datacenter, worker or sequence", ""}
+		case f.Kind < Time || f.Kind > Random || f.Kind > Sequence && !l.Wide:
+			return &LayoutError{fmt.Sprintf("fields[%d]", i), f.Kind.String(), l.kinds(), ""}
 		case seen[f.Kind]:
 			return &LayoutError{f.Word(), "given twice", "given once", "it is a second " + f.Kind.String()}
 		case f.Bits < 1:
@@ -92,6 +97,8 @@ func (l Layout) validateFields() error {
 			return &LayoutError{f.Word(), countBits(f.Bits), "at most 63 bits", ""}
 		case f.Kind == Time && seen[Sequence]:
 			return &LayoutError{"sequence", "above the time", "below it", "ids would not increase"}
+		case f.Kind == Sequence && seen[Random]:
+			return &LayoutError{f.Word(), "below the random bits", "above them", "ids would not increase"}
 		}
 		seen[f.Kind] = true
 	}
@@ -101,6 +108,14 @@ func (l Layout) validateFields() error {
 		}
 	}
 	return nil
+}
+
+// kinds are the kinds of fields that the layout can have.
+func (l Layout) kinds() string {
+	if l.Wide {
+		return "time, datacenter, worker, sequence, version, variant or random"
+	}
+	return "time, datacenter, worker or sequence"
 }
 
 func countBits(n int) string {

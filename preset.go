@@ -29,7 +29,7 @@ func PresetByName(name string) (Preset, error) {
 }
 
 func presetNamed(name string) (Preset, bool) {
-	for _, p := range Presets() {
+	for _, p := range allPresets() {
 		if p.Name == name {
 			return p, true
 		}
@@ -37,15 +37,17 @@ func presetNamed(name string) (Preset, bool) {
 	return Preset{}, false
 }
 
+func allPresets() []Preset { return append(Presets(), WidePresets()...) }
+
 func presetNames() []string {
 	var names []string
-	for _, p := range Presets() {
+	for _, p := range allPresets() {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
-// Presets returns all presets, the default first. Each call makes new ones, so the caller
+// Presets returns the presets of up to 64 bits, the default first. Each call makes new ones, so the caller
 // may change them.
 //
 //	name                     fields, highest first                           epoch, Unix ms
@@ -208,8 +210,40 @@ func Presets() []Preset {
 	}
 }
 
+// WidePresets returns the presets of wide layouts. Each call makes new ones, so the caller may
+// change them.
+//
+//	name         fields, highest first                                             epoch, Unix ms
+//	uuid8        ms 48 · version 4 · sequence 12 · variant 2 · worker 20 · random 42  0
+//	objectid     s 32 · worker 40 · sequence 24                                    0
+//	game-server  ms 48 · server 20 · sequence 16                                   1767225600000
+func WidePresets() []Preset {
+	return []Preset{
+		{
+			Name:   "uuid8",
+			Layout: widen(newLayout(time.Millisecond, 0, Field{Time, 48, ""}, Field{Version, 4, ""}, Field{Sequence, 12, ""}, Field{Variant, 2, ""}, Field{Worker, 20, ""}, Field{Random, 42, ""})),
+			About:  "UUIDs of version 8 (RFC 9562), wide: the time stands where a UUID of version 7 has it, so both sort together. 1,048,576 workers with 4,096 ids a millisecond each, until 10889.",
+		},
+		{
+			Name:   "objectid",
+			Layout: widen(newLayout(time.Second, 0, Field{Time, 32, ""}, Field{Worker, 40, ""}, Field{Sequence, 24, ""})),
+			About:  "MongoDB's ObjectIDs, wide: a worker id stands where MongoDB's drivers have five random bytes. 16,777,216 ids a second and worker, until 2106.",
+		},
+		{
+			Name:   "game-server",
+			Layout: widen(newLayout(time.Millisecond, defaultEpoch, Field{Time, 48, ""}, Field{Worker, 20, "server"}, Field{Sequence, 16, ""})),
+			About:  "1,048,576 game servers with 65,536 ids a millisecond each, wide: 84 bits, until 6485.",
+		},
+	}
+}
+
 func milliseconds(epoch int64, fields ...Field) Layout {
 	return newLayout(time.Millisecond, epoch, fields...)
+}
+
+func widen(l Layout) Layout {
+	l.Wide = true
+	return l
 }
 
 func unsigned(l Layout) Layout {

@@ -121,7 +121,19 @@ func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 	id, err := g.Next(h.noWait)
 	if err != nil {
 		var one [1]snowfence.ID
-		err = h.again(ctx, g, h.config.Clock.Monotonic(), err, one[:])
+		err = h.again(ctx, g, h.config.Clock.Monotonic(), err, numbers(one[:]))
+		id = one[0]
+	}
+	return id, err
+}
+
+// NextWide is [Holder.Next] for a wide layout.
+func (h *Holder) NextWide(ctx context.Context) (snowfence.WideID, error) {
+	g := h.current.Load()
+	id, err := g.NextWide(h.noWait)
+	if err != nil {
+		var one [1]snowfence.WideID
+		err = h.again(ctx, g, h.config.Clock.Monotonic(), err, wides(one[:]))
 		id = one[0]
 	}
 	return id, err
@@ -130,15 +142,36 @@ func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 // Fill fills ids, in increasing order, and all from one term. It waits and fails as
 // [Holder.Next] does. When it fails, no id of the batch may be used.
 func (h *Holder) Fill(ctx context.Context, ids []snowfence.ID) error {
+	return h.fill(ctx, numbers(ids))
+}
+
+// FillWide is [Holder.Fill] for a wide layout.
+func (h *Holder) FillWide(ctx context.Context, ids []snowfence.WideID) error {
+	return h.fill(ctx, wides(ids))
+}
+
+func (h *Holder) fill(ctx context.Context, fill fill) error {
 	// In a hurry a batch could lose the slots that it has reserved already. Reading the
 	// clock costs less.
 	begun, g := h.config.Clock.Monotonic(), h.current.Load()
-	err := g.Fill(ctx, ids)
+	err := fill(ctx, g, h.maxWait)
 	if err != nil {
 		// A new start keeps the batch within one term, and so in order.
-		err = h.again(ctx, g, begun, err, ids)
+		err = h.again(ctx, g, begun, err, fill)
 	}
 	return err
+}
+
+func numbers(ids []snowfence.ID) fill {
+	return func(ctx context.Context, g *snowfence.Generator, limit time.Duration) error {
+		return g.FillWithin(ctx, limit, ids)
+	}
+}
+
+func wides(ids []snowfence.WideID) fill {
+	return func(ctx context.Context, g *snowfence.Generator, limit time.Duration) error {
+		return g.FillWideWithin(ctx, limit, ids)
+	}
 }
 
 // Close ends the holder: no more ids are issued, the worker id is given back, and the

@@ -21,22 +21,25 @@ func noWait() context.Context {
 	return ctx
 }
 
-// again fills ids for a call that began at begun and failed with g. It tries once more
+// fill fills the ids of a call from a generator, and waits for at most limit.
+type fill func(ctx context.Context, g *snowfence.Generator, limit time.Duration) error
+
+// again fills for a call that began at begun and failed with g. It tries once more
 // whenever something changed, for as long as the cause may pass.
 //
 // A call waits for max-wait in all: for numbers, for the clock, and for the next term or
 // window. Each of several outages may be short, and a large batch could begin again for
 // ever. So every wait counts, and each try gets what is left.
-func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.Duration, err error, ids []snowfence.ID) error {
+func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.Duration, err error, fill fill) error {
 	if errors.Is(err, errMustWait) {
-		err = g.FillWithin(ctx, h.maxWait, ids)
+		err = fill(ctx, g, h.maxWait)
 	}
 	for h.passes(g, err) {
 		// The channel is taken before the try: a change after it wakes the call,
 		// a change before it is seen by the try.
 		_, changed := h.present()
 		g = h.current.Load()
-		if err = g.FillWithin(ctx, max(0, begun+h.maxWait-h.config.Clock.Monotonic()), ids); !h.passes(g, err) {
+		if err = fill(ctx, g, max(0, begun+h.maxWait-h.config.Clock.Monotonic())); !h.passes(g, err) {
 			break
 		}
 		left, ended := h.outage(begun, err)

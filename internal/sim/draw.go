@@ -115,9 +115,9 @@ func (d drawer) surroundings(p *Plan) {
 	if d.chance(20) {
 		p.Begin = 24 * time.Hour // within reach of a clock that steps back
 	}
-	if d.chance(5) {
+	if reach := p.Layout.Horizon().Sub(p.Layout.Epoch); d.chance(5) && reach < math.MaxInt64 {
 		// The horizon comes in the course of the run, or soon after.
-		p.Begin = p.Layout.Horizon().Sub(p.Layout.Epoch) - d.upTo(15*p.Window)
+		p.Begin = reach - d.upTo(15*p.Window)
 	}
 	switch {
 	case p.Layout.Bits(snowfence.Datacenter) > 0:
@@ -153,7 +153,9 @@ func (d drawer) layout() (l snowfence.Layout, batch int) {
 		{"ms41-datacenter1-worker1-seq3", 10},
 		{"10ms39-seq8-worker2", 400},
 		{"worker2-ms40-seq10", 3000},
-	}[d.oneOf(48, 10, 22, 12, 4, 4)]
+		{"wide-ms48-version4-seq12-variant2-worker1-random61", 3000}, // a UUID
+		{"wide-100ms32-worker2-seq24", 20_000},                       // nearly an ObjectID
+	}[d.oneOf(46, 10, 21, 10, 4, 4, 4, 1)]
 	if batch = drawn.batch; batch == 0 {
 		batch = 1 + d.oneOf(1, 1, 1)*6
 	}
@@ -174,12 +176,16 @@ func layoutOf(text string) snowfence.Layout {
 
 // misfit is another layout than the one given.
 func misfit(l snowfence.Layout) snowfence.Layout {
+	less, more := snowfence.Time, snowfence.Sequence
+	if l.UUID() {
+		less, more = snowfence.Random, snowfence.Worker // the others have their places
+	}
 	l.Fields = slices.Clone(l.Fields)
 	for i := range l.Fields {
 		switch l.Fields[i].Kind {
-		case snowfence.Time:
+		case less:
 			l.Fields[i].Bits--
-		case snowfence.Sequence:
+		case more:
 			l.Fields[i].Bits++
 		}
 	}

@@ -99,15 +99,36 @@ func (h *holder) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 		return 0, errNoTerm
 	}
 	var err error
-	if len(ids) == 1 {
+	switch {
+	case h.site.Layout.Wide:
+		err = h.mintWide(ctx, term.generator, ids)
+	case len(ids) == 1:
 		ids[0], err = term.generator.Next(ctx)
-	} else {
+	default:
 		err = term.generator.Fill(ctx, ids)
 	}
 	if err != nil {
 		return 0, err
 	}
 	return len(ids), nil
+}
+
+// mintWide mints wide ids and narrows them, so that they are judged by what makes them unique.
+func (h *holder) mintWide(ctx context.Context, g *snowfence.Generator, ids []snowfence.ID) (err error) {
+	wide, layout := make([]snowfence.WideID, len(ids)), h.site.Layout
+	if len(ids) == 1 {
+		wide[0], err = g.NextWide(ctx)
+	} else {
+		err = g.FillWide(ctx, wide)
+	}
+	for i := 0; i < len(ids) && err == nil; i++ {
+		var parts snowfence.Parts
+		if parts, err = layout.DecomposeWide(wide[i]); err == nil {
+			parts.Random = 0
+			ids[i], err = narrowed(layout).Compose(parts)
+		}
+	}
+	return err
 }
 
 // errNoTerm is returned while there is no generator.

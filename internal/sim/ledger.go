@@ -32,7 +32,7 @@ type issuer struct {
 // Misfits have a ledger of their own: equal integers of two layouts mean different things, and
 // that the two are never issued in one namespace is the rule "layout".
 type ledger struct {
-	layout  snowfence.Layout
+	layout  snowfence.Layout // narrowed, if it is wide
 	name    string           // the layout as text, as a namespace's record has it
 	columns map[int64][]span // by worker number
 
@@ -59,12 +59,23 @@ type repetition struct {
 	before *issuer
 }
 
+// narrowed returns a layout of what makes an id of l unique: l without random bits, if it is wide.
+func narrowed(l snowfence.Layout) snowfence.Layout {
+	if l.Wide {
+		l.Wide = false
+		l.Fields = slices.DeleteFunc(slices.Clone(l.Fields), func(f snowfence.Field) bool { return f.Kind > snowfence.Sequence })
+	}
+	return l
+}
+
 func newLedger(l snowfence.Layout) *ledger {
+	name := l.String()
+	l = narrowed(l)
 	at := func(kind snowfence.FieldKind) part {
 		return part{uint8(l.Shift(kind)), uint8(l.Bits(kind)), 1<<l.Bits(kind) - 1}
 	}
 	return &ledger{
-		layout: l, name: l.String(), columns: make(map[int64][]span),
+		layout: l, name: name, columns: make(map[int64][]span),
 		time: at(snowfence.Time), sequence: at(snowfence.Sequence), worker: at(snowfence.Worker), datacenter: at(snowfence.Datacenter),
 	}
 }
