@@ -1,7 +1,6 @@
 package kind
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -63,7 +62,7 @@ var (
 type Batch struct {
 	form    Form // zero while nothing has been added since Reset
 	numbers []snowfence.ID
-	wides   [][16]byte
+	wides   []snowfence.WideID
 	text    []byte // the text ids, end to end
 	ends    []int  // where each of them ends in text
 }
@@ -95,7 +94,7 @@ func (b *Batch) GrowNumbers(n int) ([]snowfence.ID, error) {
 }
 
 // GrowWides is [Batch.GrowNumbers] for 128-bit ids.
-func (b *Batch) GrowWides(n int) ([][16]byte, error) {
+func (b *Batch) GrowWides(n int) ([]snowfence.WideID, error) {
 	return grow(b, Wide, &b.wides, n)
 }
 
@@ -179,21 +178,11 @@ func (b *Batch) AppendID(dst []byte, i int) []byte {
 	case Number:
 		return strconv.AppendUint(dst, uint64(b.numbers[i]), 10)
 	case Wide:
-		return appendUUID(dst, b.wides[i])
+		dst, _ = b.wides[i].AppendText(dst) // never fails
+		return dst
 	default:
 		return append(dst, b.text[b.textStart(i):b.ends[i]]...)
 	}
-}
-
-// appendUUID appends the text form of RFC 9562, section 4.
-func appendUUID(dst []byte, id [16]byte) []byte {
-	dst = hex.AppendEncode(dst, id[:4])
-	for at := 4; at < 10; at += 2 {
-		dst = append(dst, '-')
-		dst = hex.AppendEncode(dst, id[at:at+2])
-	}
-	dst = append(dst, '-')
-	return hex.AppendEncode(dst, id[10:])
 }
 
 // Numbers returns the batch's own slice of 63-bit ids, empty in another form.
@@ -203,7 +192,7 @@ func (b *Batch) Numbers() []snowfence.ID { return b.numbers }
 
 // Wides returns the batch's own slice of 128-bit ids, empty in another form.
 // It is valid until the batch is changed.
-func (b *Batch) Wides() [][16]byte { return b.wides }
+func (b *Batch) Wides() []snowfence.WideID { return b.wides }
 
 // Texts yields the text of each id in order, whatever the form. What it yields
 // is valid until the next step only.

@@ -24,10 +24,10 @@ func fill(t testing.TB, b *kind.Batch, form kind.Form, first, n int) {
 			room[i] = snowfence.ID(first + i)
 		}
 	case kind.Wide:
-		var room [][16]byte
+		var room []snowfence.WideID
 		room, err = b.GrowWides(n)
 		for i := range room {
-			room[i] = [16]byte{15: byte(first + i)}
+			room[i] = snowfence.WideID{15: byte(first + i)}
 		}
 	case kind.Text:
 		for i := range n {

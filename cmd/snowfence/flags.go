@@ -160,11 +160,12 @@ func argumentWord(flag string) string {
 	return "WORD"
 }
 
-// load reads the configuration, and passes its warnings on, also of one with faults.
-func (s *settings) load(p program) (config.Config, error) {
+// load reads the configuration, and passes its warnings on, also of one with faults. It passes
+// over the omitted flags.
+func (s *settings) load(p program, omitted ...string) (config.Config, error) {
 	given := map[string]string{}
 	s.cmd.Flags().Visit(func(f *pflag.Flag) {
-		if path, ok := s.keys[f.Name]; ok {
+		if path, ok := s.keys[f.Name]; ok && !slices.Contains(omitted, f.Name) {
 			given[path] = f.Value.String()
 		}
 	})
@@ -183,7 +184,7 @@ func completeFlag(cmd *cobra.Command, flag string, words ...string) {
 // presetNames are the names of all presets.
 func presetNames() []string {
 	var names []string
-	for _, preset := range snowfence.Presets() {
+	for _, preset := range append(snowfence.Presets(), snowfence.WidePresets()...) {
 		names = append(names, preset.Name)
 	}
 	return names

@@ -50,6 +50,7 @@ type idFlags struct {
 func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, of string) {
 	f.form = outputFlag(cmd)
 	f.layout.add(cmd, layout)
+	f.layout.parse = parseNarrow
 	f.streams.add(cmd)
 	f.options.Stdin = p.stdin
 	f.options.Expand = func(url string) (string, error) { return config.Expand(url, p.environ) }
@@ -100,6 +101,15 @@ func (f *layoutFlag) add(cmd *cobra.Command, help string) {
 	f.parsed = parsed[snowfence.Layout]{value: &f.layout, word: "SPEC", parse: snowfence.ParseLayout}
 	cmd.Flags().Var(&f.parsed, "layout", help)
 	completeFlag(cmd, "layout", presetNames()...)
+}
+
+// parseNarrow reads the layout of ids of at most 64 bits.
+func parseNarrow(s string) (snowfence.Layout, error) {
+	l, err := snowfence.ParseLayout(s)
+	if err == nil && l.Wide {
+		err = fmt.Errorf("layout %s is wide: must have at most 64 bits", s)
+	}
+	return l, err
 }
 
 // given returns the layout, or nil, and the flag's text when that is the name of a

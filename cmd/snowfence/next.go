@@ -61,6 +61,12 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		switch {
 		case g.Kind == kindSeries:
 			return usage(cmd, fmt.Errorf("generator %s: %w: see 'snowfence series'", name, kinds.ErrReserve))
+		case g.Kind == config.KindWide && !cmd.Flags().Changed("encoding"):
+			texts, err := p.mintWide(cmd.Context(), c.StoresOf(g)[0], g, n)
+			if err != nil {
+				return err
+			}
+			return p.printTexts(*f, texts)
 		case g.Kind != config.KindSnowflake && cmd.Flags().Changed("encoding"):
 			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --encoding is for kind %s", name, g.Kind, config.KindSnowflake))
 		case g.Kind != config.KindSnowflake:
@@ -124,12 +130,28 @@ func (p program) printTexts(f form, texts []string) error {
 	return p.print(strings.Join(texts, "\n") + "\n")
 }
 
-// mint claims a worker id, mints n ids and gives the worker id back. If that fails, it
-// is only noted: the ids are good, and the worker id rests until its window ends.
+// mint mints n ids of 64 bits.
 func (p program) mint(ctx context.Context, storeURL string, g config.Generator, n int) ([]snowfence.ID, error) {
+	ids := make([]snowfence.ID, n)
+	return ids, p.hold(ctx, storeURL, g, func(h *fence.Holder) error { return inChunks(ctx, g, ids, h.Fill) })
+}
+
+// mintWide mints n ids of a wide layout, and returns their texts.
+func (p program) mintWide(ctx context.Context, storeURL string, g config.Generator, n int) ([]string, error) {
+	ids, texts := make([]snowfence.WideID, n), make([]string, n)
+	err := p.hold(ctx, storeURL, g, func(h *fence.Holder) error { return inChunks(ctx, g, ids, h.FillWide) })
+	for i, id := range ids {
+		texts[i] = g.Layout.Text(id)
+	}
+	return texts, err
+}
+
+// hold claims a worker id, has mint mint ids, and gives the worker id back. If that fails, it
+// is only noted: the ids are good, and the worker id rests until its window ends.
+func (p program) hold(ctx context.Context, storeURL string, g config.Generator, mint func(*fence.Holder) error) error {
 	s, err := engine.Open(ctx, storeURL)
 	if err != nil {
-		return nil, unavailable(err)
+		return unavailable(err)
 	}
 	defer p.closing("close store: ", s.Close)
 	if traits, err := s.Traits(ctx); err == nil && traits.Loss > 0 { // an error comes again below
@@ -141,7 +163,7 @@ func (p program) mint(ctx context.Context, storeURL string, g config.Generator, 
 	f.Clock = p.clock
 	holder, err := fence.Open(ctx, f)
 	if err != nil {
-		return nil, unavailable(err)
+		return unavailable(err)
 	}
 	defer p.closing("", func() error {
 		// Also after an interrupt: giving back is worth a moment.
@@ -149,17 +171,21 @@ func (p program) mint(ctx context.Context, storeURL string, g config.Generator, 
 		defer cancel()
 		return holder.Close(ctx)
 	})
-	ids := make([]snowfence.ID, n)
+	return mint(holder)
+}
+
+// inChunks fills ids, a chunk at a time.
+func inChunks[T any](ctx context.Context, g config.Generator, ids []T, fill func(context.Context, []T) error) error {
 	for chunk := range slices.Chunk(ids, chunkSize(g)) {
-		err := holder.Fill(ctx, chunk)
+		err := fill(ctx, chunk)
 		for tries := 1; tries < 10 && errors.Is(err, snowfence.ErrSaturated); tries++ {
-			err = holder.Fill(ctx, chunk) // this process was not given the processor in time
+			err = fill(ctx, chunk) // this process was not given the processor in time
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return ids, nil
+	return nil
 }
 
 // chunkSize is how many ids are asked for at a time: what a worker can mint in

@@ -33,17 +33,18 @@ func siteFlags(cmd *cobra.Command) *settings {
 // siteOf finds the site that the configuration names. The namespace is that of
 // --namespace, or else the one of the generator that next would use.
 func (p program) siteOf(s *settings) (*site, error) {
-	c, err := s.load(p)
+	// The flag names what to look at. It does not move the generators there.
+	c, err := s.load(p, "namespace")
 	if err != nil {
 		return nil, err
 	}
-	namespace, rollback := c.Namespace, time.Duration(0)
-	if !s.cmd.Flags().Changed("namespace") {
+	namespace, rollback := s.cmd.Flags().Lookup("namespace").Value.String(), time.Duration(0)
+	if namespace == "" {
 		_, g, err := chooseGenerator(c, "")
 		if err != nil {
 			return nil, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: %w", err))
 		}
-		if g.Kind != config.KindSnowflake {
+		if !g.Fenced() {
 			return nil, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: the generator is of kind %s, without worker ids", g.Kind))
 		}
 		namespace = g.Namespace
@@ -52,7 +53,7 @@ func (p program) siteOf(s *settings) (*site, error) {
 	store := c.Store
 	for _, name := range c.Names() {
 		g := c.Generators[name]
-		if g.Kind != config.KindSnowflake || g.Namespace != namespace {
+		if !g.Fenced() || g.Namespace != namespace {
 			continue
 		}
 		if !s.cmd.Flags().Changed("store") {

@@ -17,6 +17,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
+	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/kind"
 	"snowfence.example/snowfence/store"
 )
@@ -166,7 +167,7 @@ func Check(settings Settings, given ...kind.Kind) error {
 
 // configure completes the settings and has each kind read its own.
 func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
-	known := map[string]kind.Kind{config.KindSnowflake: nil}
+	known := map[string]kind.Kind{config.KindSnowflake: nil, config.KindWide: nil}
 	names := kinds.Names()
 	for _, k := range given {
 		if _, twice := known[k.Name()]; twice || slices.Contains(names, k.Name()) {
@@ -184,7 +185,7 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	for name, g := range d.settings.Generators {
 		var err error
 		switch k := known[g.Kind]; {
-		case g.Kind == config.KindSnowflake:
+		case g.Fenced():
 			d.openers[name] = d.fenced(g)
 		case k != nil:
 			d.openers[name], err = k.Configure(g.Settings)
@@ -314,7 +315,7 @@ func (d *daemon) announce() {
 // held reports whether the daemon has had a worker id.
 func (d *daemon) held() bool {
 	for _, m := range d.minters {
-		if _, ok := m.(snowflake); ok {
+		if _, ok := m.(interface{ Status() fence.Status }); ok {
 			return true
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"snowfence.example/snowfence/kind"
 )
 
-// snowflake is the minter of fenced 64-bit ids: a holder, seen as package kind
+// snowflake is the minter of fenced ids of 64 bits: a holder, seen as package kind
 // sees it. Package kind knows nothing of fences, and users of package fence
 // need no batches, so the adapter is here.
 type snowflake struct {
@@ -27,6 +27,43 @@ func (s snowflake) Close(ctx context.Context) error {
 	err := s.Holder.Close(ctx)
 	if s.journal != nil {
 		err = errors.Join(err, s.journal.Close())
+	}
+	return err
+}
+
+// wide is the minter of fenced ids of up to 128 bits.
+type wide struct {
+	snowflake
+	layout snowfence.Layout
+}
+
+// Form is [kind.Wide] for UUIDs, and [kind.Text] for ids with a text of their own.
+func (w wide) Form() kind.Form {
+	if w.layout.UUID() {
+		return kind.Wide
+	}
+	return kind.Text
+}
+
+// Mint has the holder fill the batch's own memory, or appends the layout's texts.
+func (w wide) Mint(ctx context.Context, n int, into *kind.Batch) error {
+	had := into.Len()
+	uuids := w.Form() == kind.Wide
+	var ids []snowfence.WideID
+	var err error
+	if uuids {
+		ids, err = into.GrowWides(n)
+	} else {
+		ids = make([]snowfence.WideID, n)
+	}
+	if err == nil {
+		err = w.FillWide(ctx, ids)
+	}
+	for i := 0; i < n && err == nil && !uuids; i++ {
+		err = into.AppendText([]byte(w.layout.Text(ids[i])))
+	}
+	if err != nil {
+		into.Truncate(had)
 	}
 	return err
 }
@@ -105,7 +142,11 @@ func (d *daemon) fenced(settings config.Generator) kind.Opener {
 			}
 			return nil, err
 		}
-		return snowflake{holder, kept}, nil
+		s := snowflake{holder, kept}
+		if settings.Layout.Wide {
+			return wide{s, settings.Layout}, nil
+		}
+		return s, nil
 	}
 }
 

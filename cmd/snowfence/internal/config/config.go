@@ -76,27 +76,36 @@ type Limits struct {
 	Drain        time.Duration // for requests under way when the program ends; 10 s
 }
 
-// KindSnowflake is the kind that is meant when none is named: fenced 64-bit ids.
-const KindSnowflake = "snowflake"
+// The kinds of fenced ids: of 64 bits, which are meant when none is named, and of up to 128.
+const (
+	KindSnowflake = "snowflake"
+	KindWide      = "wide"
+)
+
+// wideDefault is the preset of a wide generator without a layout.
+const wideDefault = "uuid8"
 
 // Generator is one named source of ids.
 type Generator struct {
-	// Kind is the kind of its ids. Empty means [KindSnowflake]. Other kinds have
-	// Namespace, Stores and Settings; the fields below are not looked at.
+	// Kind is the kind of its ids. Empty means [KindSnowflake], or [KindWide] with a wide
+	// layout. Kinds that are not fenced have Namespace, Stores and Settings; the fields below
+	// are not looked at.
 	Kind string
 
 	// Namespace is the space in which the ids are unique. Empty means the
-	// configuration's. Generators may share one: their ids differ all the same.
+	// configuration's. Generators may share one: their ids differ all the same. A wide
+	// generator beside a layout that is not wide has its own name for a namespace.
 	Namespace string
 
 	// Stores names what the generator uses of [Config.Stores]: one, or for a kind that counts
 	// on several servers all of them. None means [Config.Store].
 	Stores []string
 
-	// Settings are those of a kind other than snowflake, as texts.
+	// Settings are those of a kind that is not fenced, as texts.
 	Settings map[string]string
 
-	// Layout is the layout of the ids. Zero means the configuration's.
+	// Layout is the layout of the ids. Zero means the configuration's, or uuid8 for a wide
+	// generator if that is not wide.
 	Layout snowfence.Layout
 
 	// Preset is what Layout and Policy began as, for display. Setting it changes nothing.

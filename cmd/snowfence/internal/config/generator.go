@@ -21,7 +21,13 @@ func (v *completion) generator(name string, g Generator) Generator {
 	if wrong := checkName(name); wrong != "" {
 		v.fault(path, name, "%s", wrong)
 	}
+	if g.Kind == "" && (g.Layout.Wide || g.Layout.IsZero() && v.Layout.Wide) {
+		g.Kind = KindWide
+	}
 	g.Kind = cmp.Or(g.Kind, KindSnowflake)
+	if g.Kind == KindWide && !v.Layout.Wide {
+		g.Namespace = cmp.Or(g.Namespace, name) // the other has ids of the other layout
+	}
 	g.Namespace = cmp.Or(g.Namespace, v.Namespace)
 	if err := stored.CheckNamespace(g.Namespace); err != nil {
 		v.blame(path, err)
@@ -32,22 +38,29 @@ func (v *completion) generator(name string, g Generator) Generator {
 			v.fault(join(path, keyStore), store, "is not among the names in %s: %s", storeSection, cmp.Or(strings.Join(slices.Sorted(maps.Keys(v.Stores)), ", "), "it has none"))
 		}
 	}
-	if g.Kind != KindSnowflake {
+	if !g.Fenced() {
 		v.foreignKind(path, g)
 		return g
 	}
 	if len(g.Stores) > 1 {
-		v.fault(join(path, keyStore), strings.Join(g.Stores, ","), "must be one name: kind %s has one store", KindSnowflake)
+		v.fault(join(path, keyStore), strings.Join(g.Stores, ","), "must be one name: kind %s has one store", g.Kind)
 	}
 	for key, value := range g.Settings {
-		v.fault(join(path, settingSection, key), value, "kind %s has no settings", KindSnowflake)
+		v.fault(join(path, settingSection, key), value, "kind %s has no settings", g.Kind)
 	}
 	if g.Layout.IsZero() {
-		g.Layout = v.Layout
+		g.Layout = v.layoutFor(g.Kind)
 	}
 	if err := g.Layout.Validate(); err != nil {
 		v.fault(join(path, keyLayout), "", "%s", text.Message(err))
 		return g // the rest is measured by the layout
+	}
+	if g.Layout.Wide && g.Kind != KindWide {
+		v.fault(join(path, keyLayout), g.Layout.String(), "is for kind %s: must have at most 64 bits", KindWide)
+		return g
+	} else if g.Kind == KindWide && !g.Layout.Wide {
+		v.fault(join(path, keyLayout), g.Layout.String(), "must be wide for kind %s, such as %s", KindWide, wideDefault)
+		return g
 	}
 	switch {
 	case g.Journal && v.Data == "":
@@ -67,13 +80,26 @@ func (v *completion) generator(name string, g Generator) Generator {
 	return g
 }
 
+// Fenced reports whether the generator holds a worker id of its own.
+func (g Generator) Fenced() bool { return g.Kind == KindSnowflake || g.Kind == KindWide }
+
+// layoutFor is the layout of a fenced generator that names none.
+func (v *completion) layoutFor(kind string) snowfence.Layout {
+	if kind == KindWide && !v.Layout.Wide {
+		if preset, err := snowfence.PresetByName(wideDefault); err == nil {
+			return preset.Layout
+		}
+	}
+	return v.Layout
+}
+
 // forEveryKind reports whether generators of every kind have a key.
 func forEveryKind(key string) bool { return key == keyKind || key == keyNamespace || key == keyStore }
 
 // foreignKind judges a generator of a kind other than snowflake.
 func (v *completion) foreignKind(path string, g Generator) {
 	if !slices.Contains(v.kinds, g.Kind) {
-		known := append([]string{KindSnowflake}, v.kinds...)
+		known := append([]string{KindSnowflake, KindWide}, v.kinds...)
 		v.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(known, ", "))
 	}
 	for _, e := range generatorKeys(new(Generator)) {
@@ -117,7 +143,7 @@ func (v *completion) together() {
 	pinned := map[place]string{} // name of the first generator
 	for _, name := range v.Names() {
 		g := v.Generators[name]
-		if g.Kind != KindSnowflake {
+		if !g.Fenced() {
 			continue
 		}
 		path := join(generatorSection, name)

@@ -40,7 +40,7 @@ func (c Config) Values() []Value {
 	for _, name := range c.Names() {
 		g, path := c.Generators[name], join(generatorSection, name)+"."
 		for _, e := range generatorKeys(&g) {
-			foreign := g.Kind != KindSnowflake && !forEveryKind(e.Path)
+			foreign := !g.Fenced() && !forEveryKind(e.Path)
 			unset := e.show() == "" && c.originOf(path+e.Path) == (Origin{}) // as a worker that is not pinned
 			if !foreign && !unset {
 				add(e, path)
@@ -100,7 +100,7 @@ func (c Config) LayoutWarnings(now time.Time) []string {
 	var warnings []string
 	for _, name := range c.Names() {
 		g := c.Generators[name]
-		if g.Kind != KindSnowflake {
+		if !g.Fenced() {
 			continue
 		}
 		path := join(generatorSection, name, keyLayout)

@@ -67,6 +67,9 @@ func (i *Issuer) Managed() bool { return i.Namespace != "" }
 // IssuerOf reads a namespace. It reads every register once and writes nothing. The
 // errors are those of [roster.Roster.Workers].
 func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*Issuer, error) {
+	if r.Layout().Wide {
+		return nil, fmt.Errorf("namespace %s of %s: its layout %s %w", r.Name(), shownStore, r.Layout(), errWide)
+	}
 	i := &Issuer{
 		Side: side, Name: fmt.Sprintf("namespace %s of %s", r.Name(), shownStore), Layout: r.Layout(),
 		Store: shownStore, Namespace: r.Name(), Now: r.Now(), incarnation: r.Record().Incarnation,

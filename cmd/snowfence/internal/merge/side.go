@@ -195,10 +195,16 @@ func (s *Side) addNamespace(part string) error {
 	return nil
 }
 
+// errWide is returned for ids of more than 64 bits.
+var errWide = errors.New("is wide: ids of at most 64 bits are compared")
+
 // addLayout reads SPEC#WORKERS/since=TIME/until=TIME.
 func (s *Side) addLayout(part string) error {
 	spec, rest, restricted := strings.Cut(part, "#")
 	layout, err := snowfence.ParseLayout(spec)
+	if err == nil && layout.Wide {
+		err = errWide
+	}
 	if err != nil {
 		return &SideError{Side: s.Name, Field: "layout", Value: spec, Reason: err}
 	}

@@ -21,8 +21,11 @@ var fieldWidth = regexp.MustCompile(`(\p{L}\s*)([0-9]+)`)
 // sequence 16". The result is not validated. A wider field is an error that names it.
 func ParseDraft(s string) (snowfence.Layout, error) {
 	l, err := snowfence.ParseLayout(s)
-	if err == nil {
-		return l, nil
+	if err == nil && l.Wide {
+		err = fmt.Errorf("layout %q is wide: must have at most 64 bits", s)
+	}
+	if err == nil || l.Wide {
+		return l, err
 	}
 	// With every width at one bit only the widths can have been wrong; the
 	// words, their order and the epoch are still read in one place.
