@@ -1,0 +1,129 @@
+package opaque
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"snowfence.example/snowfence"
+)
+
+// Prefixed writes a type before the text of another form: order_1ASD13XH1F800B. The rules are
+// those of TypeID 0.3.0 (https://github.com/jetify-com/typeid/tree/main/spec). A prefix has
+// 0 to 63 characters of a-z and underscore, and a letter at both ends. An underscore follows,
+// unless the prefix is empty.
+//
+// The last underscore of a text is the separator. So a form whose texts have underscores can't be
+// prefixed, another Prefixed among them.
+//
+// Security: that of the other form. The prefix is neither hidden nor protected. What binds a
+// token to its type is the purpose of [NewSealed].
+//
+// A *Prefixed is safe for concurrent use.
+type Prefixed struct {
+	lead  string // the prefix and the separator
+	inner Codec
+}
+
+// NewPrefixed returns the form of inner with a prefix. [ErrSetting] is returned for a prefix that
+// breaks the rules, and without an inner form.
+func NewPrefixed(prefix string, inner Codec) (*Prefixed, error) {
+	lead, err := leadOf(prefix)
+	if err != nil {
+		return nil, err
+	}
+	if inner == nil {
+		return nil, fmt.Errorf("%w: prefix %q has no inner form", ErrSetting, prefix)
+	}
+	return &Prefixed{lead, inner}, nil
+}
+
+// Encode writes the prefix, the separator and the text of the inner form. It returns the errors of
+// that form, and a *[snowfence.IDError] when its text has an underscore.
+func (p *Prefixed) Encode(id snowfence.ID) (string, error) {
+	text, err := p.inner.Encode(id)
+	if err != nil {
+		return "", err
+	}
+	if i := strings.IndexByte(text, '_'); i >= 0 {
+		return "", invalid("prefixed", text, i, "has an underscore, which only the prefix may have")
+	}
+	return p.lead + text, nil
+}
+
+// Decode reads a text with this very prefix. A *[snowfence.IDError] is returned for any other
+// prefix, and the errors of the inner form for the text behind it.
+func (p *Prefixed) Decode(text string) (snowfence.ID, error) {
+	start := strings.LastIndexByte(text, '_') + 1
+	if text[:start] != p.lead {
+		return 0, invalid("prefixed", text, 0, "the part up to the last underscore is not %q", p.lead)
+	}
+	return p.inner.Decode(text[start:])
+}
+
+const (
+	typeIDWidth  = 26
+	typeIDDigits = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's in lower case, no other spelling
+)
+
+// FormatTypeID writes 128 bits, often a UUID, as a TypeID of version 0.3.0 of its specification:
+// a prefix as that of [Prefixed], and 26 digits of base 32. It hides nothing and detects no
+// change.
+//
+//	          129 128 127                         0
+//	+--------+-------+-----------------------------+
+//	| order_ | 0   0 |             id              |   5 bits a digit, the first at most 7
+//	+--------+-------+-----------------------------+
+//
+// [ErrSetting] is returned for a prefix that breaks the rules.
+func FormatTypeID(prefix string, id [16]byte) (string, error) {
+	lead, err := leadOf(prefix)
+	if err != nil {
+		return "", err
+	}
+	high, low := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
+	var digits [typeIDWidth]byte
+	for i := typeIDWidth - 1; i >= 0; i-- {
+		digits[i] = typeIDDigits[low&31]
+		high, low = high>>5, high<<59|low>>5
+	}
+	return lead + string(digits[:]), nil
+}
+
+// ParseTypeID reads a text of [FormatTypeID] with any prefix. A *[snowfence.IDError] is returned
+// for anything else, upper case and Crockford's other spellings among them.
+func ParseTypeID(text string) (prefix string, id [16]byte, err error) {
+	start := strings.LastIndexByte(text, '_') + 1
+	prefix, digits := strings.TrimSuffix(text[:start], "_"), text[start:]
+	if lead, err := leadOf(prefix); err != nil || lead != text[:start] {
+		return "", id, invalid("TypeID", text, 0, "the prefix is not %s", prefixRule)
+	}
+	if len(digits) != typeIDWidth || digits[0] > '7' {
+		return "", id, invalid("TypeID", text, start, "is not %d digits, the first at most 7", typeIDWidth)
+	}
+	var high, low uint64
+	for i := range typeIDWidth {
+		digit := strings.IndexByte(typeIDDigits, digits[i])
+		if digit < 0 {
+			return "", id, invalid("TypeID", text, start+i, "%q is no digit of a TypeID", digits[i])
+		}
+		high, low = high<<5|low>>59, low<<5|uint64(digit)
+	}
+	binary.BigEndian.PutUint64(id[:8], high)
+	binary.BigEndian.PutUint64(id[8:], low)
+	return prefix, id, nil
+}
+
+const prefixRule = "0 to 63 of a-z and underscore with a letter at both ends"
+
+// leadOf returns a prefix with its separator.
+func leadOf(prefix string) (string, error) {
+	strange := func(c rune) bool { return c != '_' && (c < 'a' || c > 'z') }
+	if len(prefix) > 63 || strings.ContainsFunc(prefix, strange) || strings.Trim(prefix, "_") != prefix {
+		return "", fmt.Errorf("%w: prefix %q is not %s", ErrSetting, prefix, prefixRule)
+	}
+	if prefix == "" {
+		return "", nil
+	}
+	return prefix + "_", nil
+}
