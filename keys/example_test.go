@@ -1,0 +1,43 @@
+package keys_test
+
+import (
+	"context"
+	"fmt"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/keys"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+func Example() {
+	ctx := context.Background()
+	customers, err := counter.OpenSegments(ctx, counter.SegmentsConfig{
+		Config: counter.Config{Store: memstore.New().Client(), Name: "customers", Start: 1000},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rules, err := keys.New(map[string]keys.Source{"customers.id": customers})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	id, err := rules.Next(ctx, "customers.id")
+	fmt.Println(id, err)
+
+	// Of two structs, one has its key already.
+	known, unset := id, snowfence.ID(0)
+	err = rules.Assign(ctx, "customers.id", &known, &unset)
+	fmt.Println(known, unset, err)
+
+	_, err = rules.Next(ctx, "customer.id")
+	fmt.Println(err)
+	fmt.Println(customers.Close(ctx))
+	// Output:
+	// 1000 <nil>
+	// 1000 1001 <nil>
+	// snowfence: keys: unknown column: "customer.id": must be one of ["customers.id"]
+	// <nil>
+}

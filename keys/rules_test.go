@@ -1,0 +1,301 @@
+package keys_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/keys"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+var (
+	_ keys.Source = (*fence.Holder)(nil)
+	_ keys.Source = (*snowfence.Generator)(nil)
+	_ keys.Source = (*counter.Segments)(nil)
+	_ keys.Source = (*counter.Tickets)(nil)
+
+	_ keys.Execer = (*sql.DB)(nil)
+	_ keys.Execer = (*sql.Tx)(nil)
+	_ keys.Execer = (*sql.Conn)(nil)
+)
+
+var errDry = errors.New("the script is at its end")
+
+// script is a source that gives these ids, one after the other, and then fails.
+type script struct {
+	mu  sync.Mutex
+	ids []snowfence.ID
+}
+
+func (s *script) Next(ctx context.Context) (snowfence.ID, error) {
+	var one [1]snowfence.ID
+	err := s.Fill(ctx, one[:])
+	return one[0], err
+}
+
+func (s *script) Fill(_ context.Context, ids []snowfence.ID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := copy(ids, s.ids)
+	s.ids = s.ids[n:]
+	if n < len(ids) {
+		return errDry
+	}
+	return nil
+}
+
+func scripted(t *testing.T, ids ...snowfence.ID) *keys.Rules {
+	t.Helper()
+	r, err := keys.New(map[string]keys.Source{"orders.id": &script{ids: ids}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestNameIsTableAndColumn(t *testing.T) {
+	long := strings.Repeat("é", 64)
+	for name, ok := range map[string]bool{
+		"orders.id":            true,
+		"shop.orders.id":       true,
+		"Bestellung-2.Größe_$": true,
+		long + "." + long:      true,
+		"orders":               false,
+		"a.b.c.d":              false,
+		"":                     false,
+		".id":                  false,
+		"orders.":              false,
+		"orders..id":           false,
+		"orders.id\n":          false,
+		"orders.id;":           false,
+		`"orders".id`:          false,
+		"orders. id":           false,
+		"orders.\xff":          false,
+		long + "x.id":          false,
+	} {
+		_, err := keys.New(map[string]keys.Source{name: &script{}})
+		if ok != (err == nil) || !ok && !errors.Is(err, keys.ErrInvalidRule) {
+			t.Errorf("%q: error is %v", name, err)
+		}
+	}
+}
+
+func FuzzNames(f *testing.F) {
+	for _, seed := range []string{"orders.id", "shop.orders.id", "a.b.c.d", "orders.\x00", "..", "é.é"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		r, err := keys.New(map[string]keys.Source{name: &script{ids: []snowfence.ID{1}}})
+		if err != nil {
+			return
+		}
+		parts := strings.Split(name, ".")
+		if len(parts) != 2 && len(parts) != 3 || slices.Contains(parts, "") || strings.ContainsAny(name, "\"'`; \t\r\n\x00") {
+			t.Errorf("%q is accepted", name)
+		}
+		if _, err := r.Next(t.Context(), name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	})
+}
+
+func TestRulesThatCannotWorkAreRefused(t *testing.T) {
+	for want, sources := range map[string]map[string]keys.Source{
+		"source of orders.id is nil: must be given":                           {"orders.id": nil},
+		"names Orders.ID and orders.id: must differ in more than capitals":    {"orders.id": &script{}, "Orders.ID": &script{}},
+		`name "id": must be table.column or schema.table.column`:              {"id": &script{}},
+		"each part 1 to 64 letters, digits, _, $ or -":                        {"orders.i d": &script{}},
+		"names shop.Orders.id and shop.orders.id: must differ in more than c": {"shop.orders.id": &script{}, "shop.Orders.id": &script{}},
+	} {
+		_, err := keys.New(sources)
+		if !errors.Is(err, keys.ErrInvalidRule) || !strings.Contains(err.Error(), want) || snowfence.ClassOf(err) != snowfence.ClassUsage {
+			t.Errorf("error is %v, want %q", err, want)
+		}
+	}
+}
+
+func TestUnknownColumnIsRefusedWithTheKnownOnes(t *testing.T) {
+	r, err := keys.New(map[string]keys.Source{"orders.id": &script{}, "customers.id": &script{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `snowfence: keys: unknown column: "Orders.id": must be one of ["customers.id" "orders.id"]`
+	var id snowfence.ID
+	_, next := r.Next(t.Context(), "Orders.id")
+	_, insert := r.Insert(t.Context(), nil, "Orders.id", "")
+	for _, err := range []error{next, insert, r.Fill(t.Context(), "Orders.id", nil), r.Assign(t.Context(), "Orders.id", &id)} {
+		if !errors.Is(err, keys.ErrUnknownColumn) || err.Error() != want {
+			t.Errorf("error is %v, want %s", err, want)
+		}
+	}
+}
+
+// TestKeyIsNeverZeroAndNeverRepeated fills one batch after the other from a script.
+func TestKeyIsNeverZeroAndNeverRepeated(t *testing.T) {
+	for _, c := range []struct {
+		script  []snowfence.ID
+		batches []int
+		want    []snowfence.ID // of all batches
+		err     error
+	}{
+		{script: []snowfence.ID{1, 2, 3}, batches: []int{1, 1, 1}, want: []snowfence.ID{1, 2, 3}},
+		{script: []snowfence.ID{3, 1, 2}, batches: []int{2, 0, 1}, want: []snowfence.ID{3, 1, 2}},
+		{script: []snowfence.ID{0, 1, 2}, batches: []int{1, 1}, want: []snowfence.ID{1, 2}},
+		{script: []snowfence.ID{1, 0, 2, 3}, batches: []int{3}, want: []snowfence.ID{1, 2, 3}},
+		{script: []snowfence.ID{0}, batches: []int{1}, err: errDry},
+		{script: []snowfence.ID{0, 0, 1}, batches: []int{1}, err: keys.ErrRepeated},
+		{script: []snowfence.ID{1, 0, 0, 2}, batches: []int{1, 1}, want: []snowfence.ID{1}, err: keys.ErrRepeated},
+		{script: []snowfence.ID{0, 1, 0, 2}, batches: []int{3}, err: keys.ErrRepeated},
+		{script: []snowfence.ID{7, 7}, batches: []int{1, 1}, want: []snowfence.ID{7}, err: keys.ErrRepeated},
+		{script: []snowfence.ID{7, 7}, batches: []int{2}, err: keys.ErrRepeated},
+		{script: []snowfence.ID{7, 8, 7}, batches: []int{3}, err: keys.ErrRepeated},
+		{script: []snowfence.ID{7, 8, 9, 8}, batches: []int{2, 2}, want: []snowfence.ID{7, 8}, err: keys.ErrRepeated},
+	} {
+		r := scripted(t, c.script...)
+		var got []snowfence.ID
+		var err error
+		for _, n := range c.batches {
+			batch := make([]snowfence.ID, n)
+			if err = r.Fill(t.Context(), "orders.id", batch); err != nil {
+				break
+			}
+			got = append(got, batch...)
+		}
+		if !slices.Equal(got, c.want) || !errors.Is(err, c.err) {
+			t.Errorf("script %v in batches of %v: got %v, error %v; want %v, error %v", c.script, c.batches, got, err, c.want, c.err)
+		}
+	}
+}
+
+func TestFailureComesWithoutAnID(t *testing.T) {
+	r := scripted(t, 7, 7)
+	if id, err := r.Next(t.Context(), "orders.id"); id != 7 || err != nil {
+		t.Fatalf("first: %d, %v", id, err)
+	}
+	for _, want := range []error{keys.ErrRepeated, errDry} {
+		if id, err := r.Next(t.Context(), "orders.id"); id != 0 || !errors.Is(err, want) {
+			t.Errorf("got %d, error %v; want 0, error %v", id, err, want)
+		}
+	}
+}
+
+func TestAssignFillsOnlyWhatIsUnset(t *testing.T) {
+	r := scripted(t, 10, 11)
+	a, b, c := snowfence.ID(0), snowfence.ID(5), snowfence.ID(0)
+	if err := r.Assign(t.Context(), "orders.id", &a, &b, &c); err != nil || a != 10 || b != 5 || c != 11 {
+		t.Errorf("got %d, %d, %d, error %v", a, b, c, err)
+	}
+	if err := r.Assign(t.Context(), "orders.id", &a, &b, &c); err != nil || a != 10 || b != 5 || c != 11 {
+		t.Errorf("again: got %d, %d, %d, error %v", a, b, c, err)
+	}
+	a, c = 0, 0
+	if err := r.Assign(t.Context(), "orders.id", &a, &c); !errors.Is(err, errDry) || a != 0 || c != 0 {
+		t.Errorf("failed: got %d, %d, error %v", a, c, err)
+	}
+}
+
+// database is an execer that remembers the arguments of each statement, and breaks its
+// connection at one of them.
+type database struct {
+	breaks int // at this statement, counted from 1; 0 for none
+	rows   []string
+}
+
+var errBroken = errors.New("the connection is broken")
+
+func (d *database) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	d.rows = append(d.rows, fmt.Sprint(query, args))
+	if len(d.rows) == d.breaks {
+		return nil, errBroken
+	}
+	return nil, nil // no result is looked at
+}
+
+func TestInsertPutsTheKeyFirst(t *testing.T) {
+	r, d := scripted(t, 1, 2, 3), new(database)
+	id, err := r.Insert(t.Context(), d, "orders.id", "INSERT", "a", 9)
+	if err != nil || id != 1 {
+		t.Errorf("one row: %d, %v", id, err)
+	}
+	ids, err := r.InsertAll(t.Context(), d, "orders.id", "INSERT", [][]any{{"b"}, {}})
+	if err != nil || !slices.Equal(ids, []snowfence.ID{2, 3}) {
+		t.Errorf("two rows: %d, %v", ids, err)
+	}
+	if want := []string{"INSERT[1 a 9]", "INSERT[2 b]", "INSERT[3]"}; !slices.Equal(d.rows, want) {
+		t.Errorf("statements are %q, want %q", d.rows, want)
+	}
+}
+
+func TestRetryAfterALostConnectionTakesNewKeys(t *testing.T) {
+	r, d := scripted(t, 1, 2, 3, 4, 5, 6), &database{breaks: 1}
+	id, err := r.Insert(t.Context(), d, "orders.id", "INSERT")
+	if id != 1 || !errors.Is(err, errBroken) {
+		t.Errorf("the broken insert: %d, %v; want the id that was sent, and the error", id, err)
+	}
+	if id, err := r.Insert(t.Context(), d, "orders.id", "INSERT"); id != 2 || err != nil {
+		t.Errorf("the retry: %d, %v", id, err)
+	}
+	d.breaks = 4
+	ids, err := r.InsertAll(t.Context(), d, "orders.id", "INSERT", make([][]any, 3))
+	if !slices.Equal(ids, []snowfence.ID{3, 4}) || !errors.Is(err, errBroken) {
+		t.Errorf("a batch that breaks at its second row: %d, %v", ids, err)
+	}
+	if id, err := r.Insert(t.Context(), d, "orders.id", "INSERT"); id != 6 || err != nil {
+		t.Errorf("after the batch: %d, %v", id, err)
+	}
+}
+
+func TestNothingIsInsertedWithoutAKey(t *testing.T) {
+	r, d := scripted(t), new(database)
+	id, err := r.Insert(t.Context(), d, "orders.id", "INSERT")
+	if id != 0 || !errors.Is(err, errDry) || len(d.rows) > 0 {
+		t.Errorf("id %d, error %v, statements %q", id, err, d.rows)
+	}
+}
+
+// TestColumnsMayShareASource has many goroutines number two columns from one holder.
+func TestColumnsMayShareASource(t *testing.T) {
+	holder, err := fence.Open(t.Context(), fence.Config{Store: memstore.New().Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = holder.Close(context.Background()) }()
+	names := []string{"orders.id", "customers.id"}
+	r, err := keys.New(map[string]keys.Source{names[0]: holder, names[1]: holder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	seen := map[snowfence.ID]bool{}
+	var group sync.WaitGroup
+	const goroutines, batches, n = 8, 20, 25
+	for g := range goroutines {
+		group.Go(func() {
+			for range batches {
+				ids := make([]snowfence.ID, n)
+				if err := r.Fill(t.Context(), names[g%2], ids); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				for _, id := range ids {
+					seen[id] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if len(seen) != goroutines*batches*n || seen[0] {
+		t.Errorf("%d different ids, zero %v; want %d, and no zero", len(seen), seen[0], goroutines*batches*n)
+	}
+}
