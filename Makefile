@@ -1,9 +1,9 @@
 # Everything that is done to this tree. "make help" lists it.
 #
 # The modules: the root (the library), cmd/snowfence (the program), one for each
-# engine that needs a client library, bench (the measurements), tools (the linter
-# and the checks of the house). All but the last two stand in go.work; those are
-# built on their own.
+# engine that needs a client library, bench (the measurements), examples, tools (the
+# linter and the checks of the house). All but the last three stand in go.work; those
+# are built on their own, so that their libraries choose no version for the others.
 
 GO = go
 
@@ -23,6 +23,9 @@ FUZZTIME = 20s
 
 # The modules of the engines.
 ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore internal/lineartest
+
+# The file by which make knows that ent's code is there.
+GENERATED = examples/ent/generated/ent.go
 
 # Programs that the tests need besides Go, and the Debian packages they are in:
 # a C compiler for the race detector, and the real servers.
@@ -61,18 +64,31 @@ test: ## every test of every module, real servers included; under ten minutes
 	@$(GO) test -race -run '^TestScripts/serve' ./cmd/snowfence
 	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
+	@$(MAKE) examples
+
+.PHONY: examples
+examples: $(GENERATED) ## test the programs in examples: 100,000 rows each, by database/sql, GORM and ent
+	@tools/need.sh $(NEEDED)
+	@cd examples && GOWORK=off $(GO) test ./...
+
+# What ent makes of its example's schema. It is not kept in the tree.
+$(GENERATED): examples/ent/schema/order.go examples/go.mod
+	@cd examples && GOWORK=off $(GO) generate ./ent
+	@touch $(GENERATED)
 
 .PHONY: lint
-lint: tools cross ## the linters over every module, and the checks of the house
+lint: tools cross $(GENERATED) ## the linters over every module, and the checks of the house
 	@.bin/golangci-lint run ./...
 	@for module in $(ENGINES); do (cd $$module && ../../.bin/golangci-lint run ./...) || exit 1; done
 	@cd cmd/snowfence && ../../.bin/golangci-lint run ./...
 	@cd cmd/snowfence && ../../.bin/golangci-lint run --build-tags faultclock ./...
 	@cd bench && GOWORK=off ../.bin/golangci-lint run ./...
+	@cd examples && GOWORK=off ../.bin/golangci-lint run ./...
 	@cd tools && GOWORK=off ../.bin/golangci-lint run ./...
 	@GOWORK=off $(GO) mod tidy -diff
 	@for module in $(ENGINES) cmd/snowfence; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
 	@cd bench && GOWORK=off $(GO) mod tidy -diff
+	@cd examples && GOWORK=off $(GO) mod tidy -diff
 	@cd tools && GOWORK=off $(GO) test -count=1 ./...
 
 .PHONY: cross
@@ -177,4 +193,4 @@ checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; take
 
 .PHONY: clean
 clean: ## remove what the other targets made
-	@rm -rf .bin cover.out cover.html
+	@rm -rf .bin cover.out cover.html examples/ent/generated

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,9 +22,9 @@ func walk(t *testing.T, visit func(path string)) {
 		}
 		name := entry.Name()
 		if entry.IsDir() {
-			// .git and .bin are not the project's; the go command ignores the
-			// other two.
-			if path != house && (name == ".git" || name == ".bin" || name == "testdata" || name == "vendor") {
+			// .git, .bin and generated code are not the project's; the go command
+			// ignores the other two.
+			if path != house && slices.Contains([]string{".git", ".bin", "generated", "testdata", "vendor"}, name) {
 				return fs.SkipDir
 			}
 			return nil
