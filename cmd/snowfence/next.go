@@ -55,7 +55,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if err != nil {
 			return usage(cmd, err)
 		}
-		if store := c.StoresOf(g)[0]; engine.Private(store) {
+		if store := c.StoresOf(g)[0]; kinds.OnStore(g.Kind) && engine.Private(store) {
 			p.warn("the store " + store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
 		}
 		switch {

@@ -180,7 +180,9 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	if d.settings, err = settings.Complete(names...); err != nil {
 		return err
 	}
-	counted := kinds.Config{Settings: d.settings, Clock: d.clock, Process: Process(d.config.Version, d.started), Logger: d.log}
+	own := kinds.Config{
+		Settings: d.settings, Clock: d.clock, Process: Process(d.config.Version, d.started), Logger: d.log, ObjectIDs: new(kinds.ObjectIDs),
+	}
 	var faults []error
 	for name, g := range d.settings.Generators {
 		var err error
@@ -191,7 +193,7 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 			d.openers[name], err = k.Configure(g.Settings)
 			err = kinds.Fault(d.settings, name, err)
 		default:
-			d.openers[name], err = counted.Configure(name)
+			d.openers[name], err = own.Configure(name)
 		}
 		faults = append(faults, err)
 	}

@@ -21,11 +21,15 @@ type Config struct {
 	Clock    snowfence.Clock
 	Process  counter.Process
 	Logger   *slog.Logger // nil means no log
+
+	// ObjectIDs are those of the process. Nil means that one generator alone mints some.
+	ObjectIDs *ObjectIDs
 }
 
-// counted is a kind.
-type counted struct {
-	name string
+// entry is a kind in the table.
+type entry struct {
+	name  string
+	alone bool // it needs no store
 	// databases are the engines whose databases it counts in. None means that it counts on a
 	// store, which the program opens.
 	databases []string
@@ -39,17 +43,17 @@ type counted struct {
 // settings are those of a kind, by name.
 type settings map[string]setting
 
-// check returns a *counter.ConfigError for settings that can't be used.
+// check returns a *counter.ConfigError for settings that can't be used. Nil means that all can.
 type check func() error
 
 // open opens a generator of a kind.
 type open func(context.Context, *place) (kind.Minter, error)
 
 // table is the table of kinds.
-func table() []counted {
+func table() []entry {
 	mysql := []string{"mysql"}
 	sql := []string{"postgres", "mysql"}
-	return []counted{
+	return []entry{
 		{name: "segment", configure: segment},
 		{name: "ticket", configure: ticket},
 		{name: "daily", configure: daily},
@@ -58,6 +62,9 @@ func table() []counted {
 		{name: "tinyid", databases: mysql, configure: tinyID},
 		{name: "tickets64", databases: mysql, many: true, configure: tickets64},
 		{name: "redis-dated", store: "redis", configure: redisDated},
+		{name: "uuid", alone: true, configure: uuids},
+		{name: "ulid", alone: true, configure: ulids},
+		{name: "objectid", alone: true, configure: objectIDs},
 	}
 }
 
@@ -70,16 +77,19 @@ func Names() []string {
 	return names
 }
 
-// OnStore reports whether a kind counts on a store that the program opens, and not in databases.
-// It does so for kinds that are not of this package.
-func OnStore(name string) bool { return len(find(name).databases) == 0 }
+// OnStore reports whether a kind needs a store that the program opens: it does not count in
+// databases, or not at all. It does so for kinds that are not of this package.
+func OnStore(name string) bool {
+	k := find(name)
+	return len(k.databases) == 0 && !k.alone
+}
 
-func find(name string) counted {
+func find(name string) entry {
 	all := table()
-	if i := slices.IndexFunc(all, func(k counted) bool { return k.name == name }); i >= 0 {
+	if i := slices.IndexFunc(all, func(k entry) bool { return k.name == name }); i >= 0 {
 		return all[i]
 	}
-	return counted{}
+	return entry{}
 }
 
 // Configure reads the settings of a generator, whose kind is one of [Names]. It returns a
@@ -105,14 +115,14 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 	g := c.Settings.Generators[generator]
 	k := find(g.Kind)
 	p := place{config: c, generator: generator, urls: c.Settings.StoresOf(g)}
-	if wrong := k.refuse(p.urls); wrong != "" {
+	if wrong := k.refuse(g, p.urls); wrong != "" {
 		return nil, c.Settings.StoreFault(generator, wrong)
 	}
 	known, check, open := k.configure(&p)
 	err := read(k.name, known, g.Settings)
 	p.Namespace, p.Name = g.Namespace, cmp.Or(p.Name, generator)
 	p.Clock, p.Process = c.Clock, c.Process
-	if err == nil {
+	if err == nil && check != nil {
 		err = check()
 	}
 	if err != nil {
@@ -137,9 +147,12 @@ func Fault(settings config.Config, generator string, err error) error {
 	return err
 }
 
-// refuse returns why the kind can't count in what the URLs name, or nothing.
-func (k counted) refuse(urls []string) string {
-	if len(urls) > 1 && !k.many {
+// refuse returns why the kind can't use what the generator's URLs name, or nothing.
+func (k entry) refuse(g config.Generator, urls []string) string {
+	switch {
+	case k.alone && len(g.Stores) > 0:
+		return "must be left out: kind " + k.name + " needs no store"
+	case len(urls) > 1 && !k.many:
 		return "must be one name: kind " + k.name + " has one"
 	}
 	for _, url := range urls {

@@ -96,6 +96,10 @@ func TestSettingThatCanNotBeUsedIsNamed(t *testing.T) {
 		{"daily", "", "start", "1000000", "at most 999999"},
 		{"daily", "", "prefix", "a b", "visible ASCII"},
 		{"series", "pg", "prefix", "a b", "visible ASCII"},
+		{"uuid", "", "version", "8", "must be 4 or 7"},
+		{"uuid", "", "versions", "7", "no setting of kind uuid; known are version"},
+		{"ulid", "", "version", "7", "no setting of kind ulid; known are none"},
+		{"objectid", "", "start", "1", "no setting of kind objectid; known are none"},
 	} {
 		_, err := configure(t, config.Generator{Kind: test.kind, Stores: strings.FieldsFunc(test.stores, func(r rune) bool { return r == ',' }), Settings: map[string]string{test.key: test.value}})
 		var wrong *config.Error
@@ -135,6 +139,9 @@ func TestKindCountsInStoresThatItKnows(t *testing.T) {
 		{"tickets64", []string{"one", "two"}, ""},
 		{"tickets64", []string{"one", "pg"}, other},
 		{"leaf-segment", []string{"one", "two"}, "must be one name"},
+		{"uuid", nil, ""},
+		{"uuid", []string{"pg"}, "must be left out: kind uuid needs no store"},
+		{"objectid", []string{"one", "two"}, "must be left out"},
 	} {
 		_, err := configure(t, config.Generator{Kind: test.kind, Stores: test.stores})
 		var wrong *config.Error
@@ -147,22 +154,25 @@ func TestKindCountsInStoresThatItKnows(t *testing.T) {
 	}
 }
 
-func TestOnlyKindsInDatabasesNeedNoStore(t *testing.T) {
+func TestOnlyPlainKindsAndThoseInDatabasesNeedNoStore(t *testing.T) {
 	for _, name := range append(Names(), config.KindSnowflake, "another") {
-		want := !slices.Contains([]string{"series", "leaf-segment", "tinyid", "tickets64"}, name)
+		want := !slices.Contains([]string{"series", "leaf-segment", "tinyid", "tickets64", "uuid", "ulid", "objectid"}, name)
 		if OnStore(name) != want {
 			t.Errorf("%s: on a store is %t", name, !want)
 		}
 	}
 }
 
-// docs/counters.md has a row for each setting of each kind.
+// docs/counters.md and docs/kinds.md have between them a row for each setting of each kind.
 func TestEverySettingIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/counters.md")
-	if err != nil {
-		t.Fatal(err)
+	var rows []string
+	for _, name := range []string{"counters.md", "kinds.md"} {
+		page, err := os.ReadFile("../../../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = slices.AppendSeq(rows, strings.Lines(string(page)))
 	}
-	rows := slices.Collect(strings.Lines(string(page)))
 	for _, k := range table() {
 		known, _, _ := k.configure(new(place))
 		for key := range known {

@@ -26,7 +26,7 @@ type place struct {
 }
 
 // open opens what the kind counts in, and the generator.
-func (p *place) open(ctx context.Context, k counted, open open) (kind.Minter, error) {
+func (p *place) open(ctx context.Context, k entry, open open) (kind.Minter, error) {
 	err := p.connect(ctx, k)
 	if err == nil {
 		var m kind.Minter
@@ -37,7 +37,7 @@ func (p *place) open(ctx context.Context, k counted, open open) (kind.Minter, er
 	return nil, errors.Join(err, p.close())
 }
 
-func (p *place) connect(ctx context.Context, k counted) (err error) {
+func (p *place) connect(ctx context.Context, k entry) (err error) {
 	if len(k.databases) > 0 {
 		if p.databases, err = p.connectAll(p.urls); err != nil {
 			return err

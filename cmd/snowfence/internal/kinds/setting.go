@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +21,7 @@ func read(name string, settings map[string]setting, texts map[string]string) err
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		set, ok := settings[key]
 		if !ok {
-			known := strings.Join(slices.Sorted(maps.Keys(settings)), ", ")
+			known := cmp.Or(strings.Join(slices.Sorted(maps.Keys(settings)), ", "), "none")
 			return &kind.SettingError{Key: key, Limit: fmt.Sprintf("is no setting of kind %s; known are %s", name, known)}
 		}
 		if err := set(texts[key]); err != nil {
