@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,18 @@ type decoded struct {
 	candidates []decode.Candidate // of a guess, the one taken first
 }
 
+// foreign is a UUID, a ULID or an ObjectID.
+type foreign struct {
+	*decode.Foreign
+	Input string `json:"input"`
+}
+
+// shown is an id in the forms of output; its JSON form is itself.
+type shown interface {
+	row() []string
+	text(v *decodeVerb) string
+}
+
 func (p program) decode() *cobra.Command {
 	var layout layoutFlag
 	var encoding decode.Encoding
@@ -58,16 +71,22 @@ digits) or base62 (11 digits). Where a text has the form of several, decode says
 which one it took; --encoding settles it. With - ids are read from standard
 input, separated by blanks or lines.
 
+UUIDs, ULIDs and ObjectIDs are read as well, unless --layout or --encoding says
+that ids are numbers. Decode names the version of a UUID, and the time if it has
+one.
+
 Without --layout decode guesses among the presets, says so, and lists the others
 that give a plausible time; in a table, ? marks a guess.
 
 Texts that are no ids are named on standard error; the others are decoded all
 the same, and the exit code is 4. -o json prints one object a line:
 id, preset, layout, time, tick, datacenter, worker, sequence, fields, encodings,
-guessed, candidates, input, read_as, other_readings.`,
+guessed, candidates, input, read_as, other_readings; for a UUID, a ULID or an
+ObjectID: id, format, version, about, time, fields, hex, input.`,
 		Example: `  snowfence decode 1541815603606036480
   snowfence decode --layout twitter 1541815603606036480 -o json
   snowfence decode --layout ms41-worker10-seq12@2026-01-01 0x01B2E8C5D2400000
+  snowfence decode 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
   snowfence next -n 3 | snowfence decode --layout default -o table -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -138,13 +157,19 @@ func (v *decodeVerb) one(word string) error {
 		if v.printed > 1 {
 			separator = "\n"
 		}
-		return v.print(separator + v.text(d))
+		return v.print(separator + d.text(v))
 	}
 }
 
 // read finds out what the likeliest reading of a word says, or a [snowfence.ErrInvalidID].
-func (v *decodeVerb) read(word string) (d decoded, err error) {
+func (v *decodeVerb) read(word string) (shown, error) {
+	if v.encoding == "" && v.layout == nil {
+		if f, err := decode.ReadForeign(word); f != nil || err != nil {
+			return foreign{f, word}, err
+		}
+	}
 	var readings []decode.Reading
+	var err error
 	if v.encoding == "" {
 		readings, err = decode.Read(word)
 	} else {
@@ -152,9 +177,9 @@ func (v *decodeVerb) read(word string) (d decoded, err error) {
 		readings[0], err = decode.ReadAs(word, v.encoding)
 	}
 	if err != nil {
-		return decoded{}, err
+		return nil, err
 	}
-	d, err = v.under(readings[0].ID)
+	d, err := v.under(readings[0].ID)
 	d.Input, d.ReadAs, d.OtherReadings = word, readings[0].Encoding, readings[1:]
 	return d, err
 }
@@ -193,8 +218,44 @@ func (d decoded) row() []string {
 	return []string{d.ID, name, d.Time, number(d.Datacenter), number(d.Worker), number(d.Sequence)}
 }
 
+func (d foreign) row() []string {
+	return []string{d.ID, d.name(), cmp.Or(d.Time, "-"), "-", "-", "-"}
+}
+
+// name is the format, with the version of a UUID.
+func (d foreign) name() string {
+	return strings.TrimSuffix(fmt.Sprintf("%s %d", d.Format, d.Version), " 0")
+}
+
+func (d foreign) text(v *decodeVerb) string {
+	var p page
+	p.line("%s\n%s  %s\n", d.Input, d.name(), d.About)
+	if d.Time != "" {
+		v.time(&p, d.At, d.Unit)
+	}
+	for _, f := range d.Fields {
+		v.line(&p, "", f.Name, f.Value)
+	}
+	p.line("")
+	v.line(&p, "", d.Format, d.ID)
+	v.line(&p, "", "hex", d.Hex)
+	return p.String()
+}
+
+// line prints a label and a value.
+func (v *decodeVerb) line(p *page, kind, label, value string) {
+	p.line("%s%s", v.paint(kind, fmt.Sprintf("%-14s", label)), value)
+}
+
+// time prints an instant.
+func (v *decodeVerb) time(p *page, at time.Time, unit time.Duration) {
+	v.line(p, "time", "time", decode.FormatTime(at, unit))
+	v.line(p, "time", "  local", decode.FormatTime(at.In(v.zone), unit))
+	v.line(p, "time", "  relative", decode.Relative(at, v.now))
+}
+
 // text is the picture and all that follows from it.
-func (v *decodeVerb) text(d decoded) string {
+func (d decoded) text(v *decodeVerb) string {
 	var p page
 	v.heading(&p, d)
 	p.line("")
@@ -202,15 +263,12 @@ func (v *decodeVerb) text(d decoded) string {
 		p.line("%s", line)
 	}
 	p.line("")
-	line := func(kind, label, value string) { p.line("%s%s", v.paint(kind, fmt.Sprintf("%-14s", label)), value) }
+	line := func(kind, label, value string) { v.line(&p, kind, label, value) }
 	for _, f := range d.Fields {
 		switch f.Kind {
 		case "unused":
 		case "time":
-			at, unit := d.result.Time, d.result.Layout.Unit
-			line(f.Kind, "time", decode.FormatTime(at, unit))
-			line(f.Kind, "  local", decode.FormatTime(at.In(v.zone), unit))
-			line(f.Kind, "  relative", decode.Relative(at, v.now))
+			v.time(&p, d.result.Time, d.result.Layout.Unit)
 			line(f.Kind, "  tick", strconv.FormatInt(d.Tick, 10))
 		default:
 			line(f.Kind, f.Name, strconv.FormatUint(f.Value, 10))

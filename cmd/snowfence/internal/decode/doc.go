@@ -1,5 +1,6 @@
 // Package decode reads ids back: which number a text is, what its bits say
-// under a layout, and under which preset layouts they make sense.
+// under a layout, and under which preset layouts they make sense. It also reads
+// UUIDs, ULIDs and ObjectIDs, which need no layout.
 //
 // An id does not say which layout it has, so whatever comes out of [Guess] must be
 // shown as a guess. The command line and the HTTP front share [Result.Document].

@@ -10,15 +10,23 @@ import (
 )
 
 // Decode says what an id, in any encoding, means under a layout, by default the one
-// that all generators share. Nothing is guessed, as programs read the answer.
-func (s *Service) Decode(id, layoutText string) (decode.Document, error) {
+// that all generators share. Nothing is guessed, as programs read the answer. That is a
+// [decode.Document], or a [*decode.Foreign] for a UUID, a ULID or an ObjectID without a layout.
+func (s *Service) Decode(id, layoutText string) (any, error) {
+	if layoutText == "" {
+		if f, err := decode.ReadForeign(id); err != nil {
+			return nil, invalid(InvalidID, "id", id, reason(err))
+		} else if f != nil {
+			return f, nil
+		}
+	}
 	layout, err := s.decodeLayout(layoutText)
 	if err != nil {
-		return decode.Document{}, err
+		return nil, err
 	}
 	readings, err := decode.Read(id)
 	if err != nil {
-		return decode.Document{}, invalid(InvalidID, "id", id, reason(err))
+		return nil, invalid(InvalidID, "id", id, reason(err))
 	}
 	// Of several readings the likeliest that the layout allows is taken.
 	for _, reading := range readings {
@@ -27,7 +35,7 @@ func (s *Service) Decode(id, layoutText string) (decode.Document, error) {
 			return result.Document(), nil
 		}
 	}
-	return decode.Document{}, invalid(InvalidID, "id", id, reason(err))
+	return nil, invalid(InvalidID, "id", id, reason(err))
 }
 
 func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {

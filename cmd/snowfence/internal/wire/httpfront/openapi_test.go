@@ -153,6 +153,13 @@ func probes(t *testing.T) map[string][]probe {
 	for _, layout := range []string{"twitter", "discord", "mastodon", "sonyflake-v1"} {
 		add("/v1/decode/{id}", open, request("GET", "/v1/decode/1541815603606036480?layout="+layout), 200)
 	}
+	for _, id := range []string{
+		"C232AB00-9414-11EC-B3C8-9F6BDECED846", "919108f752d143209bacf847db4148a8", "00000000-0000-0000-0000-000000000000",
+		"urn:uuid:017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "507f1f77bcf86cd799439011",
+	} {
+		add("/v1/decode/{id}", open, request("GET", "/v1/decode/"+id), 200)
+	}
+	add("/v1/decode/{id}", open, request("GET", "/v1/decode/507f1f77bcf86cd79943901x"), 400)
 	add("/v1/decode/{id}", open, request("GET", "/v1/decode/x"), 400)
 	add("/v1/decode/{id}", open, request("GET", "/v1/decode/1?layout=x"), 400)
 	for _, path := range []string{"/livez", "/readyz", "/metrics", "/openapi.yaml"} {

@@ -1,0 +1,169 @@
+package decode
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence"
+)
+
+func TestForeignIDsSayWhatTheirSpecificationsSay(t *testing.T) {
+	const instant = "2022-02-22T19:22:22" // of all examples of RFC 9562 with a time
+	for _, x := range []struct{ text, format, time, fields string }{
+		// RFC 9562, appendices A and B.
+		{"C232AB00-9414-11EC-B3C8-9F6BDECED846", "uuid 1", instant + ".000000000Z", "variant=rfc9562 clock_seq=13256 node=9f6bdeced846"},
+		{"5df41881-3aed-3515-88a7-2f4a814cf09e", "uuid 3", "", "variant=rfc9562"},
+		{"919108f7-52d1-4320-9bac-f847db4148a8", "uuid 4", "", "variant=rfc9562"},
+		{"2ed6657d-e927-568b-95e1-2665a8aea6a2", "uuid 5", "", "variant=rfc9562"},
+		{"1EC9414C-232A-6B00-B3C8-9F6BDECED846", "uuid 6", instant + ".000000000Z", "variant=rfc9562 clock_seq=13256 node=9f6bdeced846"},
+		{"017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "uuid 7", instant + ".000Z", "variant=rfc9562"},
+		{"2489E9AD-2EE2-8E00-8EC9-32D5F69181C0", "uuid 8", "", "variant=rfc9562"},
+		{"5c146b14-3c52-8afd-938a-375d0df1fbf6", "uuid 8", "", "variant=rfc9562"},
+		// Sections 5.9, 5.10 and 4.1.
+		{"00000000-0000-0000-0000-000000000000", "uuid nil", "", "variant=ncs"},
+		{"FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF", "uuid max", "", "variant=future"},
+		{"00000000-0000-7000-7000-000000000000", "uuid not", "", "variant=ncs"},
+		{"00000000-0000-7000-c000-000000000000", "uuid not", "", "variant=microsoft"},
+		{"00000000-0000-7000-e000-000000000000", "uuid not", "", "variant=future"},
+		{"00000000-0000-2000-8000-000000000000", "uuid 2", "", "variant=rfc9562"},
+		{"00000000-0000-0000-8000-000000000000", "uuid unknown", "", "variant=rfc9562"},
+		{"ffffffff-ffff-ffff-bfff-ffffffffffff", "uuid 15", "", "variant=rfc9562"},
+		// The ends of the times.
+		{"00000000-0000-1000-8000-000000000000", "uuid 1", "1582-10-15T00:00:00.000000000Z", "variant=rfc9562 clock_seq=0 node=000000000000"},
+		{"ffffffff-ffff-1fff-bfff-ffffffffffff", "uuid 1", "5236-03-31T21:21:00.684697500Z", "variant=rfc9562 clock_seq=16383 node=ffffffffffff"},
+		{"ffffffff-ffff-6fff-bfff-ffffffffffff", "uuid 6", "5236-03-31T21:21:00.684697500Z", "variant=rfc9562 clock_seq=16383 node=ffffffffffff"},
+		{"00000000-0000-7000-8000-000000000000", "uuid 7", "1970-01-01T00:00:00.000Z", "variant=rfc9562"},
+		{"ffffffff-ffff-7fff-bfff-ffffffffffff", "uuid 7", "10889-08-02T05:31:50.655Z", "variant=rfc9562"},
+		// The example of the specification of ULIDs, and its greatest one.
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "ulid time", "2016-07-30T23:54:10.259Z", "random=d6764c61efb99302bd5b"},
+		{"7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "ulid time", "10889-08-02T05:31:50.655Z", "random=ffffffffffffffffffff"},
+		// ObjectIDs; the times of the last are the first and the last of 32 bits.
+		{"507f1f77bcf86cd799439011", "objectid time,", "2012-10-17T21:13:27Z", "random=bcf86cd799 counter=4427793"},
+		{"000000000000000000000000", "objectid time,", "1970-01-01T00:00:00Z", "random=0000000000 counter=0"},
+		{"ffffffffffffffffffffffff", "objectid time,", "2106-02-07T06:28:15Z", "random=ffffffffff counter=16777215"},
+	} {
+		f, err := ReadForeign(x.text)
+		if err != nil || f == nil {
+			t.Errorf("%s: %v, %v", x.text, f, err)
+			continue
+		}
+		var fields []string
+		for _, field := range f.Fields {
+			fields = append(fields, field.Name+"="+field.Value)
+		}
+		about, _, _ := strings.Cut(strings.ReplaceAll(f.About, ":", ""), " ")
+		if f.Version != 0 && about != "unknown" || f.Version > 8 {
+			about = fmt.Sprint(f.Version)
+		}
+		if got := f.Format + " " + about; got != x.format || f.Time != x.time || strings.Join(fields, " ") != x.fields {
+			t.Errorf("%s: %s, %s, %s; want %s, %s, %s", x.text, got, f.Time, strings.Join(fields, " "), x.format, x.time, x.fields)
+		}
+		if !strings.EqualFold(f.ID, x.text) {
+			t.Errorf("%s: the id is %s", x.text, f.ID)
+		}
+	}
+}
+
+func TestForeignIDIsReadInEverySpelling(t *testing.T) {
+	const uuid, ulid, object = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "507f1f77bcf86cd799439011"
+	for text, want := range map[string]string{
+		uuid: uuid, strings.ToUpper(uuid): uuid, strings.ReplaceAll(uuid, "-", ""): uuid,
+		"urn:uuid:" + uuid: uuid, "URN:UUID:" + strings.ToUpper(uuid): uuid, "{" + uuid + "}": uuid,
+		ulid: ulid, strings.ToLower(ulid): ulid,
+		object: object, strings.ToUpper(object): object,
+		// Digits alone: each is above every number of 64 bits.
+		"12345678901234567890123456789012": "12345678-9012-3456-7890-123456789012",
+		"01234567890123456789012345":       "01234567890123456789012345",
+		"123456789012345678901234":         "123456789012345678901234",
+	} {
+		if f, err := ReadForeign(text); err != nil || f == nil || f.ID != want {
+			t.Errorf("%s: %+v, %v; want %s", text, f, err, want)
+		}
+	}
+}
+
+func TestTextThatIsNoForeignIDIsRefusedByItsForm(t *testing.T) {
+	for text, want := range map[string]string{
+		"507f1f77bcf86cd79943901x":                      "ObjectID: must have 24 hexadecimal digits",
+		"8ZZZZZZZZZZZZZZZZZZZZZZZZZ":                    "ULID: must have 26 digits of 0 to 9 and A to Z without I, L, O and U, the first of them at most 7",
+		"01ARZ3NDEKTSV4RRFFQ69G5FAU":                    "ULID: must",
+		"01ARZ3NDEKTSV4RRFFQ69G5FA\n":                   "ULID: must",
+		"01ARZ3NDEKTSV4RRFFQ6======":                    "ULID: must",
+		"017f22e2-79b0-7cc3-98c4-dc0c0c07398g":          "UUID: must have 32 hexadecimal digits",
+		"017f22e279b0-7cc3-98c4-dc0c0c07398f-":          "UUID: must",
+		"017f22e279b07cc398c4dc0c0c07398f0000":          "UUID: must",
+		"{017f22e2-79b0-7cc3-98c4-dc0c0c07398f{":        "UUID: must",
+		"urn:uuid:017f22e279b07cc398c4dc0c0c07398f0000": "UUID: must",
+		"urn:guid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f": "UUID: must",
+		"{urn:uuid:17f22e2-79b0-7cc3-98c4-dc0c0c07398f": "UUID: must",
+	} {
+		f, err := ReadForeign(text)
+		if f != nil || !errors.Is(err, snowfence.ErrInvalidID) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v; want %s", text, f, err, want)
+		}
+	}
+}
+
+// A number in any encoding has fewer digits than a foreign id.
+func TestNumberIsNoForeignID(t *testing.T) {
+	all := []string{"", "0", "0xffffffffffffffff"}
+	for _, e := range EncodingNames() {
+		all = append(all, e.Text(-1), e.Text(1))
+	}
+	for _, text := range all {
+		if f, err := ReadForeign(text); f != nil || err != nil {
+			t.Errorf("%s: %+v, %v", text, f, err)
+		}
+	}
+}
+
+func TestForeignDocumentKeepsItsForm(t *testing.T) {
+	for text, want := range map[string]string{
+		"1EC9414C-232A-6B00-B3C8-9F6BDECED846": `{"id":"1ec9414c-232a-6b00-b3c8-9f6bdeced846","format":"uuid","version":6,` +
+			`"about":"Gregorian time, clock sequence, node","time":"2022-02-22T19:22:22.000000000Z",` +
+			`"fields":[{"name":"variant","value":"rfc9562"},{"name":"clock_seq","value":"13256"},{"name":"node","value":"9f6bdeced846"}],` +
+			`"hex":"1ec9414c232a6b00b3c89f6bdeced846"}`,
+		"00000000000000000000000000000000": `{"id":"00000000-0000-0000-0000-000000000000","format":"uuid",` +
+			`"about":"nil: every bit is 0","fields":[{"name":"variant","value":"ncs"}],"hex":"00000000000000000000000000000000"}`,
+	} {
+		f, err := ReadForeign(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := json.Marshal(f); err != nil || string(got) != want {
+			t.Errorf("%s: got\n%s, %v\nwant\n%s", text, got, err, want)
+		}
+	}
+}
+
+func FuzzReadForeign(f *testing.F) {
+	for _, s := range []string{
+		"017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "C232AB00-9414-11EC-B3C8-9F6BDECED846", "{1ec9414c-232a-6b00-b3c8-9f6bdeced846}",
+		"urn:uuid:919108f7-52d1-4320-9bac-f847db4148a8", "01arz3ndektsv4rrffq69g5fav", "507f1f77bcf86cd799439011", "01ARZ3NDEKTSV4RRFFQ69G5ſ",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, err := ReadForeign(s)
+		if err != nil && (got != nil || !errors.Is(err, snowfence.ErrInvalidID)) {
+			t.Fatalf("ReadForeign(%q) = %+v, %v", s, got, err)
+		}
+		if got == nil {
+			return
+		}
+		if !strings.Contains(strings.ToLower(s), strings.ToLower(got.ID)) && got.Hex != strings.ToLower(s) {
+			t.Errorf("ReadForeign(%q) is %s", s, got.ID)
+		}
+		if (got.Time == "") != got.At.IsZero() || len(got.Hex) != 2*len(got.Bytes) {
+			t.Errorf("ReadForeign(%q) = %+v", s, got)
+		}
+		// The text that it writes is read as the same id.
+		again, err := ReadForeign(got.ID)
+		if err != nil || again.Hex != got.Hex || again.Time != got.Time {
+			t.Errorf("ReadForeign(%q) = %+v, %v; want %+v", got.ID, again, err, got)
+		}
+	})
+}
