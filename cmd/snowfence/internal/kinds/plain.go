@@ -59,9 +59,11 @@ func uuids(*place) (settings, check, open) {
 		g := uuid.NewGenWithOptions(uuid.WithEpochFunc(p.Clock.Wall))
 		return plain{kind.Wide, new(sync.Mutex), func(into *kind.Batch) error {
 			room, err := into.GrowWides(1)
-			if err == nil {
-				room[0], err = next(g)
+			if err != nil {
+				return err
 			}
+			id, err := next(g)
+			room[0] = snowfence.WideID(id)
 			return err
 		}}, nil
 	}
