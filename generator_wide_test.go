@@ -81,12 +81,13 @@ func TestConcurrentCallersNeverShareAWideID(t *testing.T) {
 				group.Go(func() {
 					batch := make([]WideID, 1+i*7)
 					for len(lists[i]) < calls && !t.Failed() {
-						ids, err := batch, error(nil)
+						ids := batch
+						var err error
 						if i%2 == 0 {
 							ids = batch[:1]
 							ids[0], err = g.NextWide(t.Context())
 						} else {
-							err = g.FillWide(t.Context(), batch)
+							err = g.FillWide(t.Context(), ids)
 						}
 						switch {
 						case err == nil:

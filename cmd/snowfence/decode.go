@@ -45,7 +45,7 @@ type decoded struct {
 	candidates []decode.Candidate // of a guess, the one taken first
 }
 
-// foreign is a UUID, a ULID or an ObjectID.
+// foreign is a UUID, a ULID or an ObjectID, or an id of a wide layout.
 type foreign struct {
 	*decode.Foreign
 	Input string `json:"input"`
@@ -73,7 +73,7 @@ input, separated by blanks or lines.
 
 UUIDs, ULIDs and ObjectIDs are read as well, unless --layout or --encoding says
 that ids are numbers. Decode names the version of a UUID, and the time if it has
-one.
+one. A wide layout, such as uuid8 or objectid, says what the other bits are.
 
 Without --layout decode guesses among the presets, says so, and lists the others
 that give a plausible time; in a table, ? marks a guess.
@@ -87,6 +87,7 @@ ObjectID: id, format, version, about, time, fields, hex, input.`,
   snowfence decode --layout twitter 1541815603606036480 -o json
   snowfence decode --layout ms41-worker10-seq12@2026-01-01 0x01B2E8C5D2400000
   snowfence decode 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
+  snowfence decode --layout uuid8 01a20566-d121-819a-b9e4-5b76510d2572
   snowfence next -n 3 | snowfence decode --layout default -o table -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -163,6 +164,10 @@ func (v *decodeVerb) one(word string) error {
 
 // read finds out what the likeliest reading of a word says, or a [snowfence.ErrInvalidID].
 func (v *decodeVerb) read(word string) (shown, error) {
+	if v.layout != nil && v.layout.Wide {
+		f, err := decode.ReadWide(word, *v.layout)
+		return foreign{f, word}, err
+	}
 	if v.encoding == "" && v.layout == nil {
 		if f, err := decode.ReadForeign(word); f != nil || err != nil {
 			return foreign{f, word}, err

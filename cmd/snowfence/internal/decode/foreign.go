@@ -13,14 +13,14 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Foreign is what a UUID, a ULID or an ObjectID says by itself, without a layout. It is the JSON
-// form, too, by the rules of [Document].
+// Foreign is what a UUID, a ULID or an ObjectID says by itself, without a layout, or a wide id
+// under its layout. It is the JSON form, too, by the rules of [Document].
 type Foreign struct {
 	ID     string `json:"id"`     // as its system writes it
-	Format string `json:"format"` // "uuid", "ulid" or "objectid"
+	Format string `json:"format"` // "uuid", "ulid", "objectid", or "wide" under a layout
 	// Version is that of a UUID, if it is one of RFC 9562, which has 1 to 8.
 	Version int `json:"version,omitempty"`
-	// About says in words what the id is made of.
+	// About says in words what the id is made of, or by which layout.
 	About string `json:"about"`
 	// Time is RFC 3339 in UTC, by [FormatTime], and absent if the id has none.
 	Time string `json:"time,omitempty"`
@@ -29,7 +29,7 @@ type Foreign struct {
 	Fields []ForeignField `json:"fields"`
 	Hex    string         `json:"hex"`
 
-	Bytes []byte        `json:"-"` // 12 of an ObjectID, else 16
+	Bytes []byte        `json:"-"` // 12 of an ObjectID without a layout, else 16
 	At    time.Time     `json:"-"` // zero if the id has no time
 	Unit  time.Duration `json:"-"` // of the time
 }
@@ -38,6 +38,32 @@ type Foreign struct {
 type ForeignField struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+// ReadWide reads an id of a wide layout: a UUID or hexadecimal digits. A [*snowfence.IDError] is
+// returned for a text that is none, or is no id of the layout.
+func ReadWide(s string, l snowfence.Layout) (*Foreign, error) {
+	id, err := snowfence.ParseWide(s)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := l.DecomposeWide(id)
+	if err != nil {
+		return nil, err
+	}
+	f := &Foreign{ID: l.Text(id), Format: "wide", About: l.String(), Bytes: id[:], Hex: hex.EncodeToString(id[:]), At: l.TimeOf(parts.Tick), Unit: l.Unit}
+	f.Time = FormatTime(f.At, f.Unit)
+	if l.UUID() {
+		f.Format, f.Version = "uuid", int(id[6]>>4)
+	}
+	for _, field := range l.Fields {
+		switch field.Kind {
+		case snowfence.Time, snowfence.Version, snowfence.Variant:
+		default:
+			f.Fields = append(f.Fields, ForeignField{field.Word(), fmt.Sprint(parts.Value(field.Kind))})
+		}
+	}
+	return f, nil
 }
 
 // ReadForeign reads a UUID (32 hex digits, with or without hyphens; with them also in braces or

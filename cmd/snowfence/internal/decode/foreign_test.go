@@ -167,3 +167,36 @@ func FuzzReadForeign(f *testing.F) {
 		}
 	})
 }
+
+func TestWideIDSaysWhatItsLayoutSays(t *testing.T) {
+	for _, x := range []struct{ layout, text, id, time, fields string }{
+		{"uuid8", "01890A5D-AC96-874B-8000-0C0000000001", "01890a5d-ac96-874b-8000-0c0000000001", "2023-06-30T03:34:18.518Z", "sequence=1867 worker=3 random=1"},
+		{"objectid", "507f1f77bcf86cd799439011", "507f1f77bcf86cd799439011", "2012-10-17T21:13:27Z", "worker=811621734297 sequence=4427793"},
+		{"game-server", "0000000000010000a0007", "0000000000010000a0007", "2026-01-01T00:00:00.001Z", "server=10 sequence=7"},
+		{"uuid8", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "", "", ""}, // version 7
+		{"objectid", "1507f1f77bcf86cd799439011", "", "", ""},
+		{"objectid", "x", "", "", ""},
+	} {
+		l, err := snowfence.ParseLayout(x.layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := ReadWide(x.text, l)
+		if x.id == "" {
+			if !errors.Is(err, snowfence.ErrInvalidID) {
+				t.Errorf("%s under %s: %+v, %v", x.text, x.layout, f, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields []string
+		for _, field := range f.Fields {
+			fields = append(fields, field.Name+"="+field.Value)
+		}
+		if got := strings.Join(fields, " "); f.ID != x.id || f.Time != x.time || got != x.fields || f.About != l.String() || (f.Version == 8) != l.UUID() {
+			t.Errorf("%s under %s: %+v, %s", x.text, x.layout, f, got)
+		}
+	}
+}

@@ -11,8 +11,18 @@ import (
 
 // Decode says what an id, in any encoding, means under a layout, by default the one
 // that all generators share. Nothing is guessed, as programs read the answer. That is a
-// [decode.Document], or a [*decode.Foreign] for a UUID, a ULID or an ObjectID without a layout.
+// [decode.Document], or a [*decode.Foreign] for a UUID, a ULID or an ObjectID without a layout,
+// and for an id of a wide layout.
 func (s *Service) Decode(id, layoutText string) (any, error) {
+	layout, wrong := s.decodeLayout(layoutText)
+	if wrong == nil && layout.Wide {
+		f, err := decode.ReadWide(id, layout)
+		if err == nil {
+			return f, nil
+		} else if layoutText != "" {
+			return nil, invalid(InvalidID, "id", id, reason(err))
+		}
+	}
 	if layoutText == "" {
 		if f, err := decode.ReadForeign(id); err != nil {
 			return nil, invalid(InvalidID, "id", id, reason(err))
@@ -20,9 +30,8 @@ func (s *Service) Decode(id, layoutText string) (any, error) {
 			return f, nil
 		}
 	}
-	layout, err := s.decodeLayout(layoutText)
-	if err != nil {
-		return nil, err
+	if wrong != nil {
+		return nil, wrong
 	}
 	readings, err := decode.Read(id)
 	if err != nil {

@@ -159,6 +159,8 @@ func probes(t *testing.T) map[string][]probe {
 	} {
 		add("/v1/decode/{id}", open, request("GET", "/v1/decode/"+id), 200)
 	}
+	add("/v1/decode/{id}", open, request("GET", "/v1/decode/01a20566-d121-819a-b9e4-5b76510d2572?layout=uuid8"), 200)
+	add("/v1/decode/{id}", open, request("GET", "/v1/decode/017f22e2-79b0-7cc3-98c4-dc0c0c07398f?layout=uuid8"), 400)
 	add("/v1/decode/{id}", open, request("GET", "/v1/decode/507f1f77bcf86cd79943901x"), 400)
 	add("/v1/decode/{id}", open, request("GET", "/v1/decode/x"), 400)
 	add("/v1/decode/{id}", open, request("GET", "/v1/decode/1?layout=x"), 400)
