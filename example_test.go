@@ -121,21 +121,22 @@ func ExampleLayout_Compose() {
 	// snowfence: worker is 1024, must be from 0 to 1023
 }
 
+func ExampleLayout_Between() {
+	march := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
+	lo, hi, err := snowfence.DefaultLayout().Between(march, march.AddDate(0, 1, 0))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("SELECT * FROM orders WHERE id BETWEEN %d AND %d\n", lo, hi)
+	// Output: SELECT * FROM orders WHERE id BETWEEN 21380884070400000 AND 32614907903999999
+}
+
 func ExampleLayout_Bounds() {
-	layout := snowfence.DefaultLayout()
-	day := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
-	from, _, err := layout.Bounds(day)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, to, err := layout.Bounds(day.AddDate(0, 0, 1).Add(-time.Millisecond))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("SELECT * FROM orders WHERE id BETWEEN %d AND %d\n", from, to)
-	// Output: SELECT * FROM orders WHERE id BETWEEN 21380884070400000 AND 21743271935999999
+	now := time.Date(2026, time.March, 1, 0, 0, 0, 1234567, time.UTC)
+	lo, hi, err := snowfence.DefaultLayout().Bounds(now)
+	fmt.Println("ids of this millisecond:", lo, "to", hi, err)
+	// Output: ids of this millisecond: 21380884074594304 to 21380884078788607 <nil>
 }
 
 func ExampleLayout_Horizon() {

@@ -49,9 +49,12 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("snowfence: %s is %d, must be from 0 to %d", e.Field, e.Value, e.Limit)
 }
 
-// ErrWorkerAboveTime is returned by [Layout.Bounds] when the ids of an instant are not one
-// range of the layout.
+// ErrWorkerAboveTime is returned by [Layout.Bounds] and [Layout.Between] when the ids of an
+// instant are not one range of the layout.
 var ErrWorkerAboveTime = errors.New("snowfence: the datacenter or worker is above the time, so each worker has bounds of its own")
+
+// ErrNoTick is returned by [Layout.Between] for a span in which no tick of the layout begins.
+var ErrNoTick = NewError(ClassUsage, "snowfence: no tick begins in the span")
 
 // Compose puts an id together. A *[RangeError] is returned for a part that does not fit its
 // field, or is not 0 without a field. A tick fits below [Layout.HorizonTick], so a composed
@@ -185,4 +188,34 @@ func (l Layout) WorkerBounds(worker int64, t time.Time) (lo, hi ID, err error) {
 	lo = l.join(p)
 	p.Sequence = l.Sequences() - 1
 	return lo, l.join(p), nil
+}
+
+// Between returns the smallest and the largest id of a span of time, both inclusive. An id
+// belongs to the span if its tick begins at or after from, and before to. So
+// `WHERE id BETWEEN lo AND hi` selects exactly the ids of the span. A span that begins before
+// the epoch or ends past the horizon is cut there.
+//
+// An error that wraps [ErrNoTick] is returned when no tick is left: the span is outside of the
+// layout's life, is shorter than a tick, or ends before it begins. [ErrWorkerAboveTime] and a
+// *[LayoutError] are returned as by [Layout.Bounds].
+func (l Layout) Between(from, to time.Time) (lo, hi ID, err error) {
+	if err := l.validateNarrow(); err != nil {
+		return 0, 0, err
+	}
+	first, end := l.tickFrom(from), l.tickFrom(to)
+	if first >= end {
+		text := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+		return 0, 0, fmt.Errorf("%w from %s to %s: the layout's ticks of %s begin from %s on, and before %s",
+			ErrNoTick, text(from), text(to), unitText(l.Unit), text(l.Epoch), text(l.Horizon()))
+	}
+	if lo, _, err = l.Bounds(l.TimeOf(first)); err != nil {
+		return 0, 0, err
+	}
+	_, hi, err = l.Bounds(l.TimeOf(end - 1))
+	return lo, hi, err
+}
+
+// tickFrom returns the first tick that begins at or after an instant, from 0 to the horizon.
+func (l Layout) tickFrom(t time.Time) Tick {
+	return min(max(l.TickAt(t.Add(-1)), -1), l.HorizonTick()-1) + 1
 }
