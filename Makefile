@@ -33,7 +33,7 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	nats-server=nats-server '/usr/share/zookeeper/bin/zkServer.sh=zookeeper' \
 	'initdb|/usr/lib/postgresql/*/bin/initdb=postgresql' \
 	'pgbouncer|/usr/sbin/pgbouncer=pgbouncer' \
-	'mariadbd|/usr/sbin/mariadbd=mariadb-server'
+	'mariadbd|/usr/sbin/mariadbd=mariadb-server' sqlite3=sqlite3
 
 .PHONY: help
 help: ## list the targets
@@ -53,7 +53,7 @@ build: ## build the program into .bin/snowfence
 RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
 REAL := $(REAL)|^TestProgramOf|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
-REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne
+REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
 
 .PHONY: test
 test: ## every test of every module, real servers included; under ten minutes
@@ -159,6 +159,7 @@ soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion id
 	@cd cmd/snowfence && $(GO) test -race -skip '$(REAL)|Allocate' -count=5 -timeout 60m ./...
 	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
 	@cd cmd/snowfence && $(GO) test -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
+	@cd cmd/snowfence && $(GO) test ./internal/sqlfunc -run ReadsIDsExactly -count=1 -v -sqlfunc.ids 100000
 	@$(MAKE) chaos
 	@cd bench && GOWORK=off $(GO) run ./check -ids 1000000000 -planted 1
 	@tools/need.sh gcc=gcc,libc6-dev spin=spin
