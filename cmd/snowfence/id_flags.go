@@ -39,7 +39,7 @@ type idFlags struct {
 	form     *form
 	layout   layoutFlag
 	options  idsource.Options // of sources that don't say otherwise
-	streams  streams
+	streams  dashed
 	memory   int64
 	temp     string
 	limit    int
@@ -51,7 +51,7 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	f.form = outputFlag(cmd)
 	f.layout.add(cmd, layout)
 	f.layout.parse = parseNarrow
-	f.streams.add(cmd)
+	f.streams.add(cmd, "#", "standard-input", "standard input as a source, with options")
 	f.options.Stdin = p.stdin
 	f.options.Expand = func(url string) (string, error) { return config.Expand(url, p.environ) }
 	flags := cmd.Flags()
@@ -124,35 +124,70 @@ func (f *layoutFlag) given() (l *snowfence.Layout, preset string) {
 	return &f.layout, preset
 }
 
-// streams are the sources -#key=value: standard input, with options. What begins so
-// is taken for a flag, so it is one, which notes between which arguments it stood.
-type streams struct {
+// layoutChoice is the layout of a verb: --layout, or else that of a generator.
+type layoutChoice struct {
+	layoutFlag
+	settings  *settings
+	generator string
+}
+
+// add adds the flags.
+func (f *layoutChoice) add(cmd *cobra.Command) {
+	f.layoutFlag.add(cmd, "layout of the ids: a preset's name or a text form (default: the generator's)")
+	f.parse = parseNarrow
+	cmd.Flags().VarP(textFlag(&f.generator, "NAME"), "generator", "g", "generator of the configuration (default: the one named default, or the only one)")
+	f.settings = settingFlags(cmd, "config")
+}
+
+// choose returns the layout.
+func (f *layoutChoice) choose(p program) (snowfence.Layout, error) {
+	l, _ := f.given()
+	switch {
+	case l != nil && f.generator != "":
+		return snowfence.Layout{}, usage(f.settings.cmd, errors.New("--layout and --generator both name a layout: must be one of them"))
+	case l != nil:
+		return *l, nil
+	}
+	c, err := f.settings.load(p)
+	if err != nil {
+		return snowfence.Layout{}, err
+	}
+	name, g, err := chooseGenerator(c, f.generator)
+	if err == nil && g.Kind != config.KindSnowflake {
+		err = fmt.Errorf("generator %s is of kind %s: must be of kind %s", name, g.Kind, config.KindSnowflake)
+	}
+	if err != nil {
+		return snowfence.Layout{}, usage(f.settings.cmd, err)
+	}
+	return g.Layout, nil
+}
+
+// dashed are arguments that begin with a dash: -#key=value, which is standard input with
+// options, and -24h. What begins so is taken for a flag, so each beginning is one, which notes
+// between which arguments it stood.
+type dashed struct {
 	flags  *pflag.FlagSet
-	places []string
+	texts  []string
 	before []int // how many arguments
 }
 
-// add adds the flag to a verb.
-func (s *streams) add(cmd *cobra.Command) {
-	s.flags = cmd.Flags()
-	s.flags.VarP(s, "standard-input", "#", "standard input as a source, with options")
-	s.flags.Lookup("standard-input").Hidden = true
+// add adds the flag of a beginning, one character, to a verb.
+func (d *dashed) add(cmd *cobra.Command, beginning, name, help string) {
+	d.flags = cmd.Flags()
+	note := func(text string) (string, error) {
+		d.texts = append(d.texts, "-"+beginning+text)
+		d.before = append(d.before, d.flags.NArg())
+		return text, nil
+	}
+	d.flags.VarP(&parsed[string]{value: new(string), word: "TEXT", parse: note}, name, beginning, help)
+	d.flags.Lookup(name).Hidden = true
 }
 
-func (*streams) String() string { return "" }
-func (*streams) Type() string   { return "OPTIONS" }
-
-func (s *streams) Set(text string) error {
-	s.places = append(s.places, "-#"+text)
-	s.before = append(s.before, s.flags.NArg())
-	return nil
-}
-
-// among returns the arguments with the streams where they stood.
-func (s *streams) among(args []string) []string {
+// among returns the arguments with those where they stood.
+func (d *dashed) among(args []string) []string {
 	all := slices.Clone(args)
-	for i, place := range s.places {
-		all = slices.Insert(all, s.before[i]+i, place)
+	for i, text := range d.texts {
+		all = slices.Insert(all, d.before[i]+i, text)
 	}
 	return all
 }

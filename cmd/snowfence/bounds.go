@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+)
+
+func (p program) bounds() *cobra.Command {
+	var layout layoutChoice
+	var past dashed
+	cmd := &cobra.Command{
+		Use:   "bounds FROM TO",
+		Short: "Print the lowest and the highest id of a span of time",
+		Long: `Bounds prints two ids, lo and hi, and the times in them. The ids of the span lie
+from lo to hi, both inclusive, and no others do:
+
+  SELECT * FROM orders WHERE id BETWEEN lo AND hi
+
+So a query by time uses the primary key. FROM belongs to the span, TO does not.
+What is outside of the layout's life is cut off, with a note.
+
+A time is a date, an RFC 3339 instant, Unix milliseconds, now, or relative to
+now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
+		Example: `  snowfence bounds 2026-11-01 2026-12-01
+  snowfence bounds -24h now --layout twitter
+  snowfence bounds -7d now --config snowfence.yaml -g orders -o json`,
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(2)(cmd, past.among(args)) },
+	}
+	f := outputFlag(cmd)
+	layout.add(cmd)
+	for digit := range strings.SplitSeq("0123456789", "") {
+		past.add(cmd, digit, "past-"+digit, "a time before now")
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var span [2]time.Time
+		for i, text := range past.among(args) {
+			at, err := parseMoment(text, p.clock.Wall())
+			if err != nil {
+				return usage(cmd, fmt.Errorf("%s is %q, must be a date, an RFC 3339 instant, Unix milliseconds, now, or relative to now such as -24h or -7d", []string{"FROM", "TO"}[i], text))
+			}
+			span[i] = at
+		}
+		l, err := layout.choose(p)
+		if err != nil {
+			return err
+		}
+		lo, hi, err := l.Between(span[0], span[1])
+		if err != nil {
+			return err
+		}
+		if span[0].Before(l.Epoch) || span[1].After(l.Horizon()) {
+			p.note("note: the span is cut to the layout's life, from %s to %s", decode.FormatTime(l.Epoch, l.Unit), decode.FormatTime(l.Horizon(), l.Unit))
+		}
+		return p.printBounds(*f, l, lo, hi)
+	}
+	return cmd
+}
+
+// printBounds prints bounds with the times of their ticks.
+func (p program) printBounds(f form, l snowfence.Layout, ids ...snowfence.ID) error {
+	var rows [][]string
+	document := map[string]string{"layout": l.String()}
+	for i, name := range []string{"lo", "hi"} {
+		r, err := decode.Decode(ids[i], l)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []string{name, ids[i].String(), decode.FormatTime(r.Time, l.Unit)})
+		document[name], document[name+"_time"] = rows[i][1], rows[i][2]
+	}
+	all := table("bound, >id, time", rows)
+	_, bare, _ := strings.Cut(all, "\n")
+	return p.answer(f, document, all, bare)
+}
+
+// parseMoment reads a time as people write it.
+func parseMoment(text string, now time.Time) (time.Time, error) {
+	if text == "now" {
+		return now, nil
+	}
+	if text != "" && strings.Contains("-+", text[:1]) {
+		if days, err := strconv.Atoi(strings.TrimSuffix(text, "d")); err == nil && strings.HasSuffix(text, "d") {
+			return now.UTC().AddDate(0, 0, days), nil
+		}
+		ago, err := time.ParseDuration(text)
+		return now.Add(ago), err
+	}
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.UnixMilli(ms), nil
+	}
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		return t, nil
+	}
+	return time.Parse(time.RFC3339, text)
+}
