@@ -202,17 +202,26 @@ func (l Layout) Between(from, to time.Time) (lo, hi ID, err error) {
 	if err := l.validateNarrow(); err != nil {
 		return 0, 0, err
 	}
+	first, last, err := l.ticks(from, to)
+	if err != nil {
+		return 0, 0, err
+	}
+	lo = l.join(Parts{Tick: first})
+	return lo, l.join(Parts{Tick: last}) | (1<<l.Shift(Time) - 1), nil
+}
+
+// ticks returns the first and the last tick of a span.
+func (l Layout) ticks(from, to time.Time) (first, last Tick, err error) {
+	if l.Fields[0].Kind != Time {
+		return 0, 0, ErrWorkerAboveTime
+	}
 	first, end := l.tickFrom(from), l.tickFrom(to)
 	if first >= end {
 		text := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 		return 0, 0, fmt.Errorf("%w from %s to %s: the layout's ticks of %s begin from %s on, and before %s",
 			ErrNoTick, text(from), text(to), unitText(l.Unit), text(l.Epoch), text(l.Horizon()))
 	}
-	if lo, _, err = l.Bounds(l.TimeOf(first)); err != nil {
-		return 0, 0, err
-	}
-	_, hi, err = l.Bounds(l.TimeOf(end - 1))
-	return lo, hi, err
+	return first, end - 1, nil
 }
 
 // tickFrom returns the first tick that begins at or after an instant, from 0 to the horizon.

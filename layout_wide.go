@@ -1,6 +1,10 @@
 package snowfence
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+	"time"
+)
 
 // A UUID's version and variant, and where they stand (RFC 9562, 4.1 and 4.2).
 const (
@@ -107,6 +111,24 @@ func (l Layout) DecomposeWide(id WideID) (Parts, error) {
 		return Parts{}, &IDError{"layout " + l.String(), id.String(), -1, "has more than " + countBits(l.TotalBits())}
 	}
 	return p, nil
+}
+
+// BetweenWide is [Layout.Between] for a wide layout. In the bounds every bit below the time is 0,
+// or 1. So those of the preset uuid8 hold for UUIDs of version 7 too, and for a column of both.
+// A *[LayoutError] is returned for a layout that is invalid or not wide.
+func (l Layout) BetweenWide(from, to time.Time) (lo, hi WideID, err error) {
+	if err := l.needWide(); err != nil {
+		return lo, hi, err
+	}
+	first, last, err := l.ticks(from, to)
+	if err != nil {
+		return lo, hi, err
+	}
+	shift := uint(l.Shift(Time))
+	end := at128(1, shift)
+	low, borrow := bits.Sub64(end.low, 1, 0)
+	below := uint128{end.high - borrow, low} // every bit below the time
+	return at128(uint64(first), shift).id(), at128(uint64(last), shift).or(below).id(), nil
 }
 
 // uint128 is a number of 128 bits.

@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -223,5 +224,43 @@ func TestHorizonOfAWideLayoutFitsTheGenerator(t *testing.T) {
 		if _, err := l.ComposeWide(Parts{Tick: l.HorizonTick()}); err == nil {
 			t.Errorf("%s: a tick at the horizon is composed", text)
 		}
+	}
+}
+
+func TestWideIDIsBetweenExactlyWhenItsTimeIsInTheSpan(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, l := range wideLayouts(t) {
+		if l.Fields[0].Kind != Time {
+			if _, _, err := l.BetweenWide(l.Epoch, l.Horizon()); !errors.Is(err, ErrWorkerAboveTime) {
+				t.Errorf("%s: error is %v", l, err)
+			}
+			continue
+		}
+		for range 300 {
+			center := drawn(r, l).Tick
+			near := func() Tick { return min(max(center+Tick(r.Int64N(7)-3), 0), l.HorizonTick()-1) }
+			from, to := l.TimeOf(near()), l.TimeOf(near()).Add(time.Duration(r.Int64N(3)-1))
+			lo, hi, err := l.BetweenWide(from, to)
+			p := drawn(r, l)
+			p.Tick = near()
+			id, _ := l.ComposeWide(p)
+			at := l.TimeOf(p.Tick)
+			inside := err == nil && bytes.Compare(lo[:], id[:]) <= 0 && bytes.Compare(id[:], hi[:]) <= 0
+			if want := !at.Before(from) && at.Before(to); inside != want {
+				t.Fatalf("%s: %s of %s is in [%s, %s): %t; bounds %s, %s, %v", l, id, at, from, to, inside, lo, hi, err)
+			}
+		}
+	}
+	if _, _, err := DefaultLayout().BetweenWide(testStart, testStart.Add(time.Hour)); !errors.Is(err, ErrInvalidLayout) {
+		t.Errorf("the default layout: %v", err)
+	}
+}
+
+func TestBoundsOfUUIDsHoldForVersion7(t *testing.T) {
+	l := WidePresets()[0].Layout
+	at := time.UnixMilli(0x017f22e279b0)
+	lo, hi, err := l.BetweenWide(at, at.Add(time.Millisecond))
+	if err != nil || lo.String() != "017f22e2-79b0-0000-0000-000000000000" || hi.String() != "017f22e2-79b0-ffff-ffff-ffffffffffff" {
+		t.Errorf("bounds are %s and %s, %v", lo, hi, err)
 	}
 }

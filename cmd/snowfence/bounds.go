@@ -24,12 +24,14 @@ from lo to hi, both inclusive, and no others do:
   SELECT * FROM orders WHERE id BETWEEN lo AND hi
 
 So a query by time uses the primary key. FROM belongs to the span, TO does not.
-What is outside of the layout's life is cut off, with a note.
+What is outside of the layout's life is cut off, with a note. The bounds of the
+layout uuid8 hold for UUIDs of version 7, too.
 
 A time is a date, an RFC 3339 instant, Unix milliseconds, now, or relative to
 now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 		Example: `  snowfence bounds 2026-11-01 2026-12-01
   snowfence bounds -24h now --layout twitter
+  snowfence bounds -24h now --layout uuid8
   snowfence bounds -7d now --config snowfence.yaml -g orders -o json`,
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(2)(cmd, past.among(args)) },
 	}
@@ -51,16 +53,33 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 		if err != nil {
 			return err
 		}
-		lo, hi, err := l.Between(span[0], span[1])
+		print, err := p.boundsOf(l, span[0], span[1])
 		if err != nil {
 			return err
 		}
 		if span[0].Before(l.Epoch) || span[1].After(l.Horizon()) {
 			p.note("note: the span is cut to the layout's life, from %s to %s", decode.FormatTime(l.Epoch, l.Unit), decode.FormatTime(l.Horizon(), l.Unit))
 		}
-		return p.printBounds(*f, l, lo, hi)
+		return print(*f)
 	}
 	return cmd
+}
+
+// boundsOf returns what prints the bounds of a span.
+func (p program) boundsOf(l snowfence.Layout, from, to time.Time) (func(form) error, error) {
+	if l.Wide {
+		lo, hi, err := l.BetweenWide(from, to)
+		return func(f form) error { return p.printWideBounds(f, l, l.Text(lo), l.Text(hi)) }, err
+	}
+	lo, hi, err := l.Between(from, to)
+	return func(f form) error { return p.printBounds(f, l, lo, hi) }, err
+}
+
+// printWideBounds prints bounds that are no ids themselves.
+func (p program) printWideBounds(f form, l snowfence.Layout, lo, hi string) error {
+	all := table("bound, id", [][]string{{"lo", lo}, {"hi", hi}})
+	_, bare, _ := strings.Cut(all, "\n")
+	return p.answer(f, map[string]string{"layout": l.String(), "lo": lo, "hi": hi}, all, bare)
 }
 
 // printBounds prints bounds with the times of their ticks.

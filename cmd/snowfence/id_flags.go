@@ -134,7 +134,6 @@ type layoutChoice struct {
 // add adds the flags.
 func (f *layoutChoice) add(cmd *cobra.Command) {
 	f.layoutFlag.add(cmd, "layout of the ids: a preset's name or a text form (default: the generator's)")
-	f.parse = parseNarrow
 	cmd.Flags().VarP(textFlag(&f.generator, "NAME"), "generator", "g", "generator of the configuration (default: the one named default, or the only one)")
 	f.settings = settingFlags(cmd, "config")
 }
@@ -153,8 +152,8 @@ func (f *layoutChoice) choose(p program) (snowfence.Layout, error) {
 		return snowfence.Layout{}, err
 	}
 	name, g, err := chooseGenerator(c, f.generator)
-	if err == nil && g.Kind != config.KindSnowflake {
-		err = fmt.Errorf("generator %s is of kind %s: must be of kind %s", name, g.Kind, config.KindSnowflake)
+	if err == nil && !g.Fenced() {
+		err = fmt.Errorf("generator %s is of kind %s: must be of kind %s or %s", name, g.Kind, config.KindSnowflake, config.KindWide)
 	}
 	if err != nil {
 		return snowfence.Layout{}, usage(f.settings.cmd, err)
