@@ -30,7 +30,7 @@ func countersConfig(lossy bool) string {
 	return config
 }
 
-// count takes numbers from whatever daemon the subject is at the moment.
+// count takes numbers, or wide ids, from whatever daemon the subject is at the moment.
 func (c *chaos) count(ctx context.Context, s *subject, generator string) {
 	random := rand.New(rand.NewPCG(uint64(s.number), 3))
 	client := testkit.Client()
@@ -41,7 +41,13 @@ func (c *chaos) count(ctx context.Context, s *subject, generator string) {
 			begun := time.Since(c.began)
 			// An error says that there are fewer, which is what faults do.
 			texts, _ := testkit.MintTexts(ctx, client, d.URL, generator, 1+random.IntN(30))
-			c.counters.add(c.t, generator, texts, begun, time.Since(c.began))
+			if w := c.wides[generator]; w != nil {
+				if err := w.add(s.number, texts); err != nil {
+					c.t.Errorf("%s: %v", generator, err)
+				}
+			} else {
+				c.counters.add(c.t, generator, texts, begun, time.Since(c.began))
+			}
 		}
 		pause(ctx, 10*time.Millisecond)
 	}

@@ -41,10 +41,10 @@ func chaosLayout() string {
 	return fmt.Sprintf("ms41-worker%d-seq12@2026-01-01T00:00:00Z", bits.Len(uint(*chaosHosts))+1)
 }
 
-// Daemons on a real engine give ids, and numbers that the engine counts, while they are killed
-// and paused, their clocks are set, and the engine is restarted and cut off. A lossy engine fails
-// over too, and loses what it acknowledged last. No number comes twice, tickets increase, and when
-// the faults end all daemons issue again.
+// Daemons on a real engine give ids, wide ones too, and numbers that the engine counts, while they
+// are killed and paused, their clocks are set, and the engine is restarted and cut off. A lossy
+// engine fails over too, and loses what it acknowledged last. No number comes twice, tickets
+// increase, and when the faults end all daemons issue again.
 func TestChaosNeverRepeatsAnID(t *testing.T) {
 	names := chaosNames()
 	for name := range strings.SplitSeq(*chaosEngines, ",") {
@@ -92,6 +92,7 @@ type chaos struct {
 	began    time.Time
 
 	counters  counters
+	wides     map[string]*wides // by generator
 	failovers failovers
 
 	server sync.Mutex    // held by the fault that is done to the engine
@@ -106,10 +107,10 @@ type chaos struct {
 func newChaos(t *testing.T, binary, name string) *chaos {
 	ctx, stop := context.WithCancel(t.Context())
 	engine, pair := chaosEngine(t, name)
-	c := &chaos{t: t, binary: binary, engine: engine, pair: pair, began: time.Now(), counts: map[string]int{}, stop: stop}
+	c := &chaos{t: t, binary: binary, engine: engine, pair: pair, began: time.Now(), wides: newWides(t), counts: map[string]int{}, stop: stop}
 	t.Cleanup(func() { stop(); c.running.Wait() })
 	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "layout: %s\ngenerators:\n  default:\n    window: %s\n%s", chaosLayout(), chaosWindow, countersConfig(engine.Lossy)), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "layout: %s\ngenerators:\n  default:\n    window: %s\n%s%s", chaosLayout(), chaosWindow, countersConfig(engine.Lossy), wideConfig()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for number := range *chaosHosts {
@@ -124,7 +125,7 @@ func newChaos(t *testing.T, binary, name string) *chaos {
 		c.subjects = append(c.subjects, s)
 		c.running.Go(func() { c.keep(ctx, s, arguments) })
 		c.running.Go(func() { s.mint(ctx) })
-		for _, generator := range []string{"users", "invoices", "tickets"} {
+		for _, generator := range slices.AppendSeq([]string{"users", "invoices", "tickets"}, maps.Keys(c.wides)) {
 			if generator != "tickets" || !engine.Lossy {
 				c.running.Go(func() { c.count(ctx, s, generator) })
 			}
@@ -339,6 +340,7 @@ func (c *chaos) judge() {
 		c.t.Error("duplicates")
 	}
 	c.counters.judge(c)
+	c.judgeWides()
 	c.failovers.judge(c)
 }
 
