@@ -123,7 +123,7 @@ func TestNoWideCallGetsPastAWindowThatEnds(t *testing.T) {
 		until := l.TickAt(testStart) + 3
 		g := newWideGenerator(t, "uuid8", GeneratorConfig{Until: until, Clock: clock})
 		var last Parts
-		for {
+		for range 4 << 12 { // a tick more than the window has
 			id, err := g.NextWide(t.Context())
 			if err != nil {
 				if !errors.Is(err, ErrWindowEnded) {
