@@ -5,7 +5,8 @@
 //
 // The peer that all speed is compared with is github.com/bwmarrin/snowflake
 // with StepBits raised to 21, so that it never waits for a tick and its cost a
-// call is what is measured. Snowfence runs with as many sequence bits.
+// call is what is measured. Snowfence runs with as many sequence bits. Wide
+// ids, and the UUIDs of others beside them, are compared with Next.
 //
 //	GOWORK=off go run . -rounds 10            # what `make bench` does
 //	GOWORK=off go run . -only speed,full      # some parts
