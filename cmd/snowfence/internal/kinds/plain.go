@@ -86,11 +86,10 @@ func ulidsOf(clock snowfence.Clock, random ulid.MonotonicReader) plain {
 		if errors.Is(err, ulid.ErrMonotonicOverflow) {
 			id, err = ulid.New(ms+1, random)
 		}
-		if err != nil {
-			return fmt.Errorf("mint a ULID: %w", err)
+		if err == nil {
+			last, err = id, into.AppendText([]byte(id.String()))
 		}
-		last = id
-		return into.AppendText([]byte(id.String()))
+		return err
 	}}
 }
 
