@@ -294,7 +294,7 @@ func TestWhatCanNotBeOpenedIsNamed(t *testing.T) {
 		"no certificate":  {func(s *Settings) { s.TLS.Certificate, s.TLS.Key = "/nowhere/c", "/nowhere/k" }, "/nowhere/c"},
 		"no such engine":  {func(s *Settings) { s.Store = "paper:" }, "supported are"},
 		"no such folder":  {func(s *Settings) { s.Store = "file:/dev/null/store" }, "/dev/null/store"},
-		"no such kind":    {func(s *Settings) { s.Generators = map[string]Generator{"a": {Kind: "uuid"}} }, "unknown kind"},
+		"no such kind":    {func(s *Settings) { s.Generators = map[string]Generator{"a": {Kind: "paper"}} }, "unknown kind"},
 	} {
 		s := settings(t.TempDir(), nil)
 		c.set(&s)
