@@ -48,6 +48,7 @@ type Config struct {
 	Generators map[string]Generator
 
 	origins  map[string]Origin // of the keys that were set, by path
+	environ  []string          // as [Load] was given it
 	warnings []string
 }
 

@@ -104,6 +104,9 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
+// Variable returns the value of an environment variable as [Load] was given it, or nothing.
+func (c Config) Variable(name string) string { return lookup(c.environ, name) }
+
 // variable is ${NAME} in the URL of a store.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 

@@ -39,6 +39,7 @@ func Load(sources Sources) (Config, error) {
 	s.readFlags(sources.Flags)
 
 	c := s.config()
+	c.environ = sources.Environ
 	c.Store = s.expand(keyStore, c.Store, sources.Environ)
 	for name, url := range c.Stores {
 		c.Stores[name] = s.expand(join(storeSection, name), url, sources.Environ)

@@ -48,7 +48,7 @@ func (c Config) Values() []Value {
 		}
 		for _, key := range slices.Sorted(maps.Keys(g.Settings)) {
 			at := join(path+settingSection, key)
-			values = append(values, Value{Key: at, Text: g.Settings[key], Origin: c.origins[at]})
+			values = append(values, Value{Key: at, Text: display(at, g.Settings[key]), Origin: c.origins[at]})
 		}
 	}
 	return values
@@ -80,8 +80,11 @@ func (c Config) originOf(path string) Origin {
 }
 
 // display is a setting's text for people. Only the URLs of stores have secrets: tokens are files.
-// Some are written where they do not belong.
+// Some are written where they do not belong, such as keys of kind opaque.
 func display(path, text string) string {
+	if strings.HasSuffix(path, join("", settingSection, "key")) {
+		return engine.Hidden
+	}
 	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") {
 		return engine.Redact(text)
 	}

@@ -29,6 +29,7 @@ type Config struct {
 // entry is a kind in the table.
 type entry struct {
 	name  string
+	form  kind.Form
 	alone bool // it needs no store
 	// databases are the engines whose databases it counts in. None means that it counts on a
 	// store, which the program opens.
@@ -54,17 +55,18 @@ func table() []entry {
 	mysql := []string{"mysql"}
 	sql := []string{"postgres", "mysql"}
 	return []entry{
-		{name: "segment", configure: segment},
-		{name: "ticket", configure: ticket},
-		{name: "daily", configure: daily},
-		{name: "series", databases: sql, configure: gapless},
-		{name: "leaf-segment", databases: sql, configure: leafSegment},
-		{name: "tinyid", databases: mysql, configure: tinyID},
-		{name: "tickets64", databases: mysql, many: true, configure: tickets64},
-		{name: "redis-dated", store: "redis", configure: redisDated},
-		{name: "uuid", alone: true, configure: uuids},
-		{name: "ulid", alone: true, configure: ulids},
-		{name: "objectid", alone: true, configure: objectIDs},
+		{name: "segment", form: kind.Number, configure: segment},
+		{name: "ticket", form: kind.Number, configure: ticket},
+		{name: "daily", form: kind.Text, configure: daily},
+		{name: "series", form: kind.Text, databases: sql, configure: gapless},
+		{name: "leaf-segment", form: kind.Number, databases: sql, configure: leafSegment},
+		{name: "tinyid", form: kind.Number, databases: mysql, configure: tinyID},
+		{name: "tickets64", form: kind.Number, databases: mysql, many: true, configure: tickets64},
+		{name: "redis-dated", form: kind.Number, store: "redis", configure: redisDated},
+		{name: "uuid", form: kind.Wide, alone: true, configure: uuids},
+		{name: "ulid", form: kind.Text, alone: true, configure: ulids},
+		{name: "objectid", form: kind.Text, alone: true, configure: objectIDs},
+		{name: "opaque", form: kind.Text, alone: true, configure: opaques},
 	}
 }
 
@@ -133,6 +135,17 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 		p.Store = spec.Store
 		return p.open(ctx, k, open)
 	}, nil
+}
+
+// openAs opens a generator of the kind that has minters of type M, without a store and without a daemon.
+func openAs[M kind.Minter](ctx context.Context, c Config, generator string) (minter M, err error) {
+	open, err := c.configure(generator)
+	if err != nil {
+		return minter, err
+	}
+	m, err := open(ctx, kind.Spec{})
+	minter, _ = m.(M)
+	return minter, err
 }
 
 // Fault returns the [*config.Error] that a [*kind.SettingError] or a [*counter.ConfigError] is, and

@@ -154,9 +154,9 @@ func TestKindCountsInStoresThatItKnows(t *testing.T) {
 	}
 }
 
-func TestOnlyPlainKindsAndThoseInDatabasesNeedNoStore(t *testing.T) {
+func TestOnlyKindsThatCountOnAStoreNeedOne(t *testing.T) {
 	for _, name := range append(Names(), config.KindSnowflake, "another") {
-		want := !slices.Contains([]string{"series", "leaf-segment", "tinyid", "tickets64", "uuid", "ulid", "objectid"}, name)
+		want := !slices.Contains([]string{"series", "leaf-segment", "tinyid", "tickets64", "uuid", "ulid", "objectid", "opaque"}, name)
 		if OnStore(name) != want {
 			t.Errorf("%s: on a store is %t", name, !want)
 		}

@@ -63,15 +63,7 @@ func gapless(p *place) (settings, check, open) {
 
 // OpenSeries opens a generator of kind series, without a daemon. It connects to nothing.
 func (c Config) OpenSeries(ctx context.Context, generator string) (*Series, error) {
-	open, err := c.configure(generator)
-	if err != nil {
-		return nil, err
-	}
-	m, err := open(ctx, kind.Spec{})
-	if err != nil {
-		return nil, err
-	}
-	return m.(*Series), nil
+	return openAs[*Series](ctx, c, generator)
 }
 
 // Create makes the tables that are missing.

@@ -2,8 +2,10 @@ package listen
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -54,15 +56,20 @@ func Check(settings config.Config) error {
 // others are the permissions of everybody but a file's owner.
 const others = 0o077
 
-// Warnings returns what is odd about the files but keeps nothing from working:
-// a token that others can reach is no secret. Windows keeps permissions elsewhere.
-func Warnings(settings config.Config) []string {
-	if settings.TokenFile == "" || runtime.GOOS == "windows" {
+// Warnings returns what is odd about the files but keeps nothing from working: a token or a key
+// that others can reach is no secret. Windows keeps permissions elsewhere.
+func Warnings(settings config.Config) (warnings []string) {
+	if runtime.GOOS == "windows" {
 		return nil
 	}
-	info, err := os.Stat(settings.TokenFile)
-	if err != nil || info.Mode()&others == 0 {
-		return nil
+	files := map[string]string{config.KeyTokenFile: settings.TokenFile}
+	for name, g := range settings.Generators {
+		files["generators."+name+".settings.key-file"] = g.Settings["key-file"]
 	}
-	return []string{fmt.Sprintf("%s: %s: others than its owner have access (mode %04o, should be 0600)", config.KeyTokenFile, settings.TokenFile, info.Mode().Perm())}
+	for _, key := range slices.Sorted(maps.Keys(files)) {
+		if info, err := os.Stat(files[key]); err == nil && info.Mode()&others != 0 {
+			warnings = append(warnings, fmt.Sprintf("%s: %s: others than its owner have access (mode %04o, should be 0600)", key, files[key], info.Mode().Perm()))
+		}
+	}
+	return warnings
 }
