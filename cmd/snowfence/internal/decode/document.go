@@ -28,6 +28,8 @@ type Document struct {
 	Encodings Encodings `json:"encodings"`
 	// Guessed is true when no layout was named and this one is the best guess.
 	Guessed bool `json:"guessed"`
+	// Generator is the one whose id it is, if it was named.
+	Generator string `json:"generator,omitempty"`
 	// Candidates are the other plausible presets, when guessed, best first.
 	Candidates []CandidateDocument `json:"candidates,omitempty"`
 }

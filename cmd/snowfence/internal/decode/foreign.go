@@ -14,10 +14,11 @@ import (
 )
 
 // Foreign is what a UUID, a ULID or an ObjectID says by itself, without a layout, or a wide id
-// under its layout. It is the JSON form, too, by the rules of [Document].
+// under its layout, or the number of a kind without layouts. It is the JSON form, too, by the rules
+// of [Document].
 type Foreign struct {
 	ID     string `json:"id"`     // as its system writes it
-	Format string `json:"format"` // "uuid", "ulid", "objectid", or "wide" under a layout
+	Format string `json:"format"` // "uuid", "ulid", "objectid", "number", or "wide" under a layout
 	// Version is that of a UUID, if it is one of RFC 9562, which has 1 to 8.
 	Version int `json:"version,omitempty"`
 	// About says in words what the id is made of, or by which layout.
@@ -28,6 +29,8 @@ type Foreign struct {
 	// of a UUID's variant is "ncs", "rfc9562", "microsoft" or "future".
 	Fields []ForeignField `json:"fields"`
 	Hex    string         `json:"hex"`
+	// Generator is the one whose id it is, if it was named.
+	Generator string `json:"generator,omitempty"`
 
 	Bytes []byte        `json:"-"` // 12 of an ObjectID without a layout, else 16
 	At    time.Time     `json:"-"` // zero if the id has no time
@@ -87,6 +90,23 @@ func ReadForeign(s string) (f *Foreign, err error) {
 		f.Time = FormatTime(f.At, f.Unit)
 	}
 	return f, nil
+}
+
+// ReadKind reads an id of a kind that has no layout: a UUID, a ULID or an ObjectID for the kind of
+// that name, else a number in decimal. A [*snowfence.IDError] is returned for any other text.
+func ReadKind(s, kind string) (*Foreign, error) {
+	f, err := ReadForeign(s)
+	if err != nil || f != nil && f.Format == kind {
+		return f, err
+	}
+	if slices.Contains([]string{"uuid", "ulid", "objectid"}, kind) {
+		return nil, &snowfence.IDError{Form: kind, Text: s, Position: -1, Reason: "is no id of this kind"}
+	}
+	r, err := ReadAs(s, Decimal)
+	if err != nil {
+		return nil, err
+	}
+	return &Foreign{ID: r.Text, Format: "number", About: "of kind " + kind, Fields: []ForeignField{}, Hex: r.ID.Hex()}, nil
 }
 
 // readObjectID reads the format that MongoDB specifies.

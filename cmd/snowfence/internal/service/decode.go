@@ -9,11 +9,16 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 )
 
-// Decode says what an id, in any encoding, means under a layout, by default the one
-// that all generators share. Nothing is guessed, as programs read the answer. That is a
-// [decode.Document], or a [*decode.Foreign] for a UUID, a ULID or an ObjectID without a layout,
-// and for an id of a wide layout.
-func (s *Service) Decode(id, layoutText string) (any, error) {
+// Decode says what an id, in any encoding, means under a layout, by default the one that all
+// generators share; or as an id of a generator, which can be opaque. Nothing is guessed, as
+// programs read the answer. That is a [decode.Document], or a [*decode.Foreign] for a UUID, a ULID
+// or an ObjectID without a layout, for a wide layout, and for a kind without layouts.
+func (s *Service) Decode(id, layoutText, generator string) (any, error) {
+	if generator != "" && layoutText != "" {
+		return nil, invalid(InvalidLayout, "layout", layoutText, "must be left out beside generator")
+	} else if generator != "" {
+		return s.decodeOf(generator, id)
+	}
 	layout, wrong := s.decodeLayout(layoutText)
 	if wrong == nil && layout.Wide {
 		f, err := decode.ReadWide(id, layout)
@@ -33,18 +38,23 @@ func (s *Service) Decode(id, layoutText string) (any, error) {
 	if wrong != nil {
 		return nil, wrong
 	}
-	readings, err := decode.Read(id)
+	document, err := under(id, layout)
 	if err != nil {
 		return nil, invalid(InvalidID, "id", id, reason(err))
 	}
-	// Of several readings the likeliest that the layout allows is taken.
+	return document, nil
+}
+
+// under takes, of several readings, the likeliest that the layout allows.
+func under(id string, l snowfence.Layout) (d decode.Document, err error) {
+	readings, err := decode.Read(id)
 	for _, reading := range readings {
 		var result decode.Result
-		if result, err = decode.Decode(reading.ID, layout); err == nil {
+		if result, err = decode.Decode(reading.ID, l); err == nil {
 			return result.Document(), nil
 		}
 	}
-	return nil, invalid(InvalidID, "id", id, reason(err))
+	return d, err
 }
 
 func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {

@@ -146,8 +146,11 @@ func invalid(t Type, field, value, limit string) *Problem {
 // is claimed again within a second if the store answers.
 const retrySoon = time.Second
 
-// classify makes a problem of a minter's error.
+// classify makes a problem of a minter's error. Another generator's problem is that already.
 func classify(err error) *Problem {
+	if p := new(Problem); errors.As(err, &p) {
+		return p
+	}
 	p := typeOf(err).problem(err)
 	var wait *snowfence.WaitError
 	var full *counter.FullError

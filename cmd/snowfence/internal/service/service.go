@@ -118,7 +118,7 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 		return s.problem(g, NeedsReservation.plain())
 	}
 	had := into.Len()
-	err = minter.Mint(ctx, n, into)
+	err = s.mint(ctx, minter, n, into)
 	if err == nil && into.Len() != had+n {
 		err = fmt.Errorf("kind %s minted %d ids instead of %d", g.settings.Kind, into.Len()-had, n)
 	}
@@ -153,6 +153,8 @@ func (s *Service) Check(name string, n int) error {
 	switch m := minter.(type) {
 	case reserver:
 		return s.problem(g, NeedsReservation.plain())
+	case shower:
+		err = s.Check(m.Of(), n)
 	case checker:
 		err = m.Check()
 	case kind.Readier:

@@ -472,12 +472,12 @@ func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
 
 func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a", "b")})
-	answer, err := s.Decode("1541815603606036480", "twitter")
+	answer, err := s.Decode("1541815603606036480", "twitter", "")
 	d, _ := answer.(decode.Document)
 	if err != nil || d.Time != "2022-06-28T16:07:40.105Z" || *d.Worker != 26 || *d.Datacenter != 11 || d.Guessed {
 		t.Errorf("twitter: %+v, %v", d, err)
 	}
-	answer, err = s.Decode("0000000000000000001", "")
+	answer, err = s.Decode("0000000000000000001", "", "")
 	d, _ = answer.(decode.Document)
 	if err != nil || d.Layout != snowfence.DefaultLayout().String() || d.ID != "1" {
 		t.Errorf("layout in common: %+v, %v", d, err)
@@ -494,7 +494,7 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 		{"1", "ms 41 + wroker 10 + seq 12", InvalidLayout},
 		{"1", "ms 60 + worker 10 + seq 12", InvalidLayout},
 	} {
-		_, err := s.Decode(c.id, c.layout)
+		_, err := s.Decode(c.id, c.layout, "")
 		p := problemOf(t, err)
 		if p.Type != c.want {
 			t.Errorf("%s, %s: %v, want %s", c.id, c.layout, err, c.want)
@@ -513,10 +513,10 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 	}
 	b.Layout = preset.Layout
 	mixed.Generators["b"] = b
-	if _, err := New(Config{Settings: mixed}).Decode("1", ""); problemOf(t, err).Type != InvalidLayout {
+	if _, err := New(Config{Settings: mixed}).Decode("1", "", ""); problemOf(t, err).Type != InvalidLayout {
 		t.Errorf("two layouts and none named: %v", err)
 	}
-	answer, err = New(Config{Settings: mixed}).Decode("507f1f77bcf86cd799439011", "")
+	answer, err = New(Config{Settings: mixed}).Decode("507f1f77bcf86cd799439011", "", "")
 	if f, ok := answer.(*decode.Foreign); err != nil || !ok || f.Format != "objectid" || f.Time != "2012-10-17T21:13:27Z" {
 		t.Errorf("an ObjectID, which needs no layout: %+v, %v", answer, err)
 	}

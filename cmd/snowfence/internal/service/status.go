@@ -48,13 +48,22 @@ func (s *Service) Statuses() []Status {
 	all := s.ordered()
 	statuses := make([]Status, len(all))
 	for i, g := range all {
-		statuses[i] = g.status()
-		if statuses[i].Problem == nil {
-			statuses[i].Problem = s.troubled(g)
+		statuses[i] = s.status(g)
+		minter, _ := g.serving()
+		if o, ok := minter.(shower); ok {
+			statuses[i].Problem = s.status(s.generators[o.Of()]).Problem
 		}
-		statuses[i].Ends, statuses[i].EndsSoon = ending(g.settings.Layout, statuses[i].Counter, s.clock.Wall())
 	}
 	return statuses
+}
+
+func (s *Service) status(g *generator) Status {
+	status := g.status()
+	if status.Problem == nil {
+		status.Problem = s.troubled(g)
+	}
+	status.Ends, status.EndsSoon = ending(g.settings.Layout, status.Counter, s.clock.Wall())
+	return status
 }
 
 func (g *generator) status() Status {

@@ -17,9 +17,10 @@ type trouble struct {
 const lasting = 10 * time.Second
 
 // failed notes trouble, and says it in the log when it is new. A generator that lives by a lease
-// knows its state, and says it itself.
+// knows its state, and says it itself. An opaque one has the state of the other.
 func (s *Service) failed(g *generator, p *Problem) {
-	if minter, _ := g.serving(); minter == nil || isLeased(minter) {
+	minter, _ := g.serving()
+	if _, opaque := minter.(shower); opaque || minter == nil || isLeased(minter) {
 		return
 	}
 	level := slog.LevelWarn

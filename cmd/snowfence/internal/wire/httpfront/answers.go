@@ -10,9 +10,9 @@ import (
 	"snowfence.example/snowfence/kind"
 )
 
-// mint answers with new ids.
+// mint answers with new ids, or with the text of one that exists.
 func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
-	query, err := parameters(r, "count")
+	query, err := parameters(r, "count", "show")
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,12 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
 	}
 	b, _ := h.buffers.Get().(*buffer) // it holds nothing else
 	defer h.release(b)
-	if err := h.Service.Mint(r.Context(), name, n, &b.batch); err != nil {
+	if query.Has("show") {
+		err = h.Service.Show(name, query.Get("show"), &b.batch)
+	} else {
+		err = h.Service.Mint(r.Context(), name, n, &b.batch)
+	}
+	if err != nil {
 		return err
 	}
 	setContentType(w, form)
@@ -165,14 +170,14 @@ func describe(statuses []service.Status) []generatorJSON {
 
 // decode answers with what an id says.
 func (h *Handler) decode(w http.ResponseWriter, r *http.Request) error {
-	query, err := parameters(r, "layout")
+	query, err := parameters(r, "layout", "generator")
 	if err != nil {
 		return err
 	}
 	if _, err := negotiate(r, typeJSON); err != nil {
 		return err
 	}
-	document, err := h.Service.Decode(r.PathValue("id"), query.Get("layout"))
+	document, err := h.Service.Decode(r.PathValue("id"), query.Get("layout"), query.Get("generator"))
 	if err != nil {
 		return err
 	}

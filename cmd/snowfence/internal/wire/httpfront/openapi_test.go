@@ -140,6 +140,7 @@ func probes(t *testing.T) map[string][]probe {
 		add(path, starting, request(method, ids), 503)
 	}
 	addReservations(t, add, guarded, open, starting)
+	addOpaque(t, add, open)
 	for path, target := range map[string]string{"/v1/generators": "/v1/generators", "/v1/decode/{id}": "/v1/decode/1"} {
 		add(path, open, request("GET", target), 200)
 		add(path, open, request("GET", target+"?x=1"), 400)
@@ -205,6 +206,28 @@ func addReservations(t *testing.T, add func(string, fixture, *http.Request, int)
 		}
 	}
 	add("/v1/generators/{name}/ids", series, request("POST", "/v1/generators/default/ids"), 400)
+}
+
+// addOpaque adds the probes of an opaque generator, "public".
+func addOpaque(t *testing.T, add func(string, fixture, *http.Request, int), open fixture) {
+	t.Helper()
+	const mint, decode = "/v1/generators/{name}/ids", "/v1/decode/{id}"
+	const ids = "/v1/generators/public/ids"
+	shown, starting := newOpaque(t, true), newOpaque(t, false)
+	add(mint, shown, request("POST", ids+"?count=2"), 200)
+	add(mint, shown, request("GET", ids+"?show=7"), 200)
+	add(mint, shown, request("GET", ids+"?show=7", "Accept: text/plain"), 200)
+	add(mint, shown, request("GET", ids+"?show=x"), 400)
+	add(mint, open, request("GET", "/v1/generators/default/ids?show=7"), 400)
+	add(mint, starting, request("POST", ids), 503)
+	add(mint, starting, request("GET", ids+"?show=7"), 503)
+	add(decode, shown, request("GET", "/v1/decode/-7?generator=public"), 200)
+	add(decode, shown, request("GET", "/v1/decode/7?generator=default"), 200)
+	add(decode, shown, request("GET", "/v1/decode/7?generator=users"), 200)
+	add(decode, shown, request("GET", "/v1/decode/7?generator=public"), 400)
+	add(decode, shown, request("GET", "/v1/decode/7?generator=default&layout=twitter"), 400)
+	add(decode, open, request("GET", "/v1/decode/7?generator=public"), 404)
+	add(decode, starting, request("GET", "/v1/decode/-7?generator=public"), 503)
 }
 
 func TestEveryAnswerIsAsDocumented(t *testing.T) {

@@ -1,0 +1,96 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/kind"
+)
+
+// shower is a minter that shows the ids of another generator as texts.
+type shower interface {
+	// Of is the name of the other generator. It never changes.
+	Of() string
+	Show(id string) (text string, err error)
+	Read(text string) (id string, err error)
+}
+
+// mint has a minter mint, or the other generator of one that shows ids.
+func (s *Service) mint(ctx context.Context, minter kind.Minter, n int, into *kind.Batch) error {
+	o, ok := minter.(shower)
+	if !ok {
+		return minter.Mint(ctx, n, into)
+	}
+	var ids kind.Batch
+	err := s.Mint(ctx, o.Of(), n, &ids)
+	for id := range ids.Texts() {
+		if err == nil {
+			err = show(o, string(id), into)
+		}
+	}
+	return err
+}
+
+func show(o shower, id string, into *kind.Batch) error {
+	text, err := o.Show(id)
+	if err != nil {
+		return err
+	}
+	return into.AppendText([]byte(text))
+}
+
+// Show appends the text by which an opaque generator shows an id that exists. On a [*Problem] it
+// appends nothing.
+func (s *Service) Show(name, id string, into *kind.Batch) error {
+	g, minter, err := s.ready(name, 1)
+	if err != nil {
+		return err
+	}
+	err = errors.New("must be left out: the generator is not opaque")
+	if o, ok := minter.(shower); ok {
+		err = show(o, id, into)
+	}
+	if err != nil {
+		return s.problem(g, invalid(InvalidID, "show", id, reason(err)))
+	}
+	return nil
+}
+
+// decodeOf says what an id of a generator means, or a text of an opaque one.
+func (s *Service) decodeOf(name, text string) (any, error) {
+	g, err := s.find(name)
+	if err != nil {
+		return nil, err
+	}
+	id := text
+	if !g.settings.Fenced() {
+		minter, problem := g.serving()
+		if problem != nil {
+			return nil, s.problem(g, problem)
+		}
+		if o, ok := minter.(shower); ok {
+			id, err = o.Read(text)
+			g = s.generators[o.Of()]
+		}
+	}
+	var d decode.Document
+	var f *decode.Foreign
+	switch l := g.settings.Layout; {
+	case err != nil:
+	case l.Wide:
+		f, err = decode.ReadWide(id, l)
+	case l.IsZero():
+		f, err = decode.ReadKind(id, g.settings.Kind)
+	default:
+		d, err = under(id, l)
+	}
+	switch d.Generator = g.name; {
+	case err != nil:
+		return nil, invalid(InvalidID, "id", text, reason(err))
+	case f != nil:
+		f.Generator = g.name
+		return f, nil
+	}
+	return d, nil
+}

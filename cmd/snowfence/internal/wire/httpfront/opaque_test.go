@@ -1,0 +1,80 @@
+package httpfront
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/kind"
+)
+
+// dashed shows the ids of generator "default" with a dash before them.
+type dashed struct{}
+
+func (dashed) Form() kind.Form { return kind.Text }
+func (dashed) Mint(context.Context, int, *kind.Batch) error {
+	return errors.New("is not asked to mint")
+}
+func (dashed) Of() string { return "default" }
+
+func (dashed) Show(id string) (string, error) {
+	if _, err := snowfence.Parse(id); err != nil {
+		return "", err
+	}
+	return "-" + id, nil
+}
+
+func (dashed) Read(text string) (string, error) {
+	if id, ok := strings.CutPrefix(text, "-"); ok {
+		return id, nil
+	}
+	return "", &snowfence.IDError{Form: "dashed", Text: text, Reason: "has no dash"}
+}
+
+// newOpaque returns a front with the generators "default", "users" of kind segment, and "public",
+// which shows the ids of the first. They are starting or serving.
+func newOpaque(t *testing.T, serving bool) fixture {
+	t.Helper()
+	c := config.Default()
+	c.Store = "mem:"
+	c.Generators = map[string]config.Generator{"default": {}, "users": {Kind: "segment"}, "public": {Kind: "opaque"}}
+	c, err := c.Complete("opaque", "segment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := service.New(service.Config{Settings: c})
+	for name, m := range map[string]kind.Minter{"default": new(counting), "users": new(counting), "public": dashed{}} {
+		if !serving {
+			continue
+		}
+		if err := s.Serve(name, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fixture{Handler: New(Config{Service: s})}
+}
+
+func TestOpaqueGeneratorAnswersTextsAndOpensThem(t *testing.T) {
+	f := newOpaque(t, true)
+	for _, test := range []struct{ method, target, accept, want string }{
+		{"POST", "/v1/generators/public/ids?count=2", typeJSON, `{"ids":["-1000000000000000000","-1000000000000000001"]}`},
+		{"GET", "/v1/generators/public/ids?show=7", typeJSON, `{"ids":["-7"]}`},
+		{"GET", "/v1/generators/public/ids?show=7", typePlain, "-7"},
+	} {
+		w := f.do(request(test.method, test.target, "Accept: "+test.accept))
+		if got := w.Body.String(); w.Code != 200 || got != test.want+"\n" {
+			t.Errorf("%s: %d %s", test.target, w.Code, got)
+		}
+	}
+	w := f.do(request("GET", "/v1/decode/-7?generator=public"))
+	if got := w.Body.String(); w.Code != 200 || !strings.HasPrefix(got, `{"id":"7",`) || !strings.Contains(got, `"generator":"default"`) {
+		t.Errorf("%d %s", w.Code, got)
+	}
+	wantProblem(t, f.do(request("GET", "/v1/decode/7?generator=public")), 400, "invalid-id")
+	wantProblem(t, f.do(request("GET", "/v1/generators/default/ids?show=7")), 400, "invalid-id")
+	wantProblem(t, f.do(request("GET", "/v1/generators/public/ids?show=")), 400, "invalid-id")
+}
