@@ -12,6 +12,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
@@ -26,6 +27,9 @@ type decodeVerb struct {
 	layout   *snowfence.Layout // nil: guess
 	preset   string            // the name that --layout gave, if it is a preset's
 	now      time.Time
+
+	generator, kind string        // whose ids they are; empty if that is not said
+	opaque          *kinds.Opaque // shows them, or nil
 
 	printed int        // ids so far
 	rows    [][]string // of the table
@@ -60,6 +64,7 @@ type shown interface {
 func (p program) decode() *cobra.Command {
 	var layout layoutFlag
 	var encoding decode.Encoding
+	var generator string
 	cmd := &cobra.Command{
 		Use:   "decode ID...",
 		Short: "Show what ids say: bits, fields, time, encodings",
@@ -75,19 +80,24 @@ UUIDs, ULIDs and ObjectIDs are read as well, unless --layout or --encoding says
 that ids are numbers. Decode names the version of a UUID, and the time if it has
 one. A wide layout, such as uuid8 or objectid, says what the other bits are.
 
-Without --layout decode guesses among the presets, says so, and lists the others
-that give a plausible time; in a table, ? marks a guess.
+With -g the ids are those of a generator of the configuration. Texts of an
+opaque one are opened, and decoded as ids of the generator behind it.
+
+Without --layout or -g decode guesses among the presets, says so, and lists the
+others that give a plausible time; in a table, ? marks a guess.
 
 Texts that are no ids are named on standard error; the others are decoded all
 the same, and the exit code is 4. -o json prints one object a line:
 id, preset, layout, time, tick, datacenter, worker, sequence, fields, encodings,
-guessed, candidates, input, read_as, other_readings; for a UUID, a ULID or an
-ObjectID: id, format, version, about, time, fields, hex, input.`,
+guessed, candidates, input, read_as, other_readings, generator; for an id
+without a layout or with a wide one: id, format, version, about, time, fields,
+hex, input, generator.`,
 		Example: `  snowfence decode 1541815603606036480
   snowfence decode --layout twitter 1541815603606036480 -o json
   snowfence decode --layout ms41-worker10-seq12@2026-01-01 0x01B2E8C5D2400000
   snowfence decode 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
   snowfence decode --layout uuid8 01a20566-d121-819a-b9e4-5b76510d2572
+  snowfence decode --config snowfence.yaml -g public-order order_1ASD13XH1F800B
   snowfence next -n 3 | snowfence decode --layout default -o table -`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -100,9 +110,16 @@ ObjectID: id, format, version, about, time, fields, hex, input.`,
 	f := outputFlag(cmd)
 	layout.add(cmd, "layout of the ids: a preset's name or a text form (default: guess)")
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s (default: any)")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	cmd.Flags().VarP(textFlag(&generator, "NAME"), "generator", "g", "generator of the configuration whose ids they are")
+	s := settingFlags(cmd, "data")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v := decodeVerb{program: p, form: *f, encoding: encoding, now: p.clock.Wall()}
 		v.layout, v.preset = layout.given()
+		if generator != "" {
+			if err := v.ofGenerator(cmd.Context(), s, generator); err != nil {
+				return err
+			}
+		}
 		return v.run(args)
 	}
 	return cmd
@@ -163,28 +180,40 @@ func (v *decodeVerb) one(word string) error {
 }
 
 // read finds out what the likeliest reading of a word says, or a [snowfence.ErrInvalidID].
-func (v *decodeVerb) read(word string) (shown, error) {
-	if v.layout != nil && v.layout.Wide {
-		f, err := decode.ReadWide(word, *v.layout)
-		return foreign{f, word}, err
-	}
-	if v.encoding == "" && v.layout == nil {
-		if f, err := decode.ReadForeign(word); f != nil || err != nil {
-			return foreign{f, word}, err
+func (v *decodeVerb) read(word string) (_ shown, err error) {
+	id := word
+	if v.opaque != nil {
+		if id, err = v.opaque.Read(word); err != nil {
+			return nil, err
 		}
 	}
+	var f *decode.Foreign
+	switch {
+	case v.layout != nil && v.layout.Wide:
+		f, err = decode.ReadWide(id, *v.layout)
+	case v.layout == nil && v.generator != "":
+		f, err = decode.ReadKind(id, v.kind)
+	case v.layout == nil && v.encoding == "":
+		f, err = decode.ReadForeign(id)
+	}
+	if f != nil {
+		f.Generator = v.generator
+	}
+	if f != nil || err != nil {
+		return foreign{f, word}, err
+	}
 	var readings []decode.Reading
-	var err error
 	if v.encoding == "" {
-		readings, err = decode.Read(word)
+		readings, err = decode.Read(id)
 	} else {
 		readings = make([]decode.Reading, 1)
-		readings[0], err = decode.ReadAs(word, v.encoding)
+		readings[0], err = decode.ReadAs(id, v.encoding)
 	}
 	if err != nil {
 		return nil, err
 	}
 	d, err := v.under(readings[0].ID)
+	d.Generator = v.generator
 	d.Input, d.ReadAs, d.OtherReadings = word, readings[0].Encoding, readings[1:]
 	return d, err
 }
@@ -244,12 +273,20 @@ func (d foreign) text(v *decodeVerb) string {
 	p.line("")
 	v.line(&p, "", d.Format, d.ID)
 	v.line(&p, "", "hex", d.Hex)
+	v.whose(&p)
 	return p.String()
 }
 
 // line prints a label and a value.
 func (v *decodeVerb) line(p *page, kind, label, value string) {
 	p.line("%s%s", v.paint(kind, fmt.Sprintf("%-14s", label)), value)
+}
+
+// whose prints the generator, if it is known.
+func (v *decodeVerb) whose(p *page) {
+	if v.generator != "" {
+		v.line(p, "", "generator", v.generator)
+	}
 }
 
 // time prints an instant.
@@ -287,6 +324,7 @@ func (d decoded) text(v *decodeVerb) string {
 	line("", "hex", d.Encodings.Hex)
 	line("", "base32", d.Encodings.Base32)
 	line("", "base62", d.Encodings.Base62)
+	v.whose(&p)
 	v.others(&p, d)
 	return p.String()
 }

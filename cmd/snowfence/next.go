@@ -25,26 +25,29 @@ const maxNext = 10_000_000
 func (p program) next() *cobra.Command {
 	n := 1
 	encoding := decode.Decimal
-	var generator string
+	var generator, show string
 	cmd := &cobra.Command{
 		Use:   "next",
 		Short: "Print new ids, no daemon needed",
 		Long: `Next claims a worker id in the store, mints ids, gives the worker id back and
 prints the ids, in increasing order. It needs no daemon and no configuration,
 and disturbs no daemon on the same store: each has a worker id of its own.
-A generator of another kind counts on, beside its daemon.
+A generator of another kind counts on, beside its daemon. One of kind opaque
+shows new ids of the generator behind it, or by --show ids that exist.
 
 Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		Example: `  snowfence next
   snowfence next -n 10 -o json
   snowfence next --encoding base62
   snowfence next --namespace orders --layout twitter
-  snowfence next --config snowfence.yaml -g invoices -n 3`,
+  snowfence next --config snowfence.yaml -g invoices -n 3
+  snowfence next --config snowfence.yaml -g public-order --show "17 18"`,
 	}
 	f := outputFlag(cmd)
 	cmd.Flags().VarP(numberFlag(&n, "1", 1, maxNext), "count", "n", "how many ids")
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s")
 	cmd.Flags().VarP(textFlag(&generator, "NAME"), "generator", "g", "generator of the configuration (default: the one named default, or the only one)")
+	cmd.Flags().Var(textFlag(&show, "ID..."), "show", "ids that exist, in place of new ones, for kind opaque")
 	s := siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := s.load(p)
@@ -61,16 +64,18 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		switch {
 		case g.Kind == kindSeries:
 			return usage(cmd, fmt.Errorf("generator %s: %w: see 'snowfence series'", name, kinds.ErrReserve))
-		case g.Kind == config.KindWide && !cmd.Flags().Changed("encoding"):
-			texts, err := p.mintWide(cmd.Context(), c.StoresOf(g)[0], g, n)
+		case g.Kind != kindOpaque && show != "":
+			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --show is for kind %s", name, g.Kind, kindOpaque))
+		case g.Kind != config.KindSnowflake && cmd.Flags().Changed("encoding"):
+			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --encoding is for kind %s", name, g.Kind, config.KindSnowflake))
+		case g.Kind == kindOpaque:
+			texts, err := p.show(cmd.Context(), c, name, strings.Fields(show), n)
 			if err != nil {
 				return err
 			}
 			return p.printTexts(*f, texts)
-		case g.Kind != config.KindSnowflake && cmd.Flags().Changed("encoding"):
-			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --encoding is for kind %s", name, g.Kind, config.KindSnowflake))
 		case g.Kind != config.KindSnowflake:
-			texts, err := p.count(cmd.Context(), c, name, n)
+			texts, err := p.mintTexts(cmd.Context(), c, name, n)
 			if err != nil {
 				return err
 			}
@@ -102,9 +107,16 @@ func chooseGenerator(c config.Config, name string) (string, config.Generator, er
 	return name, g, nil
 }
 
-// count mints n ids of a generator that a store counts, and gives back what is left.
-func (p program) count(ctx context.Context, c config.Config, name string, n int) (texts []string, err error) {
-	texts, err = p.counted(c).Mint(ctx, name, n)
+// mintTexts mints n ids of a generator that is not opaque. What is left of a segment is given back.
+func (p program) mintTexts(ctx context.Context, c config.Config, name string, n int) ([]string, error) {
+	switch g := c.Generators[name]; g.Kind {
+	case config.KindSnowflake:
+		ids, err := p.mint(ctx, c.StoresOf(g)[0], g, n)
+		return textsOf(decode.Decimal, ids), err
+	case config.KindWide:
+		return p.mintWide(ctx, c.StoresOf(g)[0], g, n)
+	}
+	texts, err := p.counted(c).Mint(ctx, name, n)
 	return texts, unavailable(err)
 }
 
@@ -209,9 +221,13 @@ func (p program) printIDs(f form, e decode.Encoding, l snowfence.Layout, ids []s
 		}
 		return p.print(table(decodeColumns, rows))
 	}
+	return p.printTexts(f, textsOf(e, ids))
+}
+
+func textsOf(e decode.Encoding, ids []snowfence.ID) []string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
 		texts[i] = e.Text(id)
 	}
-	return p.printTexts(f, texts)
+	return texts
 }
