@@ -53,14 +53,14 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 		if err != nil {
 			return err
 		}
-		print, err := p.boundsOf(l, span[0], span[1])
+		show, err := p.boundsOf(l, span[0], span[1])
 		if err != nil {
 			return err
 		}
 		if span[0].Before(l.Epoch) || span[1].After(l.Horizon()) {
 			p.note("note: the span is cut to the layout's life, from %s to %s", decode.FormatTime(l.Epoch, l.Unit), decode.FormatTime(l.Horizon(), l.Unit))
 		}
-		return print(*f)
+		return show(*f)
 	}
 	return cmd
 }

@@ -28,8 +28,8 @@ type decodeVerb struct {
 	preset   string            // the name that --layout gave, if it is a preset's
 	now      time.Time
 
-	generator, kind string        // whose ids they are; empty if that is not said
-	opaque          *kinds.Opaque // shows them, or nil
+	generator, kind, prefix string        // whose ids they are; empty if that is not said
+	opaque                  *kinds.Opaque // shows them, or nil
 
 	printed int        // ids so far
 	rows    [][]string // of the table
@@ -192,7 +192,7 @@ func (v *decodeVerb) read(word string) (_ shown, err error) {
 	case v.layout != nil && v.layout.Wide:
 		f, err = decode.ReadWide(id, *v.layout)
 	case v.layout == nil && v.generator != "":
-		f, err = decode.ReadKind(id, v.kind)
+		f, err = decode.ReadKind(id, v.kind, v.prefix)
 	case v.layout == nil && v.encoding == "":
 		f, err = decode.ReadForeign(id)
 	}

@@ -50,7 +50,7 @@ func (v *decodeVerb) ofGenerator(ctx context.Context, s *settings, name string) 
 		name, v.encoding = v.opaque.Of(), decode.Decimal
 		g = c.Generators[name]
 	}
-	v.generator, v.kind = name, g.Kind
+	v.generator, v.kind, v.prefix = name, g.Kind, g.Settings["prefix"]
 	if g.Fenced() {
 		v.layout = &g.Layout
 	}

@@ -200,3 +200,40 @@ func TestWideIDSaysWhatItsLayoutSays(t *testing.T) {
 		}
 	}
 }
+
+func TestIDOfAKindSaysWhatItsKindSays(t *testing.T) {
+	for _, x := range []struct{ kind, prefix, text, format, fields string }{
+		{"segment", "", "1234", "number", ""},
+		{"segment", "", "x", "", ""},
+		{"daily", "INV", "INV20261122000017", "text", "date=2026-11-22 number=000017"},
+		{"daily", "", "20261122000000", "text", "date=2026-11-22 number=000000"},
+		{"daily", "INV", "20261122000017", "", ""},
+		{"daily", "INV", "INV20261322000017", "", ""},
+		{"daily", "INV", "INV20261122", "", ""},
+		{"daily", "INV", "INV2026", "", ""},
+		{"daily", "INV", "INV2026112200001x", "", ""},
+		{"series", "R-", "R-17", "text", "number=17"},
+		{"series", "R-", "R-", "", ""},
+		{"uuid", "", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "uuid", "variant=rfc9562"},
+		{"uuid", "", "507f1f77bcf86cd799439011", "", ""},
+		{"objectid", "", "7", "", ""},
+		{"own", "", "EU-00004711-8", "text", ""},
+	} {
+		f, err := ReadKind(x.text, x.kind, x.prefix)
+		if x.format == "" {
+			if !errors.Is(err, snowfence.ErrInvalidID) {
+				t.Errorf("%s of kind %s: %+v, %v", x.text, x.kind, f, err)
+			}
+			continue
+		}
+		var fields []string
+		if err == nil {
+			for _, field := range f.Fields {
+				fields = append(fields, field.Name+"="+field.Value)
+			}
+		}
+		if err != nil || f.ID != x.text || f.Format != x.format || strings.Join(fields, " ") != x.fields {
+			t.Errorf("%s of kind %s: %+v, %v", x.text, x.kind, f, err)
+		}
+	}
+}

@@ -81,7 +81,7 @@ func (s *Service) decodeOf(name, text string) (any, error) {
 	case l.Wide:
 		f, err = decode.ReadWide(id, l)
 	case l.IsZero():
-		f, err = decode.ReadKind(id, g.settings.Kind)
+		f, err = decode.ReadKind(id, g.settings.Kind, g.settings.Settings["prefix"])
 	default:
 		d, err = under(id, l)
 	}
