@@ -71,9 +71,10 @@ examples: $(GENERATED) ## test the programs in examples: 100,000 rows each, by d
 	@tools/need.sh $(NEEDED)
 	@cd examples && GOWORK=off $(GO) test ./...
 
-# What ent makes of its example's schema. It is not kept in the tree.
+# What ent makes of its example's schema. It is not kept in the tree. go.mod may be behind that of
+# the program then: "go mod tidy" needs what is made here.
 $(GENERATED): examples/ent/schema/order.go examples/go.mod
-	@cd examples && GOWORK=off $(GO) generate ./ent
+	@cd examples && GOWORK=off GOFLAGS=-mod=mod $(GO) generate ./ent
 	@touch $(GENERATED)
 
 .PHONY: lint
