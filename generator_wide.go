@@ -75,11 +75,13 @@ func (g *Generator) FillWideWithin(ctx context.Context, limit time.Duration, ids
 		return nil
 	}
 	slots := make([]ID, len(ids)) // under a wide layout an ID is a slot
-	err := g.acquire(ctx, limit, slots)
+	if err := g.acquire(ctx, limit, slots); err != nil {
+		return err
+	}
 	for i, slot := range slots {
 		g.composeWide(uint64(slot), &ids[i])
 	}
-	return err
+	return nil
 }
 
 // composeWide makes the id of a slot.

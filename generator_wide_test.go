@@ -142,8 +142,12 @@ func TestNoWideCallGetsPastAWindowThatEnds(t *testing.T) {
 		if reserved := g.Revoke(nil); reserved != until {
 			t.Errorf("reserved up to %d, want %d", reserved, until)
 		}
-		if _, err := g.NextWide(t.Context()); !errors.Is(err, ErrRevoked) {
-			t.Errorf("after revoke: %v", err)
+		if id, err := g.NextWide(t.Context()); !errors.Is(err, ErrRevoked) || id != (WideID{}) {
+			t.Errorf("after revoke: %s, %v", id, err)
+		}
+		untouched := make([]WideID, 2)
+		if err := g.FillWide(t.Context(), untouched); !errors.Is(err, ErrRevoked) || untouched[0] != (WideID{}) {
+			t.Errorf("a batch after revoke: %s, %v", untouched, err)
 		}
 	})
 }
@@ -166,10 +170,11 @@ func TestWideBatchWaitsForTicksAndStaysInOrder(t *testing.T) {
 
 func TestWideCallsDoNotAllocate(t *testing.T) {
 	g := newWideGenerator(t, "wide-ms48-version4-worker12-variant2-seq20-random42@1970-01-01", GeneratorConfig{})
-	batch := make([]WideID, 64)
+	batch, text := make([]WideID, 64), make([]byte, 0, uuidWidth)
 	for name, call := range map[string]func(){
 		"NextWide": func() { _, _ = g.NextWide(t.Context()) },
 		"FillWide": func() { _ = g.FillWide(t.Context(), batch) },
+		"AppendID": func() { text = g.layout.AppendID(text[:0], batch[0]) },
 	} {
 		if n := testing.AllocsPerRun(1000, call); n != 0 {
 			t.Errorf("%s allocates %v times", name, n)
@@ -181,17 +186,17 @@ func BenchmarkWide(b *testing.B) {
 	const spacious = "wide-ms48-version4-worker12-variant2-seq20-random42@1970-01-01"
 	for _, layout := range []string{"wide-ms41-worker1-seq21", spacious} {
 		g := newWideGenerator(b, layout, GeneratorConfig{})
-		batch := make([]WideID, 64)
+		batch, ctx := make([]WideID, 64), b.Context()
 		b.Run(layout+"/next", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = g.NextWide(b.Context())
+				_, _ = g.NextWide(ctx)
 			}
 		})
 		b.Run(layout+"/fill", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_ = g.FillWide(b.Context(), batch)
+				_ = g.FillWide(ctx, batch)
 			}
 		})
 	}

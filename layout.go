@@ -91,7 +91,8 @@ type Layout struct {
 	Unsigned bool
 	// Wide marks a layout of up to 128 bits. Its ids are a [WideID], not an [ID], and may be
 	// UUIDs: then Version and Variant stand where RFC 9562 has them, 4 bits above 76 others
-	// and 2 bits above 62 others, of 128.
+	// and 2 bits above 62 others, of 128. Time and sequence together are counted in 63 bits, so
+	// with a long sequence the ids end before the time's field is full; see [Layout.HorizonTick].
 	Wide bool
 }
 

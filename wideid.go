@@ -71,10 +71,18 @@ func ParseWide(s string) (id WideID, err error) {
 // otherwise as many hexadecimal digits as the layout's bits need, so 24 for an ObjectID. Those
 // texts sort as the ids do. [ParseWide] reads both.
 func (l Layout) Text(id WideID) string {
+	return string(l.AppendID(make([]byte, 0, uuidWidth), id))
+}
+
+// AppendID appends the form of [Layout.Text].
+func (l Layout) AppendID(dst []byte, id WideID) []byte {
 	if l.UUID() {
-		return id.String()
+		dst, _ = id.AppendText(dst)
+		return dst
 	}
-	return hex.EncodeToString(id[:])[2*len(id)-(l.TotalBits()+3)/4:]
+	var digits [2 * len(id)]byte
+	hex.Encode(digits[:], id[:])
+	return append(dst, digits[len(digits)-(l.TotalBits()+3)/4:]...)
 }
 
 // String returns the text of a UUID: 32 lower-case hexadecimal digits with hyphens.

@@ -38,7 +38,7 @@ func speed(rounds int, each time.Duration) error {
 		{name: "Next, cached clock, one", workers: 1, batch: 1, peer: 0, goal: 0.25, make: next(true)},
 		{name: "Next, cached clock, two", workers: 2, batch: 1, peer: 1, goal: 0.3, make: next(true)},
 		{name: "NextWide, no random bits", workers: 1, batch: 1, peer: 2, goal: 1.3, make: nextWide(wideLike)},
-		{name: "NextWide, UUID, 20-bit seq", workers: 1, batch: 1, peer: 2, make: nextWide(wideUUID)},
+		{name: "NextWide, UUID, 20-bit seq", workers: 1, batch: 1, peer: 2, goal: 1.3, make: nextWide(wideUUID)},
 		{name: "NextWide, uuid8, 4,096 a ms", workers: 1, batch: 1, peer: 2, make: nextWide("uuid8")},
 		{name: "FillWide of 64, no random", workers: 1, batch: 64, peer: 2, make: fillWide(wideBatch, 64)},
 		{name: "FillWide of 1,000, no random", workers: 1, batch: 1000, peer: 2, make: fillWide(wideBatch, 1000)},

@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -286,11 +287,14 @@ func TestHorizonIsAnnouncedAYearBefore(t *testing.T) {
 
 func TestNextAllocatesNothing(t *testing.T) {
 	h := open(t, memstore.New().Client(), func(c *fence.Config) { c.Layout = snowfence.DefaultLayout() })
-	ids := make([]snowfence.ID, 64)
+	wide := open(t, memstore.New().Client(), func(c *fence.Config) { c.Layout = wideLayout(t) })
+	ids, wides := make([]snowfence.ID, 64), make([]snowfence.WideID, 64)
 	ctx := t.Context()
 	for name, call := range map[string]func() error{
-		"Next": func() error { _, err := h.Next(ctx); return err },
-		"Fill": func() error { return h.Fill(ctx, ids) },
+		"Next":     func() error { _, err := h.Next(ctx); return err },
+		"Fill":     func() error { return h.Fill(ctx, ids) },
+		"NextWide": func() error { _, err := wide.NextWide(ctx); return err },
+		"FillWide": func() error { return wide.FillWide(ctx, wides) },
 	} {
 		failed := error(nil)
 		if n := testing.AllocsPerRun(200, func() {
@@ -299,6 +303,47 @@ func TestNextAllocatesNothing(t *testing.T) {
 			}
 		}); n != 0 || failed != nil {
 			t.Errorf("%s allocates %v times, %v", name, n, failed)
+		}
+	}
+}
+
+// wideLayout is the one of UUIDs.
+func wideLayout(t *testing.T) snowfence.Layout {
+	t.Helper()
+	preset, err := snowfence.PresetByName("uuid8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return preset.Layout
+}
+
+func TestHolderIssuesWideIDsOfItsWorkerAndNoOthers(t *testing.T) {
+	l, m := wideLayout(t), memstore.New()
+	for range 2 { // the second goes on above the first
+		h := open(t, m.Client(), func(c *fence.Config) { c.Layout = l })
+		ids := make([]snowfence.WideID, 10)
+		var err error
+		if ids[0], err = h.NextWide(t.Context()); err == nil {
+			err = h.FillWide(t.Context(), ids[1:])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range ids {
+			p, err := l.DecomposeWide(id)
+			if err != nil || p.Worker != h.Status().Worker || i > 0 && bytes.Compare(ids[i-1][:], id[:]) >= 0 {
+				t.Errorf("id %d is %s: %+v, %v; the worker id is %d", i, id, p, err, h.Status().Worker)
+			}
+		}
+		var wrong *snowfence.LayoutError
+		if _, err := h.Next(t.Context()); !errors.As(err, &wrong) {
+			t.Errorf("an id of 64 bits: error is %v", err)
+		}
+		if err := h.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := h.NextWide(t.Context()); !errors.Is(err, fence.ErrClosed) || id != (snowfence.WideID{}) {
+			t.Errorf("after close: %s, %v", id, err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // another. Every tick begins at sequence 0: two holders of one worker id can't differ by chance.
 func wideConfig() string {
 	worker := bits.Len(uint(*chaosHosts)) + 1
-	const generator = "  %s:\n    kind: wide\n    layout: %s\n    datacenter: 5\n    window: %s\n    policy: {sequence-start: zero}\n"
+	const generator = "  %[1]s:\n    kind: wide\n    namespace: %[1]s\n    layout: %[2]s\n    datacenter: 5\n    window: %[3]s\n    policy: {sequence-start: zero}\n"
 	uuid := fmt.Sprintf("wide-ms48-version4-seq12-variant2-datacenter%d-worker%d-random42@1970-01-01", 20-worker, worker)
 	objectID := fmt.Sprintf("wide-s32-datacenter%d-worker%d-seq24@1970-01-01", 40-worker, worker)
 	return fmt.Sprintf(generator, "sessions", uuid, chaosWindow) + fmt.Sprintf(generator, "documents", objectID, chaosWindow)

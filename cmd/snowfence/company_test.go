@@ -21,8 +21,8 @@ import (
 // and every form of opaque texts, has one.
 const more = `
   traces:       {kind: uuid}
-  articles:     {kind: wide, layout: objectid}
-  players:      {kind: wide, layout: game-server}
+  articles:     {kind: wide, layout: objectid, namespace: articles}
+  players:      {kind: wide, layout: game-server, namespace: players}
   order-number: {kind: opaque, settings: {of: orders, form: permuted, key-file: KEYS}}
   order-code:   {kind: opaque, settings: {of: orders, form: crockford}}
   user-short:   {kind: opaque, settings: {of: users, form: hashids, salt: pepper}}

@@ -59,8 +59,9 @@ func (w wide) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	if err == nil {
 		err = w.FillWide(ctx, ids)
 	}
+	text := make([]byte, 0, 2*len(snowfence.WideID{}))
 	for i := 0; i < n && err == nil && !uuids; i++ {
-		err = into.AppendText([]byte(w.layout.Text(ids[i])))
+		err = into.AppendText(w.layout.AppendID(text, ids[i]))
 	}
 	if err != nil {
 		into.Truncate(had)

@@ -94,8 +94,8 @@ type Generator struct {
 	Kind string
 
 	// Namespace is the space in which the ids are unique. Empty means the
-	// configuration's. Generators may share one: their ids differ all the same. A wide
-	// generator beside a layout that is not wide has its own name for a namespace.
+	// configuration's. Generators may share one: their ids differ all the same. Those of
+	// another layout need another namespace.
 	Namespace string
 
 	// Stores names what the generator uses of [Config.Stores]: one, or for a kind that counts

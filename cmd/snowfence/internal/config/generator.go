@@ -25,9 +25,6 @@ func (v *completion) generator(name string, g Generator) Generator {
 		g.Kind = KindWide
 	}
 	g.Kind = cmp.Or(g.Kind, KindSnowflake)
-	if g.Kind == KindWide && !v.Layout.Wide {
-		g.Namespace = cmp.Or(g.Namespace, name) // the other has ids of the other layout
-	}
 	g.Namespace = cmp.Or(g.Namespace, v.Namespace)
 	if err := stored.CheckNamespace(g.Namespace); err != nil {
 		v.blame(path, err)
@@ -150,7 +147,7 @@ func (v *completion) together() {
 		if first, ok := layouts[g.Namespace]; !ok {
 			layouts[g.Namespace] = name
 		} else if other := v.Generators[first].Layout; !other.Equal(g.Layout) {
-			v.fault(join(path, keyLayout), g.Layout.String(), "generator %s has layout %s in the same namespace, %s: a namespace has one layout", first, other, g.Namespace)
+			v.fault(join(path, keyLayout), g.Layout.String(), "generator %s has layout %s in the same namespace, %s: a namespace has one layout, so give one of them a namespace of its own", first, other, g.Namespace)
 		} else if !slices.Equal(v.StoresOf(v.Generators[first]), v.StoresOf(g)) {
 			v.fault(join(path, keyStore), strings.Join(g.Stores, ","), "generator %s has the same namespace, %s, in another store: their ids would collide", first, g.Namespace)
 		}
