@@ -29,7 +29,7 @@ const (
 
 // Encode writes the 14 characters. A *[snowfence.IDError] is returned for a negative id.
 func (Checked) Encode(id snowfence.ID) (string, error) {
-	if err := checkSign("checked", id); err != nil {
+	if err := checkID("checked", true, id); err != nil {
 		return "", err
 	}
 	text := id.AppendBase32(make([]byte, 0, checkedWidth))
@@ -52,11 +52,9 @@ func (c Checked) Decode(text string) (snowfence.ID, error) {
 	if i := strings.Index("ILO", check); i >= 0 {
 		check = "110"[i : i+1]
 	}
-	written, err := c.Encode(id)
-	if err != nil {
+	if written, err := c.Encode(id); err != nil {
 		return 0, err
-	}
-	if written[last:] != check {
+	} else if written[last:] != check {
 		return 0, invalid("checked", text, last, "the check character does not fit the digits")
 	}
 	return id, nil

@@ -76,9 +76,8 @@ func (k Key) String() string { return fmt.Sprintf("key %q", k.id) }
 
 // check refuses an empty purpose, because texts for all uses would be interchangeable.
 func check(purpose string, keys ...Key) error {
-	const limit = 255
-	if purpose == "" || len(purpose) > limit {
-		return fmt.Errorf("%w: the purpose has %d bytes, not 1 to %d", ErrSetting, len(purpose), limit)
+	if purpose == "" || len(purpose) > 255 {
+		return fmt.Errorf("%w: the purpose has %d bytes, not 1 to 255", ErrSetting, len(purpose))
 	}
 	if len(keys) == 0 {
 		return fmt.Errorf("%w: there are 0 keys, and at least 1 is needed", ErrSetting)

@@ -241,7 +241,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		"key 1 of 1 is the zero Key":            func() error { _, err := opaque.NewPermuted("orders", opaque.Key{}); return err },
 		"key 'b' is given twice":                func() error { _, err := opaque.NewSealed("orders", keys[0], keys[1], keys[0]); return err },
 		`prefix "Order" is not`:                 func() error { _, err := opaque.NewPrefixed("Order", opaque.Checked{}); return err },
-		`prefix "order" has no inner form`:      func() error { _, err := opaque.NewPrefixed("order", nil); return err },
+		"form prefixed has no key and no inner": func() error { _, err := opaque.NewPrefixed("order", nil); return err },
 		`prefix "order_" is not`:                func() error { _, err := opaque.FormatTypeID("order_", [16]byte{}); return err },
 		"the secret of key 'a' has 15 bytes":    func() error { _, err := opaque.NewKey('a', make([]byte, 15)); return err },
 		"is not one of 0-9, A-Z, a-z":           func() error { _, err := opaque.NewKey('_', make([]byte, 16)); return err },
@@ -249,6 +249,29 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		err := try()
 		if !errors.Is(err, opaque.ErrSetting) || snowfence.ClassOf(err) != snowfence.ClassUsage || !strings.Contains(err.Error(), name) {
 			t.Errorf("error is %v, want one that says %q", err, name)
+		}
+	}
+}
+
+func TestZeroValueIsRefusedAndDoesNotPanic(t *testing.T) {
+	for form, codecs := range map[string][]opaque.Codec{
+		"sealed":   {new(opaque.Sealed), (*opaque.Sealed)(nil)},
+		"permuted": {new(opaque.Permuted), (*opaque.Permuted)(nil)},
+		"prefixed": {new(opaque.Prefixed), (*opaque.Prefixed)(nil)},
+	} {
+		for _, codec := range codecs {
+			want := "form " + form + " has no key and no inner form"
+			if text, err := codec.Encode(1); text != "" || !errors.Is(err, opaque.ErrSetting) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: written as %q, %v", form, text, err)
+			}
+			if p, err := opaque.NewPrefixed("order", codec); p != nil || !errors.Is(err, opaque.ErrSetting) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: prefixed as %v, %v", form, p, err)
+			}
+		}
+		for _, text := range []string{"1", "", "b76JseD7RK5YAhUdxQorLhe", "_1"} {
+			if id, err := codecs[0].Decode(text); id != 0 || err == nil {
+				t.Errorf("%s: %q is read as %v, %v", form, text, id, err)
+			}
 		}
 	}
 }

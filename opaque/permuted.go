@@ -16,16 +16,15 @@ import (
 //	| 0|            left             |            right            |   FF1, radix 2, 63 digits
 //	+--+-----------------------------+-----------------------------+
 //
-// It detects no change: every number of 63 bits is the number of some id. Where n ids are
-// in use, a guess meets one with n/2^63. A key id does not fit in either. To change the
-// key, give the numbers of the new key another [Prefixed].
+// It detects no change: every number of 63 bits is the number of some id. Where n ids are in use, a
+// guess meets one with n/2^63. To change the key, give the numbers of the new key a new [Prefixed].
 //
 // Security: this is FF1 of NIST SP 800-38G over AES, with the purpose as its tweak. If AES is a
 // pseudorandom permutation, a number shows only whether it equals another one. The known attacks
-// are on small domains. Revision 1 of the standard (second draft, February 2025) keeps FF1, and
-// asks for a domain of at least 10^6 values. This one has 2^63.
+// are on small domains: revision 1 of the standard (second draft, February 2025) asks for at least
+// 10^6 values. This one has 2^63.
 //
-// A *Permuted is safe for concurrent use.
+// A *Permuted is safe for concurrent use. The zero Permuted can't be used.
 type Permuted struct{ ff1 ff1 }
 
 // NewPermuted returns the permutation of a purpose, such as "orders", of 1 to 255 bytes.
@@ -38,10 +37,10 @@ func NewPermuted(purpose string, key Key) (*Permuted, error) {
 }
 
 // Permute returns the number of an id. A *[snowfence.IDError] is returned for a negative id.
-func (p *Permuted) Permute(id snowfence.ID) (snowfence.ID, error) { return apply(p.ff1.encrypt, id) }
+func (p *Permuted) Permute(id snowfence.ID) (snowfence.ID, error) { return p.apply((*ff1).encrypt, id) }
 
 // Restore returns the id of a number. A *[snowfence.IDError] is returned for a negative number.
-func (p *Permuted) Restore(n snowfence.ID) (snowfence.ID, error) { return apply(p.ff1.decrypt, n) }
+func (p *Permuted) Restore(n snowfence.ID) (snowfence.ID, error) { return p.apply((*ff1).decrypt, n) }
 
 // Encode writes the number of an id in decimal, with the error of [Permuted.Permute].
 func (p *Permuted) Encode(id snowfence.ID) (string, error) {
@@ -61,11 +60,11 @@ func (p *Permuted) Decode(text string) (snowfence.ID, error) {
 	return p.Restore(number)
 }
 
-func apply(halves func(left, right uint64) (newLeft, newRight uint64), id snowfence.ID) (snowfence.ID, error) {
-	if err := checkSign("permuted", id); err != nil {
+func (p *Permuted) apply(halves func(f *ff1, left, right uint64) (newLeft, newRight uint64), id snowfence.ID) (snowfence.ID, error) {
+	if err := checkID("permuted", p != nil && p.ff1.block != nil, id); err != nil {
 		return 0, err
 	}
-	left, right := halves(uint64(id)>>32, uint64(id)&math.MaxUint32)
+	left, right := halves(&p.ff1, uint64(id)>>32, uint64(id)&math.MaxUint32)
 	return snowfence.ID(left<<32 | right), nil
 }
 

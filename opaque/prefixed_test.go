@@ -32,15 +32,26 @@ type underscored struct{ opaque.Checked }
 
 func (underscored) Encode(snowfence.ID) (string, error) { return "item_1", nil }
 
+// later is a form whose texts have underscores, but for that of id 0.
+type later struct{ opaque.Checked }
+
+func (later) Encode(id snowfence.ID) (string, error) {
+	return strings.Repeat("item_", int(id)) + "1", nil
+}
+
 func TestTextWithAnUnderscoreCanNotBePrefixed(t *testing.T) {
 	for name, inner := range map[string]opaque.Codec{
 		"underscored": underscored{},
 		"prefixed":    newPrefixed(t, "item", opaque.Checked{}),
 	} {
-		text, err := newPrefixed(t, "order", inner).Encode(1)
-		if text != "" || !errors.Is(err, snowfence.ErrInvalidID) || !strings.Contains(err.Error(), "position 4: has an underscore") {
-			t.Errorf("%s: written as %q, %v", name, text, err)
+		p, err := opaque.NewPrefixed("order", inner)
+		if p != nil || snowfence.ClassOf(err) != snowfence.ClassUsage || !strings.Contains(err.Error(), "position 4: has an underscore") {
+			t.Errorf("%s: %v, %v", name, p, err)
 		}
+	}
+	text, err := newPrefixed(t, "order", later{}).Encode(1)
+	if text != "" || !errors.Is(err, snowfence.ErrInvalidID) || !strings.Contains(err.Error(), "position 4: has an underscore") {
+		t.Errorf("written as %q, %v", text, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package opaque
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -24,7 +25,7 @@ import (
 // pseudorandom permutation, a token shows only whether it equals another one, and a forgery
 // passes with at most 2^-64 for each try.
 //
-// A *Sealed is safe for concurrent use.
+// A *Sealed is safe for concurrent use. The zero Sealed can't be used.
 type Sealed struct {
 	keys []Key // the first one encodes
 	tag  uint64
@@ -49,7 +50,7 @@ func NewSealed(purpose string, keys ...Key) (*Sealed, error) {
 
 // Encode writes the token of 23 characters. A *[snowfence.IDError] is returned for a negative id.
 func (s *Sealed) Encode(id snowfence.ID) (string, error) {
-	if err := checkSign("sealed", id); err != nil {
+	if err := checkID("sealed", s != nil && len(s.keys) > 0, id); err != nil {
 		return "", err
 	}
 	block := s.keys[0].block.encrypt([2]uint64{uint64(id), s.tag})
@@ -68,12 +69,9 @@ func (s *Sealed) Decode(text string) (snowfence.ID, error) {
 	if i < 0 {
 		return 0, invalid("sealed", text, 0, "there is no key %q", text[0])
 	}
-	high, err := snowfence.ParseBase62(text[1 : 1+halfWidth])
-	if err != nil {
-		return 0, err
-	}
-	low, err := snowfence.ParseBase62(text[1+halfWidth:])
-	if err != nil {
+	high, highErr := snowfence.ParseBase62(text[1 : 1+halfWidth])
+	low, lowErr := snowfence.ParseBase62(text[1+halfWidth:])
+	if err := cmp.Or(highErr, lowErr); err != nil {
 		return 0, err
 	}
 	block := s.keys[i].block.decrypt([2]uint64{uint64(high), uint64(low)})
