@@ -14,6 +14,13 @@
 // broken or set up wrongly. That keys differ beyond that is the source's promise: of a
 // generator that nothing fences, another process may give the same ids.
 //
+// # Which ids
+//
+// The keys are ids of 64 bits. Other ids need no rules, since an insert takes them as they are:
+// a [snowfence.WideID] is a value of database/sql, which it writes and reads as a UUID. UUIDs of
+// other packages are such values too. Texts, such as ULIDs and dated numbers, are strings. Mint
+// one, and pass it to ExecContext.
+//
 // # Lost connections
 //
 // When a connection breaks during an insert, its outcome is unknown: the row may be there.

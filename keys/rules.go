@@ -71,11 +71,21 @@ func New(sources map[string]Source) (*Rules, error) {
 
 // Next returns a new id for a column. It fails as [Rules.Fill] does.
 func (r *Rules) Next(ctx context.Context, name string) (snowfence.ID, error) {
-	var one [1]snowfence.ID
-	if err := r.Fill(ctx, name, one[:]); err != nil {
+	c, err := r.column(name)
+	if err != nil {
 		return 0, err
 	}
-	return one[0], nil
+	id, err := c.source.Next(ctx)
+	if err == nil && id == 0 { // a source gives 0 once at the most
+		id, err = c.source.Next(ctx)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("mint for %s: %w", name, err)
+	}
+	if last := c.last.Swap(int64(id)); id == 0 || last == int64(id) {
+		return 0, fmt.Errorf("mint for %s: %w: %d", name, ErrRepeated, id)
+	}
+	return id, nil
 }
 
 // Fill fills ids with new ones for a column, in the order in which the source gives them. An
@@ -86,15 +96,16 @@ func (r *Rules) Next(ctx context.Context, name string) (snowfence.ID, error) {
 // wraps [ErrRepeated] is returned when an id is in the batch twice, or was the last one of
 // the call before. The source's own error is returned when it fails.
 func (r *Rules) Fill(ctx context.Context, name string, ids []snowfence.ID) error {
-	c := r.columns[name]
-	if c == nil {
-		return fmt.Errorf("%w: %q: must be one of %q", ErrUnknownColumn, name, slices.Sorted(maps.Keys(r.columns)))
+	if len(ids) == 1 {
+		id, err := r.Next(ctx, name)
+		ids[0] = id
+		return err
 	}
-	if len(ids) == 0 {
-		return nil
+	c, err := r.column(name)
+	if err != nil || len(ids) == 0 {
+		return err
 	}
-	err := c.source.Fill(ctx, ids)
-	// A source gives 0 once at the most.
+	err = c.source.Fill(ctx, ids)
 	if i := slices.Index(ids, 0); err == nil && i >= 0 {
 		copy(ids[i:], ids[i+1:])
 		ids[len(ids)-1], err = c.source.Next(ctx)
@@ -126,4 +137,11 @@ func (r *Rules) Assign(ctx context.Context, name string, ids ...*snowfence.ID) e
 		*id = minted[i]
 	}
 	return nil
+}
+
+func (r *Rules) column(name string) (*column, error) {
+	if c, known := r.columns[name]; known {
+		return c, nil
+	}
+	return nil, fmt.Errorf("%w: %q: must be one of %q", ErrUnknownColumn, name, slices.Sorted(maps.Keys(r.columns)))
 }

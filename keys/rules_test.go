@@ -176,6 +176,51 @@ func TestKeyIsNeverZeroAndNeverRepeated(t *testing.T) {
 	}
 }
 
+func TestOneKeyIsNeverZeroAndNeverRepeated(t *testing.T) {
+	for _, c := range []struct {
+		script, want []snowfence.ID
+		err          error
+	}{
+		{script: []snowfence.ID{1, 2, 1}, want: []snowfence.ID{1, 2, 1}, err: errDry}, // only the last one is known
+		{script: []snowfence.ID{0, 1, 2}, want: []snowfence.ID{1, 2}, err: errDry},
+		{script: []snowfence.ID{1, 0, 2}, want: []snowfence.ID{1, 2}, err: errDry},
+		{script: []snowfence.ID{0}, err: errDry},
+		{script: []snowfence.ID{0, 0, 1}, err: keys.ErrRepeated},
+		{script: []snowfence.ID{1, 0, 0}, want: []snowfence.ID{1}, err: keys.ErrRepeated},
+		{script: []snowfence.ID{7, 7}, want: []snowfence.ID{7}, err: keys.ErrRepeated},
+		{script: []snowfence.ID{7, 0, 7}, want: []snowfence.ID{7}, err: keys.ErrRepeated},
+	} {
+		r := scripted(t, c.script...)
+		var got []snowfence.ID
+		id, err := r.Next(t.Context(), "orders.id")
+		for ; err == nil; id, err = r.Next(t.Context(), "orders.id") {
+			got = append(got, id)
+		}
+		if id != 0 || !slices.Equal(got, c.want) || !errors.Is(err, c.err) {
+			t.Errorf("script %v: got %v, then %d, error %v; want %v, error %v", c.script, got, id, err, c.want, c.err)
+		}
+	}
+}
+
+func TestNextAllocatesNothing(t *testing.T) {
+	generator, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: snowfence.DefaultLayout(), Worker: new(int64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := keys.New(map[string]keys.Source{"orders.id": generator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func() {
+		if _, err := r.Next(t.Context(), "orders.id"); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := testing.AllocsPerRun(100, next); n != 0 {
+		t.Errorf("%v allocations an id", n)
+	}
+}
+
 func TestFailureComesWithoutAnID(t *testing.T) {
 	r := scripted(t, 7, 7)
 	if id, err := r.Next(t.Context(), "orders.id"); id != 7 || err != nil {
