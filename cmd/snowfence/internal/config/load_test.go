@@ -446,6 +446,39 @@ func TestPasswordIsNeverShown(t *testing.T) {
 	}
 }
 
+func TestKeyInTheWrongPlaceIsNeverShown(t *testing.T) {
+	const secret = "2b7e151628aed2a6abf7158809cf4f3c"
+	for _, test := range []struct {
+		key, value string
+		hidden     bool
+	}{
+		{"key", "short", true},
+		{"keys", "b " + secret, true},
+		{"key-fil", "/etc/order.keys", true},
+		{"secret", secret, true},
+		{"key-file", "/etc/order.keys", false},
+		{"key-file", "b " + secret, true},
+		{"key-variable", "ORDER_KEYS", false},
+		{"key-variable", strings.ToUpper(secret), true},
+		{"key-variable", secret[:31], false},
+		{"of", "orders", false},
+	} {
+		c := Default()
+		c.Generators = map[string]Generator{"settings": {Kind: "opaque", Settings: map[string]string{test.key: test.value}}}
+		want := test.value
+		if test.hidden {
+			want = engine.Hidden
+		}
+		if v := shown(t, c, "generators.settings.settings."+test.key); v.Text != want {
+			t.Errorf("%s: %s is shown as %s", test.key, test.value, v.Text)
+		}
+		err := c.SettingFault("settings", test.key, "is wrong")
+		if wrong := new(Error); !errors.As(err, &wrong) || wrong.Value != want {
+			t.Errorf("%s: %s is shown in %v", test.key, test.value, err)
+		}
+	}
+}
+
 func TestStoresAreNamedAndGivenToGenerators(t *testing.T) {
 	c := load(t, Sources{
 		File: write(t, `stores: {shop: "postgres://u:${PASSWORD}@db/shop", cache: mem://}

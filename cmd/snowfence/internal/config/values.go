@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -79,11 +80,24 @@ func (c Config) originOf(path string) Origin {
 	return Origin{}
 }
 
+// Settings of kind opaque that say where its keys are.
+const (
+	keyFile     = "key-file"
+	keyVariable = "key-variable"
+)
+
+// secret is in each line of [opaque.ParseKeys]: the digits of the shortest secret.
+var secret = regexp.MustCompile(`[0-9A-Fa-f]{32}`)
+
 // display is a setting's text for people. Only the URLs of stores have secrets: tokens are files.
 // Some are written where they do not belong, such as keys of kind opaque.
 func display(path, text string) string {
-	if strings.HasSuffix(path, join("", settingSection, "key")) {
-		return engine.Hidden
+	_, key, _ := splitGenerator(path)
+	if key, ok := strings.CutPrefix(key, settingSection+"."); ok {
+		place := key == keyFile || key == keyVariable
+		if strings.HasPrefix(key, "key") && !place || secret.MatchString(text) {
+			return engine.Hidden
+		}
 	}
 	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") {
 		return engine.Redact(text)
