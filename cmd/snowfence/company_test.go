@@ -23,7 +23,7 @@ const more = `
   traces:       {kind: uuid}
   articles:     {kind: wide, layout: objectid, namespace: articles}
   players:      {kind: wide, layout: game-server, namespace: players}
-  order-number: {kind: opaque, settings: {of: orders, form: permuted, key-file: KEYS}}
+  order-number: {kind: opaque, settings: {of: orders, form: permuted, key-file: NUMBER_KEYS}}
   order-code:   {kind: opaque, settings: {of: orders, form: crockford}}
   user-short:   {kind: opaque, settings: {of: users, form: hashids, salt: pepper}}
   user-shorter: {kind: opaque, settings: {of: users, form: sqids, prefix: u}}
@@ -46,10 +46,10 @@ func company(t *testing.T) string {
 		t.Fatal("docs/kinds.md has no configuration")
 	}
 	folder := t.TempDir()
-	keys := filepath.Join(folder, "order.keys")
-	config = strings.NewReplacer("file:/var/lib/snowfence", "file:"+filepath.Join(folder, "store"), "/etc/snowfence/order.keys", keys, "KEYS", keys).Replace(config + more)
+	keys, numberKeys := filepath.Join(folder, "order.keys"), filepath.Join(folder, "number.keys")
+	config = strings.NewReplacer("file:/var/lib/snowfence", "file:"+filepath.Join(folder, "store"), "/etc/snowfence/order.keys", keys, "NUMBER_KEYS", numberKeys).Replace(config + more)
 	file := filepath.Join(folder, "ids.yaml")
-	for name, text := range map[string]string{keys: "a " + strings.Repeat("0f", 32) + "\n", file: config} {
+	for name, text := range map[string]string{keys: "a " + strings.Repeat("0f", 32) + "\n", numberKeys: "a " + strings.Repeat("1e", 32) + "\n", file: config} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -26,6 +26,7 @@ func (s *settings) readEnvironment(environ []string) {
 	for _, e := range configKeys(new(Config)) {
 		keys[e.Environment()] = e.Path
 	}
+	var unknown []string
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(name, EnvironmentPrefix) || foreign(name) {
@@ -40,8 +41,7 @@ func (s *settings) readEnvironment(environ []string) {
 			path, known = join(storeSection, pathName(rest)), true
 		}
 		if !known {
-			names := slices.Sorted(maps.Keys(keys))
-			s.warnings = append(s.warnings, "variable "+name+" is no setting"+didYouMean(name, names))
+			unknown = append(unknown, name)
 			continue
 		}
 		if chosen, ok := chosenName(path); ok {
@@ -52,6 +52,22 @@ func (s *settings) readEnvironment(environ []string) {
 		}
 		s.put(path, value, origin)
 	}
+	names := slices.Sorted(maps.Keys(keys))
+	for _, name := range unknown {
+		if !s.holdsKeys(name) {
+			s.warnings = append(s.warnings, "variable "+name+" is no setting"+didYouMean(name, names))
+		}
+	}
+}
+
+// holdsKeys reports whether a generator has its keys in a variable.
+func (s *settings) holdsKeys(variable string) bool {
+	for path, text := range s.texts {
+		if _, key, _ := splitGenerator(path); key == join(settingSection, keyVariable) && text == variable {
+			return true
+		}
+	}
+	return false
 }
 
 // foreign tells variables that are no settings: the two named above, and those by which
@@ -96,16 +112,20 @@ func pathName(s string) string { return strings.ReplaceAll(strings.ToLower(s), "
 
 // lookup returns a variable's value, or nothing.
 func lookup(environ []string, name string) string {
-	for _, pair := range slices.Backward(environ) { // the last one counts
-		if value, ok := strings.CutPrefix(pair, name+"="); ok {
-			return value
-		}
-	}
-	return ""
+	value, _ := Config{environ: environ}.Variable(name)
+	return value
 }
 
-// Variable returns the value of an environment variable as [Load] was given it, or nothing.
-func (c Config) Variable(name string) string { return lookup(c.environ, name) }
+// Variable returns the value of an environment variable as [Load] was given it. set is false for
+// one that is not there, and true for one that is empty.
+func (c Config) Variable(name string) (value string, set bool) {
+	for _, pair := range slices.Backward(c.environ) { // the last one counts
+		if value, set = strings.CutPrefix(pair, name+"="); set {
+			return value, true
+		}
+	}
+	return "", false
+}
 
 // variable is ${NAME} in the URL of a store.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)

@@ -142,8 +142,11 @@ func TestUnknownVariablesAreWarnedOfUnlessTheyAreAnothers(t *testing.T) {
 		"SNOWFENCE_SERVICE_HOST=10.0.0.1",   // Kubernetes, of a service named snowfence
 		"SNOWFENCE_PORT_7600_TCP_ADDR=10.0.0.1",
 		"SNOWFENCE_CLOCK_OFFSET_FILE=/x",
+		"SNOWFENCE_ORDER_KEYS=x", // a generator's keys
+		"SNOWFENCE_GENERATORS_ORDERS_KIND=opaque",
+		"SNOWFENCE_GENERATORS_ORDERS_SETTINGS_KEY_VARIABLE=SNOWFENCE_ORDER_KEYS",
 		"OTHER=1",
-	}})
+	}, Kinds: []string{"opaque"}})
 	want := []string{
 		`variable SNOWFENCE_HTPP is no setting; did you mean "SNOWFENCE_HTTP"?`,
 		`variable SNOWFENCE_GENERATORS_A_COLOUR is no setting`,

@@ -135,18 +135,25 @@ func (s *opaqueSettings) codec(p *place) (c opaque.Codec, at string, err error) 
 		return c, "alphabet", err
 	}
 	at = "key-file"
-	content := []byte(p.config.Settings.Variable(s.keyVariable))
+	content, set := p.config.Settings.Variable(s.keyVariable)
 	switch {
 	case (s.keyFile == "") == (s.keyVariable == ""):
 		return nil, at, errors.New("must be set, or key-variable in its place")
-	case s.keyVariable != "":
-		at = "key-variable"
-	default:
-		if content, err = os.ReadFile(s.keyFile); err != nil {
+	case s.keyFile != "":
+		file, err := os.ReadFile(s.keyFile)
+		if err != nil {
 			return nil, at, errors.Unwrap(err) // without the path, which is said already
 		}
+		content = string(file)
+	case set:
+		at = "key-variable"
+	default:
+		return nil, "key-variable", errors.New("the variable is not set")
 	}
-	keys, err := opaque.ParseKeys(string(content))
+	if other := s.sharer(p, at); other != "" {
+		return nil, at, fmt.Errorf("generator %s has the same keys in another form: a key is for one form only", other)
+	}
+	keys, err := opaque.ParseKeys(content)
 	switch purpose := cmp.Or(s.purpose, s.of); {
 	case err != nil:
 	case s.form == "sealed":
@@ -157,6 +164,23 @@ func (s *opaqueSettings) codec(p *place) (c opaque.Codec, at string, err error) 
 		c, err = opaque.NewPermuted(purpose, keys[0])
 	}
 	return c, at, err
+}
+
+// sharer returns the first generator before this one that has its keys from the same place, for
+// another form, or nothing.
+func (s *opaqueSettings) sharer(p *place, at string) string {
+	all := p.config.Settings
+	for _, name := range all.Names() {
+		other := all.Generators[name]
+		if name >= p.generator {
+			break
+		}
+		form := cmp.Or(other.Settings["form"], "sealed")
+		if other.Kind == "opaque" && form != s.form && other.Settings[at] == all.Generators[p.generator].Settings[at] {
+			return name
+		}
+	}
+	return ""
 }
 
 // refused is the error of a setting.
