@@ -61,15 +61,18 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if store := c.StoresOf(g)[0]; kinds.OnStore(g.Kind) && engine.Private(store) {
 			p.warn("the store " + store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
 		}
+		ids, shows := strings.Fields(show), cmd.Flags().Changed("show")
 		switch {
 		case g.Kind == kindSeries:
 			return usage(cmd, fmt.Errorf("generator %s: %w: see 'snowfence series'", name, kinds.ErrReserve))
-		case g.Kind != kindOpaque && show != "":
+		case shows && g.Kind != kindOpaque:
 			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --show is for kind %s", name, g.Kind, kindOpaque))
+		case shows && (len(ids) == 0 || cmd.Flags().Changed("count")):
+			return usage(cmd, fmt.Errorf("--show %q: must name ids that exist, and --count is for new ones", show))
 		case g.Kind != config.KindSnowflake && cmd.Flags().Changed("encoding"):
 			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --encoding is for kind %s", name, g.Kind, config.KindSnowflake))
 		case g.Kind == kindOpaque:
-			texts, err := p.show(cmd.Context(), c, name, strings.Fields(show), n)
+			texts, err := p.show(cmd.Context(), c, name, ids, n)
 			if err != nil {
 				return err
 			}
@@ -81,11 +84,11 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 			}
 			return p.printTexts(*f, texts)
 		}
-		ids, err := p.mint(cmd.Context(), c.StoresOf(g)[0], g, n)
+		minted, err := p.mint(cmd.Context(), c.StoresOf(g)[0], g, n)
 		if err != nil {
 			return err
 		}
-		return p.printIDs(*f, encoding, g.Layout, ids)
+		return p.printIDs(*f, encoding, g.Layout, minted)
 	}
 	return cmd
 }

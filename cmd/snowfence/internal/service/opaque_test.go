@@ -123,6 +123,23 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 	}
 }
 
+// A count that the opaque generator refuses is no problem of the other.
+func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
+	s := showing(t, &few{})
+	var b kind.Batch
+	for _, err := range []error{s.Mint(t.Context(), "show-a", 101, &b), s.Check("show-a", 101), s.InvalidCount("show-a", "x")} {
+		if p := problemOf(t, err); p.Type != CountOutOfRange || !strings.HasSuffix(p.Limit, " 100") || b.Len() != 0 {
+			t.Errorf("%v, and %d ids", p, b.Len())
+		}
+	}
+	if problems := statusOf(s, "a").Problems[CountOutOfRange]; problems != 0 {
+		t.Errorf("the other has %d problems", problems)
+	}
+	if err := s.Mint(t.Context(), "show-a", 100, &b); err != nil || b.Len() != 100 {
+		t.Errorf("%d ids, %v", b.Len(), err)
+	}
+}
+
 func TestIDsThatExistAreShownByOpaqueGeneratorsAlone(t *testing.T) {
 	s := showing(t, new(counting))
 	var b kind.Batch

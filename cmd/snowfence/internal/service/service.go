@@ -172,7 +172,7 @@ func (s *Service) InvalidCount(name, text string) error {
 	if err != nil {
 		return err
 	}
-	return s.problem(g, g.countProblem(text))
+	return s.problem(g, s.countProblem(g, text))
 }
 
 // find finds a generator. Its error is a *Problem.
@@ -189,8 +189,8 @@ func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if n < 1 || n > g.limit() {
-		return nil, nil, s.problem(g, g.countProblem(strconv.Itoa(n)))
+	if n < 1 || n > s.limit(g) {
+		return nil, nil, s.problem(g, s.countProblem(g, strconv.Itoa(n)))
 	}
 	minter, problem := g.serving()
 	if problem != nil {
@@ -200,16 +200,20 @@ func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
 }
 
 // countProblem is the problem with a number of ids that is none or out of range.
-func (g *generator) countProblem(value string) *Problem {
-	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", g.limit()))
+func (s *Service) countProblem(g *generator, value string) *Problem {
+	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", s.limit(g)))
 }
 
-// limit is how many ids one request may ask for.
-func (g *generator) limit() int {
-	if m := g.minter.Load(); m != nil {
-		return m.most
+// limit is how many ids one request may ask for. One that shows ids has the other's limit, too.
+func (s *Service) limit(g *generator) int {
+	m := g.minter.Load()
+	if m == nil {
+		return g.most
 	}
-	return g.most
+	if o, ok := m.Minter.(shower); ok {
+		return min(m.most, s.limit(s.generators[o.Of()]))
+	}
+	return m.most
 }
 
 // most returns how many ids one request may ask a generator for: the limit of

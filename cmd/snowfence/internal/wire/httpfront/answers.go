@@ -16,6 +16,9 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if query.Has("count") && query.Has("show") {
+		return invalidQuery("count", query.Get("count"), "must be left out beside show")
+	}
 	name, n := r.PathValue("name"), 1
 	if text := query.Get("count"); query.Has("count") {
 		if n, err = strconv.Atoi(text); err != nil || strconv.Itoa(n) != text {
@@ -26,27 +29,25 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if r.Method == http.MethodHead {
-		if err := h.Service.Check(name, n); err != nil {
-			return err
-		}
-		setContentType(w, form)
-		return nil
-	}
 	b, _ := h.buffers.Get().(*buffer) // it holds nothing else
 	defer h.release(b)
-	if query.Has("show") {
+	switch {
+	case query.Has("show"):
 		err = h.Service.Show(name, query.Get("show"), &b.batch)
-	} else {
+	case r.Method == http.MethodHead:
+		err = h.Service.Check(name, n)
+	default:
 		err = h.Service.Mint(r.Context(), name, n, &b.batch)
 	}
 	if err != nil {
 		return err
 	}
 	setContentType(w, form)
-	if form == typeJSON {
+	switch {
+	case r.Method == http.MethodHead:
+	case form == typeJSON:
 		b.writeJSON(w)
-	} else {
+	default:
 		b.writeLines(w)
 	}
 	return nil

@@ -75,6 +75,26 @@ func TestOpaqueGeneratorAnswersTextsAndOpensThem(t *testing.T) {
 		t.Errorf("%d %s", w.Code, got)
 	}
 	wantProblem(t, f.do(request("GET", "/v1/decode/7?generator=public")), 400, "invalid-id")
-	wantProblem(t, f.do(request("GET", "/v1/generators/default/ids?show=7")), 400, "invalid-id")
-	wantProblem(t, f.do(request("GET", "/v1/generators/public/ids?show=")), 400, "invalid-id")
+}
+
+func TestWhatCanNotBeShownIsAProblemAndHEADSaysSoToo(t *testing.T) {
+	f := newOpaque(t, true)
+	for target, want := range map[string]string{
+		"public/ids?show=7":          "",
+		"public/ids?show=":           "invalid-id",
+		"public/ids?show=x":          "invalid-id",
+		"default/ids?show=7":         "invalid-id",
+		"default/ids?show=":          "invalid-id",
+		"public/ids?show=7&count=1":  "invalid-query",
+		"public/ids?show=&count=2":   "invalid-query",
+		"default/ids?show=7&count=x": "invalid-query",
+	} {
+		get, head := f.do(request("GET", "/v1/generators/"+target)), f.do(request("HEAD", "/v1/generators/"+target))
+		if want != "" {
+			wantProblem(t, get, 400, want)
+		}
+		if head.Code != get.Code || head.Body.Len() != 0 || head.Header().Get("Content-Type") != get.Header().Get("Content-Type") {
+			t.Errorf("%s: HEAD has %d %s, GET %d", target, head.Code, head.Body, get.Code)
+		}
+	}
 }

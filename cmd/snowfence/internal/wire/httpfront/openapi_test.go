@@ -218,6 +218,7 @@ func addOpaque(t *testing.T, add func(string, fixture, *http.Request, int), open
 	add(mint, shown, request("GET", ids+"?show=7"), 200)
 	add(mint, shown, request("GET", ids+"?show=7", "Accept: text/plain"), 200)
 	add(mint, shown, request("GET", ids+"?show=x"), 400)
+	add(mint, shown, request("GET", ids+"?show=7&count=1"), 400)
 	add(mint, open, request("GET", "/v1/generators/default/ids?show=7"), 400)
 	add(mint, starting, request("POST", ids), 503)
 	add(mint, starting, request("GET", ids+"?show=7"), 503)
