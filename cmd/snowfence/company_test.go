@@ -104,7 +104,7 @@ func TestOneConfigNamesAllIDsOfACompany(t *testing.T) {
 // decodeBoth has the daemon and the command line decode an id, which must agree.
 func (e elsewhere) decodeBoth(t *testing.T, at, generator, text string) {
 	t.Helper()
-	type answer struct{ ID, Time, Generator string }
+	type answer struct{ ID, Format, Time, Generator string }
 	var front, line answer
 	e.call(t, "GET", fmt.Sprintf("%s/v1/decode/%s?generator=%s", at, url.PathEscape(text), generator), &front)
 	out, err := exec.Command(e.binary, append([]string{"decode", "--generator", generator, "-o", "json", text}, e.arguments...)...).Output()

@@ -23,13 +23,11 @@ const maxListed = 6
 type decodeVerb struct {
 	program
 	form     form
-	encoding decode.Encoding   // empty: any
-	layout   *snowfence.Layout // nil: guess
-	preset   string            // the name that --layout gave, if it is a preset's
+	encoding decode.Encoding // empty: any
+	source   *decode.Source  // of the ids; nil: guess
+	preset   string          // the name that --layout gave, if it is a preset's
+	opaque   *kinds.Opaque   // shows the ids, or nil
 	now      time.Time
-
-	generator, kind, prefix string        // whose ids they are; empty if that is not said
-	opaque                  *kinds.Opaque // shows them, or nil
 
 	printed int        // ids so far
 	rows    [][]string // of the table
@@ -114,7 +112,9 @@ hex, input, generator.`,
 	s := settingFlags(cmd, "data")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v := decodeVerb{program: p, form: *f, encoding: encoding, now: p.clock.Wall()}
-		v.layout, v.preset = layout.given()
+		if l, preset := layout.given(); l != nil {
+			v.source, v.preset = &decode.Source{Layout: *l}, preset
+		}
 		if generator != "" {
 			if err := v.ofGenerator(cmd.Context(), s, generator); err != nil {
 				return err
@@ -181,7 +181,7 @@ func (v *decodeVerb) one(word string) error {
 
 // read finds out what the likeliest reading of a word says, or a [snowfence.ErrInvalidID].
 func (v *decodeVerb) read(word string) (_ shown, err error) {
-	id := word
+	id, d := word, decoded{Input: word}
 	if v.opaque != nil {
 		if id, err = v.opaque.Read(word); err != nil {
 			return nil, err
@@ -189,50 +189,41 @@ func (v *decodeVerb) read(word string) (_ shown, err error) {
 	}
 	var f *decode.Foreign
 	switch {
-	case v.layout != nil && v.layout.Wide:
-		f, err = decode.ReadWide(id, *v.layout)
-	case v.layout == nil && v.generator != "":
-		f, err = decode.ReadKind(id, v.kind, v.prefix)
-	case v.layout == nil && v.encoding == "":
+	case v.source != nil:
+		d.result, f, err = decode.Of(id, v.encoding, *v.source)
+	case v.encoding == "":
 		f, err = decode.ReadForeign(id)
 	}
-	if f != nil {
-		f.Generator = v.generator
+	if err == nil && f == nil && v.source == nil {
+		err = v.guess(id, &d)
 	}
-	if f != nil || err != nil {
-		return foreign{f, word}, err
-	}
-	var readings []decode.Reading
-	if v.encoding == "" {
-		readings, err = decode.Read(id)
-	} else {
-		readings = make([]decode.Reading, 1)
-		readings[0], err = decode.ReadAs(id, v.encoding)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case f != nil:
+		return foreign{f, word}, nil
+	case v.source != nil:
+		d.result.Preset = cmp.Or(v.preset, d.result.Preset)
+		d.Document = d.result.Document()
 	}
-	d, err := v.under(readings[0].ID)
-	d.Generator = v.generator
-	d.Input, d.ReadAs, d.OtherReadings = word, readings[0].Encoding, readings[1:]
-	return d, err
+	readings := d.result.Readings
+	d.ReadAs, d.OtherReadings = readings[0].Encoding, readings[1:]
+	return d, nil
 }
 
-// under decodes an id under the layout that was named, or guesses one.
-func (v *decodeVerb) under(id snowfence.ID) (decoded, error) {
-	if v.layout == nil {
-		candidates := decode.Guess(id, v.now)
-		if len(candidates) == 0 {
-			return decoded{}, &snowfence.IDError{Form: "any preset", Text: id.String(), Position: -1, Reason: "has no place in any of their layouts"}
-		}
-		return decoded{Document: decode.GuessedDocument(candidates), result: candidates[0].Result, candidates: candidates}, nil
-	}
-	r, err := decode.Decode(id, *v.layout)
+// guess decodes an id under the likeliest layout.
+func (v *decodeVerb) guess(id string, d *decoded) error {
+	readings, err := decode.Readings(id, v.encoding)
 	if err != nil {
-		return decoded{}, err
+		return err
 	}
-	r.Preset = cmp.Or(v.preset, r.Preset)
-	return decoded{Document: r.Document(), result: r}, nil
+	d.candidates = decode.Guess(readings[0].ID, v.now)
+	if len(d.candidates) == 0 {
+		return &snowfence.IDError{Form: "any preset", Text: readings[0].Text, Position: -1, Reason: "has no place in any of their layouts"}
+	}
+	d.Document, d.result = decode.GuessedDocument(d.candidates), d.candidates[0].Result
+	d.result.Readings = readings
+	return nil
 }
 
 // decodeColumns are the columns of the table, and row one line of it.
@@ -273,7 +264,7 @@ func (d foreign) text(v *decodeVerb) string {
 	p.line("")
 	v.line(&p, "", d.Format, d.ID)
 	v.line(&p, "", "hex", d.Hex)
-	v.whose(&p)
+	v.whose(&p, d.Generator)
 	return p.String()
 }
 
@@ -283,9 +274,9 @@ func (v *decodeVerb) line(p *page, kind, label, value string) {
 }
 
 // whose prints the generator, if it is known.
-func (v *decodeVerb) whose(p *page) {
-	if v.generator != "" {
-		v.line(p, "", "generator", v.generator)
+func (v *decodeVerb) whose(p *page, generator string) {
+	if generator != "" {
+		v.line(p, "", "generator", generator)
 	}
 }
 
@@ -324,7 +315,7 @@ func (d decoded) text(v *decodeVerb) string {
 	line("", "hex", d.Encodings.Hex)
 	line("", "base32", d.Encodings.Base32)
 	line("", "base62", d.Encodings.Base62)
-	v.whose(&p)
+	v.whose(&p, d.Generator)
 	v.others(&p, d)
 	return p.String()
 }

@@ -6,6 +6,7 @@ import (
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 )
 
 // kindOpaque is the kind of the generators that show the ids of others.
@@ -37,7 +38,7 @@ func (v *decodeVerb) ofGenerator(ctx context.Context, s *settings, name string) 
 		return err
 	}
 	name, g, err := chooseGenerator(c, name)
-	if err == nil && (v.layout != nil || v.encoding != "") {
+	if err == nil && (v.source != nil || v.encoding != "") {
 		err = errors.New("--generator says what the ids are: leave --layout and --encoding out")
 	}
 	if err != nil {
@@ -50,9 +51,6 @@ func (v *decodeVerb) ofGenerator(ctx context.Context, s *settings, name string) 
 		name, v.encoding = v.opaque.Of(), decode.Decimal
 		g = c.Generators[name]
 	}
-	v.generator, v.kind, v.prefix = name, g.Kind, g.Settings["prefix"]
-	if g.Fenced() {
-		v.layout = &g.Layout
-	}
+	v.source = &decode.Source{Generator: name, Layout: g.Layout, Kind: g.Kind, Format: kinds.Formats()[g.Kind], Settings: g.Settings}
 	return nil
 }

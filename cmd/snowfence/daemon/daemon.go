@@ -138,7 +138,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	for _, w := range listen.Warnings(d.settings) {
 		d.log.Warn(w)
 	}
-	d.service = service.New(service.Config{Settings: d.settings, Token: token, Clock: d.clock, Logger: d.log})
+	d.service = service.New(service.Config{Settings: d.settings, Formats: kinds.Formats(), Token: token, Clock: d.clock, Logger: d.log})
 	registry, err := metrics.NewRegistry(cfg.Version)
 	if err != nil {
 		return nil, err

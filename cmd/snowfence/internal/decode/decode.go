@@ -20,6 +20,11 @@ type Result struct {
 	Time time.Time
 	// Fields are all 64 bits, high to low; those above the layout are called "unused".
 	Fields []Field
+	// Readings are those of the text, with the one that was taken first. None means that the id
+	// was given as a number.
+	Readings []Reading
+	// Generator is the one whose id it is, if it was named.
+	Generator string
 }
 
 // Field is a run of bits within an id.

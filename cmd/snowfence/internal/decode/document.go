@@ -51,6 +51,7 @@ func (r Result) Document() Document {
 		Tick:      int64(r.Parts.Tick),
 		Fields:    r.Fields,
 		Encodings: Encode(r.ID),
+		Generator: r.Generator,
 	}
 	for _, f := range r.Layout.Fields {
 		switch f.Kind {

@@ -92,45 +92,6 @@ func ReadForeign(s string) (f *Foreign, err error) {
 	return f, nil
 }
 
-// ReadKind reads an id of a kind that has no layout, with the generator's prefix if it has one: a
-// UUID, a ULID or an ObjectID for the kind of that name, for others what the kind says. An id of a
-// kind that this program does not know is its text. A [*snowfence.IDError] is returned for a text
-// that is no id of the kind.
-func ReadKind(s, kind, prefix string) (*Foreign, error) {
-	f := &Foreign{ID: s, Format: "number", About: "of kind " + kind, Fields: []ForeignField{}, Hex: hex.EncodeToString([]byte(s))}
-	wrong := &snowfence.IDError{Form: kind, Text: s, Position: -1, Reason: "is no id of this kind"}
-	switch kind {
-	case "uuid", "ulid", "objectid":
-		f, err := ReadForeign(s)
-		if err == nil && (f == nil || f.Format != kind) {
-			err = wrong
-		}
-		return f, err
-	case "daily", "series":
-		f.Format = "text"
-		number, ok := strings.CutPrefix(s, prefix)
-		if kind == "daily" && ok {
-			date := number[:min(8, len(number))]
-			at, err := time.Parse("20060102", date)
-			f.Fields = append(f.Fields, ForeignField{"date", at.Format(time.DateOnly)})
-			number, ok = number[len(date):], err == nil
-		}
-		if _, err := snowfence.Parse(cmp.Or(strings.TrimLeft(number, "0"), "0")); err != nil || !ok || number == "" {
-			return nil, wrong
-		}
-		f.Fields = append(f.Fields, ForeignField{"number", number})
-	case "segment", "ticket", "leaf-segment", "tinyid", "tickets64", "redis-dated":
-		r, err := ReadAs(s, Decimal)
-		if err != nil {
-			return nil, err
-		}
-		f.Hex = r.ID.Hex()
-	default:
-		f.Format = "text"
-	}
-	return f, nil
-}
-
 // readObjectID reads the format that MongoDB specifies.
 //
 //	time in s 32 · random 40 · counter 24

@@ -69,7 +69,7 @@ const maxText = 64
 // An error that wraps [snowfence.ErrInvalidID] is returned for any other text.
 func Read(s string) ([]Reading, error) {
 	if hasHexPrefix(s) {
-		return readOne(s, Hex)
+		return Readings(s, Hex)
 	}
 	var readings []Reading
 	for _, e := range EncodingNames() {
@@ -84,12 +84,12 @@ func Read(s string) ([]Reading, error) {
 		return readings, nil
 	}
 	if strings.ContainsAny(s, "abcdefABCDEF") {
-		if readings, err := readOne(s, Hex); err == nil {
+		if readings, err := Readings(s, Hex); err == nil {
 			return readings, nil
 		}
 	}
 	if s != "" && strings.Trim(s, "0123456789") == "" {
-		return readOne(s, Decimal) // for its error
+		return Readings(s, Decimal) // for its error
 	}
 	return nil, &snowfence.IDError{
 		Form: "any encoding", Text: s[:min(len(s), maxText)], Position: -1,
@@ -97,7 +97,11 @@ func Read(s string) ([]Reading, error) {
 	}
 }
 
-func readOne(s string, e Encoding) ([]Reading, error) {
+// Readings reads a text in one encoding, by [ReadAs], or without one in any, by [Read].
+func Readings(s string, e Encoding) ([]Reading, error) {
+	if e == "" {
+		return Read(s)
+	}
 	r, err := ReadAs(s, e)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/kind"
@@ -30,7 +31,8 @@ type Config struct {
 type entry struct {
 	name  string
 	form  kind.Form
-	alone bool // it needs no store
+	reads decode.Format // empty: its ids are no more than texts
+	alone bool          // it needs no store
 	// databases are the engines whose databases it counts in. None means that it counts on a
 	// store, which the program opens.
 	databases []string
@@ -55,17 +57,17 @@ func table() []entry {
 	mysql := []string{"mysql"}
 	sql := []string{"postgres", "mysql"}
 	return []entry{
-		{name: "segment", form: kind.Number, configure: segment},
-		{name: "ticket", form: kind.Number, configure: ticket},
-		{name: "daily", form: kind.Text, configure: daily},
-		{name: "series", form: kind.Text, databases: sql, configure: gapless},
-		{name: "leaf-segment", form: kind.Number, databases: sql, configure: leafSegment},
-		{name: "tinyid", form: kind.Number, databases: mysql, configure: tinyID},
-		{name: "tickets64", form: kind.Number, databases: mysql, many: true, configure: tickets64},
-		{name: "redis-dated", form: kind.Number, store: "redis", configure: redisDated},
-		{name: "uuid", form: kind.Wide, alone: true, configure: uuids},
-		{name: "ulid", form: kind.Text, alone: true, configure: ulids},
-		{name: "objectid", form: kind.Text, alone: true, configure: objectIDs},
+		{name: "segment", form: kind.Number, reads: decode.Number, configure: segment},
+		{name: "ticket", form: kind.Number, reads: decode.Number, configure: ticket},
+		{name: "daily", form: kind.Text, reads: decode.Dated, configure: daily},
+		{name: "series", form: kind.Text, reads: decode.Counted, databases: sql, configure: gapless},
+		{name: "leaf-segment", form: kind.Number, reads: decode.Number, databases: sql, configure: leafSegment},
+		{name: "tinyid", form: kind.Number, reads: decode.Number, databases: mysql, configure: tinyID},
+		{name: "tickets64", form: kind.Number, reads: decode.Number, databases: mysql, many: true, configure: tickets64},
+		{name: "redis-dated", form: kind.Number, reads: decode.Number, store: "redis", configure: redisDated},
+		{name: "uuid", form: kind.Wide, reads: decode.UUID, alone: true, configure: uuids},
+		{name: "ulid", form: kind.Text, reads: decode.ULID, alone: true, configure: ulids},
+		{name: "objectid", form: kind.Text, reads: decode.ObjectID, alone: true, configure: objectIDs},
 		{name: "opaque", form: kind.Text, alone: true, configure: opaques},
 	}
 }
@@ -77,6 +79,15 @@ func Names() []string {
 		names = append(names, k.name)
 	}
 	return names
+}
+
+// Formats returns how each kind writes its ids, by the kind's name.
+func Formats() map[string]decode.Format {
+	formats := map[string]decode.Format{}
+	for _, k := range table() {
+		formats[k.name] = k.reads
+	}
+	return formats
 }
 
 // OnStore reports whether a kind needs a store that the program opens: it does not count in

@@ -38,23 +38,11 @@ func (s *Service) Decode(id, layoutText, generator string) (any, error) {
 	if wrong != nil {
 		return nil, wrong
 	}
-	document, err := under(id, layout)
+	r, err := decode.Under(id, "", layout)
 	if err != nil {
 		return nil, invalid(InvalidID, "id", id, reason(err))
 	}
-	return document, nil
-}
-
-// under takes, of several readings, the likeliest that the layout allows.
-func under(id string, l snowfence.Layout) (d decode.Document, err error) {
-	readings, err := decode.Read(id)
-	for _, reading := range readings {
-		var result decode.Result
-		if result, err = decode.Decode(reading.ID, l); err == nil {
-			return result.Document(), nil
-		}
-	}
-	return d, err
+	return r.Document(), nil
 }
 
 func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {

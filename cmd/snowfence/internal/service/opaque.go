@@ -74,23 +74,17 @@ func (s *Service) decodeOf(name, text string) (any, error) {
 			g = s.generators[o.Of()]
 		}
 	}
-	var d decode.Document
+	var r decode.Result
 	var f *decode.Foreign
-	switch l := g.settings.Layout; {
-	case err != nil:
-	case l.Wide:
-		f, err = decode.ReadWide(id, l)
-	case l.IsZero():
-		f, err = decode.ReadKind(id, g.settings.Kind, g.settings.Settings["prefix"])
-	default:
-		d, err = under(id, l)
+	if err == nil {
+		c := g.settings
+		r, f, err = decode.Of(id, "", decode.Source{Generator: g.name, Layout: c.Layout, Kind: c.Kind, Format: s.formats[c.Kind], Settings: c.Settings})
 	}
-	switch d.Generator = g.name; {
+	switch {
 	case err != nil:
 		return nil, invalid(InvalidID, "id", text, reason(err))
 	case f != nil:
-		f.Generator = g.name
 		return f, nil
 	}
-	return d, nil
+	return r.Document(), nil
 }

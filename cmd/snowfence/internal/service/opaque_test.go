@@ -45,7 +45,7 @@ func showing(t testing.TB, m kind.Minter) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Config{Settings: c})
+	s := New(Config{Settings: c, Formats: map[string]decode.Format{"segment": decode.Number, "uuid": decode.UUID}})
 	for _, name := range c.Names() {
 		minter := m
 		if of, ok := strings.CutPrefix(name, "show-"); ok {
@@ -197,6 +197,7 @@ func TestIDIsDecodedAsOneOfItsGenerator(t *testing.T) {
 		{"show-a", "-x", InvalidID},
 		{"count", uuid7, InvalidID},
 		{"count", "x", InvalidID},
+		{"count", "0000000000000001000", InvalidID},
 		{"session", "7", InvalidID},
 		{"session", "507f1f77bcf86cd799439011", InvalidID},
 		{"show-session", "-7", InvalidID},

@@ -13,6 +13,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -20,6 +21,9 @@ import (
 type Config struct {
 	// Settings are complete.
 	Settings config.Config
+	// Formats say how kinds without layouts write ids, by the kind's name. The ids of others are
+	// no more than texts.
+	Formats map[string]decode.Format
 	// Token is what clients must show. Empty means that none is asked for.
 	Token string
 	// Clock says how far ends are ahead. Nil means [snowfence.SystemClock].
@@ -31,6 +35,7 @@ type Config struct {
 // Service mints ids for fronts. It is safe for concurrent use.
 type Service struct {
 	settings   config.Config
+	formats    map[string]decode.Format
 	generators map[string]*generator // never changes
 	guarded    bool
 	token      [sha256.Size]byte
@@ -72,6 +77,7 @@ type bounded interface {
 func New(cfg Config) *Service {
 	s := &Service{
 		settings:   cfg.Settings,
+		formats:    cfg.Formats,
 		generators: make(map[string]*generator, len(cfg.Settings.Generators)),
 		guarded:    cfg.Token != "",
 		token:      sha256.Sum256([]byte(cfg.Token)),
