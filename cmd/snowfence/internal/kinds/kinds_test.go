@@ -12,6 +12,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/internal/kindtest"
 	"snowfence.example/snowfence/kind"
@@ -40,24 +41,31 @@ func configure(t *testing.T, g config.Generator) (kind.Opener, error) {
 	return c.Configure("orders")
 }
 
+// opened opens a generator on a store of its own.
+func opened(t *testing.T, g config.Generator) kind.Minter {
+	t.Helper()
+	open, err := configure(t, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.(kind.Closer).Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
 func TestEveryKindOnAStoreKeepsTheRulesOfKinds(t *testing.T) {
 	for _, name := range []string{"segment", "ticket", "daily"} {
 		t.Run(name, func(t *testing.T) {
 			kindtest.TestMinter(t, func(t *testing.T) kind.Minter {
 				t.Helper()
-				open, err := configure(t, config.Generator{Kind: name})
-				if err != nil {
-					t.Fatal(err)
-				}
-				m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() {
-					if err := m.(kind.Closer).Close(context.Background()); err != nil {
-						t.Error(err)
-					}
-				})
+				m := opened(t, config.Generator{Kind: name})
 				if err := m.(kind.Readier).Ready(); err != nil {
 					t.Errorf("not ready: %v", err)
 				}
@@ -241,5 +249,30 @@ func TestGuardOfASettingIsKeptInItsStore(t *testing.T) {
 	var back *counter.BackwardsError
 	if err := mint(); !errors.As(err, &back) || back.Next != 1 || back.Mark != 7 {
 		t.Errorf("after the store was emptied: %v", err)
+	}
+}
+
+func TestIDsAreReadAsTheirKindWritesThem(t *testing.T) {
+	formats := Formats()
+	for _, k := range table() {
+		if reads := formats[k.name]; (k.form == kind.Number) != (reads == decode.Number) || (k.form == kind.Wide) != (reads == decode.UUID) {
+			t.Errorf("%s mints the form %s and is read as %q", k.name, k.form, reads)
+		}
+	}
+	for _, digits := range []string{"", "1", "9"} {
+		g := config.Generator{Kind: "daily", Settings: map[string]string{"prefix": "INV2026"}}
+		if digits != "" {
+			g.Settings["digits"] = digits
+		}
+		m := opened(t, g)
+		var b kind.Batch
+		if err := m.Mint(t.Context(), 2, &b); err != nil {
+			t.Fatal(err)
+		}
+		for text := range b.Texts() {
+			if _, _, err := decode.Of(string(text), "", decode.Source{Kind: g.Kind, Format: formats[g.Kind], Settings: g.Settings}); err != nil {
+				t.Errorf("with %s digits: %v", digits, err)
+			}
+		}
 	}
 }
