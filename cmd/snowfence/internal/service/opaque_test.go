@@ -37,7 +37,7 @@ func showing(t testing.TB, m kind.Minter) *Service {
 	t.Helper()
 	c := config.Default()
 	c.Store = "mem:"
-	c.Generators = map[string]config.Generator{"a": {}, "count": {Kind: "segment"}, "session": {Kind: "uuid"}, "wide": {Kind: "wide"}}
+	c.Generators = map[string]config.Generator{"a": {}, "count": {Kind: "segment"}, "session": {Kind: "uuid"}, "wide": {Kind: "wide", Namespace: "wide"}}
 	for _, of := range c.Names() {
 		c.Generators["show-"+of] = config.Generator{Kind: "opaque"}
 	}
