@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"strings"
+	"io"
 	"testing"
 
 	"snowfence.example/snowfence"
 	ent "snowfence.example/snowfence/examples/ent/generated"
 	"snowfence.example/snowfence/examples/internal/trial"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 func TestManyGoroutinesCreateMintedKeysOnly(t *testing.T) {
@@ -55,17 +54,6 @@ func keepsGivenKey(t *testing.T, client *ent.Client) {
 }
 
 func TestProgramRunsTwice(t *testing.T) {
-	address, db := testkit.SQL(t, "postgres")
 	folder := t.TempDir()
-	for range 2 {
-		var out strings.Builder
-		if err := run(t.Context(), &out, address+"?sslmode=disable", folder); err != nil {
-			t.Fatal(err)
-		}
-		t.Log(out.String())
-	}
-	var n int
-	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM orders WHERE id > 0").Scan(&n); err != nil || n != 6 {
-		t.Errorf("%d rows with a key, error %v; want 6", n, err)
-	}
+	trial.RunTwice(t, func(out io.Writer, address string) error { return run(t.Context(), out, address, folder) })
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
+	"io"
 	"testing"
 
 	"gorm.io/driver/mysql"
@@ -13,7 +13,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/examples/internal/trial"
-	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/keys"
 )
 
@@ -79,17 +78,6 @@ func keepsToTheRules(t *testing.T, db *gorm.DB) {
 }
 
 func TestProgramRunsTwice(t *testing.T) {
-	address, db := testkit.SQL(t, "postgres")
 	folder := t.TempDir()
-	for range 2 {
-		var out strings.Builder
-		if err := run(t.Context(), &out, address+"?sslmode=disable", folder); err != nil {
-			t.Fatal(err)
-		}
-		t.Log(out.String())
-	}
-	var n int
-	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM orders WHERE id > 0").Scan(&n); err != nil || n != 6 {
-		t.Errorf("%d rows with a key, error %v; want 6", n, err)
-	}
+	trial.RunTwice(t, func(out io.Writer, address string) error { return run(t.Context(), out, address, folder) })
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/examples/internal/trial"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 func TestManyGoroutinesInsertMintedKeysOnly(t *testing.T) {
@@ -34,16 +34,5 @@ func TestManyGoroutinesInsertMintedKeysOnly(t *testing.T) {
 }
 
 func TestProgramRunsTwice(t *testing.T) {
-	address, db := testkit.SQL(t, "postgres")
-	for range 2 {
-		var out strings.Builder
-		if err := run(t.Context(), &out, address+"?sslmode=disable"); err != nil {
-			t.Fatal(err)
-		}
-		t.Log(out.String())
-	}
-	var n int
-	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM orders WHERE id > 0").Scan(&n); err != nil || n != 6 {
-		t.Errorf("%d rows with a key, error %v; want 6", n, err)
-	}
+	trial.RunTwice(t, func(out io.Writer, address string) error { return run(t.Context(), out, address) })
 }

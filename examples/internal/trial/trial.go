@@ -1,11 +1,13 @@
 // Package trial fills a table of a real PostgreSQL and of a real MariaDB from many goroutines,
-// as each example does it, and holds the table to the ids that were minted.
+// as each example does it, and holds the table to the ids that were minted. It also runs each program.
 package trial
 
 import (
 	"context"
 	"database/sql"
+	"io"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -154,4 +156,22 @@ func (r *recorder) Fill(ctx context.Context, ids []snowfence.ID) error {
 		r.ids[id] = true
 	}
 	return nil
+}
+
+// RunTwice runs a program that writes three orders, twice against one database. Six rows must have
+// a key then.
+func RunTwice(t *testing.T, run func(out io.Writer, address string) error) {
+	t.Helper()
+	address, db := testkit.SQL(t, "postgres")
+	for range 2 {
+		var out strings.Builder
+		if err := run(&out, address+"?sslmode=disable"); err != nil {
+			t.Fatal(err)
+		}
+		t.Log(out.String())
+	}
+	var n int
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM orders WHERE id > 0").Scan(&n); err != nil || n != 6 {
+		t.Errorf("%d rows with a key, error %v; want 6", n, err)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -55,36 +54,4 @@ func (s *Service) Show(name, id string, into *kind.Batch) error {
 		return s.problem(g, invalid(InvalidID, "show", id, reason(err)))
 	}
 	return nil
-}
-
-// decodeOf says what an id of a generator means, or a text of an opaque one.
-func (s *Service) decodeOf(name, text string) (any, error) {
-	g, err := s.find(name)
-	if err != nil {
-		return nil, err
-	}
-	id := text
-	if !g.settings.Fenced() {
-		minter, problem := g.serving()
-		if problem != nil {
-			return nil, s.problem(g, problem)
-		}
-		if o, ok := minter.(shower); ok {
-			id, err = o.Read(text)
-			g = s.generators[o.Of()]
-		}
-	}
-	var r decode.Result
-	var f *decode.Foreign
-	if err == nil {
-		c := g.settings
-		r, f, err = decode.Of(id, "", decode.Source{Generator: g.name, Layout: c.Layout, Kind: c.Kind, Format: s.formats[c.Kind], Settings: c.Settings})
-	}
-	switch {
-	case err != nil:
-		return nil, invalid(InvalidID, "id", text, reason(err))
-	case f != nil:
-		return f, nil
-	}
-	return r.Document(), nil
 }
