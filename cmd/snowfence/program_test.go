@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -257,7 +256,7 @@ func TestLogForProgramsHasNothingElseBesideIt(t *testing.T) {
 	c := config.Default()
 	c.Log.Format = jsonLog
 	d := p.daemon(c)
-	d.Listening(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7600})
+	d.Listening("http", "http://127.0.0.1:7600")
 	var entry struct{ Msg, URL string }
 	if err := json.Unmarshal([]byte(stderr.String()), &entry); err != nil || entry.Msg != "listening" || entry.URL != "http://127.0.0.1:7600" {
 		t.Errorf("said %q: %+v, %v", stderr, entry, err)

@@ -98,7 +98,8 @@ func start(ts *testscript.TestScript, negated bool, args []string) {
 	if negated || len(args) == 0 {
 		ts.Fatalf("usage: start NAME [argument of serve...]")
 	}
-	cmd := command(ts, append([]string{"serve"}, args[1:]...)...)
+	const port = "127.0.0.1:0"
+	cmd := command(ts, append([]string{"serve", "--resp", port, "--grpc", port, "--thrift", port}, args[1:]...)...)
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
@@ -123,7 +124,7 @@ func (r *running) watch(stderr io.Reader, ready chan<- string) {
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		line := lines.Text()
 		r.lines.WriteString(line + "\n")
-		if _, after, ok := strings.Cut(line, "snowfence: listening on "); ok {
+		if _, after, ok := strings.Cut(line, "snowfence: listening on "); ok && strings.HasPrefix(after, "http") {
 			url = after
 		}
 		if line == "snowfence: ready" {

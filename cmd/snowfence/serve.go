@@ -2,7 +2,6 @@ package main
 
 import (
 	"log/slog"
-	"net"
 
 	"github.com/spf13/cobra"
 
@@ -48,20 +47,16 @@ Every setting can also stand in a configuration file or in a variable:
 // daemon is the configuration of a daemon that says where it listens and when
 // it is ready: in words, unless the log is for programs.
 func (p program) daemon(c config.Config) daemon.Config {
-	scheme := "http"
-	if c.TLS.Certificate != "" {
-		scheme = "https"
-	}
 	d := daemon.Config{
 		Settings:  c,
 		Clock:     p.clock,
 		Logger:    p.logger(c.Log),
 		Version:   thisBuild().Version,
-		Listening: func(http net.Addr) { p.note("listening on %s://%s", scheme, http) },
+		Listening: func(_, url string) { p.note("listening on %s", url) },
 		Serving:   func() { p.note("ready") },
 	}
 	if c.Log.Format == jsonLog {
-		d.Listening = func(http net.Addr) { d.Logger.Info("listening", "url", scheme+"://"+http.String()) }
+		d.Listening = func(front, url string) { d.Logger.Info("listening", "front", front, "url", url) }
 		d.Serving = nil // the daemon logs that itself
 	}
 	return d

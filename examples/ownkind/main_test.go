@@ -124,17 +124,17 @@ func TestCheckDigitIsLuhns(t *testing.T) {
 func TestDaemonServesOrderNumbersBesideItsOwnKinds(t *testing.T) {
 	settings, err := load(daemon.Sources{
 		File:  "config.yaml",
-		Flags: map[string]string{"data": t.TempDir(), "http": "127.0.0.1:0"},
+		Flags: map[string]string{"data": t.TempDir(), "http": "127.0.0.1:0", "resp": "", "grpc": "", "thrift": ""},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	listening, serving, ended := make(chan net.Addr, 1), make(chan struct{}), make(chan error, 1)
+	listening, serving, ended := make(chan string, 1), make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- daemon.Run(ctx, daemon.Config{
 			Settings:  settings,
-			Listening: func(a net.Addr) { listening <- a },
+			Listening: func(_, url string) { listening <- url },
 			Serving:   func() { close(serving) },
 		}, orderNumbers{})
 	}()
@@ -143,7 +143,7 @@ func TestDaemonServesOrderNumbersBesideItsOwnKinds(t *testing.T) {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	address := (<-listening).String()
+	_, address, _ := strings.Cut(<-listening, "://")
 	if got, want := mint(t, address, "orders", 2), []string{"EU-00000001-8", "EU-00000002-6"}; !slices.Equal(got, want) {
 		t.Errorf("order numbers are %q, want %q", got, want)
 	}

@@ -20,7 +20,7 @@ import (
 
 // Daemon is a running `snowfence serve`.
 type Daemon struct {
-	URL string // of its HTTP front; empty if it ended before it listened
+	URL string // of its HTTP front; empty if it ended before it listened there
 
 	t       testing.TB
 	command *exec.Cmd
@@ -28,16 +28,20 @@ type Daemon struct {
 	ended   chan struct{} // closed when it has ended
 
 	mu    sync.Mutex
-	lines []string // of its standard error
+	lines     []string          // of its standard error
+	addresses map[string]string // by the scheme of a front's URL
 }
+
+// anyPort is a free port of the loopback interface.
+const anyPort = "127.0.0.1:0"
 
 // StartDaemon starts binary's serve on a free port and waits until it listens or
 // has ended, but not until it is ready. What is still running at the end of the
 // test is killed.
 func StartDaemon(t testing.TB, binary string, environ []string, arguments ...string) *Daemon {
 	t.Helper()
-	d := &Daemon{t: t, ready: make(chan struct{}), ended: make(chan struct{})}
-	d.command = exec.CommandContext(t.Context(), binary, append([]string{"serve", "--http", "127.0.0.1:0"}, arguments...)...)
+	d := &Daemon{t: t, ready: make(chan struct{}), ended: make(chan struct{}), addresses: map[string]string{}}
+	d.command = exec.CommandContext(t.Context(), binary, append([]string{"serve", "--http", anyPort, "--resp", anyPort, "--grpc", anyPort, "--thrift", anyPort}, arguments...)...)
 	d.command.Env = append(d.command.Environ(), environ...)
 	stderr, err := d.command.StderrPipe()
 	if err != nil {
@@ -64,8 +68,7 @@ func (d *Daemon) read(stderr io.Reader, listening chan struct{}) {
 		d.mu.Lock()
 		d.lines = append(d.lines, line)
 		d.mu.Unlock()
-		if _, url, ok := strings.Cut(line, "listening on "); ok && d.URL == "" {
-			d.URL = url
+		if _, url, ok := strings.Cut(line, "listening on "); ok && d.listens(url) {
 			close(listening)
 		}
 		if strings.HasSuffix(line, "snowfence: ready") {
@@ -75,6 +78,36 @@ func (d *Daemon) read(stderr io.Reader, listening chan struct{}) {
 	// The error says how it ended, which the tests see by other means.
 	_ = d.command.Wait()
 	close(d.ended)
+}
+
+// listens notes the URL of a front, and reports whether it is the first. All are listened on
+// before the first is logged.
+func (d *Daemon) listens(url string) (first bool) {
+	scheme, address, _ := strings.Cut(url, "://")
+	if strings.HasPrefix(scheme, "http") && d.URL == "" {
+		d.URL = url
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	first = len(d.addresses) == 0
+	d.addresses[scheme] = address
+	return first
+}
+
+// Address returns where the front of a scheme listens, such as redis or grpc. It fails the test
+// when the daemon has none.
+func (d *Daemon) Address(scheme string) string {
+	d.t.Helper()
+	var address string
+	Eventually(d.t, 10*time.Second, func(context.Context) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if address = d.addresses[scheme]; address == "" {
+			return fmt.Errorf("the daemon does not say where it listens for %s", scheme)
+		}
+		return nil
+	})
+	return address
 }
 
 // WaitReady waits until the daemon serves, and fails the test if it ends or

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/kind"
@@ -55,9 +55,9 @@ type Config struct {
 	// Version is the program's version, for metrics and registers.
 	Version string
 
-	// Listening is called once with the address that the HTTP front accepts
-	// connections on, before worker ids are claimed. Nil means no call.
-	Listening func(http net.Addr)
+	// Listening is called with the name and the URL of each front that accepts connections, before
+	// worker ids are claimed. Nil means no call.
+	Listening func(front, url string)
 
 	// Serving is called once, when every generator can mint. Nil means no call.
 	Serving func()
@@ -89,7 +89,8 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	d.front.serve(stop)
+	d.serve(stop)
+	go d.reload(running)
 	if err = d.claim(running); err == nil {
 		d.announce()
 		d.watch(running)
@@ -98,7 +99,7 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	case ctx.Err() != nil:
 		err = nil // the end was asked for
 	case running.Err() != nil:
-		err = context.Cause(running) // the front failed
+		err = context.Cause(running) // a front failed
 	}
 	return errors.Join(err, d.end(context.WithoutCancel(ctx)))
 }
@@ -113,7 +114,8 @@ type daemon struct {
 	started  time.Time
 	stores   map[string]store.Store // by their name in the settings; "" is the settings' Store
 	service  *service.Service
-	front    *front
+	tokens   *token.Ring // nil if none is asked for
+	fronts   []serving
 	minters  map[string]kind.Minter // by generator; claim's until it has ended
 }
 
@@ -131,14 +133,14 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if err := d.configure(cfg.Settings, given); err != nil {
 		return nil, err
 	}
-	token, err := listen.Token(d.settings)
-	if err != nil {
+	var err error
+	if d.tokens, err = listen.Tokens(d.settings); err != nil {
 		return nil, err
 	}
 	for _, w := range listen.Warnings(d.settings) {
 		d.log.Warn(w)
 	}
-	d.service = service.New(service.Config{Settings: d.settings, Formats: kinds.Formats(), Token: token, Clock: d.clock, Logger: d.log})
+	d.service = service.New(service.Config{Settings: d.settings, Formats: kinds.Formats(), Tokens: d.tokens, Clock: d.clock, Logger: d.log})
 	registry, err := metrics.NewRegistry(cfg.Version)
 	if err != nil {
 		return nil, err
@@ -151,10 +153,11 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		return nil, err
 	}
 	if err = d.openStores(ctx, watch); err == nil {
-		d.front, err = newFront(ctx, d, metrics.Handler(registry))
+		p := parts{service: d.service, settings: d.settings, log: d.log, metrics: metrics.Handler(registry)}
+		err = d.openFronts(ctx, p, func(f *metrics.Front) error { return registry.Register(f) })
 	}
 	if err != nil {
-		return nil, errors.Join(err, d.closeStores())
+		return nil, errors.Join(err, d.closeFronts(), d.closeStores())
 	}
 	return d, nil
 }
@@ -303,7 +306,10 @@ func (d *daemon) claim(ctx context.Context) error {
 // announce logs each generator that serves, with the worker id that it holds and until when.
 func (d *daemon) announce() {
 	for _, status := range d.service.Statuses() {
-		attributes := []any{"generator", status.Name, "kind", status.Kind, "http", d.front.address(), "namespace", status.Namespace}
+		attributes := []any{"generator", status.Name, "kind", status.Kind, "namespace", status.Namespace}
+		for _, s := range d.fronts {
+			attributes = append(attributes, s.name, s.listener.Addr().String())
+		}
 		if l := status.Lease; l != nil {
 			attributes = append(attributes, "worker", l.Worker, "term", l.Term, "until", l.Layout.TimeOf(l.Until).UTC())
 		}
@@ -332,7 +338,7 @@ const releaseTime = 5 * time.Second
 // this order: each needs the next one.
 func (d *daemon) end(ctx context.Context) error {
 	d.log.Info("ending", "drain", d.settings.Limits.Drain)
-	drained := d.front.drain(ctx, d.settings.Limits.Drain)
+	drained := d.drain(ctx)
 	d.service.Stop()
 	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()

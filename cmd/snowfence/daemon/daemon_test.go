@@ -56,7 +56,8 @@ func (s *syncBuffer) String() string {
 // settings are those of a daemon on a free port with its store in a folder.
 func settings(folder string, generators map[string]Generator) Settings {
 	s := DefaultSettings()
-	s.Data, s.HTTP, s.Generators = folder, "127.0.0.1:0", generators
+	s.Data, s.Generators = folder, generators
+	s.HTTP, s.RESP, s.GRPC, s.Thrift = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	return s
 }
 
@@ -65,20 +66,24 @@ func start(t *testing.T, s Settings, kinds ...kind.Kind) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	d := &running{t: t, serving: make(chan struct{}), ended: make(chan struct{}), stop: stop, log: new(syncBuffer)}
-	listening := make(chan net.Addr, 1)
+	listening := make(chan string, 1)
 	go func() {
 		defer close(d.ended)
 		d.result = Run(ctx, Config{
 			Settings:  s,
 			Logger:    slog.New(slog.NewTextHandler(d.log, nil)),
 			Version:   "test",
-			Listening: func(a net.Addr) { listening <- a },
+			Listening: func(front, url string) {
+				if front == "http" {
+					listening <- url
+				}
+			},
 			Serving:   func() { close(d.serving) },
 		}, kinds...)
 	}()
 	select {
 	case a := <-listening:
-		d.address = a.String()
+		_, d.address, _ = strings.Cut(a, "://")
 	case <-d.ended:
 		t.Fatalf("ended before it listened: %v", d.result)
 	case <-time.After(patience):

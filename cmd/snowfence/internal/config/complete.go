@@ -145,21 +145,36 @@ func (v *completion) listening() {
 		v.fault(KeyCertificate, v.TLS.Certificate, "needs %s as well", KeyPrivateKey)
 	case v.TLS.Key != "" && v.TLS.Certificate == "":
 		v.fault(KeyPrivateKey, v.TLS.Key, "needs %s as well", KeyCertificate)
+	case v.TLS.ClientCA != "" && v.TLS.Certificate == "":
+		v.fault(KeyClientCA, v.TLS.ClientCA, "needs %s and %s as well", KeyCertificate, KeyPrivateKey)
 	}
-	if v.HTTP == "" {
+	if v.TokenFile != "" && v.TLS.ClientCA == "" && v.Thrift != "" {
+		if v.originOf(keyThrift) != (Origin{}) {
+			v.fault(keyThrift, v.Thrift, "Thrift has no tokens, and %s asks for one: set %s, so that clients show a certificate, or turn it off", KeyTokenFile, KeyClientCA)
+		}
+		v.Thrift = ""
+	}
+	for key, address := range map[string]string{keyHTTP: v.HTTP, keyRESP: v.RESP, keyGRPC: v.GRPC, keyThrift: v.Thrift, keyAdmin: v.Admin} {
+		v.address(key, address)
+	}
+}
+
+// address judges the address of one front.
+func (v *completion) address(key, address string) {
+	if address == "" {
 		return
 	}
-	host, port, err := net.SplitHostPort(v.HTTP)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		v.fault(keyHTTP, v.HTTP, "must be host:port, such as 127.0.0.1:7600")
+		v.fault(key, address, "must be host:port, such as 127.0.0.1:7600")
 		return
 	}
 	if n, err := parseNumber(port); err != nil || n > 65535 {
-		v.fault(keyHTTP, v.HTTP, "the port must be a number from 0 to 65535")
+		v.fault(key, address, "the port must be a number from 0 to 65535")
 	}
-	guarded := v.TLS.Certificate != "" && v.TokenFile != ""
+	guarded := v.TLS.Certificate != "" && (v.TokenFile != "" || v.TLS.ClientCA != "")
 	if !Loopback(host) && !guarded && !v.Insecure {
-		v.fault(keyHTTP, v.HTTP, "others than this host can reach this address: set %s, %s and %s, or allow it with insecure", KeyCertificate, KeyPrivateKey, KeyTokenFile)
+		v.fault(key, address, "others than this host can reach this address: set %s, %s and %s, or allow it with insecure", KeyCertificate, KeyPrivateKey, KeyTokenFile)
 	}
 }
 

@@ -25,8 +25,16 @@ type Config struct {
 	// Data is the directory that the program may write to, needed unless Store is set.
 	Data string
 
-	// HTTP is the address of the HTTP front, as host:port. Empty means none.
-	HTTP string
+	// HTTP, RESP, GRPC and Thrift are the addresses of the fronts, as host:port. Empty means none.
+	// Without a token file of its own, Thrift is turned off by one, since its protocol has no tokens.
+	HTTP   string
+	RESP   string
+	GRPC   string
+	Thrift string
+
+	// Admin is the address of a listener for metrics and for pages that show what is in the store.
+	// Empty means that the HTTP front has them.
+	Admin string
 
 	// Hosts are further host names by which browsers may reach a loopback
 	// address without a token, such as that of a proxy on the same host.
@@ -38,7 +46,7 @@ type Config struct {
 	// TLS makes the listeners speak TLS. Zero means that they do not.
 	TLS TLS
 
-	// TokenFile has the token that clients must show. Empty means that none is asked for.
+	// TokenFile has the tokens that clients must show, see package token. Empty means that none is asked for.
 	TokenFile string
 
 	Log    Log
@@ -52,10 +60,12 @@ type Config struct {
 	warnings []string
 }
 
-// TLS names the files of a certificate chain and its private key, both PEM.
+// TLS names the files of a certificate chain and its private key, and of the authorities that
+// clients' certificates must come from, all PEM. Without authorities clients need no certificate.
 type TLS struct {
 	Certificate string
 	Key         string
+	ClientCA    string
 }
 
 // Log says what is logged and how.
@@ -73,8 +83,13 @@ type Limits struct {
 	Header       int           // most bytes of a request's header; 16 KiB
 	ReadTimeout  time.Duration // to read a request; 10 s
 	WriteTimeout time.Duration // to mint and write an answer; 30 s
-	IdleTimeout  time.Duration // between two requests of a connection; 2 min
+	IdleTimeout  time.Duration // between two requests of a connection of HTTP or gRPC; 2 min
+	Session      time.Duration // between two requests of a connection of RESP or Thrift; 1 h
 	Drain        time.Duration // for requests under way when the program ends; 10 s
+
+	Connections        int // most open connections of each front; 10,000
+	AddressConnections int // most of them from one address; 0, no limit
+	AddressRate        int // most ids a second for one address; 0, no limit
 }
 
 // The kinds of fenced ids: of 64 bits, which are meant when none is named, and of up to 128.
@@ -149,7 +164,10 @@ const DefaultGenerator = "default"
 
 // Default returns the configuration in which nothing is set, without a Data directory.
 func Default() Config {
-	c := Config{Namespace: "default", Layout: snowfence.DefaultLayout(), HTTP: "127.0.0.1:7600"}
+	c := Config{
+		Namespace: "default", Layout: snowfence.DefaultLayout(),
+		HTTP: "127.0.0.1:7600", RESP: "127.0.0.1:7601", GRPC: "127.0.0.1:7602", Thrift: "127.0.0.1:7609",
+	}
 	for _, e := range configKeys(&c) {
 		_ = e.complete() // a default is in its range
 	}

@@ -55,6 +55,7 @@ const (
 	KeyTokenFile   = "token-file"
 	KeyCertificate = "tls.certificate"
 	KeyPrivateKey  = "tls.key"
+	KeyClientCA    = "tls.client-ca"
 )
 
 // Keys that a message or another rule mentions by name.
@@ -64,6 +65,10 @@ const (
 	keyLayout    = "layout"
 	keyData      = "data"
 	keyHTTP      = "http"
+	keyRESP      = "resp"
+	keyGRPC      = "grpc"
+	keyThrift    = "thrift"
+	keyAdmin     = "admin"
 	keyHosts     = "hosts"
 
 	keyKind        = "kind"
@@ -84,11 +89,16 @@ func configKeys(c *Config) []entry {
 		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, layout(&c.Layout)},
 		{Key{keyData, "data", "directory that the program may write to"}, str(&c.Data)},
 		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, str(&c.HTTP)},
+		{Key{keyRESP, "resp", `address of the RESP front, for clients of Redis; "" turns it off`}, str(&c.RESP)},
+		{Key{keyGRPC, "grpc", `address of the gRPC front; "" turns it off`}, str(&c.GRPC)},
+		{Key{keyThrift, "thrift", `address of the Thrift front, for clients of Twitter's Snowflake; "" turns it off`}, str(&c.Thrift)},
+		{Key{keyAdmin, "", "address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"}, str(&c.Admin)},
 		{Key{keyHosts, "", "further host names, separated by commas, that a loopback address without a token answers to"}, list(&c.Hosts)},
 		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, toggle(&c.Insecure)},
 		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, str(&c.TLS.Certificate)},
 		{Key{KeyPrivateKey, "", "file of the private key, PEM"}, str(&c.TLS.Key)},
-		{Key{KeyTokenFile, "", "file of the token that clients must show"}, str(&c.TokenFile)},
+		{Key{KeyClientCA, "", "file of the authorities that certificates of clients must come from, PEM; clients then need one"}, str(&c.TLS.ClientCA)},
+		{Key{KeyTokenFile, "", "file of the tokens that clients must show one of; 'snowfence token' makes them"}, str(&c.TokenFile)},
 		{Key{"log.level", "log-level", "least level that is logged: debug, info, warn or error"}, level(&c.Log.Level)},
 		{Key{"log.format", "log-format", "how the log is written: text or json"}, word(&c.Log.Format, LogFormats())},
 		{Key{"limits.batch", "", "most ids of one request"}, count(&c.Limits.Batch, 10_000, 1, 1_000_000)},
@@ -96,8 +106,12 @@ func configKeys(c *Config) []entry {
 		{Key{"limits.header", "", "most bytes of a request's header"}, size(&c.Limits.Header, 16*kiB, 4*kiB, miB)},
 		{Key{"limits.read-timeout", "", "longest time to read a request"}, timeout(&c.Limits.ReadTimeout, 10*second, second/10, 10*minute)},
 		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, timeout(&c.Limits.WriteTimeout, 30*second, second/10, 10*minute)},
-		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection"}, timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour)},
+		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection of HTTP or gRPC"}, timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour)},
+		{Key{"limits.session", "", "longest time between two requests of a connection of RESP or Thrift"}, timeout(&c.Limits.Session, time.Hour, second, 24*time.Hour)},
 		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, timeout(&c.Limits.Drain, 10*second, time.Millisecond, 10*minute)},
+		{Key{"limits.connections", "", "most open connections of each front"}, count(&c.Limits.Connections, 10_000, 1, 1_000_000)},
+		{Key{"limits.address-connections", "", "most open connections of each front from one address; 0 for any number"}, optional(&c.Limits.AddressConnections, 1_000_000)},
+		{Key{"limits.address-rate", "", "most ids a second for one address; 0 for any number"}, optional(&c.Limits.AddressRate, 1_000_000_000)},
 	}
 }
 

@@ -390,7 +390,7 @@ func TestFileMustExistAndBeOfReasonableSize(t *testing.T) {
 }
 
 func TestAddressBeyondLoopbackNeedsTLSAndATokenOrInsecure(t *testing.T) {
-	tls := TLS{Certificate: "c.pem", Key: "k.pem"}
+	tls, mutual := TLS{Certificate: "c.pem", Key: "k.pem"}, TLS{Certificate: "c.pem", Key: "k.pem", ClientCA: "ca.pem"}
 	for _, c := range []struct {
 		http string
 		set  func(*Config)
@@ -409,6 +409,10 @@ func TestAddressBeyondLoopbackNeedsTLSAndATokenOrInsecure(t *testing.T) {
 		{":7600", func(c *Config) { c.TLS = tls }, false},
 		{":7600", func(c *Config) { c.TokenFile = "token" }, false},
 		{":7600", func(c *Config) { c.TLS, c.TokenFile = tls, "token" }, true},
+		{":7600", func(c *Config) { c.TLS = mutual }, true},
+		{"127.0.0.1:7600", func(c *Config) { c.RESP = ":7601" }, false},
+		{"127.0.0.1:7600", func(c *Config) { c.Admin = ":7610" }, false},
+		{"127.0.0.1:7600", func(c *Config) { c.TLS.ClientCA = "ca.pem" }, false},
 		{":7600", func(c *Config) { c.Insecure = true }, true},
 		{"127.0.0.1:http", nil, false},
 		{"127.0.0.1:65536", nil, false},

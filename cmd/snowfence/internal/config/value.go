@@ -157,6 +157,25 @@ func count(at *int, fallback, least, most int) place {
 	return limit(at, fallback, least, most, "a whole number", parse, strconv.Itoa)
 }
 
+// optional is a number up to a greatest one, 0 standing for no limit.
+func optional(at *int, most int) place {
+	outOfRange := fmt.Errorf("must be a whole number from 1 to %d, or 0 for no limit", most)
+	p := field(at, func(s string) (int, error) {
+		n, err := parseNumber(s)
+		if err != nil || n > int64(most) {
+			return 0, outOfRange
+		}
+		return int(n), nil
+	}, strconv.Itoa)
+	p.complete = func() error {
+		if *at < 0 || *at > most {
+			return outOfRange
+		}
+		return nil
+	}
+	return p
+}
+
 func size(at *int, fallback, least, most int) place {
 	parse := func(s string) (int, error) {
 		n, err := text.ParseBytes(s)

@@ -1,6 +1,6 @@
 // Package service is what the daemon does, whatever protocol it is asked in.
-// Every decision about ids is made here once. The fronts translate. Each calls
-// [Service.Authorize] before anything else, and refuses by itself what only its
+// Every decision about ids is made here once. The fronts translate. Each asks by a
+// [Client], which holds to tokens and rates, and refuses by itself what only its
 // protocol has: hosts and other sites in HTTP.
 //
 // [Service.Mint] is the one call that mints: it takes a batch of the caller's and

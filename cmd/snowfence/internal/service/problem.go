@@ -18,8 +18,10 @@ type Meaning uint8
 const (
 	Invalid      Meaning = iota // the request can't be right, now or later
 	Unauthorized                // the token is missing or wrong
+	Forbidden                   // the token does not allow it
 	NotFound                    // what was asked for does not exist
 	Conflict                    // what was asked for has ended, or is another's
+	TooMany                     // the client asks for more than it may; less, or later, may succeed
 	Unavailable                 // the same request may succeed later
 	Cancelled                   // the client does not wait for the answer
 	Broken                      // time will not mend it; an operator must
@@ -35,6 +37,8 @@ const (
 	InvalidID
 	InvalidLayout
 	InvalidToken
+	NotAllowed
+	RateLimited
 	NotASeries
 	NeedsReservation
 	InvalidReservation
@@ -71,6 +75,8 @@ func (t Type) describe() description {
 		InvalidID:          {"invalid-id", Invalid, "The id can not be read", ""},
 		InvalidLayout:      {"invalid-layout", Invalid, "The layout can not be used", ""},
 		InvalidToken:       {"invalid-token", Unauthorized, "A valid token is required", ""},
+		NotAllowed:         {"not-allowed", Forbidden, "The token does not allow this", ""},
+		RateLimited:        {"rate-limited", TooMany, "The client asks for too many ids", ""},
 		NotASeries:         {"not-a-series", NotFound, "The generator is no series", "numbers of this generator are minted, and not reserved"},
 		NeedsReservation:   {"needs-reservation", Invalid, "Numbers of a series are reserved", "a number of a series is reserved, and then confirmed or voided: it can not be minted"},
 		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},

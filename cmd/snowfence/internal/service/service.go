@@ -3,17 +3,19 @@ package service
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
 
+	"golang.org/x/time/rate"
+
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -24,8 +26,8 @@ type Config struct {
 	// Formats say how kinds without layouts write ids, by the kind's name. The ids of others are
 	// no more than texts.
 	Formats map[string]decode.Format
-	// Token is what clients must show. Empty means that none is asked for.
-	Token string
+	// Tokens are what clients must show one of. Nil means that none is asked for.
+	Tokens *token.Ring
 	// Clock says how far ends are ahead. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 	// Logger gets the faults. Nil means that nothing is logged.
@@ -37,8 +39,8 @@ type Service struct {
 	settings   config.Config
 	formats    map[string]decode.Format
 	generators map[string]*generator // never changes
-	guarded    bool
-	token      [sha256.Size]byte
+	tokens     *token.Ring           // nil if none is asked for
+	addresses  *addresses            // nil without a rate
 	clock      snowfence.Clock
 	log        *slog.Logger
 }
@@ -79,10 +81,12 @@ func New(cfg Config) *Service {
 		settings:   cfg.Settings,
 		formats:    cfg.Formats,
 		generators: make(map[string]*generator, len(cfg.Settings.Generators)),
-		guarded:    cfg.Token != "",
-		token:      sha256.Sum256([]byte(cfg.Token)),
+		tokens:     cfg.Tokens,
 		clock:      cmp.Or(cfg.Clock, snowfence.SystemClock()),
 		log:        cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+	}
+	if l := cfg.Settings.Limits; l.AddressRate > 0 {
+		s.addresses = &addresses{rate: rate.Limit(l.AddressRate), burst: max(l.AddressRate, l.Batch), limits: map[netip.Prefix]*rate.Limiter{}}
 	}
 	for name, g := range cfg.Settings.Generators {
 		s.generators[name] = &generator{name: name, settings: g, most: most(g, cfg.Settings.Limits.Batch)}
@@ -257,21 +261,8 @@ func (s *Service) problem(g *generator, p *Problem) error {
 	return p
 }
 
-// Authorize returns a [*Problem] unless the token is the one that clients must
-// show, or none is asked for. It takes the same time for every wrong token.
-func (s *Service) Authorize(token string) error {
-	if !s.guarded {
-		return nil
-	}
-	shown := sha256.Sum256([]byte(token)) // one length, whatever was sent
-	if subtle.ConstantTimeCompare(shown[:], s.token[:]) != 1 {
-		return &Problem{Type: InvalidToken, Detail: "the request shows no token, or a wrong one"}
-	}
-	return nil
-}
-
 // Guarded reports whether clients must show a token.
-func (s *Service) Guarded() bool { return s.guarded }
+func (s *Service) Guarded() bool { return s.tokens != nil }
 
 // ordered returns the generators by name.
 func (s *Service) ordered() []*generator {

@@ -454,22 +454,6 @@ func TestDetailOfAFaultShowsNothingOfIt(t *testing.T) {
 	}
 }
 
-func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
-	open := New(Config{Settings: settings(t, "a")})
-	if err := open.Authorize(""); err != nil || open.Guarded() {
-		t.Errorf("without a token: %v, guarded %v", err, open.Guarded())
-	}
-	guarded := New(Config{Settings: settings(t, "a"), Token: "correct horse battery"})
-	if err := guarded.Authorize("correct horse battery"); err != nil || !guarded.Guarded() {
-		t.Errorf("right token: %v, guarded %v", err, guarded.Guarded())
-	}
-	for _, token := range []string{"", "wrong", "correct horse batter", "correct horse battery "} {
-		if p := problemOf(t, guarded.Authorize(token)); p.Type != InvalidToken || p.Type.Meaning() != Unauthorized {
-			t.Errorf("%q: %v", token, p)
-		}
-	}
-}
-
 func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a", "b")})
 	answer, err := s.Decode("1541815603606036480", "twitter", "")

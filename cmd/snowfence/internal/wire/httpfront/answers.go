@@ -11,7 +11,7 @@ import (
 )
 
 // mint answers with new ids, or with the text of one that exists.
-func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) mint(w http.ResponseWriter, r *http.Request, client *service.Client) error {
 	query, err := parameters(r, "count", "show")
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
 	name, n := r.PathValue("name"), 1
 	if text := query.Get("count"); query.Has("count") {
 		if n, err = strconv.Atoi(text); err != nil || strconv.Itoa(n) != text {
-			return h.Service.InvalidCount(name, text)
+			return client.InvalidCount(name, text)
 		}
 	}
 	form, err := negotiate(r, typeJSON, typePlain)
@@ -33,11 +33,11 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request) error {
 	defer h.release(b)
 	switch {
 	case query.Has("show"):
-		err = h.Service.Show(name, query.Get("show"), &b.batch)
+		err = client.Show(name, query.Get("show"), &b.batch)
 	case r.Method == http.MethodHead:
-		err = h.Service.Check(name, n)
+		err = client.Check(name, n)
 	default:
-		err = h.Service.Mint(r.Context(), name, n, &b.batch)
+		err = client.Mint(r.Context(), name, n, &b.batch)
 	}
 	if err != nil {
 		return err
@@ -129,19 +129,23 @@ type generatorsJSON struct {
 }
 
 // generators answers with the generators and how they stand.
-func (h *Handler) generators(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) generators(w http.ResponseWriter, r *http.Request, client *service.Client) error {
 	if _, err := parameters(r); err != nil {
 		return err
 	}
 	if _, err := negotiate(r, typeJSON); err != nil {
 		return err
 	}
-	return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(h.Service.Statuses())})
+	statuses, err := client.Statuses()
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
 }
 
 // ready answers 200 while every generator can mint, and will be able to for a
 // while yet, and else a problem; either way with how they stand.
-func (h *Handler) ready(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) ready(w http.ResponseWriter, r *http.Request, _ *service.Client) error {
 	statuses := h.Service.Statuses()
 	if service.Ready(statuses) {
 		return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
@@ -170,7 +174,7 @@ func describe(statuses []service.Status) []generatorJSON {
 }
 
 // decode answers with what an id says.
-func (h *Handler) decode(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) decode(w http.ResponseWriter, r *http.Request, client *service.Client) error {
 	query, err := parameters(r, "layout", "generator")
 	if err != nil {
 		return err
@@ -178,7 +182,7 @@ func (h *Handler) decode(w http.ResponseWriter, r *http.Request) error {
 	if _, err := negotiate(r, typeJSON); err != nil {
 		return err
 	}
-	document, err := h.Service.Decode(r.PathValue("id"), query.Get("layout"), query.Get("generator"))
+	document, err := client.Decode(r.PathValue("id"), query.Get("layout"), query.Get("generator"))
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,13 @@
 package httpfront
 
 import (
-	"log/slog"
 	"net/http"
 	"path"
 	"strings"
 	"sync"
 
 	"snowfence.example/snowfence/api"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 )
 
@@ -17,8 +16,14 @@ type Config struct {
 	// Service is what the front translates for.
 	Service *service.Service
 
+	// Meter counts requests.
+	Meter *metrics.Front
+
 	// Metrics answers /metrics.
 	Metrics http.Handler
+
+	// Public has the routes of clients, and Admin those of operators.
+	Public, Admin bool
 
 	// AnyHost turns off the check of the Host header: for servers with a token, which
 	// no web page knows, and for addresses with names that this program can't know.
@@ -41,26 +46,34 @@ type route struct {
 	methods []string // GET stands for HEAD, too
 	answer  answer
 
-	// open routes ask for no token: they are for probes, and for people who look for the way in.
-	open bool
+	audience audience
 }
 
+// audience is who uses a route.
+type audience uint8
+
+const (
+	clients   audience = iota
+	operators          // what only they should see
+	everybody          // no token is asked for: probes, and people who look for the way in
+)
+
 // answer answers a request. What it returns is answered as a problem.
-type answer func(w http.ResponseWriter, r *http.Request) error
+type answer func(w http.ResponseWriter, r *http.Request, client *service.Client) error
 
 func (h *Handler) routes() []route {
 	get, post, mint := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodGet, http.MethodPost}
 	return []route{
-		{"/v1/generators/{name}/ids", mint, h.mint, false},
-		{"/v1/generators", get, h.generators, false},
-		{"/v1/generators/{name}/reservations", mint, h.reservations, false},
-		{"/v1/generators/{name}/reservations/{number}/confirm", post, h.confirm, false},
-		{"/v1/generators/{name}/reservations/{number}/void", post, h.void, false},
-		{"/v1/decode/{id}", get, h.decode, false},
-		{"/livez", get, static(typePlain, []byte("live\n")), true},
-		{"/readyz", get, h.ready, true},
-		{"/metrics", get, h.expose, false},
-		{"/openapi.yaml", get, static("application/yaml", api.OpenAPI()), true},
+		{"/v1/generators/{name}/ids", mint, h.mint, clients},
+		{"/v1/generators", get, h.generators, clients},
+		{"/v1/generators/{name}/reservations", mint, h.reservations, clients},
+		{"/v1/generators/{name}/reservations/{number}/confirm", post, h.confirm, clients},
+		{"/v1/generators/{name}/reservations/{number}/void", post, h.void, clients},
+		{"/v1/decode/{id}", get, h.decode, clients},
+		{"/livez", get, static(typePlain, []byte("live\n")), everybody},
+		{"/readyz", get, h.ready, everybody},
+		{"/metrics", get, h.expose, operators},
+		{"/openapi.yaml", get, static("application/yaml", api.OpenAPI()), everybody},
 	}
 }
 
@@ -69,11 +82,14 @@ func New(cfg Config) *Handler {
 	h := &Handler{Config: cfg, mux: http.NewServeMux()}
 	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, chunk)} }
 	for _, route := range h.routes() {
+		if route.audience == clients && !h.Public || route.audience == operators && !h.Admin {
+			continue
+		}
 		for _, method := range route.methods {
-			h.handle(method+" "+route.path, func(w http.ResponseWriter, r *http.Request) error { return h.answer(route, w, r) })
+			h.handle(method+" "+route.path, func(w http.ResponseWriter, r *http.Request, c *service.Client) error { return h.answer(route, w, r, c) })
 		}
 		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1)
-		h.handle(route.path, func(w http.ResponseWriter, _ *http.Request) error {
+		h.handle(route.path, func(w http.ResponseWriter, _ *http.Request, _ *service.Client) error {
 			w.Header().Set("Allow", allow)
 			return &problem{Type: typeMethodNotAllowed, Title: "The method is not allowed here", Status: http.StatusMethodNotAllowed, Detail: "allowed are " + allow}
 		})
@@ -84,64 +100,53 @@ func New(cfg Config) *Handler {
 
 func (h *Handler) handle(pattern string, a answer) {
 	h.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		if err := a(w, r); err != nil {
-			writeProblem(w, r, err)
+		client := h.Service.Client(remote(r))
+		if err := a(w, r, &client); err != nil {
+			h.fail(w, r, err)
 		}
 	})
 }
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := h.Meter.Began()
+	defer h.Meter.Answered(began, 1)
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	// The mux would send a client on to the shortest form of a path.
 	if p := r.URL.EscapedPath(); path.Clean(p) != strings.TrimSuffix(p, "/") && p != "/" {
-		writeProblem(w, r, notFound(w, r))
+		h.fail(w, r, notFound(w, r, nil))
 		return
 	}
 	h.mux.ServeHTTP(w, r)
 }
 
-func notFound(http.ResponseWriter, *http.Request) error {
+func notFound(http.ResponseWriter, *http.Request, *service.Client) error {
 	return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "the addresses are listed at /openapi.yaml"}
 }
 
-func (h *Handler) answer(route route, w http.ResponseWriter, r *http.Request) error {
-	if !route.open {
-		if err := h.admit(r); err != nil {
+func (h *Handler) answer(route route, w http.ResponseWriter, r *http.Request, client *service.Client) error {
+	if route.audience != everybody {
+		if err := h.admit(r, client); err != nil {
 			return err
 		}
 	}
 	if err := h.checkBody(w, r); err != nil {
 		return err
 	}
-	return route.answer(w, r)
+	return route.answer(w, r, client)
 }
 
 // static answers with the same at all times.
 func static(contentType string, body []byte) answer {
-	return func(w http.ResponseWriter, r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request, _ *service.Client) error {
 		return writeBody(w, r, http.StatusOK, contentType, body)
 	}
 }
 
 // expose answers with the metrics.
-func (h *Handler) expose(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) expose(w http.ResponseWriter, r *http.Request, _ *service.Client) error {
 	h.Metrics.ServeHTTP(w, r)
 	return nil
-}
-
-// NewServer returns a server with the limits that every connection is held
-// to. What the server itself has to say goes to the logger.
-func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler:           handler,
-		MaxHeaderBytes:    limits.Header,
-		ReadHeaderTimeout: limits.ReadTimeout,
-		ReadTimeout:       limits.ReadTimeout,
-		WriteTimeout:      limits.WriteTimeout,
-		IdleTimeout:       limits.IdleTimeout,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +19,9 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -67,21 +71,47 @@ func settings(t testing.TB, change ...func(*config.Config)) config.Config {
 	return c
 }
 
+// newHandler returns a front with every route.
+func newHandler(s *service.Service, change ...func(*Config)) *Handler {
+	c := Config{Service: s, Meter: metrics.NewFront("http", func() time.Duration { return 0 }), Public: true, Admin: true}
+	for _, f := range change {
+		f(&c)
+	}
+	return New(c)
+}
+
+// ring is the one token that clients must show, or none for "".
+func ring(t testing.TB, text string) *token.Ring {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := token.Open(path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // newFixture returns a front whose generator serves already. A test may change
 // the settings before.
 func newFixture(t testing.TB, token string, change ...func(*config.Config)) fixture {
 	t.Helper()
-	c := settings(t, change...)
-	s := service.New(service.Config{Settings: c, Token: token})
+	settings := settings(t, change...)
+	s := service.New(service.Config{Settings: settings, Tokens: ring(t, token)})
 	f := fixture{minter: new(counting)}
 	if err := s.Serve("default", f.minter); err != nil {
 		t.Fatal(err)
 	}
-	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	scrape := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_, _ = io.WriteString(w, "snowfence_ids_total 0\n")
 	})
-	f.Handler = New(Config{Service: s, Metrics: metrics, AnyHost: token != "", Hosts: c.Hosts})
+	f.Handler = newHandler(s, func(c *Config) { c.Metrics, c.AnyHost, c.Hosts = scrape, token != "", settings.Hosts })
 	return f
 }
 

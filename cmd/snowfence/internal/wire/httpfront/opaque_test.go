@@ -55,7 +55,7 @@ func newOpaque(t *testing.T, serving bool) fixture {
 			t.Fatal(err)
 		}
 	}
-	return fixture{Handler: New(Config{Service: s})}
+	return fixture{Handler: newHandler(s)}
 }
 
 func TestOpaqueGeneratorAnswersTextsAndOpensThem(t *testing.T) {

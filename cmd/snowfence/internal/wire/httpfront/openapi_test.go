@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -93,6 +94,21 @@ func checkAnswer(t *testing.T, d *openapi3.T, path string, r *http.Request, w *h
 	return openapi3filter.ValidateResponse(t.Context(), input)
 }
 
+// stopped is a clock that does not go on.
+type stopped struct{ snowfence.Clock }
+
+func (stopped) Monotonic() time.Duration { return 0 }
+
+// newLimited returns a front whose client has asked for as much already as it may.
+func newLimited(t *testing.T, text string) fixture {
+	t.Helper()
+	settings := settings(t, func(c *config.Config) { c.Limits.Batch, c.Limits.AddressRate = 1, 1 })
+	s := service.New(service.Config{Settings: settings, Tokens: ring(t, text), Clock: stopped{snowfence.SystemClock()}})
+	f := fixture{Handler: newHandler(s)}
+	f.do(request("GET", "/v1/decode/1"))
+	return f
+}
+
 // probe is a request and the status that it must meet.
 type probe struct {
 	front   fixture
@@ -112,12 +128,13 @@ func probes(t *testing.T) map[string][]probe {
 		f.minter.err, f.minter.ready = err, err
 		return f
 	}
-	starting := fixture{Handler: New(Config{Service: service.New(service.Config{Settings: settings(t)})})}
+	starting := fixture{Handler: newHandler(service.New(service.Config{Settings: settings(t)}))}
 	large := func(method, target string) *http.Request {
 		r := request(method, target)
 		r.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))
 		return r
 	}
+	limited := newLimited(t, "")
 	all := map[string][]probe{}
 	add := func(path string, f fixture, r *http.Request, status int) {
 		all[path] = append(all[path], probe{f, r, status})
@@ -134,12 +151,13 @@ func probes(t *testing.T) map[string][]probe {
 		add(path, open, request(method, ids, "Accept: image/png"), 406)
 		add(path, open, large(method, ids), 413)
 		add(path, open, request(method, ids, "Host: evil.example"), 421)
+		add(path, limited, request(method, ids), 429)
 		add(path, failing(snowfence.ErrPastHorizon), request(method, ids), 500)
 		add(path, failing(io.ErrUnexpectedEOF), request(method, ids), 500)
 		add(path, failing(snowfence.ErrRevoked), request(method, ids), 503)
 		add(path, starting, request(method, ids), 503)
 	}
-	addReservations(t, add, guarded, open, starting)
+	addReservations(t, add, guarded, open, starting, limited)
 	addOpaque(t, add, open)
 	for path, target := range map[string]string{"/v1/generators": "/v1/generators", "/v1/decode/{id}": "/v1/decode/1"} {
 		add(path, open, request("GET", target), 200)
@@ -149,6 +167,7 @@ func probes(t *testing.T) map[string][]probe {
 		add(path, open, request("GET", target, "Accept: text/plain"), 406)
 		add(path, open, large("GET", target), 413)
 		add(path, open, request("GET", target, "Host: evil.example"), 421)
+		add(path, newLimited(t, token), request("GET", target), 429)
 	}
 	add("/v1/generators", starting, request("GET", "/v1/generators"), 200)
 	for _, layout := range []string{"twitter", "discord", "mastodon", "sonyflake-v1"} {
@@ -174,11 +193,12 @@ func probes(t *testing.T) map[string][]probe {
 	add("/metrics", guarded, request("GET", "/metrics"), 401)
 	add("/metrics", open, request("GET", "/metrics", "Origin: null"), 403)
 	add("/metrics", open, request("GET", "/metrics", "Host: evil.example"), 421)
+	add("/metrics", newLimited(t, token), request("GET", "/metrics"), 429)
 	return all
 }
 
 // addReservations adds the probes of a series.
-func addReservations(t *testing.T, add func(string, fixture, *http.Request, int), guarded, open, starting fixture) {
+func addReservations(t *testing.T, add func(string, fixture, *http.Request, int), guarded, open, starting, limited fixture) {
 	t.Helper()
 	const list, one = "/v1/generators/{name}/reservations", "/v1/generators/{name}/reservations/{number}/"
 	series, full := newSeries(t), newSeriesOf(t, fullSeries{})
@@ -199,6 +219,7 @@ func addReservations(t *testing.T, add func(string, fixture, *http.Request, int)
 		large.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))
 		add(c.path, series, large, 413)
 		add(c.path, series, request(c.method, target, "Host: evil.example"), 421)
+		add(c.path, limited, request(c.method, target), 429)
 		add(c.path, full, request(c.method, target), 500)
 		add(c.path, starting, request(c.method, target), 503)
 		if strings.HasPrefix(c.path, one) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
@@ -51,6 +52,10 @@ func statusOf(meaning service.Meaning) int {
 		return http.StatusBadRequest
 	case service.Unauthorized:
 		return http.StatusUnauthorized
+	case service.Forbidden:
+		return http.StatusForbidden
+	case service.TooMany:
+		return http.StatusTooManyRequests
 	case service.NotFound:
 		return http.StatusNotFound
 	case service.Conflict:
@@ -81,9 +86,10 @@ func asProblem(err error) *problem {
 	}
 }
 
-// writeProblem answers with a problem.
-func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
+// fail answers with a problem, and counts it.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := asProblem(err)
+	h.Meter.Failed(strings.TrimPrefix(p.Type, typePrefix))
 	if p.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
 	}

@@ -24,15 +24,15 @@ type reservationJSON struct {
 }
 
 // reservations reserves for a POST, and lists for a GET.
-func (h *Handler) reservations(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) reservations(w http.ResponseWriter, r *http.Request, client *service.Client) error {
 	if r.Method == http.MethodPost {
-		return h.reserve(w, r)
+		return h.reserve(w, r, client)
 	}
-	return h.audit(w, r)
+	return h.audit(w, r, client)
 }
 
 // reserve answers with a number that the client is to confirm or to void.
-func (h *Handler) reserve(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) reserve(w http.ResponseWriter, r *http.Request, client *service.Client) error {
 	query, err := h.seriesQuery(r, "tenant", "timeout")
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (h *Handler) reserve(w http.ResponseWriter, r *http.Request) error {
 			return invalidQuery("timeout", text, "must be a duration above 0 such as 30s or 10m")
 		}
 	}
-	got, err := h.Service.Reserve(r.Context(), r.PathValue("name"), query.Get("tenant"), timeout)
+	got, err := client.Reserve(r.Context(), r.PathValue("name"), query.Get("tenant"), timeout)
 	if err != nil {
 		return err
 	}
@@ -53,29 +53,29 @@ func (h *Handler) reserve(w http.ResponseWriter, r *http.Request) error {
 }
 
 // confirm ends a reservation whose document exists.
-func (h *Handler) confirm(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) confirm(w http.ResponseWriter, r *http.Request, client *service.Client) error {
 	query, err := h.seriesQuery(r, "tenant", "token")
 	if err != nil {
 		return err
 	}
-	return h.end(w, r, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token")})
+	return h.end(w, r, client, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token")})
 }
 
 // void ends a reservation whose document will never exist.
-func (h *Handler) void(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) void(w http.ResponseWriter, r *http.Request, client *service.Client) error {
 	query, err := h.seriesQuery(r, "tenant", "token", "reason")
 	if err != nil {
 		return err
 	}
-	return h.end(w, r, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token"), Void: true, Reason: query.Get("reason")})
+	return h.end(w, r, client, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token"), Void: true, Reason: query.Get("reason")})
 }
 
-func (h *Handler) end(w http.ResponseWriter, r *http.Request, e service.Ending) (err error) {
+func (h *Handler) end(w http.ResponseWriter, r *http.Request, client *service.Client, e service.Ending) (err error) {
 	text := r.PathValue("number")
 	if e.Number, err = strconv.ParseInt(text, 10, 64); err != nil || e.Number < 0 {
 		return invalidQuery("number", text, "must be a whole number, 0 or more")
 	}
-	id, err := h.Service.End(r.Context(), r.PathValue("name"), e)
+	id, err := client.End(r.Context(), r.PathValue("name"), e)
 	if err != nil {
 		return err
 	}
@@ -88,12 +88,12 @@ func (h *Handler) end(w http.ResponseWriter, r *http.Request, e service.Ending) 
 
 // audit answers with every number of a series. It is written as it is read: when the database fails
 // in the middle, the connection breaks, and no client can take what it has for the whole.
-func (h *Handler) audit(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) audit(w http.ResponseWriter, r *http.Request, client *service.Client) error {
 	query, err := h.seriesQuery(r, "tenant")
 	if err != nil {
 		return err
 	}
-	entries, text, err := h.Service.Audit(r.Context(), r.PathValue("name"), query.Get("tenant"))
+	entries, text, err := client.Audit(r.Context(), r.PathValue("name"), query.Get("tenant"))
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func newSeriesOf(t *testing.T, of kind.Minter) fixture {
 	if err := s.Serve("default", of); err != nil {
 		t.Fatal(err)
 	}
-	f.Handler = New(Config{Service: s})
+	f.Handler = newHandler(s)
 	return f
 }
 

@@ -2,7 +2,7 @@ package httpfront
 
 import (
 	"bufio"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,8 +31,10 @@ func dial(t *testing.T, limits config.Limits) net.Conn {
 	}
 	t.Cleanup(func() {
 		_ = c.Close()
-		_ = server.Close()
-		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		ended, end := context.WithCancel(context.Background())
+		end()
+		_ = server.Drain(ended)
+		if err := <-served; err != nil {
 			t.Error(err)
 		}
 	})

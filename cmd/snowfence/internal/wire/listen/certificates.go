@@ -2,29 +2,33 @@ package listen
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 )
 
-// certificates serves a certificate from two files and reads them again when they
-// change: a renewal needs no restart. It is safe for concurrent use.
+// certificates serves TLS from files, and reads them again when they change. It is safe for
+// concurrent use.
 type certificates struct {
 	settings config.Config
 
 	mu      sync.Mutex // guards what follows
-	current *tls.Certificate
+	current *tls.Config
 	stamp   stamp
 }
 
-// stamp tells one state of the two files from another.
-type stamp struct {
-	certificate, key         time.Time
-	certificateSize, keySize int64
+// stamp tells one state of the files from another.
+type stamp [3]fileStamp
+
+type fileStamp struct {
+	changed time.Time
+	size    int64
 }
 
 // newCertificates reads the files, to find a mistake at start. Its error is a *config.Error.
@@ -36,31 +40,48 @@ func newCertificates(settings config.Config) (*certificates, error) {
 	return c, nil
 }
 
+// files are the certificate, its key, and the authorities of clients, which may be "".
+func (c *certificates) files() [3]string {
+	t := c.settings.TLS
+	return [3]string{t.Certificate, t.Key, t.ClientCA}
+}
+
+// errNoAuthority is that a file of authorities holds none.
+var errNoAuthority = errors.New("the file holds no certificate in PEM")
+
 // blame says which key an error of load is about: the unreadable file's, else the certificate's.
 func (c *certificates) blame(err error) error {
-	files := c.settings.TLS
+	keys, files := [3]string{config.KeyCertificate, config.KeyPrivateKey, config.KeyClientCA}, c.files()
 	var unreadable *fs.PathError
 	switch {
-	case !errors.As(err, &unreadable):
-		return c.settings.Fault(config.KeyCertificate, files.Certificate, "can not be used with "+config.KeyPrivateKey+": "+err.Error())
-	case unreadable.Path == files.Certificate:
-		return c.settings.Fault(config.KeyCertificate, files.Certificate, plain(err))
+	case errors.Is(err, errNoAuthority):
+		return c.settings.Fault(keys[2], files[2], err.Error())
+	case errors.As(err, &unreadable):
+		i := max(slices.Index(files[:], unreadable.Path), 0)
+		return c.settings.Fault(keys[i], files[i], unreadable.Op+": "+unreadable.Err.Error())
 	}
-	return c.settings.Fault(config.KeyPrivateKey, files.Key, plain(err))
+	return c.settings.Fault(keys[0], files[0], "can not be used with "+keys[1]+": "+err.Error())
 }
 
-// plain is an error of a file without the file's name.
-func plain(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Op + ": " + path.Err.Error()
+// config returns what a listener of a front goes by. Each handshake asks for the files as they are.
+func (c *certificates) config(protocols []string) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			current, err := c.latest()
+			if err != nil {
+				return nil, err
+			}
+			current = current.Clone()
+			current.NextProtos = protocols
+			return current, nil
+		},
 	}
-	return err.Error()
 }
 
-// forClient returns the certificate for one handshake. While the files can't
-// be read, or don't fit each other as one was just replaced, it is the one before.
-func (c *certificates) forClient(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// latest returns the files' content. While they can't be read, or don't fit each other as one was
+// just replaced, it is the content before.
+func (c *certificates) latest() (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.load(); err != nil && c.current == nil {
@@ -72,26 +93,36 @@ func (c *certificates) forClient(*tls.ClientHelloInfo) (*tls.Certificate, error)
 // load reads the files if they changed. The stamp is taken first: a change
 // while they are read is seen the next time.
 func (c *certificates) load() error {
-	now, err := c.look()
-	if err != nil || now == c.stamp {
-		return err
+	var now stamp
+	for i, path := range c.files() {
+		if path == "" {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		now[i] = fileStamp{info.ModTime(), info.Size()}
 	}
-	pair, err := tls.LoadX509KeyPair(c.settings.TLS.Certificate, c.settings.TLS.Key)
+	if now == c.stamp {
+		return nil
+	}
+	files := c.settings.TLS
+	pair, err := tls.LoadX509KeyPair(files.Certificate, files.Key)
 	if err != nil {
 		return err
 	}
-	c.current, c.stamp = &pair, now
+	loaded := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	if files.ClientCA != "" {
+		pem, err := os.ReadFile(files.ClientCA)
+		if err != nil {
+			return err
+		}
+		loaded.ClientAuth, loaded.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+		if !loaded.ClientCAs.AppendCertsFromPEM(pem) {
+			return errNoAuthority
+		}
+	}
+	c.current, c.stamp = loaded, now
 	return nil
-}
-
-func (c *certificates) look() (stamp, error) {
-	certificate, err := os.Stat(c.settings.TLS.Certificate)
-	if err != nil {
-		return stamp{}, err
-	}
-	key, err := os.Stat(c.settings.TLS.Key)
-	if err != nil {
-		return stamp{}, err
-	}
-	return stamp{certificate.ModTime(), key.ModTime(), certificate.Size(), key.Size()}, nil
 }

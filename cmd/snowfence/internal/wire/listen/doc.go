@@ -1,4 +1,4 @@
-// Package listen opens the address that a front accepts connections on, with
-// or without TLS, and reads the token that clients must show. Which addresses
-// are allowed without the two is for package config to say.
+// Package listen opens the addresses that fronts accept connections on: with or without TLS,
+// within the limits of connections. Which addresses are allowed without TLS and a token is for
+// package config to say. Files of TLS that change are read again, so that a renewal needs no restart.
 package listen

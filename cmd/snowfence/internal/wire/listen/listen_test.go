@@ -14,6 +14,8 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
+var limits = config.Limits{Connections: 10}
+
 // certify writes a certificate for 127.0.0.1 in the name of someone, and its
 // key, and returns a pool that trusts its authority, a new one each time.
 func certify(t *testing.T, files config.TLS, name string) *x509.CertPool {
@@ -55,7 +57,7 @@ func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
 	folder := t.TempDir()
 	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
 	trusted := certify(t, files, "first")
-	l, err := Address(t.Context(), config.Config{HTTP: "127.0.0.1:0", TLS: files})
+	l, err := Open(t.Context(), config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +92,7 @@ func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
 
 func TestCertificateMustBeThereAtStart(t *testing.T) {
 	files := config.TLS{Certificate: "/nowhere/c.pem", Key: "/nowhere/k.pem"}
-	if l, err := Address(t.Context(), config.Config{HTTP: "127.0.0.1:0", TLS: files}); err == nil {
+	if l, err := Open(t.Context(), config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}}); err == nil {
 		t.Errorf("listens on %s without a certificate", l.Addr())
 	}
 }
@@ -128,12 +130,12 @@ func TestFileThatCanNotBeUsedNamesItsKey(t *testing.T) {
 }
 
 func TestAddressInUseIsAnErrorThatNamesIt(t *testing.T) {
-	l, err := Address(t.Context(), config.Config{HTTP: "127.0.0.1:0"})
+	l, err := Open(t.Context(), config.Config{Limits: limits}, Front{Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	if _, err := Address(t.Context(), config.Config{HTTP: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
+	if _, err := Open(t.Context(), config.Config{Limits: limits}, Front{Key: "resp", Address: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) || !strings.Contains(err.Error(), "set resp") {
 		t.Errorf("error is %v, must name %s", err, l.Addr())
 	}
 }

@@ -6,46 +6,27 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 )
 
-// Lengths of a token: the least makes guessing hopeless if the token is
-// random, the most is what any client can put into a header.
-const (
-	minToken = 16
-	maxToken = 1024
-)
-
-// Token reads the token that the settings' file holds, without blanks around
-// it; without a file it is empty. A [*config.Error], which never shows the
-// token, is returned unless that has 16 to 1024 bytes of visible ASCII.
-func Token(settings config.Config) (string, error) {
-	path := settings.TokenFile
-	if path == "" {
-		return "", nil
+// Tokens opens the tokens that the settings ask clients for, or returns nil if they ask for none.
+// A [*config.Error] is returned when the file can't be used.
+func Tokens(settings config.Config) (*token.Ring, error) {
+	if settings.TokenFile == "" {
+		return nil, nil
 	}
-	refuse := func(reason string) (string, error) {
-		return "", settings.Fault(config.KeyTokenFile, path, reason)
-	}
-	content, err := os.ReadFile(path)
+	ring, err := token.Open(settings.TokenFile, settings.Limits.Batch)
 	if err != nil {
-		return refuse(plain(err))
+		return nil, settings.Fault(config.KeyTokenFile, settings.TokenFile, err.Error())
 	}
-	token := strings.TrimSpace(string(content))
-	if n := len(token); n < minToken || n > maxToken {
-		return refuse(fmt.Sprintf("the file holds %d bytes: must be from %d to %d", n, minToken, maxToken))
-	}
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return refuse("the file holds something else than visible ASCII")
-	}
-	return token, nil
+	return ring, nil
 }
 
 // Check returns a [*config.Error] for each file, of the token and of TLS, that can't be used.
 func Check(settings config.Config) error {
-	_, err := Token(settings)
+	_, err := Tokens(settings)
 	if settings.TLS.Certificate == "" || settings.TLS.Key == "" {
 		return err // one without the other is refused before it is read
 	}

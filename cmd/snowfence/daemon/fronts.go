@@ -1,0 +1,175 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/httpfront"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
+)
+
+// front answers the clients of one protocol.
+type front interface {
+	// Serve answers the connections of a listener until Drain, and then returns nil.
+	Serve(l net.Listener) error
+
+	// Drain accepts no more connections, closes the idle ones, and waits for the requests under
+	// way. When the context ends it cuts them off, and returns the context's error.
+	Drain(ctx context.Context) error
+}
+
+// parts are what a front is made of.
+type parts struct {
+	service  *service.Service
+	meter    *metrics.Front
+	settings config.Config
+	log      *slog.Logger
+	metrics  http.Handler
+}
+
+// protocol is one kind of front, in the table of all.
+type protocol struct {
+	name    string // in messages and metrics, and the key of its address
+	address func(config.Config) string
+	scheme  string   // of its URLs; with TLS it gets an s
+	alpn    []string // what TLS offers
+	open    func(parts) front
+}
+
+// protocols are the fronts that the program has.
+func protocols() []protocol {
+	return []protocol{
+		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, newHTTP},
+		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, newAdmin},
+	}
+}
+
+func newHTTP(p parts) front {
+	return httpfront.NewServer(p.http(p.settings.HTTP, p.settings.Admin == "", true), p.settings.Limits, p.log)
+}
+
+// newAdmin serves what is for operators, and mints nothing.
+func newAdmin(p parts) front {
+	return httpfront.NewServer(p.http(p.settings.Admin, true, false), p.settings.Limits, p.log)
+}
+
+func (p parts) http(address string, admin, public bool) *httpfront.Handler {
+	host, _, _ := net.SplitHostPort(address) // Complete has seen it
+	return httpfront.New(httpfront.Config{
+		Service: p.service, Meter: p.meter, Metrics: p.metrics, Hosts: p.settings.Hosts, Admin: admin, Public: public,
+		AnyHost: p.service.Guarded() || !config.Loopback(host),
+	})
+}
+
+// serving is a front at its address.
+type serving struct {
+	protocol
+	front    front
+	listener net.Listener
+}
+
+// url is where clients find the front.
+func (s serving) url(c config.Config) string {
+	scheme := s.scheme
+	if c.TLS != (config.TLS{}) {
+		scheme += "s"
+	}
+	return scheme + "://" + s.listener.Addr().String()
+}
+
+// openFronts listens for every front that has an address, and reports it to the config's Listening.
+func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics.Front) error) error {
+	for _, protocol := range protocols() {
+		address := protocol.address(d.settings)
+		if address == "" {
+			continue
+		}
+		p.meter = metrics.NewFront(protocol.name, d.clock.Monotonic)
+		if err := register(p.meter); err != nil {
+			return err
+		}
+		listener, err := listen.Open(ctx, d.settings, listen.Front{Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter})
+		if err != nil {
+			return err
+		}
+		s := serving{protocol, protocol.open(p), listener}
+		d.fronts = append(d.fronts, s)
+		host, _, _ := net.SplitHostPort(address) // Complete has seen it
+		if d.settings.Insecure && !config.Loopback(host) {
+			d.log.Warn("others than this host can mint ids here, and nothing keeps them from it", protocol.name, listener.Addr().String())
+		}
+	}
+	if d.config.Listening != nil {
+		for _, s := range d.fronts {
+			d.config.Listening(s.name, s.url(d.settings))
+		}
+	}
+	return nil
+}
+
+// serve accepts connections, and calls failed once a front no longer can.
+func (d *daemon) serve(failed func(error)) {
+	for _, s := range d.fronts {
+		go func() {
+			if err := s.front.Serve(s.listener); err != nil {
+				failed(fmt.Errorf("serve %s: %w", s.name, err))
+			}
+		}()
+	}
+}
+
+// drain ends every front, all at a time: no more connections, and the requests under way end, but
+// not beyond the limit of the settings.
+func (d *daemon) drain(ctx context.Context) error {
+	limit := d.settings.Limits.Drain
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	drained := make(chan error)
+	for _, s := range d.fronts {
+		go func() {
+			err := s.front.Drain(ctx)
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("drain: requests to %s were cut off after %s", s.name, limit)
+			}
+			drained <- err
+		}()
+	}
+	var faults []error
+	for range d.fronts {
+		faults = append(faults, <-drained)
+	}
+	return errors.Join(faults...)
+}
+
+// closeFronts closes what was opened for fronts that never served.
+func (d *daemon) closeFronts() error {
+	var faults []error
+	for _, s := range d.fronts {
+		faults = append(faults, s.listener.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// reloadEvery is how often the files of tokens are looked at.
+const reloadEvery = time.Second
+
+// reload reads the tokens again when their file changes, until the context ends.
+func (d *daemon) reload(ctx context.Context) {
+	for d.tokens != nil && ctx.Err() == nil {
+		expired, stop := d.clock.After(reloadEvery)
+		select {
+		case <-expired:
+			d.tokens.Reload(d.log)
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}

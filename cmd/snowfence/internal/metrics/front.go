@@ -1,0 +1,82 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Front counts what one front does. Use [NewFront] to make one. It is safe for concurrent use.
+type Front struct {
+	now      func() time.Duration
+	requests prometheus.Counter
+	problems *prometheus.CounterVec
+	duration prometheus.Histogram
+	open     prometheus.Gauge
+	refused  *prometheus.CounterVec
+}
+
+// NewFront returns what counts for a front of a name, by a monotonic clock.
+func NewFront(name string, now func() time.Duration) *Front {
+	labels := prometheus.Labels{"front": name}
+	return &Front{
+		now: now,
+		requests: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "snowfence_front_requests_total", Help: "Requests that the front answered, whatever the answer.", ConstLabels: labels,
+		}),
+		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowfence_front_problems_total", Help: "Requests that the front answered with a problem, by the problem's type.", ConstLabels: labels,
+		}, []string{"problem"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:        "snowfence_front_request_duration_seconds",
+			Help:        "How long the front took from a request to its answer. A pipeline of requests that is answered at once counts once.",
+			ConstLabels: labels,
+			Buckets:     []float64{50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 250e-3, 1, 5, 30},
+		}),
+		open: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "snowfence_front_connections", Help: "Connections that are open.", ConstLabels: labels,
+		}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowfence_front_connections_refused_total", Help: "Connections that were closed at once, by the limit in their way: connections, or address-connections.", ConstLabels: labels,
+		}, []string{"limit"}),
+	}
+}
+
+// Began returns when a request began, for Answered.
+func (f *Front) Began() time.Duration { return f.now() }
+
+// Answered counts requests that were answered together.
+func (f *Front) Answered(began time.Duration, requests int) {
+	f.requests.Add(float64(requests))
+	f.duration.Observe((f.now() - began).Seconds())
+}
+
+// Failed counts a request that was answered with a problem, by the name of its type.
+func (f *Front) Failed(problem string) { f.problems.WithLabelValues(problem).Inc() }
+
+// Opened counts a connection that is now open, and Closed one that no longer is.
+func (f *Front) Opened() { f.open.Inc() }
+
+// Closed ends what Opened began.
+func (f *Front) Closed() { f.open.Dec() }
+
+// Refused counts a connection that a limit did not let in.
+func (f *Front) Refused(limit string) { f.refused.WithLabelValues(limit).Inc() }
+
+// Describe sends what Collect may send.
+func (f *Front) Describe(descs chan<- *prometheus.Desc) {
+	for _, c := range f.collectors() {
+		c.Describe(descs)
+	}
+}
+
+// Collect sends the present figures.
+func (f *Front) Collect(metrics chan<- prometheus.Metric) {
+	for _, c := range f.collectors() {
+		c.Collect(metrics)
+	}
+}
+
+func (f *Front) collectors() []prometheus.Collector {
+	return []prometheus.Collector{f.requests, f.problems, f.duration, f.open, f.refused}
+}

@@ -1,0 +1,246 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
+	"snowfence.example/snowfence/counter/series"
+	"snowfence.example/snowfence/kind"
+)
+
+// Client is one client of a front: a connection, or where a protocol has no sessions one request.
+// It may do what its token allows, as fast as its token and its address may ask. Its calls are
+// those of the [Service] behind these checks, and their errors are [*Problem]s, too.
+//
+// A Client is not safe for concurrent use.
+type Client struct {
+	service *Service
+	limit   *rate.Limiter // of the address, or nil
+	grant   *token.Grant  // nil before a token was shown
+	trusted bool
+}
+
+// Client returns the client at an address. Where tokens are asked for it may do nothing yet.
+func (s *Service) Client(address netip.Addr) Client {
+	c := Client{service: s}
+	if s.addresses != nil {
+		c.limit = s.addresses.limiter(neighbours(address))
+	}
+	return c
+}
+
+// Authorize returns a [*Problem] unless the token is valid, or none is asked for. It takes the same
+// time for every wrong token of a length.
+func (c *Client) Authorize(text string) error {
+	if !c.service.Guarded() {
+		return nil
+	}
+	c.grant = c.service.tokens.Grant(token.HashOf(text))
+	if c.grant == nil {
+		return c.refuse()
+	}
+	return nil
+}
+
+// Trust lets a client in that the front has identified by itself, as by a TLS certificate.
+func (c *Client) Trust() { c.trusted = true }
+
+// Admit returns a [*Problem] if the client may not use a generator now, or ask it for n ids. It takes
+// them from the rates; 0 takes nothing.
+func (c *Client) Admit(name string, n int) error {
+	if err := c.known(); err != nil {
+		return err
+	}
+	if c.grant != nil && !c.grant.Allows(name) {
+		g, err := c.service.find(name)
+		if err != nil {
+			return err
+		}
+		return c.service.problem(g, &Problem{Type: NotAllowed, Detail: fmt.Sprintf("the token does not allow generator %s", name)})
+	}
+	if n == 0 {
+		return nil
+	}
+	return c.pay(name, n)
+}
+
+// known returns a [*Problem] if a token is asked for, and the client has shown none that is valid
+// still.
+func (c *Client) known() error {
+	if !c.service.Guarded() || c.trusted || c.grant != nil && c.service.tokens.Holds(c.grant) {
+		return nil
+	}
+	c.grant = nil
+	return c.refuse()
+}
+
+// refuse is the problem of a client without a token. It counts for the address's rate.
+func (c *Client) refuse() error {
+	if wait, ok := c.take(c.limit, 1); !ok {
+		return limited(wait)
+	}
+	return &Problem{Type: InvalidToken, Detail: "the request shows no token, or a wrong one"}
+}
+
+// pay takes n ids from the rates of the token and the address.
+func (c *Client) pay(name string, n int) error {
+	for _, limit := range []*rate.Limiter{c.limit, c.tokenLimit()} {
+		if wait, ok := c.take(limit, n); !ok {
+			if g, err := c.service.find(name); err == nil {
+				return c.service.problem(g, limited(wait))
+			}
+			return limited(wait)
+		}
+	}
+	return nil
+}
+
+func (c *Client) tokenLimit() *rate.Limiter {
+	if c.grant == nil {
+		return nil
+	}
+	return c.grant.Limiter()
+}
+
+// take takes n from a limit, or returns when they could be taken. More than the limit holds at
+// once is left to the limit of a request.
+func (c *Client) take(limit *rate.Limiter, n int) (wait time.Duration, ok bool) {
+	if limit == nil {
+		return 0, true
+	}
+	now := time.Unix(0, 0).Add(c.service.clock.Monotonic())
+	r := limit.ReserveN(now, min(n, limit.Burst()))
+	if wait = r.DelayFrom(now); wait > 0 {
+		r.CancelAt(now)
+		return wait, false
+	}
+	return 0, true
+}
+
+func limited(wait time.Duration) *Problem {
+	return &Problem{Type: RateLimited, Detail: "more ids are asked for than one client may have in a second", RetryAfter: wait}
+}
+
+// Mint is [Service.Mint].
+func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch) error {
+	if err := c.Admit(name, n); err != nil {
+		return err
+	}
+	return c.service.Mint(ctx, name, n, into)
+}
+
+// Check is [Service.Check]. It takes nothing from a rate.
+func (c *Client) Check(name string, n int) error {
+	if err := c.Admit(name, 0); err != nil {
+		return err
+	}
+	return c.service.Check(name, n)
+}
+
+// InvalidCount is [Service.InvalidCount].
+func (c *Client) InvalidCount(name, text string) error {
+	if err := c.Admit(name, 1); err != nil {
+		return err
+	}
+	return c.service.InvalidCount(name, text)
+}
+
+// Show is [Service.Show].
+func (c *Client) Show(name, id string, into *kind.Batch) error {
+	if err := c.Admit(name, 1); err != nil {
+		return err
+	}
+	return c.service.Show(name, id, into)
+}
+
+// Decode is [Service.Decode].
+func (c *Client) Decode(id, layout, generator string) (any, error) {
+	err := c.known()
+	if err == nil && generator != "" {
+		err = c.Admit(generator, 1)
+	} else if err == nil {
+		err = c.pay("", 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.service.Decode(id, layout, generator)
+}
+
+// Reserve is [Service.Reserve].
+func (c *Client) Reserve(ctx context.Context, name, tenant string, timeout time.Duration) (series.Reservation, error) {
+	if err := c.Admit(name, 1); err != nil {
+		return series.Reservation{}, err
+	}
+	return c.service.Reserve(ctx, name, tenant, timeout)
+}
+
+// End is [Service.End].
+func (c *Client) End(ctx context.Context, name string, e Ending) (string, error) {
+	if err := c.Admit(name, 1); err != nil {
+		return "", err
+	}
+	return c.service.End(ctx, name, e)
+}
+
+// Audit is [Service.Audit].
+func (c *Client) Audit(ctx context.Context, name, tenant string) (iter.Seq2[series.Entry, error], func(int64) string, error) {
+	if err := c.Admit(name, 1); err != nil {
+		return nil, nil, err
+	}
+	return c.service.Audit(ctx, name, tenant)
+}
+
+// Statuses returns how the generators stand that the client may use, by name. A [*Problem] is
+// returned when the client is not known.
+func (c *Client) Statuses() ([]Status, error) {
+	if err := c.known(); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(c.service.Statuses(), func(s Status) bool { return c.grant != nil && !c.grant.Allows(s.Name) }), nil
+}
+
+// neighbours is what counts as one address: in IPv6 a host has a whole /64 to choose from.
+func neighbours(address netip.Addr) netip.Prefix {
+	address = address.Unmap().WithZone("")
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	return netip.PrefixFrom(address, bits).Masked()
+}
+
+// addresses are the rates of the addresses that asked of late.
+type addresses struct {
+	rate  rate.Limit
+	burst int
+
+	mu     sync.Mutex // guards what follows
+	limits map[netip.Prefix]*rate.Limiter
+}
+
+// maxAddresses is how many addresses are remembered: some 20 MB. When there are more, all are
+// forgotten, which lets each of them burst once more.
+const maxAddresses = 100_000
+
+func (a *addresses) limiter(of netip.Prefix) *rate.Limiter {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l := a.limits[of]
+	if l == nil {
+		if len(a.limits) >= maxAddresses {
+			clear(a.limits)
+		}
+		l = rate.NewLimiter(a.rate, a.burst)
+		a.limits[of] = l
+	}
+	return l
+}

@@ -1,0 +1,181 @@
+package service
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
+	"snowfence.example/snowfence/kind"
+)
+
+// opened writes a file of tokens and opens it.
+func opened(t *testing.T, content string) (ring *token.Ring, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := token.Open(path, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring, path
+}
+
+func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
+	open := New(Config{Settings: settings(t, "a")})
+	c := open.Client(netip.Addr{})
+	if err := c.Authorize(""); err != nil || open.Guarded() {
+		t.Errorf("without a token: %v, guarded %v", err, open.Guarded())
+	}
+	ring, _ := opened(t, "correct-horse-battery")
+	guarded := New(Config{Settings: settings(t, "a"), Tokens: ring})
+	c = guarded.Client(netip.Addr{})
+	if err := c.Authorize("correct-horse-battery"); err != nil || !guarded.Guarded() {
+		t.Errorf("right token: %v, guarded %v", err, guarded.Guarded())
+	}
+	for _, token := range []string{"", "wrong", "correct-horse-batter", "correct-horse-battery "} {
+		if p := problemOf(t, c.Authorize(token)); p.Type != InvalidToken || p.Type.Meaning() != Unauthorized {
+			t.Errorf("%q: %v", token, p)
+		}
+		if p := problemOf(t, c.Mint(t.Context(), "a", 1, new(kind.Batch))); p.Type != InvalidToken {
+			t.Errorf("%q mints: %v", token, p)
+		}
+	}
+}
+
+func TestTokenAllowsNoGeneratorButItsOwn(t *testing.T) {
+	ring, _ := opened(t, "one "+token.HashOf("of-one-generator").String()+" generators=a\nall "+token.HashOf("of-every-generator").String())
+	s := New(Config{Settings: settings(t, "a", "b"), Tokens: ring})
+	for _, name := range []string{"a", "b"} {
+		if err := s.Serve(name, &counting{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mint := func(token, generator string) error {
+		c := s.Client(netip.Addr{})
+		if err := c.Authorize(token); err != nil {
+			t.Fatal(err)
+		}
+		return c.Mint(t.Context(), generator, 1, new(kind.Batch))
+	}
+	for _, ok := range [][2]string{{"of-one-generator", "a"}, {"of-every-generator", "a"}, {"of-every-generator", "b"}} {
+		if err := mint(ok[0], ok[1]); err != nil {
+			t.Errorf("%s from %s: %v", ok[0], ok[1], err)
+		}
+	}
+	if p := problemOf(t, mint("of-one-generator", "b")); p.Type != NotAllowed || p.Type.Meaning() != Forbidden {
+		t.Errorf("another generator: %v", p)
+	}
+	c := s.Client(netip.Addr{})
+	if err := c.Authorize("of-one-generator"); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := c.Statuses(); err != nil || len(all) != 1 || all[0].Name != "a" {
+		t.Errorf("sees %v, %v", all, err)
+	}
+}
+
+func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
+	ring, path := opened(t, "one "+token.HashOf("first").String()+"\ntwo "+token.HashOf("second").String())
+	s := New(Config{Settings: settings(t, "a"), Tokens: ring})
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	first, second := s.Client(netip.Addr{}), s.Client(netip.Addr{})
+	for client, token := range map[*Client]string{&first: "first", &second: "second"} {
+		if err := client.Authorize(token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("two "+token.HashOf("second").String()+" # alone"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ring.Reload(s.log)
+	if p := problemOf(t, first.Mint(t.Context(), "a", 1, new(kind.Batch))); p.Type != InvalidToken {
+		t.Errorf("the revoked token: %v", p)
+	}
+	if err := second.Mint(t.Context(), "a", 1, new(kind.Batch)); err != nil {
+		t.Errorf("the other token: %v", err)
+	}
+}
+
+func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
+	settings := settings(t, "a")
+	settings.Limits = config.Limits{Batch: 100, AddressRate: 100}
+	clock := &fixedClock{}
+	s := New(Config{Settings: settings, Clock: clock})
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	mint := func(address string, n int) error {
+		c := s.Client(netip.MustParseAddr(address))
+		return c.Mint(t.Context(), "a", n, new(kind.Batch))
+	}
+	for _, address := range []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"} {
+		if err := mint(address, 60); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, address := range []string{"192.0.2.1", "::ffff:192.0.2.1", "2001:db8::2"} {
+		p := problemOf(t, mint(address, 60))
+		if p.Type != RateLimited || p.Type.Meaning() != TooMany || p.RetryAfter != 200*time.Millisecond {
+			t.Errorf("%s: %v, after %s", address, p, p.RetryAfter)
+		}
+	}
+	clock.now += 200 * time.Millisecond
+	if err := mint("192.0.2.1", 60); err != nil {
+		t.Errorf("after a while: %v", err)
+	}
+}
+
+func TestRateOfATokenIsSharedByItsClients(t *testing.T) {
+	ring, _ := opened(t, "slow "+token.HashOf("slow").String()+" rate=10\nfree "+token.HashOf("free").String())
+	s := New(Config{Settings: settings(t, "a"), Tokens: ring, Clock: &fixedClock{}})
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	mint := func(token string) error {
+		c := s.Client(netip.Addr{})
+		if err := c.Authorize(token); err != nil {
+			t.Fatal(err)
+		}
+		return c.Mint(t.Context(), "a", 10, new(kind.Batch))
+	}
+	if err := mint("slow"); err != nil {
+		t.Fatal(err)
+	}
+	if p := problemOf(t, mint("slow")); p.Type != RateLimited {
+		t.Errorf("the second connection: %v", p)
+	}
+	if err := mint("free"); err != nil {
+		t.Errorf("the other token: %v", err)
+	}
+}
+
+func TestGuessingTokensCountsForTheAddress(t *testing.T) {
+	ring, _ := opened(t, "correct-horse-battery")
+	settings := settings(t, "a")
+	settings.Limits = config.Limits{Batch: 1, AddressRate: 2}
+	s := New(Config{Settings: settings, Tokens: ring, Clock: &fixedClock{}})
+	for i, want := range []Type{InvalidToken, InvalidToken, RateLimited} {
+		c := s.Client(netip.MustParseAddr("192.0.2.1"))
+		if p := problemOf(t, c.Authorize("guess")); p.Type != want {
+			t.Errorf("guess %d: %v, want %v", i, p, want)
+		}
+	}
+}
+
+// fixedClock is a clock that tests set.
+type fixedClock struct {
+	snowfence.Clock
+	now time.Duration
+}
+
+func (c *fixedClock) Monotonic() time.Duration { return c.now }
+func (c *fixedClock) Wall() time.Time          { return time.Unix(1_800_000_000, 0).Add(c.now) }

@@ -1,0 +1,14 @@
+// Package token knows the tokens that clients show, and what each of them allows.
+//
+// Tokens stand in one file, which holds either one token as it is, or a line for each:
+//
+//	# name   hash of the token                 what it allows
+//	billing  sha256:9f86d081884c7d659a2feaa…   generators=orders,invoices rate=5000
+//	ops      sha256:60303ae22b998861bce3b2…
+//
+// Such a line holds the token's hash alone, so that reading the file opens no door. The hash needs
+// no salt and no slow function, since [New] makes tokens of 256 random bits.
+//
+// A [Ring] reads its file again when it changes. A file that can't be read then changes nothing: the
+// tokens before stay valid, and the log says why.
+package token

@@ -1,0 +1,178 @@
+package token
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/time/rate"
+)
+
+// Lengths of a token in bytes: the least makes guessing hopeless if the token is random, the most
+// is what any client can put into a header.
+const (
+	minLength = 16
+	maxLength = 1024
+)
+
+// Hash is the SHA-256 of a token.
+type Hash [sha256.Size]byte
+
+// HashOf returns a token's hash. It takes the same time for every token of a length.
+func HashOf(token string) Hash { return sha256.Sum256([]byte(token)) }
+
+// hashPrefix begins the text of a hash, and says how it was made.
+const hashPrefix = "sha256:"
+
+// String returns the hash as it stands in a file.
+func (h Hash) String() string { return hashPrefix + hex.EncodeToString(h[:]) }
+
+// Grant is what one token allows. It never changes, and is safe for concurrent use.
+type Grant struct {
+	// Name tells tokens apart, in the log and the metrics. It is empty for the one token of a file
+	// without names.
+	Name string
+
+	// Generators are those that may be used, by name. None means every one.
+	Generators []string
+
+	// Rate is how many ids a second all clients with this token may ask for. 0 means any number.
+	Rate int
+
+	hash  Hash
+	limit *rate.Limiter // nil without a rate
+}
+
+// Allows reports whether a generator may be used.
+func (g *Grant) Allows(generator string) bool {
+	return len(g.Generators) == 0 || slices.Contains(g.Generators, generator)
+}
+
+// Limiter returns what all clients with this token share, or nil without a rate.
+func (g *Grant) Limiter() *rate.Limiter { return g.limit }
+
+// String returns the line of a file that grants it.
+func (g *Grant) String() string {
+	line := g.Name + " " + g.hash.String()
+	if len(g.Generators) > 0 {
+		line += " generators=" + strings.Join(g.Generators, ",")
+	}
+	if g.Rate > 0 {
+		line += " rate=" + strconv.Itoa(g.Rate)
+	}
+	return line
+}
+
+// prefix begins every token of [New], so that scanners of secrets know one.
+const prefix = "snowfence_"
+
+// New makes a token of 256 random bits. The line for the file is the grant's String. An error is
+// returned for what no line can hold, and when the randomness can't be read.
+func New(random io.Reader, name string, generators []string, rate int) (token string, g *Grant, err error) {
+	var secret [32]byte
+	if _, err := io.ReadFull(random, secret[:]); err != nil {
+		return "", nil, fmt.Errorf("make a token: %w", err)
+	}
+	token = prefix + base64.RawURLEncoding.EncodeToString(secret[:])
+	g = &Grant{Name: name, Generators: generators, Rate: rate, hash: HashOf(token)}
+	if _, err := parseLine(g.String()); err != nil {
+		return "", nil, err
+	}
+	return token, g, nil
+}
+
+// word is what names of tokens and generators are made of.
+var word = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+const (
+	maxName = 63
+	maxRate = 1_000_000_000
+)
+
+// parseLine reads the grant of one line.
+func parseLine(line string) (*Grant, error) {
+	fields := strings.Fields(line)
+	if len(fields) < 2 {
+		return nil, fmt.Errorf("must be NAME %s… [generators=A,B] [rate=N]", hashPrefix)
+	}
+	g := &Grant{Name: fields[0]}
+	if !word.MatchString(g.Name) || len(g.Name) > maxName {
+		return nil, fmt.Errorf("name %q must be at most %d lower-case letters, digits and single hyphens between them, beginning with a letter", g.Name, maxName)
+	}
+	digits, ok := strings.CutPrefix(fields[1], hashPrefix)
+	hash, err := hex.DecodeString(digits)
+	if !ok || err != nil || len(hash) != len(g.hash) {
+		return nil, fmt.Errorf("hash of %s must be %s and %d hexadecimal digits", g.Name, hashPrefix, 2*len(g.hash))
+	}
+	copy(g.hash[:], hash)
+	for _, field := range fields[2:] {
+		key, value, _ := strings.Cut(field, "=")
+		switch key {
+		case "generators":
+			g.Generators = strings.Split(value, ",")
+			if i := slices.IndexFunc(g.Generators, func(name string) bool { return !word.MatchString(name) }); i >= 0 {
+				return nil, fmt.Errorf("generators of %s: %q is no generator's name", g.Name, g.Generators[i])
+			}
+		case "rate":
+			g.Rate, err = strconv.Atoi(value)
+			if err != nil || g.Rate < 1 || g.Rate > maxRate {
+				return nil, fmt.Errorf("rate of %s is %q: must be a whole number of ids a second from 1 to %d", g.Name, value, maxRate)
+			}
+		default:
+			return nil, fmt.Errorf("%q of %s is unknown: known are generators= and rate=", field, g.Name)
+		}
+	}
+	return g, nil
+}
+
+// parse reads the grants of a file.
+func parse(content string) ([]*Grant, error) {
+	var grants []*Grant
+	for i, line := range strings.Split(content, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		g, err := parseLine(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		if slices.ContainsFunc(grants, func(other *Grant) bool { return other.Name == g.Name && other.hash == g.hash }) {
+			return nil, fmt.Errorf("line %d: %s is granted this token twice", i+1, g.Name)
+		}
+		grants = append(grants, g)
+	}
+	if len(grants) == 0 {
+		return nil, errors.New("the file holds no token")
+	}
+	return grants, nil
+}
+
+// bare reads a file that holds one token as it is.
+func bare(token string) ([]*Grant, error) {
+	if n := len(token); n < minLength || n > maxLength {
+		return nil, fmt.Errorf("the file holds %d bytes: must be from %d to %d", n, minLength, maxLength)
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("the file holds something else than visible ASCII")
+	}
+	return []*Grant{{hash: HashOf(token)}}, nil
+}
+
+// find returns the grant of a hash, or nil. It looks at every grant, so the time says nothing.
+func find(grants []*Grant, hash Hash) (found *Grant) {
+	for _, g := range grants {
+		if subtle.ConstantTimeCompare(g.hash[:], hash[:]) == 1 {
+			found = g
+		}
+	}
+	return found
+}

@@ -1,0 +1,137 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Ring holds the tokens that are valid now. Use [Open] to make one. It is safe for concurrent use,
+// but for Reload, which one goroutine at a time may call.
+type Ring struct {
+	path   string
+	burst  int
+	stamp  stamp
+	failed string // why the file could not be read again, so that the log says it once
+	state  atomic.Pointer[state]
+}
+
+// state is what one reading of the file brought.
+type state struct{ grants []*Grant }
+
+// stamp tells one state of the file from another.
+type stamp struct {
+	changed time.Time
+	size    int64
+}
+
+// Open reads the tokens of a file. A rate lets burst ids pass at once, so that a request for as many
+// can be answered. An error without the file's name is returned when the file can't be used.
+func Open(path string, burst int) (*Ring, error) {
+	r := &Ring{path: path, burst: burst}
+	_, err := r.load()
+	return r, err
+}
+
+// Grant returns what a token allows, or nil. It takes the same time for every wrong one of a length.
+func (r *Ring) Grant(hash Hash) *Grant { return find(r.state.Load().grants, hash) }
+
+// Holds reports whether a grant is still valid.
+func (r *Ring) Holds(g *Grant) bool { return slices.Contains(r.state.Load().grants, g) }
+
+// Reload reads the file again if it changed, and writes to the log which tokens came and went. While
+// the file can't be read, the tokens stay as they are.
+func (r *Ring) Reload(log *slog.Logger) {
+	before := r.state.Load().grants
+	changed, err := r.load()
+	switch {
+	case err != nil && err.Error() != r.failed:
+		log.Error("the file of tokens can't be read again: the tokens stay as they are", "file", r.path, "error", err)
+	case err == nil && changed:
+		after := r.state.Load().grants
+		log.Info("audit: the tokens were read again", "file", r.path, "added", lacking(after, before), "removed", lacking(before, after))
+	}
+	r.failed = ""
+	if err != nil {
+		r.failed = err.Error()
+	}
+}
+
+// lacking returns the names of the grants that others do not have.
+func lacking(grants, others []*Grant) []string {
+	names := map[string]bool{}
+	for _, g := range grants {
+		if !slices.Contains(others, g) {
+			names[g.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// load reads the file if it changed. The stamp is taken first: a change while it is read is seen
+// the next time.
+func (r *Ring) load() (changed bool, err error) {
+	info, err := os.Stat(r.path)
+	if err != nil {
+		return false, plain(err)
+	}
+	now := stamp{info.ModTime(), info.Size()}
+	if now == r.stamp && r.state.Load() != nil {
+		return false, nil
+	}
+	content, err := os.ReadFile(r.path)
+	if err != nil {
+		return false, plain(err)
+	}
+	grants, err := read(strings.TrimSpace(string(content)))
+	if err != nil {
+		return false, err
+	}
+	r.adopt(grants)
+	r.stamp = now
+	return true, nil
+}
+
+// read tells the two kinds of file apart: a token has no blanks, and a file of lines has.
+func read(content string) ([]*Grant, error) {
+	if strings.ContainsAny(content, " \t\n#") {
+		return parse(content)
+	}
+	return bare(content)
+}
+
+// adopt makes grants the valid ones. One that was valid before stays the same, so that its clients
+// stay known and its rate goes on.
+func (r *Ring) adopt(grants []*Grant) {
+	var before []*Grant
+	if s := r.state.Load(); s != nil {
+		before = s.grants
+	}
+	for i, g := range grants {
+		if g.Rate > 0 {
+			g.limit = rate.NewLimiter(rate.Limit(g.Rate), max(g.Rate, r.burst))
+		}
+		for _, old := range before {
+			if old.String() == g.String() {
+				grants[i] = old
+			}
+		}
+	}
+	r.state.Store(&state{grants})
+}
+
+// plain is an error of a file without the file's name.
+func plain(err error) error {
+	if path := new(os.PathError); errors.As(err, &path) {
+		return fmt.Errorf("%s: %w", path.Op, path.Err)
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package token
+
+import (
+	"bytes"
+	"crypto/rand"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// write writes a file of tokens.
+func write(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFileOfOneTokenAllowsEverything(t *testing.T) {
+	for content, want := range map[string]string{
+		"correct-horse-battery\n":        "correct-horse-battery",
+		"  correct-horse-battery \r\n":   "correct-horse-battery",
+		strings.Repeat("x", maxLength):   strings.Repeat("x", maxLength),
+		"too-short":                      "",
+		"":                               "",
+		strings.Repeat("x", maxLength+1): "",
+		"correct horse battery staple":   "",
+		"correct-horse-battery-\x00-bla": "",
+		"correct-hörse-battery":          "",
+	} {
+		r, err := Open(write(t, content), 1)
+		if (err == nil) != (want != "") {
+			t.Errorf("%.30q: %v", content, err)
+		}
+		if err != nil {
+			if trimmed := strings.TrimSpace(content); trimmed != "" && strings.Contains(err.Error(), trimmed) {
+				t.Errorf("%.30q: the error shows the token: %v", content, err)
+			}
+			continue
+		}
+		if g := r.Grant(HashOf(want)); g == nil || !g.Allows("any") || g.Limiter() != nil {
+			t.Errorf("%.30q: grants %v", content, g)
+		}
+		if g := r.Grant(HashOf(want + "x")); g != nil {
+			t.Errorf("%.30q: another token is granted %v", content, g)
+		}
+	}
+	if _, err := Open("/nowhere/token", 1); err == nil || strings.Contains(err.Error(), "/nowhere") {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestLineSaysWhatItsTokenAllows(t *testing.T) {
+	hash := HashOf("secret").String()
+	r, err := Open(write(t, "# of two teams\n\nbilling "+hash+"  generators=orders,invoices rate=50 # since May\nops "+HashOf("other").String()+"\n"), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := r.Grant(HashOf("secret"))
+	if g == nil || g.Name != "billing" || !g.Allows("orders") || !g.Allows("invoices") || g.Allows("users") || g.Limiter().Burst() != 100 {
+		t.Errorf("billing: %+v", g)
+	}
+	if g := r.Grant(HashOf("other")); g == nil || g.Name != "ops" || !g.Allows("users") || g.Limiter() != nil {
+		t.Errorf("ops: %+v", g)
+	}
+}
+
+func TestLineThatCanNotBeReadIsNamed(t *testing.T) {
+	hash := HashOf("secret").String()
+	for line, want := range map[string]string{
+		"billing":                            "line 2: must be NAME",
+		"Billing " + hash:                    `name "Billing"`,
+		strings.Repeat("x", 64) + " " + hash: "at most 63",
+		"billing secret-in-plain-text":       "hash of billing",
+		"billing sha256:abc":                 "hash of billing",
+		"billing " + hash + "00":             "hash of billing",
+		"billing " + hash + " generators=":   `"" is no generator's name`,
+		"billing " + hash + " generator=a":   `"generator=a" of billing is unknown`,
+		"billing " + hash + " rate=0":        `rate of billing is "0"`,
+		"billing " + hash + " rate=fast":     `rate of billing is "fast"`,
+		"ops " + hash:                        "line 2: ops is granted this token twice",
+		"#":                                  "",
+	} {
+		_, err := Open(write(t, "ops "+hash+"\n"+line+"\n"), 1)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", line, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "plain-text") {
+			t.Errorf("%q: the error shows what may be a token: %v", line, err)
+		}
+	}
+}
+
+func TestNewTokenIsGrantedByItsLine(t *testing.T) {
+	text, g, err := New(rand.Reader, "billing", []string{"orders"}, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(write(t, g.String()+"\n"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Grant(HashOf(text)); got == nil || got.String() != g.String() || strings.Contains(g.String(), text) {
+		t.Errorf("%s: granted %v", text, got)
+	}
+	for _, bad := range [][]string{{"Orders"}, {"a b"}, {""}} {
+		if _, _, err := New(rand.Reader, "billing", bad, 0); err == nil {
+			t.Errorf("generators %q were taken", bad)
+		}
+	}
+	if _, _, err := New(rand.Reader, "two words", nil, 0); err == nil {
+		t.Error("a name of two words was taken")
+	}
+}
+
+func TestChangedFileIsReadAgain(t *testing.T) {
+	first, second := HashOf("first"), HashOf("second")
+	path := write(t, "one "+first.String()+"\n")
+	r, err := Open(path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	old := r.Grant(first)
+	put := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.Reload(logger)
+	}
+	put("one " + first.String() + "\ntwo " + second.String() + "\n")
+	if g := r.Grant(second); g == nil || !r.Holds(old) || !strings.Contains(log.String(), "added=[two] removed=[]") {
+		t.Errorf("a token more: %v, %s", g, &log)
+	}
+	put("broken")
+	put("broken")
+	if r.Grant(second) == nil || strings.Count(log.String(), "can't be read again") != 1 {
+		t.Errorf("a broken file: %s", &log)
+	}
+	put("two " + second.String() + "\n")
+	if r.Grant(first) != nil || r.Holds(old) || !strings.Contains(log.String(), "added=[] removed=[one]") {
+		t.Errorf("a token less: %s", &log)
+	}
+	if strings.Contains(log.String(), "sha256") {
+		t.Errorf("the log shows hashes: %s", &log)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("billing " + HashOf("secret").String() + " generators=a,b rate=5 # comment\n\n")
+	f.Add("a sha256:00\nb")
+	f.Fuzz(func(t *testing.T, content string) {
+		grants, err := parse(content)
+		if err != nil {
+			return
+		}
+		for _, g := range grants {
+			if again, err := parseLine(g.String()); err != nil || again.String() != g.String() {
+				t.Errorf("%q is read as %v, %v", g, again, err)
+			}
+		}
+	})
+}

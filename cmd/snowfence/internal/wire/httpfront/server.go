@@ -1,0 +1,56 @@
+package httpfront
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+// Server answers HTTP/1.1 and, with TLS, HTTP/2 on a listener.
+type Server struct{ http http.Server }
+
+// NewServer returns a server with the limits that every connection is held
+// to. What the server itself has to say goes to the logger.
+func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) *Server {
+	return &Server{http.Server{
+		Handler:           handler,
+		MaxHeaderBytes:    limits.Header,
+		ReadHeaderTimeout: limits.ReadTimeout,
+		ReadTimeout:       limits.ReadTimeout,
+		WriteTimeout:      limits.WriteTimeout,
+		IdleTimeout:       limits.IdleTimeout,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}}
+}
+
+// Serve answers the connections of a listener until Drain, and then returns nil.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Drain accepts no more connections, and waits for the requests under way. When the context ends it
+// cuts them off, and returns the context's error.
+func (s *Server) Drain(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if ctx.Err() != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	return err
+}
+
+// remote returns the address that a request came from.
+func remote(r *http.Request) netip.Addr {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{} // of a listener without addresses, in tests
+	}
+	return from.Addr()
+}
