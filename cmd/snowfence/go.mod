@@ -1,6 +1,6 @@
 module snowfence.example/snowfence/cmd/snowfence
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/getkin/kin-openapi v0.152.0
@@ -19,7 +19,7 @@ require (
 	github.com/sqids/sqids-go v0.4.1
 	go.mongodb.org/mongo-driver/v2 v2.9.3
 	go.yaml.in/yaml/v3 v3.0.6
-	golang.org/x/time v0.16.0
+	golang.org/x/time v0.15.0
 	snowfence.example/snowfence v0.0.0
 	snowfence.example/snowfence/internal/lineartest v0.0.0
 	snowfence.example/snowfence/store/etcdstore v0.0.0

@@ -27,7 +27,7 @@ type Daemon struct {
 	ready   chan struct{} // closed when it serves
 	ended   chan struct{} // closed when it has ended
 
-	mu    sync.Mutex
+	mu        sync.Mutex
 	lines     []string          // of its standard error
 	addresses map[string]string // by the scheme of a front's URL
 }

@@ -70,15 +70,15 @@ func start(t *testing.T, s Settings, kinds ...kind.Kind) *running {
 	go func() {
 		defer close(d.ended)
 		d.result = Run(ctx, Config{
-			Settings:  s,
-			Logger:    slog.New(slog.NewTextHandler(d.log, nil)),
-			Version:   "test",
+			Settings: s,
+			Logger:   slog.New(slog.NewTextHandler(d.log, nil)),
+			Version:  "test",
 			Listening: func(front, url string) {
 				if front == "http" {
 					listening <- url
 				}
 			},
-			Serving:   func() { close(d.serving) },
+			Serving: func() { close(d.serving) },
 		}, kinds...)
 	}()
 	select {
