@@ -195,6 +195,7 @@ nothing is changed. Processes that have reserved segments still give those.`,
 			if after, err = counter.Set(ctx, s, after, daemon.Process(thisBuild().Version, p.clock.Wall()), p.clock.Wall()); err != nil {
 				return err
 			}
+			p.audit("counters set", "namespace", namespace, "counter", args[0], "next", next, "date", date)
 			said = "counter " + args[0] + " is set\n"
 		}
 		return p.answer(f, counterOf(after), plan, said+plan)

@@ -127,6 +127,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
 	root.AddCommand(
 		p.serve(),
+		p.token(),
 		p.next(),
 		p.decode(),
 		p.plan(),

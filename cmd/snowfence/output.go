@@ -25,6 +25,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/daemon"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
@@ -72,6 +74,25 @@ func (p program) answer(f form, document any, table, text string) error {
 // note tells people something that is not data.
 func (p program) note(format string, args ...any) {
 	p.say(fmt.Sprintf(format, args...))
+}
+
+// audit writes a line about what an operator did to a store: who, what, and to what. It goes where
+// the logs go, and has their form.
+func (p program) audit(act string, attributes ...any) {
+	by := []any{"user", p.user(), "host", daemon.Process(thisBuild().Version, p.clock.Wall()).Host}
+	p.logger(config.Log{}).Info("audit: "+act, append(by, attributes...)...)
+}
+
+// user is who runs the program, as far as the environment says.
+func (p program) user() string {
+	for _, name := range []string{"SUDO_USER=", "USER=", "LOGNAME="} {
+		for _, pair := range p.environ {
+			if user, ok := strings.CutPrefix(pair, name); ok && user != "" {
+				return user
+			}
+		}
+	}
+	return "unknown"
 }
 
 // warn tells people what is odd, but keeps nothing from working.

@@ -241,6 +241,7 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 	}
 	var steps []takeover.Step
 	err := takeover.Apply(ctx, r, plan, func(s takeover.Step) { steps = append(steps, s) })
+	v.audit("workers import", "namespace", r.Name(), "made", made, "source", v.old.System, "floor", int64(plan.Floor), "done", len(steps), "planned", len(plan.Steps))
 	if err != nil && !errors.Is(err, roster.ErrUnusable) {
 		v.note("%d of %d worker ids were done; run it again for the rest", len(steps), len(plan.Steps))
 		return byClass(v.cmd, err)

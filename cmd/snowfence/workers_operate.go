@@ -49,7 +49,9 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 					return err
 				}
 			}
-			after, err = o.write(ctx, r, before)
+			if after, err = o.write(ctx, r, before); err == nil {
+				p.audit("workers "+cmd.Name(), "namespace", r.Name(), "worker", before.Number, "before", worded(before), "after", worded(after))
+			}
 		}
 		if err != nil {
 			return unavailable(err)

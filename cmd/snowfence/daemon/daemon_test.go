@@ -27,7 +27,8 @@ const patience = 20 * time.Second
 // running is a daemon that a test has started.
 type running struct {
 	t       *testing.T
-	address string
+	address string            // of HTTP
+	urls    map[string]string // by front
 	serving chan struct{}
 	ended   chan struct{} // closed once result is set
 	result  error
@@ -66,24 +67,25 @@ func start(t *testing.T, s Settings, kinds ...kind.Kind) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	d := &running{t: t, serving: make(chan struct{}), ended: make(chan struct{}), stop: stop, log: new(syncBuffer)}
-	listening := make(chan string, 1)
+	listening := make(chan [2]string, len(protocols()))
 	go func() {
 		defer close(d.ended)
 		d.result = Run(ctx, Config{
-			Settings: s,
-			Logger:   slog.New(slog.NewTextHandler(d.log, nil)),
-			Version:  "test",
-			Listening: func(front, url string) {
-				if front == "http" {
-					listening <- url
-				}
-			},
-			Serving: func() { close(d.serving) },
+			Settings:  s,
+			Logger:    slog.New(slog.NewTextHandler(d.log, nil)),
+			Version:   "test",
+			Listening: func(front, url string) { listening <- [2]string{front, url} },
+			Serving:   func() { close(d.serving) },
 		}, kinds...)
 	}()
 	select {
-	case a := <-listening:
-		_, d.address, _ = strings.Cut(a, "://")
+	case first := <-listening:
+		d.urls = map[string]string{first[0]: first[1]}
+		for len(d.urls) < fronts(s) {
+			next := <-listening
+			d.urls[next[0]] = next[1]
+		}
+		_, d.address, _ = strings.Cut(d.urls["http"], "://")
 	case <-d.ended:
 		t.Fatalf("ended before it listened: %v", d.result)
 	case <-time.After(patience):
@@ -94,6 +96,16 @@ func start(t *testing.T, s Settings, kinds ...kind.Kind) *running {
 		<-d.ended
 	})
 	return d
+}
+
+// fronts returns how many fronts the settings ask for.
+func fronts(s Settings) (n int) {
+	for _, p := range protocols() {
+		if p.address(s) != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // ready waits until the daemon serves.

@@ -96,7 +96,7 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		if err := register(p.meter); err != nil {
 			return err
 		}
-		listener, err := listen.Open(ctx, d.settings, listen.Front{Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter})
+		listener, err := listen.Open(ctx, d.settings, listen.Front{Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Logger: d.log.With("front", protocol.name)})
 		if err != nil {
 			return err
 		}

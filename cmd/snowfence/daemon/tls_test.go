@@ -62,3 +62,27 @@ func TestTLSAndTokenGuardTheFront(t *testing.T) {
 		}
 	}
 }
+
+func TestAdminListenerTakesMetricsFromTheHTTPFront(t *testing.T) {
+	s := settings(t.TempDir(), nil)
+	s.Admin = "127.0.0.1:0"
+	d := start(t, s).ready()
+	admin := d.urls["admin"]
+	for url, status := range map[string]int{
+		"http://" + d.address + "/metrics":                   http.StatusNotFound,
+		"http://" + d.address + "/v1/generators/default/ids": http.StatusOK,
+		"http://" + d.address + "/livez":                     http.StatusOK,
+		admin + "/metrics":                                   http.StatusOK,
+		admin + "/livez":                                     http.StatusOK,
+		admin + "/v1/generators/default/ids":                 http.StatusNotFound,
+	} {
+		answer, err := http.Get(url) //nolint:noctx // a test on loopback
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != status {
+			t.Errorf("%s: %d, want %d", url, answer.StatusCode, status)
+		}
+	}
+}

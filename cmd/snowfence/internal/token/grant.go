@@ -82,6 +82,12 @@ func New(random io.Reader, name string, generators []string, rate int) (token st
 		return "", nil, fmt.Errorf("make a token: %w", err)
 	}
 	token = prefix + base64.RawURLEncoding.EncodeToString(secret[:])
+	if err := checkName(name); err != nil {
+		return "", nil, err
+	}
+	if rate < 0 {
+		return "", nil, fmt.Errorf("rate of %s is %d: must be a whole number of ids a second from 1 to %d, or 0 for any number", name, rate, maxRate)
+	}
 	g = &Grant{Name: name, Generators: generators, Rate: rate, hash: HashOf(token)}
 	if _, err := parseLine(g.String()); err != nil {
 		return "", nil, err
@@ -97,6 +103,13 @@ const (
 	maxRate = 1_000_000_000
 )
 
+func checkName(name string) error {
+	if !word.MatchString(name) || len(name) > maxName {
+		return fmt.Errorf("name %q must be at most %d lower-case letters, digits and single hyphens between them, beginning with a letter", name, maxName)
+	}
+	return nil
+}
+
 // parseLine reads the grant of one line.
 func parseLine(line string) (*Grant, error) {
 	fields := strings.Fields(line)
@@ -104,8 +117,8 @@ func parseLine(line string) (*Grant, error) {
 		return nil, fmt.Errorf("must be NAME %s… [generators=A,B] [rate=N]", hashPrefix)
 	}
 	g := &Grant{Name: fields[0]}
-	if !word.MatchString(g.Name) || len(g.Name) > maxName {
-		return nil, fmt.Errorf("name %q must be at most %d lower-case letters, digits and single hyphens between them, beginning with a letter", g.Name, maxName)
+	if err := checkName(g.Name); err != nil {
+		return nil, err
 	}
 	digits, ok := strings.CutPrefix(fields[1], hashPrefix)
 	hash, err := hex.DecodeString(digits)

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -17,10 +18,12 @@ import (
 // concurrent use.
 type certificates struct {
 	settings config.Config
+	log      *slog.Logger
 
 	mu      sync.Mutex // guards what follows
 	current *tls.Config
 	stamp   stamp
+	failed  string // why the files could not be read again, so that the log says it once
 }
 
 // stamp tells one state of the files from another.
@@ -32,8 +35,8 @@ type fileStamp struct {
 }
 
 // newCertificates reads the files, to find a mistake at start. Its error is a *config.Error.
-func newCertificates(settings config.Config) (*certificates, error) {
-	c := &certificates{settings: settings}
+func newCertificates(settings config.Config, log *slog.Logger) (*certificates, error) {
+	c := &certificates{settings: settings, log: log}
 	if err := c.load(); err != nil {
 		return nil, c.blame(err)
 	}
@@ -68,11 +71,7 @@ func (c *certificates) config(protocols []string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			current, err := c.latest()
-			if err != nil {
-				return nil, err
-			}
-			current = current.Clone()
+			current := c.latest().Clone()
 			current.NextProtos = protocols
 			return current, nil
 		},
@@ -81,13 +80,21 @@ func (c *certificates) config(protocols []string) *tls.Config {
 
 // latest returns the files' content. While they can't be read, or don't fit each other as one was
 // just replaced, it is the content before.
-func (c *certificates) latest() (*tls.Config, error) {
+func (c *certificates) latest() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.load(); err != nil && c.current == nil {
-		return nil, err
+	before := c.stamp
+	switch err := c.load(); {
+	case err != nil && err.Error() != c.failed:
+		c.failed = err.Error()
+		c.log.Error("the files of TLS can't be read again: what was read before stays in use", "error", err)
+	case err == nil:
+		c.failed = ""
+		if c.stamp != before {
+			c.log.Info("audit: the files of TLS were read again", "certificate", c.settings.TLS.Certificate)
+		}
 	}
-	return c.current, nil
+	return c.current
 }
 
 // load reads the files if they changed. The stamp is taken first: a change

@@ -1,10 +1,12 @@
 package listen
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"syscall"
 
@@ -21,6 +23,8 @@ type Front struct {
 	Protocols []string
 	// Meter counts connections. Nil means that they are not counted.
 	Meter Meter
+	// Logger is told of files that were read again. Nil means that nothing is logged.
+	Logger *slog.Logger
 }
 
 // Meter counts the connections of a front.
@@ -37,7 +41,7 @@ type Meter interface {
 func Open(ctx context.Context, settings config.Config, front Front) (net.Listener, error) {
 	var tlsConfig *tls.Config
 	if settings.TLS != (config.TLS{}) {
-		certificates, err := newCertificates(settings)
+		certificates, err := newCertificates(settings, cmp.Or(front.Logger, slog.New(slog.DiscardHandler)))
 		if err != nil {
 			return nil, err
 		}

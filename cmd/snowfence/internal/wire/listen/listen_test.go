@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -137,5 +138,114 @@ func TestAddressInUseIsAnErrorThatNamesIt(t *testing.T) {
 	defer func() { _ = l.Close() }()
 	if _, err := Open(t.Context(), config.Config{Limits: limits}, Front{Key: "resp", Address: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) || !strings.Contains(err.Error(), "set resp") {
 		t.Errorf("error is %v, must name %s", err, l.Addr())
+	}
+}
+
+func TestClientWithoutACertificateOfTheAuthorityIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
+	trusted := certify(t, files, "server")
+	clients, strangers := testkit.NewAuthority(t), testkit.NewAuthority(t)
+	files.ClientCA = clients.File
+	l, err := Open(t.Context(), config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	shown := func(a *testkit.Authority) []tls.Certificate {
+		pair, err := tls.LoadX509KeyPair(a.Issue(t, "client"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []tls.Certificate{pair}
+	}
+	for name, c := range map[string]struct {
+		certificates []tls.Certificate
+		ok           bool
+	}{"none": {nil, false}, "a stranger's": {shown(strangers), false}, "a client's": {shown(clients), true}} {
+		served := make(chan error, 1)
+		go func() {
+			accepted, err := l.Accept()
+			if err == nil {
+				err = accepted.(*tls.Conn).HandshakeContext(t.Context())
+				_ = accepted.Close()
+			}
+			served <- err
+		}()
+		if conn, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{RootCAs: trusted, Certificates: c.certificates}); err == nil {
+			_ = conn.Close()
+		}
+		if err := <-served; (err == nil) != c.ok {
+			t.Errorf("a client that shows %s: %v", name, err)
+		}
+	}
+}
+
+// counted counts what a listener reports.
+type counted struct {
+	mu      sync.Mutex
+	open    int
+	refused []string
+	changed chan struct{}
+}
+
+func (c *counted) Opened() { c.add(1) }
+func (c *counted) Closed() { c.add(-1) }
+
+func (c *counted) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open += n
+}
+
+func (c *counted) Refused(limit string) {
+	c.mu.Lock()
+	c.refused = append(c.refused, limit)
+	c.mu.Unlock()
+	c.changed <- struct{}{}
+}
+
+func TestConnectionsBeyondTheLimitAreClosedAtOnce(t *testing.T) {
+	for limit, limits := range map[string]config.Limits{
+		"connections":         {Connections: 2},
+		"address-connections": {Connections: 10, AddressConnections: 2},
+	} {
+		meter := &counted{changed: make(chan struct{}, 10)}
+		l, err := Open(t.Context(), config.Config{Limits: limits}, Front{Address: "127.0.0.1:0", Meter: meter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := make(chan net.Conn, 10)
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				accepted <- c
+			}
+		}()
+		dial := func() net.Conn {
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			return c
+		}
+		dial()
+		dial()
+		first, _ := <-accepted, <-accepted
+		over := dial()
+		<-meter.changed
+		if _, err := over.Read(make([]byte, 1)); err == nil || len(meter.refused) != 1 || meter.refused[0] != limit || meter.open != 2 {
+			t.Errorf("%s: read %v, refused %q, %d open", limit, err, meter.refused, meter.open)
+		}
+		// One that is closed, even twice, makes room for one.
+		_, _ = first.Close(), first.Close()
+		dial()
+		<-accepted
+		dial()
+		<-meter.changed
+		if meter.open != 2 {
+			t.Errorf("%s: %d open", limit, meter.open)
+		}
+		_ = l.Close()
 	}
 }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"crypto/rand"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
+)
+
+// tokenDocument is a new token in JSON.
+type tokenDocument struct {
+	Token string `json:"token"`
+	Line  string `json:"line"`
+}
+
+func (p program) token() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "token NAME",
+		Short: "Make a token for clients of the daemon",
+		Long: `Token makes a random token and the line that grants it. The line goes into the
+file that the setting token-file names; the token goes to the client, and is
+stored nowhere else: the line has its hash alone.
+
+The daemon reads the file again when it changes. A token whose line is taken out
+is refused from then on, on open connections, too.`,
+		Example: `  snowfence token billing --generators orders,invoices
+  snowfence token import --rate 5000 -o json`,
+		Args: exactly(1),
+	}
+	f := outputFlag(cmd)
+	generators := cmd.Flags().StringSlice("generators", nil, "the generators that it allows, by name; all if left out")
+	rate := cmd.Flags().Int("rate", 0, "most ids a second for all clients that show it; 0 for any number")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		text, grant, err := token.New(rand.Reader, args[0], *generators, *rate)
+		if err != nil {
+			return usage(cmd, err)
+		}
+		return p.answer(*f, tokenDocument{text, grant.String()},
+			table("what, value", [][]string{{"token", text}, {"line", grant.String()}}),
+			"token for the client: "+text+"\nline for token-file:  "+grant.String()+"\n")
+	}
+	return cmd
+}
