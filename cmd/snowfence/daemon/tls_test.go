@@ -76,7 +76,7 @@ func TestAdminListenerTakesMetricsFromTheHTTPFront(t *testing.T) {
 		admin + "/livez":                                     http.StatusOK,
 		admin + "/v1/generators/default/ids":                 http.StatusNotFound,
 	} {
-		answer, err := http.Get(url) //nolint:noctx // a test on loopback
+		answer, err := http.Get(url)
 		if err != nil {
 			t.Fatal(err)
 		}
