@@ -1,0 +1,133 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// ErrDraining is returned by [Conn.ReadWithin] once the server drains.
+var ErrDraining = errors.New("the server drains its connections")
+
+// Server serves the connections of one listener. Use [NewServer] to make one. It is safe for
+// concurrent use.
+type Server struct {
+	handle   func(context.Context, *Conn)
+	draining atomic.Bool
+	open     sync.WaitGroup // the handlers that run
+
+	mu       sync.Mutex // guards what follows
+	listener net.Listener
+	conns    map[*Conn]struct{}
+	cut      context.CancelFunc // ends the context of the handlers
+}
+
+// Conn is a connection of a [Server].
+type Conn struct {
+	net.Conn
+	server *Server
+}
+
+// NewServer returns a server that runs handle for each connection, which is closed when handle
+// returns. The context ends when requests are cut off. A handler calls
+// [Conn.ReadWithin] before it waits for a request, and returns on an error.
+func NewServer(handle func(ctx context.Context, c *Conn)) *Server {
+	return &Server{handle: handle, conns: map[*Conn]struct{}{}, cut: func() {}}
+}
+
+// Serve serves the connections of a listener until Drain, and then returns nil. It is called once.
+func (s *Server) Serve(l net.Listener) error {
+	ctx, cut := context.WithCancel(context.Background())
+	s.mu.Lock()
+	s.listener, s.cut = l, cut
+	s.mu.Unlock()
+	for !s.draining.Load() {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			s.start(ctx, &Conn{conn, s})
+		case s.draining.Load():
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+			pause(ctx)
+		default:
+			return err
+		}
+	}
+	_ = l.Close() // Drain may have come before the listener
+	return nil
+}
+
+// pause waits a little for other connections to close: the process has no file descriptor left.
+func pause(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	<-ctx.Done()
+}
+
+// start serves a connection.
+func (s *Server) start(ctx context.Context, c *Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() {
+		_ = c.Close()
+		return
+	}
+	s.conns[c] = struct{}{}
+	s.open.Go(func() {
+		s.handle(ctx, c)
+		_ = c.Close() // what was to be written is written
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+	})
+}
+
+// Drain accepts no more connections, ends the reads of all, and waits for the requests under way.
+// When the context ends it cuts them off, and returns the context's error.
+func (s *Server) Drain(ctx context.Context) error {
+	s.mu.Lock()
+	s.draining.Store(true)
+	if s.listener != nil {
+		_ = s.listener.Close() // Serve ends by it
+	}
+	for c := range s.conns {
+		_ = c.SetReadDeadline(past())
+	}
+	s.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		s.open.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cut()
+	for c := range s.conns {
+		_ = c.Close()
+	}
+	return ctx.Err()
+}
+
+// ReadWithin sets how long reads may take from now on. [ErrDraining] is returned once the server drains.
+func (c *Conn) ReadWithin(d time.Duration) error {
+	if err := c.SetReadDeadline(in(d)); err != nil {
+		return err
+	}
+	// Drain sets its deadline after it says so. If that was before this one, it is seen here.
+	if c.server.draining.Load() {
+		return ErrDraining
+	}
+	return nil
+}
+
+// WriteWithin sets how long writes may take from now on.
+func (c *Conn) WriteWithin(d time.Duration) error { return c.SetWriteDeadline(in(d)) }
