@@ -14,6 +14,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/httpfront"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/respfront"
 )
 
 // front answers the clients of one protocol.
@@ -33,6 +34,7 @@ type parts struct {
 	settings config.Config
 	log      *slog.Logger
 	metrics  http.Handler
+	version  string
 }
 
 // protocol is one kind of front, in the table of all.
@@ -48,6 +50,7 @@ type protocol struct {
 func protocols() []protocol {
 	return []protocol{
 		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, newHTTP},
+		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, newRESP},
 		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, newAdmin},
 	}
 }
@@ -59,6 +62,10 @@ func newHTTP(p parts) front {
 // newAdmin serves what is for operators, and mints nothing.
 func newAdmin(p parts) front {
 	return httpfront.NewServer(p.http(p.settings.Admin, true, false), p.settings.Limits, p.log)
+}
+
+func newRESP(p parts) front {
+	return respfront.New(respfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Version: p.version})
 }
 
 func (p parts) http(address string, admin, public bool) *httpfront.Handler {

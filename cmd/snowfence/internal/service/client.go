@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/counter/series"
 	"snowfence.example/snowfence/kind"
@@ -135,6 +136,14 @@ func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch)
 		return err
 	}
 	return c.service.Mint(ctx, name, n, into)
+}
+
+// Range is [Service.Range].
+func (c *Client) Range(ctx context.Context, name string, n int) (snowfence.ID, error) {
+	if err := c.Admit(name, n); err != nil {
+		return 0, err
+	}
+	return c.service.Range(ctx, name, n)
 }
 
 // Check is [Service.Check]. It takes nothing from a rate.

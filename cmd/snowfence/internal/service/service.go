@@ -140,6 +140,58 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 	return nil
 }
 
+// Form returns what the ids of a generator are made of, or zero while it is starting, and for a name
+// that no generator has.
+func (s *Service) Form(name string) kind.Form {
+	g, ok := s.generators[name]
+	if !ok {
+		return 0
+	}
+	m := g.minter.Load()
+	if m == nil {
+		return 0
+	}
+	return m.Form()
+}
+
+// Most returns how many ids one request may ask a generator for: 1 for a name that no generator has.
+func (s *Service) Most(name string) int {
+	g, ok := s.generators[name]
+	if !ok {
+		return 1
+	}
+	return s.limit(g)
+}
+
+// Range reserves n consecutive numbers of a generator that a store counts, and returns the first. A
+// [*Problem] is returned for a generator of another kind.
+func (s *Service) Range(ctx context.Context, name string, n int) (snowfence.ID, error) {
+	g, minter, err := s.ready(name, n)
+	if err != nil {
+		return 0, err
+	}
+	if _, ok := minter.(counted); !ok || minter.Form() != kind.Number {
+		return 0, s.problem(g, NotConsecutive.plain())
+	}
+	// A segment may end in the middle of a batch, and the next one need not follow it. Then these
+	// numbers are used up.
+	var b kind.Batch
+	for range rangeTries {
+		b.Reset()
+		if err := s.Mint(ctx, name, n, &b); err != nil {
+			return 0, err
+		}
+		if ids := b.Numbers(); ids[n-1]-ids[0] == snowfence.ID(n-1) {
+			return ids[0], nil
+		}
+	}
+	return 0, s.problem(g, NotConsecutive.plain())
+}
+
+// rangeTries is how often consecutive numbers are tried for. Segments are longer than most ranges,
+// so the second try finds room.
+const rangeTries = 3
+
 // count counts an answer with n ids.
 func (s *Service) count(g *generator, n int) {
 	g.ids.Add(uint64(n))

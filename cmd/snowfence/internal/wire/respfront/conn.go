@@ -1,0 +1,111 @@
+package respfront
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/kind"
+)
+
+// conn is one connection. Only its goroutine uses it.
+type conn struct {
+	*Server
+	input
+	reply
+
+	ctx     context.Context //nolint:containedctx // it ends when the server cuts its connections off
+	client  service.Client
+	address netip.Addr
+
+	wire  []byte      // the present command as it came
+	parts [][]byte    // and in parts
+	batch *kind.Batch // of the answer that is made
+
+	answered int    // commands since the last write
+	pending  int    // INCRs of key that are not minted yet
+	key      string // the generator that was used last
+
+	id         int64
+	name       string // by CLIENT SETNAME
+	authorized bool
+	closing    bool          // after the answers that are due
+	writeUntil time.Duration // the deadline of writes, of the meter's clock
+}
+
+// answer answers the commands that were read, and writes the answers.
+func (c *conn) answer() bool {
+	s, _ := c.scratch.Get().(*scratch) // it holds nothing else
+	c.text, c.batch = s.text, &s.batch
+	for !c.closing && c.step() {
+		c.flush()
+	}
+	c.write()
+	s.text = c.text
+	c.text, c.batch = nil, nil
+	c.scratch.Put(s)
+	return !c.closing
+}
+
+// step answers the next command. It is false if none is complete.
+func (c *conn) step() bool {
+	most := known
+	if !c.authorized {
+		most = unknown
+	}
+	var n int
+	var err error
+	c.parts, n, err = parse(c.data[c.next:], c.parts, most)
+	switch {
+	case err != nil:
+		c.settle()
+		c.closing = true
+		c.meter.Failed("protocol-error")
+		if !errors.Is(err, errWeb) {
+			c.fail("ERR Protocol error: " + err.Error())
+		}
+		return false
+	case n == 0:
+		return false
+	}
+	c.wire = c.data[c.next : c.next+n]
+	c.next += n
+	c.took()
+	if len(c.parts) > 0 {
+		c.answered++
+		c.do()
+	}
+	return true
+}
+
+// flush writes when there is enough to write.
+func (c *conn) flush() {
+	if len(c.text) >= chunk {
+		c.write()
+		c.began = c.meter.Began()
+	}
+}
+
+// write writes the answers, once what they wait for is minted. A client that does not read them is
+// left.
+func (c *conn) write() {
+	c.settle()
+	if c.answered > 0 {
+		c.meter.Answered(c.began, c.answered)
+		c.answered = 0
+	}
+	if len(c.text) == 0 {
+		return
+	}
+	// A client has from one to two timeouts, because to set the deadline costs as much as a command.
+	if timeout := c.limits.WriteTimeout; c.writeUntil-c.began < timeout {
+		c.writeUntil = c.began + 2*timeout
+		c.closing = c.net.WriteWithin(2*timeout) != nil || c.closing
+	}
+	if _, err := c.net.Write(c.text); err != nil {
+		c.closing = true
+	}
+	c.text = c.text[:0]
+}

@@ -1,0 +1,171 @@
+package respfront
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// redisVersion is the version of Redis whose commands at connect the front has. Clients choose by
+// it what they send.
+const redisVersion = "7.4.0"
+
+// auth answers AUTH [name] token. A name is taken and not looked at, as tokens have their own.
+func (c *conn) auth(args [][]byte) {
+	if !c.config.Service.Guarded() {
+		c.refuse("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+		return
+	}
+	if c.authorize(args[len(args)-1]) {
+		c.ok()
+	}
+}
+
+// authorize shows a token, or answers with an error.
+func (c *conn) authorize(token []byte) bool {
+	c.authorized = false
+	if err := c.client.Authorize(string(token)); err != nil {
+		c.problem(err)
+		return false
+	}
+	c.authorized = true
+	return true
+}
+
+// hello answers HELLO [2|3 [AUTH name token] [SETNAME name]].
+func (c *conn) hello(args [][]byte) {
+	proto, name := c.proto, c.name
+	if len(args) > 0 {
+		n, ok := count(args[0])
+		if !ok || n != 2 && n != 3 {
+			c.refuse("NOPROTO unsupported protocol version")
+			return
+		}
+		proto, args = n, args[1:]
+	}
+	for len(args) > 0 {
+		switch {
+		case is(args[0], "AUTH") && len(args) >= 3:
+			if c.config.Service.Guarded() && !c.authorize(args[2]) {
+				return
+			}
+			args = args[3:]
+		case is(args[0], "SETNAME") && len(args) >= 2:
+			name, args = string(args[1]), args[2:]
+		default:
+			c.refuse("ERR Syntax error in HELLO option '" + clip(args[0]) + "'")
+			return
+		}
+	}
+	if !c.authorized {
+		c.refuse("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+		return
+	}
+	c.proto, c.name = proto, name
+	c.pairs(7)
+	for _, pair := range [][2]string{{"server", "redis"}, {"version", redisVersion}} {
+		c.bulkString(pair[0])
+		c.bulkString(pair[1])
+	}
+	c.bulkString("proto")
+	c.integer(c.proto)
+	c.bulkString("id")
+	c.integer(int(c.id))
+	for _, pair := range [][2]string{{"mode", "standalone"}, {"role", "master"}} {
+		c.bulkString(pair[0])
+		c.bulkString(pair[1])
+	}
+	c.bulkString("modules")
+	c.array(0)
+}
+
+func (c *conn) ping(args [][]byte) {
+	if len(args) == 1 {
+		c.bulk(args[0])
+		return
+	}
+	c.simple("PONG")
+}
+
+func (c *conn) echo(args [][]byte) { c.bulk(args[0]) }
+
+func (c *conn) selectDB(args [][]byte) {
+	if n, ok := count(args[0]); !ok || n != 0 {
+		c.refuse("ERR DB index is out of range")
+		return
+	}
+	c.ok()
+}
+
+func (c *conn) quit([][]byte) {
+	c.ok()
+	c.closing = true
+}
+
+func (c *conn) reset([][]byte) {
+	c.client = c.config.Service.Client(c.address)
+	c.proto, c.name, c.authorized = 2, "", !c.config.Service.Guarded()
+	c.simple("RESET")
+}
+
+// clientCommand answers the subcommands of CLIENT that clients send by themselves. Of a cache in the
+// client nothing is tracked, because no command has a reply that may be cached.
+func (c *conn) clientCommand(args [][]byte) {
+	sub, rest := strings.ToUpper(string(args[0])), args[1:]
+	switch {
+	case sub == "SETNAME" && len(rest) == 1:
+		c.name = string(rest[0])
+		c.ok()
+	case sub == "GETNAME" && len(rest) == 0 && c.name == "":
+		c.null()
+	case sub == "GETNAME" && len(rest) == 0:
+		c.bulkString(c.name)
+	case sub == "ID" && len(rest) == 0:
+		c.integer(int(c.id))
+	case (sub == "INFO" || sub == "LIST") && len(rest) == 0:
+		c.bulkString(fmt.Sprintf("id=%d addr=%s laddr=%s name=%s db=0 resp=%d\n", c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, c.proto))
+	case sub == "SETINFO" && len(rest) == 2, sub == "TRACKING" && len(rest) > 0, sub == "CACHING" && len(rest) == 1,
+		sub == "NO-EVICT" && len(rest) == 1, sub == "NO-TOUCH" && len(rest) == 1, sub == "REPLY" && len(rest) == 1 && is(rest[0], "ON"):
+		c.ok()
+	default:
+		c.refuse("ERR unknown subcommand or wrong number of arguments for '" + clip(args[0]) + "'.")
+	}
+}
+
+// info answers INFO. Each section is sent for every name, since there are few.
+func (c *conn) info([][]byte) {
+	text := fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nsnowfence_version:%s\r\n"+
+		"# Clients\r\nmaxclients:%d\r\n# Persistence\r\nloading:0\r\nasync_loading:0\r\n"+
+		"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n# Cluster\r\ncluster_enabled:0\r\n# Keyspace\r\n",
+		redisVersion, c.config.Version, c.limits.Connections)
+	if c.proto == 3 {
+		c.raw("=" + strconv.Itoa(len(text)+len("txt:")) + "\r\ntxt:" + text + "\r\n")
+		return
+	}
+	c.bulkString(text)
+}
+
+// configCommand answers CONFIG GET for what redis-benchmark asks: that nothing is written to a disk.
+func (c *conn) configCommand(args [][]byte) {
+	if !is(args[0], "GET") || len(args) < 2 {
+		c.refuse("ERR CONFIG has no subcommand but GET here: the daemon's settings are in its configuration")
+		return
+	}
+	var found [][2]string
+	for _, pair := range [][2]string{{"save", ""}, {"appendonly", "no"}, {"databases", "1"}} {
+		for _, name := range args[1:] {
+			if is(name, strings.ToUpper(pair[0])) || is(name, "*") {
+				found = append(found, pair)
+			}
+		}
+	}
+	c.pairs(len(found))
+	for _, pair := range found {
+		c.bulkString(pair[0])
+		c.bulkString(pair[1])
+	}
+}
+
+func (c *conn) cluster([][]byte) {
+	c.refuse("ERR This instance has cluster support disabled")
+}

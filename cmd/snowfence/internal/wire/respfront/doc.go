@@ -1,0 +1,26 @@
+// Package respfront is the RESP front: to clients of Redis the daemon is a server whose counters are
+// its generators. It speaks RESP2 and RESP3, and translates commands into calls of package service.
+//
+//	INCR key                          mints one id; a reply of type integer
+//	INCRBY key n                      reserves n consecutive numbers of a counter; the last of them
+//	ID.NEXT key                       mints one id; a bulk string, which JavaScript reads exactly
+//	ID.NEXT key COUNT n [RANGES]      mints n; an array, with RANGES of first, count, first, count, …
+//	ID.DECODE id [LAYOUT l | GENERATOR key]   what an id says
+//
+// A key is the name of a generator. GET is refused, because caches of clients may answer it twice.
+// The other commands are those that clients send when they connect.
+//
+// Errors begin with a word for programs: NOAUTH, WRONGPASS and NOPERM as of Redis; NOLEASE, CLOCK and
+// TRYAGAIN where a later call may succeed; else ERR.
+//
+// # Speed
+//
+// Each connection has a goroutine. It reads what is there, answers all of it, and writes the answers
+// at once. Adjacent INCRs of one key are minted by one call. Nothing is allocated for a command.
+//
+// # Bounds
+//
+// A command has at most 16 KiB in 64 parts, and a client without its token 4 KiB in 10. Nothing is
+// allocated by what a length says. A connection keeps at most 16 KiB between commands. Answers are
+// written in pieces of some 32 KiB.
+package respfront

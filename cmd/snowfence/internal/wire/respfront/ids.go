@@ -1,0 +1,189 @@
+package respfront
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/kind"
+)
+
+// incr mints an id later, together with those that the next commands ask for.
+func (c *conn) incr(args [][]byte) {
+	if string(args[0]) != c.key {
+		c.settle()
+		c.use(args[0])
+	}
+	c.pending++
+	// Most pipelines repeat one command, so its bytes are compared and not parsed.
+	for bytes.HasPrefix(c.data[c.next:], c.wire) {
+		c.next += len(c.wire)
+		c.pending++
+		c.answered++
+	}
+}
+
+// use makes a generator the present one.
+func (c *conn) use(key []byte) {
+	name, ok := c.names[string(key)]
+	if !ok {
+		name = string(key)
+	}
+	c.key = name
+}
+
+// settle mints the ids of INCRs that wait, and answers them.
+func (c *conn) settle() {
+	n := c.pending
+	if n == 0 {
+		return
+	}
+	c.pending = 0
+	if c.config.Service.Form(c.key) > kind.Number {
+		for range n {
+			c.refuse("ERR the ids of " + c.key + " are no integers: use ID.NEXT " + c.key)
+		}
+		return
+	}
+	for most := c.config.Service.Most(c.key); n > 0; {
+		some := min(n, most)
+		switch err := c.mint(some); {
+		case err != nil && some > 1:
+			most = 1 // what is left of a rate or a tick may do for a few
+			continue
+		case err != nil:
+			for range n {
+				c.problem(err)
+			}
+			return
+		}
+		for _, id := range c.batch.Numbers() {
+			c.number(uint64(id))
+		}
+		n -= some
+	}
+}
+
+// mint mints n ids of the present generator into the batch.
+func (c *conn) mint(n int) error {
+	c.batch.Reset()
+	return c.client.Mint(c.ctx, c.key, n, c.batch)
+}
+
+// incrBy reserves consecutive numbers. As in Redis the reply is the counter's new value: the last
+// of them.
+func (c *conn) incrBy(args [][]byte) {
+	n, ok := count(args[1])
+	if !ok {
+		c.refuse("ERR value is not an integer or out of range")
+		return
+	}
+	c.use(args[0])
+	first, err := c.client.Range(c.ctx, c.key, n)
+	var p *service.Problem
+	switch {
+	case errors.As(err, &p) && p.Type == service.NotConsecutive:
+		c.refuse(fmt.Sprintf("%s: use ID.NEXT %s COUNT %d", errorText(p, c.authorized), c.key, n))
+		return
+	case err != nil:
+		c.problem(err)
+		return
+	}
+	c.number(uint64(first) + uint64(n) - 1)
+}
+
+// idNext answers ID.NEXT key [COUNT n [RANGES]].
+func (c *conn) idNext(args [][]byte) {
+	c.use(args[0])
+	n, list, ranges := 1, false, false
+	switch rest := args[1:]; {
+	case len(rest) == 0:
+	case (len(rest) == 2 || len(rest) == 3 && is(rest[2], "RANGES")) && is(rest[0], "COUNT"):
+		if n, list = count(rest[1]); !list {
+			c.problem(c.client.InvalidCount(c.key, string(rest[1])))
+			return
+		}
+		ranges = len(rest) == 3
+	default:
+		c.refuse("ERR syntax error, must be ID.NEXT key [COUNT n [RANGES]]")
+		return
+	}
+	err := c.mint(n)
+	switch {
+	case err != nil:
+		c.problem(err)
+	case ranges && c.batch.Form() != kind.Number:
+		c.refuse("ERR the ids of " + c.key + " are no numbers, which RANGES is for")
+	case ranges:
+		c.writeRanges()
+	case list:
+		c.array(n)
+		c.writeIDs()
+	default:
+		c.writeIDs()
+	}
+}
+
+// writeIDs writes the batch as bulk strings.
+func (c *conn) writeIDs() {
+	for _, id := range c.batch.Numbers() {
+		c.bulkNumber(uint64(id))
+		c.flush()
+	}
+	if c.batch.Form() == kind.Number {
+		return
+	}
+	var text [kind.MaxText]byte
+	for i := range c.batch.Len() {
+		c.bulk(c.batch.AppendID(text[:0], i))
+		c.flush()
+	}
+}
+
+// writeRanges writes first, count, first, count, … of numbers that follow each other.
+func (c *conn) writeRanges() {
+	ids := c.batch.Numbers()
+	runs := 0
+	for i := range ids {
+		if i == 0 || ids[i] != ids[i-1]+1 {
+			runs++
+		}
+	}
+	c.array(2 * runs)
+	for i := 0; i < len(ids); {
+		first := i
+		for i++; i < len(ids) && ids[i] == ids[i-1]+1; i++ {
+		}
+		c.bulkNumber(uint64(ids[first]))
+		c.bulkNumber(uint64(i - first))
+		c.flush()
+	}
+}
+
+// decode answers ID.DECODE id [LAYOUT l | GENERATOR key].
+func (c *conn) decode(args [][]byte) {
+	layout, generator := "", ""
+	switch rest := args[1:]; {
+	case len(rest) == 0:
+	case len(rest) == 2 && is(rest[0], "LAYOUT"):
+		layout = string(rest[1])
+	case len(rest) == 2 && is(rest[0], "GENERATOR"):
+		generator = string(rest[1])
+	default:
+		c.refuse("ERR syntax error, must be ID.DECODE id [LAYOUT layout | GENERATOR key]")
+		return
+	}
+	document, err := c.client.Decode(string(args[0]), layout, generator)
+	if err == nil {
+		err = c.document(document)
+	}
+	if err != nil {
+		c.problem(err)
+	}
+}
+
+// get refuses to mint.
+func (c *conn) get(args [][]byte) {
+	c.refuse(fmt.Sprintf("ERR GET never mints an id, because its reply may be cached: use INCR %s or ID.NEXT %[1]s", clip(args[0])))
+}

@@ -1,0 +1,65 @@
+package respfront
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+)
+
+// refuse answers a command that can't be right.
+func (c *conn) refuse(text string) {
+	c.fail(text)
+	c.meter.Failed("refused")
+}
+
+// problem answers with an error of the service.
+func (c *conn) problem(err error) {
+	p := new(service.Problem)
+	if !errors.As(err, &p) {
+		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
+	}
+	c.fail(errorText(p, c.authorized))
+	c.meter.Failed(p.Type.String())
+}
+
+// errorText is a problem as a RESP error.
+func errorText(p *service.Problem, authorized bool) string {
+	text := prefixOf(p.Type, authorized) + " " + p.Type.String() + ": " + p.Detail
+	if p.RetryAfter > 0 {
+		text += fmt.Sprintf("; retry after %ds", int(math.Ceil(p.RetryAfter.Seconds())))
+	}
+	return text
+}
+
+// prefixOf is the word that tells programs what to do.
+func prefixOf(t service.Type, authorized bool) string {
+	switch t {
+	case service.InvalidToken:
+		if authorized {
+			return "NOAUTH" // of a token that was revoked
+		}
+		return "WRONGPASS"
+	case service.NotAllowed:
+		return "NOPERM"
+	case service.LeaseUnavailable:
+		return "NOLEASE"
+	case service.ClockUnsafe:
+		return "CLOCK"
+	}
+	switch t.Meaning() {
+	case service.Unavailable, service.TooMany, service.Cancelled:
+		return "TRYAGAIN"
+	}
+	return "ERR"
+}
+
+// clip is what a client sent, as far as an error shows it.
+func clip(word []byte) string {
+	const shown = 128
+	if len(word) > shown {
+		return string(word[:shown]) + "…"
+	}
+	return string(word)
+}

@@ -1,0 +1,163 @@
+package respfront
+
+import (
+	"bytes"
+	"errors"
+)
+
+// bounds are how large a command may be.
+type bounds struct {
+	bytes int // in all
+	parts int // its name and its arguments
+}
+
+// What clients may send with their token, and before they have shown it.
+var (
+	known   = bounds{16 << 10, 64}
+	unknown = bounds{4 << 10, 10}
+)
+
+// Errors of commands that can't be read, in the words of Redis. The connection ends with them,
+// because where the next command begins is not known.
+var (
+	errArrayLength = errors.New("invalid multibulk length")
+	errBulkLength  = errors.New("invalid bulk length")
+	errNoBulk      = errors.New("expected '$'")
+	errTooLarge    = errors.New("too big request")
+	errNoLineEnd   = errors.New("expected CR LF after a bulk string")
+	errInlineLong  = errors.New("too big inline request")
+	errWeb         = errors.New("this is no HTTP server")
+)
+
+// parse reads the first command in data into parts, which are slices of data. It returns how many
+// bytes the command has, or 0 if it is not complete yet. A command without parts is an empty line.
+func parse(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err error) {
+	parts = parts[:0]
+	if len(data) == 0 {
+		return parts, 0, nil
+	}
+	if data[0] != '*' {
+		return inline(data, parts, most)
+	}
+	count, at, err := number(data, 1, most.parts, errArrayLength)
+	if at == 0 || err != nil {
+		return parts, 0, err
+	}
+	for range count {
+		if at == len(data) {
+			return parts, 0, tooLarge(data, most)
+		}
+		if data[at] != '$' {
+			return parts, 0, errNoBulk
+		}
+		length, begin, err := number(data, at+1, most.bytes, errBulkLength)
+		if err != nil {
+			return parts, 0, err
+		}
+		end := begin + length
+		switch {
+		case begin == 0:
+			return parts, 0, tooLarge(data, most)
+		case end+2 > most.bytes:
+			return parts, 0, errTooLarge
+		case end+2 > len(data):
+			return parts, 0, nil
+		case data[end] != '\r' || data[end+1] != '\n':
+			return parts, 0, errNoLineEnd
+		}
+		parts = append(parts, data[begin:end])
+		at = end + 2
+	}
+	return parts, at, nil
+}
+
+// tooLarge is an error if a command that is not complete has more bytes than it may.
+func tooLarge(data []byte, most bounds) error {
+	if len(data) >= most.bytes {
+		return errTooLarge
+	}
+	return nil
+}
+
+// number reads a number from 0 to most, and the end of its line. It returns where the next line
+// begins, or 0 if the line is not complete. An array's length of -1 is read as 0, as Redis does.
+func number(data []byte, at, most int, wrong error) (n, next int, err error) {
+	begin := at
+	for ; at < len(data); at++ {
+		c := data[at]
+		if c >= '0' && c <= '9' {
+			if n = n*10 + int(c-'0'); n > most {
+				return 0, 0, wrong
+			}
+			continue
+		}
+		if c != '\r' || at == begin {
+			break
+		}
+		if at+1 == len(data) {
+			return 0, 0, nil
+		}
+		if data[at+1] != '\n' {
+			return 0, 0, wrong
+		}
+		return n, at + 2, nil
+	}
+	const digits = 10 // of the largest number that is taken, and more
+	if at == len(data) && at-begin < digits {
+		return 0, 0, nil
+	}
+	return 0, 0, wrong
+}
+
+// inline reads a command as people type it: words on a line.
+func inline(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
+	end := bytes.IndexByte(data[:min(len(data), most.bytes)], '\n')
+	switch {
+	case end < 0 && len(data) >= most.bytes:
+		return parts, 0, errInlineLong
+	case end < 0:
+		return parts, 0, nil
+	}
+	for word := range bytes.FieldsSeq(data[:end]) {
+		if len(parts) == most.parts {
+			return parts, 0, errArrayLength
+		}
+		parts = append(parts, word)
+	}
+	// A page in a browser can send this to a port of its host, but no command after it.
+	if len(parts) > 0 && (is(parts[0], "POST") || is(parts[0], "HOST:")) {
+		return parts, 0, errWeb
+	}
+	return parts, end + 1, nil
+}
+
+// is reports whether a word is a name, which is in capitals.
+func is(word []byte, name string) bool {
+	if len(word) != len(name) {
+		return false
+	}
+	for i, c := range word {
+		if c >= 'a' && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		if c != name[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// count reads a number as a client writes it: decimal digits, and no zero in front.
+func count(word []byte) (n int, ok bool) {
+	const digits = 9 // no limit has more
+	if len(word) == 0 || len(word) > digits || word[0] == '0' && len(word) > 1 {
+		return 0, false
+	}
+	for _, c := range word {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}

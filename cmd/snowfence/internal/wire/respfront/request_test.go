@@ -1,0 +1,121 @@
+package respfront
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// words are the parts of a command as texts.
+func words(parts [][]byte) []string {
+	all := []string{}
+	for _, p := range parts {
+		all = append(all, string(p))
+	}
+	return all
+}
+
+func TestCommandIsReadFromArraysAndLines(t *testing.T) {
+	for data, want := range map[string][]string{
+		"*1\r\n$4\r\nPING\r\n":                    {"PING"},
+		"*2\r\n$4\r\nINCR\r\n$6\r\norders\r\n":    {"INCR", "orders"},
+		"*2\r\n$4\r\nECHO\r\n$4\r\n\r\n\x00*\r\n": {"ECHO", "\r\n\x00*"},
+		"*1\r\n$0\r\n\r\n":                        {""},
+		"*0\r\n":                                  {},
+		"PING\r\n":                                {"PING"},
+		"  incr\torders \r\n":                     {"incr", "orders"},
+		"INCR orders\n":                           {"INCR", "orders"},
+		"\r\n":                                    {},
+	} {
+		for end := range len(data) {
+			if _, n, err := parse([]byte(data[:end]), nil, known); n != 0 || err != nil {
+				t.Errorf("%q: the first %d bytes are read as %d, %v", data, end, n, err)
+			}
+		}
+		parts, n, err := parse([]byte(data+"*"), nil, known)
+		if err != nil || n != len(data) || !slices.Equal(words(parts), want) {
+			t.Errorf("%q: %q, %d bytes, %v", data, words(parts), n, err)
+		}
+	}
+}
+
+func TestCommandThatCanNotBeReadIsAnError(t *testing.T) {
+	for data, want := range map[string]error{
+		"*x\r\n":                         errArrayLength,
+		"*\r\n":                          errArrayLength,
+		"*-1\r\n":                        errArrayLength,
+		"*65\r\n":                        errArrayLength,
+		"*99999999999999999999":          errArrayLength,
+		"*00000000000000000000":          errArrayLength,
+		"*1\rx":                          errArrayLength,
+		"*1\r\n+OK\r\n":                  errNoBulk,
+		"*1\r\n$1073741824\r\n":          errBulkLength,
+		"*1\r\n$-1\r\n":                  errBulkLength,
+		"*1\r\n$16384\r\n":               errTooLarge,
+		"*1\r\n$1\r\nabc":                errNoLineEnd,
+		strings.Repeat("x", known.bytes): errInlineLong,
+		strings.Repeat("x ", 65) + "\n":  errArrayLength,
+		"POST / HTTP/1.1\r\n":            errWeb,
+		"Host: 127.0.0.1:7601\r\n":       errWeb,
+		"*2\r\n$16000\r\n" + strings.Repeat("x", 16000) + "\r\n$1000\r\n": errTooLarge,
+	} {
+		if _, n, err := parse([]byte(data), nil, known); n != 0 || !errors.Is(err, want) {
+			t.Errorf("%.40q: %d bytes, %v, want %v", data, n, err, want)
+		}
+	}
+	// Before a token was shown, less is read.
+	for data, want := range map[string]error{
+		"*11\r\n":                          errArrayLength,
+		"*1\r\n$4097\r\n":                  errBulkLength,
+		strings.Repeat("x", unknown.bytes): errInlineLong,
+	} {
+		if _, _, err := parse([]byte(data), nil, unknown); !errors.Is(err, want) {
+			t.Errorf("%.40q from a client without a token: %v, want %v", data, err, want)
+		}
+	}
+}
+
+// FuzzParse holds the parser to three rules: it reads what was written, it takes no more than its
+// bounds, and what it makes of a command does not depend on what follows.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"*2\r\n$4\r\nINCR\r\n$6\r\norders\r\n", "PING\r\n", "*1\r\n$1073741824\r\n", "*-1\r\n", "GET / HTTP/1.1\r\n",
+		"*5\r\n$7\r\nID.NEXT\r\n$1\r\na\r\n$5\r\nCOUNT\r\n$3\r\n100\r\n$6\r\nRANGES\r\n", "*1\r\n$0\r\n\r\n\r\n", "*00001\r\n$1\r\nx\r\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		parts, n, err := parse(data, nil, known)
+		if n < 0 || n > len(data) || n > 0 && err != nil || len(parts) > known.parts {
+			t.Fatalf("%d of %d bytes, %d parts, %v", n, len(data), len(parts), err)
+		}
+		if n == 0 {
+			if err == nil && len(data) > known.bytes {
+				t.Fatalf("%d bytes, and no command is complete", len(data))
+			}
+			return
+		}
+		alone, m, err := parse(data[:n], nil, known)
+		if m != n || err != nil || !slices.Equal(words(alone), words(parts)) {
+			t.Fatalf("alone %q, %d bytes, %v; followed %q, %d bytes", words(alone), m, err, words(parts), n)
+		}
+		written := encode(words(parts)...)
+		again, m, err := parse(written, nil, bounds{len(written) + 2, known.parts})
+		if m != len(written) || err != nil || !slices.Equal(words(again), words(parts)) {
+			t.Fatalf("%q was read back as %q, %v", words(parts), words(again), err)
+		}
+	})
+}
+
+// encode writes a command as clients do.
+func encode(parts ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString("*" + strconv.Itoa(len(parts)) + "\r\n")
+	for _, p := range parts {
+		b.WriteString("$" + strconv.Itoa(len(p)) + "\r\n" + p + "\r\n")
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,78 @@
+package respfront
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/session"
+	"snowfence.example/snowfence/kind"
+)
+
+// Config says what the front is made of. All must be given.
+type Config struct {
+	// Service is what the front translates for.
+	Service *service.Service
+
+	// Meter counts requests. The timeouts of connections go by its clock.
+	Meter *metrics.Front
+
+	// Limits are those of connections.
+	Limits config.Limits
+
+	// Version is the program's, for INFO.
+	Version string
+}
+
+// Server is the front. Use [New] to make one. Its Serve and Drain are those of package session.
+type Server struct {
+	*session.Server
+
+	config   Config
+	commands map[string]*command // by name, in capitals
+	names    map[string]string   // of the generators, so that a command need not make one
+	clients  atomic.Int64        // the number of the last connection
+	scratch  sync.Pool           // of *scratch, empty
+}
+
+// New returns the front.
+func New(cfg Config) *Server {
+	s := &Server{config: cfg, commands: map[string]*command{}, names: map[string]string{}}
+	for _, c := range commands() {
+		s.commands[c.name] = &c
+	}
+	for _, g := range cfg.Service.Statuses() {
+		s.names[g.Name] = g.Name
+	}
+	s.scratch.New = func() any { return &scratch{text: make([]byte, 0, 2*chunk)} }
+	s.Server = session.NewServer(s.serve)
+	return s
+}
+
+// scratch is what answers need while they are made. Connections that wait have none.
+type scratch struct {
+	text  []byte
+	batch kind.Batch
+}
+
+// chunk is how much is answered before it is written.
+const chunk = 32 << 10
+
+// serve serves a connection.
+func (s *Server) serve(ctx context.Context, n *session.Conn) {
+	c := &conn{
+		Server: s, ctx: ctx, address: listen.Remote(n), id: s.clients.Add(1),
+		input: input{net: n, meter: s.config.Meter, limits: s.config.Limits, data: make([]byte, 0, smallBuffer)},
+		reply: reply{proto: 2}, authorized: !s.config.Service.Guarded(),
+	}
+	c.client = s.config.Service.Client(c.address)
+	for c.read() {
+		if !c.answer() {
+			return
+		}
+	}
+}

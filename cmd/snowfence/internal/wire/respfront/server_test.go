@@ -1,0 +1,493 @@
+package respfront
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/kind"
+)
+
+// numbers mints 1, 2, 3, … and counts its calls.
+type numbers struct {
+	last, calls atomic.Int64
+	err         error
+}
+
+func (*numbers) Form() kind.Form        { return kind.Number }
+func (*numbers) Status() counter.Status { return counter.Status{} }
+func (m *numbers) Mint(_ context.Context, n int, into *kind.Batch) error {
+	m.calls.Add(1)
+	if m.err != nil {
+		return m.err
+	}
+	ids, err := into.GrowNumbers(n)
+	for i := range ids {
+		ids[i] = snowfence.ID(m.last.Add(1))
+	}
+	return err
+}
+
+// texts mints texts.
+type texts struct{}
+
+func (texts) Form() kind.Form { return kind.Text }
+func (texts) Mint(_ context.Context, n int, into *kind.Batch) error {
+	for range n {
+		if err := into.AppendText([]byte("T-1")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fixture is a front with the generators numbers, texts, and late, which is still starting.
+type fixture struct {
+	t       *testing.T
+	numbers *numbers
+	address string
+	server  *Server
+	ended   chan error
+}
+
+func newFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fixture {
+	t.Helper()
+	c := config.Default()
+	c.Store = "mem:"
+	c.Generators = map[string]config.Generator{"numbers": {}, "texts": {}, "late": {}}
+	c.Limits.Batch = 100
+	for _, f := range change {
+		f(&c)
+	}
+	c, err := c.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ring *token.Ring
+	if tokens != "" {
+		path := filepath.Join(t.TempDir(), "tokens")
+		if err := os.WriteFile(path, []byte(tokens), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ring, err = token.Open(path, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := service.New(service.Config{Settings: c, Tokens: ring})
+	f := &fixture{t: t, numbers: new(numbers), ended: make(chan error, 1)}
+	if err := errors.Join(s.Serve("numbers", f.numbers), s.Serve("texts", texts{})); err != nil {
+		t.Fatal(err)
+	}
+	clock := snowfence.SystemClock()
+	f.server = New(Config{Service: s, Meter: metrics.NewFront("resp", clock.Monotonic), Limits: c.Limits, Version: "test"})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.address = l.Addr().String()
+	go func() { f.ended <- f.server.Serve(l) }()
+	t.Cleanup(func() {
+		ended, end := context.WithCancel(context.Background())
+		end()
+		_ = f.server.Drain(ended)
+		if err := <-f.ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// link is a connection of a test.
+type link struct {
+	net.Conn
+	t      *testing.T
+	reader *bufio.Reader
+}
+
+func (f *fixture) dial() *link {
+	f.t.Helper()
+	c, err := net.Dial("tcp", f.address)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		f.t.Fatal(err)
+	}
+	return &link{c, f.t, bufio.NewReader(c)}
+}
+
+// send sends commands together, each as words with blanks between them.
+func (l *link) send(commands ...string) {
+	l.t.Helper()
+	var all []byte
+	for _, c := range commands {
+		all = append(all, encode(strings.Fields(c)...)...)
+	}
+	if _, err := l.Write(all); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// reply reads one reply, in a short form of the tests: (1 2) is an array, {a b} a map.
+func (l *link) reply() string {
+	l.t.Helper()
+	line, err := l.reader.ReadString('\n')
+	if err != nil {
+		return "closed"
+	}
+	line = strings.TrimSuffix(line, "\r\n")
+	n, _ := strconv.Atoi(line[1:])
+	several := func(n int, begin, end string) string {
+		var all []string
+		for range n {
+			all = append(all, l.reply())
+		}
+		return begin + strings.Join(all, " ") + end
+	}
+	switch line[0] {
+	case '$', '=':
+		if n < 0 {
+			return "nil"
+		}
+		text := make([]byte, n+2)
+		if _, err := io.ReadFull(l.reader, text); err != nil {
+			l.t.Fatal(err)
+		}
+		return fmt.Sprintf("%q", text[:n])
+	case '*', '~':
+		return several(n, "(", ")")
+	case '%':
+		return several(2*n, "{", "}")
+	case '_':
+		return "nil"
+	}
+	return line
+}
+
+// ask sends a command and reads its reply.
+func (l *link) ask(command string) string {
+	l.t.Helper()
+	l.send(command)
+	return l.reply()
+}
+
+func TestEachCommandHasItsReply(t *testing.T) {
+	for _, c := range []struct{ command, reply string }{
+		{"INCR numbers", ":1"},
+		{"incr numbers", ":1"},
+		{"INCRBY numbers 5", ":5"},
+		{"INCRBY numbers 0", `-ERR count-out-of-range: count is "0": must be a whole number from 1 to 100`},
+		{"INCRBY numbers -1", "-ERR value is not an integer or out of range"},
+		{"INCRBY numbers x", "-ERR value is not an integer or out of range"},
+		{"INCRBY texts 2", "-ERR not-consecutive: ids of this generator do not follow each other, so none can be reserved by one number: use ID.NEXT texts COUNT 2"},
+		{"ID.NEXT numbers", `"1"`},
+		{"ID.NEXT numbers COUNT 3", `("1" "2" "3")`},
+		{"id.next numbers count 1", `("1")`},
+		{"ID.NEXT numbers COUNT 3 RANGES", `("1" "3")`},
+		{"ID.NEXT numbers COUNT 101", `-ERR count-out-of-range: count is "101": must be a whole number from 1 to 100`},
+		{"ID.NEXT numbers COUNT x", `-ERR count-out-of-range: count is "x": must be a whole number from 1 to 100`},
+		{"ID.NEXT numbers COUNT", "-ERR syntax error, must be ID.NEXT key [COUNT n [RANGES]]"},
+		{"ID.NEXT numbers RANGES 3", "-ERR syntax error, must be ID.NEXT key [COUNT n [RANGES]]"},
+		{"ID.NEXT texts", `"T-1"`},
+		{"ID.NEXT texts COUNT 2", `("T-1" "T-1")`},
+		{"ID.NEXT texts COUNT 2 RANGES", "-ERR the ids of texts are no numbers, which RANGES is for"},
+		{"INCR texts", "-ERR the ids of texts are no integers: use ID.NEXT texts"},
+		{"INCR late", "-TRYAGAIN starting: the server is still opening the generator: it waits for a worker id, or for its store; retry after 1s"},
+		{"INCR none", `-ERR unknown-generator: generator is "none": must be one of late, numbers, texts`},
+		{"GET numbers", "-ERR GET never mints an id, because its reply may be cached: use INCR numbers or ID.NEXT numbers"},
+		{"MGET numbers", "-ERR unknown command 'MGET', with args beginning with: 'numbers' "},
+		{"INCR", "-ERR wrong number of arguments for 'incr' command"},
+		{"INCR a b", "-ERR wrong number of arguments for 'incr' command"},
+		{"ID.DECODE x", `-ERR invalid-id: id is "x": is neither decimal nor hex, nor base32 of 13 or base62 of 11 digits`},
+		{"ID.DECODE 1 LAYOUT", "-ERR syntax error, must be ID.DECODE id [LAYOUT layout | GENERATOR key]"},
+		{"PING", "+PONG"},
+		{"PING hello", `"hello"`},
+		{"ECHO hello", `"hello"`},
+		{"SELECT 0", "+OK"},
+		{"SELECT 1", "-ERR DB index is out of range"},
+		{"AUTH x", "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"},
+		{"HELLO", `("server" "redis" "version" "7.4.0" "proto" :2 "id" :1 "mode" "standalone" "role" "master" "modules" ())`},
+		{"HELLO 3 SETNAME me", `{"server" "redis" "version" "7.4.0" "proto" :3 "id" :1 "mode" "standalone" "role" "master" "modules" ()}`},
+		{"HELLO 4", "-NOPROTO unsupported protocol version"},
+		{"HELLO 3 NAME", "-ERR Syntax error in HELLO option 'NAME'"},
+		{"CLIENT SETINFO LIB-NAME x", "+OK"},
+		{"CLIENT GETNAME", "nil"},
+		{"CLIENT ID", ":1"},
+		{"CLIENT TRACKING ON OPTIN", "+OK"},
+		{"CLIENT KILL x", "-ERR unknown subcommand or wrong number of arguments for 'KILL'."},
+		{"COMMAND COUNT", ":17"},
+		{"COMMAND INFO incr none", `(("incr" :2 (+fast +write) :1 :1 :1 (+@generic) () () ()) nil)`},
+		{"COMMAND DOCS id.next", `("id.next" ("summary" "Mints ids, as bulk strings or as ranges." "since" "1.0.0" "group" "generic" "arguments" (` +
+			`("name" "key" "type" "key") ("name" "n" "type" "integer" "token" "COUNT" "flags" (+optional)) ("name" "ranges" "type" "pure-token" "token" "RANGES" "flags" (+optional)))))`},
+		{"CONFIG GET save", `("save" "")`},
+		{"CONFIG GET appendonly", `("appendonly" "no")`},
+		{"CONFIG GET x", "()"},
+		{"CONFIG SET save x", "-ERR CONFIG has no subcommand but GET here: the daemon's settings are in its configuration"},
+		{"CLUSTER SLOTS", "-ERR This instance has cluster support disabled"},
+		{"RESET", "+RESET"},
+		{"QUIT", "+OK"},
+	} {
+		f := newFixture(t, "")
+		if got := f.dial().ask(c.command); got != c.reply {
+			t.Errorf("%s: %s, want %s", c.command, got, c.reply)
+		}
+	}
+}
+
+func TestEveryCommandOfTheTableIsAnsweredInBothProtocols(t *testing.T) {
+	f := newFixture(t, "")
+	for _, proto := range []string{"2", "3"} {
+		l := f.dial()
+		if got := l.ask("HELLO " + proto); !strings.Contains(got, `"proto" :`+proto) {
+			t.Fatal(got)
+		}
+		for _, c := range commands() {
+			if c.name == "QUIT" || c.name == "HELLO" || c.name == "RESET" {
+				continue
+			}
+			if got := l.ask(c.name + strings.Repeat(" numbers", c.least)); got == "closed" || strings.Contains(got, "unknown command") || strings.Contains(got, "wrong number of arguments for '"+strings.ToLower(c.name)) {
+				t.Errorf("%s in RESP%s: %s", c.name, proto, got)
+			}
+		}
+		if got := l.ask("COMMAND"); strings.Count(got, "+fast") != len(commands()) {
+			t.Errorf("COMMAND: %s", got)
+		}
+		if got := l.ask("INFO"); !strings.Contains(got, `loading:0\r\n`) || !strings.Contains(got, `snowfence_version:test\r\n`) {
+			t.Errorf("INFO: %s", got)
+		}
+	}
+}
+
+func TestDecodeIsAMapOfWhatAnIDSays(t *testing.T) {
+	f := newFixture(t, "")
+	l := f.dial()
+	l.ask("HELLO 3")
+	got := l.ask("ID.DECODE 1541815603606036480 LAYOUT twitter")
+	for _, want := range []string{`{"id" "1541815603606036480"`, `"time" "2022-06-28T16:07:40.105Z"`, `"datacenter" "11" "worker" "26" "sequence" "0"`, `"fields" ({`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+}
+
+func TestPipelineIsAnsweredInOrderByFewCalls(t *testing.T) {
+	f := newFixture(t, "")
+	l := f.dial()
+	var commands, want []string
+	for i := range 150 {
+		commands, want = append(commands, "INCR numbers"), append(want, ":"+strconv.Itoa(i+1))
+	}
+	commands, want = append(commands, "PING", "INCR numbers", "INCR texts", "INCR none", "ID.NEXT numbers"), append(want, "+PONG", ":151",
+		"-ERR the ids of texts are no integers: use ID.NEXT texts", `-ERR unknown-generator: generator is "none": must be one of late, numbers, texts`, `"152"`)
+	l.send(commands...)
+	for i, w := range want {
+		if got := l.reply(); got != w {
+			t.Errorf("reply %d is %s, want %s", i, got, w)
+		}
+	}
+	// Two batches, and one for each of the two at the end; the network may cut the pipeline anywhere.
+	if calls := f.numbers.calls.Load(); calls > 20 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+func TestPipelineGetsWhatARateStillAllows(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) { c.Limits.Batch, c.Limits.AddressRate = 1, 3 })
+	l := f.dial()
+	l.send("INCR numbers", "INCR numbers", "INCR numbers", "INCR numbers", "INCR numbers")
+	for i := range 3 {
+		if got, want := l.reply(), ":"+strconv.Itoa(i+1); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	for range 2 {
+		if got := l.reply(); !strings.HasPrefix(got, "-TRYAGAIN rate-limited: ") {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+func TestCommandsThatArriveInPiecesAreRead(t *testing.T) {
+	f := newFixture(t, "")
+	l := f.dial()
+	text := string(encode("INCR", "numbers")) + "PING\r\n" + string(encode("ECHO", strings.Repeat("x", 5000)))
+	for i := 0; i < len(text); i += 700 {
+		if _, err := io.WriteString(l, text[i:min(i+700, len(text))]); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 && (l.reply() != ":1" || l.reply() != "+PONG") {
+			t.Error("the first commands were not answered by themselves")
+		}
+	}
+	if got := l.reply(); len(got) != 5002 {
+		t.Errorf("%.20s of %d bytes", got, len(got))
+	}
+}
+
+func TestTokenIsShownBeforeAnythingElse(t *testing.T) {
+	f := newFixture(t, "all "+token.HashOf("correct-horse-battery").String()+"\nfew "+token.HashOf("of-one-generator").String()+" generators=texts")
+	l := f.dial()
+	for _, c := range []struct{ command, reply string }{
+		{"INCR numbers", "-NOAUTH Authentication required."},
+		{"PING", "-NOAUTH Authentication required."},
+		{"NONE", "-NOAUTH Authentication required."},
+		{"HELLO 3", "-NOAUTH HELLO must be called"},
+		{"AUTH wrong", "-WRONGPASS invalid-token: "},
+		{"HELLO 2 AUTH default wrong", "-WRONGPASS invalid-token: "},
+		{"AUTH default of-one-generator", "+OK"},
+		{"ID.NEXT texts", `"T-1"`},
+		{"INCR numbers", "-NOPERM not-allowed: the token does not allow generator numbers"},
+		{"AUTH correct-horse-battery", "+OK"},
+		{"INCR numbers", ":1"},
+		{"RESET", "+RESET"},
+		{"INCR numbers", "-NOAUTH Authentication required."},
+		{"HELLO 3 AUTH default correct-horse-battery SETNAME me", `{"server" "redis"`},
+		{"CLIENT GETNAME", `"me"`},
+		{"INCR numbers", ":2"},
+		{"AUTH wrong", "-WRONGPASS invalid-token: "},
+		{"INCR numbers", "-NOAUTH Authentication required."},
+	} {
+		if got := l.ask(c.command); !strings.HasPrefix(got, c.reply) {
+			t.Errorf("%s: %s, want %s", c.command, got, c.reply)
+		}
+	}
+	large := f.dial()
+	large.send("AUTH " + strings.Repeat("x", 5000))
+	if got := large.reply(); !strings.HasPrefix(got, "-ERR Protocol error") {
+		t.Errorf("a large command without a token: %s", got)
+	}
+}
+
+func TestEveryProblemHasAPrefixForPrograms(t *testing.T) {
+	prefixes := map[string]string{
+		"unknown-generator": "ERR", "count-out-of-range": "ERR", "invalid-id": "ERR", "invalid-layout": "ERR", "invalid-token": "WRONGPASS",
+		"not-allowed": "NOPERM", "rate-limited": "TRYAGAIN", "not-consecutive": "ERR", "not-a-series": "ERR", "needs-reservation": "ERR", "invalid-reservation": "ERR",
+		"reservation-ended": "ERR", "starting": "TRYAGAIN", "stopped": "TRYAGAIN", "lease-unavailable": "NOLEASE", "store-unavailable": "TRYAGAIN",
+		"clock-unsafe": "CLOCK", "saturated": "TRYAGAIN", "request-cancelled": "TRYAGAIN", "horizon-passed": "ERR", "numbers-used-up": "ERR",
+		"counter-changed": "ERR", "internal": "ERR",
+	}
+	n := 0
+	for kind := service.Type(0); kind.String() != ""; kind++ {
+		n++
+		if got := prefixOf(kind, false); got != prefixes[kind.String()] {
+			t.Errorf("%s: %q, want %q", kind, got, prefixes[kind.String()])
+		}
+	}
+	if n != len(prefixes) {
+		t.Errorf("%d types, %d prefixes", n, len(prefixes))
+	}
+	if got := prefixOf(service.InvalidToken, true); got != "NOAUTH" {
+		t.Errorf("a token that was revoked: %s", got)
+	}
+}
+
+func TestLineEndsOfAClientDoNotBreakAnError(t *testing.T) {
+	f := newFixture(t, "")
+	l := f.dial()
+	if _, err := l.Write(append(encode("X\r\n:1\r\n"), encode("PING")...)); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.reply(); got != "-ERR unknown command 'X  :1  ', with args beginning with: " {
+		t.Errorf("%s", got)
+	}
+	if got := l.reply(); got != "+PONG" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestConnectionThatBreaksTheProtocolEnds(t *testing.T) {
+	f := newFixture(t, "")
+	l := f.dial()
+	if _, err := io.WriteString(l, "INCR numbers\r\n*1\r\n$1073741824\r\nINCR numbers\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{":1", "-ERR Protocol error: invalid bulk length", "closed"} {
+		if got := l.reply(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	web := f.dial()
+	if _, err := io.WriteString(web, "POST / HTTP/1.1\r\nHost: x\r\n\r\nINCR numbers\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := web.reply(); got != "closed" {
+		t.Errorf("a browser got %s", got)
+	}
+}
+
+func TestClientThatSendsNothingOrHalfACommandIsCutOff(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) { c.Limits.ReadTimeout = 100 * time.Millisecond })
+	silent, half := f.dial(), f.dial()
+	if _, err := io.WriteString(half, "PING\r\n*1\r\n$4\r\nPI"); err != nil {
+		t.Fatal(err)
+	}
+	if got := half.reply(); got != "+PONG" {
+		t.Errorf("%s", got)
+	}
+	for name, l := range map[string]*link{"silent": silent, "half": half} {
+		if got := l.reply(); got != "closed" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestClientThatReadsNothingIsCutOff(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) { c.Limits.WriteTimeout = 100 * time.Millisecond })
+	l := f.dial()
+	ping := encode("ECHO", strings.Repeat("x", 8000))
+	for {
+		// The write fails once the server has closed the connection.
+		if _, err := l.Write(ping); err != nil {
+			return
+		}
+	}
+}
+
+func TestDrainEndsIdleConnectionsAtOnce(t *testing.T) {
+	f := newFixture(t, "")
+	l := f.dial()
+	if got := l.ask("PING"); got != "+PONG" {
+		t.Fatal(got)
+	}
+	if err := f.server.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := l.reply(); got != "closed" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestPipelineAllocatesNothing(t *testing.T) {
+	f := newFixture(t, "")
+	c := &conn{Server: f.server, reply: reply{proto: 2}, authorized: true, ctx: t.Context(), client: f.server.config.Service.Client(netip.Addr{})}
+	c.input = input{meter: f.server.config.Meter, limits: f.server.config.Limits}
+	c.data = slices.Concat(encode("INCR", "numbers"), encode("INCR", "numbers"), encode("incr", "numbers"), encode("id.next", "numbers", "count", "100"))
+	c.text, c.batch = make([]byte, 0, chunk), new(kind.Batch)
+	allocations := testing.AllocsPerRun(1000, func() {
+		c.next, c.text = 0, c.text[:0]
+		for c.step() {
+		}
+	})
+	if allocations != 0 {
+		t.Errorf("%v allocations for a pipeline of four commands", allocations)
+	}
+}
