@@ -33,7 +33,8 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	nats-server=nats-server '/usr/share/zookeeper/bin/zkServer.sh=zookeeper' \
 	'initdb|/usr/lib/postgresql/*/bin/initdb=postgresql' \
 	'pgbouncer|/usr/sbin/pgbouncer=pgbouncer' \
-	'mariadbd|/usr/sbin/mariadbd=mariadb-server' sqlite3=sqlite3
+	'mariadbd|/usr/sbin/mariadbd=mariadb-server' sqlite3=sqlite3 \
+	thrift=thrift-compiler,python3-thrift
 
 .PHONY: help
 help: ## list the targets
@@ -52,7 +53,7 @@ build: ## build the program into .bin/snowfence
 # longest begins first.
 RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
-REAL := $(REAL)|^TestProgramOf|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
+REAL := $(REAL)|^TestProgramOf|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
 REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
 
 .PHONY: test

@@ -3,6 +3,7 @@ module snowfence.example/snowfence/cmd/snowfence
 go 1.25.0
 
 require (
+	github.com/apache/thrift v0.24.0
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/go-zookeeper/zk v1.0.4

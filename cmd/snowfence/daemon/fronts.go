@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/httpfront"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/respfront"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/thriftfront"
 )
 
 // front answers the clients of one protocol.
@@ -35,6 +36,7 @@ type parts struct {
 	log      *slog.Logger
 	metrics  http.Handler
 	version  string
+	wall     func() time.Time
 }
 
 // protocol is one kind of front, in the table of all.
@@ -52,6 +54,7 @@ func protocols() []protocol {
 		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, newHTTP},
 		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, newRESP},
 		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, newAdmin},
+		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, newThrift},
 	}
 }
 
@@ -66,6 +69,12 @@ func newAdmin(p parts) front {
 
 func newRESP(p parts) front {
 	return respfront.New(respfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Version: p.version})
+}
+
+func newThrift(p parts) front {
+	return thriftfront.New(thriftfront.Config{
+		Service: p.service, Generator: p.settings.ThriftGenerator, Meter: p.meter, Limits: p.settings.Limits, Now: p.wall,
+	})
 }
 
 func (p parts) http(address string, admin, public bool) *httpfront.Handler {

@@ -30,6 +30,10 @@ func (c Config) Complete(kinds ...string) (Config, error) {
 		v.Generators[name] = v.generator(name, v.Generators[name])
 	}
 	v.together()
+	v.ThriftGenerator = cmp.Or(v.ThriftGenerator, DefaultGenerator)
+	if _, ok := v.Generators[v.ThriftGenerator]; !ok && v.ThriftGenerator != DefaultGenerator {
+		v.fault(keyThriftGen, v.ThriftGenerator, "must be one of the generators: %s", strings.Join(v.Names(), ", "))
+	}
 	return v.Config, Join(v.faults...)
 }
 

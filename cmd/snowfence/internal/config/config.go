@@ -32,6 +32,10 @@ type Config struct {
 	GRPC   string
 	Thrift string
 
+	// ThriftGenerator is the generator whose ids the Thrift front mints, since its protocol names none.
+	// Empty means [DefaultGenerator], which need not be there: clients then get an error.
+	ThriftGenerator string
+
 	// Admin is the address of a listener for metrics and for pages that show what is in the store.
 	// Empty means that the HTTP front has them.
 	Admin string

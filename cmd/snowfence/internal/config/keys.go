@@ -68,6 +68,7 @@ const (
 	keyRESP      = "resp"
 	keyGRPC      = "grpc"
 	keyThrift    = "thrift"
+	keyThriftGen = "thrift-generator"
 	keyAdmin     = "admin"
 	keyHosts     = "hosts"
 
@@ -92,6 +93,7 @@ func configKeys(c *Config) []entry {
 		{Key{keyRESP, "resp", `address of the RESP front, for clients of Redis; "" turns it off`}, str(&c.RESP)},
 		{Key{keyGRPC, "grpc", `address of the gRPC front; "" turns it off`}, str(&c.GRPC)},
 		{Key{keyThrift, "thrift", `address of the Thrift front, for clients of Twitter's Snowflake; "" turns it off`}, str(&c.Thrift)},
+		{Key{keyThriftGen, "", "generator whose ids Thrift clients get, whose protocol names none"}, str(&c.ThriftGenerator)},
 		{Key{keyAdmin, "", "address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"}, str(&c.Admin)},
 		{Key{keyHosts, "", "further host names, separated by commas, that a loopback address without a token answers to"}, list(&c.Hosts)},
 		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, toggle(&c.Insecure)},

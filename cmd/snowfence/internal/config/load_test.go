@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -511,5 +512,20 @@ func TestCompleteTwiceIsCompleteOnce(t *testing.T) {
 	}
 	if got, want := twice.Values(), once.Values(); !slices.Equal(got, want) {
 		t.Errorf("values are\n%v\nwant\n%v", got, want)
+	}
+}
+
+func TestThriftGeneratorIsDefaultOrOneThatExists(t *testing.T) {
+	for name, ok := range map[string]bool{"": true, DefaultGenerator: true, "orders": true, "order": false} {
+		c := Default()
+		c.Store, c.ThriftGenerator = "mem:", name
+		c.Generators = map[string]Generator{"orders": {}}
+		got, err := c.Complete()
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+		if want := cmp.Or(name, DefaultGenerator); got.ThriftGenerator != want {
+			t.Errorf("%q: means %q, want %q", name, got.ThriftGenerator, want)
+		}
 	}
 }

@@ -14,6 +14,7 @@ type Front struct {
 	duration prometheus.Histogram
 	open     prometheus.Gauge
 	refused  *prometheus.CounterVec
+	agents   *agents
 }
 
 // NewFront returns what counts for a front of a name, by a monotonic clock.
@@ -39,6 +40,7 @@ func NewFront(name string, now func() time.Duration) *Front {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "snowfence_front_connections_refused_total", Help: "Connections that were closed at once, by the limit in their way: connections, or address-connections.", ConstLabels: labels,
 		}, []string{"limit"}),
+		agents: newAgents(labels),
 	}
 }
 
@@ -53,6 +55,9 @@ func (f *Front) Answered(began time.Duration, requests int) {
 
 // Failed counts a request that was answered with a problem, by the name of its type.
 func (f *Front) Failed(problem string) { f.problems.WithLabelValues(problem).Inc() }
+
+// Agent returns what counts the ids of clients that call themselves so. A client keeps it.
+func (f *Front) Agent(name string) prometheus.Counter { return f.agents.of(name) }
 
 // Opened counts a connection that is now open, and Closed one that no longer is.
 func (f *Front) Opened() { f.open.Inc() }
@@ -78,5 +83,5 @@ func (f *Front) Collect(metrics chan<- prometheus.Metric) {
 }
 
 func (f *Front) collectors() []prometheus.Collector {
-	return []prometheus.Collector{f.requests, f.problems, f.duration, f.open, f.refused}
+	return []prometheus.Collector{f.requests, f.problems, f.duration, f.open, f.refused, f.agents.ids}
 }
