@@ -20,6 +20,10 @@ type Status struct {
 	// has reserved and not given. Total is how many there are in all.
 	Left, Total int64
 
+	// Held are the ranges that this process has reserved and not given, the one that numbers are
+	// taken from first. They are those of segments alone.
+	Held []Range
+
 	// RunsOut is when no number is left, at the average rate since the counter was created. It
 	// is zero for a daily sequence, on the counter's first day, and if it is further away than a
 	// [time.Duration] reaches.
@@ -97,6 +101,9 @@ func (ch *chain) status() Status {
 	s := Status{Name: ch.name}
 	if ch.register != nil {
 		s = ch.register.status(ch.lane, ch.held())
+	}
+	if current := ch.current.Load(); !ch.strict {
+		s.Held = append([]Range{current.from(current.next.Load())}, ch.ready...)
 	}
 	s.Waiting = ch.queue.Len()
 	if s.Left == 0 || !errors.Is(ch.trouble, ErrFull) { // otherwise only larger calls fail

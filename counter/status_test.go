@@ -107,3 +107,23 @@ func TestDailyStatusIsOfTodayThoughYesterdayIsFull(t *testing.T) {
 		t.Errorf("on the next day %d left of %d, %v, want all and no error", s.Left, s.Total, s.LastError)
 	}
 }
+
+func TestSegmentsInHandAreShown(t *testing.T) {
+	segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{
+		Config: counter.Config{Store: memstore.New().Client(), Name: "orders", Start: 1, Increment: 2}, Step: 10, MostStep: 10,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = segments.Close(t.Context()) })
+	if err := segments.Fill(t.Context(), make([]snowfence.ID, 3)); err != nil {
+		t.Fatal(err)
+	}
+	held := segments.Status().Held
+	if want := (counter.Range{First: 7, Increment: 2, Count: 7}); len(held) == 0 || held[0] != want {
+		t.Errorf("held are %+v, want %+v first", held, want)
+	}
+	if held := openHundred(t, memstore.New().Client(), nil).Status().Held; held != nil {
+		t.Errorf("tickets hold %+v", held)
+	}
+}

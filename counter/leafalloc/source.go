@@ -57,17 +57,18 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// Leaf's statements.
+// Leaf's statements, and one that shows a row.
 const (
 	add  = "UPDATE leaf_alloc SET max_id = max_id + ? WHERE biz_tag = ?"
 	read = "SELECT biz_tag, max_id, step FROM leaf_alloc WHERE biz_tag = ?"
+	show = "SELECT biz_tag, max_id, step, CAST(update_time AS char(19)) FROM leaf_alloc WHERE biz_tag = ?"
 )
 
 // Source is one row of leaf_alloc. It is a [counter.Source], safe for concurrent use.
 type Source struct {
-	config    Config
-	options   *sql.TxOptions
-	add, read string
+	config          Config
+	options         *sql.TxOptions
+	add, read, show string
 
 	mu  sync.Mutex
 	row row // as it was read last
@@ -87,12 +88,13 @@ func Open(ctx context.Context, c Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{config: c, add: add, read: read}
+	s := &Source{config: c, add: add, read: read, show: show}
 	if c.Dialect == PostgreSQL {
 		// At a stricter level one of two concurrent reservations would fail.
 		s.options = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 		s.add = strings.Replace(strings.Replace(add, "?", "$1", 1), "?", "$2", 1)
 		s.read = strings.Replace(read, "?", "$1", 1)
+		s.show = strings.Replace(show, "?", "$1", 1)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -110,6 +112,28 @@ func (s *Source) known() row {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.row
+}
+
+// Row is a row of the table, as people look at it.
+type Row struct {
+	Tag     string
+	MaxID   int64 // the next number that is reserved
+	Step    int64
+	Updated string // as the database writes it, in the zone of its session
+}
+
+// Row reads the row. [ErrUnknownTag] is wrapped when it is gone, and otherwise the database's error.
+func (s *Source) Row(ctx context.Context) (r Row, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	found := s.config.DB.QueryRowContext(ctx, s.show, s.config.Tag)
+	if err = found.Scan(&r.Tag, &r.MaxID, &r.Step, &r.Updated); errors.Is(err, sql.ErrNoRows) {
+		err = ErrUnknownTag
+	}
+	if err != nil {
+		return Row{}, s.in(err)
+	}
+	return r, nil
 }
 
 // Reserve implements [counter.Source]. A range is at least a step long, also when less is
