@@ -36,7 +36,6 @@ type parts struct {
 	log      *slog.Logger
 	metrics  http.Handler
 	version  string
-	wall     func() time.Time
 }
 
 // protocol is one kind of front, in the table of all.
@@ -73,7 +72,7 @@ func newRESP(p parts) front {
 
 func newThrift(p parts) front {
 	return thriftfront.New(thriftfront.Config{
-		Service: p.service, Generator: p.settings.ThriftGenerator, Meter: p.meter, Limits: p.settings.Limits, Now: p.wall,
+		Service: p.service, Generator: p.settings.ThriftGenerator, Meter: p.meter, Limits: p.settings.Limits,
 	})
 }
 

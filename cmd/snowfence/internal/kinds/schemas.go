@@ -32,9 +32,19 @@ func leafSegment(p *place) (settings, check, open) {
 		if err != nil {
 			return nil, err
 		}
-		return segmentsOf(ctx, p, source, own)
+		m, err := segmentsOf(ctx, p, source, own)
+		return leafRow{m, source}, err
 	}
 }
+
+// leafRow is a minter that shows its row.
+type leafRow struct {
+	numbers
+	source *leafalloc.Source
+}
+
+// Row reads the row.
+func (m leafRow) Row(ctx context.Context) (leafalloc.Row, error) { return m.source.Row(ctx) }
 
 // tinyID counts on a row of tiny_id_info.
 func tinyID(p *place) (settings, check, open) {
@@ -49,9 +59,25 @@ func tinyID(p *place) (settings, check, open) {
 		if err != nil {
 			return nil, err
 		}
-		return segmentsOf(ctx, p, source, own)
+		m, err := segmentsOf(ctx, p, source, own)
+		return tinySegments{m, p.source(source), source.Step}, err
 	}
 }
+
+// tinySegments is a minter that also gives whole segments, as a server of tinyid does.
+type tinySegments struct {
+	numbers
+	source counter.Source
+	step   func() int64
+}
+
+// Segment reserves a step of the table, for the caller alone.
+func (m tinySegments) Segment(ctx context.Context) (counter.Range, error) {
+	return m.source.Reserve(ctx, m.step)
+}
+
+// Step is how many numbers a step has.
+func (m tinySegments) Step() int64 { return m.step() }
 
 // segments are the settings of segments whose step stands in a table.
 func (p *place) segments(c *counter.SegmentsConfig) settings {
@@ -69,7 +95,7 @@ type stepped interface {
 	Step() int64
 }
 
-func segmentsOf(ctx context.Context, p *place, s stepped, own counter.SegmentsConfig) (kind.Minter, error) {
+func segmentsOf(ctx context.Context, p *place, s stepped, own counter.SegmentsConfig) (numbers, error) {
 	own.Config, own.Step = p.Config, s.Step()
 	segments, err := counter.NewSegments(ctx, p.source(s), own)
 	return numbers{segments, p}, err

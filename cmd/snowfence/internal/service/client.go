@@ -184,6 +184,19 @@ func (c *Client) Decode(id, layout, generator string) (any, error) {
 	return c.service.Decode(id, layout, generator)
 }
 
+// Parts takes an id apart by the layout that all generators share. A [*Problem] is returned when there
+// is none of 64 bits, or the id is not of it.
+func (c *Client) Parts(id string) (snowfence.Layout, snowfence.Parts, error) {
+	err := c.known()
+	if err == nil {
+		err = c.pay("", 1)
+	}
+	if err != nil {
+		return snowfence.Layout{}, snowfence.Parts{}, err
+	}
+	return c.service.parts(id)
+}
+
 // Reserve is [Service.Reserve].
 func (c *Client) Reserve(ctx context.Context, name, tenant string, timeout time.Duration) (series.Reservation, error) {
 	if err := c.Admit(name, 1); err != nil {
@@ -206,6 +219,33 @@ func (c *Client) Audit(ctx context.Context, name, tenant string) (iter.Seq2[seri
 		return nil, nil, err
 	}
 	return c.service.Audit(ctx, name, tenant)
+}
+
+// Now is the service's time.
+func (c *Client) Now() time.Time { return c.service.clock.Wall() }
+
+// Terms are what one request may ask of a generator.
+type Terms struct {
+	Kind string
+	Form kind.Form // zero while the generator is starting
+	Most int       // ids
+}
+
+// Terms returns those of a generator. A [*Problem] is returned when there is none, or the client may
+// not use it.
+func (c *Client) Terms(name string) (Terms, error) {
+	if err := c.Admit(name, 0); err != nil {
+		return Terms{}, err
+	}
+	g, err := c.service.find(name)
+	if err != nil {
+		return Terms{}, err
+	}
+	t := Terms{Kind: g.settings.Kind, Most: c.service.limit(g)}
+	if minter, problem := g.serving(); problem == nil {
+		t.Form = minter.Form()
+	}
+	return t, nil
 }
 
 // Statuses returns how the generators stand that the client may use, by name. A [*Problem] is

@@ -45,6 +45,19 @@ func (s *Service) Decode(id, layoutText, generator string) (any, error) {
 	return r.Document(), nil
 }
 
+// parts takes an id apart by the layout that all generators share.
+func (s *Service) parts(id string) (snowfence.Layout, snowfence.Parts, error) {
+	layout, err := s.decodeLayout("")
+	if err != nil {
+		return snowfence.Layout{}, snowfence.Parts{}, err
+	}
+	r, err := decode.Under(id, "", layout)
+	if err != nil {
+		return snowfence.Layout{}, snowfence.Parts{}, invalid(InvalidID, "id", id, reason(err))
+	}
+	return r.Layout, r.Parts, nil
+}
+
 // decodeOf says what an id of a generator means, or a text of an opaque one.
 func (s *Service) decodeOf(name, text string) (any, error) {
 	g, err := s.find(name)

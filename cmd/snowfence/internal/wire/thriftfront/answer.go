@@ -115,7 +115,7 @@ func (c *connection) call(ctx context.Context, method, agent string) (int64, thr
 	case "get_id":
 		return c.id(ctx, agent)
 	case "get_timestamp":
-		return c.Now().UnixMilli(), nil
+		return c.client.Now().UnixMilli(), nil
 	case "get_worker_id", "get_datacenter_id":
 		datacenter, worker, err := c.worker()
 		if err != nil {

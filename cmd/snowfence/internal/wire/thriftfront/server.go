@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
@@ -26,9 +25,6 @@ type Config struct {
 
 	// Limits are those of connections and messages.
 	Limits config.Limits
-
-	// Now tells the time that clients ask for.
-	Now func() time.Time
 }
 
 // Server is the front. Use [New] to make one. Its Serve and Drain are those of package session.

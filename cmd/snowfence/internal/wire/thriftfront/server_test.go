@@ -55,6 +55,11 @@ func (m *counting) Status() fence.Status {
 	return s
 }
 
+// stopped is a clock that stands still.
+type stopped struct{ snowfence.Clock }
+
+func (stopped) Wall() time.Time { return time.UnixMilli(now) }
+
 const now = 1_541_815_603_606
 
 var limits = config.Limits{Batch: 10, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, Session: 10 * time.Second}
@@ -68,7 +73,7 @@ func front(t testing.TB, minter kind.Minter, limits config.Limits) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := service.New(service.Config{Settings: settings})
+	s := service.New(service.Config{Settings: settings, Clock: stopped{snowfence.SystemClock()}})
 	if minter != nil {
 		if err := s.Serve("default", minter); err != nil {
 			t.Fatal(err)
@@ -77,7 +82,6 @@ func front(t testing.TB, minter kind.Minter, limits config.Limits) *Server {
 	return New(Config{
 		Service: s, Generator: "default", Limits: limits,
 		Meter: metrics.NewFront("thrift", func() time.Duration { return 0 }),
-		Now:   func() time.Time { return time.UnixMilli(now) },
 	})
 }
 
