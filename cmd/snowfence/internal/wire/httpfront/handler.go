@@ -9,6 +9,7 @@ import (
 	"snowfence.example/snowfence/api"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/compat"
 )
 
 // Config says what the front is made of.
@@ -43,7 +44,7 @@ type Handler struct {
 // route is one address and what answers it.
 type route struct {
 	path    string
-	methods []string // GET stands for HEAD, too
+	methods []string // GET stands for HEAD, too; none means any
 	answer  answer
 
 	audience audience
@@ -56,6 +57,7 @@ const (
 	clients   audience = iota
 	operators          // what only they should see
 	everybody          // no token is asked for: probes, and people who look for the way in
+	others             // clients of another system, who show their token in its way
 )
 
 // answer answers a request. What it returns is answered as a problem.
@@ -70,6 +72,15 @@ func (h *Handler) routes() []route {
 		{"/v1/generators/{name}/reservations/{number}/confirm", post, h.confirm, clients},
 		{"/v1/generators/{name}/reservations/{number}/void", post, h.void, clients},
 		{"/v1/decode/{id}", get, h.decode, clients},
+		{"/api/snowflake/get/{key...}", nil, h.compat(compat.LeafSnowflake), clients},
+		{"/api/segment/get/{key...}", nil, h.compat(compat.LeafSegment), clients},
+		{"/decodeSnowflakeId", nil, h.compat(compat.LeafDecode), clients},
+		{"/cache", get, h.compat(compat.LeafCache), operators},
+		{"/db", get, h.compat(compat.LeafDB), operators},
+		{"/tinyid/id/nextId", nil, h.compat(compat.TinyIDs), others},
+		{"/tinyid/id/nextIdSimple", nil, h.compat(compat.TinyIDsSimple), others},
+		{"/tinyid/id/nextSegmentId", nil, h.compat(compat.TinySegment), others},
+		{"/tinyid/id/nextSegmentIdSimple", nil, h.compat(compat.TinySegmentSimple), others},
 		{"/livez", get, static(typePlain, []byte("live\n")), everybody},
 		{"/readyz", get, h.ready, everybody},
 		{"/metrics", get, h.expose, operators},
@@ -82,11 +93,16 @@ func New(cfg Config) *Handler {
 	h := &Handler{Config: cfg, mux: http.NewServeMux()}
 	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, chunk)} }
 	for _, route := range h.routes() {
-		if route.audience == clients && !h.Public || route.audience == operators && !h.Admin {
+		if (route.audience == clients || route.audience == others) && !h.Public || route.audience == operators && !h.Admin {
+			continue
+		}
+		answer := func(w http.ResponseWriter, r *http.Request, c *service.Client) error { return h.answer(route, w, r, c) }
+		if len(route.methods) == 0 {
+			h.handle(route.path, answer)
 			continue
 		}
 		for _, method := range route.methods {
-			h.handle(method+" "+route.path, func(w http.ResponseWriter, r *http.Request, c *service.Client) error { return h.answer(route, w, r, c) })
+			h.handle(method+" "+route.path, answer)
 		}
 		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1)
 		h.handle(route.path, func(w http.ResponseWriter, _ *http.Request, _ *service.Client) error {
@@ -128,7 +144,12 @@ func notFound(http.ResponseWriter, *http.Request, *service.Client) error {
 
 func (h *Handler) answer(route route, w http.ResponseWriter, r *http.Request, client *service.Client) error {
 	if route.audience != everybody {
-		if err := h.admit(r, client); err != nil {
+		if err := h.admit(r); err != nil {
+			return err
+		}
+	}
+	if route.audience == clients || route.audience == operators {
+		if err := client.Authorize(bearer(r.Header.Get("Authorization"))); err != nil {
 			return err
 		}
 	}
@@ -142,6 +163,20 @@ func (h *Handler) answer(route route, w http.ResponseWriter, r *http.Request, cl
 func static(contentType string, body []byte) answer {
 	return func(w http.ResponseWriter, r *http.Request, _ *service.Client) error {
 		return writeBody(w, r, http.StatusOK, contentType, body)
+	}
+}
+
+// compat answers as another system does.
+func (h *Handler) compat(a compat.Answerer) answer {
+	return func(w http.ResponseWriter, r *http.Request, client *service.Client) error {
+		got, err := a(r, client)
+		if got.Status == 0 {
+			return err
+		}
+		if err != nil {
+			h.count(asProblem(err))
+		}
+		return writeBody(w, r, got.Status, got.Type, got.Body)
 	}
 }
 

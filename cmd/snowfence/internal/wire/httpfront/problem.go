@@ -89,7 +89,7 @@ func asProblem(err error) *problem {
 // fail answers with a problem, and counts it.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := asProblem(err)
-	h.Meter.Failed(strings.TrimPrefix(p.Type, typePrefix))
+	h.count(p)
 	if p.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
 	}
@@ -99,3 +99,6 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	// These fields always make JSON, so this can't fail.
 	_ = writeJSON(w, r, p.Status, "application/problem+json", p)
 }
+
+// count counts a problem.
+func (h *Handler) count(p *problem) { h.Meter.Failed(strings.TrimPrefix(p.Type, typePrefix)) }

@@ -1,0 +1,140 @@
+package compat
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/kind"
+)
+
+// failing is a minter that fails, or counts from 1.
+type failing struct {
+	err  error
+	next snowfence.ID
+}
+
+func (*failing) Form() kind.Form { return kind.Number }
+
+func (m *failing) Mint(_ context.Context, n int, into *kind.Batch) error {
+	if m.err != nil {
+		return m.err
+	}
+	ids, err := into.GrowNumbers(n)
+	for i := range ids {
+		m.next++
+		ids[i] = m.next
+	}
+	return err
+}
+
+func (m *failing) Segment(context.Context) (counter.Range, error) {
+	return counter.Range{First: 1, Increment: 1, Count: 10}, m.err
+}
+
+func (*failing) Step() int64 { return 10 }
+
+// newClient returns a client of the generators "ids" of kind snowflake and "users", which counts.
+func newClient(t testing.TB, ids, users kind.Minter) *service.Client {
+	t.Helper()
+	c := config.Default()
+	c.Store, c.Generators = "mem:", map[string]config.Generator{"ids": {}, "users": {Kind: "segment"}}
+	c, err := c.Complete("segment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := service.New(service.Config{Settings: c})
+	for name, m := range map[string]kind.Minter{"ids": ids, "users": users} {
+		if m == nil {
+			continue
+		}
+		if err := s.Serve(name, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := s.Client(netip.Addr{})
+	return &client
+}
+
+// keyed is a request with a key in its path.
+func keyed(key string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.SetPathValue("key", key)
+	return r
+}
+
+func TestLeafsCodesSayWhyThereIsNoNumber(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{snowfence.ErrClockBehind, "Result{id=-3, status=EXCEPTION}"},
+		{counter.ErrUnavailable, "Result{id=-3, status=EXCEPTION}"},
+		{snowfence.ErrRevoked, "Result{id=-1, status=EXCEPTION}"},
+		{nil, "Result{id=-1, status=EXCEPTION}"}, // while it starts
+	} {
+		var m kind.Minter
+		if test.err != nil {
+			m = &failing{err: test.err}
+		}
+		for key, answerer := range map[string]Answerer{"ids": LeafSnowflake, "users": LeafSegment} {
+			got, err := answerer(keyed(key), newClient(t, m, m))
+			if got.Status != http.StatusInternalServerError || err == nil || !strings.Contains(string(got.Body), test.want) {
+				t.Errorf("%s, %v: %d %s, %v, want %s", key, test.err, got.Status, got.Body, err, test.want)
+			}
+		}
+	}
+}
+
+func TestSegmentsAreAsTinyidCountsThem(t *testing.T) {
+	for _, test := range []struct {
+		give counter.Range
+		want tinySegment
+	}{
+		{counter.Range{First: 1, Increment: 1, Count: 100}, tinySegment{MaxID: 100, LoadingID: 20, CurrentID: 0, Delta: 1, Remainder: 0}},
+		{counter.Range{First: 101, Increment: 1, Count: 100}, tinySegment{MaxID: 200, LoadingID: 120, CurrentID: 100, Delta: 1, Remainder: 0}},
+		{counter.Range{First: 1, Increment: 2, Count: 50}, tinySegment{MaxID: 99, LoadingID: 19, CurrentID: 0, Delta: 2, Remainder: 1}},
+		{counter.Range{First: 102, Increment: 2, Count: 1}, tinySegment{MaxID: 102, LoadingID: 100, CurrentID: 100, Delta: 2, Remainder: 0}},
+	} {
+		if got := segmentOf(test.give.First, test.give.Last(), test.give.Increment); got != test.want {
+			t.Errorf("%+v is %+v, want %+v", test.give, got, test.want)
+		}
+	}
+}
+
+// FuzzAnswers asks every path, with any key and query. An answer in JSON must be JSON, and a plain one
+// must have nothing but digits and commas.
+func FuzzAnswers(f *testing.F) {
+	f.Add("ids", "snowflakeId=1169786042799259000")
+	f.Add("users", "bizType=users&batchSize=3&token=t")
+	f.Add("none", "bizType=ids&batchSize=-1")
+	f.Add("", "bizType=users&batchSize=99999999999999999999&batchSize=%zz;")
+	f.Add("a/b\x00\"<", "snowflakeId=%22%00%3C&bizType=%22")
+	f.Fuzz(func(t *testing.T, key, query string) {
+		client := newClient(t, new(failing), new(failing))
+		for _, answerer := range []Answerer{
+			LeafSnowflake, LeafSegment, LeafDecode, LeafCache, LeafDB, TinyIDs, TinyIDsSimple, TinySegment, TinySegmentSimple,
+		} {
+			r := keyed(key)
+			r.URL = &url.URL{Path: "/" + key, RawQuery: query}
+			got, err := answerer(r, client)
+			switch {
+			case got.Status == 0 && err == nil:
+				t.Errorf("%q, %q: neither an answer nor an error", key, query)
+			case got.Type == jsonText && !json.Valid(got.Body):
+				t.Errorf("%q, %q: %s", key, query, got.Body)
+			case got.Type == plainText && strings.Trim(string(got.Body), "0123456789,") != "":
+				t.Errorf("%q, %q: %s", key, query, got.Body)
+			}
+		}
+	})
+}

@@ -1,0 +1,25 @@
+// Package compat answers the HTTP paths of two other systems, as their own servers do, so that
+// their clients need no change. The HTTP front has them in its table of routes.
+//
+// Of Meituan's Leaf, where the key is a generator's name:
+//
+//	/api/snowflake/get/{key}           an id of a generator of kind snowflake, as bare decimal
+//	/api/segment/get/{key}             a number of a generator that counts, as bare decimal
+//	/decodeSnowflakeId?snowflakeId=    what an id says
+//	/cache, /db                        for operators: the segments, and the rows of leaf_alloc
+//
+// An error is Leaf's: status 500, and a Result whose id says why. -1: not ready. -2: unknown key, also of
+// the other path's kind. -3: no numbers at present, or an unsafe clock.
+//
+// Of Didi's tinyid, where bizType is a generator's name, and token one of this server's tokens:
+//
+//	/tinyid/id/nextId           {"data":[2],"code":200,"message":""}
+//	/tinyid/id/nextIdSimple     2,3,4
+//	/tinyid/id/nextSegmentId    a whole segment, of a generator of kind tinyid
+//
+// Errors have status 200, and code 5 for the token or 6. The Simple forms then have no body. A batch that is
+// too large is cut to what one request may have.
+//
+// What neither system knows is answered as the HTTP front does: a token of Leaf's clients, a rate, a
+// page of another site.
+package compat

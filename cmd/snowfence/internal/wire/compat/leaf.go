@@ -1,0 +1,142 @@
+package compat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/kind"
+)
+
+// Answer is an answer in another system's form. Its status is 0 if that system has no such answer.
+type Answer struct {
+	Status int
+	Type   string // of the content
+	Body   []byte
+}
+
+// Answerer answers a request. An error beside an answer is counted; without one it is answered as
+// the HTTP front does.
+type Answerer func(*http.Request, *service.Client) (Answer, error)
+
+const (
+	plainText = "text/plain;charset=UTF-8"
+	jsonText  = "application/json;charset=UTF-8"
+)
+
+func plain(body []byte) Answer { return Answer{http.StatusOK, plainText, body} }
+
+// jsonOf is an answer in JSON. The value always makes some.
+func jsonOf(status int, value any) Answer {
+	body, _ := json.Marshal(value) //nolint:errchkjson // of strings and numbers
+	return Answer{status, jsonText, body}
+}
+
+// Codes of Leaf's Result.
+const (
+	notReady   = -1
+	unknownKey = -2
+	noNumbers  = -3
+)
+
+// LeafSnowflake answers with an id of a generator of kind snowflake.
+func LeafSnowflake(r *http.Request, client *service.Client) (Answer, error) {
+	return leaf(r, client, true)
+}
+
+// LeafSegment answers with a number of a generator that counts.
+func LeafSegment(r *http.Request, client *service.Client) (Answer, error) {
+	return leaf(r, client, false)
+}
+
+func leaf(r *http.Request, client *service.Client, snowflake bool) (Answer, error) {
+	key := r.PathValue("key")
+	batch, err := one(r, client, key, snowflake)
+	switch p := new(service.Problem); {
+	case err == nil:
+		return plain(batch.AppendID(nil, 0)), nil
+	case !errors.As(err, &p), ours(p):
+		return Answer{}, err
+	case key == "":
+		return leafFault(r, client, http.StatusInternalServerError, "NoKeyException", "Key is none"), err
+	default:
+		return leafFault(r, client, http.StatusInternalServerError, "LeafServerException", fmt.Sprintf("Result{id=%d, status=EXCEPTION}", code(p.Type))), err
+	}
+}
+
+// one mints a number of a generator of kind snowflake, or of one that counts. A HEAD mints none.
+func one(r *http.Request, client *service.Client, name string, snowflake bool) (*kind.Batch, error) {
+	terms, err := client.Terms(name)
+	if err != nil {
+		return nil, err
+	}
+	if (terms.Kind == config.KindSnowflake) != snowflake || terms.Form != kind.Number && terms.Form != 0 {
+		return nil, &service.Problem{Type: service.UnknownGenerator, Detail: fmt.Sprintf("generator %s is of kind %s, which %s does not serve", name, terms.Kind, r.URL.Path)}
+	}
+	batch := new(kind.Batch)
+	if r.Method == http.MethodHead {
+		return batch, client.Check(name, 1)
+	}
+	return batch, client.Mint(r.Context(), name, 1, batch)
+}
+
+// ours reports whether a problem is one that neither Leaf nor tinyid knows.
+func ours(p *service.Problem) bool {
+	switch p.Type.Meaning() {
+	case service.Unauthorized, service.Forbidden, service.TooMany:
+		return true
+	}
+	return false
+}
+
+// code returns what Leaf calls a problem.
+func code(of service.Type) int {
+	switch of {
+	case service.UnknownGenerator:
+		return unknownKey
+	case service.Starting, service.Stopped, service.LeaseUnavailable:
+		return notReady
+	}
+	return noNumbers
+}
+
+// leafError is an error as the framework of Leaf's server writes it.
+type leafError struct {
+	Timestamp int64  `json:"timestamp"`
+	Status    int    `json:"status"`
+	Error     string `json:"error"`
+	Exception string `json:"exception"`
+	Message   string `json:"message"`
+	Path      string `json:"path"`
+}
+
+func leafFault(r *http.Request, client *service.Client, status int, exception, message string) Answer {
+	return jsonOf(status, leafError{
+		client.Now().UnixMilli(), status, http.StatusText(status),
+		"com.sankuai.inf.leaf.server.exception." + exception, message, r.URL.Path,
+	})
+}
+
+// LeafDecode answers with what an id of the layout that all generators share says. Leaf writes the time
+// in its server's zone, too.
+func LeafDecode(r *http.Request, client *service.Client) (Answer, error) {
+	layout, parts, err := client.Parts(r.URL.Query().Get("snowflakeId"))
+	p := new(service.Problem)
+	switch {
+	case err == nil:
+		at := layout.TimeOf(parts.Tick)
+		return jsonOf(http.StatusOK, map[string]string{
+			"timestamp":  fmt.Sprintf("%d(%s)", at.UnixMilli(), at.Local().Format("2006-01-02 15:04:05.000")),
+			"workerId":   strconv.FormatInt(parts.Datacenter<<layout.Bits(snowfence.Worker)|parts.Worker, 10),
+			"sequenceId": strconv.FormatInt(parts.Sequence, 10),
+		}), nil
+	case errors.As(err, &p) && !ours(p):
+		return jsonOf(http.StatusOK, map[string]string{"errorMsg": p.Detail}), err
+	}
+	return Answer{}, err
+}

@@ -1,0 +1,101 @@
+package httpfront
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/leafalloc"
+	"snowfence.example/snowfence/kind"
+)
+
+// table is a minter that has a row of leaf_alloc, and gives segments as tinyid does.
+type table struct{ counting }
+
+func (*table) Status() counter.Status {
+	return counter.Status{Held: []counter.Range{{First: 1, Increment: 1, Count: 9}}}
+}
+func (*table) Step() int64 { return 10 }
+func (m *table) Segment(context.Context) (counter.Range, error) {
+	return counter.Range{First: 1, Increment: 2, Count: 10}, m.err
+}
+
+func (m *table) Row(context.Context) (leafalloc.Row, error) {
+	return leafalloc.Row{Tag: "users", MaxID: 11, Step: 10, Updated: "2026-11-23 05:00:00"}, m.err
+}
+
+// newTable returns a front with a generator "users" that counts in a table.
+func newTable(t *testing.T, err error) fixture {
+	t.Helper()
+	c := config.Default()
+	c.Store, c.Generators = "mem:", map[string]config.Generator{"users": {Kind: "segment"}}
+	c, wrong := c.Complete("segment")
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+	s := service.New(service.Config{Settings: c})
+	if err := s.Serve("users", &table{counting{err: err}}); err != nil {
+		t.Fatal(err)
+	}
+	return fixture{Handler: newHandler(s)}
+}
+
+// addCompat adds the probes of Leaf's and tinyid's paths.
+func addCompat(t *testing.T, add func(string, fixture, *http.Request, int), guarded, open, limited fixture) {
+	t.Helper()
+	counts, failing := newTable(t, nil), newTable(t, kind.ErrUnavailable)
+	for _, c := range []struct {
+		path, target string
+		front        fixture
+		post, token  bool
+	}{
+		{"/api/snowflake/get/{key}", "/api/snowflake/get/default", open, true, true},
+		{"/api/segment/get/{key}", "/api/segment/get/users", counts, true, true},
+		{"/decodeSnowflakeId", "/decodeSnowflakeId?snowflakeId=1169786042799259000", open, true, true},
+		{"/decodeSnowflakeId", "/decodeSnowflakeId", open, true, true},
+		{"/cache", "/cache", counts, false, true},
+		{"/db", "/db", counts, false, true},
+		{"/tinyid/id/nextId", "/tinyid/id/nextId?bizType=users&batchSize=3", counts, true, false},
+		{"/tinyid/id/nextIdSimple", "/tinyid/id/nextIdSimple?bizType=users&batchSize=3", counts, true, false},
+		{"/tinyid/id/nextSegmentId", "/tinyid/id/nextSegmentId?bizType=users", counts, true, false},
+		{"/tinyid/id/nextSegmentIdSimple", "/tinyid/id/nextSegmentIdSimple?bizType=users", counts, true, false},
+	} {
+		methods := []string{http.MethodGet}
+		if c.post {
+			methods = append(methods, http.MethodPost)
+		}
+		for _, method := range methods {
+			body := func(n int) *http.Request {
+				r := request(method, c.target)
+				r.Body = io.NopCloser(bytes.NewReader(bytes.Repeat([]byte("x"), n)))
+				return r
+			}
+			add(c.path, c.front, request(method, c.target), 200)
+			add(c.path, c.front, body(1), 400)
+			add(c.path, c.front, body(config.Default().Limits.Body+1), 413)
+			add(c.path, c.front, request(method, c.target, "Sec-Fetch-Site: cross-site"), 403)
+			add(c.path, c.front, request(method, c.target, "Host: evil.example"), 421)
+			if c.token {
+				add(c.path, guarded, request(method, c.target), 401)
+				add(c.path, newLimited(t, "correct-horse-battery"), request(method, c.target), 429)
+			} else {
+				add(c.path, guarded, request(method, c.target), 200)
+				add(c.path, failing, request(method, c.target), 200)
+				add(c.path, newLimited(t, "correct-horse-battery"), request(method, c.target), 429)
+			}
+		}
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		for _, path := range []string{"/api/snowflake/get/", "/api/segment/get/"} {
+			add(path+"{key}", open, request(method, path+"none"), 500)
+		}
+		add("/api/segment/get/{key}", failing, request(method, "/api/segment/get/users"), 500)
+	}
+	add("/db", failing, request(http.MethodGet, "/db"), 503)
+	add("/tinyid/id/nextId", limited, request(http.MethodGet, "/tinyid/id/nextId?bizType=default"), 429)
+}
