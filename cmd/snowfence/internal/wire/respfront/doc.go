@@ -2,7 +2,7 @@
 // its generators. It speaks RESP2 and RESP3, and translates commands into calls of package service.
 //
 //	INCR key                          mints one id; a reply of type integer
-//	INCRBY key n                      reserves n consecutive numbers of a counter; the last of them
+//	INCRBY key n                      reserves n consecutive numbers of a counter; the last of them. INCR if n is 1
 //	ID.NEXT key                       mints one id; a bulk string, which JavaScript reads exactly
 //	ID.NEXT key COUNT n [RANGES]      mints n; an array, with RANGES of first, count, first, count, …
 //	ID.DECODE id [LAYOUT l | GENERATOR key]   what an id says

@@ -72,11 +72,15 @@ func (c *conn) mint(n int) error {
 }
 
 // incrBy reserves consecutive numbers. As in Redis the reply is the counter's new value: the last
-// of them.
+// of them. With an increment of 1 it is INCR, and some clients, such as redis-py, send that as INCR.
 func (c *conn) incrBy(args [][]byte) {
 	n, ok := count(args[1])
-	if !ok {
+	switch {
+	case !ok:
 		c.refuse("ERR value is not an integer or out of range")
+		return
+	case n == 1:
+		c.incr(args[:1])
 		return
 	}
 	c.use(args[0])

@@ -195,6 +195,8 @@ func TestEachCommandHasItsReply(t *testing.T) {
 		{"INCR numbers", ":1"},
 		{"incr numbers", ":1"},
 		{"INCRBY numbers 5", ":5"},
+		{"INCRBY numbers 1", ":1"},
+		{"INCRBY texts 1", "-ERR the ids of texts are no integers: use ID.NEXT texts"},
 		{"INCRBY numbers 0", `-ERR count-out-of-range: count is "0": must be a whole number from 1 to 100`},
 		{"INCRBY numbers -1", "-ERR value is not an integer or out of range"},
 		{"INCRBY numbers x", "-ERR value is not an integer or out of range"},
