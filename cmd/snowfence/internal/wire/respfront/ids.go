@@ -131,9 +131,21 @@ func (c *conn) idNext(args [][]byte) {
 
 // writeIDs writes the batch as bulk strings.
 func (c *conn) writeIDs() {
-	for _, id := range c.batch.Numbers() {
-		c.bulkNumber(uint64(id))
-		c.flush()
+	size := 0 // of the bulk string before
+	for i, id := range c.batch.Numbers() {
+		// Nine of ten ids that follow each other differ in the last digit alone.
+		if size > 0 && id%10 != 0 && id == c.batch.Numbers()[i-1]+1 {
+			c.text = append(c.text, c.text[len(c.text)-size:]...)
+			c.text[len(c.text)-len("0\r\n")]++
+		} else {
+			size = -len(c.text)
+			c.bulkNumber(uint64(id))
+			size += len(c.text)
+		}
+		if len(c.text) >= chunk {
+			c.flush()
+			size = 0
+		}
 	}
 	if c.batch.Form() == kind.Number {
 		return
