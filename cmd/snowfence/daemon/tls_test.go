@@ -24,6 +24,7 @@ func TestTLSAndTokenGuardTheFront(t *testing.T) {
 	folder := t.TempDir()
 	const token = "correct-horse-battery"
 	s := settings(folder, nil)
+	s.Thrift = "" // it has no tokens
 	s.TLS.Certificate, s.TLS.Key, s.TokenFile = filepath.Join(folder, "c.pem"), filepath.Join(folder, "k.pem"), filepath.Join(folder, "token")
 	for path, content := range map[string][]byte{
 		s.TLS.Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: lent.Certificate[0]}),
