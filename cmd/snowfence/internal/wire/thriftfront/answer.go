@@ -16,13 +16,6 @@ import (
 	"snowfence.example/snowfence/kind"
 )
 
-// What can go wrong with a message itself, for the counters of problems.
-const (
-	badMessage   = "bad-message"
-	badUserAgent = "bad-user-agent"
-	badMethod    = "unknown-method"
-)
-
 // connection is one client.
 type connection struct {
 	*Config
@@ -63,7 +56,7 @@ func (c *connection) ended(err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, session.ErrDraining) || errors.As(err, &network) {
 		return
 	}
-	c.Meter.Failed(badMessage)
+	c.Meter.Failed("bad-message")
 }
 
 // arguments reads the arguments of any method: a user agent, or none.
@@ -118,22 +111,22 @@ func (c *connection) call(ctx context.Context, method, agent string) (int64, thr
 		return c.client.Now().UnixMilli(), nil
 	case "get_worker_id", "get_datacenter_id":
 		datacenter, worker, err := c.worker()
-		if err != nil {
+		switch {
+		case err != nil:
 			return 0, c.problem(err)
-		}
-		if method == "get_worker_id" {
+		case method == "get_worker_id":
 			return worker, nil
 		}
 		return datacenter, nil
 	}
-	c.Meter.Failed(badMethod)
+	c.Meter.Failed("unknown-method")
 	return 0, thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "unknown method "+method)
 }
 
 // id mints an id for a user agent.
 func (c *connection) id(ctx context.Context, agent string) (int64, thrift.TApplicationException) {
 	if !validAgent(agent) {
-		c.Meter.Failed(badUserAgent)
+		c.Meter.Failed("bad-user-agent")
 		return 0, internal(fmt.Sprintf("InvalidUserAgentError: useragent is %.64q, must be a letter, and then letters, digits and hyphens", agent))
 	}
 	c.batch.Reset()
@@ -175,8 +168,7 @@ func (c *connection) worker() (datacenter, worker int64, err error) {
 		switch {
 		case s.Name != c.Generator:
 		case s.Lease != nil && s.Lease.Term > 0:
-			datacenter, worker, err = s.Lease.Layout.SplitWorker(s.Lease.Worker)
-			return datacenter, worker, err
+			return s.Lease.Layout.SplitWorker(s.Lease.Worker)
 		case s.Problem != nil:
 			return 0, 0, s.Problem
 		default:

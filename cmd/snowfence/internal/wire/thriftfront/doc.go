@@ -7,8 +7,8 @@
 //	i64 get_timestamp()               this clock, in ms since 1970
 //
 // One port serves framed and buffered transports, and the binary and the compact protocol. The front
-// tells them apart by the first bytes of each message. It does not speak THeader, whose transforms
-// would let a small frame use much memory. A message is at most 2 KiB, and is never read into more.
+// tells them apart by the first bytes of each message. It refuses THeader, whose transforms would let
+// a small frame use much memory. A message is at most 2 KiB, and is never read into more.
 //
 // The protocol names no generator: all ids are of the one that the settings name. It has no tokens.
 // Where tokens are asked for, a client shows a TLS certificate instead.

@@ -30,14 +30,12 @@ type Config struct {
 // Server is the front. Use [New] to make one. Its Serve and Drain are those of package session.
 type Server struct {
 	*session.Server
-
-	config   Config
-	protocol *thrift.TConfiguration
+	config Config
 }
 
 // New returns the front.
 func New(cfg Config) *Server {
-	s := &Server{config: cfg, protocol: &thrift.TConfiguration{MaxMessageSize: maxText, MaxFrameSize: maxMessage}}
+	s := &Server{config: cfg}
 	s.Server = session.NewServer(s.serve)
 	return s
 }
@@ -53,25 +51,23 @@ func (s *Server) serve(ctx context.Context, conn *session.Conn) {
 
 // converse answers the messages of a connection, until one can't be read or the client is gone.
 func (s *Server) converse(ctx context.Context, stream stream, client service.Client) {
-	c := connection{Config: &s.config, client: client, transport: newTransport(stream, s.config.Limits)}
-	binary, compact := thrift.NewTBinaryProtocolConf(c.transport, s.protocol), thrift.NewTCompactProtocolConf(c.transport, s.protocol)
-	for {
-		if err := c.transport.begin(); err != nil {
-			c.ended(err)
-			return
+	c := connection{Config: &s.config, client: client, transport: &transport{stream: stream, limits: s.config.Limits}}
+	bounds := &thrift.TConfiguration{MaxMessageSize: maxText, MaxFrameSize: maxMessage}
+	binary, compact := thrift.NewTBinaryProtocolConf(c.transport, bounds), thrift.NewTCompactProtocolConf(c.transport, bounds)
+	var err error
+	for err == nil {
+		if err = c.transport.begin(); err != nil {
+			break
 		}
 		began := s.config.Meter.Began()
 		c.thrift = binary
 		if c.transport.compact {
 			c.thrift = compact
 		}
-		err := c.answer(ctx)
+		err = c.answer(ctx)
 		s.config.Meter.Answered(began, 1)
-		if err != nil {
-			c.ended(err)
-			return
-		}
 	}
+	c.ended(err)
 }
 
 // greet lets a client in that shows a certificate.

@@ -16,9 +16,6 @@ const (
 	maxMessage = 2 << 10 // bytes of a message, and of a frame
 	maxText    = 1 << 10 // bytes of a name or a user agent
 	headerSize = 4       // bytes of a frame's length
-
-	// magic is how a frame of THeader begins.
-	magic = 0x0fff
 )
 
 // stream is a connection.
@@ -35,7 +32,7 @@ type transport struct {
 	stream stream
 	limits config.Limits
 
-	idle  bool // no byte of the next message has come
+	idle  bool // no byte of the next message has come; a new connection must send its first one soon
 	timed bool // the deadline of this message is set
 
 	in   [maxMessage]byte
@@ -48,17 +45,13 @@ type transport struct {
 
 var _ thrift.TRichTransport = (*transport)(nil)
 
-// newTransport returns the transport of a new connection, whose first message must come soon.
-func newTransport(s stream, limits config.Limits) *transport {
-	return &transport{stream: s, limits: limits, out: make([]byte, headerSize, 256)}
-}
-
 // begin waits for a message. [io.EOF] is returned when the client sends no more.
 func (t *transport) begin() error {
 	head, err := t.peek(headerSize)
 	if err != nil {
 		return err
 	}
+	t.out = append(t.out[:0], make([]byte, headerSize)...)
 	t.left, t.framed = maxMessage, !unframed(head)
 	if t.framed {
 		n := binary.BigEndian.Uint32(head)
@@ -69,9 +62,6 @@ func (t *transport) begin() error {
 		t.left = int(n)
 		if head, err = t.peek(headerSize); err != nil {
 			return err
-		}
-		if binary.BigEndian.Uint16(head) == magic {
-			return fmt.Errorf("a frame of THeader, must be of the binary or the compact protocol")
 		}
 	}
 	t.compact = head[0] == thrift.COMPACT_PROTOCOL_ID
@@ -190,7 +180,6 @@ func (t *transport) Flush(context.Context) error {
 		binary.BigEndian.PutUint32(t.out, uint32(len(answer)))
 		answer = t.out
 	}
-	t.out = t.out[:headerSize]
 	if err := t.stream.WriteWithin(t.limits.WriteTimeout); err != nil {
 		return err
 	}
@@ -198,11 +187,7 @@ func (t *transport) Flush(context.Context) error {
 	return err
 }
 
-// Open does nothing: the connection is open.
-func (t *transport) Open() error { return nil }
-
-// IsOpen is true: the connection is closed by its server.
+// Open, IsOpen and Close are for clients. Here the server opens and closes.
+func (t *transport) Open() error  { return nil }
 func (t *transport) IsOpen() bool { return true }
-
-// Close does nothing, for the same reason.
 func (t *transport) Close() error { return nil }
