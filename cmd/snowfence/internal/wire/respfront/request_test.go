@@ -78,8 +78,8 @@ func TestCommandThatCanNotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-// FuzzParse holds the parser to three rules: it reads what was written, it takes no more than its
-// bounds, and what it makes of a command does not depend on what follows.
+// FuzzParse holds the parser to four rules: it reads what was written, it takes no more than its
+// bounds, part of a command is no command and no error, and what follows a command changes nothing.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"*2\r\n$4\r\nINCR\r\n$6\r\norders\r\n", "PING\r\n", "*1\r\n$1073741824\r\n", "*-1\r\n", "GET / HTTP/1.1\r\n",
@@ -101,6 +101,11 @@ func FuzzParse(f *testing.F) {
 		alone, m, err := parse(data[:n], nil, known)
 		if m != n || err != nil || !slices.Equal(words(alone), words(parts)) {
 			t.Fatalf("alone %q, %d bytes, %v; followed %q, %d bytes", words(alone), m, err, words(parts), n)
+		}
+		for end := range min(n, 300) {
+			if _, m, err := parse(data[:end], nil, known); m != 0 || err != nil {
+				t.Fatalf("the first %d of %d bytes are read as %d, %v", end, n, m, err)
+			}
 		}
 		written := encode(words(parts)...)
 		again, m, err := parse(written, nil, bounds{len(written) + 2, known.parts})

@@ -68,7 +68,29 @@ type fixture struct {
 	ended   chan error
 }
 
+// newFixture serves on a loopback address until the test ends.
 func newFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fixture {
+	t.Helper()
+	f := serviceFixture(t, tokens, change...)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.address = l.Addr().String()
+	go func() { f.ended <- f.server.Serve(l) }()
+	t.Cleanup(func() {
+		ended, end := context.WithCancel(context.Background())
+		end()
+		_ = f.server.Drain(ended)
+		if err := <-f.ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// serviceFixture is a fixture that serves nothing yet.
+func serviceFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fixture {
 	t.Helper()
 	c := config.Default()
 	c.Store = "mem:"
@@ -98,20 +120,6 @@ func newFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fi
 	}
 	clock := snowfence.SystemClock()
 	f.server = New(Config{Service: s, Meter: metrics.NewFront("resp", clock.Monotonic), Limits: c.Limits, Version: "test"})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.address = l.Addr().String()
-	go func() { f.ended <- f.server.Serve(l) }()
-	t.Cleanup(func() {
-		ended, end := context.WithCancel(context.Background())
-		end()
-		_ = f.server.Drain(ended)
-		if err := <-f.ended; err != nil {
-			t.Error(err)
-		}
-	})
 	return f
 }
 

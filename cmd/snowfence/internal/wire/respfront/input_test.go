@@ -1,0 +1,154 @@
+package respfront
+
+import (
+	"bytes"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/session"
+)
+
+// scripted is a connection whose reads a test writes. What is written to it is kept.
+type scripted struct {
+	net.Conn
+	read    func([]byte) (int, error)
+	written bytes.Buffer
+	closed  chan struct{}
+}
+
+func (s *scripted) Read(p []byte) (int, error)       { return s.read(p) }
+func (s *scripted) Write(p []byte) (int, error)      { return s.written.Write(p) }
+func (s *scripted) SetReadDeadline(time.Time) error  { return nil }
+func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
+func (s *scripted) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (s *scripted) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (s *scripted) Close() error                     { close(s.closed); return nil }
+
+// Accept makes it a listener with one connection.
+func (s *scripted) Accept() (net.Conn, error) {
+	if s.Conn == nil {
+		s.Conn = s
+		return s, nil
+	}
+	<-s.closed
+	return nil, net.ErrClosed
+}
+func (s *scripted) Addr() net.Addr { return &net.TCPAddr{} }
+
+// play serves a connection until it ends. Its reads see the time of the meter, and may set it.
+func play(t *testing.T, limits config.Limits, read func(now *atomic.Int64, p []byte) (int, error)) {
+	t.Helper()
+	var now atomic.Int64
+	now.Store(int64(time.Minute))
+	f := newFixture(t, "")
+	f.server.config.Limits = limits
+	f.server.config.Meter = metrics.NewFront("resp", func() time.Duration { return time.Duration(now.Load()) })
+	s := &scripted{closed: make(chan struct{})}
+	s.read = func(p []byte) (int, error) { return read(&now, p) }
+	other := session.NewServer(f.server.serve)
+	go func() { _ = other.Serve(s) }()
+	select {
+	case <-s.closed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the connection does not end")
+	}
+}
+
+func TestCommandThatComesInDropsHasOneTimeout(t *testing.T) {
+	for name, first := range map[string]string{"first command": "", "later command": "PING\r\n"} {
+		drops := 0
+		play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
+			if drops++; drops == 1 && first != "" {
+				return copy(p, first), nil
+			}
+			now.Add(int64(time.Second))
+			return copy(p, "P"), nil
+		})
+		if drops < 10 || drops > 12 {
+			t.Errorf("%s: the connection ended after %d drops, one a second", name, drops)
+		}
+	}
+}
+
+func TestSilentClientIsLeftAfterItsSession(t *testing.T) {
+	var silent time.Duration
+	sent := false
+	play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
+		if !sent {
+			sent = true
+			return copy(p, "PING\r\n"), nil
+		}
+		silent += quiet
+		now.Add(int64(quiet))
+		return 0, os.ErrDeadlineExceeded
+	})
+	if silent != time.Hour {
+		t.Errorf("the connection ended after %s of silence, want 1h", silent)
+	}
+}
+
+func TestQuietConnectionGivesUpItsLargeBuffer(t *testing.T) {
+	var rooms []int
+	timeouts := 0
+	play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: 2 * quiet, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
+		rooms = append(rooms, len(p))
+		if len(rooms) < 10 {
+			return copy(p, strings.Repeat("\n", len(p))), nil
+		}
+		timeouts++
+		now.Add(int64(quiet))
+		return 0, os.ErrDeadlineExceeded
+	})
+	if largest := rooms[9]; largest != known.bytes {
+		t.Errorf("after nine full reads there is room for %d bytes, want %d", largest, known.bytes)
+	}
+	if last := rooms[len(rooms)-1]; timeouts != 2 || last != smallBuffer {
+		t.Errorf("after %d timeouts there is room for %d bytes, want %d", timeouts, last, smallBuffer)
+	}
+}
+
+// FuzzConnection holds a connection to one rule: its replies do not depend on where the network cuts
+// what the client sent.
+func FuzzConnection(f *testing.F) {
+	for _, seed := range []string{
+		"INCR numbers\r\nINCR numbers\r\nINCR numbers\nPING\r\n", "HELLO 3\r\nID.NEXT numbers COUNT 5 RANGES\r\nCOMMAND DOCS\r\n",
+		"*2\r\n$4\r\nINCR\r\n$7\r\nnumbers\r\n*2\r\n$4\r\nINCR\r\n$7\r\nnumbers\r\n*2\r\n$4\r\nINCR\r\n$5\r\ntexts\r\n", "INCR none\r\nINCR none\r\n",
+		"ID.DECODE 1541815603606036480 LAYOUT twitter\r\nINFO\r\nCLIENT INFO\r\nQUIT\r\nPING\r\n", "*1\r\n$1073741824\r\n", "POST / HTTP/1.1\r\n",
+	} {
+		f.Add([]byte(seed), uint16(len(seed)/2))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, cut uint16) {
+		if len(data) > known.bytes {
+			return // a connection has no more at a time
+		}
+		at := min(int(cut), len(data))
+		whole, pieces := replies(t, data), replies(t, data[:at], data[at:])
+		if whole != pieces {
+			t.Fatalf("whole: %q\ncut at %d: %q", whole, at, pieces)
+		}
+	})
+}
+
+// replies are what a new connection answers to pieces.
+func replies(t *testing.T, pieces ...[]byte) string {
+	t.Helper()
+	f := serviceFixture(t, "")
+	s := &scripted{}
+	c := &conn{Server: f.server, ctx: t.Context(), client: f.server.config.Service.Client(netip.Addr{}), authorized: true}
+	c.input, c.proto = input{net: &session.Conn{Conn: s}, meter: f.server.config.Meter, limits: f.server.config.Limits}, 2
+	for _, p := range pieces {
+		c.makeRoom()
+		c.data = append(c.data, p...)
+		if len(p) > 0 && !c.answer() {
+			break
+		}
+	}
+	return s.written.String()
+}
