@@ -1,5 +1,5 @@
 #!/bin/sh
-# need.sh: make sure that programs are there.
+# need.sh: make sure that programs are there, or other files named by their whole path.
 #
 #	tools/need.sh PROGRAM[|PROGRAM...]=PACKAGE[,PACKAGE...] ...
 #
@@ -12,7 +12,10 @@ set -eu
 found() {
 	# shellcheck disable=SC2046 # a pattern is to be expanded.
 	for each in $(echo "$1" | tr '|' ' '); do
-		command -v "$each" >/dev/null 2>&1 && return
+		case $each in
+		/*) [ -e "$each" ] && return ;;
+		*) command -v "$each" >/dev/null 2>&1 && return ;;
+		esac
 	done
 	return 1
 }

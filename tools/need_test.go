@@ -42,6 +42,9 @@ func TestOneOfSeveralProgramsIsEnough(t *testing.T) {
 	if output, err := need(t, programs, "/bin/s?|nothing=shell"); err != nil {
 		t.Errorf("a pattern that a program matches: %v: %s", err, output)
 	}
+	if output, err := need(t, programs, "/etc/passw?=a-file"); err != nil {
+		t.Errorf("a file that is no program: %v: %s", err, output)
+	}
 	output, err := need(t, programs, "mysqld|/nowhere/*/mysqld=mariadb-server")
 	if err == nil || !strings.Contains(output, "mysqld|/nowhere/*/mysqld") || !strings.Contains(output, "apt-get install mariadb-server") {
 		t.Errorf("%v: %s", err, output)

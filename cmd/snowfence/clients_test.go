@@ -1,0 +1,360 @@
+package main
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// clientWorker is the worker id of the ids that clients get here. Their layout has it in the lowest
+// bits, all ones, so that an id which JavaScript has rounded is of another worker.
+const (
+	clientLayout = "ms41-seq12-worker10@2020-01-01"
+	clientWorker = 1023
+)
+
+// clientDaemon serves the generators of docs/clients.md, and returns the page.
+func clientDaemon(t *testing.T, environ []string, arguments ...string) (d *testkit.Daemon, page string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page = string(text)
+	_, rest, _ := strings.Cut(page, "\n```yaml\n")
+	config, _, found := strings.Cut(rest, "\n```\n")
+	if !found {
+		t.Fatal("docs/clients.md has no configuration")
+	}
+	file := filepath.Join(t.TempDir(), "ids.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ = append(environ, "SNOWFENCE_GENERATORS_ORDERS_LAYOUT="+clientLayout, fmt.Sprint("SNOWFENCE_GENERATORS_ORDERS_WORKER=", clientWorker))
+	d = testkit.StartDaemon(t, testkit.Build(t, programPath, ""), environ, append(arguments, "--config", file, "--data", t.TempDir())...)
+	d.WaitReady(20 * time.Second)
+	return d, page
+}
+
+const clientToken = "correct-horse-battery"
+
+// guardedDaemon is a clientDaemon that asks for clientToken, over TLS or not.
+func guardedDaemon(t *testing.T, secure bool) (*testkit.Daemon, *testkit.Authority) {
+	t.Helper()
+	tokens := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokens, []byte(clientToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"SNOWFENCE_TOKEN_FILE=" + tokens}
+	authority := testkit.NewAuthority(t)
+	if secure {
+		certificate, key := authority.Issue(t, "snowfence", "127.0.0.1")
+		environ = append(environ, "SNOWFENCE_TLS_CERTIFICATE="+certificate, "SNOWFENCE_TLS_KEY="+key)
+	}
+	d, _ := clientDaemon(t, environ, "--thrift=") // Thrift has no tokens
+	return d, authority
+}
+
+// issued holds the ids that clients got.
+type issued map[snowfence.ID]bool
+
+// take returns how many ids a text has. It fails the test if one is not of the daemon, not of now,
+// or was taken before.
+func (i issued) take(t *testing.T, text string) (n int) {
+	t.Helper()
+	layout, err := snowfence.ParseLayout(clientLayout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, digits := range regexp.MustCompile(`\d{16,}`).FindAllString(text, -1) {
+		id, err := snowfence.Parse(digits)
+		if err != nil {
+			t.Fatalf("%s: %v", digits, err)
+		}
+		parts, err := layout.Decompose(id)
+		if err != nil || parts.Worker != clientWorker {
+			t.Fatalf("%s is not as it was issued: %+v, %v", digits, parts, err)
+		}
+		if age := time.Since(layout.TimeOf(parts.Tick)); age.Abs() > time.Minute {
+			t.Fatalf("%s is %v old", digits, age)
+		}
+		if i[id] {
+			t.Fatalf("%s comes twice", digits)
+		}
+		i[id] = true
+		n++
+	}
+	return n
+}
+
+// clientFolder is a new folder with the scripts of testdata/clients.
+func clientFolder(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS("testdata/clients")); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// nodeModules installs the libraries of Node.js there, as package-lock.json says.
+func nodeModules(t *testing.T, folder string) {
+	t.Helper()
+	install := exec.CommandContext(t.Context(), "npm", "ci")
+	install.Dir = folder
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+}
+
+// way is how a snippet is run.
+type way struct {
+	file    string // that it is written to
+	program string // what stands around SNIPPET; empty means that the snippet is the whole program
+	run     string // a command of the shell; SNOWFENCE is the program's folder
+}
+
+// The library of Python is of the Python that Debian has.
+const python = "/usr/bin/python3 "
+
+// ways are how the snippets of docs/clients.md are run, by their headings.
+func ways() map[string]way {
+	return map[string]way{
+		"curl":                {"ids.sh", "", "sh -e ids.sh"},
+		"Java":                {"Ids.java", javaProgram, "java Ids.java"},
+		"redis-cli":           {"ids.sh", "", "sh -e ids.sh"},
+		"Go: go-redis":        {"ids.go", goRedisProgram, `go run -C "$SNOWFENCE" "$PWD/ids.go"`},
+		"Python: redis-py":    {"ids.py", "", python + "ids.py"},
+		"Node.js: ioredis":    {"ids.js", "", "node ids.js"},
+		"Node.js: node-redis": {"ids.js", "", "node ids.js"},
+		"Ruby: redis":         {"ids.rb", "", "ruby ids.rb"},
+		"PHP: phpredis":       {"ids.php", "", "php ids.php"},
+		"PHP: Predis":         {"ids.php", "", "php ids.php"},
+		"C: hiredis":          {"ids.c", hiredisProgram, "gcc -Wall -Werror ids.c -lhiredis -o ids && ./ids"},
+	}
+}
+
+const javaProgram = `
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+
+class Ids {
+    public static void main(String[] arguments) throws Exception {
+SNIPPET
+    }
+}
+`
+
+const goRedisProgram = `package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func main() {
+	ctx := context.Background()
+SNIPPET
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(id)
+}
+`
+
+const hiredisProgram = `
+#include <err.h>
+#include <stdio.h>
+#include <hiredis/hiredis.h>
+
+int main(void)
+{
+SNIPPET
+}
+`
+
+// TestSnippetsOfThePageOfClientsPrintFreshIDs runs each block below a heading of the third level. A
+// heading that nothing here can run fails, so that the page has no snippet without a test.
+func TestSnippetsOfThePageOfClientsPrintFreshIDs(t *testing.T) {
+	t.Parallel()
+	d, page := clientDaemon(t, nil)
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports := []string{"7600", portOf(d.Address("http")), "7601", portOf(d.Address("redis"))}
+	libraries, ids := clientFolder(t), issued{}
+	nodeModules(t, libraries)
+	left := ways()
+	sections := regexp.MustCompile("(?s)\n### ([^\n]+)\n(.*?)\n```[a-z]+\n(.*?)\n```\n").FindAllStringSubmatch(page, -1)
+	for _, section := range sections {
+		heading, prose, snippet := section[1], section[2], section[3]
+		w, known := left[heading]
+		if !known || strings.Contains(prose, "\n#") {
+			t.Errorf("%s: nothing runs its snippet, or it has none", heading)
+			continue
+		}
+		delete(left, heading)
+		t.Run(heading, func(t *testing.T) {
+			if lines := strings.Count(strings.ReplaceAll(snippet, "\n\n", "\n"), "\n") + 1; lines > 5 {
+				t.Errorf("the snippet has %d lines, more than five", lines)
+			}
+			program := snippet
+			if w.program != "" {
+				program = strings.Replace(w.program, "SNIPPET", snippet, 1)
+			}
+			program = strings.NewReplacer(ports...).Replace(program)
+			if err := os.WriteFile(filepath.Join(libraries, w.file), []byte(program), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			command := exec.CommandContext(t.Context(), "sh", "-c", w.run)
+			command.Dir, command.Env = libraries, append(os.Environ(), "SNOWFENCE="+here)
+			var stderr strings.Builder
+			command.Stderr = &stderr
+			out, err := command.Output()
+			if err != nil {
+				t.Fatalf("%v\n%s%s\nmake clients installs what it needs", err, out, &stderr)
+			}
+			if ids.take(t, string(out)) == 0 {
+				t.Errorf("it prints no id: %s", out)
+			}
+		})
+	}
+	for heading := range left {
+		t.Errorf("docs/clients.md has no snippet %q", heading)
+	}
+}
+
+// portOf returns the port of an address.
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+
+// conversations are the programs of testdata/clients, by what runs them.
+func conversations() map[string]string {
+	return map[string]string{
+		"redis-py":   python + "redis-py.py",
+		"ioredis":    "node ioredis.js",
+		"node-redis": "node node-redis.js",
+		"ruby":       "ruby ruby.rb",
+		"phpredis":   "php phpredis.php",
+		"predis":     "php predis.php",
+		"hiredis":    "gcc -Wall -Werror hiredis.c -lhiredis -o hiredis && ./hiredis",
+	}
+}
+
+// TestRedisClientsConverse has each client do what programs do with Redis. It gives the connection a
+// name and selects the database 0; it asks for 1,000 ids in a pipeline, and for 1,000 by one command;
+// it asks for ids of no generator, and with a wrong token. It prints what it gets. When it prints
+// "cut:", its connection is cut and a line sent to its input, and it asks for one id more.
+func TestRedisClientsConverse(t *testing.T) {
+	t.Parallel()
+	plain, _ := guardedDaemon(t, false)
+	secure, authority := guardedDaemon(t, true)
+	folder, ids := clientFolder(t), issued{}
+	nodeModules(t, folder)
+	for _, client := range slices.Sorted(maps.Keys(conversations())) {
+		for _, c := range []struct{ scheme, address, ca string }{
+			{"redis", plain.Address("redis"), ""},
+			{"rediss", secure.Address("rediss"), authority.File},
+		} {
+			if c.ca != "" && client == "hiredis" {
+				continue // Debian's speaks no TLS
+			}
+			t.Run(client+"/"+c.scheme, func(t *testing.T) {
+				proxy := testkit.NewProxy(t, c.address)
+				url := c.scheme + "://:" + clientToken + "@" + proxy.Addr()
+				said := converse(t, folder, conversations()[client]+" '"+url+"' '"+c.ca+"'", proxy.ResetAll)
+				for what, n := range map[string]int{"pipelined": 1000, "batch": 1000, "again": 1} {
+					if got := ids.take(t, said[what]); got != n {
+						t.Errorf("%s has %d ids, want %d", what, got, n)
+					}
+				}
+				for what, want := range map[string]string{"name": "teller", "unknown": `unknown-generator: generator is "nosuch": must be one of orders`, "refused": "invalid-token: "} {
+					if !strings.Contains(said[what], want) {
+						t.Errorf("%s is %q, want %q in it", what, said[what], want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestClientsShowATokenOverTLS(t *testing.T) {
+	t.Parallel()
+	d, authority := guardedDaemon(t, true)
+	ids := issued{}
+	for what, run := range map[string]string{
+		"curl":      `curl -fsS --cacert "$CA" -X POST -H "Authorization: Bearer $TOKEN" https://` + d.Address("https") + `/v1/generators/orders/ids`,
+		"redis-cli": `REDISCLI_AUTH=$TOKEN redis-cli --tls --cacert "$CA" -p ` + portOf(d.Address("rediss")) + ` INCR orders`,
+	} {
+		command := exec.CommandContext(t.Context(), "sh", "-c", run)
+		command.Env = append(os.Environ(), "CA="+authority.File, "TOKEN="+clientToken)
+		if out, err := command.CombinedOutput(); err != nil || ids.take(t, string(out)) != 1 {
+			t.Errorf("%s: %v: %s", what, err, out)
+		}
+	}
+	client := redis.NewClient(&redis.Options{Addr: d.Address("rediss"), Password: clientToken, TLSConfig: &tls.Config{RootCAs: authority.Pool()}})
+	defer func() { _ = client.Close() }()
+	if id, err := client.Incr(t.Context(), "orders").Result(); err != nil || ids.take(t, strconv.FormatInt(id, 10)) != 1 {
+		t.Errorf("go-redis: %d, %v", id, err)
+	}
+}
+
+// converse runs a client. It returns what the client prints, by the word before the colon.
+func converse(t *testing.T, folder, run string, cut func()) map[string]string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "sh", "-c", run)
+	command.Dir = folder
+	var stderr strings.Builder
+	command.Stderr = &stderr
+	input, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	lines := bufio.NewScanner(output)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		what, text, _ := strings.Cut(lines.Text(), ":")
+		said[what] = text
+		if what == "cut" {
+			cut()
+			if _, err := io.WriteString(input, "go on\n"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := command.Wait(); err != nil {
+		t.Fatalf("%v: it said %v\n%s\nmake clients installs what it needs", err, slices.Collect(maps.Keys(said)), &stderr)
+	}
+	return said
+}

@@ -1,0 +1,45 @@
+<?php
+// What every conversation does is said in TestRedisClientsConverse.
+require 'Predis/autoload.php';
+[, $url, $ca] = $argv;
+$place = parse_url($url);
+
+function connect(array $place, string $ca, string $token): Predis\Client
+{
+    $scheme = $ca ? ['scheme' => 'tls', 'ssl' => ['cafile' => $ca]] : [];
+    return new Predis\Client($scheme + ['host' => $place['host'], 'port' => $place['port'], 'password' => $token, 'database' => 0]);
+}
+
+$ids = connect($place, $ca, $place['pass']);
+$ids->client('setname', 'teller');
+echo 'name: ', $ids->client('getname'), "\n";
+
+$numbers = $ids->pipeline(function ($pipeline) {
+    for ($i = 0; $i < 1000; $i++) {
+        $pipeline->incr('orders');
+    }
+});
+echo 'pipelined: ', implode(' ', $numbers), "\n";
+
+echo 'batch: ', implode(' ', $ids->executeRaw(['ID.NEXT', 'orders', 'COUNT', 1000])), "\n";
+
+try {
+    $ids->incr('nosuch');
+} catch (Predis\Response\ServerException $e) {
+    echo 'unknown: ', $e->getMessage(), "\n";
+}
+
+try {
+    connect($place, $ca, 'not-' . $place['pass'])->incr('orders');
+} catch (Predis\PredisException $e) {
+    echo 'refused: ', $e->getMessage(), "\n";
+}
+
+echo "cut:\n";
+fgets(STDIN);
+try {
+    $ids->incr('orders');
+} catch (Predis\Connection\ConnectionException $e) {
+    // The next call connects again.
+}
+echo 'again: ', $ids->incr('orders'), "\n";
