@@ -34,7 +34,12 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	'initdb|/usr/lib/postgresql/*/bin/initdb=postgresql' \
 	'pgbouncer|/usr/sbin/pgbouncer=pgbouncer' \
 	'mariadbd|/usr/sbin/mariadbd=mariadb-server' sqlite3=sqlite3 \
-	thrift=thrift-compiler,python3-thrift /usr/include/hiredis/hiredis.h=libhiredis-dev
+	thrift=thrift-compiler,python3-thrift curl=curl \
+	redis-cli=redis-tools node=nodejs npm=npm javac=default-jdk-headless \
+	ruby=ruby '/usr/share/rubygems-integration/all/gems/redis-*=ruby-redis' \
+	/usr/lib/python3/dist-packages/redis/client.py=python3-redis \
+	php=php-cli '/usr/lib/php/*/redis.so=php-redis' /usr/share/php/Predis/autoload.php=php-nrk-predis \
+	/usr/include/hiredis/hiredis.h=libhiredis-dev
 
 .PHONY: help
 help: ## list the targets
@@ -55,6 +60,7 @@ RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
 REAL := $(REAL)|^TestProgram|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
 REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
+REAL := $(REAL)|^TestSnippetsOf|^TestRedisClients|^TestClientsShow
 
 .PHONY: test
 test: ## every test of every module, real servers included; under ten minutes
@@ -66,6 +72,11 @@ test: ## every test of every module, real servers included; under ten minutes
 	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
 	@$(MAKE) examples
+
+.PHONY: clients
+clients: ## run the snippets of docs/clients.md, and longer conversations by the same clients
+	@tools/need.sh $(NEEDED)
+	@cd cmd/snowfence && $(GO) test -run '^TestSnippets|^TestRedisClients|^TestClientsShow|^TestPythonClient' -count=1 -v .
 
 .PHONY: examples
 examples: $(GENERATED) ## test the programs in examples: 100,000 rows each, by database/sql, GORM and ent

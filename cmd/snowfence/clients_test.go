@@ -74,6 +74,20 @@ func guardedDaemon(t *testing.T, secure bool) (*testkit.Daemon, *testkit.Authori
 // issued holds the ids that clients got.
 type issued map[snowfence.ID]bool
 
+// exact reports whether an id is as it was issued.
+func exact(digits string) bool {
+	layout, err := snowfence.ParseLayout(clientLayout)
+	if err != nil {
+		return false
+	}
+	id, err := snowfence.Parse(strings.TrimSpace(digits))
+	if err != nil {
+		return false
+	}
+	parts, err := layout.Decompose(id)
+	return err == nil && parts.Worker == clientWorker
+}
+
 // take returns how many ids a text has. It fails the test if one is not of the daemon, not of now,
 // or was taken before.
 func (i issued) take(t *testing.T, text string) (n int) {
@@ -136,17 +150,20 @@ const python = "/usr/bin/python3 "
 // ways are how the snippets of docs/clients.md are run, by their headings.
 func ways() map[string]way {
 	return map[string]way{
-		"curl":                {"ids.sh", "", "sh -e ids.sh"},
-		"Java":                {"Ids.java", javaProgram, "java Ids.java"},
-		"redis-cli":           {"ids.sh", "", "sh -e ids.sh"},
-		"Go: go-redis":        {"ids.go", goRedisProgram, `go run -C "$SNOWFENCE" "$PWD/ids.go"`},
-		"Python: redis-py":    {"ids.py", "", python + "ids.py"},
-		"Node.js: ioredis":    {"ids.js", "", "node ids.js"},
-		"Node.js: node-redis": {"ids.js", "", "node ids.js"},
-		"Ruby: redis":         {"ids.rb", "", "ruby ids.rb"},
-		"PHP: phpredis":       {"ids.php", "", "php ids.php"},
-		"PHP: Predis":         {"ids.php", "", "php ids.php"},
-		"C: hiredis":          {"ids.c", hiredisProgram, "gcc -Wall -Werror ids.c -lhiredis -o ids && ./ids"},
+		"curl":                        {"ids.sh", "", "sh -e ids.sh"},
+		"Java":                        {"Ids.java", javaProgram, "java Ids.java"},
+		"redis-cli":                   {"ids.sh", "", "sh -e ids.sh"},
+		"Go: go-redis":                {"ids.go", goRedisProgram, `go run -C "$SNOWFENCE" "$PWD/ids.go"`},
+		"Python: redis-py":            {"ids.py", "", python + "ids.py"},
+		"Node.js: ioredis":            {"ids.js", "", "node ids.js"},
+		"Node.js: node-redis":         {"ids.js", "", "node ids.js"},
+		"Ruby: redis":                 {"ids.rb", "", "ruby ids.rb"},
+		"PHP: phpredis":               {"ids.php", "", "php ids.php"},
+		"PHP: Predis":                 {"ids.php", "", "php ids.php"},
+		"Leaf":                        {"ids.sh", "", "sh -e ids.sh"},
+		"tinyid":                      {"ids.sh", "", "sh -e ids.sh"},
+		"Twitter's Snowflake: Python": {"ids.py", thriftProgram, `thrift --gen py "$SNOWFENCE/../../api/snowflake.thrift" && ` + python + "ids.py"},
+		"C: hiredis":                  {"ids.c", hiredisProgram, "gcc -Wall -Werror ids.c -lhiredis -o ids && ./ids"},
 	}
 }
 
@@ -185,6 +202,18 @@ SNIPPET
 }
 `
 
+const thriftProgram = `
+import sys
+
+from thrift.protocol import TBinaryProtocol
+from thrift.transport import TSocket, TTransport
+
+sys.path.insert(0, "gen-py")
+from snowflake import Snowflake
+
+SNIPPET
+`
+
 const hiredisProgram = `
 #include <err.h>
 #include <stdio.h>
@@ -205,7 +234,7 @@ func TestSnippetsOfThePageOfClientsPrintFreshIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ports := []string{"7600", portOf(d.Address("http")), "7601", portOf(d.Address("redis"))}
+	ports := []string{"7600", portOf(d.Address("http")), "7601", portOf(d.Address("redis")), "7609", portOf(d.Address("thrift"))}
 	libraries, ids := clientFolder(t), issued{}
 	nodeModules(t, libraries)
 	left := ways()
@@ -286,7 +315,14 @@ func TestRedisClientsConverse(t *testing.T) {
 				proxy := testkit.NewProxy(t, c.address)
 				url := c.scheme + "://:" + clientToken + "@" + proxy.Addr()
 				said := converse(t, folder, conversations()[client]+" '"+url+"' '"+c.ca+"'", proxy.ResetAll)
-				for what, n := range map[string]int{"pipelined": 1000, "batch": 1000, "again": 1} {
+				want := map[string]int{"pipelined": 1000, "batch": 1000, "again": 1}
+				if rounded, inJavaScript := said["rounded"]; inJavaScript {
+					want["exact"] = 1
+					if exact(rounded) {
+						t.Errorf("JavaScript reads the number %s exactly, which the page denies", rounded)
+					}
+				}
+				for what, n := range want {
 					if got := ids.take(t, said[what]); got != n {
 						t.Errorf("%s has %d ids, want %d", what, got, n)
 					}
