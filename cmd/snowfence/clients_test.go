@@ -239,6 +239,9 @@ func TestSnippetsOfThePageOfClientsPrintFreshIDs(t *testing.T) {
 	nodeModules(t, libraries)
 	left := ways()
 	sections := regexp.MustCompile("(?s)\n### ([^\n]+)\n(.*?)\n```[a-z]+\n(.*?)\n```\n").FindAllStringSubmatch(page, -1)
+	if blocks := strings.Count(page, "\n```")/2 - 1; blocks != len(sections) { // one is the configuration
+		t.Errorf("docs/clients.md has %d snippets, and %d headings with one", blocks, len(sections))
+	}
 	for _, section := range sections {
 		heading, prose, snippet := section[1], section[2], section[3]
 		w, known := left[heading]
