@@ -10,4 +10,6 @@ require (
 	snowfence.example/snowfence v0.0.0
 )
 
+require github.com/apache/thrift v0.24.0
+
 replace snowfence.example/snowfence => ../

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// caller is one connection, which has one request under way at a time.
+type caller interface {
+	Call() error
+	Close() error
+}
+
+// dialer opens a connection to a front.
+type dialer func(ctx context.Context, address string) (caller, error)
+
+// pair compares a front with the bare server of its protocol, under the same load.
+func (b bench) pair(ctx context.Context, name string, contend func(*process) contender, atLeast float64) error {
+	ours, err := b.daemon(ctx)
+	if err != nil {
+		return err
+	}
+	defer ours.stop()
+	echo, err := b.bare(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer echo.stop()
+	echo.name = "bare " + name
+	return b.measure(ctx, contest{
+		title:      fmt.Sprintf("%s, %d connections, one request under way on each", name, connections),
+		contenders: []contender{contend(echo), contend(ours)},
+		goals:      []goal{{rate, ours.name, echo.name, atLeast}},
+	})
+}
+
+// closed has each connection send its next request when it has the answer to the last.
+func (b bench) closed(p *process, scheme string, dial dialer) contender {
+	return contender{p.name, func(ctx context.Context) (sample, error) {
+		return p.under(1, func() (load, error) {
+			return drive(ctx, p.addresses[scheme], dial, func(callers []caller) (load, error) { return flatOut(callers, b.each) })
+		})
+	}}
+}
+
+// drive opens the connections, and closes them after the load.
+func drive(ctx context.Context, address string, dial dialer, run func([]caller) (load, error)) (l load, err error) {
+	var callers []caller
+	defer func() {
+		for _, c := range callers {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	for range connections {
+		c, err := dial(ctx, address)
+		if err != nil {
+			return load{}, err
+		}
+		callers = append(callers, c)
+		if err := c.Call(); err != nil { // the first is slower
+			return load{}, err
+		}
+	}
+	return run(callers)
+}
+
+// flatOut lets each connection call again and again.
+func flatOut(callers []caller, each time.Duration) (load, error) {
+	counts, errs := make([]int, len(callers)), make([]error, len(callers))
+	var group sync.WaitGroup
+	began := time.Now()
+	for i, c := range callers {
+		group.Go(func() {
+			for n := 1; ; n++ {
+				if errs[i] = c.Call(); errs[i] != nil {
+					return
+				}
+				counts[i] = n
+				if time.Since(began) >= each {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	l := load{took: time.Since(began)}
+	for _, n := range counts {
+		l.requests += float64(n)
+	}
+	return l, errors.Join(errs...)
+}
+
+// paced sends requests at a steady rate, each on the next connection. A latency begins when the
+// request was to be sent, so one that waits for its connection counts the wait.
+func paced(callers []caller, perSecond int, each time.Duration) (load, error) {
+	apart := time.Second / time.Duration(perSecond)
+	total := int(each / apart)
+	type lane struct {
+		due       chan time.Time
+		latencies []time.Duration
+		err       error
+	}
+	lanes := make([]lane, len(callers))
+	var group sync.WaitGroup
+	for i, c := range callers {
+		lane := &lanes[i]
+		lane.due = make(chan time.Time, total/len(callers)+1)
+		group.Go(func() {
+			for due := range lane.due {
+				if lane.err = c.Call(); lane.err != nil {
+					return
+				}
+				lane.latencies = append(lane.latencies, time.Since(due))
+			}
+		})
+	}
+	began := time.Now()
+	// A sleep of the operating system wakes within some 60 µs, those of Go within 1 ms.
+	runtime.LockOSThread()
+	for i := range total {
+		due := began.Add(time.Duration(i) * apart)
+		if wait := time.Until(due); wait > 0 {
+			span := syscall.NsecToTimespec(wait.Nanoseconds())
+			_ = syscall.Nanosleep(&span, nil) // a signal ends it early, and the request is early by as much
+		}
+		lanes[i%len(lanes)].due <- due
+	}
+	runtime.UnlockOSThread()
+	for i := range lanes {
+		close(lanes[i].due)
+	}
+	group.Wait()
+	l := load{took: time.Since(began)}
+	var all []time.Duration
+	var errs []error
+	for i := range lanes {
+		all = append(all, lanes[i].latencies...)
+		errs = append(errs, lanes[i].err)
+	}
+	l.requests = float64(len(all))
+	l.tail = percentile(all, 99.9)
+	return l, errors.Join(errs...)
+}
+
+// percentile returns the least that so many percent do not exceed.
+func percentile(latencies []time.Duration, percent float64) time.Duration {
+	if len(latencies) == 0 {
+		return 0
+	}
+	slices.Sort(latencies)
+	return latencies[int(math.Ceil(percent/100*float64(len(latencies))))-1]
+}
+
+// pace is how many requests a second the part "paced" sends.
+const pace = 10_000
+
+// paced measures latencies below the greatest load.
+func (b bench) paced(ctx context.Context) error {
+	ours, err := b.daemon(ctx)
+	if err != nil {
+		return err
+	}
+	defer ours.stop()
+	c := contest{title: fmt.Sprintf("latency at %d requests a second, %d connections", pace, connections)}
+	for _, front := range []struct {
+		scheme string
+		dial   dialer
+	}{{"http", dialHTTP}, {"thrift", dialThrift}} {
+		c.contenders = append(c.contenders, contender{front.scheme, func(ctx context.Context) (sample, error) {
+			return ours.under(1, func() (load, error) {
+				return drive(ctx, ours.addresses[front.scheme], front.dial, func(callers []caller) (load, error) { return paced(callers, pace, b.each) })
+			})
+		}})
+		const most = 2e-3
+		c.goals = append(c.goals, goal{tail, front.scheme, "", most})
+	}
+	return b.measure(ctx, c)
+}
