@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -32,15 +33,12 @@ func run(ctx context.Context, out io.Writer, address string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, id)
 
 	// Many ids at once come as strings, which no language rounds.
 	ids, err := client.Do(ctx, "ID.NEXT", "default", "COUNT", 3).StringSlice()
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		fmt.Fprintln(out, id)
-	}
-	return nil
+	_, err = fmt.Fprintf(out, "%d\n%s\n", id, strings.Join(ids, "\n"))
+	return err
 }
