@@ -51,13 +51,9 @@ func (c *conn) answer() bool {
 
 // step answers the next command. It is false if none is complete.
 func (c *conn) step() bool {
-	most := known
-	if !c.authorized {
-		most = unknown
-	}
 	var n int
 	var err error
-	c.parts, n, err = parse(c.data[c.next:], c.parts, most)
+	c.parts, n, err = parse(c.data[c.next:], c.parts, boundsOf(c.authorized))
 	switch {
 	case err != nil:
 		c.settle()

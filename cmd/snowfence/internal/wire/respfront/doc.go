@@ -4,7 +4,7 @@
 //	INCR key                          mints one id; a reply of type integer
 //	INCRBY key n                      reserves n consecutive numbers of a counter; the last of them. INCR if n is 1
 //	ID.NEXT key                       mints one id; a bulk string, which JavaScript reads exactly
-//	ID.NEXT key COUNT n [RANGES]      mints n; an array, with RANGES of first, count, first, count, …
+//	ID.NEXT key [COUNT n] [RANGES]    mints n; an array, with RANGES of first, count, first, count, …
 //	ID.DECODE id [LAYOUT l | GENERATOR key]   what an id says
 //
 // A key is the name of a generator. GET is refused, because caches of clients may answer it twice.
@@ -21,6 +21,7 @@
 // # Bounds
 //
 // A command has at most 16 KiB in 64 parts, and a client without its token 4 KiB in 10. Nothing is
-// allocated by what a length says. A connection keeps at most 16 KiB between commands. Answers are
-// written in pieces of some 32 KiB.
+// allocated by what a length says. A connection keeps as much as its commands needed, 512 bytes to
+// 16 KiB, and 512 bytes once it is quiet for 30 s. Answers are written in pieces of some 32 KiB. A
+// client that does not read them is left after two write timeouts.
 package respfront

@@ -97,28 +97,33 @@ func (c *conn) incrBy(args [][]byte) {
 	c.number(uint64(first) + uint64(n) - 1)
 }
 
-// idNext answers ID.NEXT key [COUNT n [RANGES]].
+// idNext answers ID.NEXT key [COUNT n] [RANGES].
 func (c *conn) idNext(args [][]byte) {
 	c.use(args[0])
 	n, list, ranges := 1, false, false
-	switch rest := args[1:]; {
-	case len(rest) == 0:
-	case (len(rest) == 2 || len(rest) == 3 && is(rest[2], "RANGES")) && is(rest[0], "COUNT"):
-		if n, list = count(rest[1]); !list {
-			c.problem(c.client.InvalidCount(c.key, string(rest[1])))
+	for rest := args[1:]; len(rest) > 0; {
+		switch {
+		case is(rest[0], "COUNT") && len(rest) > 1:
+			if n, list = count(rest[1]); !list {
+				c.problem(c.client.InvalidCount(c.key, string(rest[1])))
+				return
+			}
+			rest = rest[2:]
+		case is(rest[0], "RANGES"):
+			ranges, rest = true, rest[1:]
+		default:
+			c.refuse("ERR syntax error, must be ID.NEXT key [COUNT n] [RANGES]")
 			return
 		}
-		ranges = len(rest) == 3
-	default:
-		c.refuse("ERR syntax error, must be ID.NEXT key [COUNT n [RANGES]]")
+	}
+	if ranges && c.config.Service.Form(c.key) > kind.Number {
+		c.refuse("ERR the ids of " + c.key + " are no numbers, which RANGES is for")
 		return
 	}
 	err := c.mint(n)
 	switch {
 	case err != nil:
 		c.problem(err)
-	case ranges && c.batch.Form() != kind.Number:
-		c.refuse("ERR the ids of " + c.key + " are no numbers, which RANGES is for")
 	case ranges:
 		c.writeRanges()
 	case list:
@@ -167,13 +172,13 @@ func (c *conn) writeRanges() {
 		}
 	}
 	c.array(2 * runs)
-	for i := 0; i < len(ids); {
-		first := i
-		for i++; i < len(ids) && ids[i] == ids[i-1]+1; i++ {
+	for first, i := 0, 1; i <= len(ids); i++ {
+		if i == len(ids) || ids[i] != ids[i-1]+1 {
+			c.bulkNumber(uint64(ids[first]))
+			c.bulkNumber(uint64(i - first))
+			c.flush()
+			first = i
 		}
-		c.bulkNumber(uint64(ids[first]))
-		c.bulkNumber(uint64(i - first))
-		c.flush()
 	}
 }
 

@@ -94,7 +94,7 @@ func (in *input) readWithin(now, d time.Duration) bool {
 func (in *input) makeRoom() {
 	filled := len(in.data) == cap(in.data)
 	rest := in.data[in.next:]
-	if filled && cap(in.data) < known.bytes {
+	if filled && cap(in.data) < maxCommand {
 		in.data = make([]byte, 0, 2*cap(in.data))
 	}
 	in.data = append(in.data[:0], rest...)

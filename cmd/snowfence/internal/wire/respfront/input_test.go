@@ -106,8 +106,8 @@ func TestQuietConnectionGivesUpItsLargeBuffer(t *testing.T) {
 		now.Add(int64(quiet))
 		return 0, os.ErrDeadlineExceeded
 	})
-	if largest := rooms[9]; largest != known.bytes {
-		t.Errorf("after nine full reads there is room for %d bytes, want %d", largest, known.bytes)
+	if largest := rooms[9]; largest != maxCommand {
+		t.Errorf("after nine full reads there is room for %d bytes, want %d", largest, maxCommand)
 	}
 	if last := rooms[len(rooms)-1]; timeouts != 2 || last != smallBuffer {
 		t.Errorf("after %d timeouts there is room for %d bytes, want %d", timeouts, last, smallBuffer)
@@ -125,7 +125,7 @@ func FuzzConnection(f *testing.F) {
 		f.Add([]byte(seed), uint16(len(seed)/2))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, cut uint16) {
-		if len(data) > known.bytes {
+		if len(data) > maxCommand {
 			return // a connection has no more at a time
 		}
 		at := min(int(cut), len(data))

@@ -11,11 +11,16 @@ type bounds struct {
 	parts int // its name and its arguments
 }
 
-// What clients may send with their token, and before they have shown it.
-var (
-	known   = bounds{16 << 10, 64}
-	unknown = bounds{4 << 10, 10}
-)
+// boundsOf is what a client may send, which is less before it has shown its token.
+func boundsOf(authorized bool) bounds {
+	if authorized {
+		return bounds{maxCommand, 64}
+	}
+	return bounds{4 << 10, 10}
+}
+
+// maxCommand is the most bytes of a command.
+const maxCommand = 16 << 10
 
 // Errors of commands that can't be read, in the words of Redis. The connection ends with them,
 // because where the next command begins is not known.

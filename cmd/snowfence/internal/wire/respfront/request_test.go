@@ -31,11 +31,11 @@ func TestCommandIsReadFromArraysAndLines(t *testing.T) {
 		"\r\n":                                    {},
 	} {
 		for end := range len(data) {
-			if _, n, err := parse([]byte(data[:end]), nil, known); n != 0 || err != nil {
+			if _, n, err := parse([]byte(data[:end]), nil, boundsOf(true)); n != 0 || err != nil {
 				t.Errorf("%q: the first %d bytes are read as %d, %v", data, end, n, err)
 			}
 		}
-		parts, n, err := parse([]byte(data+"*"), nil, known)
+		parts, n, err := parse([]byte(data+"*"), nil, boundsOf(true))
 		if err != nil || n != len(data) || !slices.Equal(words(parts), want) {
 			t.Errorf("%q: %q, %d bytes, %v", data, words(parts), n, err)
 		}
@@ -44,35 +44,35 @@ func TestCommandIsReadFromArraysAndLines(t *testing.T) {
 
 func TestCommandThatCanNotBeReadIsAnError(t *testing.T) {
 	for data, want := range map[string]error{
-		"*x\r\n":                         errArrayLength,
-		"*\r\n":                          errArrayLength,
-		"*-1\r\n":                        errArrayLength,
-		"*65\r\n":                        errArrayLength,
-		"*99999999999999999999":          errArrayLength,
-		"*00000000000000000000":          errArrayLength,
-		"*1\rx":                          errArrayLength,
-		"*1\r\n+OK\r\n":                  errNoBulk,
-		"*1\r\n$1073741824\r\n":          errBulkLength,
-		"*1\r\n$-1\r\n":                  errBulkLength,
-		"*1\r\n$16384\r\n":               errTooLarge,
-		"*1\r\n$1\r\nabc":                errNoLineEnd,
-		strings.Repeat("x", known.bytes): errInlineLong,
-		strings.Repeat("x ", 65) + "\n":  errArrayLength,
-		"POST / HTTP/1.1\r\n":            errWeb,
-		"Host: 127.0.0.1:7601\r\n":       errWeb,
+		"*x\r\n":                        errArrayLength,
+		"*\r\n":                         errArrayLength,
+		"*-1\r\n":                       errArrayLength,
+		"*65\r\n":                       errArrayLength,
+		"*99999999999999999999":         errArrayLength,
+		"*00000000000000000000":         errArrayLength,
+		"*1\rx":                         errArrayLength,
+		"*1\r\n+OK\r\n":                 errNoBulk,
+		"*1\r\n$1073741824\r\n":         errBulkLength,
+		"*1\r\n$-1\r\n":                 errBulkLength,
+		"*1\r\n$16384\r\n":              errTooLarge,
+		"*1\r\n$1\r\nabc":               errNoLineEnd,
+		strings.Repeat("x", maxCommand): errInlineLong,
+		strings.Repeat("x ", 65) + "\n": errArrayLength,
+		"POST / HTTP/1.1\r\n":           errWeb,
+		"Host: 127.0.0.1:7601\r\n":      errWeb,
 		"*2\r\n$16000\r\n" + strings.Repeat("x", 16000) + "\r\n$1000\r\n": errTooLarge,
 	} {
-		if _, n, err := parse([]byte(data), nil, known); n != 0 || !errors.Is(err, want) {
+		if _, n, err := parse([]byte(data), nil, boundsOf(true)); n != 0 || !errors.Is(err, want) {
 			t.Errorf("%.40q: %d bytes, %v, want %v", data, n, err, want)
 		}
 	}
 	// Before a token was shown, less is read.
 	for data, want := range map[string]error{
-		"*11\r\n":                          errArrayLength,
-		"*1\r\n$4097\r\n":                  errBulkLength,
-		strings.Repeat("x", unknown.bytes): errInlineLong,
+		"*11\r\n":         errArrayLength,
+		"*1\r\n$4097\r\n": errBulkLength,
+		strings.Repeat("x", boundsOf(false).bytes): errInlineLong,
 	} {
-		if _, _, err := parse([]byte(data), nil, unknown); !errors.Is(err, want) {
+		if _, _, err := parse([]byte(data), nil, boundsOf(false)); !errors.Is(err, want) {
 			t.Errorf("%.40q from a client without a token: %v, want %v", data, err, want)
 		}
 	}
@@ -88,27 +88,27 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		parts, n, err := parse(data, nil, known)
-		if n < 0 || n > len(data) || n > 0 && err != nil || len(parts) > known.parts {
+		parts, n, err := parse(data, nil, boundsOf(true))
+		if n < 0 || n > len(data) || n > 0 && err != nil || len(parts) > boundsOf(true).parts {
 			t.Fatalf("%d of %d bytes, %d parts, %v", n, len(data), len(parts), err)
 		}
 		if n == 0 {
-			if err == nil && len(data) > known.bytes {
+			if err == nil && len(data) > maxCommand {
 				t.Fatalf("%d bytes, and no command is complete", len(data))
 			}
 			return
 		}
-		alone, m, err := parse(data[:n], nil, known)
+		alone, m, err := parse(data[:n], nil, boundsOf(true))
 		if m != n || err != nil || !slices.Equal(words(alone), words(parts)) {
 			t.Fatalf("alone %q, %d bytes, %v; followed %q, %d bytes", words(alone), m, err, words(parts), n)
 		}
 		for end := range min(n, 300) {
-			if _, m, err := parse(data[:end], nil, known); m != 0 || err != nil {
+			if _, m, err := parse(data[:end], nil, boundsOf(true)); m != 0 || err != nil {
 				t.Fatalf("the first %d of %d bytes are read as %d, %v", end, n, m, err)
 			}
 		}
 		written := encode(words(parts)...)
-		again, m, err := parse(written, nil, bounds{len(written) + 2, known.parts})
+		again, m, err := parse(written, nil, bounds{len(written) + 2, boundsOf(true).parts})
 		if m != len(written) || err != nil || !slices.Equal(words(again), words(parts)) {
 			t.Fatalf("%q was read back as %q, %v", words(parts), words(again), err)
 		}

@@ -29,6 +29,7 @@ import (
 // numbers mints 1, 2, 3, … and counts its calls.
 type numbers struct {
 	last, calls atomic.Int64
+	gap         int64 // between two numbers
 	err         error
 }
 
@@ -41,7 +42,7 @@ func (m *numbers) Mint(_ context.Context, n int, into *kind.Batch) error {
 	}
 	ids, err := into.GrowNumbers(n)
 	for i := range ids {
-		ids[i] = snowfence.ID(m.last.Add(1))
+		ids[i] = snowfence.ID(m.last.Add(1 + m.gap))
 	}
 	return err
 }
@@ -215,8 +216,10 @@ func TestEachCommandHasItsReply(t *testing.T) {
 		{"ID.NEXT numbers COUNT 3 RANGES", `("1" "3")`},
 		{"ID.NEXT numbers COUNT 101", `-ERR count-out-of-range: count is "101": must be a whole number from 1 to 100`},
 		{"ID.NEXT numbers COUNT x", `-ERR count-out-of-range: count is "x": must be a whole number from 1 to 100`},
-		{"ID.NEXT numbers COUNT", "-ERR syntax error, must be ID.NEXT key [COUNT n [RANGES]]"},
-		{"ID.NEXT numbers RANGES 3", "-ERR syntax error, must be ID.NEXT key [COUNT n [RANGES]]"},
+		{"ID.NEXT numbers RANGES", `("1" "1")`},
+		{"id.next numbers ranges count 3", `("1" "3")`},
+		{"ID.NEXT numbers COUNT", "-ERR syntax error, must be ID.NEXT key [COUNT n] [RANGES]"},
+		{"ID.NEXT numbers RANGES 3", "-ERR syntax error, must be ID.NEXT key [COUNT n] [RANGES]"},
 		{"ID.NEXT texts", `"T-1"`},
 		{"ID.NEXT texts COUNT 2", `("T-1" "T-1")`},
 		{"ID.NEXT texts COUNT 2 RANGES", "-ERR the ids of texts are no numbers, which RANGES is for"},
@@ -317,6 +320,25 @@ func TestPipelineIsAnsweredInOrderByFewCalls(t *testing.T) {
 	// Two batches, and one for each of the two at the end; the network may cut the pipeline anywhere.
 	if calls := f.numbers.calls.Load(); calls > 20 {
 		t.Errorf("%d calls", calls)
+	}
+}
+
+func TestManyIDsAreWrittenAsTheyAre(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) { c.Limits.Batch = 20_000 })
+	l := f.dial()
+	var want []string
+	for i := range 20_000 { // two pieces, and numbers of one digit to five
+		want = append(want, strconv.Quote(strconv.Itoa(i+1)))
+	}
+	if got := l.ask("ID.NEXT numbers COUNT 20000"); got != "("+strings.Join(want, " ")+")" {
+		t.Errorf("%.200s", got)
+	}
+	f.numbers.gap = 1 // each number is 2 after the one before
+	if got, want := l.ask("ID.NEXT numbers COUNT 3"), `("20002" "20004" "20006")`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := l.ask("ID.NEXT numbers COUNT 2 RANGES"), `("20008" "1" "20010" "1")`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
