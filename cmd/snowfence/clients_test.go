@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/client"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -153,7 +154,8 @@ func ways() map[string]way {
 		"curl":                        {"ids.sh", "", "sh -e ids.sh"},
 		"Java":                        {"Ids.java", javaProgram, "java Ids.java"},
 		"redis-cli":                   {"ids.sh", "", "sh -e ids.sh"},
-		"Go: go-redis":                {"ids.go", goRedisProgram, `go run -C "$SNOWFENCE" "$PWD/ids.go"`},
+		"Go: package client":          {"ids.go", goProgram("snowfence.example/snowfence/client"), `go run -C "$SNOWFENCE" "$PWD/ids.go"`},
+		"Go: go-redis":                {"ids.go", goProgram("github.com/redis/go-redis/v9"), `go run -C "$SNOWFENCE" "$PWD/ids.go"`},
 		"Python: redis-py":            {"ids.py", "", python + "ids.py"},
 		"Node.js: ioredis":            {"ids.js", "", "node ids.js"},
 		"Node.js: node-redis":         {"ids.js", "", "node ids.js"},
@@ -182,25 +184,34 @@ SNIPPET
 }
 `
 
-const goRedisProgram = `package main
+// goProgram is around a snippet of Go that uses a package.
+func goProgram(path string) string {
+	return `package main
 
 import (
 	"context"
 	"fmt"
 	"log"
 
-	"github.com/redis/go-redis/v9"
+	"` + path + `"
 )
 
 func main() {
-	ctx := context.Background()
-SNIPPET
-	if err != nil {
+	if err := run(context.Background()); err != nil {
 		log.Fatal(err)
 	}
+}
+
+func run(ctx context.Context) error {
+SNIPPET
+	if err != nil {
+		return err
+	}
 	fmt.Println(id)
+	return nil
 }
 `
+}
 
 const thriftProgram = `
 import sys
@@ -354,10 +365,22 @@ func TestClientsShowATokenOverTLS(t *testing.T) {
 			t.Errorf("%s: %v: %s", what, err, out)
 		}
 	}
-	client := redis.NewClient(&redis.Options{Addr: d.Address("rediss"), Password: clientToken, TLSConfig: &tls.Config{RootCAs: authority.Pool()}})
-	defer func() { _ = client.Close() }()
-	if id, err := client.Incr(t.Context(), "orders").Result(); err != nil || ids.take(t, strconv.FormatInt(id, 10)) != 1 {
+	others := redis.NewClient(&redis.Options{Addr: d.Address("rediss"), Password: clientToken, TLSConfig: &tls.Config{RootCAs: authority.Pool()}})
+	defer func() { _ = others.Close() }()
+	if id, err := others.Incr(t.Context(), "orders").Result(); err != nil || ids.take(t, strconv.FormatInt(id, 10)) != 1 {
 		t.Errorf("go-redis: %d, %v", id, err)
+	}
+	own, err := client.New(client.Config{
+		Servers: []string{d.Address("rediss")}, Generator: "orders", Token: clientToken, TLS: &tls.Config{RootCAs: authority.Pool()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := own.Next(t.Context()); err != nil || ids.take(t, id.String()) != 1 {
+		t.Errorf("package client: %d, %v", id, err)
+	}
+	if err := own.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

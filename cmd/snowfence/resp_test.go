@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -96,13 +95,6 @@ func TestProgramsForRedisGetIDs(t *testing.T) {
 					c.t.Errorf("it warns: %q", lines)
 				}
 			}
-		},
-		"hiredis": func(c clientsOfRedis) {
-			program := filepath.Join(c.t.TempDir(), "hiredis")
-			c.run("", "gcc", "-Wall", "-Werror", "-o", program, filepath.Join("testdata", "hiredis.c"), "-lhiredis")
-			lines := c.run("", program, c.host, c.port)
-			c.wantIDs(lines[:len(lines)-1], 7)
-			c.contains(lines, "ERR unknown-generator")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
