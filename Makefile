@@ -60,7 +60,7 @@ RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
 REAL := $(REAL)|^TestProgram|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
 REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
-REAL := $(REAL)|^TestSnippetsOf|^TestRedisClients|^TestClientsShow
+REAL := $(REAL)|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing
 
 .PHONY: test
 test: ## every test of every module, real servers included; under ten minutes
