@@ -148,14 +148,17 @@ type way struct {
 // The library of Python is of the Python that Debian has.
 const python = "/usr/bin/python3 "
 
+// The program's go.mod says which versions of packages are meant.
+const goRun = `go run -C "$SNOWFENCE" "$PWD/ids.go"`
+
 // ways are how the snippets of docs/clients.md are run, by their headings.
 func ways() map[string]way {
 	return map[string]way{
 		"curl":                        {"ids.sh", "", "sh -e ids.sh"},
 		"Java":                        {"Ids.java", javaProgram, "java Ids.java"},
 		"redis-cli":                   {"ids.sh", "", "sh -e ids.sh"},
-		"Go: package client":          {"ids.go", goProgram("snowfence.example/snowfence/client"), `go run -C "$SNOWFENCE" "$PWD/ids.go"`},
-		"Go: go-redis":                {"ids.go", goProgram("github.com/redis/go-redis/v9"), `go run -C "$SNOWFENCE" "$PWD/ids.go"`},
+		"Go: package client":          {"ids.go", goProgram("id", "snowfence.example/snowfence/client"), goRun},
+		"Go: go-redis":                {"ids.go", goProgram("id", "github.com/redis/go-redis/v9"), goRun},
 		"Python: redis-py":            {"ids.py", "", python + "ids.py"},
 		"Node.js: ioredis":            {"ids.js", "", "node ids.js"},
 		"Node.js: node-redis":         {"ids.js", "", "node ids.js"},
@@ -184,8 +187,8 @@ SNIPPET
 }
 `
 
-// goProgram is around a snippet of Go that uses a package.
-func goProgram(path string) string {
+// goProgram is around a snippet of Go that sets a variable, which it prints, by some packages.
+func goProgram(variable string, packages ...string) string {
 	return `package main
 
 import (
@@ -193,7 +196,7 @@ import (
 	"fmt"
 	"log"
 
-	"` + path + `"
+	"` + strings.Join(packages, "\"\n\t\"") + `"
 )
 
 func main() {
@@ -207,7 +210,7 @@ SNIPPET
 	if err != nil {
 		return err
 	}
-	fmt.Println(id)
+	fmt.Println(` + variable + `)
 	return nil
 }
 `
