@@ -43,7 +43,22 @@ func (l *limited) Accept() (net.Conn, error) {
 			continue
 		}
 		l.meter.Opened()
+		bound(c)
 		return &conn{Conn: c, leave: sync.OnceFunc(func() { l.leave(address) })}, nil
+	}
+}
+
+// buffer is how many bytes the kernel may keep for a connection, for each way. It keeps double, for
+// its own needs. By itself it would take megabytes from a client that sends, and for one that does
+// not read.
+const buffer = 128 << 10
+
+// bound bounds what the kernel keeps for a connection.
+func bound(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		// An error means that the client is gone, which the first read will say.
+		_ = tcp.SetReadBuffer(buffer)
+		_ = tcp.SetWriteBuffer(buffer)
 	}
 }
 

@@ -3,6 +3,7 @@ package listen
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/internal/testkit"
@@ -247,5 +249,36 @@ func TestConnectionsBeyondTheLimitAreClosedAtOnce(t *testing.T) {
 			t.Errorf("%s: %d open", limit, meter.open)
 		}
 		_ = l.Close()
+	}
+}
+
+func TestKernelKeepsLittleForAClientThatDoesNotRead(t *testing.T) {
+	l, err := Open(t.Context(), config.Config{Limits: limits}, Front{Address: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = server.Close() }()
+	own := client.(*net.TCPConn)
+	if err := errors.Join(own.SetReadBuffer(buffer), own.SetWriteBuffer(buffer)); err != nil {
+		t.Fatal(err)
+	}
+	// Neither end reads. The kernel keeps what it takes.
+	for name, sender := range map[string]net.Conn{"answers": server, "requests": client} {
+		if err := sender.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := sender.Write(make([]byte, 64<<20)); err == nil || n > 8*buffer {
+			t.Errorf("%s: the kernel took %d bytes, %v, want at most %d", name, n, err, 8*buffer)
+		}
 	}
 }
