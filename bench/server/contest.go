@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -136,6 +135,8 @@ func figures(f figure, runs []sample) []float64 {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func median[T cmp.Ordered](values []T) T {
-	return slices.Sorted(slices.Values(values))[len(values)/2]
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }
