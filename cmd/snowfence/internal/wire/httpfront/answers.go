@@ -11,21 +11,21 @@ import (
 )
 
 // mint answers with new ids, or with the text of one that exists.
-func (h *Handler) mint(w http.ResponseWriter, r *http.Request, client *service.Client) error {
-	query, err := parameters(r, "count", "show")
+func (h *Handler) mint(w http.ResponseWriter, r *call) error {
+	query, err := parameters(r.Request, "count", "show")
 	if err != nil {
 		return err
 	}
 	if query.Has("count") && query.Has("show") {
 		return invalidQuery("count", query.Get("count"), "must be left out beside show")
 	}
-	name, n := r.PathValue("name"), 1
+	name, n := r.value("{name}"), 1
 	if text := query.Get("count"); query.Has("count") {
 		if n, err = strconv.Atoi(text); err != nil || strconv.Itoa(n) != text {
-			return client.InvalidCount(name, text)
+			return r.client.InvalidCount(name, text)
 		}
 	}
-	form, err := negotiate(r, typeJSON, typePlain)
+	form, err := negotiate(r.Request, typeJSON, typePlain)
 	if err != nil {
 		return err
 	}
@@ -33,16 +33,16 @@ func (h *Handler) mint(w http.ResponseWriter, r *http.Request, client *service.C
 	defer h.release(b)
 	switch {
 	case query.Has("show"):
-		err = client.Show(name, query.Get("show"), &b.batch)
+		err = r.client.Show(name, query.Get("show"), &b.batch)
 	case r.Method == http.MethodHead:
-		err = client.Check(name, n)
+		err = r.client.Check(name, n)
 	default:
-		err = client.Mint(r.Context(), name, n, &b.batch)
+		err = r.client.Mint(r.Context(), name, n, &b.batch)
 	}
 	if err != nil {
 		return err
 	}
-	setContentType(w, form)
+	h.setContentType(w, form)
 	switch {
 	case r.Method == http.MethodHead:
 	case form == typeJSON:
@@ -129,26 +129,26 @@ type generatorsJSON struct {
 }
 
 // generators answers with the generators and how they stand.
-func (h *Handler) generators(w http.ResponseWriter, r *http.Request, client *service.Client) error {
-	if _, err := parameters(r); err != nil {
+func (h *Handler) generators(w http.ResponseWriter, r *call) error {
+	if _, err := parameters(r.Request); err != nil {
 		return err
 	}
-	if _, err := negotiate(r, typeJSON); err != nil {
+	if _, err := negotiate(r.Request, typeJSON); err != nil {
 		return err
 	}
-	statuses, err := client.Statuses()
+	statuses, err := r.client.Statuses()
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
 }
 
 // ready answers 200 while every generator can mint, and will be able to for a
 // while yet, and else a problem; either way with how they stand.
-func (h *Handler) ready(w http.ResponseWriter, r *http.Request, _ *service.Client) error {
+func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 	statuses := h.Service.Statuses()
 	if service.Ready(statuses) {
-		return writeJSON(w, r, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
+		return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
 	}
 	return &problem{
 		Type: typeNotReady, Title: "Not every generator is ready", Status: http.StatusServiceUnavailable,
@@ -174,32 +174,32 @@ func describe(statuses []service.Status) []generatorJSON {
 }
 
 // decode answers with what an id says.
-func (h *Handler) decode(w http.ResponseWriter, r *http.Request, client *service.Client) error {
-	query, err := parameters(r, "layout", "generator")
+func (h *Handler) decode(w http.ResponseWriter, r *call) error {
+	query, err := parameters(r.Request, "layout", "generator")
 	if err != nil {
 		return err
 	}
-	if _, err := negotiate(r, typeJSON); err != nil {
+	if _, err := negotiate(r.Request, typeJSON); err != nil {
 		return err
 	}
-	document, err := client.Decode(r.PathValue("id"), query.Get("layout"), query.Get("generator"))
+	document, err := r.client.Decode(r.value("{id}"), query.Get("layout"), query.Get("generator"))
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, r, http.StatusOK, typeJSON, document)
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, document)
 }
 
-func writeJSON(w http.ResponseWriter, r *http.Request, status int, contentType string, value any) error {
+func (h *Handler) writeJSON(w http.ResponseWriter, r *http.Request, status int, contentType string, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	return writeBody(w, r, status, contentType, append(body, '\n'))
+	return h.writeBody(w, r, status, contentType, append(body, '\n'))
 }
 
 // writeBody writes a whole answer, but for a HEAD its header alone.
-func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) error {
-	setContentType(w, contentType)
+func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) error {
+	h.setContentType(w, contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -208,9 +208,10 @@ func writeBody(w http.ResponseWriter, r *http.Request, status int, contentType s
 	return nil
 }
 
-func setContentType(w http.ResponseWriter, contentType string) {
-	if contentType == typePlain {
-		contentType += "; charset=utf-8"
+func (h *Handler) setContentType(w http.ResponseWriter, contentType string) {
+	if shared, ok := h.contentTypes[contentType]; ok {
+		w.Header()["Content-Type"] = shared
+		return
 	}
 	w.Header().Set("Content-Type", contentType)
 }

@@ -233,7 +233,7 @@ func TestAddressesAreExact(t *testing.T) {
 	f := newFixture(t, "")
 	for _, path := range []string{
 		"/", "/v1", "/v1/", "/v1/generators/", "/v1/generators/default", "/v1/generators/default/ids/", "/v1/generators//ids",
-		"//v1/generators", "/v1/../v1/generators", "/V1/generators", "/v1/generators/a%2Fb/ids/x", "/v1/decode/", "/favicon.ico",
+		"//v1/generators", "/v1/../v1/generators", "/V1/generators", "/v1/generators/a%2Fb/ids/x", "/v1/generators/a/reservations/1/confirm/x/y/z", "/v1/decode/", "/favicon.ico",
 	} {
 		wantProblem(t, f.do(request("GET", path)), http.StatusNotFound, "not-found")
 	}
@@ -332,6 +332,17 @@ func TestAnswerWithIDsAllocatesNothingAnID(t *testing.T) {
 	}
 	if one, many := allocations(1), allocations(1000); many > one+1 {
 		t.Errorf("%v allocations for 1000 ids, %v for one", many, one)
+	}
+}
+
+func TestRequestForAnIDAllocatesOnce(t *testing.T) {
+	f := newFixture(t, "")
+	for _, header := range [][]string{nil, {"Accept: */*"}, {"Accept: " + typePlain}} {
+		r := request("POST", "/v1/generators/default/ids", header...)
+		w := &discard{header: http.Header{}}
+		if got := testing.AllocsPerRun(50, func() { f.ServeHTTP(w, r) }); got > 1 {
+			t.Errorf("%q: %v allocations, want 1", header, got)
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="snowfence"`)
 	}
 	// These fields always make JSON, so this can't fail.
-	_ = writeJSON(w, r, p.Status, "application/problem+json", p)
+	_ = h.writeJSON(w, r, p.Status, "application/problem+json", p)
 }
 
 // count counts a problem.

@@ -143,8 +143,11 @@ const (
 // 12.5.1), of equal ones the earlier. It fails when none is acceptable.
 func negotiate(r *http.Request, offers ...string) (string, error) {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
-	if accept == "" {
+	switch {
+	case accept == "", accept == "*/*":
 		return offers[0], nil
+	case slices.Contains(offers, accept):
+		return accept, nil
 	}
 	best, bestQuality := "", 0.0
 	for _, offer := range offers {

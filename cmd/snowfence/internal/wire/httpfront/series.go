@@ -24,16 +24,16 @@ type reservationJSON struct {
 }
 
 // reservations reserves for a POST, and lists for a GET.
-func (h *Handler) reservations(w http.ResponseWriter, r *http.Request, client *service.Client) error {
+func (h *Handler) reservations(w http.ResponseWriter, r *call) error {
 	if r.Method == http.MethodPost {
-		return h.reserve(w, r, client)
+		return h.reserve(w, r)
 	}
-	return h.audit(w, r, client)
+	return h.audit(w, r)
 }
 
 // reserve answers with a number that the client is to confirm or to void.
-func (h *Handler) reserve(w http.ResponseWriter, r *http.Request, client *service.Client) error {
-	query, err := h.seriesQuery(r, "tenant", "timeout")
+func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
+	query, err := h.seriesQuery(r.Request, "tenant", "timeout")
 	if err != nil {
 		return err
 	}
@@ -43,39 +43,39 @@ func (h *Handler) reserve(w http.ResponseWriter, r *http.Request, client *servic
 			return invalidQuery("timeout", text, "must be a duration above 0 such as 30s or 10m")
 		}
 	}
-	got, err := client.Reserve(r.Context(), r.PathValue("name"), query.Get("tenant"), timeout)
+	got, err := r.client.Reserve(r.Context(), r.value("{name}"), query.Get("tenant"), timeout)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, r, http.StatusOK, typeJSON, reservationJSON{
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, reservationJSON{
 		Number: strconv.FormatInt(got.Number, 10), ID: got.Text, State: "reserved", Token: got.Token, Until: &got.Until,
 	})
 }
 
 // confirm ends a reservation whose document exists.
-func (h *Handler) confirm(w http.ResponseWriter, r *http.Request, client *service.Client) error {
-	query, err := h.seriesQuery(r, "tenant", "token")
+func (h *Handler) confirm(w http.ResponseWriter, r *call) error {
+	query, err := h.seriesQuery(r.Request, "tenant", "token")
 	if err != nil {
 		return err
 	}
-	return h.end(w, r, client, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token")})
+	return h.end(w, r, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token")})
 }
 
 // void ends a reservation whose document will never exist.
-func (h *Handler) void(w http.ResponseWriter, r *http.Request, client *service.Client) error {
-	query, err := h.seriesQuery(r, "tenant", "token", "reason")
+func (h *Handler) void(w http.ResponseWriter, r *call) error {
+	query, err := h.seriesQuery(r.Request, "tenant", "token", "reason")
 	if err != nil {
 		return err
 	}
-	return h.end(w, r, client, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token"), Void: true, Reason: query.Get("reason")})
+	return h.end(w, r, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token"), Void: true, Reason: query.Get("reason")})
 }
 
-func (h *Handler) end(w http.ResponseWriter, r *http.Request, client *service.Client, e service.Ending) (err error) {
-	text := r.PathValue("number")
+func (h *Handler) end(w http.ResponseWriter, r *call, e service.Ending) (err error) {
+	text := r.value("{number}")
 	if e.Number, err = strconv.ParseInt(text, 10, 64); err != nil || e.Number < 0 {
 		return invalidQuery("number", text, "must be a whole number, 0 or more")
 	}
-	id, err := client.End(r.Context(), r.PathValue("name"), e)
+	id, err := r.client.End(r.Context(), r.value("{name}"), e)
 	if err != nil {
 		return err
 	}
@@ -83,17 +83,17 @@ func (h *Handler) end(w http.ResponseWriter, r *http.Request, client *service.Cl
 	if e.Void {
 		state = "void"
 	}
-	return writeJSON(w, r, http.StatusOK, typeJSON, reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: id, State: state, Reason: e.Reason})
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: id, State: state, Reason: e.Reason})
 }
 
 // audit answers with every number of a series. It is written as it is read: when the database fails
 // in the middle, the connection breaks, and no client can take what it has for the whole.
-func (h *Handler) audit(w http.ResponseWriter, r *http.Request, client *service.Client) error {
-	query, err := h.seriesQuery(r, "tenant")
+func (h *Handler) audit(w http.ResponseWriter, r *call) error {
+	query, err := h.seriesQuery(r.Request, "tenant")
 	if err != nil {
 		return err
 	}
-	entries, text, err := client.Audit(r.Context(), r.PathValue("name"), query.Get("tenant"))
+	entries, text, err := r.client.Audit(r.Context(), r.value("{name}"), query.Get("tenant"))
 	if err != nil {
 		return err
 	}
@@ -113,14 +113,14 @@ func (h *Handler) audit(w http.ResponseWriter, r *http.Request, client *service.
 		if err != nil {
 			return err
 		}
-		setContentType(w, typeJSON)
+		h.setContentType(w, typeJSON)
 		if _, err := w.Write(append([]byte(begin), body...)); err != nil {
 			return nil // the client is gone
 		}
 		begin = ","
 	}
 	if begin[0] == '{' {
-		setContentType(w, typeJSON)
+		h.setContentType(w, typeJSON)
 		_, _ = w.Write([]byte(begin))
 	}
 	_, _ = w.Write([]byte("]}\n")) // it fails only when the client is gone

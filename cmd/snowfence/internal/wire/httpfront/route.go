@@ -1,0 +1,111 @@
+package httpfront
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+)
+
+// route is one address and what answers it.
+type route struct {
+	path    path
+	methods []string // GET stands for HEAD, too; none means any
+	answer  answer
+
+	audience audience
+}
+
+// path is the path of a route, between slashes. The part {name} stands for any that is not empty, and
+// {name...} for all that follow.
+type path []string
+
+func at(text string) path { return strings.Split(text, "/") }
+
+// audience is who uses a route.
+type audience uint8
+
+const (
+	clients   audience = iota
+	operators          // what only they should see
+	everybody          // no token is asked for: probes, and people who look for the way in
+	others             // clients of another system, who show their token in its way
+)
+
+// call is a request that is answered.
+type call struct {
+	*http.Request
+	client service.Client
+
+	route *route
+	parts []string         // of the path, between slashes
+	array [maxParts]string // for these
+}
+
+// maxParts is more than the path of any route has. The last one takes all that is left.
+const maxParts = 8
+
+// find returns the route of the request's path, or nil.
+func (r *call) find(routes []route) *route {
+	r.parts = r.array[:0]
+	escaped := r.URL.RawPath != ""
+	rest, more := r.URL.Path, true
+	if escaped {
+		rest = r.URL.RawPath
+	}
+	for more {
+		part := rest
+		if more = len(r.parts) < maxParts-1; more {
+			part, rest, more = strings.Cut(rest, "/")
+		}
+		if escaped {
+			part, _ = url.PathUnescape(part) // package url has read it before
+		}
+		r.parts = append(r.parts, part)
+	}
+	for i := range routes {
+		if routes[i].path.match(r.parts) {
+			r.route = &routes[i]
+			return r.route
+		}
+	}
+	return nil
+}
+
+// value returns what a wildcard of the route stands for, or nothing if the route has none of this name.
+func (r *call) value(wildcard string) string {
+	i := slices.Index(r.route.path, wildcard)
+	switch {
+	case i < 0:
+		return ""
+	case i == len(r.route.path)-1:
+		return strings.Join(r.parts[i:], "/") // it may stand for several
+	}
+	return r.parts[i]
+}
+
+// match reports whether a request's path is that of the route.
+func (p path) match(parts []string) bool {
+	for i, want := range p {
+		switch {
+		case i == len(parts):
+			return false
+		case strings.HasSuffix(want, "...}"):
+			return true
+		case strings.HasPrefix(want, "{") && parts[i] != "":
+		case want != parts[i]:
+			return false
+		}
+	}
+	return len(parts) == len(p)
+}
+
+// takes reports whether a method is answered.
+func (r *route) takes(method string) bool {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return r.methods == nil || slices.Contains(r.methods, method)
+}
