@@ -167,6 +167,12 @@ func (g *Generator) drop() *anchor {
 		a.pace, a.behind, a.lasts, lost = stillPace, ahead, 0, true
 	}
 
+	if g.expires != 0 {
+		if a.lasts = max(0, min(a.lasts, g.expires-monotonic)); monotonic >= g.expires && a.err == nil {
+			a.err = ErrWindowEnded
+		}
+	}
+
 	// An anchor ends at the horizon, so that now never runs past it and a slot
 	// never outgrows its word.
 	switch left := g.horizon - Tick(a.tick); {

@@ -47,6 +47,11 @@ type GeneratorConfig struct {
 	// [NewUnfencedGenerator] it means the layout's horizon.
 	Until Tick
 
+	// Expires is the instant on the monotonic clock from which on nothing is issued, whatever Until says;
+	// see [Generator.ExtendWithin]. Zero means that there is none. With it the CachedClock is not used,
+	// and a policy with WallEveryCall is refused.
+	Expires time.Duration
+
 	// Policy decides what happens when time and demand do not agree. The zero
 	// value is the default policy.
 	Policy Policy
@@ -146,6 +151,7 @@ type Generator struct {
 
 	mu       sync.Mutex // guards the fields below, and every write to anchor and gate
 	until    Tick
+	expires  time.Duration // 0 for never
 	queue    queue
 	waits    uint64
 	anchors  uint64
@@ -183,6 +189,8 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		return nil, fmt.Errorf("snowfence: generator: floor is %d: must not be before the epoch", cfg.Floor)
 	case cfg.Until > l.HorizonTick():
 		return nil, fmt.Errorf("snowfence: generator: until is %d: must be at most the horizon, %d", cfg.Until, l.HorizonTick())
+	case cfg.Expires != 0 && cfg.Policy.WallEveryCall:
+		return nil, errors.New("snowfence: generator: wall-every-call is true: must be off where a generator expires by the monotonic clock")
 	case cfg.Until <= cfg.Floor:
 		return nil, fmt.Errorf("snowfence: generator: until is %d: must be above the floor, %d", cfg.Until, cfg.Floor)
 	}
@@ -198,7 +206,7 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	burst := min(uint64(policy.MaxBurst/l.Unit), uint64(l.HorizonTick())/2)
 	rule := policy.Start.Rule
 	adds := sequenceBits >= addBits && rule != StartRandom && rule != StartCarry && !policy.WallEveryCall && inverse(uint64(l.Unit)) != 0
-	if !adds || l.Wide {
+	if !adds || l.Wide || cfg.Expires != 0 {
 		cfg.CachedClock = nil
 	}
 	g := &Generator{
@@ -223,6 +231,7 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		adds:      adds,
 		cache:     cfg.CachedClock,
 		until:     cfg.Until,
+		expires:   cfg.Expires,
 		lost:      make(chan struct{}),
 	}
 	if prefix := (Parts{Datacenter: datacenter, Worker: worker}); l.Wide {

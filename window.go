@@ -3,6 +3,7 @@ package snowfence
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // word is the state word. Calls take slots with the atomic's own methods. The two other
@@ -36,7 +37,13 @@ func (w *word) others() {
 // Extend moves the end of the window to until. Call it only after the store has acknowledged
 // that bound. An error is returned, and nothing changes, when until lies before the present
 // end or beyond the horizon. After [Generator.Revoke] the error wraps [ErrRevoked].
-func (g *Generator) Extend(until Tick) error {
+func (g *Generator) Extend(until Tick) error { return g.ExtendWithin(until, 0) }
+
+// ExtendWithin is [Generator.Extend] with an instant on the monotonic clock from which on nothing is
+// issued. It is for generators whose successor may begin by then, whatever the wall clocks say. Zero
+// leaves the instant as it is; it never moves back. A call that began before the instant may return its
+// id after it.
+func (g *Generator) ExtendWithin(until Tick, expires time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -47,7 +54,7 @@ func (g *Generator) Extend(until Tick) error {
 	case until > g.horizon:
 		return fmt.Errorf("snowfence: extend: until is %d: must be at most the horizon, %d", until, g.horizon)
 	}
-	g.until = until
+	g.until, g.expires = until, max(g.expires, expires)
 	g.serve()
 	return nil
 }

@@ -58,7 +58,8 @@ type Config struct {
 	Window time.Duration
 
 	// ClaimWait is how long a claim waits for a worker id to come free. Zero
-	// means the window plus the policy's max-rollback.
+	// means the window plus the policy's max-rollback, and with a layout of one worker id an
+	// eighth of the window more.
 	ClaimWait time.Duration
 
 	// RequestTimeout bounds each request to the store. The end of the claim-wait cuts a

@@ -62,6 +62,11 @@
 // until, at most to the tick after the last one stamped. So the worker id is free at once. No other
 // write lowers until.
 //
+// Strict order. With a layout of one worker id, ids increase in the order in which they are
+// asked for, across holders. The generator stops a window after the sending of the last write
+// that the store acknowledged. A holder that was not released is succeeded when its register was
+// unchanged for its window and an eighth. Both are measured on monotonic clocks.
+//
 // Journal. With [Config].Journal the holder keeps one page of its term on a local disk. A
 // restart on the same machine then goes on with the term, and does not need the store. The
 // generator's bound is then the lesser of the store's bound and the page's. It gets a new one

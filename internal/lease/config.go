@@ -77,6 +77,9 @@ func (c Config) prepare() (Config, error) {
 			c.Window = DefaultPinnedWindow
 		}
 	}
+	if c.strict() && c.Worker == nil {
+		c.Worker = new(int64)
+	}
 	switch {
 	case c.Window < 0 || c.Window > maxWindow:
 		return c, refuse("window", c.Window.String(), "must be above 0 and at most "+maxWindow.String())
@@ -99,6 +102,9 @@ func (c Config) prepare() (Config, error) {
 	if err := c.outlasts(c.Loss); err != nil {
 		return c, err
 	}
+	if c.strict() && c.JournalAhead != 0 {
+		return c, refuse("journal", "true", "must be off with layout "+c.Layout.String()+", which has one worker id: its order needs the store at each start")
+	}
 	if c.JournalAhead < 0 {
 		return c, refuse("journal-ahead", c.JournalAhead.String(), "must not be negative")
 	}
@@ -111,6 +117,9 @@ func (c Config) prepare() (Config, error) {
 	}
 	if c.ClaimWait == 0 {
 		c.ClaimWait = c.Window + c.MaxRollback
+		if c.strict() {
+			c.ClaimWait = rested(c.Window) + c.MaxRollback
+		}
 	}
 	c.Datacenters = slices.Compact(slices.Sorted(slices.Values(c.Datacenters)))
 	// A datacenter out of range is found here, not when the record was read.
@@ -130,6 +139,15 @@ func (c *Config) outlasts(loss time.Duration) error {
 func refuse(field, value, limit string) error {
 	return &stored.ConfigError{Field: field, Value: value, Limit: limit}
 }
+
+// strict reports whether one holder at a time issues ids, so that they increase in the order in which
+// they are asked for, across holders. See docs/decisions on strict order.
+func (c *Config) strict() bool { return c.Layout.Workers() == 1 }
+
+// rested is for how long a register of a strict namespace has to be unchanged before it may be taken
+// from a holder that did not release it. By then that holder has stopped, even if its monotonic clock
+// is slower than this one by an eighth.
+func rested(window time.Duration) time.Duration { return window + window/8 }
 
 // third is when an extension is due, counted from the sending of the last.
 func (c *Config) third() time.Duration { return c.Window / 3 }

@@ -118,12 +118,16 @@ type (
 	Start struct {
 		Worker, Term int64
 		Floor, Until snowfence.Tick
-		Compared     bool // the clock was compared with another before the claim
-		Resumed      bool // this process goes on with the term of an earlier one
+		Expires      time.Duration // no id is issued from this monotonic instant on; 0 for no such instant
+		Compared     bool          // the clock was compared with another before the claim
+		Resumed      bool          // this process goes on with the term of an earlier one
 	}
 
-	// Extend lets the generator stamp ticks below Until.
-	Extend struct{ Until snowfence.Tick }
+	// Extend lets the generator stamp ticks below Until, before Expires, which is as in Start.
+	Extend struct {
+		Until   snowfence.Tick
+		Expires time.Duration
+	}
 
 	// Revoke ends the generator for good: the term is lost.
 	Revoke struct{ Cause error }

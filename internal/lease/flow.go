@@ -237,7 +237,7 @@ func (s *State) start(x *step) {
 	t.started = true
 	x.out = append(x.out, Start{
 		Worker: t.worker, Term: t.register.Term,
-		Floor: t.floor, Until: s.grant(), Compared: t.compared, Resumed: t.inherited,
+		Floor: t.floor, Until: s.grant(), Expires: t.expires, Compared: t.compared, Resumed: t.inherited,
 	})
 	if t.inherited {
 		s.takeUp(x)
@@ -255,7 +255,7 @@ func (s *State) extended(x *step) {
 		s.ready(x)
 		return
 	}
-	x.out = append(x.out, Extend{Until: s.grant()})
+	x.out = append(x.out, Extend{Until: s.grant(), Expires: s.term.expires})
 	t.schedule(x)
 	s.schedulePage(x)
 	if t.extensions%verifyEvery == 0 || t.inherited && t.extensions == 1 {

@@ -101,7 +101,7 @@ func (s *State) kept(x *step, err error) {
 	case s.phase == Recording:
 		s.start(x)
 	case s.holding():
-		x.out = append(x.out, Extend{Until: s.grant()})
+		x.out = append(x.out, Extend{Until: s.grant(), Expires: s.term.expires})
 	default:
 	}
 	if j.awaited != 0 {
@@ -153,7 +153,7 @@ func (s *State) unblocked(x *step) {
 	case s.phase == Recording:
 		s.keep(x)
 	case s.holding():
-		x.out = append(x.out, Extend{Until: s.grant()})
+		x.out = append(x.out, Extend{Until: s.grant(), Expires: s.term.expires})
 		if s.term.write != nil && s.term.write.unsent {
 			s.term.swap(x)
 		}

@@ -13,6 +13,7 @@ import (
 type probing struct {
 	worker     int64         // the one being looked at; none while a block is listed
 	pinned     store.Version // of the pinned one's register when it was read last
+	seen       time.Duration // when that version was read first, on the monotonic clock
 	tries      int           // worker ids picked at random
 	candidates []int64       // worker ids that a list showed as free; never written to in place
 	round      round         // one reading through of all registers
@@ -125,6 +126,8 @@ func (s *search) considered(x *step, l look) verdict {
 		}
 	}
 	switch {
+	case l.standing == stored.Free && s.mayIssue(x, l):
+		return s.await(x, l)
 	case l.standing == stored.Free:
 		s.claimed = true
 		return verdict{what: chosen, look: l}
@@ -136,13 +139,25 @@ func (s *search) considered(x *step, l look) verdict {
 	return s.probe(x)
 }
 
+// mayIssue reports whether the register's holder may issue ids still, though its ticks are over by this
+// clock. It matters for the order of ids alone, and so in a strict namespace.
+func (s *search) mayIssue(x *step, l look) bool {
+	return x.strict() && l.register.Holder != "" && (s.pinned != l.version || x.now.Monotonic < s.seen+rested(l.register.Window))
+}
+
 // await waits for the pinned worker id, if waiting can help.
 func (s *search) await(x *step, l look) verdict {
 	left := s.deadline - x.now.Monotonic
 	held := &HeldError{Occupant: occupant(x, l), Reason: l.err}
 	changed := s.pinned != "" && s.pinned != l.version
-	s.pinned = l.version
+	if s.pinned != l.version {
+		s.pinned, s.seen = l.version, x.now.Monotonic
+	}
 	switch l.standing {
+	case stored.Free: // by its ticks, and its holder may issue still
+		if left > 0 {
+			return s.wait(x, min(s.seen+rested(l.register.Window)-x.now.Monotonic, left, x.poll()), held)
+		}
 	case stored.Held:
 		// This holder has no term, so the register is another one's. A holder of this
 		// program may have left it behind, and then its ticks end.

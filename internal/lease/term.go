@@ -23,6 +23,7 @@ type term struct {
 	started    bool           // a generator was made
 	open       *write         // an extension of the earlier process, until it is taken up
 	usable     snowfence.Tick // the bound that the term may use
+	expires    time.Duration  // with one worker id, when the generator stops without another write; else 0
 	pending    []bound        // acknowledged but not usable yet; never appended to in place
 	sent       time.Duration  // when the last extension was first sent
 	extensions uint64
@@ -32,6 +33,7 @@ type term struct {
 type bound struct {
 	until snowfence.Tick
 	acked time.Duration // when the acknowledgement came, on the monotonic clock
+	sent  time.Duration // when its write was sent
 }
 
 // verifyEvery is how many extensions lie between two readings of the
@@ -97,13 +99,13 @@ func (t *term) acknowledge(x *step, w *write, version store.Version) {
 	t.look = look{worker: w.worker, version: version, register: w.register, standing: stored.Held}
 	until := w.register.Until
 	if x.Loss == 0 {
-		t.usable = max(t.usable, until)
+		t.use(x, bound{until: until, sent: w.sent})
 		return
 	}
 	var pending []bound
 	for _, b := range t.pending {
 		if b.acked+x.Loss <= w.sent {
-			t.usable = max(t.usable, b.until)
+			t.use(x, b)
 		} else {
 			pending = append(pending, b)
 		}
@@ -112,9 +114,19 @@ func (t *term) acknowledge(x *step, w *write, version store.Version) {
 	known := t.usable >= until || slices.ContainsFunc(pending, func(b bound) bool { return b.until >= until })
 	late := t.usable > 0 && x.over(until, x.now.Monotonic+x.Loss+x.third())
 	if !known && !late {
-		pending = append(pending, bound{until: until, acked: x.now.Monotonic})
+		pending = append(pending, bound{until: until, acked: x.now.Monotonic, sent: w.sent})
 	}
 	t.pending = pending
+}
+
+// use lets the term use a bound. In a strict namespace a successor takes over when it has seen this
+// write for a window and more. It can't have seen it before it was sent, so the generator stops a window
+// after that.
+func (t *term) use(x *step, b bound) {
+	t.usable = max(t.usable, b.until)
+	if x.strict() {
+		t.expires = max(t.expires, b.sent+x.Window)
+	}
 }
 
 // confirmable is when the oldest pending bound may be confirmed.

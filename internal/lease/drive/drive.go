@@ -161,7 +161,7 @@ func (d *Driver) Perform(request lease.Request) (changed bool) {
 func (d *Driver) start(r lease.Start) {
 	config := d.state.Config()
 	g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
-		Layout: config.Layout, Worker: &r.Worker, Floor: r.Floor, Until: r.Until,
+		Layout: config.Layout, Worker: &r.Worker, Floor: r.Floor, Until: r.Until, Expires: r.Expires,
 		Policy: d.config.Policy, Clock: d.config.Clock, CachedClock: d.config.CachedClock, Rand: d.config.Rand,
 	})
 	if err != nil {
@@ -179,7 +179,7 @@ func (d *Driver) extend(r lease.Extend) {
 	if d.generator == nil {
 		return
 	}
-	if err := d.generator.Extend(r.Until); err != nil && !errors.Is(err, snowfence.ErrRevoked) {
+	if err := d.generator.ExtendWithin(r.Until, r.Expires); err != nil && !errors.Is(err, snowfence.ErrRevoked) {
 		d.events = append(d.events, lease.Unfit{Err: err})
 	}
 	d.generator.CheckClock()

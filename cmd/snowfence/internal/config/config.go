@@ -142,6 +142,10 @@ type Generator struct {
 	// and the policy's MaxRollback together.
 	ClaimWait time.Duration
 
+	// Standby waits for the worker id for as long as another process has it. It is for layouts
+	// without worker bits, where one process at a time gives ids.
+	Standby bool
+
 	// Journal keeps the term in the directory "journal" below Data, so that a
 	// restart on this host can go on with it while the store is away.
 	Journal bool

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
@@ -60,6 +61,8 @@ func (v *completion) generator(name string, g Generator) Generator {
 		return g
 	}
 	switch {
+	case g.Standby && g.Layout.Workers() != 1:
+		v.fault(join(path, keyStandby), "true", "needs a layout without worker and datacenter bits, such as ms41-seq22: with %s each process has a worker id of its own", g.Layout)
 	case g.Journal && v.Data == "":
 		v.fault(join(path, keyJournal), "true", "needs %s to be set", keyData)
 	case g.JournalAcrossReboots && !g.Journal:
@@ -73,7 +76,10 @@ func (v *completion) generator(name string, g Generator) Generator {
 		v.blame(path, err)
 		return g
 	}
-	g.Window, g.ClaimWait, g.Policy = complete.Window, complete.ClaimWait, g.Policy.WithDefaults(g.Layout)
+	g.Window, g.Policy = complete.Window, g.Policy.WithDefaults(g.Layout)
+	if !g.Standby {
+		g.ClaimWait = complete.ClaimWait
+	}
 	return g
 }
 
@@ -162,12 +168,18 @@ func (v *completion) together() {
 	}
 }
 
+// forever is the claim-wait of a generator that stands by: 146 years.
+const forever time.Duration = 1 << 62
+
 // Fence returns what a holder for this generator is opened with. The store,
 // the process, the clock and the logger are for the caller to add.
 func (g Generator) Fence() fence.Config {
 	c := fence.Config{
 		Namespace: g.Namespace, Layout: g.Layout, Policy: g.Policy, Window: g.Window, ClaimWait: g.ClaimWait,
 		Datacenters: g.Datacenters, Datacenter: g.Datacenter,
+	}
+	if g.Standby {
+		c.ClaimWait = forever
 	}
 	if number, ok := g.pinnedWorker(); ok {
 		c.Worker, c.Datacenter = &number, nil // the number holds the datacenter

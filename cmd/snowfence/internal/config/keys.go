@@ -74,6 +74,7 @@ const (
 
 	keyKind        = "kind"
 	keyPreset      = "preset"
+	keyStandby     = "standby"
 	keyJournal     = "journal"
 	keyReboots     = "journal-across-reboots"
 	keyWorker      = "worker"
@@ -129,6 +130,7 @@ func generatorKeys(g *Generator) []entry {
 		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, layout(&g.Layout)},
 		{Key{"window", "", "how far ahead of its use a lease is taken"}, duration(&g.Window, "")},
 		{Key{"claim-wait", "", "how long to wait for a free worker id"}, duration(&g.ClaimWait, "")},
+		{Key{keyStandby, "", "wait for as long as another process gives the ids, with a layout without worker bits"}, toggle(&g.Standby)},
 		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart can go on with it while the store is away"}, toggle(&g.Journal)},
 		{Key{keyReboots, "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, toggle(&g.JournalAcrossReboots)},
 		{Key{keyWorker, "", "the one worker id that this generator uses"}, number(&g.Worker)},

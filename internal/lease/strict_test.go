@@ -1,0 +1,160 @@
+package lease
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/stored"
+)
+
+// strict gives a config a layout with one worker id.
+func strict(c *Config) { c.Layout = strictLayout() }
+
+func strictLayout() snowfence.Layout {
+	l := testLayout()
+	l.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Sequence, Bits: 12}}
+	return l
+}
+
+// ofStrict makes a register one of that layout.
+func ofStrict(r stored.Register) stored.Register {
+	r.Layout = strictLayout().String()
+	return r
+}
+
+// openStrict brings a script to where it looks at the register.
+func openStrict(s *script) {
+	s.t.Helper()
+	n := testNamespace()
+	n.Layout = strictLayout().String()
+	s.do(Started{})
+	s.found("n1", n)
+}
+
+func TestSuccessorWaitsUntilItsPredecessorHasStoppedByTheMonotonicClock(t *testing.T) {
+	// The ticks of the predecessor are over by this wall clock, and that one's may be far behind.
+	for name, until := range map[string]snowfence.Tick{"over for long": -400, "over now": 0, "over soon": 300} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, strict)
+			openStrict(s)
+			began := s.now.Monotonic
+			for s.state.phase == Probing {
+				s.found("v0", ofStrict(held(until)))
+				if s.state.phase == Probing {
+					s.wake()
+				}
+			}
+			swap, r := s.written()
+			if waited := s.now.Monotonic - began; waited < 1012*time.Millisecond || waited > 1100*time.Millisecond {
+				t.Errorf("claimed after %s, want a window of 900 ms and an eighth", waited)
+			}
+			if swap.Prev != "v0" || r.Floor < testStart+until {
+				t.Errorf("claimed under %q: %+v", swap.Prev, r)
+			}
+		})
+	}
+}
+
+func TestSuccessorBeginsToWaitAgainWhenItsPredecessorIsSeenToWrite(t *testing.T) {
+	s := newScript(t, strict, func(c *Config) { c.ClaimWait = time.Minute })
+	openStrict(s)
+	s.found("v0", ofStrict(held(0)))
+	for s.pass(time.Second); s.state.phase == Probing; s.wake() {
+		if _, asked := s.call(Get); asked {
+			break
+		}
+	}
+	s.found("v1", ofStrict(held(0)))
+	s.uncalled(Swap)
+	began := s.now.Monotonic
+	for s.state.phase == Probing {
+		s.wake()
+		s.found("v1", ofStrict(held(0)))
+	}
+	if waited := s.now.Monotonic - began; waited < 1012*time.Millisecond {
+		t.Errorf("claimed %s after a write, want a window of 900 ms and an eighth", waited)
+	}
+}
+
+func TestSuccessorOfAReleaseClaimsAtOnce(t *testing.T) {
+	s := newScript(t, strict)
+	openStrict(s)
+	s.found("v0", ofStrict(released(20)))
+	if swap, r := s.written(); swap.Prev != "v0" || r.Floor < testStart+20 {
+		t.Errorf("claimed under %q: %+v", swap.Prev, r)
+	}
+}
+
+func TestPatienceOfASuccessorEndsWithTheClaimWait(t *testing.T) {
+	s := newScript(t, strict, func(c *Config) { c.ClaimWait = 500 * time.Millisecond })
+	openStrict(s)
+	for s.state.phase == Probing {
+		s.found("v0", ofStrict(held(0)))
+		if s.state.phase == Probing {
+			s.wake()
+		}
+	}
+	var busy *HeldError
+	if err := request[Report](s).Err; !errors.As(err, &busy) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestGeneratorExpiresAWindowAfterTheWriteWasSent(t *testing.T) {
+	s := newScript(t, strict)
+	openStrict(s)
+	s.absent()
+	sent := s.now.Monotonic
+	s.pass(40 * time.Millisecond)
+	s.swapped("v1")
+	n := testNamespace()
+	n.Layout = strictLayout().String()
+	s.found("n1", n)
+	if got := request[Start](s).Expires; got != sent+900*time.Millisecond {
+		t.Errorf("the claim expires %s after it was sent", got-sent)
+	}
+	s.wake()
+	sent = s.now.Monotonic
+	s.pass(60 * time.Millisecond)
+	s.swapped("v2")
+	if got := request[Extend](s).Expires; got != sent+900*time.Millisecond {
+		t.Errorf("the extension expires %s after it was sent", got-sent)
+	}
+	other := newScript(t)
+	other.claim()
+	if got := request[Start](other).Expires; got != 0 {
+		t.Errorf("with several worker ids it expires at %s", got)
+	}
+}
+
+func TestConfirmedBoundExpiresAWindowAfterItsOwnWrite(t *testing.T) {
+	s := newScript(t, strict, lossy)
+	openStrict(s)
+	s.absent()
+	sent := s.now.Monotonic
+	s.swapped("v1")
+	n := testNamespace()
+	n.Layout = strictLayout().String()
+	s.found("n1", n)
+	for _, started := find[Start](s.out); !started; _, started = find[Start](s.out) {
+		s.wake()
+		if _, swaps := s.call(Swap); swaps {
+			s.swapped("v2")
+		}
+	}
+	// The second write confirms the first, which no failover can take back then. A successor may see
+	// the first.
+	if got := request[Start](s).Expires; got != sent+900*time.Millisecond {
+		t.Errorf("it expires %s after the first write was sent", got-sent)
+	}
+}
+
+func TestJournalIsRefusedWithOneWorkerID(t *testing.T) {
+	_, err := New(Config{Layout: strictLayout(), JournalAhead: time.Second})
+	var wrong *stored.ConfigError
+	if !errors.As(err, &wrong) || wrong.Field != "journal" {
+		t.Errorf("%v", err)
+	}
+}
