@@ -58,9 +58,7 @@ func (c *conn) settle() {
 			}
 			return
 		}
-		for _, id := range c.batch.Numbers() {
-			c.number(uint64(id))
-		}
+		c.writeNumbers((*reply).number)
 		n -= some
 	}
 }
@@ -136,29 +134,35 @@ func (c *conn) idNext(args [][]byte) {
 
 // writeIDs writes the batch as bulk strings.
 func (c *conn) writeIDs() {
-	size := 0 // of the bulk string before
-	for i, id := range c.batch.Numbers() {
-		// Nine of ten ids that follow each other differ in the last digit alone.
-		if size > 0 && id%10 != 0 && id == c.batch.Numbers()[i-1]+1 {
-			c.text = append(c.text, c.text[len(c.text)-size:]...)
-			c.text[len(c.text)-len("0\r\n")]++
-		} else {
-			size = -len(c.text)
-			c.bulkNumber(uint64(id))
-			size += len(c.text)
-		}
-		if len(c.text) >= chunk {
-			c.flush()
-			size = 0
-		}
-	}
 	if c.batch.Form() == kind.Number {
+		c.writeNumbers((*reply).bulkNumber)
 		return
 	}
 	var text [kind.MaxText]byte
 	for i := range c.batch.Len() {
 		c.bulk(c.batch.AppendID(text[:0], i))
 		c.flush()
+	}
+}
+
+// writeNumbers writes the numbers of the batch in one of two forms, which both end with the digits
+// and the end of a line.
+func (c *conn) writeNumbers(write func(*reply, uint64)) {
+	size := 0 // of what was written for the number before
+	for i, id := range c.batch.Numbers() {
+		// Nine of ten numbers that follow each other differ in the last digit alone.
+		if size > 0 && id%10 != 0 && id == c.batch.Numbers()[i-1]+1 {
+			c.text = append(c.text, c.text[len(c.text)-size:]...)
+			c.text[len(c.text)-len("0\r\n")]++
+		} else {
+			size = -len(c.text)
+			write(&c.reply, uint64(id))
+			size += len(c.text)
+		}
+		if len(c.text) >= chunk {
+			c.flush()
+			size = 0
+		}
 	}
 }
 
