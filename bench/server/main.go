@@ -17,6 +17,7 @@
 //	http     wrk, beside a bare net/http handler
 //	thrift   beside a bare server of Apache Thrift's library
 //	paced    latencies at 10,000 requests a second
+//	client   package client, through one server
 package main
 
 import (
@@ -52,6 +53,7 @@ func parts() []part {
 		{"http", bench.http},
 		{"thrift", bench.thrift},
 		{"paced", bench.paced},
+		{"client", bench.client},
 	}
 }
 

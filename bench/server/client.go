@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"snowfence.example/snowfence/client"
+)
+
+// callers of package client are goroutines, which share one client.
+const clientCallers = 256
+
+// client measures the Go client, through one server.
+func (b bench) client(ctx context.Context) error {
+	ours, err := b.daemon(ctx)
+	if err != nil {
+		return err
+	}
+	defer ours.stop()
+	const leastRate, leastOfAdd = 1e6, 1.0 / 3
+	const riding, prefetching, add = "Next, riding on requests", "Next, with prefetch", "bare atomic add"
+	err = b.measure(ctx, contest{
+		title:      fmt.Sprintf("client.Next from %d goroutines through one server", clientCallers),
+		contenders: []contender{b.next(riding, ours, 0)},
+		goals:      []goal{{rate, riding, "", leastRate}},
+	})
+	if err != nil {
+		return err
+	}
+	var word atomic.Int64
+	return b.measure(ctx, contest{
+		title: fmt.Sprintf("the same beside an atomic add of %d goroutines", clientCallers),
+		contenders: []contender{
+			{add, func(context.Context) (sample, error) {
+				l, err := b.share(func() error { word.Add(1); return nil })
+				return sample{rate: l.requests / l.took.Seconds()}, err
+			}},
+			b.next(prefetching, ours, 10_000),
+		},
+		goals: []goal{{rate, prefetching, add, leastOfAdd}},
+	})
+}
+
+// next calls the client's Next.
+func (b bench) next(name string, p *process, prefetch int) contender {
+	return contender{name, func(ctx context.Context) (sample, error) {
+		c, err := client.New(client.Config{Servers: []string{p.addresses["redis"]}, Batch: max(1000, prefetch), Prefetch: prefetch})
+		if err != nil {
+			return sample{}, err
+		}
+		s, err := p.under(1, func() (load, error) {
+			return b.share(func() error {
+				_, err := c.Next(ctx)
+				return err
+			})
+		})
+		return s, errors.Join(err, c.Close(ctx))
+	}}
+}
+
+// share has the goroutines repeat a call for the time of a run.
+func (b bench) share(call func() error) (load, error) {
+	const often = 256 // calls between two looks at the clock, which costs more than some of them
+	var group sync.WaitGroup
+	counts, errs := make([]int, clientCallers), make([]error, clientCallers)
+	began := time.Now()
+	for i := range clientCallers {
+		group.Go(func() {
+			for time.Since(began) < b.each {
+				for range often {
+					if errs[i] = call(); errs[i] != nil {
+						return
+					}
+				}
+				counts[i] += often
+			}
+		})
+	}
+	group.Wait()
+	l := load{took: time.Since(began)}
+	for _, n := range counts {
+		l.requests += float64(n)
+	}
+	return l, errors.Join(errs...)
+}
