@@ -43,7 +43,7 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## build the program into .bin/snowfence
@@ -140,6 +140,13 @@ fuzz: ## run each fuzz target for FUZZTIME (20s)
 .PHONY: bench
 bench: ## measure this generator beside its peers; takes some minutes
 	@cd bench && GOWORK=off $(GO) run .
+
+# The servers run on one processor, and the load on another one.
+.PHONY: bench-server
+bench-server: build ## measure the fronts beside redis-server and bare servers; takes some 12 minutes
+	@tools/need.sh redis-server=redis-server redis-benchmark=redis-tools wrk=wrk taskset=util-linux
+	@cd bench && GOWORK=off $(GO) build -o ../.bin/bench-server ./server
+	@taskset -c 1 .bin/bench-server -program .bin/snowfence -core 0
 
 .PHONY: scale
 scale: ## model a crowd of processes on one pool of worker ids; takes some minutes

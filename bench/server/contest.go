@@ -103,11 +103,10 @@ func (g goal) judge(runs map[string][]sample) string {
 	} else if g.figure != rate {
 		unit = " s"
 	}
-	reached, side, missed := median(values), "at most", false
+	reached, side := median(values), "at most"
+	missed := reached > g.bound
 	if g.figure == rate {
 		side, missed = "at least", reached < g.bound
-	} else {
-		missed = reached > g.bound
 	}
 	verdict := ""
 	if missed {

@@ -15,7 +15,7 @@
 //
 //	resp     INCR and ID.NEXT by redis-benchmark, beside redis-server
 //	http     wrk, beside a bare net/http handler
-//	thrift   beside a bare server of Apache Thrift's library
+//	thrift   beside a bare server of the library of Apache Thrift
 //	paced    latencies at 10,000 requests a second
 //	client   package client, through one server
 package main

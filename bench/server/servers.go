@@ -15,9 +15,9 @@ const connections = 50
 
 // daemon starts the program that is measured, with all fronts.
 func (b bench) daemon(ctx context.Context) (*process, error) {
-	const any = "127.0.0.1:0"
+	const free = "127.0.0.1:0"
 	return b.start(ctx, "snowfence: ready", b.program, "serve", "--store", "mem://", "--layout", layout, "--log-level", "warn",
-		"--http", any, "--resp", any, "--grpc", any, "--thrift", any)
+		"--http", free, "--resp", free, "--grpc", free, "--thrift", free)
 }
 
 // redis starts a Redis server that keeps nothing.
