@@ -13,7 +13,6 @@ import (
 type probing struct {
 	worker     int64         // the one being looked at; none while a block is listed
 	pinned     store.Version // of the pinned one's register when it was read last
-	seen       time.Duration // when that version was read first, on the monotonic clock
 	tries      int           // worker ids picked at random
 	candidates []int64       // worker ids that a list showed as free; never written to in place
 	round      round         // one reading through of all registers
@@ -120,6 +119,9 @@ func (s *search) skip(x *step, err error) verdict {
 // considered chooses the worker id if it may be claimed, and goes on otherwise.
 func (s *search) considered(x *step, l look) verdict {
 	s.see(x, l)
+	if s.seen.version != l.version {
+		s.seen = firstRead{l.version, x.now.Monotonic}
+	}
 	if x.Worker != nil {
 		if err := s.refused(); err != nil {
 			return verdict{what: gaveUp, err: err}
@@ -142,7 +144,7 @@ func (s *search) considered(x *step, l look) verdict {
 // mayIssue reports whether the register's holder may issue ids still, though its ticks are over by this
 // clock. It matters for the order of ids alone, and so in a strict namespace.
 func (s *search) mayIssue(x *step, l look) bool {
-	return x.strict() && l.register.Holder != "" && (s.pinned != l.version || x.now.Monotonic < s.seen+rested(l.register.Window))
+	return x.strict() && l.register.Holder != "" && x.now.Monotonic < s.seen.at+rested(l.register.Window)
 }
 
 // await waits for the pinned worker id, if waiting can help.
@@ -150,13 +152,11 @@ func (s *search) await(x *step, l look) verdict {
 	left := s.deadline - x.now.Monotonic
 	held := &HeldError{Occupant: occupant(x, l), Reason: l.err}
 	changed := s.pinned != "" && s.pinned != l.version
-	if s.pinned != l.version {
-		s.pinned, s.seen = l.version, x.now.Monotonic
-	}
+	s.pinned = l.version
 	switch l.standing {
 	case stored.Free: // by its ticks, and its holder may issue still
 		if left > 0 {
-			return s.wait(x, min(s.seen+rested(l.register.Window)-x.now.Monotonic, left, x.poll()), held)
+			return s.wait(x, min(s.seen.at+rested(l.register.Window)-x.now.Monotonic, left, x.poll()), held)
 		}
 	case stored.Held:
 		// This holder has no term, so the register is another one's. A holder of this

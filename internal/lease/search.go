@@ -22,7 +22,15 @@ type search struct {
 	pool     pool             // what may be claimed
 	stepped  bool             // the clock stepped forward since it was judged: it is judged with care
 	claimed  bool             // a worker id was chosen, at some time
+	seen     firstRead        // of the register that was read last
 	attempt
+}
+
+// firstRead is the version of a register, and when it was read first, on the monotonic clock. It outlives
+// attempts, so that one with a short claim-wait goes on where the one before ended.
+type firstRead struct {
+	version store.Version
+	at      time.Duration
 }
 
 // attempt is one try to get a worker id. It ends when the claim-wait does.

@@ -19,6 +19,8 @@
 //	fenced    a tick of a worker id is stamped by one generator only
 //	bounded   a stamped tick lies in its term's interval as the store has it
 //	order     the ids of a generator increase
+//	strict    with one worker id, the ids of all generators increase, but where a monotonic
+//	          clock stood still or a limit was passed
 //	monotone  until comes down by a rollback of the store, or by a release, and
 //	          then to no less than the term's floor and all that was stamped
 //	waiting   a call for ids ends within max-wait, and at once when its generator

@@ -123,6 +123,8 @@ func (d drawer) surroundings(p *Plan) {
 	case p.Layout.Bits(snowfence.Datacenter) > 0:
 		p.Datacenters = 2
 		p.Split = d.chance(50)
+	case p.Layout.Workers() == 1:
+		p.Pins = 1
 	case d.chance(30):
 		p.Pins = 1 + d.oneOf(80, 20)
 	}
@@ -133,7 +135,7 @@ func (d drawer) surroundings(p *Plan) {
 		p.Loss = p.Window / 5
 	}
 	p.EngineClock = d.chance(20)
-	p.Journals = d.chance(25)
+	p.Journals = d.chance(25) && p.Layout.Workers() > 1
 	if d.chance(5) {
 		// As often as not they race to found the namespace.
 		p.Misfits, p.Founded = 1, d.chance(50)
@@ -148,6 +150,7 @@ func (d drawer) layout() (l snowfence.Layout, batch int) {
 		batch  int // 0 for a small one, which is drawn
 	}{
 		{"ms41-worker1-seq2", 0},
+		{"ms41-seq3", 0}, // one worker id
 		{"ms41-worker2-seq2", 0},
 		{"default", 20_000},
 		{"ms41-datacenter1-worker1-seq3", 10},
@@ -155,7 +158,7 @@ func (d drawer) layout() (l snowfence.Layout, batch int) {
 		{"worker2-ms40-seq10", 3000},
 		{"wide-ms48-version4-seq12-variant2-worker1-random61", 3000}, // a UUID
 		{"wide-100ms32-worker2-seq24", 20_000},                       // nearly an ObjectID
-	}[d.oneOf(46, 10, 21, 10, 4, 4, 4, 1)]
+	}[d.oneOf(42, 4, 10, 21, 10, 4, 4, 4, 1)]
 	if batch = drawn.batch; batch == 0 {
 		batch = 1 + d.oneOf(1, 1, 1)*6
 	}

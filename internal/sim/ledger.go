@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 
 	"snowfence.example/snowfence"
 )
@@ -35,6 +36,10 @@ type ledger struct {
 	layout  snowfence.Layout // narrowed, if it is wide
 	name    string           // the layout as text, as a namespace's record has it
 	columns map[int64][]span // by worker number
+
+	// The first slot above all that were issued: before the present instant, and in all.
+	now          time.Duration
+	before, upTo uint64
 
 	time, sequence, worker, datacenter part
 }
@@ -158,6 +163,16 @@ func (l *ledger) issue(worker int64, s span) (repeated []repetition, shared *iss
 	}
 	l.columns[worker] = spans
 	return repeated, shared, upTo
+}
+
+// at enters that slots below high were issued now, and returns the first slot above all that were issued
+// at earlier instants.
+func (l *ledger) at(now time.Duration, high uint64) (before uint64) {
+	if now > l.now {
+		l.now, l.before = now, l.upTo
+	}
+	l.upTo = max(l.upTo, high)
+	return l.before
 }
 
 // insert puts s before the i-th range, or joins it to the one before, and returns the

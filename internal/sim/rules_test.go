@@ -28,6 +28,20 @@ func TestEveryRuleFindsWhatBreaksIt(t *testing.T) {
 		"monotone": func() Report { return Run(terminated(), Config{bugs: bugs{bend: releaseToNow}}) },
 		"fenced":   func() Report { return issuing(4, 5) },
 		"order":    func() Report { return issuing(3, 2) },
+		"strict": func() Report {
+			p := Plain()
+			p.Layout = layoutOf("ms41-seq3")
+			w := newWorld(&p, Config{})
+			w.servers[0].found(0, p.Layout)
+			w.servers[0].bounds["nonce"] = 1000
+			for i, low := range []uint64{800, 80} { // a later call of another process gets lower ids
+				by := w.issuerOf(w.nodes[i].site(), "a process")
+				by.generator, by.nonce = new(snowfence.Generator), "nonce"
+				w.agenda.After(time.Millisecond, func() { w.issuedRange(by, 0, low, low+1) })
+				w.agenda.Proceed()
+			}
+			return w.report()
+		},
 		"layout": func() Report {
 			p := Plain()
 			p.Misfits, p.Founded = 1, true

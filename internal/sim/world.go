@@ -189,10 +189,30 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 	if low < by.last {
 		w.breaks("order", "%s issued tick %d after tick %d", by.name, first, l.tick(by.last))
 	}
+	if earlier := l.at(w.agenda.Now(), high); l.layout.Workers() == 1 && low < earlier && !w.disorderly() {
+		w.breaks("strict", "%s issued tick %d when tick %d had been issued before", by.name, first, l.tick(earlier-1))
+	}
 	by.last, by.highest = high, max(by.highest, last+1)
 	if until := server.bounds[by.nonce]; worker != by.worker || first < by.floor || last >= until {
 		w.breaks("bounded", "%s stamped ticks %d to %d of worker %d, and the store has [%d, %d) for it", by.name, first, last, worker, by.floor, until)
 	}
+}
+
+// disorderly reports whether something has happened that strict order does not bear: a monotonic clock
+// that stood still or was off by more than an eighth, a copy of a process, or a store that forgot more
+// than it says.
+func (w *world) disorderly() bool {
+	for _, f := range w.plan.Faults {
+		if f.Kind == Slew && max(f.N, -f.N) > million/16 {
+			return true
+		}
+	}
+	for _, kind := range []Kind{Suspend, Clone, Rollback, Refound, Lossy} {
+		if w.tally.Faults[kind] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // issuerOf returns another issuer.
