@@ -35,6 +35,16 @@ const hashPrefix = "sha256:"
 // String returns the hash as it stands in a file.
 func (h Hash) String() string { return hashPrefix + hex.EncodeToString(h[:]) }
 
+// Bearer returns the token of an Authorization header (RFC 6750): "Bearer TOKEN". It returns nothing
+// for another scheme.
+func Bearer(header string) string {
+	scheme, token, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
 // Grant is what one token allows. It never changes, and is safe for concurrent use.
 type Grant struct {
 	// Name tells tokens apart, in the log and the metrics. It is empty for the one token of a file

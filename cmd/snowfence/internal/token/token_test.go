@@ -152,6 +152,28 @@ func TestChangedFileIsReadAgain(t *testing.T) {
 	}
 }
 
+func TestBearerIsTheTokenOfAHeader(t *testing.T) {
+	for header, want := range map[string]string{
+		"Bearer secret": "secret", "bearer  secret ": "secret", "BEARER a b": "a b",
+		"": "", "Bearer": "", "secret": "", "Basic secret": "", "Bearersecret": "", " Bearer secret": "",
+	} {
+		if got := Bearer(header); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+}
+
+func FuzzBearer(f *testing.F) {
+	f.Add("Bearer secret")
+	f.Add("basic  ")
+	f.Fuzz(func(t *testing.T, header string) {
+		got := Bearer(header)
+		if got != strings.TrimSpace(got) || !strings.HasSuffix(strings.TrimSpace(header), got) {
+			t.Errorf("%q: %q is not the end of the header", header, got)
+		}
+	})
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("billing " + HashOf("secret").String() + " generators=a,b rate=5 # comment\n\n")
 	f.Add("a sha256:00\nb")

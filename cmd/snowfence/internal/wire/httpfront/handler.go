@@ -8,6 +8,7 @@ import (
 	"snowfence.example/snowfence/api"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/compat"
 )
 
@@ -116,7 +117,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		}
 	}
 	if route.audience == clients || route.audience == operators {
-		if err := r.client.Authorize(bearer(r.Header.Get("Authorization"))); err != nil {
+		if err := r.client.Authorize(token.Bearer(r.Header.Get("Authorization"))); err != nil {
 			return err
 		}
 	}

@@ -66,15 +66,6 @@ func otherSite(r *http.Request) (header string, foreign bool) {
 	return origin, err != nil || u.Host == "" || u.Host != r.Host
 }
 
-// bearer returns the token of an Authorization header (RFC 6750), or nothing.
-func bearer(header string) string {
-	scheme, token, _ := strings.Cut(header, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
-}
-
 // checkBody refuses a body that says anything. Nothing here takes one: a
 // client that puts its count there would be given one id, and not know why.
 func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {

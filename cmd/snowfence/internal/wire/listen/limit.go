@@ -102,8 +102,11 @@ func (c *conn) Close() error {
 
 // Remote returns the address of a connection's other end, without a zone; the zero address if it
 // has none.
-func Remote(c net.Conn) netip.Addr {
-	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+func Remote(c net.Conn) netip.Addr { return Host(c.RemoteAddr()) }
+
+// Host is [Remote] of an address alone.
+func Host(remote net.Addr) netip.Addr {
+	if tcp, ok := remote.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")
 	}
 	return netip.Addr{}
