@@ -1,8 +1,9 @@
 # Everything that is done to this tree. "make help" lists it.
 #
 # The modules: the root (the library), cmd/snowfence (the program), one for each
-# engine that needs a client library, bench (the measurements), examples, tools (the
-# linter and the checks of the house). All but the last three stand in go.work; those
+# engine that needs a client library, api/snowfencev1 (the client of gRPC), bench (the
+# measurements), examples, tools (the linter and the checks of the house) and tools/grpc
+# (grpcurl, and what writes api/snowfencev1). All but the last four stand in go.work; those
 # are built on their own, so that their libraries choose no version for the others.
 
 GO = go
@@ -23,6 +24,9 @@ FUZZTIME = 20s
 
 # The modules of the engines.
 ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore internal/lineartest
+
+# Where "make generate" writes the folder snowfencev1.
+STUBS = api
 
 # The file by which make knows that ent's code is there.
 GENERATED = examples/ent/generated/ent.go
@@ -63,7 +67,7 @@ REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBack
 REAL := $(REAL)|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing
 
 .PHONY: test
-test: ## every test of every module, real servers included; under ten minutes
+test: .bin/grpcurl ## every test of every module, real servers included; under ten minutes
 	@tools/need.sh $(NEEDED)
 	@$(GO) test -p 3 ./cmd/snowfence/... ./...
 	@$(GO) run ./internal/sim/simulate -seeds 5000 -least-ids 1000000000 -least-faults 250000
@@ -91,6 +95,8 @@ $(GENERATED): examples/ent/schema/order.go examples/go.mod
 
 .PHONY: lint
 lint: tools cross $(GENERATED) ## the linters over every module, and the checks of the house
+	@$(MAKE) generate STUBS=.bin/stubs
+	@diff -u -I '^//.*protoc' -x doc.go -x 'go.*' -x '*.proto' api/snowfencev1 .bin/stubs/snowfencev1
 	@.bin/golangci-lint run ./...
 	@for module in $(ENGINES); do (cd $$module && ../../.bin/golangci-lint run ./...) || exit 1; done
 	@cd cmd/snowfence && ../../.bin/golangci-lint run ./...
@@ -99,7 +105,7 @@ lint: tools cross $(GENERATED) ## the linters over every module, and the checks 
 	@cd examples && GOWORK=off ../.bin/golangci-lint run ./...
 	@cd tools && GOWORK=off ../.bin/golangci-lint run ./...
 	@GOWORK=off $(GO) mod tidy -diff
-	@for module in $(ENGINES) cmd/snowfence; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
+	@for module in $(ENGINES) api/snowfencev1 cmd/snowfence tools/grpc; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
 	@cd bench && GOWORK=off $(GO) mod tidy -diff
 	@cd examples && GOWORK=off $(GO) mod tidy -diff
 	@cd tools && GOWORK=off $(GO) test -count=1 ./...
@@ -192,12 +198,25 @@ cover: ## statement coverage by package, and cover.html
 	@$(GO) tool cover -html=cover.out -o cover.html
 
 .PHONY: tools
-tools: .bin/golangci-lint ## build the pinned linter into .bin, once; takes some minutes
+tools: .bin/golangci-lint .bin/grpcurl ## build the pinned linter and grpcurl into .bin, once; takes some minutes
 
 .bin/golangci-lint: tools/go.mod tools/go.sum
 	@echo "building golangci-lint, once"
 	@cd tools && GOWORK=off $(GO) build -o ../.bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch .bin/golangci-lint
+
+.PHONY: generate
+generate: .bin/grpcurl ## write the Go code of api/snowfencev1 from its .proto
+	@tools/need.sh protoc=protobuf-compiler /usr/include/google/protobuf/struct.proto=libprotobuf-dev
+	@mkdir -p $(STUBS)
+	@PATH="$$PWD/.bin:$$PATH" protoc -I api --go_out=$(STUBS) --go_opt=paths=source_relative \
+		--go-grpc_out=$(STUBS) --go-grpc_opt=paths=source_relative snowfencev1/snowfence.proto
+
+# grpcurl, and the plugins of protoc.
+.bin/grpcurl: tools/grpc/go.mod tools/grpc/go.sum
+	@mkdir -p .bin
+	@cd tools/grpc && GOWORK=off $(GO) build -o ../../.bin/ tool
+	@touch .bin/grpcurl
 
 .PHONY: size
 size: ## lines of Go by package, without tests, and the largest file of each

@@ -78,10 +78,11 @@ require (
 	golang.org/x/time v0.15.0 // indirect
 	golang.org/x/tools v0.48.0 // indirect
 	golang.org/x/tools/go/packages/packagestest v0.1.1-deprecated // indirect
-	google.golang.org/genproto/googleapis/api v0.0.0-20251202230838-ff82c1b0f217 // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20251202230838-ff82c1b0f217 // indirect
-	google.golang.org/grpc v1.79.3 // indirect
-	google.golang.org/protobuf v1.36.11 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20260706201446-f0a921348800 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260706201446-f0a921348800 // indirect
+	google.golang.org/grpc v1.84.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+	snowfence.example/snowfence/api/snowfencev1 v0.0.0 // indirect
 	snowfence.example/snowfence/store/etcdstore v0.0.0 // indirect
 	snowfence.example/snowfence/store/natsstore v0.0.0 // indirect
 	snowfence.example/snowfence/store/redisstore v0.0.0 // indirect
@@ -92,6 +93,7 @@ tool entgo.io/ent/cmd/ent
 
 replace (
 	snowfence.example/snowfence => ..
+	snowfence.example/snowfence/api/snowfencev1 => ../api/snowfencev1
 	snowfence.example/snowfence/cmd/snowfence => ../cmd/snowfence
 	snowfence.example/snowfence/internal/lineartest => ../internal/lineartest
 	snowfence.example/snowfence/store/etcdstore => ../store/etcdstore

@@ -21,7 +21,11 @@ require (
 	go.mongodb.org/mongo-driver/v2 v2.9.3
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/time v0.15.0
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260706201446-f0a921348800
+	google.golang.org/grpc v1.84.0
+	google.golang.org/protobuf v1.36.12
 	snowfence.example/snowfence v0.0.0
+	snowfence.example/snowfence/api/snowfencev1 v0.0.0
 	snowfence.example/snowfence/internal/lineartest v0.0.0
 	snowfence.example/snowfence/store/etcdstore v0.0.0
 	snowfence.example/snowfence/store/natsstore v0.0.0
@@ -68,14 +72,12 @@ require (
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	golang.org/x/tools v0.48.0 // indirect
-	google.golang.org/genproto/googleapis/api v0.0.0-20251202230838-ff82c1b0f217 // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20251202230838-ff82c1b0f217 // indirect
-	google.golang.org/grpc v1.79.3 // indirect
-	google.golang.org/protobuf v1.36.11 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20260706201446-f0a921348800 // indirect
 )
 
 replace (
 	snowfence.example/snowfence => ../..
+	snowfence.example/snowfence/api/snowfencev1 => ../../api/snowfencev1
 	snowfence.example/snowfence/internal/lineartest => ../../internal/lineartest
 	snowfence.example/snowfence/store/etcdstore => ../../store/etcdstore
 	snowfence.example/snowfence/store/natsstore => ../../store/natsstore

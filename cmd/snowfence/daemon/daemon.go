@@ -153,7 +153,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		return nil, err
 	}
 	if err = d.openStores(ctx, watch); err == nil {
-		p := parts{service: d.service, settings: d.settings, log: d.log, metrics: metrics.Handler(registry), version: cfg.Version}
+		p := parts{service: d.service, settings: d.settings, log: d.log, metrics: metrics.Handler(registry), version: cfg.Version, clock: d.clock}
 		err = d.openFronts(ctx, p, func(f *metrics.Front) error { return registry.Register(f) })
 	}
 	if err != nil {

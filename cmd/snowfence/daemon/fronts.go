@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/grpcfront"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/httpfront"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/respfront"
@@ -36,6 +38,7 @@ type parts struct {
 	log      *slog.Logger
 	metrics  http.Handler
 	version  string
+	clock    snowfence.Clock
 }
 
 // protocol is one kind of front, in the table of all.
@@ -52,6 +55,7 @@ func protocols() []protocol {
 	return []protocol{
 		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, newHTTP},
 		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, newRESP},
+		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, newGRPC},
 		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, newAdmin},
 		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, newThrift},
 	}
@@ -68,6 +72,10 @@ func newAdmin(p parts) front {
 
 func newRESP(p parts) front {
 	return respfront.New(respfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Version: p.version})
+}
+
+func newGRPC(p parts) front {
+	return grpcfront.New(grpcfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Clock: p.clock})
 }
 
 func newThrift(p parts) front {

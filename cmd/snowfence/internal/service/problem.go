@@ -110,6 +110,12 @@ func (t Type) Meaning() Meaning { return t.describe().meaning }
 // Title returns one line for people, the same for all problems of the type.
 func (t Type) Title() string { return t.describe().title }
 
+// Problem returns a problem of the type that may be over soon, for fronts that find one themselves.
+func (t Type) Problem() *Problem { return t.problem(nil) }
+
+// Field returns a problem of the type with one part of a request, for fronts with parts of their own.
+func (t Type) Field(field, value, limit string) *Problem { return invalid(t, field, value, limit) }
+
 // plain returns a problem that time does not mend, with what the type says of it.
 func (t Type) plain() *Problem { return &Problem{Type: t, Detail: t.describe().detail} }
 

@@ -1,0 +1,59 @@
+package grpcfront
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
+)
+
+// unary makes one call, counts it and translates its error.
+func (s *Server) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, call grpc.UnaryHandler) (any, error) {
+	s.calls.Add(1)
+	defer s.calls.Add(-1)
+	began := s.config.Meter.Began()
+	answer, err := call(ctx, request)
+	s.config.Meter.Answered(began, 1)
+	return answer, s.fail(err)
+}
+
+// stream makes one call with a stream, and translates its error. The call may wait for its client, so
+// when the front drains, the stream ends under it.
+func (s *Server) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, call grpc.StreamHandler) error {
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		if strings.HasPrefix(info.FullMethod, "/grpc.reflection.") {
+			_, err = s.client(stream.Context())
+		}
+		if err == nil {
+			err = call(server, stream)
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return s.fail(err)
+	case <-s.draining:
+		return s.fail(service.Stopped.Problem())
+	}
+}
+
+// client returns the client that makes a call. A [*service.Problem] is returned unless its token is
+// valid, or none is asked for.
+func (s *Server) client(ctx context.Context) (client service.Client, err error) {
+	if p, ok := peer.FromContext(ctx); ok {
+		client = s.config.Service.Client(listen.Host(p.Addr))
+	}
+	if s.config.Service.Guarded() {
+		shown := metadata.ValueFromIncomingContext(ctx, "authorization")
+		err = client.Authorize(token.Bearer(strings.Join(shown, ",")))
+	}
+	return client, err
+}

@@ -1,0 +1,53 @@
+package grpcfront
+
+import (
+	"context"
+	"time"
+
+	grpchealth "google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/api/snowfencev1"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+)
+
+// health answers whether generators can mint.
+type health struct {
+	*grpchealth.Server
+	service *service.Service
+}
+
+// poll looks each second until the front drains, so that a client which watches is told of changes.
+func (h *health) poll(clock snowfence.Clock, draining <-chan struct{}) {
+	for {
+		expired, stop := clock.After(time.Second)
+		select {
+		case <-expired:
+			h.look()
+		case <-draining:
+			stop()
+			return
+		}
+	}
+}
+
+// Check answers how a generator stands now.
+func (h *health) Check(ctx context.Context, r *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+	h.look()
+	return h.Server.Check(ctx, r)
+}
+
+// look takes over how the generators stand, for those that ask and those that watch.
+func (h *health) look() {
+	states := map[bool]grpc_health_v1.HealthCheckResponse_ServingStatus{
+		true: grpc_health_v1.HealthCheckResponse_SERVING, false: grpc_health_v1.HealthCheckResponse_NOT_SERVING,
+	}
+	statuses := h.service.Statuses()
+	for _, all := range []string{"", snowfencev1.Ids_ServiceDesc.ServiceName} {
+		h.SetServingStatus(all, states[service.Ready(statuses)])
+	}
+	for _, s := range statuses {
+		h.SetServingStatus(s.Name, states[s.Problem == nil])
+	}
+}
