@@ -3,20 +3,18 @@ package client
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"snowfence.example/snowfence"
 )
 
-// block is a run of ids that is given out one by one. The zero value is empty.
-//
-// A call takes the id at the place that one atomic addition gives it, so no two calls get the same
-// one. To withdraw a block is an addition, too: it moves the place beyond the end.
+// block is a run of ids that is given out one by one. The zero value is empty. A call takes the id at
+// the place that one atomic addition gives it, so no two calls get the same one. To withdraw a
+// block is an addition, too: it moves the place beyond the end.
 type block struct {
 	run
-	taken  atomic.Int64
-	half   int64       // the place at which the next block is fetched; -1 if not by this one
-	expiry func() bool // stops the timer that withdraws the block
+	stop  func() bool // stops the timer that withdraws the block; nil for none
+	_     [64]byte    // what each call writes has a cache line of its own
+	taken atomic.Int64
 }
 
 // gone is above every place of a block, and far from an overflow by the calls that find it empty.
@@ -28,23 +26,15 @@ func (b *block) withdraw() { b.taken.Add(gone) }
 func (c *Client) nextOfBlock(ctx context.Context) (snowfence.ID, error) {
 	for {
 		b := c.block.Load()
-		at := b.taken.Add(1) - 1
-		if at < int64(b.count) {
-			if at == b.half {
-				c.mu.Lock()
-				c.fetchAhead()
-				c.mu.Unlock()
-			}
+		if at := b.taken.Add(1) - 1; at < int64(b.count) {
 			return b.first + snowfence.ID(at), nil
 		}
 		r, err := c.turn(b)
+		if err == nil && r != nil {
+			err = r.wait(ctx)
+		}
 		if err != nil {
 			return 0, err
-		}
-		if r != nil {
-			if err := r.wait(ctx); err != nil {
-				return 0, err
-			}
 		}
 	}
 }
@@ -60,46 +50,43 @@ func (c *Client) turn(used *block) (*ride, error) {
 	case c.block.Load() != used:
 		return nil, nil // another call was first
 	}
-	if used.expiry != nil {
-		used.expiry()
+	if used.stop != nil {
+		used.stop()
 	}
-	for len(c.ready) > 0 {
-		b := c.ready[0]
-		c.ready = c.ready[1:]
-		if b.taken.Load() < int64(b.count) {
-			c.block.Store(b)
-			return nil, nil
-		}
+	if len(c.ready) == 0 {
+		c.order()
+		return c.ahead[0], nil
 	}
-	return c.fetchAhead(), nil
+	c.block.Store(c.ready[0])
+	c.stock -= c.ready[0].count
+	c.ready = c.ready[1:]
+	c.order()
+	return nil, nil
 }
 
-// fetchAhead fetches the next block, unless it is on its way. It needs the lock.
-func (c *Client) fetchAhead() *ride {
-	if c.ahead != nil || c.closed {
-		return c.ahead
+// order fetches more when half of the stock or less is left. It needs the lock.
+func (c *Client) order() {
+	for low := c.stock <= c.config.Prefetch/2; low && c.stock < c.config.Prefetch; {
+		r := c.newRide()
+		r.ahead, r.calls, r.n = true, 1, min(c.config.Prefetch-c.stock, c.config.Batch)
+		c.stock += r.n
+		c.ahead = append(c.ahead, r)
 	}
-	r := &ride{n: c.config.Prefetch, done: make(chan struct{})}
-	r.arrived = func() { c.arrive(r) }
-	c.ahead = r
-	c.queue = append(c.queue, r)
-	c.start()
-	return r
 }
 
-// arrive takes what a ride has fetched ahead. Each run is a block of its own. The age of all counts
-// from when their request was sent.
-func (c *Client) arrive(r *ride) {
+// arrive takes what the first ride of those ahead brings of its n ids. Each run is a block of its own. Their
+// age counts from now, not from their request, because blocks of a slow server could be too old at once.
+func (c *Client) arrive(r *ride, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ahead = nil
-	left := c.config.MaxAge - (c.config.Clock.Monotonic() - r.sent)
-	for i, run := range r.runs {
-		b := &block{run: run, half: -1}
-		if i == len(r.runs)-1 {
-			b.half = int64(run.count / 2)
-		}
-		b.expiry = time.AfterFunc(max(left, 0), b.withdraw).Stop
+	c.ahead = c.ahead[1:]
+	if r.err != nil {
+		c.stock -= n
+		return
+	}
+	for _, run := range r.runs {
+		b := &block{run: run}
+		b.stop = after(c.config.MaxAge, b.withdraw)
 		c.ready = append(c.ready, b)
 	}
 }

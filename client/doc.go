@@ -4,31 +4,31 @@
 //	id, err := c.Next(ctx)
 //	err = c.Close(ctx)
 //
-// Most programs need no more than this. A [Client] is safe for simultaneous use by multiple
-// goroutines, and one is enough for a program.
+// Most programs need no more than this. One [Client] is enough for a program. It speaks RESP to port 7601,
+// and serves generators whose ids are numbers of up to 63 bits. Other ids come by any client of Redis.
+// [Source] is the interface that it shares with a holder of package fence, which needs no daemon.
 //
 // # Rides
 //
 // One request is in flight at a time. The calls that come meanwhile ride together on the next one,
 // so requests grow with the load and no timer makes a call wait. A call's id is minted by a request
-// that was sent after the call began. So where the server gives increasing ids, an id is greater
-// than every id of a call that returned before this one began.
+// that was sent after the call began. So if the server gives increasing ids, an id is greater than
+// every id of a call that ended before this one began. A call that leaves when its context ends disturbs
+// no other, and its id is given to no other call.
 //
 // # Prefetch
 //
-// With [Config].Prefetch the client keeps a block of ids, and Next costs nanoseconds while it lasts.
-// The next block is fetched when half of one is used. A block is thrown away at the age of MaxAge,
-// so that the times in ids stay near to now. Ids are unique, but their order over several clients is
-// only as good as that age.
+// With [Config].Prefetch the client fetches ids ahead, and Next costs nanoseconds while they last. More
+// are fetched when half of them are used, and none while no call comes. Ids are thrown away at MaxAge,
+// so that the times in them stay near to now. Their order over several clients is as good as that age.
 //
 // # Several servers
 //
-// The client uses one server until it fails, and then the next. A server that failed is left alone for a
-// while, from 10 ms to 1 s. Ids whose answer did not arrive are lost: they are never given out. An
-// answer that repeats ids, or with [Config].Strict goes back, is refused, as is one that is no answer.
+// The client uses one server until it fails, and then the next. A server that failed is left alone: for
+// 10 ms, doubled with each failure in a row, up to 1 s. When the server says that the request or the token
+// is wrong, the call fails at once, and the next call begins with another server.
 //
-// # A program with a lease of its own
-//
-// [Source] is what a program needs of this package. A [Client] is one, and so is a holder of package
-// fence, which has a lease on a store and needs no daemon.
+// No id is given out twice, and ids whose answer did not arrive are lost. An answer is refused unless it
+// has as many ids as were asked for, in increasing order, and none that the server gave lately. With
+// [Config].Strict it must be above all ids that this client has given out, whichever server they were from.
 package client

@@ -1,10 +1,6 @@
 package client
 
-import (
-	"errors"
-
-	"snowfence.example/snowfence"
-)
+import "snowfence.example/snowfence"
 
 // Errors of a [Client].
 var (
@@ -12,27 +8,24 @@ var (
 	ErrClosed = snowfence.NewError(snowfence.ClassUnavailable, "client: closed")
 
 	// ErrUnavailable is wrapped by the error of a call that waited for MaxWait while no server gave
-	// ids. It wraps what the last server said, too.
+	// ids, beside the last server's error.
 	ErrUnavailable = snowfence.NewError(snowfence.ClassUnavailable, "client: no server gives ids")
 
-	// ErrBackwards is wrapped, beside [ErrUnavailable], when answers were refused because they went back
-	// or repeated ids.
-	ErrBackwards = errors.New("client: a server's ids went back")
+	// ErrBackwards is wrapped, beside [ErrUnavailable], when the last answer was refused because its ids
+	// went back or were given before.
+	ErrBackwards = snowfence.NewError(snowfence.ClassUnavailable, "ids that went back or were given before")
 )
 
-// ServerError is an error that a server answered with.
+// ServerError is a server's answer that it gives no ids, in its own words.
 type ServerError struct {
-	Server string // its address
-	Code   string // such as ERR, NOAUTH, NOPERM, TRYAGAIN, NOLEASE or CLOCK
-	Text   string
+	Code string // such as ERR, NOAUTH, NOPERM, TRYAGAIN, NOLEASE or CLOCK
+	Text string
 }
 
-// Error has the server's own words.
-func (e *ServerError) Error() string {
-	return "client: server " + e.Server + ": " + e.Code + " " + e.Text
-}
+// Error has both.
+func (e *ServerError) Error() string { return e.Code + " " + e.Text }
 
-// Class is that of the code: what may pass, an unsafe lease or clock, or a mistake.
+// Class is that of the code. After all but TRYAGAIN, NOLEASE and CLOCK the request is not repeated.
 func (e *ServerError) Class() snowfence.Class {
 	switch e.Code {
 	case "TRYAGAIN":

@@ -4,61 +4,45 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"strconv"
-	"time"
 
 	"snowfence.example/snowfence"
 )
 
-// link is a connection to one server, which speaks RESP.
+// link is a connection to one server, which speaks RESP2.
 type link struct {
 	conn    net.Conn
 	reader  *bufio.Reader
-	address string
-	request []byte // up to the number of ids
-	text    []byte
-	timeout time.Duration
-	clock   snowfence.Clock
-	release func() bool // of what closes the connection when the client's context ends
+	config  Config
+	release func() bool // stops what closes the connection when the client's context ends
+	served  bool        // it has given ids
 }
 
 // maxLine is the longest line of an answer. Lines with ids have at most 21 bytes, and the rest is for
 // the text of an error.
 const maxLine = 4096
 
-// connect connects to a server and shows the token.
+// connect connects to a server and shows the token. The connection ends with the context.
 func connect(ctx context.Context, cfg Config, address string) (*link, error) {
 	dialing, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(dialing, "tcp", address)
+	conn, err := cfg.Dial(dialing, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("client: connect to %s: %w", address, err)
-	}
-	if cfg.TLS != nil {
-		secure := cfg.TLS.Clone()
-		if secure.ServerName == "" {
-			secure.ServerName, _, _ = net.SplitHostPort(address) // New has seen it
-		}
-		upper := tls.Client(conn, secure)
-		if err := upper.HandshakeContext(dialing); err != nil {
-			_ = conn.Close() // the handshake's error says more
-			return nil, fmt.Errorf("client: connect to %s: %w", address, err)
-		}
-		conn = upper
+		return nil, err
 	}
 	l := &link{
-		conn: conn, reader: bufio.NewReaderSize(conn, maxLine), address: address, timeout: cfg.Timeout, clock: cfg.Clock,
-		request: command("ID.NEXT", cfg.Generator, "COUNT"),
+		conn: conn, reader: bufio.NewReaderSize(conn, maxLine), config: cfg,
 		release: context.AfterFunc(ctx, func() { _ = conn.Close() }),
 	}
 	if cfg.Token != "" {
-		if err := l.show(cfg.Token); err != nil {
+		if err = l.command("AUTH", cfg.Token); err == nil {
+			_, err = l.line() // OK
+		}
+		if err != nil {
 			l.close()
 			return nil, err
 		}
@@ -66,153 +50,109 @@ func connect(ctx context.Context, cfg Config, address string) (*link, error) {
 	return l, nil
 }
 
-// command writes the beginning of a command: its words, without their number.
-func command(words ...string) []byte {
-	var text []byte
-	for _, w := range words {
-		text = append(append(text, '$'), strconv.Itoa(len(w))...)
-		text = append(append(append(text, "\r\n"...), w...), "\r\n"...)
-	}
-	return text
-}
-
-// show shows the token.
-func (l *link) show(token string) error {
-	l.text = append(append(l.text[:0], "*2\r\n"...), command("AUTH", token)...)
-	if err := l.send(); err != nil {
-		return err
-	}
-	line, err := l.line()
-	if err == nil && string(line) != "+OK" {
-		err = l.unexpected(line)
-	}
-	return err
+func (l *link) close() {
+	l.release()
+	_ = l.conn.Close() // nothing is written any more
 }
 
 // next asks for n ids, and returns them in runs: at least one, in increasing order, n ids in all.
 func (l *link) next(n int) ([]run, error) {
-	count := strconv.Itoa(n)
-	l.text = append(append(l.text[:0], "*5\r\n"...), l.request...)
-	l.text = append(append(append(l.text, '$'), strconv.Itoa(len(count))...), "\r\n"...)
-	l.text = append(append(l.text, count...), "\r\n$6\r\nRANGES\r\n"...)
-	if err := l.send(); err != nil {
+	if err := l.command("ID.NEXT", l.config.Generator, "COUNT", strconv.Itoa(n), "RANGES"); err != nil {
 		return nil, err
 	}
-	runs, err := l.read(n)
-	if err != nil && !errors.As(err, new(*ServerError)) {
-		err = fmt.Errorf("client: answer of %s: %w", l.address, err)
-	}
+	runs, err := l.runs(n)
+	l.served = l.served || err == nil
 	return runs, err
 }
 
-// send sends what text holds. It and the answer have the timeout.
-func (l *link) send() error {
-	err := l.conn.SetDeadline(l.clock.Wall().Add(l.timeout))
-	if err == nil {
-		_, err = l.conn.Write(l.text)
+// command sends a command, and reads the answer if it is an error. The rest of the answer has what is left
+// of the timeout.
+func (l *link) command(words ...string) error {
+	text := fmt.Appendf(nil, "*%d\r\n", len(words))
+	for _, w := range words {
+		text = fmt.Appendf(text, "$%d\r\n%s\r\n", len(w), w)
 	}
+	if err := l.conn.SetDeadline(now().Add(l.config.Timeout)); err != nil {
+		return err
+	}
+	if _, err := l.conn.Write(text); err != nil {
+		return err
+	}
+	if kind, err := l.reader.Peek(1); err != nil || kind[0] != '-' {
+		return err
+	}
+	line, err := l.line()
 	if err != nil {
-		return fmt.Errorf("client: ask %s: %w", l.address, err)
+		return err
 	}
-	return nil
+	code, rest, _ := bytes.Cut(line[1:], []byte(" "))
+	return &ServerError{string(code), string(rest)}
 }
 
-// read reads an answer of n ids.
-func (l *link) read(n int) ([]run, error) {
-	line, err := l.line()
+// runs reads an answer of n ids: first, count, first, count and so on.
+func (l *link) runs(n int) ([]run, error) {
+	parts, err := l.number("*")
 	if err != nil {
 		return nil, err
 	}
-	parts, ok := number(line, '*')
-	if !ok {
-		return nil, l.unexpected(line)
-	}
-	if parts < 2 || parts%2 != 0 || parts > 2*int64(n) {
-		return nil, fmt.Errorf("%d parts for %d ids", parts, n)
+	if parts%2 != 0 {
+		return nil, fmt.Errorf("%d parts, which are no pairs", parts)
 	}
 	var runs []run
-	left := int64(n)
+	last, left := int64(-1), int64(n)
 	for range parts / 2 {
 		first, err := l.part()
 		if err != nil {
 			return nil, err
 		}
 		count, err := l.part()
-		if err != nil {
-			return nil, err
-		}
 		switch {
+		case err != nil:
+			return nil, err
 		case count < 1 || count > left || first > math.MaxInt64-count+1:
-			return nil, fmt.Errorf("%d ids from %d, of %d", count, first, left)
-		case len(runs) > 0 && snowfence.ID(first) <= runs[len(runs)-1].last():
-			return nil, fmt.Errorf("%w: %d after %d", ErrBackwards, first, runs[len(runs)-1].last())
+			return nil, fmt.Errorf("%d ids from %d on, of %d", count, first, left)
+		case first <= last:
+			return nil, fmt.Errorf("%w: %d after %d", ErrBackwards, first, last)
 		}
-		left -= count
+		last, left = first+count-1, left-count
 		runs = append(runs, run{snowfence.ID(first), int(count)})
 	}
 	if left > 0 {
-		return nil, fmt.Errorf("%d ids are missing of %d", left, n)
+		return nil, fmt.Errorf("%d ids of %d are missing", left, n)
 	}
 	return runs, nil
 }
 
-// part reads a bulk string that is a number, 0 or more.
+// part reads a bulk string that is a number: its length, and then itself.
 func (l *link) part() (int64, error) {
+	if _, err := l.number("$"); err != nil {
+		return 0, err
+	}
+	return l.number("")
+}
+
+// number reads a line that has a number, 0 or more, after its kind.
+func (l *link) number(kind string) (int64, error) {
 	line, err := l.line()
 	if err != nil {
 		return 0, err
 	}
-	size, ok := number(line, '$')
-	if !ok {
-		return 0, l.unexpected(line)
-	}
-	if line, err = l.line(); err != nil {
-		return 0, err
-	}
-	n, err := strconv.ParseInt(string(line), 10, 64)
-	if err != nil || n < 0 || int64(len(line)) != size {
-		return 0, fmt.Errorf("%.30q is no number", line)
+	digits, ok := bytes.CutPrefix(line, []byte(kind))
+	n, err := strconv.ParseInt(string(digits), 10, 64)
+	if !ok || err != nil || n < 0 {
+		return 0, fmt.Errorf("unexpected %.30q", line)
 	}
 	return n, nil
-}
-
-// number reads a line of a type and a number, 0 or more.
-func number(line []byte, kind byte) (int64, bool) {
-	if len(line) < 2 || line[0] != kind {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(string(line[1:]), 10, 32)
-	return n, err == nil && n >= 0
 }
 
 // line reads a line without its end. It is valid until the next one is read.
 func (l *link) line() ([]byte, error) {
 	line, err := l.reader.ReadSlice('\n')
-	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
-		return nil, fmt.Errorf("a line has more than %d bytes", maxLine)
-	case errors.Is(err, io.EOF):
-		return nil, io.ErrUnexpectedEOF
-	case err != nil:
+	if errors.Is(err, bufio.ErrBufferFull) {
+		err = fmt.Errorf("a line has more than %d bytes", maxLine)
+	}
+	if err != nil {
 		return nil, err
 	}
-	text, ok := bytes.CutSuffix(line, []byte("\r\n"))
-	if !ok {
-		return nil, fmt.Errorf("a line ends with %q", line[max(len(line)-2, 0):])
-	}
-	return text, nil
-}
-
-// unexpected is the error of a line that is not what was asked for: the server's own, as a rule.
-func (l *link) unexpected(line []byte) error {
-	if rest, ok := bytes.CutPrefix(line, []byte("-")); ok {
-		code, text, _ := bytes.Cut(rest, []byte(" "))
-		return &ServerError{l.address, string(code), string(text)}
-	}
-	return fmt.Errorf("unexpected %.30q", line)
-}
-
-func (l *link) close() {
-	l.release()
-	_ = l.conn.Close() // nothing is written any more
+	return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
 }

@@ -17,18 +17,45 @@ type run struct {
 func (r run) last() snowfence.ID { return r.first + snowfence.ID(r.count-1) }
 
 // ride is one request and the calls that wait for its ids. Each call has a place: the ids from an
-// offset on. What the request brought is written before done is closed, and read after that.
+// offset on. The fields of the answer are written before done is closed, and read after that.
 type ride struct {
-	n    int // ids of all calls
-	done chan struct{}
+	began time.Time // when the first call came
+	ahead bool      // its ids are for a block: no call has a place
+
+	n     int // ids of all places; guarded by the client's lock, as is calls
+	calls int // that wait; a ride without any is not sent
+
 	runs []run
 	err  error
-
-	sent    time.Duration // when the request was sent
-	arrived func()        // called before done is closed; nil for none
+	done chan struct{}
 }
 
-// join finds a place for n ids, at most Batch, on a request that is not sent yet.
+// newRide puts a ride at the end of the queue. It needs the lock.
+func (c *Client) newRide() *ride {
+	r := &ride{began: now(), done: make(chan struct{})}
+	c.queue = append(c.queue, r)
+	if !c.asking {
+		c.asking = true
+		c.done.Go(c.ask)
+	}
+	return r
+}
+
+// travel fills ids, at most Batch, by a request that is not sent yet.
+func (c *Client) travel(ctx context.Context, ids []snowfence.ID) error {
+	r, at, err := c.join(len(ids))
+	if err != nil {
+		return err
+	}
+	if err := r.wait(ctx); err != nil {
+		c.leave(r)
+		return err
+	}
+	r.fill(at, ids)
+	return nil
+}
+
+// join finds a place for n ids on the last ride of the queue.
 func (c *Client) join(n int) (r *ride, at int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,74 +65,58 @@ func (c *Client) join(n int) (r *ride, at int, err error) {
 	if len(c.queue) > 0 {
 		r = c.queue[len(c.queue)-1]
 	}
-	if r == nil || r.n+n > c.config.Batch {
-		r = &ride{done: make(chan struct{})}
-		c.queue = append(c.queue, r)
+	if r == nil || r.ahead || r.n+n > c.config.Batch {
+		r = c.newRide()
 	}
-	at = r.n
 	r.n += n
-	c.start()
-	return r, at, nil
+	r.calls++
+	return r, r.n - n, nil
 }
 
-// start starts the goroutine that asks. It needs the lock.
-func (c *Client) start() {
-	if !c.asking {
-		c.asking = true
-		c.done.Go(c.ask)
+// leave ends a call's wait. Its place stays empty: no other call gets its ids.
+func (c *Client) leave(r *ride) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.calls--; r.calls == 0 {
+		r.n = 0
 	}
 }
 
 // ask sends requests as long as calls wait. It is the one goroutine of a client, and ends when
 // nothing is to be asked for.
 func (c *Client) ask() {
-	for {
-		c.mu.Lock()
-		if len(c.queue) == 0 {
-			c.asking = false
-			c.mu.Unlock()
-			return
-		}
-		r := c.queue[0]
-		c.queue = c.queue[1:]
-		c.mu.Unlock()
-		// From here on no call joins, so each began before the request is sent.
-		r.sent = c.config.Clock.Monotonic()
-		r.runs, r.err = c.servers.fetch(c.ctx, r.n)
-		if r.err != nil && c.ctx.Err() != nil {
-			r.err = ErrClosed
-		}
-		if r.arrived != nil {
-			r.arrived()
+	for r, n := c.depart(); r != nil; r, n = c.depart() {
+		r.runs, r.err = c.servers.fetch(c.ctx, n, r.began)
+		if r.ahead {
+			c.arrive(r, n)
 		}
 		close(r.done)
 	}
 }
 
-// wait waits until the ride's ids are there. A call that leaves earlier leaves its ids: no other
-// call gets them.
-func (r *ride) wait(ctx context.Context) error {
-	if ctx.Done() == nil {
-		<-r.done // cheaper than to wait for two
-		return r.err
+// depart takes the next ride from the queue, and the number of its ids. No call joins it any more, so
+// all of its calls began before the request is sent. It returns nil when no call waits.
+func (c *Client) depart() (r *ride, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.queue) > 0 {
+		r, c.queue = c.queue[0], c.queue[1:]
+		if r.calls > 0 {
+			return r, r.n
+		}
 	}
+	c.asking = false
+	return nil, 0
+}
+
+// wait waits until the ride's ids are there, or the context ends.
+func (r *ride) wait(ctx context.Context) error {
 	select {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// id returns the id at a place.
-func (r *ride) id(at int) snowfence.ID {
-	for _, run := range r.runs {
-		if at < run.count {
-			return run.first + snowfence.ID(at)
-		}
-		at -= run.count
-	}
-	return 0 // never: fetch sees to it that there are as many as were asked for
 }
 
 // fill writes the ids from a place on.

@@ -2,101 +2,93 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"time"
 
 	"snowfence.example/snowfence"
 )
 
-// How long a server that failed is left alone: doubled with each failure in a row, and then
-// multiplied by a random number from 0.5 to 1, so that clients do not come back together.
 const (
-	firstPause = 10 * time.Millisecond
-	mostPause  = time.Second
+	// How long a server that failed is left alone: doubled with each failure in a row, and then
+	// multiplied by a random number from 0.5 to 1, so that clients do not come back together.
+	firstPause, mostPause = 10 * time.Millisecond, time.Second
+
+	remembered = 1000 // runs of a server, to find those that come again
 )
 
 // servers are the servers of a client. One goroutine at a time uses them.
 type servers struct {
 	config Config
 	all    []*server
-	now    int // the one that is used
-	last   run // the greatest ids that were given out
+	now    int          // the one that is used
+	reason error        // of the last failure; nil since a server gave ids
+	last   snowfence.ID // the last id of the last answer; -1 before the first
 }
 
 // server is one server.
 type server struct {
 	address  string
-	link     *link // nil while it is not connected
-	failures int   // in a row
-	until    time.Duration
-	before   []run // its last answer
+	link     *link     // nil while it is not connected
+	failures int       // in a row
+	until    time.Time // when it may be asked again
+
+	highest snowfence.ID // of all that it gave; -1 before the first
+	recent  []run        // what it gave last
 }
 
 func newServers(cfg Config) servers {
-	s := servers{config: cfg}
+	s := servers{config: cfg, last: -1}
 	for _, address := range cfg.Servers {
-		s.all = append(s.all, &server{address: address})
+		s.all = append(s.all, &server{address: address, highest: -1})
 	}
 	return s
 }
 
-// fetch gets n ids from the first server that gives them. It tries for MaxWait.
-func (s *servers) fetch(ctx context.Context, n int) ([]run, error) {
-	clock := s.config.Clock
-	began := clock.Monotonic()
-	var reason error
-	for {
-		now := clock.Monotonic()
-		to, pause := s.choose(now)
-		switch {
-		case reason != nil && now+pause-began >= s.config.MaxWait:
-			return nil, fmt.Errorf("%w for %s: %w", ErrUnavailable, (now - began).Round(time.Millisecond), reason)
-		case to == nil:
-			if err := s.sleep(ctx, pause); err != nil {
-				return nil, err
-			}
+// fetch gets n ids from the first server that gives them. It tries until MaxWait after began.
+func (s *servers) fetch(ctx context.Context, n int, began time.Time) ([]run, error) {
+	for ctx.Err() == nil {
+		present := now()
+		to, left := s.choose(present)
+		if s.reason != nil && present.Sub(began)+left >= s.config.MaxWait {
+			return nil, fmt.Errorf("%w within %s: %w", ErrUnavailable, s.config.MaxWait, s.reason)
+		}
+		if to == nil {
+			pause, cancel := context.WithTimeout(ctx, left)
+			<-pause.Done()
+			cancel()
 			continue
 		}
 		runs, err := s.ask(ctx, to, n)
 		if err == nil {
+			s.reason = nil
 			return runs, nil
 		}
-		refused := new(ServerError)
-		if errors.As(err, &refused) && snowfence.ClassOf(err) == snowfence.ClassUsage || ctx.Err() != nil {
+		err = fmt.Errorf("client: server %s: %w", to.address, err)
+		if errors.As(err, new(*ServerError)) && snowfence.ClassOf(err) == snowfence.ClassUsage {
+			s.now = (s.now + 1) % len(s.all) // another may know the generator, or the token
 			return nil, err
 		}
-		reason = err
-		s.failed(to)
+		s.reason = err
+		s.failed(to, err)
 	}
+	return nil, ErrClosed
 }
 
-// choose returns the server to ask, or how long each of them is to be left alone.
-func (s *servers) choose(now time.Duration) (to *server, pause time.Duration) {
+// choose returns the server to ask, or how long all of them are to be left alone.
+func (s *servers) choose(present time.Time) (to *server, left time.Duration) {
+	left = mostPause
 	for i := range s.all {
 		at := (s.now + i) % len(s.all)
-		to = s.all[at]
-		left := to.until - now
-		if left <= 0 {
+		if left = min(left, s.all[at].until.Sub(present)); left <= 0 {
 			s.now = at
-			return to, 0
-		}
-		if pause == 0 || left < pause {
-			pause = left
+			return s.all[at], 0
 		}
 	}
-	return nil, pause
-}
-
-func (s *servers) sleep(ctx context.Context, d time.Duration) error {
-	expired, stop := s.config.Clock.After(d)
-	defer stop()
-	select {
-	case <-expired:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return nil, left
 }
 
 // ask asks one server.
@@ -106,53 +98,52 @@ func (s *servers) ask(ctx context.Context, to *server, n int) (runs []run, err e
 			return nil, err
 		}
 	}
-	if runs, err = to.link.next(n); err != nil {
+	if runs, err = to.link.next(n); err == nil {
+		err = s.judge(to, runs)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := s.judge(to, runs); err != nil {
-		return nil, err
-	}
-	to.failures, to.before, s.last = 0, runs, runs[len(runs)-1]
+	s.last = runs[len(runs)-1].last()
+	to.failures, to.highest, to.recent = 0, max(to.highest, s.last), append(to.recent, runs...)
+	to.recent = to.recent[max(0, len(to.recent)-remembered):]
 	return runs, nil
 }
 
 // judge refuses ids that may have been given out before.
 func (s *servers) judge(from *server, runs []run) error {
-	if s.config.Strict && s.last.count > 0 && runs[0].first <= s.last.last() {
-		return fmt.Errorf("%w: server %s answered %d after %d", ErrBackwards, from.address, runs[0].first, s.last.last())
+	first := runs[0].first
+	if s.config.Strict && first <= s.last {
+		return fmt.Errorf("%w: %d after %d", ErrBackwards, first, s.last)
 	}
-	// Both are in increasing order.
-	for i, j := 0, 0; i < len(runs) && j < len(from.before); {
-		switch a, b := runs[i], from.before[j]; {
-		case a.last() < b.first:
-			i++
-		case b.last() < a.first:
-			j++
-		default:
-			return fmt.Errorf("%w: server %s answered %d again", ErrBackwards, from.address, max(a.first, b.first))
+	if first > from.highest {
+		return nil
+	}
+	for _, before := range from.recent {
+		for _, r := range runs {
+			if r.first <= before.last() && before.first <= r.last() {
+				return fmt.Errorf("%w: some of %d to %d", ErrBackwards, r.first, r.last())
+			}
 		}
 	}
 	return nil
 }
 
-// failed leaves a server alone for a while. Its connection ends, because an answer may still come:
-// it is not known which request that would be for.
-func (s *servers) failed(of *server) {
-	of.close()
-	pause := min(firstPause<<min(of.failures, 16), mostPause)
+// failed closes the connection to a server, because the answer may still come, and must not be taken for
+// the next one. It leaves the server alone for a while. But a connection that has served and then
+// ends may only have been idle for too long, so a new one is tried at once.
+func (s *servers) failed(of *server, err error) {
+	if l := of.link; l != nil {
+		l.close()
+		of.link = nil
+		op := new(net.OpError)
+		if l.served && (errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout()) {
+			return
+		}
+	}
+	var random [1]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	half := min(firstPause<<min(of.failures, 16), mostPause) / 2
 	of.failures++
-	of.until = s.config.Clock.Monotonic() + pause/2 + time.Duration(s.config.Random()*float64(pause/2))
-}
-
-func (s *server) close() {
-	if s.link != nil {
-		s.link.close()
-		s.link = nil
-	}
-}
-
-func (s *servers) close() {
-	for _, one := range s.all {
-		one.close()
-	}
+	of.until = now().Add(half + half*time.Duration(random[0])/256)
 }
