@@ -64,7 +64,7 @@ RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
 REAL := $(REAL)|^TestProgram|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
 REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
-REAL := $(REAL)|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing
+REAL := $(REAL)|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOfOne|^TestClientShows
 
 .PHONY: test
 test: .bin/grpcurl ## every test of every module, real servers included; under ten minutes
@@ -139,6 +139,10 @@ model: ## search every schedule of the lease protocol in a small world, and catc
 crash: ## four processes on one file store, killed and restarted, one with its clock set back
 	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -v .
 
+.PHONY: client
+client: ## ten million ids by the Go client, by each of its ways, while its servers are killed; some minutes
+	@cd cmd/snowfence && $(GO) test -run '^TestClientOutlives' -count=1 -timeout 60m -v . -client.ids 10000000
+
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (20s)
 	@tools/fuzz.sh $(FUZZTIME)
@@ -186,6 +190,7 @@ soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion id
 	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
 	@cd cmd/snowfence && $(GO) test -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
 	@cd cmd/snowfence && $(GO) test ./internal/sqlfunc -run ReadsIDsExactly -count=1 -v -sqlfunc.ids 100000
+	@$(MAKE) client
 	@$(MAKE) chaos
 	@cd bench && GOWORK=off $(GO) run ./check -ids 1000000000 -planted 1
 	@tools/need.sh gcc=gcc,libc6-dev spin=spin

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/client"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+var clientIDs = flag.Int("client.ids", 400_000, "ids that the test of clients whose servers are killed collects at the least, for each way to get them")
+
+// pair is two daemons that share a store. Each keeps its RESP address when it is started again.
+type pair struct {
+	t         *testing.T
+	binary    string
+	folder    string
+	addresses [2]string
+	daemons   [2]*testkit.Daemon
+}
+
+func startPair(t *testing.T) *pair {
+	t.Helper()
+	p := &pair{t: t, binary: testkit.Build(t, programPath, ""), folder: t.TempDir()}
+	for i := range p.daemons {
+		p.addresses[i] = fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+		p.start(i)
+		p.daemons[i].WaitReady(time.Minute)
+	}
+	return p
+}
+
+func (p *pair) start(i int) {
+	p.t.Helper()
+	p.daemons[i] = testkit.StartDaemon(p.t, p.binary, nil, "--data", p.folder, "--resp", p.addresses[i])
+}
+
+// Eight goroutines share a client. While they get ids, the server in use is killed, and started again
+// while they get more from the other. Then that one is killed.
+func TestClientOutlivesServersThatAreKilled(t *testing.T) {
+	const goroutines, kills = 8, 3
+	p := startPair(t)
+	quota := int64(*clientIDs / (kills + 1)) // of ids after each kill
+	for _, way := range []struct {
+		name   string
+		config client.Config
+		batch  int // the most ids of a call
+	}{
+		{"next", client.Config{}, 1},
+		{"fill", client.Config{}, 100},
+		{"prefetch", client.Config{Prefetch: 10_000}, 1},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			way.config.Servers = p.addresses[:]
+			c := newClient(t, way.config)
+			ids := make([][]snowfence.ID, goroutines)
+			var longest [goroutines]time.Duration
+			for kill := range kills + 1 {
+				var left atomic.Int64
+				var group sync.WaitGroup
+				left.Store(quota)
+				if kill > 0 {
+					left.Store(math.MaxInt64)
+					group.Go(func() {
+						victim := (kill - 1) % len(p.daemons)
+						p.daemons[victim].Kill()
+						left.Store(quota)
+						p.start(victim)
+						p.daemons[victim].WaitReady(time.Minute)
+					})
+				}
+				for g := range goroutines {
+					group.Go(func() {
+						batch := make([]snowfence.ID, way.batch)
+						for n := 1; left.Load() > 0; n = n%way.batch + 1 {
+							began := time.Now()
+							err := take(t.Context(), c, batch[:n])
+							longest[g] = max(longest[g], time.Since(began))
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							ids[g] = append(ids[g], batch[:n]...)
+							left.Add(-int64(n))
+						}
+					})
+				}
+				group.Wait()
+			}
+			all := slices.Concat(ids...)
+			slices.Sort(all)
+			for i := 1; i < len(all); i++ {
+				if all[i] == all[i-1] {
+					t.Errorf("%d is there twice", all[i])
+				}
+			}
+			// A killed daemon's worker id rests, so each daemon has one of its own.
+			if n := workerIDs(t, all); n != kills+1 {
+				t.Errorf("ids of %d daemons, want %d: not each kill was of the server in use", n, kills+1)
+			}
+			// A killed server's connections end at once. The pauses of failover are far below this.
+			took := slices.Max(longest[:])
+			if took > 5*time.Second {
+				t.Errorf("a call took %s", took)
+			}
+			t.Logf("%d ids, %d kills, the longest call took %s", len(all), kills, took)
+		})
+	}
+}
+
+// take gets one id by Next, or several by Fill.
+func take(ctx context.Context, c *client.Client, ids []snowfence.ID) (err error) {
+	if len(ids) > 1 {
+		return c.Fill(ctx, ids)
+	}
+	ids[0], err = c.Next(ctx)
+	return err
+}
+
+// workerIDs counts the worker ids in ids.
+func workerIDs(t *testing.T, ids []snowfence.ID) int {
+	t.Helper()
+	seen := map[int64]bool{}
+	for _, id := range ids {
+		parts, err := snowfence.DefaultLayout().Decompose(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[parts.Worker] = true
+	}
+	return len(seen)
+}
+
+func newClient(t *testing.T, cfg client.Config) *client.Client {
+	t.Helper()
+	c, err := client.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func TestClientOfOneDaemonGetsGreaterIDsByLaterCalls(t *testing.T) {
+	t.Parallel()
+	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir())
+	d.WaitReady(time.Minute)
+	c := newClient(t, client.Config{Servers: []string{d.Address("redis")}, Strict: true})
+	var newest atomic.Int64 // of the calls that have returned
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			for range 2000 {
+				before := newest.Load()
+				id, err := c.Next(t.Context())
+				if err != nil || int64(id) <= before {
+					t.Errorf("%d after %d, %v", id, before, err)
+					return
+				}
+				for old := newest.Load(); old < int64(id) && !newest.CompareAndSwap(old, int64(id)); old = newest.Load() {
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestClientShowsItsTokenByTLS(t *testing.T) {
+	t.Parallel()
+	const token = "correct-horse-battery"
+	authority := testkit.NewAuthority(t)
+	certificate, key := authority.Issue(t, "daemon", "127.0.0.1")
+	folder := t.TempDir()
+	tokens, config := filepath.Join(folder, "tokens"), filepath.Join(folder, "snowfence.yaml")
+	for path, content := range map[string]string{
+		tokens: token + "\n",
+		config: fmt.Sprintf("tls: {certificate: %s, key: %s}\ntoken-file: %s\ngenerators: {orders: {}, names: {kind: uuid}}\n", certificate, key, tokens),
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", folder, "--config", config, "--thrift", "")
+	d.WaitReady(time.Minute)
+	address := d.Address("rediss")
+	trust := &tls.Config{RootCAs: authority.Pool(), MinVersion: tls.VersionTLS12}
+	for _, c := range []struct {
+		name   string
+		config client.Config
+		text   string // of the error; empty for none
+		class  snowfence.Class
+	}{
+		{"the token", client.Config{Token: token}, "", snowfence.ClassUnknown},
+		{"another token", client.Config{Token: "wrong"}, "WRONGPASS", snowfence.ClassUsage},
+		{"no token", client.Config{}, "NOAUTH", snowfence.ClassUsage},
+		{"a generator that is not there", client.Config{Token: token, Generator: "x"}, "ERR unknown-generator", snowfence.ClassUsage},
+		{"a generator of texts", client.Config{Token: token, Generator: "names"}, "are no numbers", snowfence.ClassUsage},
+		{"a batch above the limit", client.Config{Token: token, Batch: 20_000}, "ERR count-out-of-range", snowfence.ClassUsage},
+	} {
+		c.config.Servers, c.config.TLS = []string{address}, trust
+		if c.config.Generator == "" {
+			c.config.Generator = "orders"
+		}
+		made := newClient(t, c.config)
+		err := made.Fill(t.Context(), make([]snowfence.ID, 20_000))
+		if c.text == "" && err != nil || c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) || snowfence.ClassOf(err) != c.class {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if refusal := new(client.ServerError); c.text != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), address)) {
+			t.Errorf("%s: %v does not name the server", c.name, err)
+		}
+	}
+}
