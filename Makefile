@@ -78,7 +78,7 @@ test: .bin/grpcurl ## every test of every module, real servers included; under t
 	@$(MAKE) examples
 
 .PHONY: clients
-clients: ## run the snippets of docs/clients.md, and longer conversations by the same clients
+clients: .bin/grpcurl ## run the snippets of docs/clients.md, and longer conversations by the same clients
 	@tools/need.sh $(NEEDED)
 	@cd cmd/snowfence && $(GO) test -run '^TestSnippets|^TestRedisClients|^TestClientsShow|^TestPythonClient' -count=1 -v .
 

@@ -158,6 +158,8 @@ func ways() map[string]way {
 		"Java":                        {"Ids.java", javaProgram, "java Ids.java"},
 		"redis-cli":                   {"ids.sh", "", "sh -e ids.sh"},
 		"Go: package client":          {"ids.go", goProgram("id", "snowfence.example/snowfence/client"), goRun},
+		"grpcurl":                     {"ids.sh", "", `PATH="$SNOWFENCE/../../.bin:$PATH" sh -e ids.sh`},
+		"Go: grpc-go":                 {"ids.go", goProgram("ids", "google.golang.org/grpc", "google.golang.org/grpc/credentials/insecure", "snowfence.example/snowfence/api/snowfencev1"), goRun},
 		"Go: go-redis":                {"ids.go", goProgram("id", "github.com/redis/go-redis/v9"), goRun},
 		"Python: redis-py":            {"ids.py", "", python + "ids.py"},
 		"Node.js: ioredis":            {"ids.js", "", "node ids.js"},
@@ -248,7 +250,7 @@ func TestSnippetsOfThePageOfClientsPrintFreshIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ports := []string{"7600", portOf(d.Address("http")), "7601", portOf(d.Address("redis")), "7609", portOf(d.Address("thrift"))}
+	ports := []string{"7600", portOf(d.Address("http")), "7601", portOf(d.Address("redis")), "7602", portOf(d.Address("grpc")), "7609", portOf(d.Address("thrift"))}
 	libraries, ids := clientFolder(t), issued{}
 	nodeModules(t, libraries)
 	left := ways()
@@ -360,10 +362,11 @@ func TestClientsShowATokenOverTLS(t *testing.T) {
 	ids := issued{}
 	for what, run := range map[string]string{
 		"curl":      `curl -fsS --cacert "$CA" -X POST -H "Authorization: Bearer $TOKEN" https://` + d.Address("https") + `/v1/generators/orders/ids`,
+		"grpcurl":   `"$BIN"/grpcurl -cacert "$CA" -H "Authorization: Bearer $TOKEN" -d '{"generator": "orders"}' ` + d.Address("grpcs") + ` snowfence.v1.Ids/Next`,
 		"redis-cli": `REDISCLI_AUTH=$TOKEN redis-cli --tls --cacert "$CA" -p ` + portOf(d.Address("rediss")) + ` INCR orders`,
 	} {
 		command := exec.CommandContext(t.Context(), "sh", "-c", run)
-		command.Env = append(os.Environ(), "CA="+authority.File, "TOKEN="+clientToken)
+		command.Env = append(os.Environ(), "BIN=../../.bin", "CA="+authority.File, "TOKEN="+clientToken)
 		if out, err := command.CombinedOutput(); err != nil || ids.take(t, string(out)) != 1 {
 			t.Errorf("%s: %v: %s", what, err, out)
 		}
