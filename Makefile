@@ -64,7 +64,7 @@ RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
 REAL := $(REAL)|^TestProgram|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
 REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
-REAL := $(REAL)|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOfOne|^TestClientShows
+REAL := $(REAL)|^TestHostile|^TestStandby|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOfOne|^TestClientShows
 
 .PHONY: test
 test: .bin/grpcurl ## every test of every module, real servers included; under ten minutes
@@ -178,6 +178,10 @@ chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd
 	@cd cmd/snowfence && $(GO) test -run '^TestChaos' -count=1 -timeout 150m -parallel 1 -v . -chaos.engines '$(ENGINE)' \
 		-chaos.faults $(FAULTS) -chaos.ids $(IDS) -chaos.subjects $(SUBJECTS)
 
+.PHONY: hostile
+hostile: ## attacks of every known kind at once, beside 10,000 half-open connections
+	@cd cmd/snowfence && $(GO) test -run '^TestHostile' -count=1 -v . -hostile.connections 10000 -hostile.for 30s
+
 .PHONY: soak
 soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion ids checked, the model, fuzzing; many hours
 	@mkdir -p .bin
@@ -192,6 +196,7 @@ soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion id
 	@cd cmd/snowfence && $(GO) test ./internal/sqlfunc -run ReadsIDsExactly -count=1 -v -sqlfunc.ids 100000
 	@$(MAKE) client
 	@$(MAKE) chaos
+	@$(MAKE) hostile
 	@cd bench && GOWORK=off $(GO) run ./check -ids 1000000000 -planted 1
 	@tools/need.sh gcc=gcc,libc6-dev spin=spin
 	@formal/model.sh soak

@@ -138,6 +138,9 @@ func (d *Daemon) WaitEnded(limit time.Duration) int {
 // Ended is closed when the process has ended.
 func (d *Daemon) Ended() <-chan struct{} { return d.ended }
 
+// PID is the process id.
+func (d *Daemon) PID() int { return d.command.Process.Pid }
+
 // Signal sends a signal. A process that has ended already gets none.
 func (d *Daemon) Signal(s syscall.Signal) {
 	_ = d.command.Process.Signal(s)
