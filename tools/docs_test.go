@@ -161,12 +161,20 @@ func requirements(t *testing.T, file string) []string {
 	if err := json.Unmarshal(out, &mod); err != nil {
 		t.Fatalf("read %s: %v", file, err)
 	}
+	// A tool is of the module whose path is the longest beginning of its own.
+	isTool := map[string]bool{}
+	for _, tool := range mod.Tool {
+		of := ""
+		for _, r := range mod.Require {
+			if strings.HasPrefix(tool.Path+"/", r.Path+"/") && len(r.Path) > len(of) {
+				of = r.Path
+			}
+		}
+		isTool[of] = true
+	}
 	var names []string
 	for _, r := range mod.Require {
-		isTool := slices.ContainsFunc(mod.Tool, func(tool struct{ Path string }) bool {
-			return strings.HasPrefix(tool.Path, r.Path+"/")
-		})
-		if (isTool || !r.Indirect) && r.Path != ours && !strings.HasPrefix(r.Path, ours+"/") {
+		if (isTool[r.Path] || !r.Indirect) && r.Path != ours && !strings.HasPrefix(r.Path, ours+"/") {
 			names = append(names, r.Path)
 		}
 	}

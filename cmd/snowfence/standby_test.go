@@ -23,7 +23,9 @@ func TestStandbyTakesOverAndIDsGoOnIncreasing(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	start := func() *testkit.Daemon { return testkit.StartDaemon(t, program, nil, "--config", config, "--data", folder) }
+	start := func() *testkit.Daemon {
+		return testkit.StartDaemon(t, program, nil, "--config", config, "--data", folder)
+	}
 	client := testkit.Client()
 	last := int64(0)
 	// next asks once, and reports whether there was an id. It must be above all before.
@@ -57,8 +59,12 @@ func TestStandbyTakesOverAndIDsGoOnIncreasing(t *testing.T) {
 		if !next(holder) || next(standby) {
 			t.Fatalf("%s: not the first daemon alone gives ids:\n%s", end.name, standby.Log())
 		}
-		if answer, err := client.Get(standby.URL + "/readyz"); err != nil || answer.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("%s: one that stands by is ready, %v", end.name, err)
+		answer, err := client.Get(standby.URL + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = answer.Body.Close(); answer.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("%s: one that stands by answers %s", end.name, answer.Status)
 		}
 		holder.Signal(end.signal)
 		began := time.Now()

@@ -33,7 +33,7 @@ type Client struct {
 func (s *Service) Client(address netip.Addr) Client {
 	c := Client{service: s}
 	if s.addresses != nil {
-		c.limit = s.addresses.limiter(neighbours(address))
+		c.limit = s.addresses.limiter(Neighbours(address))
 	}
 	return c
 }
@@ -257,8 +257,8 @@ func (c *Client) Statuses() ([]Status, error) {
 	return slices.DeleteFunc(c.service.Statuses(), func(s Status) bool { return c.grant != nil && !c.grant.Allows(s.Name) }), nil
 }
 
-// neighbours is what counts as one address: in IPv6 a host has a whole /64 to choose from.
-func neighbours(address netip.Addr) netip.Prefix {
+// Neighbours is what counts as one address: in IPv6 a host has a whole /64 to choose from.
+func Neighbours(address netip.Addr) netip.Prefix {
 	address = address.Unmap().WithZone("")
 	bits := address.BitLen()
 	if address.Is6() {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 )
 
 // limited is a listener that closes connections beyond its limits as they come.
@@ -16,7 +17,7 @@ type limited struct {
 
 	mu        sync.Mutex // guards what follows
 	open      int
-	addresses map[netip.Addr]int // only kept with a limit
+	addresses map[netip.Prefix]int // only kept with a limit
 }
 
 func newLimited(l net.Listener, limits config.Limits, meter Meter) *limited {
@@ -25,7 +26,7 @@ func newLimited(l net.Listener, limits config.Limits, meter Meter) *limited {
 	}
 	return &limited{
 		Listener: l, most: limits.Connections, mostOfAddress: limits.AddressConnections, meter: meter,
-		addresses: map[netip.Addr]int{},
+		addresses: map[netip.Prefix]int{},
 	}
 }
 
@@ -36,7 +37,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		address := Remote(c)
+		address := service.Neighbours(Remote(c))
 		if limit := l.enter(address); limit != "" {
 			l.meter.Refused(limit)
 			_ = c.Close() // nothing was read or written
@@ -63,7 +64,7 @@ func bound(c net.Conn) {
 }
 
 // enter counts a connection in, or returns the limit in its way.
-func (l *limited) enter(address netip.Addr) (limit string) {
+func (l *limited) enter(address netip.Prefix) (limit string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -78,7 +79,7 @@ func (l *limited) enter(address netip.Addr) (limit string) {
 	return ""
 }
 
-func (l *limited) leave(address netip.Addr) {
+func (l *limited) leave(address netip.Prefix) {
 	l.meter.Closed()
 	l.mu.Lock()
 	defer l.mu.Unlock()
