@@ -27,32 +27,35 @@ var clientIDs = flag.Int("client.ids", 400_000, "ids that the test of clients wh
 type pair struct {
 	t         *testing.T
 	binary    string
-	folder    string
+	arguments []string
 	addresses [2]string
 	daemons   [2]*testkit.Daemon
 }
 
-func startPair(t *testing.T) *pair {
+// newPair builds the program, and starts no daemon yet. The arguments are for both.
+func newPair(t *testing.T, arguments ...string) *pair {
 	t.Helper()
-	p := &pair{t: t, binary: testkit.Build(t, programPath, ""), folder: t.TempDir()}
-	for i := range p.daemons {
+	p := &pair{t: t, binary: testkit.Build(t, programPath, ""), arguments: append(arguments, "--data", t.TempDir())}
+	for i := range p.addresses {
 		p.addresses[i] = fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
-		p.start(i)
-		p.daemons[i].WaitReady(time.Minute)
 	}
 	return p
 }
 
 func (p *pair) start(i int) {
 	p.t.Helper()
-	p.daemons[i] = testkit.StartDaemon(p.t, p.binary, nil, "--data", p.folder, "--resp", p.addresses[i])
+	p.daemons[i] = testkit.StartDaemon(p.t, p.binary, nil, append(slices.Clip(p.arguments), "--resp", p.addresses[i])...)
 }
 
 // Eight goroutines share a client. While they get ids, the server in use is killed, and started again
 // while they get more from the other. Then that one is killed.
 func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 	const goroutines, kills = 8, 3
-	p := startPair(t)
+	p := newPair(t)
+	for i := range p.daemons {
+		p.start(i)
+		p.daemons[i].WaitReady(time.Minute)
+	}
 	quota := int64(*clientIDs / (kills + 1)) // of ids after each kill
 	for _, way := range []struct {
 		name   string
@@ -162,24 +165,76 @@ func TestClientOfOneDaemonGetsGreaterIDsByLaterCalls(t *testing.T) {
 	t.Parallel()
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir())
 	d.WaitReady(time.Minute)
-	c := newClient(t, client.Config{Servers: []string{d.Address("redis")}, Strict: true})
-	var newest atomic.Int64 // of the calls that have returned
+	var total atomic.Int64
+	inOrder(t, client.Config{Servers: []string{d.Address("redis")}}, &total, func() bool { return total.Load() < 30_000 })
+}
+
+// Each daemon of a namespace without worker bits is killed once while it gives ids, and the other
+// one stands by.
+func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "snowfence.yaml")
+	const content = "generators:\n  default: {layout: ms41-seq22, window: 1s, standby: true, policy: {max-wait: 5ms}}\n"
+	if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPair(t, "--config", config)
+	p.start(0)
+	p.daemons[0].WaitReady(time.Minute)
+	p.start(1)
+	var total atomic.Int64
+	var over atomic.Bool
+	ended := make(chan time.Duration)
+	go func() {
+		cfg := client.Config{Servers: p.addresses[:], Strict: true, MaxWait: time.Minute}
+		ended <- inOrder(t, cfg, &total, func() bool { return !over.Load() })
+	}()
+	defer func() {
+		over.Store(true)
+		t.Logf("%d ids in order, the longest call took %s", total.Load(), <-ended)
+	}()
+	more := func() {
+		want := total.Load() + 2000
+		testkit.Eventually(t, time.Minute, func(context.Context) error {
+			if total.Load() < want {
+				return errors.New("no more ids come")
+			}
+			return nil
+		})
+	}
+	for i := range p.daemons {
+		more()
+		p.daemons[i].Kill()
+		p.start(i)
+	}
+	more()
+}
+
+// inOrder has 16 goroutines call Next for as long as they shall, and holds each id to be above those
+// of all calls that ended before its call began. It returns how long the longest call took.
+func inOrder(t *testing.T, cfg client.Config, total *atomic.Int64, goOn func() bool) time.Duration {
+	c := newClient(t, cfg)
+	var newest atomic.Int64 // of the calls that have ended
+	var longest [16]time.Duration
 	var group sync.WaitGroup
-	for range 16 {
+	for g := range longest {
 		group.Go(func() {
-			for range 2000 {
-				before := newest.Load()
+			for goOn() {
+				before, began := newest.Load(), time.Now()
 				id, err := c.Next(t.Context())
+				longest[g] = max(longest[g], time.Since(began))
 				if err != nil || int64(id) <= before {
 					t.Errorf("%d after %d, %v", id, before, err)
 					return
 				}
+				total.Add(1)
 				for old := newest.Load(); old < int64(id) && !newest.CompareAndSwap(old, int64(id)); old = newest.Load() {
 				}
 			}
 		})
 	}
 	group.Wait()
+	return slices.Max(longest[:])
 }
 
 func TestClientShowsItsTokenByTLS(t *testing.T) {
