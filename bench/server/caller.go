@@ -173,7 +173,7 @@ func (b bench) paced(ctx context.Context) error {
 	for _, front := range []struct {
 		scheme string
 		dial   dialer
-	}{{"http", dialHTTP}, {"thrift", dialThrift}} {
+	}{{"http", dialHTTP}, {"thrift", dialThrift}, {"grpc", dialGRPC}} {
 		c.contenders = append(c.contenders, contender{front.scheme, func(ctx context.Context) (sample, error) {
 			return ours.under(1, func() (load, error) {
 				return drive(ctx, ours.addresses[front.scheme], front.dial, func(callers []caller) (load, error) { return paced(callers, pace, b.each) })

@@ -17,6 +17,7 @@
 //	http     wrk, beside a bare net/http handler
 //	thrift   beside a bare server of the library of Apache Thrift
 //	paced    latencies at 10,000 requests a second
+//	grpc     beside a bare server of grpc-go, and one stream
 //	client   package client, through one server
 package main
 
@@ -52,6 +53,7 @@ func parts() []part {
 		{"resp", bench.resp},
 		{"http", bench.http},
 		{"thrift", bench.thrift},
+		{"grpc", bench.grpc},
 		{"paced", bench.paced},
 		{"client", bench.client},
 	}

@@ -56,6 +56,7 @@ func (b bench) bare(ctx context.Context, name string) (*process, error) {
 // serve serves as a bare server until the context ends.
 func serve(ctx context.Context, name string) error {
 	echoes := map[string]func(net.Listener) error{
+		"grpc":   echoGRPC,
 		"http":   echoHTTP,
 		"thrift": echoThrift,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,13 +45,9 @@ type Server struct {
 }
 
 const (
-	maxCalls = 250 // under way on one connection, as on the HTTP front; more wait
-
-	// maxStreams is how many streams of ids there may be. One that waits for its client keeps a
-	// message or two, and up to 64 KiB that gRPC queues.
-	maxStreams = 1000
-
-	settling = 500 * time.Millisecond // how often Drain looks whether calls are under way still
+	maxCalls   = 250                    // under way on one connection, as on the HTTP front; more wait
+	maxStreams = 1000                   // of ids; one that waits keeps two messages, and 64 KiB that gRPC queues
+	settling   = 500 * time.Millisecond // between looks of Drain whether calls are under way still
 )
 
 // New returns a front that serves nothing yet.
@@ -65,7 +62,8 @@ func New(cfg Config) *Server {
 		grpc.MaxHeaderListSize(uint32(cfg.Limits.Header)),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ConnectionTimeout(cfg.Limits.ReadTimeout),
-		grpc.SharedWriteBuffer(true), // an idle connection keeps no buffer
+		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), // their stacks have grown already
+		grpc.SharedWriteBuffer(true),                         // an idle connection keeps no buffer
 		// A connection that is silent for a minute is asked for a sign of life. Clients may ask the server, too.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.Limits.IdleTimeout, Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
