@@ -44,7 +44,7 @@ func (s *ids) mint(ctx context.Context, client *service.Client, generator string
 	if err := client.Mint(ctx, generator, n, batch); err != nil {
 		return err
 	}
-	into.Ids, into.Ranges, into.Texts = into.Ids[:0], into.Ranges[:0], into.Texts[:0]
+	into.Ids, into.Ranges, into.Texts = into.GetIds()[:0], into.GetRanges()[:0], into.GetTexts()[:0]
 	switch {
 	case batch.Form() != kind.Number:
 		for text := range batch.Texts() {
@@ -53,14 +53,14 @@ func (s *ids) mint(ctx context.Context, client *service.Client, generator string
 	case ranges:
 		var last *snowfencev1.Range
 		for _, id := range batch.Numbers() {
-			if last == nil || int64(id) != last.First+last.Count {
+			if last == nil || int64(id) != last.GetFirst()+last.GetCount() {
 				last = &snowfencev1.Range{First: int64(id)}
 				into.Ranges = append(into.Ranges, last)
 			}
 			last.Count++
 		}
 	default:
-		into.Ids = slices.Grow(into.Ids, n)
+		into.Ids = slices.Grow(into.GetIds(), n)
 		for _, id := range batch.Numbers() {
 			into.Ids = append(into.Ids, int64(id))
 		}

@@ -23,7 +23,7 @@ func TestConnectionMustBeginInTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = c.Close() }()
+		t.Cleanup(func() { _ = c.Close() })
 		if err := errors.Join(c.SetDeadline(time.Now().Add(soon)), func() error { _, err := io.WriteString(c, sent); return err }()); err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,6 @@ func New(cfg Config) *Server {
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ConnectionTimeout(cfg.Limits.ReadTimeout),
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), // their stacks have grown already
-		grpc.SharedWriteBuffer(true),                         // an idle connection keeps no buffer
 		// A connection that is silent for a minute is asked for a sign of life. Clients may ask the server, too.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.Limits.IdleTimeout, Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),

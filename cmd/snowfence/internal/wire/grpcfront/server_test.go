@@ -351,7 +351,7 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 		return metadata.AppendToOutgoingContext(t.Context(), "authorization", value)
 	}
 	for name, c := range map[string]struct {
-		ctx  context.Context //nolint:containedctx // a case of a test
+		ctx  context.Context
 		code codes.Code
 	}{
 		"none":         {t.Context(), codes.Unauthenticated},
