@@ -69,9 +69,9 @@ REAL := $(REAL)|^TestHostile|^TestStandby|^TestSnippetsOf|^TestRedisClients|^Tes
 .PHONY: test
 test: .bin/grpcurl ## every test of every module, real servers included; under ten minutes
 	@tools/need.sh $(NEEDED)
-	@$(GO) test -p 3 ./cmd/snowfence/... ./...
+	@$(GO) test -p 3 -timeout 30m ./cmd/snowfence/... ./...
 	@$(GO) run ./internal/sim/simulate -seeds 5000 -least-ids 1000000000 -least-faults 250000
-	@$(GO) test -p 3 -race -skip 'Allocate|OutlivesIt(By|sStore)|$(REAL)' $(ENGINES:%=./%/...) ./cmd/snowfence/... $(RACED)
+	@$(GO) test -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)|$(REAL)' $(ENGINES:%=./%/...) ./cmd/snowfence/... $(RACED)
 	@$(GO) test -race -run '^TestScripts/serve' ./cmd/snowfence
 	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
