@@ -83,7 +83,9 @@ func echoGRPC(l net.Listener) error {
 	return s.Serve(l)
 }
 
-type echoIDs struct{ snowfencev1.UnimplementedIdsServer }
+type echoIDs struct {
+	snowfencev1.UnimplementedIdsServer
+}
 
 // Next answers with one number.
 func (echoIDs) Next(context.Context, *snowfencev1.NextRequest) (*snowfencev1.NextResponse, error) {
