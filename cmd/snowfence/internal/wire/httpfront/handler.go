@@ -40,7 +40,7 @@ type Handler struct {
 	routes  []route
 	buffers sync.Pool // of *buffer, empty
 
-	// Values of headers that answers share, so that none has to make its own.
+	// Values of headers that all answers share.
 	noStore, noSniff []string
 	contentTypes     map[string][]string
 }
