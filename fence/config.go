@@ -136,6 +136,9 @@ func (c *Config) prepare() (lease.State, error) {
 	if err := c.Policy.Validate(c.Layout); err != nil {
 		return lease.State{}, err
 	}
+	if c.Policy.WallEveryCall && c.Layout.Workers() == 1 {
+		return lease.State{}, &ConfigError{Field: "wall-every-call", Value: "true", Limit: "must be off with layout " + c.Layout.String() + ", which has one worker id: its order goes by the monotonic clock"}
+	}
 	if c.HorizonNotice < 0 {
 		return lease.State{}, &ConfigError{Field: "horizon-notice", Value: c.HorizonNotice.String(), Limit: "must not be negative"}
 	}

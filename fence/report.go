@@ -55,11 +55,18 @@ func (l *loop) logTerm(r lease.Start) {
 	}
 }
 
+// endless is a claim-wait that means none: 73 years.
+const endless time.Duration = 1 << 61
+
 // logWait logs the reason for which a claim waits.
 func (l *loop) logWait(log *slog.Logger, r lease.Report) {
 	var held *lease.HeldError
 	var full *lease.ExhaustedError
-	switch limit := l.driver.State().Config().ClaimWait; {
+	limit := "none"
+	if wait := l.driver.State().Config().ClaimWait; wait < endless {
+		limit = wait.String()
+	}
+	switch {
 	case errors.As(r.Err, &held):
 		log.Info("waiting for "+held.Occupant.String(), "claim-wait", limit)
 	case errors.As(r.Err, &full):

@@ -1,98 +1,369 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// TestStandbyTakesOverAndIDsGoOnIncreasing ends the daemon that gives the ids of a namespace without worker
-// bits, in every way, and asks whichever of two daemons gives any.
+var (
+	standbyEngines   = flag.String("standby.engines", "file,etcd,postgres", "engines of the standby test, separated by commas")
+	standbyFailovers = flag.Int("standby.failovers", 6, "failovers that the standby test does on each engine")
+	standbySeed      = flag.Uint64("standby.seed", 1, "seed by which the standby test chooses its moments")
+)
+
+const (
+	standbyWindow  = time.Second
+	standbyClients = 8
+	standbySkew    = standbyWindow / 2 // how far a holder's wall clock is set back
+	standbyConfig  = "generators:\n  default: {layout: ms41-seq22, window: 1s, standby: true, policy: {max-wait: 10ms}}\n"
+)
+
+// Of two daemons one gives the ids of a namespace without worker bits. It ends, dies, is stopped, and
+// is cut off from the store, with its wall clock set back at times. The other one takes over each time.
+// All the while clients ask both. If a call returned before another one was sent, its ids are smaller.
 func TestStandbyTakesOverAndIDsGoOnIncreasing(t *testing.T) {
-	program := testkit.Build(t, programPath, "")
+	binary := testkit.Build(t, programPath, "faultclock")
+	for name := range strings.SplitSeq(*standbyEngines, ",") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDuo(t, binary, name)
+			defer d.judge() // of a run that fails, too
+			d.run()
+		})
+	}
+}
+
+// duo is two daemons of one namespace, and those who ask them.
+type duo struct {
+	t         *testing.T
+	binary    string
+	folder    string // of the store; empty if it has a server
+	began     time.Time
+	subjects  [2]*subject
+	arguments [2][]string
+	askers    []*asker
+	handovers []handover
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// handover is one failover, from the moment that it was caused to the first answer of the successor.
+type handover struct {
+	cause       string
+	began, over time.Duration
+}
+
+// asker is a client. It goes to the other daemon when one gives no id, or asks the same one for ever.
+type asker struct {
+	to    int // the daemon that it asks next
+	loyal bool
+	calls []call
+	ids   []snowfence.ID
+}
+
+// call is a request that got ids, on one monotonic clock.
+type call struct {
+	sent, received time.Duration
+	first, last    snowfence.ID
+}
+
+func newDuo(t *testing.T, binary, engineName string) *duo {
+	ctx, stop := context.WithCancel(t.Context())
+	d := &duo{t: t, binary: binary, began: time.Now(), stop: stop}
+	t.Cleanup(func() { stop(); d.running.Wait() })
+	engine := testkit.StartEngine(t, engineName)
+	if engine.Server == nil {
+		d.folder = strings.TrimPrefix(engine.URL("", 0), "file:")
+	}
 	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	const content = "generators:\n  default: {layout: ms41-seq22, window: 1s, standby: true, policy: {max-wait: 5ms}}\n"
-	if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(standbyConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	folder := t.TempDir()
-	start := func() *testkit.Daemon {
-		return testkit.StartDaemon(t, program, nil, "--config", config, "--data", folder)
+	for number := range d.subjects {
+		s := &subject{number: number, offset: filepath.Join(t.TempDir(), "offset")}
+		s.setClock(t, 0)
+		address := ""
+		if engine.Server != nil {
+			s.proxy = testkit.NewProxy(t, engine.Server.Addr())
+			address = s.proxy.Addr()
+		}
+		d.subjects[number] = s
+		d.arguments[number] = []string{"--config", config, "--store", engine.URL(address, 0), "--data", t.TempDir()}
+		d.start(s)
 	}
+	for i := range standbyClients + len(d.subjects) {
+		a := &asker{to: i % len(d.subjects), loyal: i >= standbyClients}
+		d.askers = append(d.askers, a)
+		d.running.Go(func() { d.ask(ctx, a) })
+	}
+	return d
+}
+
+// start starts a subject's daemon, the first time or again.
+func (d *duo) start(s *subject) {
+	daemon := testkit.StartDaemon(d.t, d.binary, []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + s.offset}, d.arguments[s.number]...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.daemon = daemon
+}
+
+// ask asks until the context ends. A loyal client waits for a daemon that is stopped, so that one has
+// requests to answer when it continues.
+func (d *duo) ask(ctx context.Context, a *asker) {
 	client := testkit.Client()
-	last := int64(0)
-	// next asks once, and reports whether there was an id. It must be above all before.
-	next := func(d *testkit.Daemon) bool {
-		t.Helper()
-		client.Timeout = 2 * time.Second
-		answer, err := client.Post(d.URL+"/v1/generators/default/ids", "", http.NoBody)
-		if err != nil {
-			return false
-		}
-		defer func() { _ = answer.Body.Close() }()
-		var body struct{ IDs []string }
-		if answer.StatusCode != http.StatusOK || json.NewDecoder(answer.Body).Decode(&body) != nil || len(body.IDs) != 1 {
-			return false
-		}
-		id, err := strconv.ParseInt(body.IDs[0], 10, 64)
-		if err != nil || id <= last {
-			t.Fatalf("id %q after %d, %v", body.IDs, last, err)
-		}
-		last = id
-		return true
+	defer client.CloseIdleConnections()
+	client.Timeout = standbyWindow / 4
+	if a.loyal {
+		client.Timeout = time.Minute
 	}
-	holder := start()
-	holder.WaitReady(30 * time.Second)
-	standby := start()
-	for _, end := range []struct {
-		name   string
-		signal syscall.Signal
-		least  time.Duration
-	}{{"kill", syscall.SIGKILL, time.Second / 2}, {"terminate", syscall.SIGTERM, 0}, {"stop", syscall.SIGSTOP, time.Second / 2}} {
-		if !next(holder) || next(standby) {
-			t.Fatalf("%s: not the first daemon alone gives ids:\n%s", end.name, standby.Log())
+	for ctx.Err() == nil {
+		s := d.subjects[a.to]
+		sent := time.Since(d.began)
+		// An error says that there are fewer ids, or none, which is what failovers do.
+		ids, err := testkit.Mint(ctx, client, s.current().URL, "default", 2, nil)
+		received := time.Since(d.began)
+		if len(ids) > 0 {
+			a.calls = append(a.calls, call{sent, received, ids[0], ids[len(ids)-1]})
+			a.ids = append(a.ids, ids...)
+			s.minted.Add(int64(len(ids)))
 		}
-		answer, err := client.Get(standby.URL + "/readyz")
-		if err != nil {
-			t.Fatal(err)
+		if err != nil && !a.loyal {
+			a.to = 1 - a.to
 		}
-		if _ = answer.Body.Close(); answer.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("%s: one that stands by answers %s", end.name, answer.Status)
-		}
-		holder.Signal(end.signal)
-		began := time.Now()
-		for !next(standby) {
-			if time.Since(began) > 20*time.Second {
-				t.Fatalf("%s: no id:\n%s", end.name, standby.Log())
+		pause(ctx, time.Millisecond)
+	}
+}
+
+// run does the failovers, every kind as often as the others.
+func (d *duo) run() {
+	causes := []struct {
+		name string
+		do   func(holder, successor *subject, taken func())
+	}{
+		{"graceful", func(holder, _ *subject, taken func()) {
+			holder.current().Signal(syscall.SIGTERM)
+			if code := holder.current().WaitEnded(20 * time.Second); code != 0 {
+				d.t.Errorf("the daemon ended with exit code %d:\n%s", code, holder.log())
 			}
-			pause(t.Context(), 5*time.Millisecond)
+			taken()
+			d.start(holder)
+		}},
+		{"crash: killed", func(holder, _ *subject, taken func()) {
+			holder.current().Kill()
+			taken()
+			d.start(holder)
+		}},
+		{"crash: stopped, and continued", func(holder, _ *subject, taken func()) {
+			d.halt(holder)
+			taken()
+			holder.current().Signal(syscall.SIGCONT)
+		}},
+		{"crash: cut off, connections reset", func(holder, _ *subject, taken func()) {
+			holder.proxy.Cut()
+			taken()
+			holder.proxy.Heal()
+		}},
+		{"crash: cut off, half open", func(holder, _ *subject, taken func()) {
+			holder.proxy.Drop()
+			taken()
+			holder.proxy.Heal()
+		}},
+	}
+	if d.folder != "" {
+		causes = causes[:3] // none is cut off from a folder
+	}
+	random := rand.New(rand.NewPCG(*standbySeed, 0))
+	for i := range *standbyFailovers {
+		cause := causes[i%len(causes)]
+		holder := d.holder()
+		successor := d.subjects[1-holder.number]
+		d.awaitStandby(successor)
+		if random.IntN(2) == 0 {
+			holder.setClock(d.t, -standbySkew)
 		}
-		gap := time.Since(began)
-		t.Logf("%s: no id for %s", end.name, gap.Round(time.Millisecond))
-		if gap < end.least {
-			t.Errorf("%s: ids came after %s, before the window can have ended", end.name, gap)
-		}
-		if end.signal == syscall.SIGSTOP {
-			holder.Signal(syscall.SIGCONT)
-			for range 50 {
-				if next(holder) {
-					t.Fatal("the daemon that was stopped gives ids beside its successor")
-				}
-				pause(t.Context(), 10*time.Millisecond)
+		pause(d.t.Context(), between(random, 0, standbyWindow))
+		before, began := successor.minted.Load(), time.Since(d.began)
+		cause.do(holder, successor, func() {
+			if !successor.await(before+1, 30*time.Second) {
+				d.t.Fatalf("%s: the standby does not take over:\n%s", cause.name, successor.log())
 			}
-			if !next(standby) {
-				t.Error("the successor gives none any more")
-			}
+			d.handovers = append(d.handovers, handover{cause.name, began, time.Since(d.began)})
+			holder.setClock(d.t, 0)
+		})
+	}
+	d.awaitStandby(d.subjects[1-d.holder().number])
+}
+
+// halt stops a daemon, but not while it writes to a folder: then it has the folder's lock, and nothing can
+// be written until it continues or ends.
+func (d *duo) halt(s *subject) {
+	for {
+		s.current().Signal(syscall.SIGSTOP)
+		pause(d.t.Context(), 10*time.Millisecond) // until each of its threads has stopped
+		if d.folder == "" {
 			return
 		}
-		holder.WaitEnded(20 * time.Second)
-		holder, standby = standby, start()
+		lock, err := os.Open(filepath.Join(d.folder, "snowfence.lock"))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if closed := lock.Close(); err == nil && closed == nil {
+			return
+		}
+		s.current().Signal(syscall.SIGCONT)
+		pause(d.t.Context(), 10*time.Millisecond)
+	}
+}
+
+// holder returns the subject that gives ids at the moment.
+func (d *duo) holder() *subject {
+	d.t.Helper()
+	first, second := d.subjects[0].minted.Load(), d.subjects[1].minted.Load()
+	var holder *subject
+	testkit.Eventually(d.t, 30*time.Second, func(context.Context) error {
+		switch {
+		case d.subjects[0].minted.Load() > first:
+			holder = d.subjects[0]
+		case d.subjects[1].minted.Load() > second:
+			holder = d.subjects[1]
+		default:
+			return fmt.Errorf("no daemon gives ids:\n%s\n%s", d.subjects[0].log(), d.subjects[1].log())
+		}
+		return nil
+	})
+	return holder
+}
+
+// awaitStandby waits until a daemon says that it stands by. It is not ready then.
+func (d *duo) awaitStandby(s *subject) {
+	d.t.Helper()
+	client := testkit.Client()
+	defer client.CloseIdleConnections()
+	testkit.Eventually(d.t, 30*time.Second, func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.current().URL+"/readyz", http.NoBody)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return fmt.Errorf("%w:\n%s", err, s.log())
+		}
+		defer func() { _ = answer.Body.Close() }()
+		var body struct{ Generators []struct{ Problem string } }
+		if err := json.NewDecoder(answer.Body).Decode(&body); err != nil {
+			return err
+		}
+		if answer.StatusCode != http.StatusServiceUnavailable || len(body.Generators) != 1 || !strings.HasSuffix(body.Generators[0].Problem, "/standby") {
+			return fmt.Errorf("one that stands by answers %s, %+v:\n%s", answer.Status, body, s.log())
+		}
+		return nil
+	})
+}
+
+// judge judges the order of all calls, and prints the longest time without an answer.
+func (d *duo) judge() {
+	d.stop()
+	d.running.Wait()
+	var calls []call
+	var ids []snowfence.ID
+	for _, a := range d.askers {
+		calls = append(calls, a.calls...)
+		ids = append(ids, a.ids...)
+	}
+	for _, fault := range disorder(calls) {
+		d.t.Error(fault)
+	}
+	slices.Sort(ids)
+	total := len(ids)
+	if repeated := total - len(slices.Compact(ids)); repeated > 0 {
+		d.t.Errorf("%d ids were given twice", repeated)
+	}
+	d.t.Logf("%d failovers in %s, seed %d: %d ids in %d calls", len(d.handovers), time.Since(d.began).Round(time.Second), *standbySeed, total, len(calls))
+	for _, line := range gaps(calls, d.handovers) {
+		d.t.Log(line)
+	}
+}
+
+// disorder returns the calls whose ids are not above those of every call that returned before they were
+// sent, ten at most.
+func disorder(calls []call) (faults []string) {
+	sent := slices.SortedFunc(slices.Values(calls), func(a, b call) int { return cmp.Compare(a.sent, b.sent) })
+	returned := slices.SortedFunc(slices.Values(calls), func(a, b call) int { return cmp.Compare(a.received, b.received) })
+	earlier := call{first: -1, last: -1} // the one with the highest id
+	for _, c := range sent {
+		for len(returned) > 0 && returned[0].received < c.sent {
+			if returned[0].last > earlier.last {
+				earlier = returned[0]
+			}
+			returned = returned[1:]
+		}
+		if c.first <= earlier.last && len(faults) < 10 {
+			faults = append(faults, fmt.Sprintf("a call sent at %s got id %d, and one that returned at %s has %d", c.sent, c.first, earlier.received, earlier.last))
+		}
+	}
+	return faults
+}
+
+// gaps returns a line for each cause: how long there was no answer in its failovers.
+func gaps(calls []call, handovers []handover) (lines []string) {
+	returned := make([]time.Duration, len(calls))
+	for i, c := range calls {
+		returned[i] = c.received
+	}
+	slices.Sort(returned)
+	byCause := map[string][]time.Duration{}
+	for _, h := range handovers {
+		i, _ := slices.BinarySearch(returned, h.began)
+		longest := time.Duration(0)
+		for i = max(i, 1); i < len(returned) && returned[i-1] <= h.over; i++ {
+			longest = max(longest, returned[i]-returned[i-1])
+		}
+		byCause[h.cause] = append(byCause[h.cause], longest)
+	}
+	for cause, list := range byCause {
+		slices.Sort(list)
+		lines = append(lines, fmt.Sprintf("%-34s %3d times, without an answer for %s at most, %s in the median", cause, len(list),
+			list[len(list)-1].Round(time.Millisecond), list[len(list)/2].Round(time.Millisecond)))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestDisorderOfCallsIsFound(t *testing.T) {
+	at := func(sent, received time.Duration, first, last snowfence.ID) call {
+		return call{sent, received, first, last}
+	}
+	for _, test := range []struct {
+		name   string
+		calls  []call
+		faults int
+	}{
+		{"one after the other", []call{at(0, 1, 5, 6), at(2, 3, 7, 8)}, 0},
+		{"at a time", []call{at(0, 2, 7, 8), at(1, 3, 5, 6)}, 0},
+		{"later and lower", []call{at(0, 1, 7, 8), at(2, 3, 5, 6)}, 1},
+		{"later and the same", []call{at(0, 1, 5, 6), at(2, 3, 6, 7)}, 1},
+		{"lower than one long ago", []call{at(0, 1, 9, 9), at(2, 3, 10, 10), at(0, 4, 1, 1), at(5, 6, 8, 8)}, 1},
+	} {
+		if found := disorder(test.calls); len(found) != test.faults {
+			t.Errorf("%s: %v, want %d", test.name, found, test.faults)
+		}
 	}
 }

@@ -71,14 +71,14 @@ func (c Config) prepare() (Config, error) {
 	if err := c.Layout.Validate(); err != nil {
 		return c, err
 	}
+	if c.strict() && c.Worker == nil {
+		c.Worker = new(int64)
+	}
 	if c.Window == 0 {
 		c.Window = DefaultWindow
 		if c.Worker != nil {
 			c.Window = DefaultPinnedWindow
 		}
-	}
-	if c.strict() && c.Worker == nil {
-		c.Worker = new(int64)
 	}
 	switch {
 	case c.Window < 0 || c.Window > maxWindow:

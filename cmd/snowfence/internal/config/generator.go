@@ -65,6 +65,8 @@ func (v *completion) generator(name string, g Generator) Generator {
 		v.fault(join(path, keyStandby), "true", "needs a layout without worker and datacenter bits, such as ms41-seq22: with %s each process has a worker id of its own", g.Layout)
 	case g.Journal && v.Data == "":
 		v.fault(join(path, keyJournal), "true", "needs %s to be set", keyData)
+	case g.Journal && g.Layout.Workers() == 1:
+		v.fault(join(path, keyJournal), "true", "must be off with layout %s, which has one worker id: its order needs the store at each start", g.Layout)
 	case g.JournalAcrossReboots && !g.Journal:
 		v.fault(join(path, keyReboots), "true", "needs %s to be on", keyJournal)
 	}

@@ -45,6 +45,7 @@ const (
 	InvalidReservation
 	ReservationEnded
 	Starting
+	Standby
 	Stopped
 	LeaseUnavailable
 	StoreUnavailable
@@ -84,6 +85,7 @@ func (t Type) describe() description {
 		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},
 		ReservationEnded:   {"reservation-ended", Conflict, "The reservation can not be ended", ""},
 		Starting:           {"starting", Unavailable, "The generator is starting", "the server is still opening the generator: it waits for a worker id, or for its store"},
+		Standby:            {"standby", Unavailable, "The server stands by", "the server gives no ids while another process holds the one worker id of the namespace: ask the other servers"},
 		Stopped:            {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
 		LeaseUnavailable:   {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},
 		StoreUnavailable:   {"store-unavailable", Unavailable, "The store gives no numbers", "the server's store did not answer, or not in time; the server's log says more"},
@@ -159,6 +161,16 @@ func invalid(t Type, field, value, limit string) *Problem {
 // retrySoon is when to come back where nothing better is known. A lost lease
 // is claimed again within a second if the store answers.
 const retrySoon = time.Second
+
+// classify makes a problem of a minter's error. A generator that stands by has no lease while another
+// process holds its worker id, and nothing is wrong then.
+func (g *generator) classify(err error) *Problem {
+	p := classify(err)
+	if g.settings.Standby && p.Type == LeaseUnavailable {
+		return Standby.problem(err)
+	}
+	return p
+}
 
 // classify makes a problem of a minter's error. Another generator's problem is that already.
 func classify(err error) *Problem {

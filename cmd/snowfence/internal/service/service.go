@@ -134,7 +134,7 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 	}
 	if err != nil {
 		into.Truncate(had)
-		return s.problem(g, classify(err))
+		return s.problem(g, g.classify(err))
 	}
 	s.count(g, n)
 	return nil
@@ -223,7 +223,7 @@ func (s *Service) Check(name string, n int) error {
 		err = m.Ready()
 	}
 	if err != nil {
-		return s.problem(g, classify(err))
+		return s.problem(g, g.classify(err))
 	}
 	return nil
 }
@@ -299,6 +299,9 @@ func (g *generator) serving() (kind.Minter, *Problem) {
 	}
 	if m := g.minter.Load(); m != nil {
 		return m.Minter, nil
+	}
+	if g.settings.Standby {
+		return nil, Standby.problem(nil)
 	}
 	return nil, Starting.problem(nil)
 }

@@ -175,6 +175,30 @@ func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
 	}
 }
 
+func TestGeneratorWithoutItsWorkerIDStandsBy(t *testing.T) {
+	c := settings(t, "a")
+	g := c.Generators["a"]
+	g.Standby = true
+	c.Generators["a"] = g
+	s := New(Config{Settings: c})
+	stands := func(when string) {
+		t.Helper()
+		var b kind.Batch
+		if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != Standby || p.RetryAfter == 0 {
+			t.Errorf("%s: %+v", when, p)
+		}
+		if status := s.Statuses(); Ready(status) || status[0].Problem.Type != Standby {
+			t.Errorf("%s: %+v", when, status)
+		}
+	}
+	stands("before it has held it")
+	lost := fmt.Errorf("%w: another process has it", kind.ErrUnavailable)
+	if err := s.Serve("a", &counting{ready: lost, err: lost}); err != nil {
+		t.Fatal(err)
+	}
+	stands("after it has lost it")
+}
+
 func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a", "b")})
 	b := &counting{ready: fmt.Errorf("%w: the lease ends in 3s", kind.ErrUnavailable)}
@@ -517,7 +541,7 @@ func TestTypesAreStable(t *testing.T) {
 	// A name that clients rely on is never changed and never dropped.
 	want := []string{
 		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token", "not-allowed", "rate-limited", "not-consecutive",
-		"not-a-series", "needs-reservation", "invalid-reservation", "reservation-ended", "starting", "stopped",
+		"not-a-series", "needs-reservation", "invalid-reservation", "reservation-ended", "starting", "standby", "stopped",
 		"lease-unavailable", "store-unavailable", "clock-unsafe", "saturated", "request-cancelled", "horizon-passed", "numbers-used-up", "counter-changed", "internal",
 	}
 	if !slices.Equal(names, want) {

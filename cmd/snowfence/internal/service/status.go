@@ -94,7 +94,7 @@ func (g *generator) status() Status {
 	}
 	if r, ok := minter.(kind.Readier); ok {
 		if err := r.Ready(); err != nil {
-			status.Problem = classify(err)
+			status.Problem = g.classify(err)
 		}
 	}
 	return status

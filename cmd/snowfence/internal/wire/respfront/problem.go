@@ -43,7 +43,7 @@ func prefixOf(t service.Type, authorized bool) string {
 		return "WRONGPASS"
 	case service.NotAllowed:
 		return "NOPERM"
-	case service.LeaseUnavailable:
+	case service.LeaseUnavailable, service.Standby:
 		return "NOLEASE"
 	case service.ClockUnsafe:
 		return "CLOCK"

@@ -413,7 +413,7 @@ func TestEveryProblemHasAPrefixForPrograms(t *testing.T) {
 	prefixes := map[string]string{
 		"unknown-generator": "ERR", "count-out-of-range": "ERR", "invalid-id": "ERR", "invalid-layout": "ERR", "invalid-token": "WRONGPASS",
 		"not-allowed": "NOPERM", "rate-limited": "TRYAGAIN", "not-consecutive": "ERR", "not-a-series": "ERR", "needs-reservation": "ERR", "invalid-reservation": "ERR",
-		"reservation-ended": "ERR", "starting": "TRYAGAIN", "stopped": "TRYAGAIN", "lease-unavailable": "NOLEASE", "store-unavailable": "TRYAGAIN",
+		"reservation-ended": "ERR", "starting": "TRYAGAIN", "standby": "NOLEASE", "stopped": "TRYAGAIN", "lease-unavailable": "NOLEASE", "store-unavailable": "TRYAGAIN",
 		"clock-unsafe": "CLOCK", "saturated": "TRYAGAIN", "request-cancelled": "TRYAGAIN", "horizon-passed": "ERR", "numbers-used-up": "ERR",
 		"counter-changed": "ERR", "internal": "ERR",
 	}
