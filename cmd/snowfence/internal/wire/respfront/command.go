@@ -80,23 +80,14 @@ func (c *conn) do() {
 	}
 }
 
-// find returns the command of a name in small or large letters, or nil.
+// find returns the command of a name in small or large letters, or nil. Programs send one of the two,
+// and for those nothing is allocated.
 func (s *Server) find(name []byte) *command {
-	var capitals [maxName]byte
-	if len(name) > len(capitals) {
-		return nil
+	if known := s.commands[string(name)]; known != nil {
+		return known
 	}
-	for i, c := range name {
-		if c >= 'a' && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		capitals[i] = c
-	}
-	return s.commands[string(capitals[:len(name)])]
+	return s.commands[strings.ToUpper(string(name))]
 }
-
-// maxName is the greatest length of a command's name.
-const maxName = 9
 
 // unknownCommand is what Redis says of a command that it does not have.
 func unknownCommand(name []byte, args [][]byte) string {
@@ -111,110 +102,68 @@ func unknownCommand(name []byte, args [][]byte) string {
 // command answers COMMAND, COMMAND COUNT, COMMAND INFO and COMMAND DOCS.
 func (c *conn) command(args [][]byte) {
 	switch {
-	case len(args) == 0:
-		all := commands()
-		c.array(len(all))
-		for _, known := range all {
-			c.describe(&known)
+	case len(args) == 0, len(args) == 1 && is(args[0], "INFO"):
+		var all list
+		for _, known := range commands() {
+			all = append(all, known.describe())
 		}
-	case is(args[0], "COUNT") && len(args) == 1:
-		c.integer(len(c.commands))
+		c.value(all)
+	case len(args) == 1 && is(args[0], "COUNT"):
+		c.integer(len(commands()))
 	case is(args[0], "INFO"):
-		names := args[1:]
-		if len(names) == 0 {
-			c.command(nil)
-			return
-		}
-		c.array(len(names))
-		for _, name := range names {
+		found := make(list, len(args)-1)
+		for i, name := range args[1:] {
 			if known := c.find(name); known != nil {
-				c.describe(known)
-			} else {
-				c.null()
+				found[i] = known.describe()
 			}
 		}
+		c.value(found)
 	case is(args[0], "DOCS"):
-		c.docs(args[1:])
+		var docs object
+		for _, known := range commands() {
+			if len(args) == 1 || slices.ContainsFunc(args[1:], func(name []byte) bool { return is(name, known.name) }) {
+				docs = append(docs, strings.ToLower(known.name), known.docs())
+			}
+		}
+		c.value(docs)
 	default:
 		c.refuse("ERR unknown subcommand '" + clip(args[0]) + "'. Try COUNT, INFO or DOCS.")
 	}
 }
 
-// describe writes a command in the ten fields of COMMAND.
-func (c *conn) describe(known *command) {
-	arity := known.least + 1
-	if known.least != known.most {
+// describe returns the ten fields of COMMAND. The last three are tips, specifications of keys, and
+// subcommands, of which there are none.
+func (c command) describe() list {
+	arity := c.least + 1
+	if c.least != c.most {
 		arity = -arity // at least so many
 	}
-	flags := []string{"fast"}
-	if known.write {
-		flags = append(flags, "write")
+	flags := list{status("fast")}
+	if c.write {
+		flags = append(flags, status("write"))
 	}
-	if known.before {
-		flags = append(flags, "no_auth")
+	if c.before {
+		flags = append(flags, status("no_auth"))
 	}
-	at := 0
-	if known.key {
-		at = 1
+	first, last, step := 0, 0, 0
+	if c.key {
+		first, last, step = 1, 1, 1
 	}
-	c.array(10)
-	c.bulkString(strings.ToLower(known.name))
-	c.integer(arity)
-	c.set(len(flags))
-	for _, flag := range flags {
-		c.simple(flag)
-	}
-	c.integer(at) // the first key, the last, and the step between them
-	c.integer(at)
-	c.integer(at)
-	c.set(1)
-	c.simple("@" + known.group)
-	c.array(0) // tips
-	c.array(0) // specifications of keys
-	c.array(0) // subcommands
+	return list{strings.ToLower(c.name), arity, flags, first, last, step, list{status("@" + c.group)}, list{}, list{}, list{}}
 }
 
-// docs answers COMMAND DOCS, by which redis-cli shows hints.
-func (c *conn) docs(names [][]byte) {
-	all := commands()
-	if len(names) > 0 {
-		all = slices.DeleteFunc(all, func(k command) bool {
-			return !slices.ContainsFunc(names, func(name []byte) bool { return is(name, k.name) })
-		})
-	}
-	c.pairs(len(all))
-	for _, known := range all {
-		c.bulkString(strings.ToLower(known.name))
-		c.pairs(4)
-		for _, pair := range [][2]string{{"summary", known.summary}, {"since", "1.0.0"}, {"group", known.group}} {
-			c.bulkString(pair[0])
-			c.bulkString(pair[1])
+// docs returns what COMMAND DOCS says, by which redis-cli shows hints.
+func (c command) docs() object {
+	syntax := list{}
+	for _, a := range c.syntax {
+		fields := object{"name", a.name, "type", a.kind}
+		if a.token != "" {
+			fields = append(fields, "token", a.token)
 		}
-		c.bulkString("arguments")
-		c.array(len(known.syntax))
-		for _, a := range known.syntax {
-			c.argument(a)
+		if a.optional {
+			fields = append(fields, "flags", list{status("optional")})
 		}
+		syntax = append(syntax, fields)
 	}
-}
-
-func (c *conn) argument(a argument) {
-	pairs := [][2]string{{"name", a.name}, {"type", a.kind}}
-	if a.token != "" {
-		pairs = append(pairs, [2]string{"token", a.token})
-	}
-	n := len(pairs)
-	if a.optional {
-		n++
-	}
-	c.pairs(n)
-	for _, pair := range pairs {
-		c.bulkString(pair[0])
-		c.bulkString(pair[1])
-	}
-	if a.optional {
-		c.bulkString("flags")
-		c.array(1)
-		c.simple("optional")
-	}
+	return object{"summary", c.summary, "since", "1.0.0", "group", c.group, "arguments", syntax}
 }

@@ -68,7 +68,7 @@ func (c *conn) step() bool {
 	}
 	c.wire = c.data[c.next : c.next+n]
 	c.next += n
-	c.took()
+	c.since, c.served = c.began, true // the client has time for its next command
 	if len(c.parts) > 0 {
 		c.answered++
 		c.do()

@@ -2,7 +2,6 @@ package respfront
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -62,21 +61,10 @@ func (c *conn) hello(args [][]byte) {
 		return
 	}
 	c.proto, c.name = proto, name
-	c.pairs(7)
-	for _, pair := range [][2]string{{"server", "redis"}, {"version", redisVersion}} {
-		c.bulkString(pair[0])
-		c.bulkString(pair[1])
-	}
-	c.bulkString("proto")
-	c.integer(c.proto)
-	c.bulkString("id")
-	c.integer(int(c.id))
-	for _, pair := range [][2]string{{"mode", "standalone"}, {"role", "master"}} {
-		c.bulkString(pair[0])
-		c.bulkString(pair[1])
-	}
-	c.bulkString("modules")
-	c.array(0)
+	c.value(object{
+		"server", "redis", "version", redisVersion, "proto", c.proto, "id", int(c.id),
+		"mode", "standalone", "role", "master", "modules", list{},
+	})
 }
 
 func (c *conn) ping(args [][]byte) {
@@ -134,15 +122,10 @@ func (c *conn) clientCommand(args [][]byte) {
 
 // info answers INFO. Each section is sent for every name, since there are few.
 func (c *conn) info([][]byte) {
-	text := fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nsnowfence_version:%s\r\n"+
+	c.bulkString(fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nsnowfence_version:%s\r\n"+
 		"# Clients\r\nmaxclients:%d\r\n# Persistence\r\nloading:0\r\nasync_loading:0\r\n"+
 		"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n# Cluster\r\ncluster_enabled:0\r\n# Keyspace\r\n",
-		redisVersion, c.config.Version, c.limits.Connections)
-	if c.proto == 3 {
-		c.raw("=" + strconv.Itoa(len(text)+len("txt:")) + "\r\ntxt:" + text + "\r\n")
-		return
-	}
-	c.bulkString(text)
+		redisVersion, c.config.Version, c.limits.Connections))
 }
 
 // configCommand answers CONFIG GET for what redis-benchmark asks: that nothing is written to a disk.
@@ -151,19 +134,15 @@ func (c *conn) configCommand(args [][]byte) {
 		c.refuse("ERR CONFIG has no subcommand but GET here: the daemon's settings are in its configuration")
 		return
 	}
-	var found [][2]string
-	for _, pair := range [][2]string{{"save", ""}, {"appendonly", "no"}, {"databases", "1"}} {
+	found := object{}
+	for _, setting := range [][2]string{{"save", ""}, {"appendonly", "no"}, {"databases", "1"}} {
 		for _, name := range args[1:] {
-			if is(name, strings.ToUpper(pair[0])) || is(name, "*") {
-				found = append(found, pair)
+			if is(name, strings.ToUpper(setting[0])) || is(name, "*") {
+				found = append(found, setting[0], setting[1])
 			}
 		}
 	}
-	c.pairs(len(found))
-	for _, pair := range found {
-		c.bulkString(pair[0])
-		c.bulkString(pair[1])
-	}
+	c.value(found)
 }
 
 func (c *conn) cluster([][]byte) {

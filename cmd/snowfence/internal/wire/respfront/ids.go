@@ -26,11 +26,10 @@ func (c *conn) incr(args [][]byte) {
 
 // use makes a generator the present one.
 func (c *conn) use(key []byte) {
-	name, ok := c.names[string(key)]
-	if !ok {
-		name = string(key)
+	var known bool
+	if c.key, known = c.names[string(key)]; !known {
+		c.key = string(key)
 	}
-	c.key = name
 }
 
 // settle mints the ids of INCRs that wait, and answers them.

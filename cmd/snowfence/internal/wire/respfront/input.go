@@ -100,9 +100,3 @@ func (in *input) makeRoom() {
 	in.data = append(in.data[:0], rest...)
 	in.next = 0
 }
-
-// took says that commands were answered, up to next.
-func (in *input) took() {
-	in.since = in.began
-	in.served = true
-}

@@ -48,29 +48,7 @@ func (r *reply) bulk(text []byte) {
 	r.end()
 }
 
-func (r *reply) bulkString(text string) {
-	r.head('$', len(text))
-	r.raw(text)
-	r.end()
-}
-
-// pairs begins a map of n pairs, which RESP2 has as an array.
-func (r *reply) pairs(n int) {
-	if r.proto == 3 {
-		r.head('%', n)
-	} else {
-		r.array(2 * n)
-	}
-}
-
-// set begins a set, which RESP2 has as an array.
-func (r *reply) set(n int) {
-	if r.proto == 3 {
-		r.head('~', n)
-	} else {
-		r.array(n)
-	}
-}
+func (r *reply) bulkString(text string) { r.bulk([]byte(text)) }
 
 func (r *reply) null() {
 	if r.proto == 3 {
@@ -87,49 +65,81 @@ func (r *reply) fail(text string) {
 	r.end()
 }
 
+// Values of answers that are not only a text or a number: an object is a map, of a key and a value in
+// turn, and a status is a text in a line of its own. Nil is a value, too.
+type (
+	list   []any
+	object []any
+	status string
+)
+
+// value writes a value. RESP2 has maps as arrays.
+func (r *reply) value(v any) {
+	switch v := v.(type) {
+	case list:
+		r.array(len(v))
+		for _, part := range v {
+			r.value(part)
+		}
+	case object:
+		if r.proto == 3 {
+			r.head('%', len(v)/2)
+		} else {
+			r.array(len(v))
+		}
+		for _, part := range v {
+			r.value(part)
+		}
+	case string:
+		r.bulkString(v)
+	case status:
+		r.simple(string(v))
+	case int:
+		r.integer(v)
+	default:
+		r.null()
+	}
+}
+
 // document writes a value as its JSON has it: objects as maps, numbers as texts.
-func (r *reply) document(value any) error {
-	text, err := json.Marshal(value)
+func (r *reply) document(from any) error {
+	text, err := json.Marshal(from)
 	if err != nil {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	return r.nested(d)
+	v, err := nested(d)
+	if err == nil {
+		r.value(v)
+	}
+	return err
 }
 
-// nested writes the value that a decoder reads next. How many parts an array or an object has is
-// known at its end, so its parts are written first.
-func (r *reply) nested(d *json.Decoder) error {
+// nested reads the next value of a decoder.
+func nested(d *json.Decoder) (any, error) {
 	token, err := d.Token()
-	if err != nil {
-		return err
-	}
 	switch v := token.(type) {
 	case json.Delim:
-		parts, n := reply{proto: r.proto}, 0
-		for ; d.More(); n++ {
-			if err := parts.nested(d); err != nil {
-				return err
+		var parts []any
+		for d.More() {
+			part, err := nested(d)
+			if err != nil {
+				return nil, err
 			}
+			parts = append(parts, part)
 		}
 		if _, err := d.Token(); err != nil { // its end
-			return err
+			return nil, err
 		}
 		if v == '{' {
-			r.pairs(n / 2)
-		} else {
-			r.array(n)
+			return object(parts), nil
 		}
-		r.text = append(r.text, parts.text...)
-	case string:
-		r.bulkString(v)
+		return list(parts), nil
 	case json.Number:
-		r.bulkString(v.String())
+		return v.String(), err
 	case bool:
-		r.bulkString(strconv.FormatBool(v))
-	default:
-		r.null()
+		return strconv.FormatBool(v), err
 	}
-	return nil
+	return token, err
 }

@@ -3,6 +3,8 @@ package respfront
 import (
 	"bytes"
 	"errors"
+	"strconv"
+	"strings"
 )
 
 // bounds are how large a command may be.
@@ -30,39 +32,38 @@ var (
 	errNoBulk      = errors.New("expected '$'")
 	errTooLarge    = errors.New("too big request")
 	errNoLineEnd   = errors.New("expected CR LF after a bulk string")
-	errInlineLong  = errors.New("too big inline request")
 	errWeb         = errors.New("this is no HTTP server")
 )
 
 // parse reads the first command in data into parts, which are slices of data. It returns how many
 // bytes the command has, or 0 if it is not complete yet. A command without parts is an empty line.
 func parse(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err error) {
-	parts = parts[:0]
-	if len(data) == 0 {
-		return parts, 0, nil
+	read := inline
+	if len(data) > 0 && data[0] == '*' {
+		read = array
 	}
-	if data[0] != '*' {
-		return inline(data, parts, most)
+	parts, n, err = read(data, parts[:0], most)
+	if n == 0 && err == nil && len(data) >= most.bytes {
+		err = errTooLarge
 	}
+	return parts, n, err
+}
+
+// array reads a command as programs send it: an array of bulk strings.
+func array(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
 	count, at, err := number(data, 1, most.parts, errArrayLength)
 	if at == 0 || err != nil {
 		return parts, 0, err
 	}
 	for range count {
-		if at == len(data) {
-			return parts, 0, tooLarge(data, most)
-		}
-		if data[at] != '$' {
+		if at < len(data) && data[at] != '$' {
 			return parts, 0, errNoBulk
 		}
 		length, begin, err := number(data, at+1, most.bytes, errBulkLength)
-		if err != nil {
-			return parts, 0, err
-		}
 		end := begin + length
 		switch {
-		case begin == 0:
-			return parts, 0, tooLarge(data, most)
+		case begin == 0 || err != nil:
+			return parts, 0, err
 		case end+2 > most.bytes:
 			return parts, 0, errTooLarge
 		case end+2 > len(data):
@@ -76,16 +77,8 @@ func parse(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err err
 	return parts, at, nil
 }
 
-// tooLarge is an error if a command that is not complete has more bytes than it may.
-func tooLarge(data []byte, most bounds) error {
-	if len(data) >= most.bytes {
-		return errTooLarge
-	}
-	return nil
-}
-
 // number reads a number from 0 to most, and the end of its line. It returns where the next line
-// begins, or 0 if the line is not complete. An array's length of -1 is read as 0, as Redis does.
+// begins, or 0 if the line is not complete.
 func number(data []byte, at, most int, wrong error) (n, next int, err error) {
 	begin := at
 	for ; at < len(data); at++ {
@@ -107,8 +100,7 @@ func number(data []byte, at, most int, wrong error) (n, next int, err error) {
 		}
 		return n, at + 2, nil
 	}
-	const digits = 10 // of the largest number that is taken, and more
-	if at == len(data) && at-begin < digits {
+	if at >= len(data) {
 		return 0, 0, nil
 	}
 	return 0, 0, wrong
@@ -117,10 +109,7 @@ func number(data []byte, at, most int, wrong error) (n, next int, err error) {
 // inline reads a command as people type it: words on a line.
 func inline(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
 	end := bytes.IndexByte(data[:min(len(data), most.bytes)], '\n')
-	switch {
-	case end < 0 && len(data) >= most.bytes:
-		return parts, 0, errInlineLong
-	case end < 0:
+	if end < 0 {
 		return parts, 0, nil
 	}
 	for word := range bytes.FieldsSeq(data[:end]) {
@@ -136,33 +125,14 @@ func inline(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
 	return parts, end + 1, nil
 }
 
-// is reports whether a word is a name, which is in capitals.
+// is reports whether a word is a name, in small or large letters.
 func is(word []byte, name string) bool {
-	if len(word) != len(name) {
-		return false
-	}
-	for i, c := range word {
-		if c >= 'a' && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		if c != name[i] {
-			return false
-		}
-	}
-	return true
+	return len(word) == len(name) && strings.EqualFold(string(word), name)
 }
 
 // count reads a number as a client writes it: decimal digits, and no zero in front.
 func count(word []byte) (n int, ok bool) {
-	const digits = 9 // no limit has more
-	if len(word) == 0 || len(word) > digits || word[0] == '0' && len(word) > 1 {
-		return 0, false
-	}
-	for _, c := range word {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, true
+	const bits = 30 // no limit has more
+	u, err := strconv.ParseUint(string(word), 10, bits)
+	return int(u), err == nil && (word[0] != '0' || len(word) == 1)
 }

@@ -2,6 +2,7 @@ package respfront
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -33,7 +34,7 @@ type Server struct {
 	*session.Server
 
 	config   Config
-	commands map[string]*command // by name, in capitals
+	commands map[string]*command // by name, in capitals and in small letters
 	names    map[string]string   // of the generators, so that a command need not make one
 	clients  atomic.Int64        // the number of the last connection
 	scratch  sync.Pool           // of *scratch, empty
@@ -43,7 +44,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{config: cfg, commands: map[string]*command{}, names: map[string]string{}}
 	for _, c := range commands() {
-		s.commands[c.name] = &c
+		s.commands[c.name], s.commands[strings.ToLower(c.name)] = &c, &c
 	}
 	for _, g := range cfg.Service.Statuses() {
 		s.names[g.Name] = g.Name
