@@ -211,7 +211,7 @@ func (m mutant) caught(t *testing.T) {
 		}
 		for _, f := range r.Findings {
 			switch f.Rule {
-			case "unique", "fenced", "bounded", "monotone", "layout":
+			case "unique", "fenced", "bounded", "monotone", "layout", "strict":
 				t.Logf("caught by plan %d, seed %d, %s", ran, seed, f)
 				return
 			case "outage": // what a bug does to it is no matter here

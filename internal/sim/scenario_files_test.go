@@ -127,6 +127,9 @@ func aboutMutants() []aboutMutant {
 
 		{"any layout is accepted", "first-to-found-the-namespace-decides-its-layout", "layout"},
 		{"the namespace's record is not compared", "claim-in-a-namespace-that-was-exchanged-issues-nothing", "layout"},
+
+		{"the worker id is taken when its ticks are over", "order-is-kept-where-there-is-one-worker-id", "strict"},
+		{"a generator issues up to its bound", "order-is-kept-where-there-is-one-worker-id", "strict"},
 	}
 }
 
@@ -137,7 +140,7 @@ const chances = 20
 // TestScenariosFindTheMutantTheyAreAbout shows that the claims can fail: each
 // mutant breaks those that speak of it.
 func TestScenariosFindTheMutantTheyAreAbout(t *testing.T) {
-	tests, all := aboutMutants(), slices.Concat(mutants(), journalMutants(), layoutMutants())
+	tests, all := aboutMutants(), slices.Concat(mutants(), journalMutants(), layoutMutants(), strictMutants())
 	for _, m := range all {
 		if !slices.ContainsFunc(tests, func(a aboutMutant) bool { return strings.HasPrefix(m.name, a.mutant) }) {
 			t.Errorf("no scenario is about mutant %d, %s", m.number, m.name)
