@@ -123,7 +123,9 @@ func paced(callers []caller, perSecond int, each time.Duration) (load, error) {
 		})
 	}
 	began := time.Now()
-	// A sleep of the operating system wakes within some 60 µs, those of Go within 1 ms.
+	// A sleep of the operating system wakes within some 60 µs, those of Go within 1 ms. But while it
+	// lasts the connections need another processor of Go's to run on.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	runtime.LockOSThread()
 	for i := range total {
 		due := began.Add(time.Duration(i) * apart)

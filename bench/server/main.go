@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -92,6 +93,10 @@ func (b bench) run(ctx context.Context, names []string) error {
 		if !slices.ContainsFunc(parts(), func(p part) bool { return p.name == name }) {
 			return fmt.Errorf("-only has %q: no part has this name", name)
 		}
+	}
+	var err error
+	if b.program, err = filepath.Abs(b.program); err != nil { // servers have working directories of their own
+		return err
 	}
 	fmt.Printf("%s %s/%s, servers on processor %s, the load on %d others\n",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, b.core, runtime.GOMAXPROCS(0))
