@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,8 @@ Every setting can also stand in a configuration file or in a variable:
 		if err != nil {
 			return err
 		}
+		reserve := make([]byte, heapReserve)
+		defer runtime.KeepAlive(reserve)
 		err = daemon.Run(cmd.Context(), p.daemon(c))
 		if cmd.Context().Err() != nil {
 			return err // of an end that was asked for
@@ -43,6 +46,11 @@ Every setting can also stand in a configuration file or in a variable:
 	}
 	return cmd
 }
+
+// heapReserve is what a daemon allocates and never touches, so it takes address space but no memory.
+// The garbage collector runs when the heap has doubled, and a daemon's has but some megabytes. With
+// the reserve it runs a fourth as often under load, and the heap grows by no more than twice the reserve.
+const heapReserve = 8 << 20
 
 // daemon is the configuration of a daemon that says where it listens and when
 // it is ready: in words, unless the log is for programs.
