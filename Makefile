@@ -178,6 +178,12 @@ chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd
 	@cd cmd/snowfence && $(GO) test -run '^TestChaos' -count=1 -timeout 150m -parallel 1 -v . -chaos.engines '$(ENGINE)' \
 		-chaos.faults $(FAULTS) -chaos.ids $(IDS) -chaos.subjects $(SUBJECTS)
 
+.PHONY: standby
+standby: ## failovers of every kind in strict order: make standby ENGINE=etcd, or file, etcd and postgres
+	@tools/need.sh $(NEEDED)
+	@cd cmd/snowfence && $(GO) test -run '^TestStandby' -count=1 -timeout 60m -parallel 1 -v . $(if $(ENGINE),-standby.engines '$(ENGINE)') \
+		-standby.failovers $(FAULTS)
+
 .PHONY: hostile
 hostile: ## attacks of every known kind at once, beside 10,000 half-open connections
 	@cd cmd/snowfence && $(GO) test -run '^TestHostile' -count=1 -v . -hostile.connections 10000 -hostile.for 30s

@@ -173,12 +173,7 @@ func TestClientOfOneDaemonGetsGreaterIDsByLaterCalls(t *testing.T) {
 // one stands by.
 func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
 	t.Parallel()
-	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	const content = "generators:\n  default: {layout: ms41-seq22, window: 1s, standby: true, policy: {max-wait: 5ms}}\n"
-	if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := newPair(t, "--config", config)
+	p := newPair(t, "--config", strictConfig(t))
 	p.start(0)
 	p.daemons[0].WaitReady(time.Minute)
 	p.start(1)

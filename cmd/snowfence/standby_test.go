@@ -31,7 +31,6 @@ const (
 	standbyWindow  = time.Second
 	standbyClients = 8
 	standbySkew    = standbyWindow / 2 // how far a holder's wall clock is set back
-	standbyConfig  = "generators:\n  default: {layout: ms41-seq22, window: 1s, standby: true, policy: {max-wait: 10ms}}\n"
 )
 
 // Of two daemons one gives the ids of a namespace without worker bits. It ends, dies, is stopped, and
@@ -92,10 +91,7 @@ func newDuo(t *testing.T, binary, engineName string) *duo {
 	if engine.Server == nil {
 		d.folder = strings.TrimPrefix(engine.URL("", 0), "file:")
 	}
-	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(config, []byte(standbyConfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := strictConfig(t)
 	for number := range d.subjects {
 		s := &subject{number: number, offset: filepath.Join(t.TempDir(), "offset")}
 		s.setClock(t, 0)
@@ -114,6 +110,25 @@ func newDuo(t *testing.T, binary, engineName string) *duo {
 		d.running.Go(func() { d.ask(ctx, a) })
 	}
 	return d
+}
+
+// strictConfig is a file with the configuration that docs/order.md shows.
+func strictConfig(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/order.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "\n```yaml\n")
+	config, _, found := strings.Cut(rest, "```\n")
+	if !found || !strings.Contains(config, "window: "+standbyWindow.String()) {
+		t.Fatalf("docs/order.md has no configuration with a window of %s", standbyWindow)
+	}
+	file := filepath.Join(t.TempDir(), "snowfence.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // start starts a subject's daemon, the first time or again.
