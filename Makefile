@@ -38,7 +38,7 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	'initdb|/usr/lib/postgresql/*/bin/initdb=postgresql' \
 	'pgbouncer|/usr/sbin/pgbouncer=pgbouncer' \
 	'mariadbd|/usr/sbin/mariadbd=mariadb-server' sqlite3=sqlite3 \
-	thrift=thrift-compiler,python3-thrift curl=curl \
+	thrift=thrift-compiler,python3-thrift curl=curl wrk=wrk \
 	redis-cli=redis-tools node=nodejs npm=npm javac=default-jdk-headless \
 	ruby=ruby '/usr/share/rubygems-integration/all/gems/redis-*=ruby-redis' \
 	/usr/lib/python3/dist-packages/redis/client.py=python3-redis \
