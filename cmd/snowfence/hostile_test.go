@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,9 +98,12 @@ func TestHostileClientsCostLittleMemoryAndTime(t *testing.T) {
 	secure := testkit.StartDaemon(t, program, []string{"SNOWFENCE_TLS_CERTIFICATE=" + certificate, "SNOWFENCE_TLS_KEY=" + key}, "--data", t.TempDir())
 	secure.WaitReady(30 * time.Second)
 	calm := measure(t, d, time.Second)
+	var attackers sync.WaitGroup
+	idle, end := context.WithCancel(t.Context())
+	defer end()
+	open := halfOpen(idle, t, &attackers, d)
 	ctx, stop := context.WithTimeout(t.Context(), *hostileFor)
 	defer stop()
-	var attackers sync.WaitGroup
 	for _, h := range hostiles() {
 		attackers.Go(func() {
 			tries := 0
@@ -113,8 +117,9 @@ func TestHostileClientsCostLittleMemoryAndTime(t *testing.T) {
 			t.Logf("%s: %d connections", h.name, tries)
 		})
 	}
-	attackers.Go(func() { halfOpen(ctx, t, d) })
 	under := measure(t, d, *hostileFor)
+	t.Logf("%d connections are half-open", open.Load())
+	end()
 	attackers.Wait()
 	peak := max(peakMemory(t, d), peakMemory(t, secure))
 	t.Logf("p99 of others: RESP %s, then %s; HTTP %s, then %s; a daemon had %d MiB at the most", calm[0], under[0], calm[1], under[1], peak>>20)
@@ -146,24 +151,35 @@ func attackOnce(ctx context.Context, address string, attack func(net.Conn) error
 	_ = attack(c) // it ends with the connection
 }
 
-// halfOpen keeps connections to every front that send the beginning of a request and nothing more.
-func halfOpen(ctx context.Context, t *testing.T, d *testkit.Daemon) {
+// halfOpen keeps connections to every front that send the beginning of a request and nothing more, and
+// opens each again when the server has closed it. It returns once all are open.
+func halfOpen(ctx context.Context, t *testing.T, clients *sync.WaitGroup, d *testkit.Daemon) (open *atomic.Int64) {
+	t.Helper()
 	fronts := []struct{ scheme, begin string }{{"redis", "*2\r\n$4\r\nIN"}, {"http", "GET /v1/gen"}, {"grpc", "PRI * HTTP"}, {"thrift", "\x00\x00"}}
-	var open []net.Conn
-	for i := 0; i < *hostileConnections && ctx.Err() == nil; i++ {
+	open = new(atomic.Int64)
+	for i := range *hostileConnections {
 		f := fronts[i%len(fronts)]
-		c, err := new(net.Dialer).DialContext(ctx, "tcp", d.Address(f.scheme))
-		if err != nil {
-			break
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				attackOnce(ctx, d.Address(f.scheme), func(c net.Conn) error {
+					open.Add(1)
+					defer open.Add(-1)
+					if err := send(c, f.begin); err != nil {
+						return err
+					}
+					_, err := io.Copy(io.Discard, c)
+					return err
+				})
+			}
+		})
+	}
+	testkit.Eventually(t, time.Minute, func(context.Context) error {
+		if n := open.Load(); n < int64(*hostileConnections) {
+			return fmt.Errorf("only %d connections are open", n)
 		}
-		_, _ = io.WriteString(c, f.begin) // the server may have closed it already
-		open = append(open, c)
-	}
-	t.Logf("%d connections were half-open", len(open))
-	<-ctx.Done()
-	for _, c := range open {
-		_ = c.Close()
-	}
+		return nil
+	})
+	return open
 }
 
 // measure returns the 99th percentile of what one request takes by RESP and by HTTP.
