@@ -156,7 +156,8 @@ bench: ## measure this generator beside its peers; takes some minutes
 bench-server: build ## measure the fronts beside redis-server and bare servers; takes some 12 minutes
 	@tools/need.sh redis-server=redis-server redis-benchmark=redis-tools wrk=wrk taskset=util-linux
 	@cd bench && GOWORK=off $(GO) build -o ../.bin/bench-server ./server
-	@taskset -c 1 .bin/bench-server -program .bin/snowfence -core 0
+	@taskset -c 1 .bin/bench-server -program .bin/snowfence -core 0 -only resp,http,thrift,grpc,paced,client
+	@.bin/bench-server -program .bin/snowfence -core 0 -only prefetch
 
 .PHONY: scale
 scale: ## model a crowd of processes on one pool of worker ids; takes some minutes

@@ -164,7 +164,8 @@ func percentile(latencies []time.Duration, percent float64) time.Duration {
 // pace is how many requests a second the part "paced" sends.
 const pace = 10_000
 
-// paced measures latencies below the greatest load.
+// paced measures latencies below the greatest load. Those of the bare servers show what the machine
+// adds at the time.
 func (b bench) paced(ctx context.Context) error {
 	ours, err := b.daemon(ctx)
 	if err != nil {
@@ -176,13 +177,21 @@ func (b bench) paced(ctx context.Context) error {
 		scheme string
 		dial   dialer
 	}{{"http", dialHTTP}, {"thrift", dialThrift}, {"grpc", dialGRPC}} {
-		c.contenders = append(c.contenders, contender{front.scheme, func(ctx context.Context) (sample, error) {
-			return ours.under(1, func() (load, error) {
-				return drive(ctx, ours.addresses[front.scheme], front.dial, func(callers []caller) (load, error) { return paced(callers, pace, b.each) })
-			})
-		}})
+		echo, err := b.bare(ctx, front.scheme)
+		if err != nil {
+			return err
+		}
+		defer echo.stop()
+		echo.name = "bare"
+		for _, p := range []*process{echo, ours} {
+			c.contenders = append(c.contenders, contender{p.name + " " + front.scheme, func(ctx context.Context) (sample, error) {
+				return p.under(1, func() (load, error) {
+					return drive(ctx, p.addresses[front.scheme], front.dial, func(callers []caller) (load, error) { return paced(callers, pace, b.each) })
+				})
+			}})
+		}
 		const most = 2e-3
-		c.goals = append(c.goals, goal{tail, front.scheme, "", most})
+		c.goals = append(c.goals, goal{tail, ours.name + " " + front.scheme, "", most})
 	}
 	return b.measure(ctx, c)
 }

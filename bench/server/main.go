@@ -19,6 +19,7 @@
 //	paced    latencies at 10,000 requests a second
 //	grpc     beside a bare server of grpc-go, and one stream
 //	client   package client, through one server
+//	prefetch the same with ids fetched ahead, beside an atomic add; the load should have two processors
 package main
 
 import (
@@ -57,6 +58,7 @@ func parts() []part {
 		{"grpc", bench.grpc},
 		{"paced", bench.paced},
 		{"client", bench.client},
+		{"prefetch", bench.prefetch},
 	}
 }
 

@@ -36,7 +36,7 @@ func (b bench) start(ctx context.Context, ready, program string, arguments ...st
 	p := &process{name: filepath.Base(program), folder: folder, addresses: map[string]string{}, ended: make(chan struct{})}
 	//nolint:gosec // It runs the programs that its user names.
 	p.command = exec.CommandContext(ctx, "taskset", append([]string{"-c", b.core, program}, arguments...)...)
-	p.command.Dir = folder
+	p.command.Dir, p.command.Env = folder, append(os.Environ(), "SNOWFENCE_LIMITS_BATCH="+strconv.Itoa(block))
 	out, err := p.command.StdoutPipe()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
