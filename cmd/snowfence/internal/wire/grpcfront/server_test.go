@@ -298,7 +298,7 @@ func TestEveryProblemHasItsCode(t *testing.T) {
 		"invalid-layout": codes.InvalidArgument, "invalid-token": codes.Unauthenticated, "not-allowed": codes.PermissionDenied,
 		"rate-limited": codes.ResourceExhausted, "not-consecutive": codes.InvalidArgument, "not-a-series": codes.NotFound,
 		"needs-reservation": codes.InvalidArgument, "invalid-reservation": codes.InvalidArgument, "reservation-ended": codes.FailedPrecondition,
-		"starting": codes.Unavailable, "stopped": codes.Unavailable, "lease-unavailable": codes.Unavailable, "store-unavailable": codes.Unavailable,
+		"starting": codes.Unavailable, "standby": codes.Unavailable, "stopped": codes.Unavailable, "lease-unavailable": codes.Unavailable, "store-unavailable": codes.Unavailable,
 		"clock-unsafe": codes.Unavailable, "saturated": codes.Unavailable, "request-cancelled": codes.Canceled,
 		"horizon-passed": codes.Internal, "numbers-used-up": codes.Internal, "counter-changed": codes.Internal, "internal": codes.Internal,
 	}
