@@ -85,7 +85,7 @@ func (t Type) describe() description {
 		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},
 		ReservationEnded:   {"reservation-ended", Conflict, "The reservation can not be ended", ""},
 		Starting:           {"starting", Unavailable, "The generator is starting", "the server is still opening the generator: it waits for a worker id, or for its store"},
-		Standby:            {"standby", Unavailable, "The server stands by", "the server gives no ids while another process holds the one worker id of the namespace: ask the other servers"},
+		Standby:            {"standby", Unavailable, "The server stands by", "the server does not hold the one worker id of the namespace at present, and another process may: ask the other servers"},
 		Stopped:            {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
 		LeaseUnavailable:   {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},
 		StoreUnavailable:   {"store-unavailable", Unavailable, "The store gives no numbers", "the server's store did not answer, or not in time; the server's log says more"},
