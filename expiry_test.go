@@ -14,6 +14,9 @@ func TestNothingIsIssuedFromTheExpiryOnWhateverTheWallClockSays(t *testing.T) {
 		expires := clock.Monotonic() + 50*time.Millisecond
 		g := newTestGenerator(t, GeneratorConfig{Layout: l, Floor: floor, Until: until, Expires: expires, Clock: clock})
 		for clock.Monotonic() < expires {
+			if left := g.Status().Left; left != expires-clock.Monotonic() {
+				t.Errorf("ids are said to last for %s, want %s", left, expires-clock.Monotonic())
+			}
 			mustNext(t, g)
 			clock.pass(5 * time.Millisecond)
 		}
@@ -27,6 +30,9 @@ func TestNothingIsIssuedFromTheExpiryOnWhateverTheWallClockSays(t *testing.T) {
 			}
 		}
 		fails("at the expiry")
+		if left := g.Status().Left; left != 0 {
+			t.Errorf("after the expiry ids are said to last for %s", left)
+		}
 		if err := g.Extend(until + 1); err != nil {
 			t.Fatal(err)
 		}

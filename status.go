@@ -11,6 +11,9 @@ type GeneratorStatus struct {
 	Reserved Tick
 	// Floor and Until are the window: ticks in [Floor, Until).
 	Floor, Until Tick
+	// Left is how long ids can be issued without an extension: to Until, or to the generator's expiry
+	// if that comes first.
+	Left time.Duration
 	// Behind is how far the wall clock was behind the generator's now at the last look.
 	Behind time.Duration
 	// Drift is how far the last tick stamped is ahead of now; zero when it is
@@ -38,6 +41,12 @@ func (g *Generator) Status() GeneratorStatus {
 		Now: v.now, Reserved: g.above(next), Floor: g.floor, Until: g.until,
 		Behind: v.behind, Waits: g.waits, Anchors: g.anchors,
 		ClockLost: g.lostNow, Revoked: g.revoked,
+	}
+	if s.Now < s.Until {
+		s.Left = g.layout.TimeOf(s.Until).Sub(g.layout.TimeOf(s.Now))
+	}
+	if g.expires != 0 {
+		s.Left = min(s.Left, max(0, g.expires-g.clock.Monotonic()))
 	}
 	if g.revoked != nil {
 		s.Reserved = g.reserved

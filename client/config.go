@@ -26,16 +26,16 @@ type Config struct {
 	// TCP, with TLS if that is set.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Timeout is how long a server may take to be connected to, and then to answer a request. Zero
-	// means 1 s.
+	// Timeout is how long a server may take to be connected to, to accept the token, and to answer a
+	// request. Zero means 1 s each.
 	Timeout time.Duration
 
-	// MaxWait is how long calls wait while no server gives ids. Zero means 10 s. An attempt that is under
-	// way then goes on to its Timeout. The context of a call can end its wait earlier.
+	// MaxWait is how long calls wait while no server gives ids. Zero means 10 s. An attempt under way goes
+	// on to its end. A call that joins others waits no longer than they do, nor beyond its context.
 	MaxWait time.Duration
 
-	// Batch is the most ids of one request, from 1 to 1,000,000. Zero means 1,000. It must not be
-	// above the limit of the servers, which is 10,000 unless they are configured otherwise.
+	// Batch is the most ids of one request, from 1 to 1,000,000. Zero means 1,000. It must not be above
+	// the servers' limits.batch, 10,000 by default, nor above what a layout with few ids a tick can give.
 	Batch int
 
 	// Prefetch is how many ids are fetched ahead for Next, up to 100 times Batch. Zero means none.

@@ -53,11 +53,12 @@ func (s *servers) fetch(ctx context.Context, n int, began time.Time) ([]run, err
 	for ctx.Err() == nil {
 		present := now()
 		to, left := s.choose(present)
-		if s.reason != nil && present.Sub(began)+left >= s.config.MaxWait {
+		rest := s.config.MaxWait - present.Sub(began)
+		if s.reason != nil && rest <= 0 {
 			return nil, fmt.Errorf("%w within %s: %w", ErrUnavailable, s.config.MaxWait, s.reason)
 		}
 		if to == nil {
-			pause, cancel := context.WithTimeout(ctx, left)
+			pause, cancel := context.WithTimeout(ctx, min(left, rest))
 			<-pause.Done()
 			cancel()
 			continue
@@ -144,6 +145,9 @@ func (s *servers) failed(of *server, err error) {
 	var random [1]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	half := min(firstPause<<min(of.failures, 16), mostPause) / 2
+	if errors.As(err, new(*ServerError)) {
+		half = min(half, mostPause/20) // it lives, and may give ids soon, as one that stands by
+	}
 	of.failures++
 	of.until = now().Add(half + half*time.Duration(random[0])/256)
 }

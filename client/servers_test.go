@@ -228,13 +228,13 @@ func TestCallWaitsForServersNoLongerThanMaxWait(t *testing.T) {
 					began := time.Now()
 					_, err := c.Next(t.Context())
 					waited := time.Since(began)
-					if !errors.Is(err, ErrUnavailable) || waited < maxWait-mostPause || waited > maxWait+timeout {
+					if !errors.Is(err, ErrUnavailable) || waited < maxWait || waited > maxWait+timeout {
 						t.Errorf("a server that %s: %v after %s", name, err, waited)
 					}
 				}()
 			}
 			<-time.After(time.Minute)
-			if n := servers["a"].requests.Load(); n < 2 || n > 20 {
+			if n := servers["a"].requests.Load(); n < 2 || n > 100 {
 				t.Errorf("a server that %s was asked %d times", name, n)
 			}
 		}

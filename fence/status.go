@@ -87,10 +87,12 @@ func (h *Holder) Status() Status {
 		return s
 	}
 	s.Generator = h.current.Load().Status()
-	// With a journal the generator has the journal's bound, which may be the lower one.
-	s.Until = max(s.Until, s.Generator.Until)
 	layout := h.config.Layout
-	s.Left = max(0, layout.TimeOf(s.Until).Sub(layout.TimeOf(s.Generator.Now)))
+	s.Left = s.Generator.Left
+	if s.Until > s.Generator.Until { // with a journal the generator has the journal's bound
+		s.Left = max(0, layout.TimeOf(s.Until).Sub(layout.TimeOf(s.Generator.Now)))
+	}
+	s.Until = max(s.Until, s.Generator.Until)
 	if s.Left == 0 {
 		h.nudge() // there may be no calls: the extension must not wait for its date
 	}

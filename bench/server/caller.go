@@ -172,6 +172,12 @@ func (b bench) paced(ctx context.Context) error {
 		return err
 	}
 	defer ours.stop()
+	var echoes []*process
+	defer func() {
+		for _, echo := range echoes {
+			echo.stop()
+		}
+	}()
 	c := contest{title: fmt.Sprintf("latency at %d requests a second, %d connections", pace, connections)}
 	for _, front := range []struct {
 		scheme string
@@ -181,8 +187,7 @@ func (b bench) paced(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer echo.stop()
-		echo.name = "bare"
+		echo.name, echoes = "bare", append(echoes, echo)
 		for _, p := range []*process{echo, ours} {
 			c.contenders = append(c.contenders, contender{p.name + " " + front.scheme, func(ctx context.Context) (sample, error) {
 				return p.under(1, func() (load, error) {

@@ -173,7 +173,7 @@ func TestClientOfOneDaemonGetsGreaterIDsByLaterCalls(t *testing.T) {
 // one stands by.
 func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, "--config", strictConfig(t))
+	p := newPair(t, "--config", strictConfig(t), "--store", "file:"+t.TempDir())
 	p.start(0)
 	p.daemons[0].WaitReady(time.Minute)
 	p.start(1)

@@ -146,7 +146,7 @@ func (c *Config) strict() bool { return c.Layout.Workers() == 1 }
 
 // rested is for how long a register of a strict namespace has to be unchanged before it may be taken
 // from a holder that did not release it. By then that holder has stopped, even if its monotonic clock
-// is slower than this one by an eighth.
+// is slower than this one by a tenth.
 func rested(window time.Duration) time.Duration { return window + window/8 }
 
 // third is when an extension is due, counted from the sending of the last.

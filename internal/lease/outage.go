@@ -69,7 +69,7 @@ func Refusal(layout snowfence.Layout, g snowfence.GeneratorStatus, wall time.Tim
 		return outside
 	case g.ClockLost:
 		return fmt.Errorf("%w: by %s", snowfence.ErrClockBehind, g.Behind)
-	case g.Now >= g.Until:
+	case g.Left == 0:
 		return snowfence.ErrWindowEnded
 	}
 	return nil
@@ -106,7 +106,7 @@ func (s *State) assess(x *step) {
 			x.out = append(x.out, Report{What: Resumed, For: now - o.Since})
 		}
 		o.Outage, o.trouble = Outage{Supply: Issuing}, nil
-		o.lookAt(x, now+x.Layout.TimeOf(x.now.Generator.Until).Sub(x.Layout.TimeOf(x.now.Generator.Now)))
+		o.lookAt(x, now+x.now.Generator.Left)
 		return
 	}
 	if o.Supply < Failing {

@@ -142,9 +142,10 @@ func (s *search) considered(x *step, l look) verdict {
 }
 
 // mayIssue reports whether the register's holder may issue ids still, though its ticks are over by this
-// clock. It matters for the order of ids alone, and so in a strict namespace.
+// clock, or an operator has taken the worker id from it. It matters for the order of ids alone, and so
+// in a strict namespace. A holder that has stopped leaves no window.
 func (s *search) mayIssue(x *step, l look) bool {
-	return x.strict() && l.register.Holder != "" && x.now.Monotonic < s.seen.at+rested(l.register.Window)
+	return x.strict() && x.now.Monotonic < s.seen.at+rested(l.register.Window)
 }
 
 // await waits for the pinned worker id, if waiting can help.

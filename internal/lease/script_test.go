@@ -104,6 +104,7 @@ func (s *script) generate() {
 	}
 	if g.Until > 0 {
 		g.Now = max(g.Now, g.Floor, testLayout().TickAt(s.now.Wall))
+		g.Left = max(0, testLayout().TimeOf(g.Until).Sub(testLayout().TimeOf(g.Now)))
 	}
 	if slices.ContainsFunc(out, answeredByLooked) {
 		var looked []Request

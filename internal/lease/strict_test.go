@@ -81,9 +81,42 @@ func TestSuccessorBeginsToWaitAgainWhenItsPredecessorIsSeenToWrite(t *testing.T)
 func TestSuccessorOfAReleaseClaimsAtOnce(t *testing.T) {
 	s := newScript(t, strict)
 	openStrict(s)
-	s.found("v0", ofStrict(released(20)))
+	own := ofStrict(released(20))
+	own.Window = 0 // as a holder leaves it
+	s.found("v0", own)
 	if swap, r := s.written(); swap.Prev != "v0" || r.Floor < testStart+20 {
 		t.Errorf("claimed under %q: %+v", swap.Prev, r)
+	}
+}
+
+// An operator clears the holder of a register, and that one may live.
+func TestSuccessorWaitsForAHolderThatAnOperatorReleased(t *testing.T) {
+	s := newScript(t, strict)
+	openStrict(s)
+	began := s.now.Monotonic
+	for s.state.phase == Probing {
+		s.found("v0", ofStrict(released(-400)))
+		if s.state.phase == Probing {
+			s.wake()
+		}
+	}
+	if waited := s.now.Monotonic - began; waited < 1012*time.Millisecond {
+		t.Errorf("claimed after %s, want a window of 900 ms and an eighth", waited)
+	}
+}
+
+func TestHolderLeavesNoWindowWhenItReleases(t *testing.T) {
+	s := newScript(t, strict)
+	openStrict(s)
+	s.absent()
+	s.swapped("v1")
+	n := testNamespace()
+	n.Layout = strictLayout().String()
+	s.found("n1", n)
+	s.do(ReleaseAsked{})
+	s.do(Drained{Reserved: testStart})
+	if _, r := s.written(); r.Holder != "" || r.Window != 0 {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -78,6 +78,9 @@ func (t *term) release(x *step, reserved snowfence.Tick) error {
 	register := t.register
 	register.Holder = ""
 	register.Until = min(register.Until, reserved)
+	if x.strict() {
+		register.Window = 0 // no successor waits for this holder; see mayIssue
+	}
 	return t.prepare(x, releasing, t.look, register)
 }
 
@@ -111,7 +114,8 @@ func (t *term) acknowledge(x *step, w *write, version store.Version) {
 		}
 	}
 	// An equal bound was acknowledged before, and is confirmed earlier.
-	known := t.usable >= until || slices.ContainsFunc(pending, func(b bound) bool { return b.until >= until })
+	// In a strict namespace it lasts for longer, though.
+	known := !x.strict() && (t.usable >= until || slices.ContainsFunc(pending, func(b bound) bool { return b.until >= until }))
 	late := t.usable > 0 && x.over(until, x.now.Monotonic+x.Loss+x.third())
 	if !known && !late {
 		pending = append(pending, bound{until: until, acked: x.now.Monotonic, sent: w.sent})

@@ -19,7 +19,8 @@ const (
 
 // Release clears the holder of a worker id, as it was read, and nothing else. Until stays,
 // so this is always safe. A living holder notices at its next extension, and the next claim
-// begins above every tick that it may have stamped until then.
+// begins above every tick that it may have stamped until then. With one worker id, whose ids are in
+// strict order, the next claim waits for the holder's window.
 //
 // Like all verbs it returns the worker id as it is after the write, [ErrUnusable] if that
 // can't be read or is of another incarnation, a *[ConflictError] if it changed since it was
@@ -99,6 +100,7 @@ func (r *Roster) Raise(ctx context.Context, w Worker, floor snowfence.Tick) (Wor
 	register.Floor = max(floor, w.Register.Until)
 	register.Until = register.Floor
 	register.Quarantined = w.Register.Quarantined
+	register.Window = w.Register.Window // its holder may issue for so long
 	return r.write(ctx, w, register)
 }
 

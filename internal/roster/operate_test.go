@@ -343,7 +343,7 @@ func TestRaisedWorkerIsFlooredForGood(t *testing.T) {
 		case test.kept && x != before:
 			t.Errorf("%s: written to: %+v", test.name, x)
 		case test.kept:
-		case x.Term != before.Term+1 || x.Holder != "" || x.Floor != x.Until || x.Until != max(before.Until, test.floor) || x.Quarantined != before.Quarantined:
+		case x.Term != before.Term+1 || x.Holder != "" || x.Floor != x.Until || x.Until != max(before.Until, test.floor) || x.Quarantined != before.Quarantined || x.Window != before.Window:
 			t.Errorf("%s: %+v", test.name, x)
 		}
 	}

@@ -42,7 +42,7 @@ func (h *holder) refusal() error {
 		return errOutside
 	case status.ClockLost:
 		return snowfence.ErrClockBehind
-	case status.Now >= status.Until:
+	case status.Left == 0:
 		return snowfence.ErrWindowEnded
 	}
 	return nil
@@ -155,10 +155,7 @@ func (s *supply) judge(h *holder) {
 }
 
 // left is how long the generator takes to the end of its window.
-func (h *holder) left() time.Duration {
-	status, layout := h.driver.Generator().Status(), h.site.Layout
-	return layout.TimeOf(status.Until).Sub(layout.TimeOf(status.Now))
-}
+func (h *holder) left() time.Duration { return h.driver.Generator().Status().Left }
 
 // waitsForIt reports whether a call would wait for the outage to end: there will be
 // another term or window, or the clock of one that has a pool to choose from ends its

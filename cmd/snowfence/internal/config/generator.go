@@ -63,6 +63,8 @@ func (v *completion) generator(name string, g Generator) Generator {
 	switch {
 	case g.Standby && g.Layout.Workers() != 1:
 		v.fault(join(path, keyStandby), "true", "needs a layout without worker and datacenter bits, such as ms41-seq22: with %s each process has a worker id of its own", g.Layout)
+	case g.Standby && v.Store == "" && len(g.Stores) == 0:
+		v.fault(join(path, keyStandby), "true", "needs %s to be set: daemons that stand by for each other share one", keyStore)
 	case g.Journal && v.Data == "":
 		v.fault(join(path, keyJournal), "true", "needs %s to be set", keyData)
 	case g.Journal && g.Layout.Workers() == 1:

@@ -3,7 +3,7 @@
 // Tokens stand in one file, which holds either one token as it is, or a line for each:
 //
 //	# name   hash of the token                 what it allows
-//	billing  sha256:9f86d081884c7d659a2feaa…   generators=orders,invoices rate=5000
+//	billing  sha256:8b9d6f866d980f4d1f8be45…   generators=orders,invoices rate=5000
 //	ops      sha256:60303ae22b998861bce3b2…
 //
 // Such a line holds the token's hash alone, so that reading the file opens no door. The hash needs

@@ -2,8 +2,10 @@ package httpfront
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"snowfence.example/snowfence/api"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
@@ -38,7 +40,9 @@ type Config struct {
 type Handler struct {
 	Config
 	routes  []route
-	buffers sync.Pool // of *buffer, empty
+	limited bool                   // whether clients' addresses matter
+	buffers sync.Pool              // of *buffer, empty
+	host    atomic.Pointer[string] // of the last request, if it was known
 
 	// Values of headers that all answers share.
 	noStore, noSniff []string
@@ -77,7 +81,7 @@ func (h *Handler) table() []route {
 // New returns the front.
 func New(cfg Config) *Handler {
 	h := &Handler{
-		Config: cfg, noStore: []string{"no-store"}, noSniff: []string{"nosniff"},
+		Config: cfg, limited: cfg.Service.Limits().AddressRate > 0, noStore: []string{"no-store"}, noSniff: []string{"nosniff"},
 		contentTypes: map[string][]string{typeJSON: {typeJSON}, typePlain: {typePlain + "; charset=utf-8"}},
 	}
 	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, chunk)} }
@@ -96,7 +100,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.Meter.Answered(began, 1)
 	header := w.Header()
 	header["Cache-Control"], header["X-Content-Type-Options"] = h.noStore, h.noSniff
-	if err := h.answer(w, &call{Request: r, client: h.Service.Client(remote(r))}); err != nil {
+	var from netip.Addr
+	if h.limited {
+		from = remote(r)
+	}
+	if err := h.answer(w, &call{Request: r, client: h.Service.Client(from)}); err != nil {
 		h.fail(w, r, err)
 	}
 }

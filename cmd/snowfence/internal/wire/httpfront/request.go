@@ -34,8 +34,21 @@ func (h *Handler) admit(r *http.Request) error {
 	return nil
 }
 
-// knownHost reports whether the Host header names a loopback address or a configured host.
+// knownHost reports whether the Host header names a loopback address or a configured host. Most
+// requests name the same one, so it is looked at once.
 func (h *Handler) knownHost(host string) bool {
+	if last := h.host.Load(); last != nil && *last == host {
+		return true
+	}
+	if !h.names(host) {
+		return false
+	}
+	known := host // so that it is allocated here alone
+	h.host.Store(&known)
+	return true
+}
+
+func (h *Handler) names(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -51,6 +64,9 @@ func (h *Handler) knownHost(host string) bool {
 // set; older ones send an Origin with the requests that matter.
 func otherSite(r *http.Request) (header string, foreign bool) {
 	const site, origin = "Sec-Fetch-Site", "Origin"
+	if r.Header[site] == nil && r.Header[origin] == nil {
+		return "", false
+	}
 	switch r.Header.Get(site) {
 	case "same-origin", "none":
 		return "", false
@@ -133,7 +149,7 @@ const (
 // negotiate returns the offer that the Accept header likes best (RFC 9110, section
 // 12.5.1), of equal ones the earlier. It fails when none is acceptable.
 func negotiate(r *http.Request, offers ...string) (string, error) {
-	accept := strings.Join(r.Header.Values("Accept"), ",")
+	accept := strings.Join(r.Header["Accept"], ",")
 	switch {
 	case accept == "", accept == "*/*":
 		return offers[0], nil
