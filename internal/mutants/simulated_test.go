@@ -132,13 +132,13 @@ var simulated = inSimulation([]mutant{
 	{
 		name: "outage: the end of the window is looked for from time zero",
 		file: outage,
-		old:  "o.lookAt(x, now+x.Layout.TimeOf(x.now.Generator.Until)",
-		new:  "o.lookAt(x, x.Layout.TimeOf(x.now.Generator.Until)",
+		old:  "o.lookAt(x, now+x.now.Generator.Left)",
+		new:  "o.lookAt(x, x.now.Generator.Left)",
 	},
 	{
 		name: "outage: nobody looks when the window ends",
 		file: outage,
-		old:  "\t\to.lookAt(x, now+x.Layout.TimeOf(x.now.Generator.Until).Sub(x.Layout.TimeOf(x.now.Generator.Now)))\n",
+		old:  "\t\to.lookAt(x, now+x.now.Generator.Left)\n",
 		new:  "",
 	},
 	{
