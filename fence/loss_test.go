@@ -202,10 +202,9 @@ func TestLossyStoreIssuesItsFirstIDAfterItsLoss(t *testing.T) {
 		var log journal
 		h := open(t, memory.Client(), log.keep)
 		next(t, h)
-		if waited := time.Since(begun); waited != 4*time.Second {
-			t.Errorf("it waited for %s in a new namespace: the record, too, must outlive the loss", waited)
+		if waited := time.Since(begun); waited != 2*time.Second {
+			t.Errorf("it waited for %s in a new namespace: the record and the claim rest side by side", waited)
 		}
-		log.once(t, "level=INFO", "waiting until the store can't lose the namespace's record any more", "for=2s")
 		log.once(t, "level=INFO", "waiting until the store can't lose the claim of worker ", "for=2s")
 		pass(15 * time.Minute)
 		next(t, h)

@@ -209,7 +209,7 @@ func TestLossIsToldOfStartedTermsOnly(t *testing.T) {
 		memory := memstore.NewWith(memstore.Config{Loss: 5 * time.Second})
 		clock := &jumping{Clock: snowfence.SystemClock()}
 		go func() {
-			pass(6 * time.Second)
+			pass(time.Second)
 			clock.stepped.Store(int64(time.Hour))
 		}()
 		h := open(t, memory.Client(), func(c *fence.Config) {

@@ -47,40 +47,80 @@ func TestClaimGoesOnWhenTheRecordIsBack(t *testing.T) {
 	s.in(Probing)
 }
 
-func TestYoungRecordOfALossyStoreIsReadAgainAtItsAge(t *testing.T) {
+// TestRecordThatALossyStoreLosesVoidsTheClaim has a failover after the claim. The record that is read
+// after the claim's confirmation is another one, or none. No id was issued, so the search begins again.
+func TestRecordThatALossyStoreLosesVoidsTheClaim(t *testing.T) {
 	young, other := testNamespace(), testNamespace()
 	young.Created, other.Created = testWall().Add(-10*time.Minute), testWall()
 	other.Incarnation = "ff112233445566778899aabbccddeeff"
+	old := young
+	old.Created = young.Created.Add(-100 * time.Millisecond)
+	tests := []struct {
+		name    string
+		record  stored.Namespace
+		changes []func(*Config)
+		ends    Phase // when the other record is read
+	}{
+		{"a young record", young, []func(*Config){lossy}, Opening},
+		{"an old record, which can't be lost", old, []func(*Config){lossy}, Failed},
+		{"a durable store", young, nil, Failed},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScript(t, test.changes...)
+			s.do(Started{})
+			s.found("n1", test.record)
+			s.absent()
+			s.swapped("v1")
+			begun := s.now.Monotonic
+			if s.state.phase == Confirming {
+				s.extend()
+				s.swapped("v2")
+				if waited := s.now.Monotonic - begun; waited != 100*time.Millisecond {
+					t.Errorf("the record is read %s after the claim, and the store can lose 100 ms", waited)
+				}
+			}
+			s.in(Verifying)
+			s.found("n2", other)
+			none[Start](s)
+			s.in(test.ends)
+			if test.ends == Failed {
+				return
+			}
+			// The next attempt is under the other record.
+			s.found("n2", other)
+			s.absent()
+			if _, r := s.written(); r.Incarnation != other.Incarnation {
+				t.Errorf("it claims under incarnation %s, not %s", r.Incarnation, other.Incarnation)
+			}
+			s.swapped("v1")
+			s.extend()
+			s.swapped("v2")
+			s.found("n2", other)
+			request[Start](s)
+		})
+	}
+}
 
+// TestRecordThatALossyStoreForgetsIsWrittenAgainBeforeTheFirstID has no record at all after the claim.
+func TestRecordThatALossyStoreForgetsIsWrittenAgainBeforeTheFirstID(t *testing.T) {
+	young := testNamespace()
+	young.Created = testWall()
 	s := newScript(t, lossy)
 	s.do(Started{})
 	s.found("n1", young)
-	s.in(Opening)
-	if told := request[Report](s); told.What != Waiting || told.For != 100*time.Millisecond {
-		t.Errorf("it reports %+v", told)
+	s.absent()
+	s.swapped("v1")
+	s.extend()
+	s.swapped("v2")
+	for s.state.phase == Verifying {
+		s.absent()
+		none[Start](s)
+		s.wake()
 	}
-	begun := s.now.Monotonic
-	s.wake()
-	if waited := s.now.Monotonic - begun; waited != 100*time.Millisecond {
-		t.Errorf("it waited for %s, and the store can lose 100 ms", waited)
-	}
-	// It was lost, and somebody else wrote another: that one is young too.
-	s.found("n2", other)
 	s.in(Opening)
-	s.wake()
-	s.found("n2", other)
-	s.in(Probing)
-
-	// An old record is not waited for, and no record is on a durable store.
-	young.Created = testWall().Add(-10*time.Minute - 100*time.Millisecond)
-	s = newScript(t, lossy)
-	s.do(Started{})
-	s.found("n1", young)
-	s.in(Probing)
-	s = newScript(t)
-	s.do(Started{})
-	s.found("n2", other)
-	s.in(Probing)
+	s.absent()
+	s.called(Swap)
 }
 
 func TestNamespaceWhoseDatacentersChangedIsReplaced(t *testing.T) {
@@ -313,8 +353,7 @@ func TestPinnedClaimantOutwaitsWhatItsProgramLeftBehind(t *testing.T) {
 func TestWindowThatEndedIsConfirmedAsSoonAsItCanBe(t *testing.T) {
 	s := newScript(t, lossy)
 	s.claim()
-	s.extend()
-	s.swapped("v2")
+	s.confirm()
 	s.now.Wall = s.now.Wall.Add(5 * time.Second) // suspended
 	s.pass(99 * time.Millisecond)
 	s.do(WindowEnded{})

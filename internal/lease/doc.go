@@ -20,10 +20,10 @@
 //	│   │ one is free     │ taken              │
 //	│   Claiming ─────────┘                    │
 //	│   │ the swap took effect                 │
-//	│   Verifying                              │
-//	│   │ the record is still the same         │
 //	│   Confirming, on a lossy store           │
 //	│   │ a second swap took effect            │
+//	│   Verifying                              │
+//	│   │ the record is still the same         │
 //	│   Recording, with a journal ◄────────────┘
 //	│   │ the first page is durable
 //	│   Holding ◄─► Comparing: a resumed term issues, but the store was silent.

@@ -171,16 +171,16 @@ func (s *State) landed(x *step, v verdict) {
 	switch {
 	case s.releasing:
 		s.release(x)
-	case w.purpose == claiming:
-		x.enter(Verifying)
-		x.getNamespace()
-	default:
+	case s.term.started:
 		s.extended(x)
+	default:
+		s.ready(x)
 	}
 }
 
-// verified takes the namespace's record after the claim. Ids are issued only if it is
-// still the one of the claim.
+// verified takes the namespace's record after the claim. Ids are issued only if it is still the
+// one of the claim. If a lossy store has lost that one, the claim is void, and the search
+// begins again.
 func (s *State) verified(x *step, e Reply) {
 	if e.Outcome != Found {
 		// A store that answers late may not know the record for a while.
@@ -189,9 +189,18 @@ func (s *State) verified(x *step, e Reply) {
 			err = errNamespaceGone
 		}
 		s.searched(x, s.search.retry(x, fmt.Errorf("read namespace after the claim: %w", err)))
-	} else if s.same(x, e) {
+		return
+	}
+	_, err := s.search.accept(x.Config, e.Entry.Value)
+	switch {
+	case err == nil:
 		x.failures = 0
+		s.term.verified, s.search.settled = true, true
 		s.ready(x)
+	case s.search.settled:
+		s.fail(x, err)
+	default:
+		s.endTerm(x, err, false)
 	}
 }
 
@@ -202,25 +211,21 @@ func (s *State) reread(x *step, e Reply) {
 		x.note(fmt.Errorf("read namespace: %w", e.Err), "the term goes on")
 	}
 	if e.Outcome == Found {
-		s.same(x, e)
+		if _, err := s.search.accept(x.Config, e.Entry.Value); err != nil {
+			s.fail(x, err)
+		}
 	}
 }
 
-// same fails unless the record is the one that was read before.
-func (s *State) same(x *step, e Reply) bool {
-	_, err := s.search.accept(x.Config, e.Entry.Value)
-	if err != nil {
-		s.fail(x, err)
-	}
-	return err == nil
-}
-
-// ready begins to issue. On a lossy store the claim must be confirmed before. With a
-// journal the term's first page must be there.
+// ready begins to issue. On a lossy store the claim must be confirmed before. The namespace's
+// record must be the one of the claim. With a journal the term's first page must be there.
 func (s *State) ready(x *step) {
 	switch {
 	case s.term.usable == 0:
 		s.term.confirm(x)
+	case !s.term.verified:
+		x.enter(Verifying)
+		x.getNamespace()
 	case x.ahead == 0 || s.journal.off:
 		s.start(x)
 	default:
@@ -251,11 +256,7 @@ func (s *State) extend(x *step) { s.send(x, s.term.extend(x)) }
 // extended hands the generator its new bound, and sets the next date.
 func (s *State) extended(x *step) {
 	t := &s.term
-	if !t.started {
-		s.ready(x)
-		return
-	}
-	x.out = append(x.out, Extend{Until: s.grant(), Expires: s.term.expires})
+	x.out = append(x.out, Extend{Until: s.grant(), Expires: t.expires})
 	t.schedule(x)
 	s.schedulePage(x)
 	if t.extensions%verifyEvery == 0 || t.inherited && t.extensions == 1 {

@@ -196,8 +196,7 @@ func TestLateReadOfAnOlderWriteIsReadAgain(t *testing.T) {
 func TestExtensionThatAFailoverTookAwayEndsTheTermWithItsUsableTicks(t *testing.T) {
 	s := newScript(t, lossy, pinned)
 	s.claim()
-	confirming := s.extend()
-	s.swapped("v2")
+	confirming := s.confirm()
 	request[Start](s)
 	s.now.Wall = s.now.Wall.Add(9 * time.Minute)
 	if ahead := s.extend(); ahead.Until < confirming.Until+540_000 {

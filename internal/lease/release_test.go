@@ -138,6 +138,9 @@ func TestLossyClaimIssuesNothingBeforeItIsConfirmed(t *testing.T) {
 	confirming := s.extend()
 	none[Start](s)
 	s.swapped("v2")
+	none[Start](s)
+	s.in(Verifying)
+	s.found("n1", testNamespace())
 	if start := request[Start](s); start.Until != claimed.Until || confirming.Until <= claimed.Until {
 		t.Errorf("the generator gets %d; claimed %d, extended to %d", start.Until, claimed.Until, confirming.Until)
 	}
@@ -152,8 +155,7 @@ func TestLossyClaimIssuesNothingBeforeItIsConfirmed(t *testing.T) {
 func TestLossyBoundIsConfirmedOnlyByASwapThatWasSentAtItsAge(t *testing.T) {
 	s := newScript(t, lossy)
 	s.claim()
-	s.extend() // sent when the claim is 100 ms old
-	s.swapped("v2")
+	s.confirm() // sent when the claim is 100 ms old
 	second := s.state.term.register.Until
 	// The next is sent in time, but its answer takes long. What it confirms is
 	// as old as when it was sent.

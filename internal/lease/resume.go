@@ -28,7 +28,7 @@ func (s *State) resume(x *step, p stored.Page) {
 	}
 	s.term = term{
 		look:  look{worker: p.Worker, version: p.Version, register: p.Register, standing: stored.Held},
-		floor: p.Used, usable: p.Usable, sent: x.now.Monotonic, inherited: true,
+		floor: p.Used, usable: p.Usable, sent: x.now.Monotonic, verified: true, inherited: true,
 	}
 	if p.Register.Until > p.Usable {
 		// How old it is is not known, so it counts from now.
@@ -92,7 +92,7 @@ func (s *State) mayResume(x *step, p stored.Page) error {
 		// A generator would only find that the clock is behind.
 		return fmt.Errorf("the clock is behind what was used by %s", used.Sub(x.now.Wall))
 	}
-	s.search.record, s.search.pool = namespace, pool
+	s.search.record, s.search.pool, s.search.settled = namespace, pool, true
 	return nil
 }
 

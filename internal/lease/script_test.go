@@ -275,14 +275,25 @@ func released(until snowfence.Tick) stored.Register {
 	return r
 }
 
-// claim brings the script to where its generator issues, and returns the
-// register as it claimed it, which has version "v1".
+// claim brings the script to where its generator issues, on a lossy store to where the claim is to be
+// confirmed. It returns the register as it claimed it, which has version "v1".
 func (s *script) claim() stored.Register {
 	s.t.Helper()
 	s.open()
 	s.absent()
 	_, r := s.written()
 	s.swapped("v1")
+	if s.state.phase == Verifying {
+		s.found("n1", testNamespace())
+	}
+	return r
+}
+
+// confirm brings a lossy script from a claim to the first ids, and returns what it asked for.
+func (s *script) confirm() stored.Register {
+	s.t.Helper()
+	r := s.extend()
+	s.swapped("v2")
 	s.found("n1", testNamespace())
 	return r
 }

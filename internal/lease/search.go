@@ -17,12 +17,12 @@ import (
 // emptied, and a claim under the old incarnation would leave a register that can never be
 // claimed again.
 type search struct {
-	record   stored.Namespace // of the namespace; zero until it was read
-	glimpsed string           // the incarnation of a record that was young when it was first read
-	pool     pool             // what may be claimed
-	stepped  bool             // the clock stepped forward since it was judged: it is judged with care
-	claimed  bool             // a worker id was chosen, at some time
-	seen     firstRead        // of the register that was read last
+	record  stored.Namespace // of the namespace; zero until it was read
+	settled bool             // the store can't lose the record any more
+	pool    pool             // what may be claimed
+	stepped bool             // the clock stepped forward since it was judged: it is judged with care
+	claimed bool             // a worker id was chosen, at some time
+	seen    firstRead        // of the register that was read last
 	attempt
 }
 
@@ -93,21 +93,19 @@ func (s *search) opened(x *step, e Reply) verdict {
 	}
 }
 
-// read takes the record. If a lossy store lost it after a claim, the claim's register would
-// belong to no incarnation, and be in the way for good. So a young record is read again
-// when it has been there for loss. If it is still the same then, it can't be lost.
+// read takes the record. A lossy store may lose a young one, and another incarnation may follow.
+// It is settled when it is read again after the claim is confirmed: the claim came after this
+// reading, so the record has been there for loss by then.
 func (s *search) read(x *step, value []byte) verdict {
+	if !s.settled {
+		s.record = stored.Namespace{}
+	}
 	n, err := s.accept(x.Config, value)
 	if err != nil {
 		return verdict{what: failed, err: err}
 	}
-	if s.record.Incarnation == "" && s.glimpsed != n.Incarnation && stored.Young(n.Created, x.Loss, x.now.Wall) {
-		s.glimpsed = n.Incarnation
-		s.deadline += x.Loss
-		x.ripen(x.now.Monotonic+x.Loss, "the namespace's record")
-		return verdict{}
-	}
 	s.record = n
+	s.settled = s.settled || !stored.Young(n.Created, x.Loss, x.now.Wall)
 	if s.pool, err = x.claims(n); err != nil {
 		return verdict{what: failed, err: err}
 	}
@@ -117,7 +115,7 @@ func (s *search) read(x *step, value []byte) verdict {
 // found creates the record, but never a second time: the store was emptied then, there may
 // be holders that still issue, and its operator should decide.
 func (s *search) found(x *step) verdict {
-	if s.record.Incarnation != "" {
+	if s.settled {
 		return s.retry(x, errNamespaceGone)
 	}
 	if err := x.outside(); err != nil {

@@ -19,8 +19,8 @@ const (
 	Judging                 // comparing the clock with a reference
 	Probing                 // looking for a worker id that may be claimed
 	Claiming                // the swap of the claim is sent; its outcome is awaited
-	Verifying               // claimed; reading the namespace's record again
 	Confirming              // claimed on a lossy store; waiting to know that the claim is safe
+	Verifying               // claimed; reading the namespace's record again
 	Resuming                // a journal's term is to go on; asking the store whether it may
 	Recording               // writing the journal's first page of this term
 	Comparing               // issuing under a resumed term; asking the store for the time before it is extended
@@ -34,8 +34,8 @@ const (
 // String returns the phase's word.
 func (p Phase) String() string {
 	return [...]string{
-		"idle", "opening", "judging", "probing", "claiming", "verifying",
-		"confirming", "resuming", "recording", "comparing", "holding", "resting", "releasing", "stopped", "failed",
+		"idle", "opening", "judging", "probing", "claiming", "confirming",
+		"verifying", "resuming", "recording", "comparing", "holding", "resting", "releasing", "stopped", "failed",
 	}[min(p, Failed)]
 }
 

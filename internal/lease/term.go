@@ -19,6 +19,7 @@ type term struct {
 	write      *write         // the swap whose outcome is open; never written to once set
 	floor      snowfence.Tick // where its generator begins: above every tick stamped before
 	compared   bool           // the clock was compared with another before the claim, or since
+	verified   bool           // the namespace's record was the one of the claim after it
 	inherited  bool           // an earlier process began it
 	started    bool           // a generator was made
 	open       *write         // an extension of the earlier process, until it is taken up

@@ -163,7 +163,7 @@ func TestScenariosNoticeTheLapseTheyAreAbout(t *testing.T) {
 		"late-read-of-an-older-write-costs-no-term":                "a late read of an older write is taken for a loss",
 		"leap-second-costs-nothing":                                "a generator accepts no rollback",
 		"living-holder-is-not-robbed":                              "the pin is ignored",
-		"lossy-store-issues-after-twice-the-loss":                  "the loss is taken for a third of the window",
+		"lossy-store-issues-after-the-loss":                        "the loss is taken for a third of the window",
 		"lost-answer-costs-no-term":                                "what is not acknowledged is taken for lost",
 		"machine-suspended-for-ten-hours":                          "nothing is extended",
 		"machine-without-random-bits-loses-no-term":                "nothing is extended",
