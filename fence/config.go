@@ -68,7 +68,9 @@ type Config struct {
 
 	// Journal keeps the term on this machine's disk, so that the next process can go on
 	// with it while the store is away, for as long as its window lasts. Close it after the
-	// holder. Nil means that a restart needs the store.
+	// holder. On a lossy store Close then leaves the term to the next process, which need not
+	// wait for the loss, unless the window is longer than a minute. Nil means that a restart needs
+	// the store.
 	Journal Journal
 
 	// JournalAhead is how far ahead of the clock the journal marks ticks as used. At half

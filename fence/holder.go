@@ -174,8 +174,8 @@ func wides(ids []snowfence.WideID) fill {
 	}
 }
 
-// Close ends the holder: no more ids are issued, the worker id is given back, and the
-// goroutine ends. Close waits for the store and the journal until ctx is done, for two
+// Close ends the holder: no more ids are issued, the worker id is given back or left to the
+// next process (see [Config.Journal]), and the goroutine ends. Close waits for the store and the journal until ctx is done, for two
 // request timeouts at most: 20 s with the default window, 1.7 s with a pinned worker's.
 //
 // A *[NotReleasedError] is returned when the worker id could not be given back. It says

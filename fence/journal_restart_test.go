@@ -156,6 +156,46 @@ func TestCloseWithoutTheStoreLeavesTheJournalForTheNext(t *testing.T) {
 	})
 }
 
+// TestRestartBesideALossyStoreDoesNotWaitForItsLoss restarts a program with a journal, by Close and by a
+// crash in turn. Each process goes on with the first one's term, at once.
+func TestRestartBesideALossyStoreDoesNotWaitForItsLoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.NewWith(memstore.Config{Loss: 15 * time.Second})
+		dir := filepath.Join(t.TempDir(), "journal")
+		var last snowfence.ID
+		for restart := range 10 {
+			j, err := folder.Open(folder.Config{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			h := open(t, memory.Client(), func(c *fence.Config) { c.Journal = j })
+			if waited, most := time.Since(begun), 15*time.Second; restart > 0 && waited != 0 || waited > most {
+				t.Errorf("start %d took %s", restart, waited)
+			}
+			for range 1000 {
+				id := next(t, h)
+				if id <= last {
+					t.Fatalf("%d came after %d", id, last)
+				}
+				last = id
+				pass(50 * time.Millisecond)
+			}
+			if s := h.Status(); s.Term != 1 || s.Losses != 0 {
+				t.Errorf("the status is %+v", s)
+			}
+			if restart%2 == 0 {
+				leave(h)
+			} else if err := h.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := j.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // A store that is silent is waited for. Who ends meanwhile, as one does that is
 // too slow to start for its supervisor, has not cost the next one the term.
 func TestEndWhileTheSilentStoreIsAskedLeavesTheJournalForTheNext(t *testing.T) {

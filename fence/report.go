@@ -40,7 +40,11 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Resumed:
 		log.Info("issues ids again", "after", r.For.Round(time.Millisecond))
 	case lease.Ended:
-		log.Info("closed")
+		if r.Term == 0 {
+			log.Info("closed")
+		} else {
+			log.Info("closed, and left its worker id to the next process with its journal", "worker", r.Worker, "for", r.For.Round(time.Millisecond))
+		}
 	}
 }
 

@@ -108,12 +108,34 @@ func (s *State) releaseAsked(x *step) {
 	s.release(x)
 }
 
-// release gives the worker id back, after the journal's page.
+// release gives the worker id back, after the journal's page, or leaves both as they are.
 func (s *State) release(x *step) {
 	t := &s.term
-	if s.drained && t.write == nil && s.phase == Releasing && s.unkept(x) {
+	switch {
+	case !s.drained || s.phase != Releasing:
+	case s.leaves(x):
+		if s.journal.awaited == 0 { // otherwise its answer leads here again
+			s.leave(x)
+		}
+	case t.write == nil && s.unkept(x):
 		s.send(x, t.release(x, max(t.floor, s.reserved)))
 	}
+}
+
+// leaves reports whether the page is left to the next process on this machine. On a lossy store
+// every other start waits for loss. The worker id rests then, so a long window is not left.
+func (s *State) leaves(x *step) bool {
+	return x.Loss > 0 && x.Window <= DefaultWindow && s.inJournal() && !s.journal.off
+}
+
+// leave ends as a crash would: with the page, and with what is still under way.
+func (s *State) leave(x *step) {
+	worker, until, _ := s.term.rests()
+	x.out = append(x.out, Report{
+		What: Ended, Worker: worker, Term: s.term.register.Term, For: max(0, x.Layout.TimeOf(until).Sub(x.now.Wall)),
+	})
+	s.term = term{}
+	x.enter(Stopped)
 }
 
 // stop is the end that was asked for.

@@ -139,9 +139,9 @@ type (
 	Report struct {
 		What   Happening
 		Err    error // with all but Ended and Resumed
-		Worker int64 // with Lost, whose term it was
+		Worker int64 // with Lost, whose term it was; with Ended, if Term is that of a page that was left
 		Term   int64
-		For    time.Duration // with Resumed, and with Waiting for what could be lost
+		For    time.Duration // with Resumed, with Waiting for what could be lost, and with Ended until the page is of no use
 	}
 )
 

@@ -225,6 +225,71 @@ func TestJournalIsDiscardedBeforeTheReleaseIsSent(t *testing.T) {
 	s.in(Stopped)
 }
 
+// TestPageOfALossyStoreIsLeftToTheNextProcess asks a holder to end: as in a crash, the page stays and the
+// register is not written. A start without the page would wait for the loss.
+func TestPageOfALossyStoreIsLeftToTheNextProcess(t *testing.T) {
+	tests := []struct {
+		name  string
+		reach func(*script)
+	}{
+		{"holding", func(*script) {}},
+		{"extending", func(s *script) { s.fallDue(); s.keptPage(); s.written() }},
+		{"extending, undecided", func(s *script) { s.fallDue(); s.keptPage(); s.unknown() }},
+		{"writing a page", func(s *script) { s.wakeJournal(); request[Keep](s) }},
+		{"writing the page of an extension", func(s *script) { s.fallDue(); request[Keep](s) }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, worker := holdLossy(t)
+			test.reach(s)
+			s.do(ReleaseAsked{})
+			request[Drain](s)
+			s.do(Drained{Reserved: testStart + 10})
+			if s.state.journal.awaited != 0 {
+				s.in(Releasing)
+				s.keptPage()
+			}
+			s.in(Stopped)
+			s.uncalled(Swap)
+			none[Discard](s)
+			if told := request[Report](s); told.What != Ended || told.Worker != worker || told.Term != 1 || told.For <= 0 {
+				t.Errorf("it reports %+v", told)
+			}
+		})
+	}
+}
+
+func TestPageOfALongWindowOrAFailedDiskIsNotLeft(t *testing.T) {
+	long := func(c *Config) { c.Window = DefaultWindow + time.Second }
+	s, _ := holdLossy(t, long)
+	s.do(ReleaseAsked{})
+	s.do(Drained{Reserved: testStart + 10})
+	s.found("v2", s.state.term.register)
+	request[Discard](s)
+
+	s, _ = holdLossy(t)
+	s.wakeJournal()
+	s.do(ReleaseAsked{})
+	s.do(Drained{Reserved: testStart + 10})
+	s.answerKeep(errNoDisk)
+	request[Discard](s)
+	s.discardedPages(nil)
+	if _, released := s.written(); released.Holder != "" {
+		t.Errorf("it is released as %+v", released)
+	}
+}
+
+// holdLossy brings a script with a journal and a lossy store to where its generator issues.
+func holdLossy(t *testing.T, changes ...func(*Config)) (*script, int64) {
+	t.Helper()
+	s := newScript(t, append(changes, keeping, lossy)...)
+	s.claim()
+	s.confirm()
+	s.keptPage()
+	s.in(Holding)
+	return s, s.state.term.worker
+}
+
 func TestReleaseKeepsUntilIfTheJournalCanNotBeDiscarded(t *testing.T) {
 	for name, fail := range map[string]func(s *script){
 		"it fails":          func(s *script) { s.discardedPages(errNoDisk) },
