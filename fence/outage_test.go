@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"strings"
@@ -57,6 +58,55 @@ func (j *journal) once(t *testing.T, parts ...string) {
 	if found := j.lines(parts...); len(found) != 1 {
 		t.Errorf("%d lines have %q: %q", len(found), parts, j.lines(""))
 	}
+}
+
+// TestSilentStoreIsLoggedWithTheTimeThatIsLeftAndEveryTenSeconds takes the store away for good. The
+// first extension notices it, with 40 s left of the window.
+func TestSilentStoreIsLoggedWithTheTimeThatIsLeftAndEveryTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, faulty, log.keep)
+		faulty.Follow(noStore)
+		pass(21 * time.Second)
+		log.once(t, "level=WARN", "the store does not answer", "left=40s", "injected")
+		pass(11 * time.Second)
+		log.once(t, "the store does not answer", "for=10", "left=29")
+		pass(16 * time.Second)
+		if n := len(log.lines("level=WARN")); n != 3 {
+			t.Errorf("%d lines in 28 s: %q", n, log.lines(""))
+		}
+		pass(23 * time.Second)
+		log.once(t, "level=ERROR", "issues no ids", `reason="the store has not answered for 41s: snowfence: the window of ticks has ended: `, "injected")
+		_, err := h.Next(t.Context())
+		if text := fmt.Sprint(err); !strings.Contains(text, ": the store has not answered for 5") || !strings.HasSuffix(text, "on the way to the store") {
+			t.Errorf("a call says %q", text)
+		}
+		faulty.Follow(nil)
+		pass(2 * time.Second)
+		log.once(t, "level=INFO", "the store answers again", "after=5")
+		log.once(t, "level=INFO", "issues ids again")
+	})
+}
+
+// TestFailureThatARetryMendsIsNotLogged breaks single requests, as a server does that closes connections.
+func TestFailureThatARetryMendsIsNotLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, faulty, log.keep)
+		broken := 0
+		faulty.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool {
+			if c.Verb == faultstore.Swap {
+				broken++
+			}
+			return c.Verb == faultstore.Swap && broken%2 == 1 // the next one is its retry
+		}))
+		pass(5 * time.Minute)
+		if lines := log.lines("level=WARN"); len(lines) != 0 || h.Status().Extensions < 10 {
+			t.Errorf("it is logged: %q", lines)
+		}
+	})
 }
 
 func TestOutageOfTheStoreIsLoggedWhenItBeginsAndWhenItEndsEvenOfAnIdleHolder(t *testing.T) {

@@ -39,6 +39,10 @@ func (l *loop) Report(r lease.Report) {
 		log.Error("issues no ids", "reason", r.Err)
 	case lease.Resumed:
 		log.Info("issues ids again", "after", r.For.Round(time.Millisecond))
+	case lease.Silent:
+		log.Warn("the store does not answer", "for", r.For.Round(time.Millisecond), "left", r.Left.Round(time.Millisecond), "error", r.Err)
+	case lease.Answered:
+		log.Info("the store answers again", "after", r.For.Round(time.Millisecond))
 	case lease.Ended:
 		if r.Term == 0 {
 			log.Info("closed")

@@ -138,10 +138,11 @@ type (
 	// Report is for people.
 	Report struct {
 		What   Happening
-		Err    error // with all but Ended and Resumed
+		Err    error // with all but Ended, Resumed and Answered
 		Worker int64 // with Lost, whose term it was; with Ended, if Term is that of a page that was left
 		Term   int64
-		For    time.Duration // with Resumed, with Waiting for what could be lost, and with Ended until the page is of no use
+		For    time.Duration // with Resumed, Silent and Answered; with Waiting for what could be lost, and with Ended until the page is of no use
+		Left   time.Duration // with Silent: for how long ids go on
 	}
 )
 
@@ -176,6 +177,9 @@ const (
 
 	Interrupted // no ids are issued and calls are refused from now on, and why
 	Resumed     // ids are issued again, after Interrupted
+
+	Silent   // the store does not answer; ids go on for as long as the window lasts
+	Answered // it does again, after Silent
 
 	// Waiting says why a claim waits. A *[HeldError] or an *[ExhaustedError] is reported
 	// once in an attempt. A wait for a young write on a lossy store is reported each

@@ -20,7 +20,8 @@ func (s *State) handle(x *step, e Event) {
 		}
 	case Reply:
 		if e.ID == s.awaited && s.awaited != 0 {
-			s.awaited, s.outage.Unanswered = 0, e.Err
+			s.awaited = 0
+			s.hear(x, e.Err)
 			s.reply(x, e)
 		}
 	case Woken:
@@ -207,7 +208,7 @@ func (s *State) verified(x *step, e Reply) {
 // reread takes the namespace's record in the course of a term. An error says nothing
 // about the term: the record will be read again.
 func (s *State) reread(x *step, e Reply) {
-	if e.Err != nil {
+	if damaged(e.Err) {
 		x.note(fmt.Errorf("read namespace: %w", e.Err), "the term goes on")
 	}
 	if e.Outcome == Found {

@@ -33,6 +33,8 @@ type Troubles struct {
 	WindowsEnded uint64 // before the next was acknowledged, however short the gap was; the term goes on after most of them
 	Losses       uint64 // terms that were lost
 	Unanswered   error  // the store's last answer, if that was an error
+
+	silent time.Duration // when the first request since its last good answer was made, on the monotonic clock
 }
 
 // outage is the present [Outage] and the knowledge of its reason. It ends in the step that
@@ -43,9 +45,13 @@ type outage struct {
 	Troubles
 	look    time.Duration // when the generator is looked at again, on the monotonic clock
 	looking bool          // whether it is
+	remind  time.Duration // when a silent store is reported again, on the monotonic clock; 0 before the first time
 	trouble error         // why there is no term, as far as is known
 	stalled error         // why no event can be taken; see [Looked]
 }
+
+// remindEvery is how often a store that does not answer is reported.
+const remindEvery = 10 * time.Second
 
 // lookAgain is how often the generator's clock is looked at during an outage. Nothing else
 // shows that the clock is back.
@@ -89,6 +95,34 @@ func Passes(err error, g snowfence.GeneratorStatus, pinned bool) bool {
 	return false
 }
 
+// hear notes whether the store answers. In a term it reports a store that does not, every remindEvery,
+// and one that does again. A single quick failure is none: a connection may have been broken.
+func (s *State) hear(x *step, err error) {
+	o, now := &s.outage, x.now.Monotonic
+	if err != nil && o.Unanswered == nil {
+		o.silent = s.asked
+	}
+	single := o.Unanswered == nil && now-s.asked < time.Second
+	o.Unanswered = err
+	switch {
+	case err == nil && o.remind > 0:
+		x.out = append(x.out, Report{What: Answered, For: now - o.silent})
+		o.remind = 0
+	case err != nil && !single && s.holding() && now >= o.remind && !damaged(err):
+		x.out = append(x.out, Report{What: Silent, Err: err, For: now - o.silent, Left: s.left(x)})
+		o.remind = now + remindEvery
+	}
+}
+
+// left is how long ids go on without another answer of the store, by this clock.
+func (s *State) left(x *step) time.Duration {
+	left := x.Layout.TimeOf(s.term.usable).Sub(x.now.Wall)
+	if s.term.expires > 0 {
+		left = min(left, s.term.expires-x.now.Monotonic)
+	}
+	return max(0, left)
+}
+
 // assess judges whether ids can be issued. After a step with a request to the generator,
 // [Looked] follows, and assess waits for that.
 func (s *State) assess(x *step) {
@@ -115,7 +149,7 @@ func (s *State) assess(x *step) {
 			o.WindowsEnded++
 		}
 	}
-	o.Reason, o.Final = s.because(reason), s.phase == Failed
+	o.Reason, o.Final = s.because(x, reason), s.phase == Failed
 	if o.Supply == Failing {
 		if refused := o.Since + s.patience(x, reason); refused > now {
 			o.lookAt(x, refused)
@@ -139,7 +173,7 @@ func (s *State) patience(x *step, reason error) time.Duration {
 }
 
 // because adds the store's or the disk's trouble to the reason of an outage.
-func (s *State) because(reason error) error {
+func (s *State) because(x *step, reason error) error {
 	var more error
 	switch {
 	case errors.Is(reason, errNoTerm) && s.outage.trouble != nil:
@@ -151,7 +185,8 @@ func (s *State) because(reason error) error {
 	case s.outage.stalled != nil:
 		more = s.outage.stalled
 	case s.outage.Unanswered != nil:
-		more = s.outage.Unanswered
+		lasted := (x.now.Monotonic - s.outage.silent).Round(time.Second)
+		return fmt.Errorf("the store has not answered for %s: %w: %w", lasted, reason, s.outage.Unanswered)
 	default:
 		return reason
 	}

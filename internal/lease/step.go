@@ -29,6 +29,7 @@ type line struct {
 	phase    Phase
 	requests uint64        // so far; the last one's id
 	awaited  uint64        // the id of the request whose answer is awaited; 0 for none
+	asked    time.Duration // when the last one was made, on the monotonic clock
 	wake     time.Duration // the date, on the monotonic clock
 	waking   bool          // whether there is one
 	failures int           // tries in a row that failed
@@ -41,7 +42,7 @@ func (x *step) enter(p Phase) { x.phase, x.waking, x.awaited = p, false, 0 }
 // call makes a request to the store, in place of one that is still awaited.
 func (x *step) call(request Call) {
 	x.requests++
-	request.ID, x.awaited, x.waking = x.requests, x.requests, false
+	request.ID, x.awaited, x.waking, x.asked = x.requests, x.requests, false, x.now.Monotonic
 	x.out = append(x.out, request)
 }
 

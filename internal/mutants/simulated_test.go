@@ -162,8 +162,8 @@ var simulated = inSimulation([]mutant{
 	{
 		name: "outage: the reason is the first one for ever",
 		file: outage,
-		old:  "\to.Reason, o.Final = s.because(reason), s.phase == Failed\n",
-		new:  "\tif o.Final = s.phase == Failed; o.Reason == nil {\n\t\to.Reason = s.because(reason)\n\t}\n",
+		old:  "\to.Reason, o.Final = s.because(x, reason), s.phase == Failed\n",
+		new:  "\tif o.Final = s.phase == Failed; o.Reason == nil {\n\t\to.Reason = s.because(x, reason)\n\t}\n",
 	},
 	{
 		name: "outage: it is judged before the generator is extended",
