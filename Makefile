@@ -168,6 +168,11 @@ engines: ## measure claims and extensions on every engine
 	@tools/need.sh $(NEEDED)
 	@cd cmd/snowfence && $(GO) test -run '^$$' -bench 'Claim|Extension' -benchtime 300x ./internal/engine
 
+.PHONY: starts
+starts: ## measure the time from the start of the daemon to its first id, on a new host and on the same one
+	@tools/need.sh $(NEEDED)
+	@cd cmd/snowfence && $(GO) test -run '^$$' -bench '^BenchmarkStart$$' -benchtime 3x -timeout 20m .
+
 .PHONY: counters
 counters: ## measure counters beside atomic additions, compare-and-swap, nextval and Flickr's REPLACE
 	@tools/need.sh $(NEEDED)

@@ -209,7 +209,7 @@ func (d *daemon) openStores(ctx context.Context, watch *metrics.Stopwatch) error
 	lazy := map[string]bool{} // by name
 	for _, g := range d.settings.Generators {
 		if kinds.OnStore(g.Kind) {
-			lazy[storeName(g)] = lazy[storeName(g)] || g.Journal
+			lazy[storeName(g)] = lazy[storeName(g)] || g.Journal == config.JournalOn
 		}
 	}
 	for name, lazy := range lazy {
@@ -320,16 +320,6 @@ func (d *daemon) announce() {
 	}
 }
 
-// held reports whether the daemon has had a worker id.
-func (d *daemon) held() bool {
-	for _, m := range d.minters {
-		if _, ok := m.(interface{ Status() fence.Status }); ok {
-			return true
-		}
-	}
-	return false
-}
-
 // releaseTime is how long worker ids may take to be given back. One that could
 // not be is free again when its window is over.
 const releaseTime = 5 * time.Second
@@ -344,27 +334,35 @@ func (d *daemon) end(ctx context.Context) error {
 	defer cancel()
 	closed := make(chan error)
 	for name, minter := range d.minters {
-		go func() {
-			if c, ok := minter.(kind.Closer); ok {
-				if err := c.Close(ctx); err != nil {
-					closed <- fmt.Errorf("close generator %s: %w", name, err)
-					return
-				}
-			}
-			closed <- nil
-		}()
+		go func() { closed <- d.close(ctx, name, minter) }()
 	}
 	faults := []error{drained}
 	for range d.minters {
 		faults = append(faults, <-closed)
 	}
 	err := errors.Join(append(faults, d.closeStores())...)
-	switch {
-	case err != nil:
-	case d.held():
-		d.log.Info("ended, and gave its worker ids back")
-	default:
-		d.log.Info("ended, without having had a worker id")
+	if err == nil {
+		d.log.Info("ended")
 	}
 	return err
+}
+
+// close gives back what a generator holds. A store that is away is no fault of the daemon's: the
+// worker id rests until its window ends.
+func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) error {
+	c, ok := minter.(kind.Closer)
+	if !ok {
+		return nil
+	}
+	err := c.Close(ctx)
+	var rests *fence.NotReleasedError
+	if errors.As(err, &rests) {
+		d.log.Warn("did not give the worker id back, which can't be claimed until then", "generator", name,
+			"worker", rests.Worker, "until", rests.Until.UTC(), "reason", rests.Reason)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("close generator %s: %w", name, err)
+	}
+	return nil
 }

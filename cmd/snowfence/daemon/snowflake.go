@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -125,16 +126,9 @@ func (d *daemon) fenced(settings config.Generator) kind.Opener {
 		c.Clock = d.clock
 		c.Logger = d.log.With("generator", spec.Generator)
 		c.HorizonNotice = time.Nanosecond // until then watch says it
-		var kept fence.ClosableJournal
-		if settings.Journal {
-			var err error
-			kept, err = fence.OpenJournal(filepath.Join(d.settings.Data, "journal", spec.Generator), settings.JournalAcrossReboots)
-			if err != nil {
-				// It is for restarts alone, so ids need not wait for it.
-				c.Logger.Error("the generator goes on without its journal", "error", err)
-			} else {
-				c.Journal = kept
-			}
+		kept := d.journal(ctx, settings, spec, c.Logger)
+		if kept != nil {
+			c.Journal = kept
 		}
 		holder, err := fence.Open(ctx, c)
 		if err != nil {
@@ -149,6 +143,27 @@ func (d *daemon) fenced(settings config.Generator) kind.Opener {
 		}
 		return s, nil
 	}
+}
+
+// journal opens the generator's journal, if it has one. It is for restarts alone, so ids need not wait for it.
+func (d *daemon) journal(ctx context.Context, settings config.Generator, spec kind.Spec, log *slog.Logger) fence.ClosableJournal {
+	if settings.Journal != config.JournalOn {
+		traits, err := spec.Store.Traits(ctx)
+		lossy := err == nil && traits.Loss > 0
+		if settings.Journal == config.JournalOff || !lossy || d.settings.Data == "" || settings.Layout.Workers() == 1 {
+			return nil
+		}
+	}
+	kept, err := fence.OpenJournal(filepath.Join(d.settings.Data, "journal", spec.Generator), settings.JournalAcrossReboots)
+	switch {
+	case err == nil:
+		return kept
+	case settings.Journal == config.JournalOn:
+		log.Error("the generator goes on without its journal", "error", err)
+	default:
+		log.Info("without a journal a restart waits until the store can't lose the claim", "error", err)
+	}
+	return nil
 }
 
 // Process describes this process, for people who read its registers.

@@ -134,9 +134,14 @@ func (v *completion) common() {
 		}
 		return engine.Check(url)
 	}))
-	for _, e := range configKeys(&v.Config) {
+	v.complete("", configKeys(&v.Config))
+}
+
+// complete completes the value of each key below a path.
+func (v *completion) complete(path string, entries []entry) {
+	for _, e := range entries {
 		if err := e.complete(); err != nil {
-			v.fault(e.Path, e.show(), "%v", err)
+			v.fault(path+e.Path, e.show(), "%v", err)
 		}
 	}
 }

@@ -146,9 +146,9 @@ type Generator struct {
 	// without worker bits, where one process at a time gives ids.
 	Standby bool
 
-	// Journal keeps the term in the directory "journal" below Data, so that a
-	// restart on this host can go on with it while the store is away.
-	Journal bool
+	// Journal keeps the term in the directory "journal" below Data, so that a restart on this host
+	// can go on with it: [JournalOn], [JournalOff], or [JournalAuto], which empty means.
+	Journal string
 
 	// JournalAcrossReboots resumes what was kept before the host was last started,
 	// too. It must stay off where a host may be started from an image of its disk
@@ -166,6 +166,15 @@ type Generator struct {
 	// share the namespace. None means what the store's record says.
 	Datacenters []int64
 }
+
+// When a generator keeps a journal. A restart of the process goes on with it while the store is away, and
+// beside a store that can lose writes without a wait for the loss. JournalAuto means in the second case,
+// if the directory will do.
+const (
+	JournalAuto = "auto"
+	JournalOn   = "true"
+	JournalOff  = "false"
+)
 
 // DefaultGenerator is the one generator's name when none is configured.
 const DefaultGenerator = "default"

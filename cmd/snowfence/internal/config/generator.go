@@ -40,6 +40,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 		v.foreignKind(path, g)
 		return g
 	}
+	v.complete(path+".", generatorKeys(&g))
 	if len(g.Stores) > 1 {
 		v.fault(join(path, keyStore), strings.Join(g.Stores, ","), "must be one name: kind %s has one store", g.Kind)
 	}
@@ -65,12 +66,12 @@ func (v *completion) generator(name string, g Generator) Generator {
 		v.fault(join(path, keyStandby), "true", "needs a layout without worker and datacenter bits, such as ms41-seq22: with %s each process has a worker id of its own", g.Layout)
 	case g.Standby && v.Store == "" && len(g.Stores) == 0:
 		v.fault(join(path, keyStandby), "true", "needs %s to be set: daemons that stand by for each other share one", keyStore)
-	case g.Journal && v.Data == "":
+	case g.Journal == JournalOn && v.Data == "":
 		v.fault(join(path, keyJournal), "true", "needs %s to be set", keyData)
-	case g.Journal && g.Layout.Workers() == 1:
+	case g.Journal == JournalOn && g.Layout.Workers() == 1:
 		v.fault(join(path, keyJournal), "true", "must be off with layout %s, which has one worker id: its order needs the store at each start", g.Layout)
-	case g.JournalAcrossReboots && !g.Journal:
-		v.fault(join(path, keyReboots), "true", "needs %s to be on", keyJournal)
+	case g.JournalAcrossReboots && g.Journal != JournalOn:
+		v.fault(join(path, keyReboots), "true", "needs %s: true", keyJournal)
 	}
 	if !v.workers(path, g) {
 		return g

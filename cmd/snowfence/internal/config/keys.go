@@ -131,7 +131,7 @@ func generatorKeys(g *Generator) []entry {
 		{Key{"window", "", "how far ahead of its use a lease is taken"}, duration(&g.Window, "")},
 		{Key{"claim-wait", "", "how long to wait for a free worker id"}, duration(&g.ClaimWait, "")},
 		{Key{keyStandby, "", "wait for as long as another process gives the ids, with a layout without worker bits"}, toggle(&g.Standby)},
-		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart can go on with it while the store is away"}, toggle(&g.Journal)},
+		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart goes on with it: true, false, or auto, which means beside a store that can lose writes"}, word(&g.Journal, []string{JournalAuto, JournalOn, JournalOff})},
 		{Key{keyReboots, "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, toggle(&g.JournalAcrossReboots)},
 		{Key{keyWorker, "", "the one worker id that this generator uses"}, number(&g.Worker)},
 		{Key{keyDatacenter, "", "the datacenter whose worker ids this generator uses"}, number(&g.Datacenter)},

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// starter starts daemons of one store, each when the one before has ended.
+type starter struct {
+	t         testing.TB
+	binary    string
+	arguments []string
+	d         *testkit.Daemon
+	ids       []snowfence.ID
+}
+
+// start starts a daemon with a state directory, and returns how long its first id takes.
+func (s *starter) start(data string) time.Duration {
+	s.t.Helper()
+	begun := time.Now()
+	s.d = testkit.StartDaemon(s.t, s.binary, nil, append(slices.Clip(s.arguments), "--data", data)...)
+	s.d.WaitReady(time.Minute)
+	var err error
+	if s.ids, err = testkit.Mint(s.t.Context(), testkit.Client(), s.d.URL, "default", 1, s.ids); err != nil {
+		s.t.Fatalf("%v\n%s", err, s.d.Log())
+	}
+	return time.Since(begun)
+}
+
+// end ends the daemon as a service manager does.
+func (s *starter) end() {
+	s.t.Helper()
+	s.d.Signal(syscall.SIGTERM)
+	if code := s.d.WaitEnded(30 * time.Second); code != 0 {
+		s.t.Fatalf("exit code %d:\n%s", code, s.d.Log())
+	}
+}
+
+// TestProgramStartedAgainBesideALossyStoreGoesOnAtOnce ends a daemon by SIGTERM and by SIGKILL. The next one
+// with its state directory goes on with its term. One with another directory claims a worker id.
+func TestProgramStartedAgainBesideALossyStoreGoesOnAtOnce(t *testing.T) {
+	t.Parallel()
+	e := testkit.StartEngine(t, "redis")
+	s := &starter{t: t, binary: testkit.Build(t, programPath, ""), arguments: []string{"--store", e.URL("", 3*time.Second)}}
+	here := t.TempDir()
+	expect := func(what string, times int) {
+		t.Helper()
+		if log := s.d.Log(); strings.Count(log, what) != times {
+			t.Errorf("%q is not there %d times:\n%s", what, times, log)
+		}
+	}
+	const resumed, claimed, left = "resumed a term from the journal", "claimed a worker id", "left its worker id to the next process"
+	s.start(here)
+	expect(claimed, 1)
+	s.end()
+	expect(left, 1)
+	s.start(here)
+	expect(resumed, 1)
+	s.d.Kill()
+	s.start(here)
+	expect(resumed, 1)
+	s.end()
+	s.start(t.TempDir())
+	expect(claimed, 1)
+	s.end()
+	slices.Sort(s.ids)
+	if unique := slices.Compact(slices.Clone(s.ids)); len(unique) != 4 {
+		t.Errorf("the ids are %d", s.ids)
+	}
+}
+
+// TestProgramEndsInOrderWhileItsStoreIsAway asks a daemon to end while its server is stopped or gone. It
+// exits with 0, and says which worker id can't be claimed until when.
+func TestProgramEndsInOrderWhileItsStoreIsAway(t *testing.T) {
+	t.Parallel()
+	binary := testkit.Build(t, programPath, "")
+	for _, engine := range []string{"etcd", "postgres"} {
+		for how, away := range map[string]func(*testkit.Server){"stopped": (*testkit.Server).Pause, "gone": (*testkit.Server).Kill} {
+			t.Run(engine+" "+how, func(t *testing.T) {
+				t.Parallel()
+				e := testkit.StartEngine(t, engine)
+				s := &starter{t: t, binary: binary, arguments: []string{"--store", e.URL("", time.Second)}}
+				s.start(t.TempDir())
+				away(e.Server)
+				begun := time.Now()
+				s.end()
+				if took := time.Since(begun); took > 12*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if log := s.d.Log(); !strings.Contains(log, `level=WARN msg="did not give the worker id back, which can't be claimed until then" generator=default worker=`) {
+					t.Errorf("the log does not say so:\n%s", log)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkStart measures from the start of the program to its first id, by HTTP: in a new namespace,
+// after SIGTERM and after SIGKILL on the same host, and on another host, which has no journal.
+func BenchmarkStart(b *testing.B) {
+	binary := testkit.Build(b, programPath, "")
+	for _, engine := range []struct {
+		name, server string
+		durable      bool
+	}{
+		{"file", "file", true},
+		{"etcd", "etcd", true},
+		{"postgres-durable", "postgres", true},
+		{"postgres", "postgres", false},
+		{"redis", "redis", false},
+	} {
+		b.Run(engine.name, func(b *testing.B) {
+			e := testkit.StartEngine(b, engine.server)
+			url := e.URL("", 15*time.Second)
+			if !engine.durable {
+				url = strings.Replace(url, "durable=true", "loss=15s", 1)
+			}
+			took := map[string][]time.Duration{}
+			for round := 0; b.Loop(); round++ {
+				s := &starter{t: b, binary: binary, arguments: []string{"--store", url, "--namespace", "round" + string(rune('a'+round%26))}}
+				here := b.TempDir()
+				took["new"] = append(took["new"], s.start(here))
+				s.end()
+				took["again"] = append(took["again"], s.start(here))
+				s.d.Kill()
+				took["killed"] = append(took["killed"], s.start(here))
+				s.end()
+				took["elsewhere"] = append(took["elsewhere"], s.start(b.TempDir()))
+				s.end()
+			}
+			b.ReportMetric(0, "ns/op")
+			for what, times := range took {
+				slices.Sort(times)
+				b.ReportMetric(times[len(times)/2].Seconds(), "s-"+what)
+			}
+		})
+	}
+}
