@@ -2,12 +2,14 @@ package grpcfront
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
@@ -24,12 +26,19 @@ func (s *Server) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo
 }
 
 // stream makes one call with a stream, and translates its error. The call may wait for its client, so
-// when the front drains, the stream ends under it.
+// when the front drains, the stream ends under it. Streams that are not of ids, which look at the token
+// by themselves, are for clients with any valid token: each keeps memory for as long as its client likes.
 func (s *Server) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, call grpc.StreamHandler) error {
+	defer s.streams.Add(-1)
+	if s.streams.Add(1) > maxStreams {
+		busy := service.RateLimited.Problem()
+		busy.Detail = fmt.Sprintf("%d streams are open, and the server can have no more: use Next, or another server", maxStreams)
+		return s.fail(busy)
+	}
 	ended := make(chan error, 1)
 	go func() {
 		var err error
-		if strings.HasPrefix(info.FullMethod, "/grpc.reflection.") {
+		if info.FullMethod != snowfencev1.Ids_Stream_FullMethodName {
 			_, err = s.client(stream.Context())
 		}
 		if err == nil {

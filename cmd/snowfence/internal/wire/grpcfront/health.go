@@ -16,6 +16,7 @@ import (
 type health struct {
 	*grpchealth.Server
 	service *service.Service
+	client  func(context.Context) (service.Client, error)
 }
 
 // poll looks each second until the front drains, so that a client which watches is told of changes.
@@ -36,6 +37,15 @@ func (h *health) poll(clock snowfence.Clock, draining <-chan struct{}) {
 func (h *health) Check(ctx context.Context, r *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	h.look()
 	return h.Server.Check(ctx, r)
+}
+
+// List answers how all generators stand. It shows their names, so it asks for a token, as Watch does.
+func (h *health) List(ctx context.Context, r *grpc_health_v1.HealthListRequest) (*grpc_health_v1.HealthListResponse, error) {
+	if _, err := h.client(ctx); err != nil {
+		return nil, err
+	}
+	h.look()
+	return h.Server.List(ctx, r)
 }
 
 // look takes over how the generators stand, for those that ask and those that watch.

@@ -73,12 +73,6 @@ const defaultChunk = 1000
 
 // Stream mints ids as the client reads them: Send waits for flow control.
 func (s *ids) Stream(r *snowfencev1.StreamRequest, stream snowfencev1.Ids_StreamServer) error {
-	defer s.streams.Add(-1)
-	if s.streams.Add(1) > maxStreams {
-		busy := service.RateLimited.Problem()
-		busy.Detail = fmt.Sprintf("%d streams are open, and the server can have no more: use Next, or another server", maxStreams)
-		return busy
-	}
 	client, err := s.client(stream.Context())
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ type Server struct {
 	grpc    *grpc.Server
 	health  *health
 	calls   atomic.Int64 // under way, without streams
-	streams atomic.Int64 // of ids, open
+	streams atomic.Int64 // open
 
 	drain        func()
 	draining     <-chan struct{}
@@ -46,13 +46,14 @@ type Server struct {
 
 const (
 	maxCalls   = 250                    // under way on one connection, as on the HTTP front; more wait
-	maxStreams = 1000                   // of ids; one that waits keeps two messages, and 64 KiB that gRPC queues
+	maxStreams = 1000                   // open; one of ids that waits keeps two messages, and 64 KiB that gRPC queues
 	settling   = 500 * time.Millisecond // between looks of Drain whether calls are under way still
 )
 
 // New returns a front that serves nothing yet.
 func New(cfg Config) *Server {
-	s := &Server{config: cfg, health: &health{grpchealth.NewServer(), cfg.Service}}
+	s := &Server{config: cfg}
+	s.health = &health{grpchealth.NewServer(), cfg.Service, s.client}
 	s.health.look()
 	draining, drain := context.WithCancel(context.Background())
 	s.drain, s.draining = drain, draining.Done()

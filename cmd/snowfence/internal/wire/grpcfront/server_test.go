@@ -377,6 +377,17 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 		if status.Code(err) != c.code {
 			t.Errorf("%s, reflection: %v", name, err)
 		}
+		health := grpc_health_v1.NewHealthClient(f.conn)
+		watch, err := health.Watch(c.ctx, &grpc_health_v1.HealthCheckRequest{})
+		if err == nil {
+			_, err = watch.Recv()
+		}
+		if status.Code(err) != c.code {
+			t.Errorf("%s, a watch of health: %v", name, err)
+		}
+		if _, err := health.List(c.ctx, &grpc_health_v1.HealthListRequest{}); status.Code(err) != c.code {
+			t.Errorf("%s, a list of health: %v", name, err)
+		}
 	}
 	if _, err := f.ids.Next(with("Bearer of-one-generator"), &snowfencev1.NextRequest{}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("another generator: %v", err)

@@ -3,10 +3,12 @@ package httpfront
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -143,11 +145,23 @@ func (h *Handler) generators(w http.ResponseWriter, r *call) error {
 	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
 }
 
-// ready answers 200 while every generator can mint, and will be able to for a
-// while yet, and else a problem; either way with how they stand.
+// ready answers 200 while every generator, or the one that is named, can mint and will be able to for a
+// while yet, and else a problem. Either way it says how those stand that the client may use. A wrong
+// token is like none here: it must not take the server away from a load balancer.
 func (h *Handler) ready(w http.ResponseWriter, r *call) error {
-	statuses := h.Service.Statuses()
-	if service.Ready(statuses) {
+	name := r.value("{name}")
+	others := func(s service.Status) bool { return name != "" && s.Name != name }
+	statuses := slices.DeleteFunc(h.Service.Statuses(), others)
+	if len(statuses) == 0 {
+		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
+	}
+	ready := service.Ready(statuses)
+	if shown := r.Header.Get("Authorization"); shown != "" {
+		_ = r.client.Authorize(token.Bearer(shown))
+	}
+	statuses, _ = r.client.Statuses() // none without a token that is asked for
+	statuses = slices.DeleteFunc(statuses, others)
+	if ready {
 		return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
 	}
 	return &problem{

@@ -73,6 +73,7 @@ func (h *Handler) table() []route {
 		{at("/tinyid/id/nextSegmentIdSimple"), nil, h.compat(compat.TinySegmentSimple), others},
 		{at("/livez"), get, h.static(typePlain, []byte("live\n")), everybody},
 		{at("/readyz"), get, h.ready, everybody},
+		{at("/readyz/{name}"), get, h.ready, everybody},
 		{at("/metrics"), get, h.expose, operators},
 		{at("/openapi.yaml"), get, h.static("application/yaml", api.OpenAPI()), everybody},
 	}

@@ -305,6 +305,30 @@ func TestReadinessShowsWhichGeneratorIsNot(t *testing.T) {
 	}
 }
 
+func TestReadinessOfOneGeneratorIsItsOwn(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"default": {}, "other": {}} // which is starting
+	})
+	for path, want := range map[string]int{"/readyz": 503, "/readyz/default": 200, "/readyz/other": 503, "/readyz/none": 404} {
+		if w := f.do(request("GET", path)); w.Code != want || strings.Contains(w.Body.String(), `"other"`) != (want == 503) {
+			t.Errorf("%s: %d %s, want %d", path, w.Code, w.Body, want)
+		}
+	}
+}
+
+func TestReadinessNamesGeneratorsOnlyToClientsWithATokenForThem(t *testing.T) {
+	const secret = "0123456789abcdef"
+	f := newFixture(t, secret)
+	for header, named := range map[string]bool{"": false, "Authorization: Bearer wrong": false, "Authorization: Bearer " + secret: true} {
+		for _, path := range []string{"/readyz", "/readyz/default"} {
+			w := f.do(request("GET", path, header))
+			if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"default"`) != named {
+				t.Errorf("%s with %q: %d %s", path, header, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 func TestEndIsShownAndTakesNoReadinessAway(t *testing.T) {
 	for preset, want := range map[string]string{
 		"default": `"ends":"2095-09-07T15:47:35Z","ends_soon":false}`,

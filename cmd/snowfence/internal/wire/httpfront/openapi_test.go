@@ -195,6 +195,11 @@ func probes(t *testing.T) map[string][]probe {
 	}
 	add("/readyz", failing(snowfence.ErrRevoked), request("GET", "/readyz"), 503)
 	add("/readyz", starting, request("GET", "/readyz"), 503)
+	add("/readyz/{name}", open, request("GET", "/readyz/default"), 200)
+	add("/readyz/{name}", guarded, request("GET", "/readyz/default"), 200)
+	add("/readyz/{name}", open, request("GET", "/readyz/none"), 404)
+	add("/readyz/{name}", open, large("GET", "/readyz/default"), 413)
+	add("/readyz/{name}", starting, request("GET", "/readyz/default"), 503)
 	add("/metrics", guarded, request("GET", "/metrics"), 401)
 	add("/metrics", open, request("GET", "/metrics", "Origin: null"), 403)
 	add("/metrics", open, request("GET", "/metrics", "Host: evil.example"), 421)

@@ -126,6 +126,8 @@ func (c *certificates) load() error {
 			return err
 		}
 		loaded.ClientAuth, loaded.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+		// A resumed session shows no certificate, and its authority may be gone from the file since.
+		loaded.SessionTicketsDisabled = true
 		if !loaded.ClientCAs.AppendCertsFromPEM(pem) {
 			return errNoAuthority
 		}

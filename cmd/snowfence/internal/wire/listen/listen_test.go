@@ -183,6 +183,47 @@ func TestClientWithoutACertificateOfTheAuthorityIsRefused(t *testing.T) {
 	}
 }
 
+func TestClientOfAnAuthorityThatIsGoneCannotResume(t *testing.T) {
+	folder := t.TempDir()
+	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
+	trusted := certify(t, files, "server")
+	before := testkit.NewAuthority(t)
+	files.ClientCA = before.File
+	l, err := Open(t.Context(), config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	pair, err := tls.LoadX509KeyPair(before.Issue(t, "client"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{pair}, ClientSessionCache: tls.NewLRUClientSessionCache(0)}
+	for round := range 2 {
+		served := make(chan error, 1)
+		go func() {
+			accepted, err := l.Accept()
+			if err == nil {
+				_, err = accepted.Write([]byte("a")) // the session's ticket comes before it
+				_ = accepted.Close()
+			}
+			served <- err
+		}()
+		conn, err := tls.Dial("tcp", l.Addr().String(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = conn.Read(make([]byte, 1))
+		if conn.ConnectionState().DidResume {
+			t.Errorf("connection %d resumes a session", round)
+		}
+		_ = conn.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // counted counts what a listener reports.
 type counted struct {
 	mu      sync.Mutex

@@ -44,7 +44,11 @@ func (in *input) read() bool {
 		in.began = in.since
 	}
 	for now := in.began; ; now = in.meter.Began() {
-		if !in.readWithin(now, min(in.since+in.patience()-now, quiet)) {
+		wait := in.since + in.patience() - now
+		if cap(in.data) > smallBuffer {
+			wait = min(wait, quiet)
+		}
+		if !in.readWithin(now, wait) {
 			return false
 		}
 		n, err := in.net.Read(in.data[len(in.data):cap(in.data)])
@@ -60,7 +64,7 @@ func (in *input) read() bool {
 		if !errors.As(err, &timeout) || !timeout.Timeout() {
 			return false
 		}
-		in.readUntil = 0 // it has passed, or the server drains
+		in.readUntil = 0 // it has passed, or the server drains; a handshake of TLS does not go on after it
 		if len(in.data) == 0 && cap(in.data) > smallBuffer {
 			in.data = make([]byte, 0, smallBuffer)
 		}

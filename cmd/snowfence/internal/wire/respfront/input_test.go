@@ -2,6 +2,7 @@ package respfront
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -19,17 +20,21 @@ import (
 type scripted struct {
 	net.Conn
 	read    func([]byte) (int, error)
+	wait    time.Duration // until the deadline of reads, as it was set
 	written bytes.Buffer
 	closed  chan struct{}
 }
 
 func (s *scripted) Read(p []byte) (int, error)       { return s.read(p) }
 func (s *scripted) Write(p []byte) (int, error)      { return s.written.Write(p) }
-func (s *scripted) SetReadDeadline(time.Time) error  { return nil }
 func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
-func (s *scripted) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
-func (s *scripted) LocalAddr() net.Addr              { return &net.TCPAddr{} }
-func (s *scripted) Close() error                     { close(s.closed); return nil }
+func (s *scripted) SetReadDeadline(t time.Time) error {
+	s.wait = time.Until(t).Round(time.Second)
+	return nil
+}
+func (s *scripted) RemoteAddr() net.Addr { return &net.TCPAddr{} }
+func (s *scripted) LocalAddr() net.Addr  { return &net.TCPAddr{} }
+func (s *scripted) Close() error         { close(s.closed); return nil }
 
 // Accept makes it a listener with one connection.
 func (s *scripted) Accept() (net.Conn, error) {
@@ -42,16 +47,24 @@ func (s *scripted) Accept() (net.Conn, error) {
 }
 func (s *scripted) Addr() net.Addr { return &net.TCPAddr{} }
 
-// play serves a connection until it ends. Its reads see the time of the meter, and may set it.
-func play(t *testing.T, limits config.Limits, read func(now *atomic.Int64, p []byte) (int, error)) {
+// play serves a connection until it ends, and returns how long that took by the meter's clock. Its reads
+// may move that clock. A read that times out moves it to its deadline.
+func play(t *testing.T, limits config.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
 	t.Helper()
+	const begun = time.Minute
 	var now atomic.Int64
-	now.Store(int64(time.Minute))
+	now.Store(int64(begun))
 	f := newFixture(t, "")
 	f.server.config.Limits = limits
 	f.server.config.Meter = metrics.NewFront("resp", func() time.Duration { return time.Duration(now.Load()) })
 	s := &scripted{closed: make(chan struct{})}
-	s.read = func(p []byte) (int, error) { return read(&now, p) }
+	s.read = func(p []byte) (int, error) {
+		n, err := read(&now, p)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			now.Add(int64(s.wait))
+		}
+		return n, err
+	}
 	other := session.NewServer(f.server.serve)
 	go func() { _ = other.Serve(s) }()
 	select {
@@ -59,6 +72,7 @@ func play(t *testing.T, limits config.Limits, read func(now *atomic.Int64, p []b
 	case <-time.After(20 * time.Second):
 		t.Fatal("the connection does not end")
 	}
+	return time.Duration(now.Load()) - begun
 }
 
 func TestCommandThatComesInDropsHasOneTimeout(t *testing.T) {
@@ -78,15 +92,12 @@ func TestCommandThatComesInDropsHasOneTimeout(t *testing.T) {
 }
 
 func TestSilentClientIsLeftAfterItsSession(t *testing.T) {
-	var silent time.Duration
 	sent := false
-	play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
+	silent := play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(_ *atomic.Int64, p []byte) (int, error) {
 		if !sent {
 			sent = true
 			return copy(p, "PING\r\n"), nil
 		}
-		silent += quiet
-		now.Add(int64(quiet))
 		return 0, os.ErrDeadlineExceeded
 	})
 	if silent != time.Hour {
@@ -94,16 +105,27 @@ func TestSilentClientIsLeftAfterItsSession(t *testing.T) {
 	}
 }
 
+// A handshake of TLS that timed out fails at once from then on. So its deadline must be its last.
+func TestHandshakeIsNotTriedAgainAfterItsTimeout(t *testing.T) {
+	reads := 0
+	play(t, config.Limits{ReadTimeout: 10 * time.Minute, Session: time.Hour, WriteTimeout: time.Second}, func(*atomic.Int64, []byte) (int, error) {
+		reads++
+		return 0, os.ErrDeadlineExceeded
+	})
+	if reads != 1 {
+		t.Errorf("%d reads, want 1", reads)
+	}
+}
+
 func TestQuietConnectionGivesUpItsLargeBuffer(t *testing.T) {
 	var rooms []int
 	timeouts := 0
-	play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: 2 * quiet, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
+	play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: 2 * quiet, WriteTimeout: time.Second}, func(_ *atomic.Int64, p []byte) (int, error) {
 		rooms = append(rooms, len(p))
 		if len(rooms) < 10 {
 			return copy(p, strings.Repeat("\n", len(p))), nil
 		}
 		timeouts++
-		now.Add(int64(quiet))
 		return 0, os.ErrDeadlineExceeded
 	})
 	if largest := rooms[9]; largest != maxCommand {
