@@ -34,7 +34,7 @@
 //
 // # Failures
 //
-// Each call asks the servers in turn, beginning with another one each time. A server gets three
+// Each call asks the servers in turn, beginning with another one each time. A server gets ten
 // tries within the timeout, since InnoDB may end a REPLACE by a deadlock. Then it is skipped, and
 // the next one is asked. So a call stalls for no longer than the timeout for each server that
 // hangs. It does so again when the server is due to be tried again. When no other server is left,

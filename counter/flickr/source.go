@@ -17,7 +17,9 @@ const (
 	inspect = "SELECT @@auto_increment_increment, @@auto_increment_offset, @@autocommit"
 	replace = "REPLACE INTO Tickets64 (stub) VALUES ('a')"
 
-	tries = 3 // of a statement on one server
+	// tries is how often a statement is tried on one server. InnoDB ends one of two REPLACEs at a time
+	// with a deadlock, often several times in a row, and such a server must not be skipped.
+	tries = 10
 )
 
 // ErrUnfit is returned for a server that gave a number outside its class, or none. Its settings
