@@ -1,6 +1,11 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -72,6 +77,56 @@ func TestProgramStartedAgainBesideALossyStoreGoesOnAtOnce(t *testing.T) {
 	slices.Sort(s.ids)
 	if unique := slices.Compact(slices.Clone(s.ids)); len(unique) != 4 {
 		t.Errorf("the ids are %d", s.ids)
+	}
+}
+
+// TestProgramStartsWhileAStoreIsAway starts a daemon with generators on two stores, one of which is down.
+// The other's generator serves meanwhile, and those of the store serve once it is there.
+func TestProgramStartsWhileAStoreIsAway(t *testing.T) {
+	t.Parallel()
+	here, away := testkit.StartEngine(t, "etcd"), testkit.StartEngine(t, "postgres")
+	away.Server.Kill()
+	config := filepath.Join(t.TempDir(), "snowfence.yaml")
+	err := os.WriteFile(config, fmt.Appendf(nil, `store: %s
+stores: {sql: %q}
+generators:
+  orders: {}
+  chat: {store: sql, namespace: chat}
+  tickets: {store: sql, kind: ticket}
+`, here.URL("", 0), away.URL("", 0)), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--config", config)
+	client := testkit.Client()
+	ready := func(path string) bool {
+		answer, err := client.Get(d.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	}
+	for !ready("/readyz/orders") {
+		runtime.Gosched()
+	}
+	for _, name := range []string{"chat", "tickets"} {
+		for !strings.Contains(d.Log(), `level=WARN msg="the generator can't start yet: it is tried again" generator=`+name) {
+			runtime.Gosched()
+		}
+		if ready("/readyz/" + name) {
+			t.Errorf("%s is ready without its store", name)
+		}
+	}
+	if _, err := testkit.Mint(t.Context(), client, d.URL, "orders", 1, nil); err != nil {
+		t.Error(err)
+	}
+	away.Server.Start()
+	d.WaitReady(time.Minute)
+	for _, name := range []string{"chat", "tickets"} {
+		if _, err := testkit.Mint(t.Context(), client, d.URL, name, 1, nil); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

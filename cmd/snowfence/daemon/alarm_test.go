@@ -31,9 +31,8 @@ func TestEndIsSaidWhenItComesNearOnceADayAndWhenItIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.claim(ctx); err != nil {
-			t.Fatal(err)
-		}
+		d.open(ctx, func(err error) { t.Error(err) })
+		d.opening.Wait()
 		watched := make(chan struct{})
 		go func() {
 			defer close(watched)

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
@@ -78,10 +78,13 @@ func (e *OpenError) Unwrap() error { return e.Err }
 // way has ended and the worker ids are given back. The kinds are served beside
 // the daemon's own, to the generators whose settings name them.
 //
-// An error is returned when the settings can't be used or the address can't be
-// listened on; an [*OpenError] when the store or a generator can't be opened,
-// which for fenced ids wraps what fence.Open returns; and an error when
-// something is left behind at the end.
+// A generator that can't be opened is tried again, and stops no other. So a store that is away delays
+// the ids, and the fronts say so meanwhile.
+//
+// An error is returned when the settings can't be used or the address can't be listened on; an
+// [*OpenError] when the folder of a store can't be used, or when every generator is refused for a reason
+// that does not pass, which for fenced ids wraps what fence.Open returns; and an error when something is
+// left behind at the end.
 func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	d, err := newDaemon(ctx, cfg, given)
 	if err != nil {
@@ -91,16 +94,15 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	defer stop(nil)
 	d.serve(stop)
 	go d.reload(running)
-	if err = d.claim(running); err == nil {
-		d.announce()
-		d.watch(running)
-	}
-	switch {
+	d.open(running, stop)
+	d.watch(running)
+	switch cause := context.Cause(running); {
 	case ctx.Err() != nil:
 		err = nil // the end was asked for
-	case running.Err() != nil:
-		err = context.Cause(running) // a front failed
+	default:
+		err = cause // a front failed, or no generator can be opened
 	}
+	stop(nil)
 	return errors.Join(err, d.end(context.WithoutCancel(ctx)))
 }
 
@@ -116,7 +118,12 @@ type daemon struct {
 	service  *service.Service
 	tokens   *token.Ring // nil if none is asked for
 	fronts   []serving
-	minters  map[string]kind.Minter // by generator; claim's until it has ended
+
+	opening sync.WaitGroup // the goroutines that open generators
+
+	mu      sync.Mutex             // guards what follows
+	minters map[string]kind.Minter // by generator
+	refused map[string]error       // why those can't be opened whose reason does not pass
 }
 
 // newDaemon opens all but the generators.
@@ -128,6 +135,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		openers: map[string]kind.Opener{},
 		stores:  map[string]store.Store{},
 		minters: map[string]kind.Minter{},
+		refused: map[string]error{},
 	}
 	d.started = d.clock.Wall()
 	if err := d.configure(cfg.Settings, given); err != nil {
@@ -203,123 +211,6 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	return config.Join(faults...)
 }
 
-// openStores opens the stores that generators use. With a journal a generator can do without its
-// store for a while, so the daemon starts though that is away.
-func (d *daemon) openStores(ctx context.Context, watch *metrics.Stopwatch) error {
-	lazy := map[string]bool{} // by name
-	for _, g := range d.settings.Generators {
-		if kinds.OnStore(g.Kind) {
-			lazy[storeName(g)] = lazy[storeName(g)] || g.Journal == config.JournalOn
-		}
-	}
-	for name, lazy := range lazy {
-		url, what := d.settings.Stores[name], "store "+name
-		if name == "" {
-			url, what = d.settings.Store, "store"
-		}
-		s, err := d.openStore(ctx, url, lazy)
-		if err != nil {
-			return &OpenError{what, err}
-		}
-		d.stores[name] = watch.Time(name, s)
-	}
-	return nil
-}
-
-// storeName is the name of the store that a generator uses.
-func storeName(g config.Generator) string {
-	if len(g.Stores) == 0 {
-		return ""
-	}
-	return g.Stores[0]
-}
-
-func (d *daemon) openStore(ctx context.Context, url string, lazy bool) (store.Store, error) {
-	if lazy {
-		return engine.Lazy(url, func(s store.Store) { d.introduce(url, s) })
-	}
-	s, err := engine.Open(ctx, url)
-	if err == nil {
-		d.introduce(url, s)
-	}
-	return s, err
-}
-
-func (d *daemon) closeStores() error {
-	var errs []error
-	for _, s := range d.stores {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// introduce says what is to be known of a store that was opened.
-func (d *daemon) introduce(url string, s store.Store) {
-	log := d.log.With("store", engine.Redact(url))
-	engine.LogTo(s, log)
-	for _, warning := range engine.Warnings(s) {
-		log.Warn(warning)
-	}
-	if engine.Private(url) {
-		log.Warn("the store is of this process alone: ids are unique within this process, and forgotten when it ends")
-		return
-	}
-	// Its traits do not change, so an error here shows again where it matters.
-	if traits, err := s.Traits(context.Background()); err == nil && traits.OneHost {
-		log.Info("the store is of one host: ids are unique among the processes that share it, not beyond")
-	}
-}
-
-// claim opens every generator, all at a time, since each may have to wait for
-// a worker id. The first that fails ends the others.
-func (d *daemon) claim(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type result struct {
-		name   string
-		minter kind.Minter
-		err    error
-	}
-	results := make(chan result)
-	for name, g := range d.settings.Generators {
-		go func() {
-			minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: d.stores[storeName(g)], Namespace: g.Namespace})
-			results <- result{name, minter, err}
-		}()
-	}
-	var failed error
-	for range d.settings.Generators {
-		r := <-results
-		err := r.err
-		if err == nil {
-			d.minters[r.name] = r.minter
-			err = d.service.Serve(r.name, r.minter)
-		}
-		if err != nil && failed == nil { // those after the first were cut short
-			failed = &OpenError{"generator " + r.name, err}
-			cancel()
-		}
-	}
-	return failed
-}
-
-// announce logs each generator that serves, with the worker id that it holds and until when.
-func (d *daemon) announce() {
-	for _, status := range d.service.Statuses() {
-		attributes := []any{"generator", status.Name, "kind", status.Kind, "namespace", status.Namespace}
-		for _, s := range d.fronts {
-			attributes = append(attributes, s.name, s.listener.Addr().String())
-		}
-		if l := status.Lease; l != nil {
-			attributes = append(attributes, "worker", l.Worker, "term", l.Term, "until", l.Layout.TimeOf(l.Until).UTC())
-		}
-		d.log.Info("serving", attributes...)
-	}
-	if d.config.Serving != nil {
-		d.config.Serving()
-	}
-}
-
 // releaseTime is how long worker ids may take to be given back. One that could
 // not be is free again when its window is over.
 const releaseTime = 5 * time.Second
@@ -330,6 +221,7 @@ func (d *daemon) end(ctx context.Context) error {
 	d.log.Info("ending", "drain", d.settings.Limits.Drain)
 	drained := d.drain(ctx)
 	d.service.Stop()
+	d.opening.Wait()
 	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()
 	closed := make(chan error)

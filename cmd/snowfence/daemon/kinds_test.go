@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -19,6 +22,7 @@ type gated struct {
 	closed  atomic.Bool
 	step    string
 	spec    kind.Spec
+	tries   int
 }
 
 func newGated() *gated {
@@ -35,8 +39,13 @@ func (g *gated) Configure(settings map[string]string) (kind.Opener, error) {
 	}
 	g.step = settings["step"]
 	return func(_ context.Context, spec kind.Spec) (kind.Minter, error) {
-		if _, ok := settings["fail"]; ok {
-			return nil, errors.New("told to")
+		switch settings["fail"] {
+		case "once":
+			if g.tries++; g.tries == 1 {
+				return nil, errors.New("no answer")
+			}
+		case "always":
+			return nil, snowfence.NewError(snowfence.ClassFinal, "never")
 		}
 		g.spec = spec
 		return g, nil
@@ -81,11 +90,43 @@ func TestProgramsServeKindsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestKindThatFailsToOpenEndsTheDaemon(t *testing.T) {
-	err := start(t, gatedSettings(t, map[string]string{"fail": ""}), newGated()).end()
+func TestDaemonEndsWhenEveryGeneratorIsRefused(t *testing.T) {
+	err := start(t, gatedSettings(t, map[string]string{"fail": "always"}), newGated()).end()
 	var opened *OpenError
 	if !errors.As(err, &opened) || opened.What != "generator tickets" {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestGeneratorThatIsRefusedStopsNoOther(t *testing.T) {
+	s := gatedSettings(t, map[string]string{"fail": "always"})
+	s.Generators["default"] = Generator{}
+	d := start(t, s, newGated())
+	for d.status("/readyz/default") != http.StatusOK || !strings.Contains(d.log.String(), `level=ERROR msg="the generator is refused: it is tried again, and needs an operator" generator=tickets in=30s error=never`) {
+		runtime.Gosched()
+	}
+	d.mint("default", "1")
+	if status := d.status("/readyz"); status != http.StatusServiceUnavailable {
+		t.Errorf("readyz: %d", status)
+	}
+	if status, body := d.get("/v1/generators/tickets/ids"); status != http.StatusServiceUnavailable || !strings.Contains(body, "problem/starting") {
+		t.Errorf("%d %s", status, body)
+	}
+	d.stop()
+	if err := d.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGeneratorThatFailsToOpenIsTriedAgain(t *testing.T) {
+	g := newGated()
+	close(g.gate)
+	d := start(t, gatedSettings(t, map[string]string{"fail": "once"}), g).ready()
+	if status, body := d.get("/v1/generators/tickets/ids"); status != http.StatusOK || g.tries != 2 {
+		t.Errorf("%d %s, after %d tries", status, body, g.tries)
+	}
+	if log := d.log.String(); !strings.Contains(log, `level=WARN msg="the generator can't start yet: it is tried again" generator=tickets in=1s error="no answer"`) {
+		t.Errorf("the log does not say so:\n%s", log)
 	}
 }
 

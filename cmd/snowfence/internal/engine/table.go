@@ -22,6 +22,7 @@ type engine struct {
 	like     string   // how its URLs begin, for messages
 	keys     string   // of its URLs' queries; none of their values is a secret
 	private  bool     // the store is of this process alone
+	local    bool     // the store has no server
 	clock    bool     // the engine has a clock of its own
 	database bool     // its URLs can name a database of ids, too
 
@@ -48,14 +49,14 @@ func engines() []engine {
 	)
 	return []engine{
 		{
-			schemes: []string{"file"}, like: "file:DIRECTORY",
+			schemes: []string{"file"}, like: "file:DIRECTORY", local: true,
 			parse: parser(filestore.ParseURL, func(ctx context.Context, c filestore.Config, existing bool) (*filestore.Store, error) {
 				c.Existing = existing
 				return filestore.Open(ctx, c)
 			}, nil),
 		},
 		{
-			schemes: []string{"mem"}, like: "mem://", private: true,
+			schemes: []string{"mem"}, like: "mem://", private: true, local: true,
 			parse: parser(memstore.ParseURL, makesNothing(memstore.Open), nil),
 		},
 		{
@@ -170,6 +171,12 @@ func Supported() string {
 func Private(storeURL string) bool {
 	e, _ := find(storeURL)
 	return e.private
+}
+
+// Local reports whether the store that the URL names has no server.
+func Local(storeURL string) bool {
+	e, _ := find(storeURL)
+	return e.local
 }
 
 // Name returns the first scheme of the engine that a URL names, such as postgres; empty if it
