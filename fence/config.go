@@ -2,13 +2,16 @@ package fence
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
@@ -30,8 +33,10 @@ type Config struct {
 	// means "default".
 	Namespace string
 
-	// Layout must be the namespace's if that exists already. The zero value means
-	// [snowfence.DefaultLayout].
+	// Layout must be the namespace's if that exists already. The zero value means the namespace's own, and
+	// [snowfence.DefaultLayout] for a new one. With a journal give a layout that is not the default: the
+	// store may be away when it is needed. A new namespace in package memstore under a clock that is before
+	// the default layout's epoch, as in package testing/synctest, gets the epoch 2000-01-01.
 	Layout snowfence.Layout
 
 	// Policy decides what happens when time and demand do not agree. The zero value is
@@ -126,6 +131,30 @@ func (c Config) Complete() (Config, error) {
 	}
 	return c, err
 }
+
+// own sets the layout of a config without one to the namespace's own.
+func (c *Config) own(ctx context.Context, limit time.Duration) error {
+	clock, namespace := cmp.Or(c.Clock, snowfence.SystemClock()), cmp.Or(c.Namespace, stored.DefaultNamespace)
+	if err := stored.CheckNamespace(namespace); !c.Layout.IsZero() || err != nil {
+		return err
+	}
+	record, err := drive.Record(ctx, c.Store, namespace, clock, limit)
+	if err == nil {
+		c.Layout, err = snowfence.ParseLayout(record.Layout)
+		return err
+	}
+	c.Layout = snowfence.DefaultLayout()
+	if errors.Is(err, store.ErrNotFound) && clock.Wall().Before(c.Layout.Epoch) {
+		if traits, err := c.Store.Traits(ctx); err == nil && traits.Engine == memory {
+			c.Layout.Epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+	}
+	// A store that fails now fails the claim, too, or the claim finds that the layout is another one.
+	return nil
+}
+
+// memory is the engine of package memstore, whose namespaces are forgotten with the process.
+const memory = "memory"
 
 // prepare sets the defaults, and returns the first state of the lease.
 func (c *Config) prepare() (lease.State, error) {

@@ -57,8 +57,11 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
 	}
-	const most = 10 * time.Second // for the store's traits
+	const most = 10 * time.Second // for the store's traits, and the namespace's layout
 	limit := min(most, cmp.Or(config.ClaimWait, most), cmp.Or(config.RequestTimeout, most))
+	if err := config.own(ctx, limit); err != nil {
+		return nil, err
+	}
 	// A config that no store can use must not cost the journal's page.
 	state, err := config.prepare()
 	if err != nil {

@@ -13,7 +13,7 @@ func (l *loop) Report(r lease.Report) {
 	log := l.config.Logger.With("namespace", l.config.Namespace)
 	switch r.What {
 	case lease.Noted:
-		log.Warn("lease", "note", r.Err)
+		log.Warn(r.Err.Error())
 	case lease.Waiting:
 		l.logWait(log, r)
 	case lease.GaveUp:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -84,11 +85,11 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 			}
 			return p.printTexts(*f, texts)
 		}
-		minted, err := p.mint(cmd.Context(), c.StoresOf(g)[0], g, n)
+		minted, layout, err := p.mint(cmd.Context(), c.StoresOf(g)[0], g, n)
 		if err != nil {
 			return err
 		}
-		return p.printIDs(*f, encoding, g.Layout, minted)
+		return p.printIDs(*f, encoding, layout, minted)
 	}
 	return cmd
 }
@@ -114,7 +115,7 @@ func chooseGenerator(c config.Config, name string) (string, config.Generator, er
 func (p program) mintTexts(ctx context.Context, c config.Config, name string, n int) ([]string, error) {
 	switch g := c.Generators[name]; g.Kind {
 	case config.KindSnowflake:
-		ids, err := p.mint(ctx, c.StoresOf(g)[0], g, n)
+		ids, _, err := p.mint(ctx, c.StoresOf(g)[0], g, n)
 		return textsOf(decode.Decimal, ids), err
 	case config.KindWide:
 		return p.mintWide(ctx, c.StoresOf(g)[0], g, n)
@@ -146,36 +147,40 @@ func (p program) printTexts(f form, texts []string) error {
 }
 
 // mint mints n ids of 64 bits.
-func (p program) mint(ctx context.Context, storeURL string, g config.Generator, n int) ([]snowfence.ID, error) {
-	ids := make([]snowfence.ID, n)
-	return ids, p.hold(ctx, storeURL, g, func(h *fence.Holder) error { return inChunks(ctx, g, ids, h.Fill) })
+func (p program) mint(ctx context.Context, storeURL string, g config.Generator, n int) (ids []snowfence.ID, layout snowfence.Layout, err error) {
+	ids = make([]snowfence.ID, n)
+	err = p.hold(ctx, storeURL, g, func(h *fence.Holder, g config.Generator) error {
+		if layout = g.Layout; layout.Wide {
+			return snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %q has the wide layout %s: say --layout %[2]s", g.Namespace, layout))
+		}
+		return inChunks(ctx, g, ids, h.Fill)
+	})
+	return ids, layout, err
 }
 
 // mintWide mints n ids of a wide layout, and returns their texts.
 func (p program) mintWide(ctx context.Context, storeURL string, g config.Generator, n int) ([]string, error) {
 	ids, texts := make([]snowfence.WideID, n), make([]string, n)
-	err := p.hold(ctx, storeURL, g, func(h *fence.Holder) error { return inChunks(ctx, g, ids, h.FillWide) })
+	err := p.hold(ctx, storeURL, g, func(h *fence.Holder, g config.Generator) error { return inChunks(ctx, g, ids, h.FillWide) })
 	for i, id := range ids {
 		texts[i] = g.Layout.Text(id)
 	}
 	return texts, err
 }
 
-// hold claims a worker id, has mint mint ids, and gives the worker id back. If that fails, it
+// hold claims a worker id, has mint mint ids with the layout that they have, and gives the worker id back. If that fails, it
 // is only noted: the ids are good, and the worker id rests until its window ends.
-func (p program) hold(ctx context.Context, storeURL string, g config.Generator, mint func(*fence.Holder) error) error {
+func (p program) hold(ctx context.Context, storeURL string, g config.Generator, mint func(*fence.Holder, config.Generator) error) error {
 	s, err := engine.Open(ctx, storeURL)
 	if err != nil {
 		return unavailable(err)
 	}
 	defer p.closing("close store: ", s.Close)
-	if traits, err := s.Traits(ctx); err == nil && traits.Loss > 0 { // an error comes again below
-		p.note("note: a failover of the store may take back writes of the last %s, so the first id waits for a claim that is older; durable=true in the store's URL says that none can", traits.Loss)
-	}
 	f := g.Fence()
 	f.Store = s
 	f.Process = daemon.Process(thisBuild().Version, p.clock.Wall())
 	f.Clock = p.clock
+	f.Logger = slog.New(waits{p})
 	holder, err := fence.Open(ctx, f)
 	if err != nil {
 		return unavailable(err)
@@ -186,7 +191,8 @@ func (p program) hold(ctx context.Context, storeURL string, g config.Generator, 
 		defer cancel()
 		return holder.Close(ctx)
 	})
-	return mint(holder)
+	g.Layout = holder.Status().Layout // the namespace's, where none is configured
+	return mint(holder, g)
 }
 
 // inChunks fills ids, a chunk at a time.

@@ -60,7 +60,11 @@ func (d *daemon) sayEnd(ctx context.Context, s service.Status, said map[string]a
 		attributes = append(attributes, "counter", c.Name, "limit", c.Limit, "left", text.Count(c.Left, "number"))
 	} else {
 		days := int64(s.Ends.Sub(d.clock.Wall()) / (24 * time.Hour))
-		attributes = append(attributes, "layout", d.settings.Generators[s.Name].Layout.String(), "left", text.Count(max(days, 0), "day"))
+		layout := d.settings.Generators[s.Name].Layout
+		if s.Lease != nil {
+			layout = s.Lease.Layout
+		}
+		attributes = append(attributes, "layout", layout.String(), "left", text.Count(max(days, 0), "day"))
 	}
 	if !s.Ends.IsZero() {
 		attributes = append(attributes, "ends", s.Ends.UTC())

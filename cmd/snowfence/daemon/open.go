@@ -139,8 +139,11 @@ func (d *daemon) try(ctx context.Context, name string) error {
 
 // refusal reports whether an error is of a kind that time does not mend.
 func refusal(err error) bool {
-	class := snowfence.ClassOf(err)
-	return class == snowfence.ClassUsage || class == snowfence.ClassFinal
+	switch snowfence.ClassOf(err) {
+	case snowfence.ClassUsage, snowfence.ClassFinal:
+		return true
+	}
+	return errors.Is(err, snowfence.ErrPastHorizon) || errors.Is(err, store.ErrDamaged)
 }
 
 // refuses notes why a generator could not be opened, and reports whether all generators are refused.

@@ -137,9 +137,13 @@ func (d *daemon) fenced(settings config.Generator) kind.Opener {
 			}
 			return nil, err
 		}
-		s := snowflake{holder, kept}
-		if settings.Layout.Wide {
-			return wide{s, settings.Layout}, nil
+		s, layout := snowflake{holder, kept}, holder.Status().Layout
+		switch {
+		case layout.Wide != settings.Layout.Wide: // of a namespace that exists, when none is given
+			refused := snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %q has the wide layout %s: its generator must have kind: wide", settings.Namespace, layout))
+			return nil, errors.Join(refused, s.Close(ctx))
+		case layout.Wide:
+			return wide{s, layout}, nil
 		}
 		return s, nil
 	}

@@ -61,6 +61,18 @@ func Recall(ctx context.Context, s store.Store, j Journal, clock snowfence.Clock
 	return r, err
 }
 
+// Record reads the namespace's record. It returns an error wrapping [store.ErrNotFound] for a new namespace,
+// and [ErrTimeout] after the limit.
+func Record(ctx context.Context, s store.Store, namespace string, clock snowfence.Clock, limit time.Duration) (stored.Namespace, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	entry, err := await(ctx, clock, limit, ErrTimeout, func() (store.Entry, error) { return s.Get(ctx, stored.NamespaceKey(namespace)) })
+	if err != nil {
+		return stored.Namespace{}, err
+	}
+	return stored.DecodeNamespace(entry.Value)
+}
+
 // take consumes the journal's page. It logs a fault of the page, and the holder starts
 // without it.
 func take(ctx context.Context, j Journal, clock snowfence.Clock, log *slog.Logger) (page *stored.Page, usable bool) {

@@ -26,6 +26,7 @@ func (c Config) Complete(kinds ...string) (Config, error) {
 	if len(v.Generators) == 0 {
 		v.Generators = map[string]Generator{DefaultGenerator: {}}
 	}
+	v.agree()
 	for _, name := range v.Names() {
 		v.Generators[name] = v.generator(name, v.Generators[name])
 	}
@@ -45,6 +46,8 @@ type completion struct {
 	Config
 	kinds  []string
 	faults []error
+
+	anyLayout bool // no layout is given for all generators
 }
 
 // fault notes that the value of a key is wrong.
@@ -117,7 +120,7 @@ func (c Config) StoresOf(g Generator) []string {
 
 func (v *completion) common() {
 	v.Namespace = cmp.Or(v.Namespace, "default")
-	if v.Layout.IsZero() {
+	if v.anyLayout = v.Layout.IsZero(); v.anyLayout {
 		v.Layout = snowfence.DefaultLayout()
 	}
 	v.Store = cmp.Or(v.Stores[v.Store], v.Store)

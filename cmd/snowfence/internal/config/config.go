@@ -128,6 +128,10 @@ type Generator struct {
 	// generator if that is not wide.
 	Layout snowfence.Layout
 
+	// AnyLayout is set by [Config.Complete] for kind snowflake when no layout is given: a namespace
+	// that exists keeps its own, and Layout is that of a new one.
+	AnyLayout bool
+
 	// Preset is what Layout and Policy began as, for display. Setting it changes nothing.
 	Preset string
 
@@ -182,7 +186,7 @@ const DefaultGenerator = "default"
 // Default returns the configuration in which nothing is set, without a Data directory.
 func Default() Config {
 	c := Config{
-		Namespace: "default", Layout: snowfence.DefaultLayout(),
+		Namespace: "default",
 		HTTP: "127.0.0.1:7600", RESP: "127.0.0.1:7601", GRPC: "127.0.0.1:7602", Thrift: "127.0.0.1:7609",
 	}
 	for _, e := range configKeys(&c) {

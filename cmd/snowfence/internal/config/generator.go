@@ -49,6 +49,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 	}
 	if g.Layout.IsZero() {
 		g.Layout = v.layoutFor(g.Kind)
+		g.AnyLayout = v.anyLayout && g.Kind == KindSnowflake
 	}
 	if err := g.Layout.Validate(); err != nil {
 		v.fault(join(path, keyLayout), "", "%s", text.Message(err))
@@ -173,6 +174,23 @@ func (v *completion) together() {
 	}
 }
 
+// agree gives a generator without a layout that of another one in its namespace.
+func (v *completion) agree() {
+	given := map[string]snowfence.Layout{} // by namespace
+	namespace := func(g Generator) string { return cmp.Or(g.Namespace, v.Namespace) }
+	for _, g := range v.Generators {
+		if !g.Layout.IsZero() && !g.Layout.Wide && !g.AnyLayout {
+			given[namespace(g)] = g.Layout
+		}
+	}
+	for name, g := range v.Generators {
+		if layout, ok := given[namespace(g)]; ok && v.anyLayout && g.Layout.IsZero() && (g.Kind == "" || g.Kind == KindSnowflake) {
+			g.Layout = layout
+			v.Generators[name] = g
+		}
+	}
+}
+
 // forever is the claim-wait of a generator that stands by: 146 years.
 const forever time.Duration = 1 << 62
 
@@ -185,6 +203,12 @@ func (g Generator) Fence() fence.Config {
 	}
 	if g.Standby {
 		c.ClaimWait = forever
+	}
+	if g.AnyLayout {
+		c.Layout = snowfence.Layout{}
+		if c.Policy.MaxWait == snowfence.DefaultMaxWait {
+			c.Policy.MaxWait = 0 // the layout has a say in it
+		}
 	}
 	if number, ok := g.pinnedWorker(); ok {
 		c.Worker, c.Datacenter = &number, nil // the number holds the datacenter

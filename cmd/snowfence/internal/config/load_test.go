@@ -177,6 +177,33 @@ func faults(err error) []string {
 
 // TestWhatIsWrongIsNamedWithItsPlace holds the messages that people see. A %
 // stands for the file's path.
+func TestLayoutThatIsNotGivenIsTheNamespaces(t *testing.T) {
+	for file, want := range map[string]map[string]bool{
+		"generators: {a: {}, b: {layout: twitter}}":               {"a": false, "b": false}, // of one namespace
+		"generators: {a: {namespace: x}, b: {layout: twitter}}":   {"a": true, "b": false},
+		"layout: twitter\ngenerators: {a: {}}":                    {"a": false},
+		"generators: {a: {preset: twitter}}":                      {"a": false},
+		"generators: {a: {kind: wide}}":                           {"a": false},
+		"{}":                                                      {"default": true},
+		"generators: {a: {}, b: {layout: sonyflake-v2}, c: {}, }": {"a": false, "b": false, "c": false},
+	} {
+		c := load(t, Sources{File: write(t, file)})
+		for name, any := range want {
+			g := c.Generators[name]
+			if g.AnyLayout != any || g.Fence().Layout.IsZero() != any || g.Layout.IsZero() {
+				t.Errorf("%s: %s: any layout is %v, want %v: %s", file, name, g.AnyLayout, any, g.Layout)
+			}
+			if b, ok := c.Generators["b"]; ok && g.Namespace == b.Namespace && !g.Layout.Equal(b.Layout) {
+				t.Errorf("%s: %s has layout %s", file, name, g.Layout)
+			}
+		}
+		again, err := c.Complete()
+		if err != nil || !slices.EqualFunc(again.Names(), c.Names(), func(a, b string) bool { return again.Generators[a].AnyLayout == c.Generators[b].AnyLayout }) {
+			t.Errorf("%s: completed again: %v", file, err)
+		}
+	}
+}
+
 func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -273,7 +300,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:1:30: generators.a.datacenter: "1": layout ms41-worker10-seq12@2026-01-01T00:00:00Z has no datacenter`}},
 		{"one worker id pinned twice", "generators:\n  a: {preset: twitter, worker: 33}\n  b: {preset: twitter, datacenter: 1, worker: 1}\n", nil, nil,
 			[]string{`%:3:47: generators.b.worker: "1": generator a pins the same worker id of the same namespace, default`}},
-		{"two layouts in one namespace", "generators:\n  a: {}\n  b: {preset: leaf}\n", nil, nil,
+		{"two layouts in one namespace", "generators:\n  a: {layout: default}\n  b: {preset: leaf}\n", nil, nil,
 			[]string{`%:3:15: generators.b.layout: "ms41-worker10-seq12@2010-11-04T01:42:54.657Z": generator a has layout ms41-worker10-seq12@2026-01-01T00:00:00Z in the same namespace, default: a namespace has one layout, so give one of them a namespace of its own`}},
 		{"unknown kind", "generators: {a: {kind: uuid, window: 3s}}", nil, nil,
 			[]string{`%:1:24: generators.a.kind: "uuid": unknown kind; known are snowflake, wide, ticket`, `%:1:38: generators.a.window: is not for kind uuid`}},

@@ -79,7 +79,7 @@ func (s *Service) decodeOf(name, text string) (any, error) {
 	var f *decode.Foreign
 	if err == nil {
 		c := g.settings
-		r, f, err = decode.Of(id, "", decode.Source{Generator: g.name, Layout: c.Layout, Kind: c.Kind, Format: s.formats[c.Kind], Settings: c.Settings})
+		r, f, err = decode.Of(id, "", decode.Source{Generator: g.name, Layout: g.layout(), Kind: c.Kind, Format: s.formats[c.Kind], Settings: c.Settings})
 	}
 	switch {
 	case err != nil:

@@ -66,7 +66,8 @@ type generator struct {
 // served boxes a minter, since an atomic pointer can't point to an interface.
 type served struct {
 	kind.Minter
-	most int // ids of one request
+	most   int              // ids of one request
+	layout snowfence.Layout // of the minter's ids, if they have one
 }
 
 // bounded is a minter that can't mint any number of ids at a time.
@@ -103,12 +104,24 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	if !ok {
 		return fmt.Errorf("serve: no generator is named %q", name)
 	}
-	most := g.most
+	settings := g.settings
+	if l, ok := minter.(leased); ok {
+		settings.Layout = l.Status().Layout // the namespace's, where none is configured
+	}
+	most := most(settings, s.settings.Limits.Batch)
 	if b, ok := minter.(bounded); ok {
 		most = min(most, b.Most())
 	}
-	g.minter.Store(&served{minter, most})
+	g.minter.Store(&served{minter, most, settings.Layout})
 	return nil
+}
+
+// layout is that of the generator's ids: the configured one until it serves.
+func (g *generator) layout() snowfence.Layout {
+	if m := g.minter.Load(); m != nil {
+		return m.layout
+	}
+	return g.settings.Layout
 }
 
 // Stop makes every later call a problem of type [Stopped]. It closes no minters.
@@ -332,7 +345,7 @@ func (s *Service) ordered() []*generator {
 func (s *Service) layout() (snowfence.Layout, bool) {
 	var shared snowfence.Layout
 	for _, g := range s.ordered() {
-		switch l := g.settings.Layout; {
+		switch l := g.layout(); {
 		case l.IsZero(): // a kind without layouts
 		case shared.IsZero():
 			shared = l

@@ -62,7 +62,7 @@ func (s *Service) status(g *generator) Status {
 	if status.Problem == nil {
 		status.Problem = s.troubled(g)
 	}
-	status.Ends, status.EndsSoon = ending(g.settings.Layout, status.Counter, s.clock.Wall())
+	status.Ends, status.EndsSoon = ending(g.layout(), status.Counter, s.clock.Wall())
 	return status
 }
 

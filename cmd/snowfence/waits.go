@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// waits tells the user of a verb what it waits for: it is the log of a holder, of which nothing else is shown.
+type waits struct{ program }
+
+// Enabled implements [slog.Handler].
+func (waits) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+// Handle implements [slog.Handler].
+func (w waits) Handle(_ context.Context, r slog.Record) error {
+	if !strings.HasPrefix(r.Message, "waiting") {
+		return nil
+	}
+	var parts []string
+	r.Attrs(func(a slog.Attr) bool {
+		parts = append(parts, fmt.Sprintf("%s %s", a.Key, a.Value))
+		return true
+	})
+	w.note("%s: %s; Ctrl-C ends it", r.Message, strings.Join(parts, ", "))
+	return nil
+}
+
+// WithAttrs implements [slog.Handler]. The verb has one namespace, so it need not be said.
+func (w waits) WithAttrs([]slog.Attr) slog.Handler { return w }
+
+// WithGroup implements [slog.Handler].
+func (w waits) WithGroup(string) slog.Handler { return w }
