@@ -28,6 +28,9 @@ func (e *LayoutSyntaxError) Error() string {
 	if e.Token != "" {
 		token = strconv.Quote(e.Token)
 	}
+	if e.Token == e.Text {
+		return fmt.Sprintf("%v %s: %s", ErrInvalidLayout, token, e.Reason)
+	}
 	return fmt.Sprintf("%v %q: %s at offset %d: %s", ErrInvalidLayout, e.Text, token, e.Offset, e.Reason)
 }
 

@@ -148,6 +148,7 @@ func TestPeersPoliciesBehaveAsDocumented(t *testing.T) {
 	rules := map[string][]peerRule{
 		"twitter":                 {rejects(1 * ms), rejects(time.Second), nextTick, starts(1, 1)},
 		"leaf":                    {waits(1 * ms), waits(5 * ms), rejects(6 * ms), givesUp(5*ms, 10*ms), nextTick, starts(100, 100)},
+		"bwmarrin":                {keepsOn(time.Minute), starts(1, 1)},
 		"shardingsphere":          {waits(1 * ms), waits(10 * ms), rejects(11 * ms), nextTick, starts(2, 2)},
 		"shardingsphere-shanghai": {waits(1 * ms), waits(10 * ms), rejects(11 * ms), nextTick, starts(2, 2)},
 		"jsnowflake":              {rejects(1 * ms), nextTick, starts(100, 100)},

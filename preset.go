@@ -54,6 +54,7 @@ func presetNames() []string {
 //	default                  ms 41 · worker 10 · sequence 12                 1767225600000
 //	twitter                  ms 41 · datacenter 5 · worker 5 · sequence 12   1288834974657
 //	leaf                     ms 41 · worker 10 · sequence 12                 1288834974657
+//	bwmarrin                 ms 41 · node 10 · step 12                       1288834974657
 //	shardingsphere           ms 41 · worker 10 · sequence 12                 1477958400000
 //	shardingsphere-shanghai  ms 41 · worker 10 · sequence 12                 1477929600000
 //	jsnowflake               ms 41 · datacenter 5 · worker 5 · sequence 12   1577808000000
@@ -94,6 +95,12 @@ func Presets() []Preset {
 			Layout: milliseconds(1288834974657, Field{Time, 41, ""}, Field{Worker, 10, ""}, Field{Sequence, 12, ""}),
 			Policy: tolerate(5*time.Millisecond, SequenceStart{StartRandom, 99}),
 			About:  "Meituan's Leaf. A step back of at most 5 ms is waited for. Leaf waits twice the step; this waits as long as needed, at most 10 ms.",
+		},
+		{
+			Name:   "bwmarrin",
+			Layout: milliseconds(1288834974657, Field{Time, 41, ""}, Field{Worker, 10, "node"}, Field{Sequence, 12, "step"}),
+			Policy: sonyflakePolicy(),
+			About:  "bwmarrin/snowflake in Go, with its defaults: the layout of Leaf. It goes by the monotonic clock, so steps back do not stop it.",
 		},
 		{
 			Name:   "shardingsphere",

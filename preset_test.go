@@ -27,6 +27,7 @@ func TestPresetsReadAndMakeTheIDsOfTheirSystems(t *testing.T) {
 		// Put together by hand.
 		{"default", 5<<22 | 1023<<12 | 4095, Parts{5, 0, 1023, 4095, 0}, "2026-01-01T00:00:00.005Z"},
 		{"twitter", (1<<41-1)<<22 | 3<<17 | 2<<12 | 1, Parts{1<<41 - 1, 3, 2, 1, 0}, "2080-07-10T17:30:30.208Z"},
+		{"bwmarrin", 1000<<22 | 5<<12 | 1, Parts{1000, 0, 5, 1, 0}, "2010-11-04T01:42:55.657Z"},
 		{"shardingsphere", 1000<<22 | 5<<12 | 1, Parts{1000, 0, 5, 1, 0}, "2016-11-01T00:00:01Z"},
 		{"shardingsphere-shanghai", 1000<<22 | 5<<12 | 1, Parts{1000, 0, 5, 1, 0}, "2016-10-31T16:00:01Z"},
 		{"jsnowflake", 1<<22 | 3<<17 | 4<<12 | 99, Parts{1, 3, 4, 99, 0}, "2019-12-31T16:00:00.001Z"},

@@ -132,6 +132,16 @@ func (c Config) Complete() (Config, error) {
 	return c, err
 }
 
+// Outlasts returns a *[ConfigError] unless the window is longer than three times what a store can lose, as
+// [Open] asks for, and otherwise what [Config.Complete] returns.
+func (c Config) Outlasts(loss time.Duration) error {
+	state, err := c.prepare()
+	if err == nil {
+		_, err = state.Adapt(loss, c.Journal != nil)
+	}
+	return err
+}
+
 // own sets the layout of a config without one to the namespace's own.
 func (c *Config) own(ctx context.Context, limit time.Duration) error {
 	clock, namespace := cmp.Or(c.Clock, snowfence.SystemClock()), cmp.Or(c.Namespace, stored.DefaultNamespace)

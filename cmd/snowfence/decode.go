@@ -330,7 +330,7 @@ func (v *decodeVerb) heading(p *page, d decoded) {
 	for _, other := range d.OtherReadings {
 		p.line("  as %s it would be %s", other.Encoding, other.Text)
 	}
-	name := cmp.Or(d.Preset, "layout")
+	name := cmp.Or(v.preset, strings.Join(decode.PresetsOf(d.result.Layout), " or "), "layout")
 	if d.Guessed {
 		name += " (guessed)"
 	}
@@ -351,7 +351,10 @@ func (v *decodeVerb) others(p *page, d decoded) {
 			rows = append(rows, []string{c.Preset, decode.FormatTime(c.Time, c.Layout.Unit), decode.Relative(c.Time, v.now)})
 		}
 	}
-	if len(rows) == 0 {
+	switch {
+	case len(rows) == 0 && !d.candidates[0].Plausible:
+		return // said at the top
+	case len(rows) == 0:
 		p.line("\nguessed: no other preset gives a plausible time")
 		return
 	}

@@ -96,16 +96,16 @@ type layoutFlag struct {
 	layout snowfence.Layout
 }
 
-// add adds the flag, read by [snowfence.ParseLayout].
+// add adds the flag, read by [config.ParseLayout].
 func (f *layoutFlag) add(cmd *cobra.Command, help string) {
-	f.parsed = parsed[snowfence.Layout]{value: &f.layout, word: "SPEC", parse: snowfence.ParseLayout}
+	f.parsed = parsed[snowfence.Layout]{value: &f.layout, word: "SPEC", parse: config.ParseLayout}
 	cmd.Flags().Var(&f.parsed, "layout", help)
 	completeFlag(cmd, "layout", presetNames()...)
 }
 
 // parseNarrow reads the layout of ids of at most 64 bits.
 func parseNarrow(s string) (snowfence.Layout, error) {
-	l, err := snowfence.ParseLayout(s)
+	l, err := config.ParseLayout(s)
 	if err == nil && l.Wide {
 		err = fmt.Errorf("layout %s is wide: must have at most 64 bits", s)
 	}

@@ -227,10 +227,28 @@ func (u *URL) Done() error {
 	for _, key := range slices.Sorted(maps.Keys(u.query)) {
 		if !u.known[key] {
 			known := slices.Sorted(maps.Keys(u.known))
+			if hint := instead(key); hint != "" {
+				return fmt.Errorf("%.32q: is not a key of %s://: %s", key, u.Scheme, hint)
+			}
 			return fmt.Errorf("%.32q: is not a key of %s://; known are %s", key, u.Scheme, strings.Join(known, ", "))
 		}
 	}
 	return nil
+}
+
+// instead says what to write in place of a key that other programs know.
+func instead(key string) string {
+	switch strings.ToLower(key) {
+	case "sslmode", "ssl-mode", "ssl":
+		return "write tls=true, and ca=FILE for an authority of your own; the server's certificate is always checked"
+	case "sslrootcert", "ssl-ca":
+		return "write tls=true&ca=FILE"
+	case "sslcert", "sslkey", "ssl-cert", "ssl-key":
+		return "write tls=true&cert=FILE&key=FILE"
+	case "durable":
+		return "this store is durable already, so leave it out"
+	}
+	return ""
 }
 
 // Refuse makes Done fail for that reason if a key is given.

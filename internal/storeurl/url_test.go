@@ -120,6 +120,17 @@ func TestKeyThatNobodyAskedForIsRefused(t *testing.T) {
 	}
 }
 
+func TestKeyOfAnotherProgramIsAnsweredWithOurs(t *testing.T) {
+	for key, want := range map[string]string{
+		"sslmode": "write tls=true, and ca=FILE", "sslrootcert": "write tls=true&ca=FILE", "sslkey": "cert=FILE&key=FILE", "ssl-mode": "write tls=true",
+		"durable": "durable already",
+	} {
+		if err := parse(t, "a://h?"+key+"=x").Done(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", key, err, want)
+		}
+	}
+}
+
 func TestPasswordComesFromOnePlaceAndIsNotShown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(path, []byte("hush hush\r\nmore\n"), 0o600); err != nil {

@@ -194,7 +194,7 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	own := kinds.Config{
 		Settings: d.settings, Clock: d.clock, Process: Process(d.config.Version, d.started), Logger: d.log, ObjectIDs: new(kinds.ObjectIDs),
 	}
-	var faults []error
+	faults := []error{d.settings.CheckWindows()}
 	for name, g := range d.settings.Generators {
 		var err error
 		switch k := known[g.Kind]; {

@@ -187,7 +187,7 @@ const DefaultGenerator = "default"
 func Default() Config {
 	c := Config{
 		Namespace: "default",
-		HTTP: "127.0.0.1:7600", RESP: "127.0.0.1:7601", GRPC: "127.0.0.1:7602", Thrift: "127.0.0.1:7609",
+		HTTP:      "127.0.0.1:7600", RESP: "127.0.0.1:7601", GRPC: "127.0.0.1:7602", Thrift: "127.0.0.1:7609",
 	}
 	for _, e := range configKeys(&c) {
 		_ = e.complete() // a default is in its range

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // Variables that the program reads and that are no settings.
@@ -55,7 +57,7 @@ func (s *settings) readEnvironment(environ []string) {
 	names := slices.Sorted(maps.Keys(keys))
 	for _, name := range unknown {
 		if !s.holdsKeys(name) {
-			s.warnings = append(s.warnings, "variable "+name+" is no setting"+didYouMean(name, names))
+			s.warnings = append(s.warnings, "variable "+name+" is no setting"+text.DidYouMean(name, names))
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // maxFile is the greatest size of a configuration file.
@@ -125,7 +127,7 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 		case slices.Equal(known, []string{anySetting}):
 			name = anySetting
 		case !slices.Contains(known, name):
-			w.fault(key, at, "", "unknown key%s", didYouMean(name, known))
+			w.fault(key, at, "", "unknown key%s", text.DidYouMean(name, known))
 			continue
 		}
 		if within := join(section, name); len(below(within)) > 0 {

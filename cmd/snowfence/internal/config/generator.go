@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/stored"
@@ -87,6 +88,20 @@ func (v *completion) generator(name string, g Generator) Generator {
 		g.ClaimWait = complete.ClaimWait
 	}
 	return g
+}
+
+// CheckWindows returns an [*Error] for each generator of a complete configuration whose window is too short
+// for what its store can lose, as far as the store's URL tells that.
+func (c Config) CheckWindows() error {
+	v := &completion{Config: c}
+	for _, name := range c.Names() {
+		if g := c.Generators[name]; g.Fenced() {
+			if err := g.Fence().Outlasts(engine.Loss(c.StoresOf(g)[0])); err != nil {
+				v.blame(join(generatorSection, name), err)
+			}
+		}
+	}
+	return Join(v.faults...)
 }
 
 // Fenced reports whether the generator holds a worker id of its own.

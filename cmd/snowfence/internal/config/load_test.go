@@ -177,6 +177,32 @@ func faults(err error) []string {
 
 // TestWhatIsWrongIsNamedWithItsPlace holds the messages that people see. A %
 // stands for the file's path.
+func TestWindowThatTheLossOutlastsIsNamedWithItsPlace(t *testing.T) {
+	for file, want := range map[string][]string{
+		"store: redis://host\ngenerators: {a: {window: 45s}, b: {worker: 3}, c: {window: 46s}}": {
+			`:2:26: generators.a.window: "45s": must be more than three times what the store can lose, 15s`,
+			`:2:32: generators.b.window: "5s": must be more than three times what the store can lose, 15s`,
+		},
+		"store: redis://host?loss=1s\nstores: {durable: 'postgres://u@h/d?durable=true', nats: 'nats://h'}\ngenerators: {a: {window: 3s}, b: {window: 3s, store: durable, namespace: b}, c: {store: nats, namespace: c}}": {
+			`:3:26: generators.a.window: "3s": must be more than three times what the store can lose, 1s`,
+			`:3:78: generators.c.window: "1m0s": must be more than three times what the store can lose, 2m30s`,
+		},
+		"store: etcd://host\ngenerators: {a: {window: 1s}}": nil,
+	} {
+		err := load(t, Sources{File: write(t, file)}).CheckWindows()
+		faults := Faults(err)
+		if len(faults) != len(want) {
+			t.Errorf("%s: %v, want %q", file, err, want)
+			continue
+		}
+		for i, fault := range faults {
+			if !strings.HasSuffix(fault.Error(), want[i]) {
+				t.Errorf("%s: %v, want %s", file, fault, want[i])
+			}
+		}
+	}
+}
+
 func TestLayoutThatIsNotGivenIsTheNamespaces(t *testing.T) {
 	for file, want := range map[string]map[string]bool{
 		"generators: {a: {}, b: {layout: twitter}}":               {"a": false, "b": false}, // of one namespace
@@ -283,7 +309,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"flag", "", nil, map[string]string{"log.level": "loud"},
 			[]string{`--log-level: log.level: "loud": must be debug, info, warn or error`}},
 		{"key without a flag", "", nil, map[string]string{"limits.batch": "3"},
-			[]string{`--limits.batch: limits.batch: no flag stands for this key`}},
+			[]string{`--limits.batch: no flag stands for this key`}},
 		{"layout that is too wide", "layout: ms 37 · worker 20 · seq 16", nil, nil,
 			[]string{`%:1:9: layout: "ms 37 · worker 20 · seq 16": invalid layout: total is 73 bits, must be at most 63 bits: the 64th bit is the sign`}},
 		{"namespace", "namespace: My Orders", nil, nil,

@@ -72,7 +72,7 @@ func (e *Error) Error() string {
 	if e.Origin.Source != FromDefault {
 		parts = append(parts, e.Origin.String())
 	}
-	if e.Key != "" {
+	if e.Key != "" && (e.Origin.Source != FromFlag || e.Origin.Name != e.Key) {
 		parts = append(parts, e.Key)
 	}
 	if e.Value != "" {

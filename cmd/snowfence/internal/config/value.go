@@ -42,7 +42,25 @@ func verbatim(s string) string        { return s }
 func accept(s string) (string, error) { return s, nil }
 func str(at *string) place            { return field(at, accept, verbatim) }
 func layout(at *snowfence.Layout) place {
-	return field(at, snowfence.ParseLayout, snowfence.Layout.String)
+	return field(at, ParseLayout, snowfence.Layout.String)
+}
+
+// ParseLayout is [snowfence.ParseLayout], with a shorter error for a single word: it offers the preset that
+// may be meant.
+func ParseLayout(s string) (snowfence.Layout, error) {
+	l, err := snowfence.ParseLayout(s)
+	var syntax *snowfence.LayoutSyntaxError
+	if !errors.As(err, &syntax) || syntax.Token != s {
+		return l, err
+	}
+	var known []string
+	for _, p := range append(snowfence.Presets(), snowfence.WidePresets()...) {
+		known = append(known, p.Name)
+	}
+	if hint := text.DidYouMean(s, known); hint != "" {
+		return l, errors.New("is no layout" + hint)
+	}
+	return l, errors.New("is no layout: must be fields such as ms41-worker10-seq12, or a preset: " + text.Or(known))
 }
 
 func toggle(at *bool) place {

@@ -84,8 +84,8 @@ func Read(s string) ([]Reading, error) {
 		return readings, nil
 	}
 	if strings.ContainsAny(s, "abcdefABCDEF") {
-		if readings, err := Readings(s, Hex); err == nil {
-			return readings, nil
+		if r, err := ReadAs(s, Hex); err == nil {
+			return []Reading{r}, nil
 		}
 	}
 	if s != "" && strings.Trim(s, "0123456789") == "" {
@@ -97,10 +97,15 @@ func Read(s string) ([]Reading, error) {
 	}
 }
 
-// Readings reads a text in one encoding, by [ReadAs], or without one in any, by [Read].
+// Readings reads a text in one encoding, by [ReadAs], or without one in any, by [Read]. Then hex of less
+// than 16 digits needs 0x in front: a short text of such letters is more often a word.
 func Readings(s string, e Encoding) ([]Reading, error) {
 	if e == "" {
-		return Read(s)
+		readings, err := Read(s)
+		if err == nil && readings[0].Encoding == Hex && len(s) < hexWidth && !hasHexPrefix(s) {
+			err = &snowfence.IDError{Form: "any encoding", Text: s, Position: -1, Reason: "may be hex, but has less than 16 digits: write 0x" + s + ", or say the encoding"}
+		}
+		return readings, err
 	}
 	r, err := ReadAs(s, e)
 	if err != nil {

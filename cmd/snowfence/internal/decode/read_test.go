@@ -34,6 +34,17 @@ func TestEveryEncodingOfAnIDIsRead(t *testing.T) {
 	}
 }
 
+func TestShortHexNeedsItsPrefix(t *testing.T) {
+	for text, want := range map[string]bool{"abc": false, "0xabc": true, "DEAD": false, "deadbeefdeadbeef": true, "12": true} {
+		if r, err := Readings(text, ""); (err == nil) != want || err != nil && !strings.Contains(err.Error(), "write 0x"+text) {
+			t.Errorf("%s: %v, %v", text, r, err)
+		}
+	}
+	if _, err := Readings("abc", Hex); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAmbiguousTextsAreReadInOrder(t *testing.T) {
 	for text, want := range map[string]string{
 		"1541815603606036480":  "decimal 1541815603606036480",

@@ -3,8 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/etcdstore"
@@ -18,13 +21,14 @@ import (
 
 // engine is what the program knows of an engine.
 type engine struct {
-	schemes  []string // of its URLs, in lower case
-	like     string   // how its URLs begin, for messages
-	keys     string   // of its URLs' queries; none of their values is a secret
-	private  bool     // the store is of this process alone
-	local    bool     // the store has no server
-	clock    bool     // the engine has a clock of its own
-	database bool     // its URLs can name a database of ids, too
+	schemes  []string      // of its URLs, in lower case
+	like     string        // how its URLs begin, for messages
+	keys     string        // of its URLs' queries; none of their values is a secret
+	private  bool          // the store is of this process alone
+	local    bool          // the store has no server
+	loss     time.Duration // by which a store is lossy unless its URL says otherwise; 0 if it is durable
+	clock    bool          // the engine has a clock of its own
+	database bool          // its URLs can name a database of ids, too
 
 	// parse reads a URL and opens nothing. Its error says what the URL must be.
 	parse func(storeURL string) (parsed, error)
@@ -71,20 +75,20 @@ func engines() []engine {
 			}, nil),
 		},
 		{
-			schemes: []string{"redis", "rediss"}, like: "redis://, rediss://", clock: true,
+			schemes: []string{"redis", "rediss"}, like: "redis://, rediss://", clock: true, loss: redisstore.DefaultLoss,
 			keys:  server + "prefix durable noeviction replicated sentinel sentinel-user sentinel-password-file",
 			parse: parser(redisstore.ParseURL, makesNothing(redisstore.Open), nil),
 		},
 		{
-			schemes: []string{"postgres", "postgresql"}, like: "postgres://", clock: true, database: true, keys: tables,
+			schemes: []string{"postgres", "postgresql"}, like: "postgres://", clock: true, database: true, keys: tables, loss: sqlstore.DefaultLoss,
 			parse: parser(sqlstore.ParseURL, openSQL, ddl),
 		},
 		{
-			schemes: []string{"mysql", "mariadb"}, like: "mysql://", clock: true, database: true, keys: tables,
+			schemes: []string{"mysql", "mariadb"}, like: "mysql://", clock: true, database: true, keys: tables, loss: sqlstore.DefaultLoss,
 			parse: parser(sqlstore.ParseURL, openSQL, ddl),
 		},
 		{
-			schemes: []string{"nats"}, like: "nats://",
+			schemes: []string{"nats"}, like: "nats://", loss: natsstore.DefaultLoss,
 			keys: server + "prefix replicas durable creds nkey token-file unsafe-ignore-loss",
 			parse: parser(natsstore.ParseURL, func(ctx context.Context, c natsstore.Config, existing bool) (*natsstore.Store, error) {
 				c.Existing = existing
@@ -177,6 +181,26 @@ func Private(storeURL string) bool {
 func Local(storeURL string) bool {
 	e, _ := find(storeURL)
 	return e.local
+}
+
+// Loss returns by how much the store is lossy that the URL names, as far as the URL tells: 0 for one that it
+// calls durable, and for a wrong URL.
+func Loss(storeURL string) time.Duration {
+	e, err := find(storeURL)
+	_, query, _ := strings.Cut(storeURL, "?")
+	keys, wrong := url.ParseQuery(query)
+	if err != nil || wrong != nil {
+		return 0
+	}
+	for _, key := range []string{"durable", "unsafe-ignore-loss"} {
+		if on, _ := strconv.ParseBool(keys.Get(key)); on {
+			return 0
+		}
+	}
+	if loss, err := time.ParseDuration(keys.Get("loss")); err == nil {
+		return loss
+	}
+	return e.loss
 }
 
 // Name returns the first scheme of the engine that a URL names, such as postgres; empty if it

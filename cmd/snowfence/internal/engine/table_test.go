@@ -4,6 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"snowfence.example/snowfence/store/natsstore"
+	"snowfence.example/snowfence/store/redisstore"
+	"snowfence.example/snowfence/store/sqlstore"
 )
 
 // TestTableHasTheKeysOfEveryEngine asks each engine with servers for the keys that it
@@ -46,6 +51,19 @@ func TestTextIsToldToNameAStoreOrADatabase(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q is taken for %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestLossIsWhatTheURLSaysOrTheEnginesOwn(t *testing.T) {
+	for url, want := range map[string]time.Duration{
+		"file:/x": 0, "mem://": 0, "etcd://h": 0, "etcd://h?loss=2s": 2 * time.Second, "zookeeper://h": 0,
+		"redis://h": redisstore.DefaultLoss, "redis://h?durable=true": 0, "rediss://h?loss=1m": time.Minute,
+		"postgres://u:p%3Fw@h/d": sqlstore.DefaultLoss, "mysql://u@h/d?durable=false": sqlstore.DefaultLoss, "mariadb://u@h/d?durable=true": 0,
+		"nats://h": natsstore.DefaultLoss, "nats://h?unsafe-ignore-loss=true": 0, "ftp://h": 0, "": 0,
+	} {
+		if got := Loss(url); got != want {
+			t.Errorf("%s: %s, want %s", url, got, want)
 		}
 	}
 }

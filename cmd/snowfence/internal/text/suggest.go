@@ -1,10 +1,10 @@
-package config
+package text
 
 import "fmt"
 
-// didYouMean returns `; did you mean "x"?` with the known name that is closest to what
+// DidYouMean returns `; did you mean "x"?` with the known name that is closest to what
 // was written, or nothing when none is close.
-func didYouMean(written string, known []string) string {
+func DidYouMean(written string, known []string) string {
 	best, bestDistance := "", max(2, len(written)/3)+1
 	for _, name := range known {
 		if d := distance(written, name); d < bestDistance {
