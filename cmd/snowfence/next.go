@@ -126,7 +126,7 @@ func (p program) mintTexts(ctx context.Context, c config.Config, name string, n 
 
 // counted is what the kinds that a store counts get from the program.
 func (p program) counted(c config.Config) kinds.Config {
-	return kinds.Config{Settings: c, Clock: p.clock, Process: daemon.Process(thisBuild().Version, p.clock.Wall()), Logger: p.logger(c.Log)}
+	return kinds.Config{Settings: c, Clock: p.clock, Process: daemon.Process(thisBuild().Version, p.clock.Wall()), Logger: p.logger(c.Log.Format, c.Log.Level)}
 }
 
 // printTexts prints ids that are no more than their texts.

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,7 +27,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence/cmd/snowfence/daemon"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
@@ -80,7 +80,7 @@ func (p program) note(format string, args ...any) {
 // the logs go, and has their form.
 func (p program) audit(act string, attributes ...any) {
 	by := []any{"user", p.user(), "host", daemon.Process(thisBuild().Version, p.clock.Wall()).Host}
-	p.logger(config.Log{}).Info("audit: "+act, append(by, attributes...)...)
+	p.logger("", slog.LevelInfo).Info("audit: "+act, append(by, attributes...)...)
 }
 
 // user is who runs the program, as far as the environment says.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -255,7 +256,7 @@ func TestLogForProgramsHasNothingElseBesideIt(t *testing.T) {
 	p, _, stderr := inTest(t)
 	c := config.Default()
 	c.Log.Format = jsonLog
-	d := p.daemon(c)
+	d, _ := p.daemon(c)
 	d.Listening("http", "http://127.0.0.1:7600")
 	var entry struct{ Msg, URL string }
 	if err := json.Unmarshal([]byte(stderr.String()), &entry); err != nil || entry.Msg != "listening" || entry.URL != "http://127.0.0.1:7600" {
@@ -268,7 +269,7 @@ func TestLogForProgramsHasNothingElseBesideIt(t *testing.T) {
 
 func TestDurationsInALogForProgramsHaveTheirUnit(t *testing.T) {
 	p, _, stderr := inTest(t)
-	p.logger(config.Log{Format: jsonLog}).Info("ending", "drain", 10*time.Second)
+	p.logger(jsonLog, slog.LevelInfo).Info("ending", "drain", 10*time.Second)
 	if !strings.Contains(stderr.String(), `"drain":"10s"`) {
 		t.Errorf("logged %s", stderr)
 	}

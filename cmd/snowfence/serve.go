@@ -1,8 +1,13 @@
 package main
 
 import (
+	"context"
 	"log/slog"
+	"os"
+	"os/signal"
 	"runtime"
+	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +24,7 @@ named "default", fenced by a store in the state directory, at 127.0.0.1:7600.
 Each user and each systemd unit has a state directory of its own. Daemons that
 share one space of ids name one folder with --data, or one store with --store.
 
+SIGHUP has the log's level, and the files of tokens and TLS, read again.
 An interrupt or SIGTERM lets requests under way end and gives the worker ids
 back; a second one ends the process at once, which is as safe, but lets the
 worker ids rest until their windows end.
@@ -38,7 +44,28 @@ Every setting can also stand in a configuration file or in a variable:
 		}
 		reserve := make([]byte, heapReserve)
 		defer runtime.KeepAlive(reserve)
-		err = daemon.Run(cmd.Context(), p.daemon(c))
+		served, level := p.daemon(c)
+		reload := make(chan struct{}, 1)
+		served.Reload = reload
+		ctx, stop := context.WithCancel(cmd.Context())
+		defer stop()
+		onHangup(ctx, func() {
+			again, err := s.load(p)
+			if err != nil {
+				served.Logger.Error("the configuration can't be read again: everything stays as it was", "error", err)
+				return
+			}
+			level.Set(again.Log.Level)
+			served.Logger.Info("read again: the log's level, and the files of tokens and TLS", "level", again.Log.Level)
+			if keys := slices.DeleteFunc(again.Changed(c), func(key string) bool { return key == "log.level" }); len(keys) > 0 {
+				served.Logger.Warn("other settings changed, which takes a restart", "keys", keys)
+			}
+			select {
+			case reload <- struct{}{}:
+			default: // one is asked for already
+			}
+		})
+		err = daemon.Run(cmd.Context(), served)
 		if cmd.Context().Err() != nil {
 			return err // of an end that was asked for
 		}
@@ -54,11 +81,13 @@ const heapReserve = 8 << 20
 
 // daemon is the configuration of a daemon that says where it listens and when
 // it is ready: in words, unless the log is for programs.
-func (p program) daemon(c config.Config) daemon.Config {
+func (p program) daemon(c config.Config) (daemon.Config, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(c.Log.Level)
 	d := daemon.Config{
 		Settings:  c,
 		Clock:     p.clock,
-		Logger:    p.logger(c.Log),
+		Logger:    p.logger(c.Log.Format, level),
 		Version:   thisBuild().Version,
 		Listening: func(_, url string) { p.note("listening on %s", url) },
 		Serving:   func() { p.note("ready") },
@@ -67,16 +96,33 @@ func (p program) daemon(c config.Config) daemon.Config {
 		d.Listening = func(front, url string) { d.Logger.Info("listening", "front", front, "url", url) }
 		d.Serving = nil // the daemon logs that itself
 	}
-	return d
+	return d, level
+}
+
+// onHangup calls f at each SIGHUP until the context ends. Windows has no such signal.
+func onHangup(ctx context.Context, f func()) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(hangups)
+		for {
+			select {
+			case <-hangups:
+				f()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
 }
 
 // jsonLog is the format of a log for programs.
 const jsonLog = "json"
 
 // logger writes to standard error in the form that is configured.
-func (p program) logger(c config.Log) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.Level}
-	if c.Format == jsonLog {
+func (p program) logger(format string, level slog.Leveler) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if format == jsonLog {
 		options.ReplaceAttr = durationText
 		return slog.New(slog.NewJSONHandler(p.stderr, options))
 	}

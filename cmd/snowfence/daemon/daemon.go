@@ -55,6 +55,10 @@ type Config struct {
 	// Version is the program's version, for metrics and registers.
 	Version string
 
+	// Reload has the daemon read the files of tokens and of TLS at once. Nil means that it looks by itself
+	// alone: at the tokens each second, and at TLS with each connection.
+	Reload <-chan struct{}
+
 	// Listening is called with the name and the URL of each front that accepts connections, before
 	// worker ids are claimed. Nil means no call.
 	Listening func(front, url string)
@@ -117,7 +121,10 @@ type daemon struct {
 	stores   map[string]store.Store // by their name in the settings; "" is the settings' Store
 	service  *service.Service
 	tokens   *token.Ring // nil if none is asked for
-	fronts   []serving
+
+	certificates *listen.Certificates // nil without TLS
+
+	fronts []serving
 
 	opening sync.WaitGroup // the goroutines that open generators
 
@@ -143,6 +150,9 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	}
 	var err error
 	if d.tokens, err = listen.Tokens(d.settings); err != nil {
+		return nil, err
+	}
+	if d.certificates, err = listen.NewCertificates(d.settings, d.log); err != nil {
 		return nil, err
 	}
 	for _, w := range listen.Warnings(d.settings) {

@@ -119,7 +119,7 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		if err := register(p.meter); err != nil {
 			return err
 		}
-		listener, err := listen.Open(ctx, d.settings, listen.Front{Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Logger: d.log.With("front", protocol.name)})
+		listener, err := listen.Open(ctx, d.settings, listen.Front{Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates})
 		if err != nil {
 			return err
 		}
@@ -184,13 +184,21 @@ func (d *daemon) closeFronts() error {
 // reloadEvery is how often the files of tokens are looked at.
 const reloadEvery = time.Second
 
-// reload reads the tokens again when their file changes, until the context ends.
+// reload reads the tokens again when their file changes, and all files when the config asks for it, until
+// the context ends.
 func (d *daemon) reload(ctx context.Context) {
-	for d.tokens != nil && ctx.Err() == nil {
+	for ctx.Err() == nil {
 		expired, stop := d.clock.After(reloadEvery)
 		select {
 		case <-expired:
-			d.tokens.Reload(d.log)
+			if d.tokens != nil {
+				d.tokens.Reload(d.log)
+			}
+		case <-d.config.Reload:
+			if d.tokens != nil {
+				d.tokens.Again(d.log)
+			}
+			d.certificates.Again()
 		case <-ctx.Done():
 		}
 		stop()

@@ -214,10 +214,10 @@ func TestLayoutThatIsNotGivenIsTheNamespaces(t *testing.T) {
 		"generators: {a: {}, b: {layout: sonyflake-v2}, c: {}, }": {"a": false, "b": false, "c": false},
 	} {
 		c := load(t, Sources{File: write(t, file)})
-		for name, any := range want {
+		for name, free := range want {
 			g := c.Generators[name]
-			if g.AnyLayout != any || g.Fence().Layout.IsZero() != any || g.Layout.IsZero() {
-				t.Errorf("%s: %s: any layout is %v, want %v: %s", file, name, g.AnyLayout, any, g.Layout)
+			if g.AnyLayout != free || g.Fence().Layout.IsZero() != free || g.Layout.IsZero() {
+				t.Errorf("%s: %s: any layout is %v, want %v: %s", file, name, g.AnyLayout, free, g.Layout)
 			}
 			if b, ok := c.Generators["b"]; ok && g.Namespace == b.Namespace && !g.Layout.Equal(b.Layout) {
 				t.Errorf("%s: %s has layout %s", file, name, g.Layout)

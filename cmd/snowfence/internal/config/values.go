@@ -55,6 +55,22 @@ func (c Config) Values() []Value {
 	return values
 }
 
+// Changed returns the keys whose values differ from another configuration's, in the order of [Keys].
+func (c Config) Changed(other Config) []string {
+	values := map[string]string{}
+	for _, v := range other.Values() {
+		values[v.Key] = v.Text
+	}
+	var keys []string
+	for _, v := range c.Values() {
+		if text, ok := values[v.Key]; !ok || text != v.Text {
+			keys = append(keys, v.Key)
+		}
+		delete(values, v.Key)
+	}
+	return append(keys, slices.Sorted(maps.Keys(values))...)
+}
+
 // originOf returns where the value of a key came from. What a generator did
 // not set itself it has from its preset or from the key of the same name.
 func (c Config) originOf(path string) Origin {

@@ -65,6 +65,12 @@ func (r *Ring) Reload(log *slog.Logger) {
 	}
 }
 
+// Again reads the file at once, whether or not it seems to have changed. The same goroutine calls it as Reload.
+func (r *Ring) Again(log *slog.Logger) {
+	r.stamp = stamp{}
+	r.Reload(log)
+}
+
 // lacking returns the names of the grants that others do not have.
 func lacking(grants, others []*Grant) []string {
 	names := map[string]bool{}

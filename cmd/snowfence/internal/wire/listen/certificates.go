@@ -14,9 +14,9 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 )
 
-// certificates serves TLS from files, and reads them again when they change. It is safe for
-// concurrent use.
-type certificates struct {
+// Certificates serve TLS from files, and read them again when they change. Use [NewCertificates] to make
+// them. They are safe for concurrent use.
+type Certificates struct {
 	settings config.Config
 	log      *slog.Logger
 
@@ -34,9 +34,13 @@ type fileStamp struct {
 	size    int64
 }
 
-// newCertificates reads the files, to find a mistake at start. Its error is a *config.Error.
-func newCertificates(settings config.Config, log *slog.Logger) (*certificates, error) {
-	c := &certificates{settings: settings, log: log}
+// NewCertificates reads the files of the settings, or returns nil if they name none. A [*config.Error] is
+// returned when one can't be used. The logger is told when they are read again.
+func NewCertificates(settings config.Config, log *slog.Logger) (*Certificates, error) {
+	if settings.TLS == (config.TLS{}) {
+		return nil, nil
+	}
+	c := &Certificates{settings: settings, log: log}
 	if err := c.load(); err != nil {
 		return nil, c.blame(err)
 	}
@@ -44,7 +48,7 @@ func newCertificates(settings config.Config, log *slog.Logger) (*certificates, e
 }
 
 // files are the certificate, its key, and the authorities of clients, which may be "".
-func (c *certificates) files() [3]string {
+func (c *Certificates) files() [3]string {
 	t := c.settings.TLS
 	return [3]string{t.Certificate, t.Key, t.ClientCA}
 }
@@ -53,7 +57,7 @@ func (c *certificates) files() [3]string {
 var errNoAuthority = errors.New("the file holds no certificate in PEM")
 
 // blame says which key an error of load is about: the unreadable file's, else the certificate's.
-func (c *certificates) blame(err error) error {
+func (c *Certificates) blame(err error) error {
 	keys, files := [3]string{config.KeyCertificate, config.KeyPrivateKey, config.KeyClientCA}, c.files()
 	var unreadable *fs.PathError
 	switch {
@@ -67,7 +71,7 @@ func (c *certificates) blame(err error) error {
 }
 
 // config returns what a listener of a front goes by. Each handshake asks for the files as they are.
-func (c *certificates) config(protocols []string) *tls.Config {
+func (c *Certificates) config(protocols []string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
@@ -78,9 +82,20 @@ func (c *certificates) config(protocols []string) *tls.Config {
 	}
 }
 
+// Again reads the files at once, whether or not they seem to have changed. Nil has none.
+func (c *Certificates) Again() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	c.stamp = stamp{}
+	c.mu.Unlock()
+	c.latest()
+}
+
 // latest returns the files' content. While they can't be read, or don't fit each other as one was
 // just replaced, it is the content before.
-func (c *certificates) latest() *tls.Config {
+func (c *Certificates) latest() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.stamp
@@ -99,7 +114,7 @@ func (c *certificates) latest() *tls.Config {
 
 // load reads the files if they changed. The stamp is taken first: a change
 // while they are read is seen the next time.
-func (c *certificates) load() error {
+func (c *Certificates) load() error {
 	var now stamp
 	for i, path := range c.files() {
 		if path == "" {

@@ -30,7 +30,7 @@ func Check(settings config.Config) error {
 	if settings.TLS.Certificate == "" || settings.TLS.Key == "" {
 		return err // one without the other is refused before it is read
 	}
-	_, tlsErr := newCertificates(settings, nil)
+	_, tlsErr := NewCertificates(settings, nil)
 	return config.Join(err, tlsErr)
 }
 

@@ -1,12 +1,10 @@
 package listen
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"syscall"
 
@@ -23,8 +21,8 @@ type Front struct {
 	Protocols []string
 	// Meter counts connections. Nil means that they are not counted.
 	Meter Meter
-	// Logger is told of files that were read again. Nil means that nothing is logged.
-	Logger *slog.Logger
+	// Certificates are what TLS shows. Nil means no TLS.
+	Certificates *Certificates
 }
 
 // Meter counts the connections of a front.
@@ -35,17 +33,13 @@ type Meter interface {
 	Refused(limit string)
 }
 
-// Open listens for a front. With TLS, connections speak TLS 1.2 or later, and with authorities for
+// Open listens for a front. With certificates connections speak TLS 1.2 or later, and with authorities for
 // clients they show a certificate. Beyond the limits of the settings, connections are closed as they
-// come. A [*config.Error] is returned when a file of TLS can't be used, or the address is taken.
+// come. An error is returned when the address is taken.
 func Open(ctx context.Context, settings config.Config, front Front) (net.Listener, error) {
 	var tlsConfig *tls.Config
-	if settings.TLS != (config.TLS{}) {
-		certificates, err := newCertificates(settings, cmp.Or(front.Logger, slog.New(slog.DiscardHandler)))
-		if err != nil {
-			return nil, err
-		}
-		tlsConfig = certificates.config(front.Protocols)
+	if front.Certificates != nil {
+		tlsConfig = front.Certificates.config(front.Protocols)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", front.Address)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -56,11 +57,21 @@ func handshake(t *testing.T, l net.Listener, trusted *x509.CertPool) string {
 	return state.PeerCertificates[0].Subject.CommonName
 }
 
+// open listens with the certificates of the settings.
+func open(t *testing.T, settings config.Config, front Front) (net.Listener, error) {
+	t.Helper()
+	var err error
+	if front.Certificates, err = NewCertificates(settings, slog.New(slog.DiscardHandler)); err != nil {
+		return nil, err
+	}
+	return Open(t.Context(), settings, front)
+}
+
 func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
 	folder := t.TempDir()
 	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
 	trusted := certify(t, files, "first")
-	l, err := Open(t.Context(), config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}})
+	l, err := open(t, config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +106,7 @@ func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
 
 func TestCertificateMustBeThereAtStart(t *testing.T) {
 	files := config.TLS{Certificate: "/nowhere/c.pem", Key: "/nowhere/k.pem"}
-	if l, err := Open(t.Context(), config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}}); err == nil {
+	if l, err := open(t, config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}}); err == nil {
 		t.Errorf("listens on %s without a certificate", l.Addr())
 	}
 }
@@ -149,7 +160,7 @@ func TestClientWithoutACertificateOfTheAuthorityIsRefused(t *testing.T) {
 	trusted := certify(t, files, "server")
 	clients, strangers := testkit.NewAuthority(t), testkit.NewAuthority(t)
 	files.ClientCA = clients.File
-	l, err := Open(t.Context(), config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0"})
+	l, err := open(t, config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +200,7 @@ func TestClientOfAnAuthorityThatIsGoneCannotResume(t *testing.T) {
 	trusted := certify(t, files, "server")
 	before := testkit.NewAuthority(t)
 	files.ClientCA = before.File
-	l, err := Open(t.Context(), config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0"})
+	l, err := open(t, config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
