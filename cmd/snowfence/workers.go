@@ -43,6 +43,42 @@ func workerArgument(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// readWorkers reads the registers of worker numbers: one, a range such as 0-31, or several of these with commas.
+func readWorkers(cmd *cobra.Command, r *roster.Roster, arg string) ([]roster.Worker, error) {
+	numbers, err := workerNumbers(arg, r.Layout().Workers()-1)
+	if err != nil {
+		return nil, usage(cmd, fmt.Errorf("%w in namespace %q", err, r.Name()))
+	}
+	workers := make([]roster.Worker, len(numbers))
+	for i, n := range numbers {
+		if workers[i], err = r.Worker(cmd.Context(), n); err != nil {
+			return nil, unavailable(err)
+		}
+	}
+	return workers, nil
+}
+
+// workerNumbers reads a list of numbers and ranges, each number once, up to the greatest.
+func workerNumbers(arg string, most int64) ([]int64, error) {
+	var numbers []int64
+	for part := range strings.SplitSeq(arg, ",") {
+		low, high, ranged := strings.Cut(part, "-")
+		if !ranged {
+			high = low
+		}
+		first, wrong := strconv.ParseUint(low, 10, 62)
+		last, alsoWrong := strconv.ParseUint(high, 10, 62)
+		if wrong != nil || alsoWrong != nil || first > last || last > uint64(most) {
+			return nil, fmt.Errorf("worker number %q: must be a number from 0 to %d, or a range such as 0-%d", part, most, most)
+		}
+		for n := int64(first); n <= int64(last); n++ {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers), nil
+}
+
 // readWorker reads the register of the worker number that was given.
 func readWorker(cmd *cobra.Command, r *roster.Roster, arg string) (roster.Worker, error) {
 	number, err := strconv.ParseInt(arg, 10, 64)

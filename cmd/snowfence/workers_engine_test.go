@@ -88,6 +88,11 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 			mint()
 			expect(run(exitOK, "workers", "list", "-o", "json"), `"type":"worker","worker":7,"state":"held"`, `"taken":1`, `"registers":5`)
 			expect(run(exitOK, "workers", "show", "7"), "worker 7 of namespace default: held", "a claimant    is told: no worker id is free")
+			cost := "a holder that lives claims another worker id at once"
+			if e.Lossy {
+				cost = "a holder that lives gives no ids for 500ms: it claims another worker id, and this store can lose a claim for so long"
+			}
+			expect(run(exitOK, "workers", "release", "7", "--dry-run"), cost)
 			// Its holder may just be extending.
 			for try := 0; ; try++ {
 				if code := p.run(t.Context(), "workers", "release", "7", "--yes", "--store", at); code == exitOK {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
 )
 
@@ -23,53 +24,119 @@ type change struct {
 	After   workerDocument `json:"after"`
 }
 
-// operation is one verb that writes a register.
+// changes are those of several worker ids, in JSON.
+type changes struct {
+	Type    string   `json:"type"` // "changes"
+	Verb    string   `json:"verb"`
+	DryRun  bool     `json:"dry_run"`
+	Changes []change `json:"changes"`
+}
+
+// operation is one verb that writes registers.
 type operation struct {
 	asks    func(w roster.Worker) bool // whether it stops somebody
 	write   func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error)
 	outcome func(after roster.Worker) string // what is so of the worker id, now or already
 }
 
-// operate completes a verb that reads a register, asks if a holder is stopped, and writes.
+// operate completes a verb that reads registers, asks if a holder is stopped, and writes.
 func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 	dry := cmd.Flags().Bool("dry-run", false, "show what would be written, and write nothing")
 	yes := cmd.Flags().Bool("yes", false, "do not ask")
-	cmd.Args = workerArgument
+	cmd.Args = exactly(1)
 	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error {
 		ctx := cmd.Context()
-		before, err := readWorker(cmd, r, args[0])
+		before, err := readWorkers(cmd, r, args[0])
 		if err != nil {
 			return err
 		}
 		// An impossible change is refused before the question.
-		after, err := o.write(ctx, r.Dry(), before)
-		if err == nil && !*dry && !unchanged(before, after) {
-			if o.asks(before) {
-				if err := p.confirm(cmd, *yes, fmt.Sprintf("%s worker %d, %s", cmd.Name(), before.Number, before)); err != nil {
-					return err
+		after := make([]roster.Worker, len(before))
+		var stopped []roster.Worker
+		for i, w := range before {
+			if after[i], err = o.write(ctx, r.Dry(), w); err != nil {
+				return unavailable(err)
+			}
+			if !unchanged(w, after[i]) && o.asks(w) {
+				stopped = append(stopped, w)
+			}
+		}
+		cost := costOf(r, stopped)
+		if !*dry {
+			if err := p.confirm(cmd, *yes || len(stopped) == 0, question(cmd.Name(), before, stopped)+cost); err != nil {
+				return err
+			}
+			for i, w := range before {
+				if unchanged(w, after[i]) {
+					continue
 				}
+				if after[i], err = o.write(ctx, r, w); err != nil {
+					if i > 0 {
+						err = fmt.Errorf("worker %d: %w; those before it are done, so the same command goes on", w.Number, err)
+					}
+					return unavailable(err)
+				}
+				p.audit("workers "+cmd.Name(), "namespace", r.Name(), "worker", w.Number, "before", worded(w), "after", worded(after[i]))
 			}
-			if after, err = o.write(ctx, r, before); err == nil {
-				p.audit("workers "+cmd.Name(), "namespace", r.Name(), "worker", before.Number, "before", worded(before), "after", worded(after))
-			}
+			cost = ""
 		}
-		if err != nil {
-			return unavailable(err)
-		}
-		said := fmt.Sprintf("worker %d %s", before.Number, o.outcome(after))
-		if unchanged(before, after) {
-			said += " already"
-		}
-		if *dry {
-			said = "dry run, nothing was written: " + said
-		}
-		rows := workerRows([]roster.Worker{before, after}, false)
-		rows[0], rows[1] = append([]string{"before"}, rows[0]...), append([]string{"after"}, rows[1]...)
-		return p.answer(f, change{
-			Type: "change", Verb: cmd.Name(), Worker: before.Number, DryRun: *dry, Written: !*dry && !unchanged(before, after),
-			Before: documentOf(r, before), After: documentOf(r, after),
-		}, table(", "+workerColumns, rows), fmt.Sprintf("%s\n  before: %s\n  after:  %s\n", said, worded(before), worded(after)))
+		return p.printChanges(f, r, cmd.Name(), o, *dry, cost, before, after)
 	})
+}
+
+// printChanges prints what was written, or would be.
+func (p program) printChanges(f form, r *roster.Roster, verb string, o operation, dry bool, cost string, before, after []roster.Worker) error {
+	all := changes{Type: "changes", Verb: verb, DryRun: dry}
+	var rows [][]string
+	var said strings.Builder
+	for i := range before {
+		same := unchanged(before[i], after[i])
+		all.Changes = append(all.Changes, change{
+			Type: "change", Verb: verb, Worker: before[i].Number, DryRun: dry, Written: !dry && !same,
+			Before: documentOf(r, before[i]), After: documentOf(r, after[i]),
+		})
+		for j, row := range workerRows([]roster.Worker{before[i], after[i]}, false) {
+			rows = append(rows, append([]string{[]string{"before", "after"}[j]}, row...))
+		}
+		if dry {
+			said.WriteString("dry run, nothing was written: ")
+		}
+		fmt.Fprintf(&said, "worker %d %s", before[i].Number, o.outcome(after[i]))
+		if same {
+			said.WriteString(" already")
+		}
+		fmt.Fprintf(&said, "\n  before: %s\n  after:  %s\n", worded(before[i]), worded(after[i]))
+	}
+	if cost != "" {
+		said.WriteString(strings.TrimPrefix(cost, "; ") + "\n")
+	}
+	var document any = all
+	if len(all.Changes) == 1 {
+		document = all.Changes[0]
+	}
+	return p.answer(f, document, table(", "+workerColumns, rows), said.String())
+}
+
+// question is what is asked before holders are stopped.
+func question(verb string, before, stopped []roster.Worker) string {
+	if len(before) == 1 && len(stopped) == 1 {
+		return fmt.Sprintf("%s worker %d, %s", verb, before[0].Number, before[0])
+	}
+	return fmt.Sprintf("%s %s, of which %d are held", verb, text.Count(int64(len(before)), "worker id"), len(stopped))
+}
+
+// costOf says what it costs holders to lose their worker ids, if they live.
+func costOf(r *roster.Roster, stopped []roster.Worker) string {
+	loss := r.Traits().Loss
+	switch {
+	case len(stopped) == 0:
+		return ""
+	case r.Layout().Workers() == 1:
+		return "; ids stop until the window has passed, then the next process gives them"
+	case loss == 0:
+		return "; a holder that lives claims another worker id at once"
+	}
+	return fmt.Sprintf("; a holder that lives gives no ids for %s: it claims another worker id, and this store can lose a claim for so long", loss)
 }
 
 // confirm asks whether to go on, unless --yes says so. Without a terminal to ask
@@ -79,7 +146,7 @@ func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
 		return nil
 	}
 	if !p.asks {
-		return usage(cmd, fmt.Errorf("%s: nobody can be asked here: confirm by --yes, or look by --dry-run", question))
+		return usage(cmd, fmt.Errorf("%s: there is no terminal to ask on: add --yes, or --dry-run to look only", question))
 	}
 	if _, err := fmt.Fprintf(p.stderr, "snowfence: %s? [y/N] ", question); err != nil {
 		return err
@@ -113,16 +180,17 @@ func worded(w roster.Worker) string {
 
 func (p program) workersRelease() *cobra.Command {
 	return p.operate(&cobra.Command{
-		Use:   "release N",
+		Use:   "release N[-M][,N...]",
 		Short: "Take a worker id away from its holder",
 		Long: `Release clears the holder of a worker id. Its until stays, so no tick that was
 given away is given away again: it is always safe, whether the holder lives or
 not. A holder that lives finds out within a third of its window, ends its term,
-and claims another worker id if it is not pinned.
+and claims another worker id if it is not pinned. On a store that can lose
+writes such a claim waits, and the holder gives no ids for so long: 15 s by
+default on PostgreSQL, MySQL and Redis. --dry-run says how long.
 
 The worker id can be claimed once until is no further ahead than max-rollback.
-So after a crash it saves the last seconds only; see the time in the before
-line.
+After a crash it frees the worker id only max-rollback (5 s) earlier.
 
 It is one swap under the version that was read. If the register changed since,
 as it does when its holder extends, nothing is written and the exit code is 3. A
@@ -141,7 +209,7 @@ worker id without a holder is refused with exit code 1.`,
 
 func (p program) workersQuarantine() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "quarantine N",
+		Use:   "quarantine N[-M][,N...]",
 		Short: "Keep a worker id from being claimed, or let it be again",
 		Long: `Quarantine sets a mark on a worker id that keeps it from being claimed until it
 is cleared with --clear; everything else stays. A running holder finds out
@@ -150,6 +218,7 @@ within a third of its window and ends its term, so for it you are asked, or say
 
 It is one swap under the version that was read, as with release.`,
 		Example: `  snowfence workers quarantine 7
+  snowfence workers quarantine 0-31,40
   snowfence workers quarantine 7 --clear
   snowfence workers quarantine 7 --yes -o json`,
 	}

@@ -120,6 +120,12 @@ func (d *daemon) open(ctx context.Context, failed func(error)) {
 // try opens a generator, which then serves.
 func (d *daemon) try(ctx context.Context, name string) error {
 	g := d.settings.Generators[name]
+	if s := d.stores[storeName(g)]; s != nil && !g.Fenced() {
+		// It opens the store. Holders do that, and can do without it if they have a journal.
+		if _, err := s.Traits(ctx); err != nil {
+			return err
+		}
+	}
 	minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: d.stores[storeName(g)], Namespace: g.Namespace})
 	if err != nil {
 		return err
