@@ -249,6 +249,10 @@ api: ## list everything that the public packages export, in docs/api.txt
 	@mkdir -p .bin
 	@cd tools && GOWORK=off $(GO) run ./api >../.bin/api.txt && mv ../.bin/api.txt ../docs/api.txt
 
+.PHONY: configuration
+configuration: ## write docs/configuration.md: every key, its default and its meaning
+	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
+
 .PHONY: checkbench
 checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; takes long, and 8 GB in /tmp
 	@cd bench && GOWORK=off $(GO) run ./check

@@ -91,7 +91,8 @@ func (p program) configPrint() *cobra.Command {
 		Short: "Print every setting in effect and where it came from",
 		Long: `Print writes the whole configuration: as text it is a YAML file that can be used
 as such, with a comment beside each setting that is not at its default, saying
-where it came from. Passwords are left out.
+where it came from. Passwords are left out. -o table and -o json have the
+settings of generators without a value, too.
 -o json prints {"settings":[{"key","value","from"}]}.`,
 		Example: `  snowfence config print
   snowfence config print --config snowfence.yaml -o table
@@ -134,6 +135,9 @@ func yamlText(values []config.Value) (string, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	sections := map[string]*yaml.Node{"": root}
 	for _, v := range values {
+		if v.Unset {
+			continue
+		}
 		parent, path := root, ""
 		names := strings.Split(v.Key, ".")
 		for _, name := range names[:len(names)-1] {

@@ -88,7 +88,7 @@ func configKeys(c *Config) []entry {
 	return []entry{
 		{Key{keyStore, "store", "URL of the store, or a name in stores: " + engine.Supported() + "; mem:// is for a trial; ${NAME} stands for a variable"}, str(&c.Store)},
 		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, str(&c.Namespace)},
-		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, that generators use unless they name their own"}, layout(&c.Layout)},
+		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, of generators that name none; a namespace that exists keeps its own if none is given"}, layout(&c.Layout)},
 		{Key{keyData, "data", "directory that the program may write to"}, str(&c.Data)},
 		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, str(&c.HTTP)},
 		{Key{keyRESP, "resp", `address of the RESP front, for clients of Redis; "" turns it off`}, str(&c.RESP)},

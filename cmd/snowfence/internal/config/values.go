@@ -21,6 +21,9 @@ type Value struct {
 	Origin Origin
 	// About is one line of help. It is empty for a setting of a kind.
 	About string
+	// Unset is a setting of a generator without a value, such as a worker id that is not pinned. No text
+	// stands for that, so a file must not have it.
+	Unset bool
 }
 
 // Values returns every setting in effect, in the order of [Keys], the generators by
@@ -30,6 +33,8 @@ func (c Config) Values() []Value {
 	add := func(e entry, prefix string) {
 		path := prefix + e.Path
 		values = append(values, Value{Key: path, Text: display(path, e.show()), Origin: c.originOf(path), About: e.About})
+		last := &values[len(values)-1]
+		last.Unset = prefix != "" && last.Text == "" && last.Origin == (Origin{})
 	}
 	for _, e := range configKeys(&c) {
 		add(e, "")
@@ -41,9 +46,7 @@ func (c Config) Values() []Value {
 	for _, name := range c.Names() {
 		g, path := c.Generators[name], join(generatorSection, name)+"."
 		for _, e := range generatorKeys(&g) {
-			foreign := !g.Fenced() && !forEveryKind(e.Path)
-			unset := e.show() == "" && c.originOf(path+e.Path) == (Origin{}) // as a worker that is not pinned
-			if !foreign && !unset {
+			if g.Fenced() || forEveryKind(e.Path) {
 				add(e, path)
 			}
 		}

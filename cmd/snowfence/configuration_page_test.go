@@ -1,0 +1,118 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+// writePage is given by "make configuration".
+var writePage = flag.Bool("configuration.write", false, "write docs/configuration.md") //nolint:gochecknoglobals // flags of tests are
+
+const (
+	configurationPage = "../../docs/configuration.md"
+
+	pageHead = `# Configuration
+
+Every setting of the daemon and the command line, with its default. ` + "`make configuration`" + ` writes this page from
+the program. Settings come from flags, variables, one YAML file and defaults; the first of these wins:
+
+    snowfence serve --http 127.0.0.1:8080
+    SNOWFENCE_HTTP=127.0.0.1:8080 snowfence serve
+    snowfence serve --config snowfence.yaml        # or $SNOWFENCE_CONFIG
+
+` + "`snowfence config check`" + ` names everything that is wrong, with line and column, without a network.
+` + "`snowfence config print`" + ` shows what is in effect and where it came from. An unknown key is an error.
+`
+
+	pageGenerators = `
+## Generators
+
+Each generator has a section with its name: ` + "`generators: {orders: {window: 2m}}`" + `. In a variable the name is in
+capitals, with ` + "`_`" + ` for ` + "`-`" + `: ` + "`SNOWFENCE_GENERATORS_ORDERS_WINDOW`" + `. Without any there is one, named default.
+Keys below ` + "`kind`, `namespace`, `store` and `settings`" + ` are for the kinds snowflake and wide. The settings of
+other kinds are in [kinds](kinds.md) and [counters](counters.md).
+`
+)
+
+// pageOf is docs/configuration.md as it must be.
+func pageOf(t *testing.T) string {
+	t.Helper()
+	c, err := config.Load(config.Sources{Environ: []string{"HOME=~"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const generator = "generators." + config.DefaultGenerator + "."
+	defaults := map[string]string{}
+	for _, v := range c.Values() {
+		path, own := strings.CutPrefix(v.Key, generator)
+		if own {
+			path = "generators.NAME." + path
+		}
+		defaults[path] = v.Text
+	}
+	for path, derived := range map[string]string{
+		"store": "a folder in `data`: `file:DATA/store`", "data": "`$STATE_DIRECTORY`, `$XDG_STATE_HOME/snowfence` or `~/.local/state/snowfence`",
+		"generators.NAME.store": "the store of the key `store`", "generators.NAME.namespace": "that of the key `namespace`", "generators.NAME.layout": "that of the key `layout`",
+		"generators.NAME.window": "`1m`, `5s` for a pinned worker id", "generators.NAME.claim-wait": "the window and a little",
+	} {
+		if _, ok := defaults[path]; !ok {
+			t.Errorf("%s is no key", path)
+		}
+		defaults[path] = "\x00" + derived
+	}
+	var page strings.Builder
+	page.WriteString(pageHead)
+	const head = "\n| key | default | flag and variable | meaning |\n|---|---|---|---|\n"
+	page.WriteString(head)
+	below := false
+	for _, key := range config.Keys() {
+		path, generators := strings.CutPrefix(key.Path, "generators.NAME.")
+		if generators && !below {
+			below = true
+			page.WriteString(pageGenerators + head)
+		}
+		value, derived := strings.CutPrefix(defaults[key.Path], "\x00")
+		switch {
+		case derived:
+		case value == "":
+			value = "none"
+		default:
+			value = "`" + value + "`"
+		}
+		from := "`" + key.Environment() + "`"
+		if key.Flag != "" {
+			from = "`--" + key.Flag + "`, " + from
+		}
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", path, value, from, strings.ReplaceAll(key.About, "|", "\\|"))
+	}
+	page.WriteString(pageVariables)
+	return page.String()
+}
+
+const pageVariables = `
+## Variables
+
+A variable that begins with ` + "`SNOWFENCE_`" + ` and is no setting is warned of. In the URL of a store ` + "`${NAME}`" + ` stands for a
+variable, such as one that holds a password.
+`
+
+func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
+	want := pageOf(t)
+	if *writePage {
+		if err := os.WriteFile(configurationPage, []byte(want), 0o644); err != nil { //nolint:gosec // a page for all
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(configurationPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Error("docs/configuration.md is not what the program says: make configuration")
+	}
+}
