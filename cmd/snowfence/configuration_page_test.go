@@ -11,7 +11,7 @@ import (
 )
 
 // writePage is given by "make configuration".
-var writePage = flag.Bool("configuration.write", false, "write docs/configuration.md") //nolint:gochecknoglobals // flags of tests are
+var writePage = flag.Bool("configuration.write", false, "write docs/configuration.md")
 
 const (
 	configurationPage = "../../docs/configuration.md"
@@ -104,7 +104,7 @@ variable, such as one that holds a password.
 func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
 	want := pageOf(t)
 	if *writePage {
-		if err := os.WriteFile(configurationPage, []byte(want), 0o644); err != nil { //nolint:gosec // a page for all
+		if err := os.WriteFile(configurationPage, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -72,8 +72,8 @@ func counterRows(i counter.Info) [][]string {
 	return rows
 }
 
-// onCounters completes a verb that works on the counters of a namespace.
-func (p program) onCounters(cmd *cobra.Command, run func(ctx context.Context, f form, s store.Store, namespace string, args []string) error) *cobra.Command {
+// onStore completes a verb that works on what a store has, such as the counters of a namespace.
+func (p program) onStore(cmd *cobra.Command, run func(ctx context.Context, f form, s store.Store, namespace string, args []string) error) *cobra.Command {
 	f, s := outputFlag(cmd), siteFlags(cmd)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -92,7 +92,7 @@ func (p program) onCounters(cmd *cobra.Command, run func(ctx context.Context, f 
 }
 
 func (p program) countersList() *cobra.Command {
-	return p.onCounters(&cobra.Command{
+	return p.onStore(&cobra.Command{
 		Use:   "list",
 		Short: "List the counters of a namespace",
 		Long: `List shows every counter of a namespace with its next number, or, of a daily
@@ -122,7 +122,7 @@ object a line.`,
 }
 
 func (p program) countersShow() *cobra.Command {
-	return p.onCounters(&cobra.Command{
+	return p.onStore(&cobra.Command{
 		Use:     "show NAME",
 		Short:   "Show one counter",
 		Long:    `Show prints what the store keeps of one counter.`,
@@ -170,7 +170,7 @@ nothing is changed. Processes that have reserved segments still give those.`,
 	dry := cmd.Flags().Bool("dry-run", false, "show what would be written, and write nothing")
 	yes := cmd.Flags().Bool("yes", false, "do not ask")
 	cmd.Flags().Var(textFlag(&date, "DATE"), "date", "count of a daily sequence, such as 20261122")
-	return p.onCounters(cmd, func(ctx context.Context, f form, s store.Store, namespace string, args []string) error {
+	return p.onStore(cmd, func(ctx context.Context, f form, s store.Store, namespace string, args []string) error {
 		next, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil {
 			return usage(cmd, fmt.Errorf("NEXT is %q: must be a whole number", args[1]))

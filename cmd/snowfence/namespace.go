@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,18 +15,21 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/store"
 )
 
 func (p program) namespace() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "namespace",
-		Short: "Show or verify a namespace, or print what its store needs",
+		Short: "List, show or verify namespaces, or print what their store needs",
 		Long: `A namespace is one space of unique ids in one store: one layout, one epoch, one
 set of worker ids. These verbs read it and write nothing.`,
-		Example: `  snowfence namespace show
+		Example: `  snowfence namespace list
+  snowfence namespace show
   snowfence namespace verify --namespace orders`,
-	}, p.namespaceShow(), p.namespaceVerify(), p.namespaceSchema())
+	}, p.namespaceList(), p.namespaceShow(), p.namespaceVerify(), p.namespaceSchema())
 }
 
 // namespaceDocument is a namespace in JSON.
@@ -50,6 +55,56 @@ type storeDocument struct {
 	Durable bool    `json:"durable"`
 	Loss    float64 `json:"loss_seconds"`
 	OneHost bool    `json:"one_host"`
+}
+
+// summaryDocument is a namespace of a list in JSON.
+type summaryDocument struct {
+	Namespace string `json:"namespace"`
+	Layout    string `json:"layout,omitempty"`
+	Created   string `json:"created,omitempty"`
+	Capacity  int64  `json:"capacity"`
+	Registers int64  `json:"registers"`
+	Held      int64  `json:"held"`
+	Error     string `json:"error,omitempty"`
+}
+
+func (p program) namespaceList() *cobra.Command {
+	return p.onStore(&cobra.Command{
+		Use:   "list",
+		Short: "List the namespaces of a store",
+		Long: `List shows every namespace of a store: its layout, when it was made, how many
+worker ids it has, how many were ever claimed, and how many are held. It reads
+every register once, so it takes a while in a store with many. -o json prints
+one object a line.`,
+		Example: `  snowfence namespace list
+  snowfence namespace list --store etcd://etcd1/ids -o json`,
+		Args: exactly(0),
+	}, func(ctx context.Context, f form, s store.Store, _ string, _ []string) error {
+		all, err := roster.Namespaces(ctx, s, p.clock.Wall())
+		if err != nil {
+			return err
+		}
+		var rows [][]string
+		for _, n := range all {
+			d := summaryDocument{Namespace: n.Name, Layout: n.Record.Layout, Registers: n.Workers, Held: n.Held}
+			if n.Err == nil {
+				d.Created, d.Capacity = n.Record.Created.UTC().Format(time.RFC3339), n.Capacity()
+			} else {
+				d.Error = text.Message(n.Err)
+			}
+			if f == jsonForm {
+				if err := p.printJSON(d); err != nil {
+					return err
+				}
+				continue
+			}
+			rows = append(rows, []string{n.Name, cmp.Or(d.Layout, "-"), cmp.Or(d.Created, d.Error), fmt.Sprint(d.Capacity), fmt.Sprint(d.Registers), fmt.Sprint(d.Held)})
+		}
+		if f == jsonForm {
+			return nil
+		}
+		return p.print(table("namespace, layout, created, >workers, >claimed, >held", rows))
+	})
 }
 
 func (p program) namespaceShow() *cobra.Command {
@@ -101,9 +156,9 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 		{"store", traits.String()},
 		{"clock", clocks},
 	}
-	var text page
+	var said page
 	for _, row := range rows {
-		text.line("%-13s %s", row[0], row[1])
+		said.line("%-13s %s", row[0], row[1])
 	}
 	return p.answer(f, namespaceDocument{
 		Namespace: r.Name(), Layout: record.Layout, Presets: presets,
@@ -112,7 +167,7 @@ func (p program) printNamespace(f form, r *roster.Roster) error {
 		Datacenters: append([]int64{}, record.Datacenters...), Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
 		Store:  storeDocument{traits.Engine, traits.Durable, traits.Loss.Seconds(), traits.OneHost},
 		Clocks: clocksOf(r),
-	}, table("what, value", rows), text.String())
+	}, table("what, value", rows), said.String())
 }
 
 // horizonText is a layout's horizon as far as its unit tells it.

@@ -139,7 +139,10 @@ func CheckNamespace(name string) error {
 }
 
 // NamespaceKey is where a namespace's record is stored.
-func NamespaceKey(namespace string) string { return "ns/" + namespace + "/namespace" }
+func NamespaceKey(namespace string) string { return NamespacesPrefix + namespace + "/namespace" }
+
+// NamespacesPrefix begins every key of every namespace.
+const NamespacesPrefix = "ns/"
 
 // RegisterPrefix begins the keys of a namespace's registers. What follows is
 // the worker number in decimal, as wide for all of them as for the greatest.
