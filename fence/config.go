@@ -24,6 +24,9 @@ type Process = stored.Process
 // ConfigError is returned for a config that can't be used: Field, Value and Limit.
 type ConfigError = stored.ConfigError
 
+// WorkerRange is worker numbers from First to Last, both included.
+type WorkerRange = lease.Range
+
 // Config says what a [Holder] holds. Only Store must be given.
 type Config struct {
 	// Store is where the namespace lives. The holder does not close it.
@@ -55,6 +58,10 @@ type Config struct {
 	// Worker pins the holder to one worker number: datacenter times 2 to the
 	// number of worker bits, plus worker id. Nil means any that is free.
 	Worker *int64
+
+	// Workers restricts the holder to a range of worker numbers, such as those that another system
+	// leaves free. Nil means all.
+	Workers *WorkerRange
 
 	// Window is how far ahead of the clock ticks are taken, up to 31 days. A longer one
 	// lets the holder do without its store for longer, and rests the worker id for longer
@@ -205,7 +212,7 @@ func (c *Config) prepare() (lease.State, error) {
 	}
 	_, hasClock := store.ClockOf(c.Store)
 	state, err := lease.New(lease.Config{
-		Namespace: c.Namespace, Layout: c.Layout, Datacenters: c.Datacenters, Datacenter: c.Datacenter, Worker: c.Worker,
+		Namespace: c.Namespace, Layout: c.Layout, Datacenters: c.Datacenters, Datacenter: c.Datacenter, Worker: c.Worker, Workers: c.Workers,
 		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: policy.MaxRollback, MaxWait: policy.MaxWait, RequestTimeout: c.RequestTimeout,
 		EngineClock: hasClock, Process: c.Process, JournalAhead: c.JournalAhead,
 	})

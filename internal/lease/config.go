@@ -34,6 +34,12 @@ const (
 	occupantsShown = 8
 )
 
+// Range is worker numbers from First to Last, both included.
+type Range struct{ First, Last int64 }
+
+// String returns the range as 0-31.
+func (r Range) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
+
 // Config says which worker ids one holder may claim, and how. Package fence explains each
 // field. Durations are measured on the monotonic clock, except where they become ticks.
 type Config struct {
@@ -42,6 +48,7 @@ type Config struct {
 	Datacenters []int64 // that the store may issue; empty means those of the record
 	Datacenter  *int64  // nil means all that the store may issue
 	Worker      *int64  // the worker number to claim; nil means any
+	Workers     *Range  // the worker numbers that may be claimed; nil means all
 
 	Window         time.Duration  // whole ticks, four at least; zero means [DefaultWindow] or [DefaultPinnedWindow]
 	ClaimWait      time.Duration  // zero means the window and MaxRollback together
@@ -189,12 +196,23 @@ func (c *Config) claims(n stored.Namespace) (pool, error) {
 		allowed = []int64{*c.Datacenter}
 	}
 	p, err := newPool(c.Namespace, c.Layout, allowed)
-	if err != nil || c.Worker == nil {
+	if err != nil {
 		return p, err
+	}
+	if r := c.Workers; r != nil {
+		if most := c.Layout.Workers() - 1; r.First < 0 || r.First > r.Last || r.Last > most {
+			return pool{}, refuse("workers", r.String(), fmt.Sprintf("must be a range within 0-%d", most))
+		}
+		if p = p.within(*r); p.size == 0 {
+			return pool{}, refuse("workers", r.String(), "has no worker id of a datacenter that may be used here")
+		}
+	}
+	if c.Worker == nil {
+		return p, nil
 	}
 	only, ok := p.only(*c.Worker)
 	if !ok {
-		return pool{}, refuse("worker", fmt.Sprint(*c.Worker), "is in no datacenter that may be used here")
+		return pool{}, refuse("worker", fmt.Sprint(*c.Worker), "is in no datacenter, or not among the workers, that may be used here")
 	}
 	return only, nil
 }

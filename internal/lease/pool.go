@@ -62,6 +62,17 @@ func (p pool) only(worker int64) (pool, bool) {
 	return pool{}, false
 }
 
+// within returns what p has of a range.
+func (p pool) within(r Range) pool {
+	narrow := pool{layout: p.layout, prefix: p.prefix}
+	for _, s := range p.spans {
+		if low, high := max(s.low, r.First), min(s.high, r.Last+1); low < high {
+			narrow.add(span{low, high})
+		}
+	}
+	return narrow
+}
+
 // at returns the i-th worker number, for i from 0 to size-1.
 func (p pool) at(i int64) int64 {
 	for _, s := range p.spans {

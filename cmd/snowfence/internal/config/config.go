@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
 )
 
 // Config is the whole configuration. [Load] returns one that is complete and valid;
@@ -162,6 +163,9 @@ type Generator struct {
 	// Worker pins the worker id: its number within Datacenter, or else the whole number
 	// that the datacenter and worker bits make. Nil means any free one.
 	Worker *int64
+
+	// Workers restricts the generator to a range of worker numbers. Nil means no restriction.
+	Workers *fence.WorkerRange
 
 	// Datacenter restricts the worker ids to those of one. Nil means no restriction.
 	Datacenter *int64

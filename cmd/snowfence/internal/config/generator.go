@@ -214,7 +214,7 @@ const forever time.Duration = 1 << 62
 func (g Generator) Fence() fence.Config {
 	c := fence.Config{
 		Namespace: g.Namespace, Layout: g.Layout, Policy: g.Policy, Window: g.Window, ClaimWait: g.ClaimWait,
-		Datacenters: g.Datacenters, Datacenter: g.Datacenter,
+		Datacenters: g.Datacenters, Datacenter: g.Datacenter, Workers: g.Workers,
 	}
 	if g.Standby {
 		c.ClaimWait = forever

@@ -78,6 +78,7 @@ const (
 	keyJournal     = "journal"
 	keyReboots     = "journal-across-reboots"
 	keyWorker      = "worker"
+	keyWorkers     = "workers"
 	keyDatacenter  = "datacenter"
 	keyDatacenters = "datacenters"
 )
@@ -134,6 +135,7 @@ func generatorKeys(g *Generator) []entry {
 		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart goes on with it: true, false, or auto, which means beside a store that can lose writes"}, word(&g.Journal, []string{JournalAuto, JournalOn, JournalOff})},
 		{Key{keyReboots, "", "go on with it after a restart of the host, too; not where hosts are started from images of disks"}, toggle(&g.JournalAcrossReboots)},
 		{Key{keyWorker, "", "the one worker id that this generator uses"}, number(&g.Worker)},
+		{Key{keyWorkers, "", "the range of worker ids that this generator uses, such as 32-1023"}, workerRange(&g.Workers)},
 		{Key{keyDatacenter, "", "the datacenter whose worker ids this generator uses"}, number(&g.Datacenter)},
 		{Key{keyDatacenters, "", "the datacenters, separated by commas, that the store may issue where several stores share the namespace"}, numbers(&g.Datacenters)},
 		{Key{"policy.max-rollback", "", "how far the clock may step back before no ids are issued; 1ns allows no step"}, duration(&g.Policy.MaxRollback, "; none is 1ns")},

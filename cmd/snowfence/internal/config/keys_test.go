@@ -33,6 +33,7 @@ generators:
     layout: twitter@2026-01-01
     window: 20s
     worker: 3
+    workers: 0-40
     datacenter: 1
     datacenters: 0, 1
     claim-wait: 1m1s

@@ -334,6 +334,8 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:1:35: generators.a.settings.step: "3": kind snowflake has no settings`}},
 		{"unknown engine, password hidden", "store: ftp://me:hunter2@host/0?password=hunter2", nil, nil,
 			[]string{`%:1:8: store: "ftp://me:xxxxx@host/0?password=xxxxx": unknown scheme; supported are file:DIRECTORY, mem://, etcd://, zookeeper://, redis://, rediss://, postgres://, mysql://, nats://`}},
+		{"workers that are no range", "generators: {a: {workers: 7}, b: {workers: 9-3}, c: {workers: 1000-1024}}", nil, nil,
+			[]string{`%:1:27: generators.a.workers: "7": must be a range of worker ids such as 0-31`, `%:1:44: generators.b.workers: "9-3": must be a range of worker ids such as 0-31`, `%:1:63: generators.c.workers: "1000-1024": must be a range within 0-1023`}},
 		{"journal that may be", "generators: {a: {journal: maybe}}", nil, nil,
 			[]string{`%:1:27: generators.a.journal: "maybe": must be auto, true or false`}},
 		{"journal across reboots without one", "generators: {a: {journal-across-reboots: true}}", nil, nil,

@@ -13,6 +13,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/fence"
 )
 
 // place is where a setting stands in a configuration.
@@ -97,6 +98,25 @@ func number(at **int64) place {
 		return strconv.FormatInt(*n, 10)
 	}
 	return field(at, func(s string) (*int64, error) { n, err := parseNumber(s); return &n, err }, write)
+}
+
+// workerRange is two whole numbers with a hyphen between them, or none.
+func workerRange(at **fence.WorkerRange) place {
+	write := func(r *fence.WorkerRange) string {
+		if r == nil {
+			return ""
+		}
+		return r.String()
+	}
+	return field(at, func(s string) (*fence.WorkerRange, error) {
+		low, high, ok := strings.Cut(s, "-")
+		first, err := parseNumber(low)
+		last, wrong := parseNumber(high)
+		if !ok || err != nil || wrong != nil || first > last {
+			return nil, errors.New("must be a range of worker ids such as 0-31")
+		}
+		return &fence.WorkerRange{First: first, Last: last}, nil
+	}, write)
 }
 
 // duration is one of which zero stands for the default.
