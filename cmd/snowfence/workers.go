@@ -44,39 +44,24 @@ func workerArgument(cmd *cobra.Command, args []string) error {
 }
 
 // readWorkers reads the registers of worker numbers: one, a range such as 0-31, or several of these with commas.
-func readWorkers(cmd *cobra.Command, r *roster.Roster, arg string) ([]roster.Worker, error) {
-	numbers, err := workerNumbers(arg, r.Layout().Workers()-1)
+func readWorkers(cmd *cobra.Command, r *roster.Roster, arg string) (workers []roster.Worker, err error) {
+	ranges, err := text.ParseRanges(arg)
 	if err != nil {
-		return nil, usage(cmd, fmt.Errorf("%w in namespace %q", err, r.Name()))
+		return nil, usage(cmd, fmt.Errorf("worker number %w", err))
 	}
-	workers := make([]roster.Worker, len(numbers))
-	for i, n := range numbers {
-		if workers[i], err = r.Worker(cmd.Context(), n); err != nil {
-			return nil, unavailable(err)
+	if most := r.Layout().Workers() - 1; ranges[len(ranges)-1].Last > most {
+		return nil, usage(cmd, fmt.Errorf("worker number %d: must be from 0 to %d in namespace %q", ranges[len(ranges)-1].Last, most, r.Name()))
+	}
+	for _, numbers := range ranges {
+		for n := numbers.First; n <= numbers.Last; n++ {
+			w, err := r.Worker(cmd.Context(), n)
+			if err != nil {
+				return nil, unavailable(err)
+			}
+			workers = append(workers, w)
 		}
 	}
 	return workers, nil
-}
-
-// workerNumbers reads a list of numbers and ranges, each number once, up to the greatest.
-func workerNumbers(arg string, most int64) ([]int64, error) {
-	var numbers []int64
-	for part := range strings.SplitSeq(arg, ",") {
-		low, high, ranged := strings.Cut(part, "-")
-		if !ranged {
-			high = low
-		}
-		first, wrong := strconv.ParseUint(low, 10, 62)
-		last, alsoWrong := strconv.ParseUint(high, 10, 62)
-		if wrong != nil || alsoWrong != nil || first > last || last > uint64(most) {
-			return nil, fmt.Errorf("worker number %q: must be a number from 0 to %d, or a range such as 0-%d", part, most, most)
-		}
-		for n := int64(first); n <= int64(last); n++ {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	return slices.Compact(numbers), nil
 }
 
 // readWorker reads the register of the worker number that was given.

@@ -109,13 +109,11 @@ func workerRange(at **fence.WorkerRange) place {
 		return r.String()
 	}
 	return field(at, func(s string) (*fence.WorkerRange, error) {
-		low, high, ok := strings.Cut(s, "-")
-		first, err := parseNumber(low)
-		last, wrong := parseNumber(high)
-		if !ok || err != nil || wrong != nil || first > last {
+		ranges, err := text.ParseRanges(s)
+		if err != nil || len(ranges) != 1 {
 			return nil, errors.New("must be a range of worker ids such as 0-31")
 		}
-		return &fence.WorkerRange{First: first, Last: last}, nil
+		return &fence.WorkerRange{First: ranges[0].First, Last: ranges[0].Last}, nil
 	}, write)
 }
 
