@@ -5,12 +5,14 @@
 //
 // # Start
 //
-// The store must answer at the start. Only with the page of a journal it may be
-// away. Then the front listens, so that probes are answered while worker ids are
-// still being claimed: /livez says 200 and /readyz 503. The daemon ends with an
-// error when the configuration or the layout is wrong, or when the fence refuses
-// the claim: every worker id is held, a pinned one by another process, or the
-// clock is off.
+// The fronts listen at once, so that probes are answered: /livez says 200, and /readyz 503 until every
+// generator serves. Each generator is opened by itself. One that can't be opened is tried again, and stops
+// no other: its store is away, every worker id is held, or the clock is off.
+//
+// The daemon ends with an error when the configuration is wrong, when an address or a folder can't be used,
+// or when every generator is refused for a reason that does not pass, such as another layout.
+//
+// Files of tokens and certificates are read again when they change, or when [Config].Reload asks for it.
 //
 // # Readiness
 //
@@ -25,5 +27,5 @@
 // When its context ends, the daemon stops to accept connections, finishes the
 // requests under way for at most the limit "drain", and then gives its worker
 // ids back, so that the next start need not wait for them. A store that is away
-// then is awaited for five seconds.
+// then is awaited for five seconds. Then the log says until when a worker id can't be claimed.
 package daemon
