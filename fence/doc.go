@@ -93,6 +93,19 @@
 //	the journal's disk     When it is slow, ids stop at the page's bound. When it fails, the
 //	                       holder goes on without a journal, or the term ends.
 //
+// # Testing your code
+//
+// Package memstore is a store in memory, package faultstore makes any store fail, and package
+// testing/synctest brings fake time. They need no settings:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		ids, err := fence.Open(t.Context(), fence.Config{Store: memstore.New().Client()})
+//		// … an hour passes in no time
+//		err = ids.Close(t.Context()) // before the test ends, as the holder has a goroutine
+//	})
+//
+// TestProgramsUnderTestNeedNoSettings is such a test, with a store that is away for a while.
+//
 // # What is not promised
 //
 // Ids of different worker ids are ordered only as well as clocks agree. A live clone of the
