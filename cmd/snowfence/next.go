@@ -180,9 +180,13 @@ func (p program) hold(ctx context.Context, storeURL string, g config.Generator, 
 	f.Store = s
 	f.Process = daemon.Process(thisBuild().Version, p.clock.Wall())
 	f.Clock = p.clock
-	f.Logger = slog.New(waits{p})
+	log := &waits{program: p}
+	f.Logger = slog.New(log)
 	holder, err := fence.Open(ctx, f)
 	if err != nil {
+		if ctx.Err() != nil && log.last != "" { // the holder's goroutine has ended
+			p.note("it was still %s", log.last)
+		}
 		return unavailable(err)
 	}
 	defer p.closing("", func() error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
@@ -54,7 +56,7 @@ worker must be able to mint within one tick.`,
 	number("worker-rate", "ids a second of any one worker", &asked.WorkerRate, "")
 	whole("burst", "ids of one worker within one tick", &asked.Burst, "")
 	flags.Var(numberFlag(&asked.Bits, strconv.Itoa(plan.MaxBits), plan.MinBits, plan.MaxBits), "bits", "most bits of an id; 53 for JavaScript numbers")
-	given := &parsed[snowfence.Layout]{value: &layout, word: "SPEC", parse: plan.ParseDraft}
+	given := &parsed[snowfence.Layout]{value: &layout, word: "SPEC", parse: draft}
 	flags.Var(given, "layout", "layout to check: a preset's name or a text form, also of one that does not fit")
 	completeFlag(cmd, "layout", presetNames()...)
 
@@ -229,4 +231,13 @@ func checkText(l snowfence.Layout, claimed plan.Requirements, a plan.Assessment)
 		p.WriteString(offerText(need, *a.Offer))
 	}
 	return p.String()
+}
+
+// draft is [plan.ParseDraft], with the shorter error of [config.ParseLayout] for a single word.
+func draft(s string) (snowfence.Layout, error) {
+	l, err := plan.ParseDraft(s)
+	if _, short := config.ParseLayout(s); err != nil && !errors.As(short, new(*snowfence.LayoutSyntaxError)) && short != nil {
+		err = short
+	}
+	return l, err
 }

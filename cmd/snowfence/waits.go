@@ -8,13 +8,16 @@ import (
 )
 
 // waits tells the user of a verb what it waits for: it is the log of a holder, of which nothing else is shown.
-type waits struct{ program }
+type waits struct {
+	program
+	last string // what it waits for; written by the holder's goroutine
+}
 
 // Enabled implements [slog.Handler].
-func (waits) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+func (*waits) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
 // Handle implements [slog.Handler].
-func (w waits) Handle(_ context.Context, r slog.Record) error {
+func (w *waits) Handle(_ context.Context, r slog.Record) error {
 	if !strings.HasPrefix(r.Message, "waiting") {
 		return nil
 	}
@@ -23,12 +26,13 @@ func (w waits) Handle(_ context.Context, r slog.Record) error {
 		parts = append(parts, fmt.Sprintf("%s %s", a.Key, a.Value))
 		return true
 	})
+	w.last = r.Message
 	w.note("%s: %s; Ctrl-C ends it", r.Message, strings.Join(parts, ", "))
 	return nil
 }
 
 // WithAttrs implements [slog.Handler]. The verb has one namespace, so it need not be said.
-func (w waits) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w *waits) WithAttrs([]slog.Attr) slog.Handler { return w }
 
 // WithGroup implements [slog.Handler].
-func (w waits) WithGroup(string) slog.Handler { return w }
+func (w *waits) WithGroup(string) slog.Handler { return w }

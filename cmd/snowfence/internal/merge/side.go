@@ -130,7 +130,7 @@ func ParseSides(args []string) ([]Side, error) {
 	}
 	switch {
 	case len(sides) < 2:
-		return nil, errors.New("needs at least two sides: sources of ids, namespace:URL#NAME or layout:SPEC")
+		return nil, errors.New("needs at least two sides, such as old=old.txt new=namespace:URL#NAME: parts with one name are one side; a part is a source of ids, namespace:URL#NAME or layout:SPEC")
 	case len(sides) > MaxSides:
 		return nil, fmt.Errorf("%d sides are too many: at most %d", len(sides), MaxSides)
 	}
