@@ -93,7 +93,9 @@ func (c *Client) refuse() error {
 
 // pay takes n ids from the rates of the token and the address.
 func (c *Client) pay(name string, n int) error {
-	for _, limit := range []*rate.Limiter{c.limit, c.tokenLimit()} {
+	n = max(n, 1) // a count below is refused, and must not give anything back
+	// The token's first: what it refuses must not cost others of the same address.
+	for _, limit := range []*rate.Limiter{c.tokenLimit(), c.limit} {
 		if wait, ok := c.take(limit, n); !ok {
 			if g, err := c.service.find(name); err == nil {
 				return c.service.problem(g, limited(wait))
@@ -118,12 +120,13 @@ func (c *Client) take(limit *rate.Limiter, n int) (wait time.Duration, ok bool) 
 		return 0, true
 	}
 	now := time.Unix(0, 0).Add(c.service.clock.Monotonic())
-	r := limit.ReserveN(now, min(n, limit.Burst()))
-	if wait = r.DelayFrom(now); wait > 0 {
-		r.CancelAt(now)
-		return wait, false
+	n = min(n, limit.Burst())
+	if limit.AllowN(now, n) {
+		return 0, true
 	}
-	return 0, true
+	// A reservation that is cancelled would not give all back beside those of others.
+	missing := (float64(n) - limit.TokensAt(now)) / float64(limit.Limit())
+	return max(time.Duration(missing*float64(time.Second)), time.Millisecond), false
 }
 
 func limited(wait time.Duration) *Problem {

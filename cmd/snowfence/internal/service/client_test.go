@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -131,6 +132,76 @@ func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
 	clock.now += 200 * time.Millisecond
 	if err := mint("192.0.2.1", 60); err != nil {
 		t.Errorf("after a while: %v", err)
+	}
+}
+
+func TestCountBelowOneGivesNothingBack(t *testing.T) {
+	settings := settings(t, "a")
+	settings.Limits = config.Limits{Batch: 100, AddressRate: 100}
+	s := New(Config{Settings: settings, Clock: &fixedClock{}})
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	mint := func(n int) error {
+		c := s.Client(netip.MustParseAddr("192.0.2.1"))
+		return c.Mint(t.Context(), "a", n, new(kind.Batch))
+	}
+	if err := mint(100); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{-100_000, -1} {
+		if err := mint(n); err == nil {
+			t.Errorf("%d ids were minted", n)
+		}
+	}
+	if p := problemOf(t, mint(100)); p.Type != RateLimited {
+		t.Errorf("after counts below one: %v", p)
+	}
+}
+
+func TestRefusalsTakeNothingFromARate(t *testing.T) {
+	ring, _ := opened(t, "slow "+token.HashOf("slow").String()+" rate=1\nfree "+token.HashOf("free").String())
+	settings := settings(t, "a")
+	settings.Limits = config.Limits{Batch: 10, AddressRate: 100}
+	clock := &fixedClock{}
+	s := New(Config{Settings: settings, Tokens: ring, Clock: clock})
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	mint := func(token string, n int) error {
+		c := s.Client(netip.MustParseAddr("192.0.2.1"))
+		if err := c.Authorize(token); err != nil {
+			t.Fatal(err)
+		}
+		return c.Mint(t.Context(), "a", n, new(kind.Batch))
+	}
+	_ = mint("slow", 10)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 100 {
+				_ = mint("slow", 10)
+			}
+		})
+	}
+	wait.Wait()
+	for range 9 {
+		if err := mint("free", 10); err != nil {
+			t.Fatalf("another token of the address: %v", err)
+		}
+	}
+	wait = sync.WaitGroup{}
+	for range 8 {
+		wait.Go(func() {
+			for range 1000 {
+				_ = mint("free", 7)
+			}
+		})
+	}
+	wait.Wait()
+	clock.now += 70 * time.Millisecond
+	if err := mint("free", 7); err != nil {
+		t.Errorf("after refusals: %v", err)
 	}
 }
 
