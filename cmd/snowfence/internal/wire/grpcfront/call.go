@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
-	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
@@ -26,9 +25,12 @@ func (s *Server) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo
 }
 
 // stream makes one call with a stream, and translates its error. The call may wait for its client, so
-// when the front drains, the stream ends under it. Streams that are not of ids, which look at the token
-// by themselves, are for clients with any valid token: each keeps memory for as long as its client likes.
-func (s *Server) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, call grpc.StreamHandler) error {
+// when the front drains, the stream ends under it. It is for clients with a valid token, because it keeps
+// memory for as long as its client likes: the token is looked at before the client's first message.
+func (s *Server) stream(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, call grpc.StreamHandler) error {
+	if _, err := s.client(stream.Context()); err != nil {
+		return s.fail(err)
+	}
 	defer s.streams.Add(-1)
 	if s.streams.Add(1) > maxStreams {
 		busy := service.RateLimited.Problem()
@@ -37,14 +39,7 @@ func (s *Server) stream(server any, stream grpc.ServerStream, info *grpc.StreamS
 	}
 	ended := make(chan error, 1)
 	go func() {
-		var err error
-		if info.FullMethod != snowfencev1.Ids_Stream_FullMethodName {
-			_, err = s.client(stream.Context())
-		}
-		if err == nil {
-			err = call(server, stream)
-		}
-		ended <- err
+		ended <- call(server, stream)
 	}()
 	select {
 	case err := <-ended:

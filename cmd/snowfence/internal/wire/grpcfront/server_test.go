@@ -389,6 +389,14 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 			t.Errorf("%s, a list of health: %v", name, err)
 		}
 	}
+	// The token is looked at before the first message comes.
+	silent, err := f.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, snowfencev1.Ids_Stream_FullMethodName)
+	if err == nil {
+		err = silent.RecvMsg(new(snowfencev1.NextResponse))
+	}
+	if status.Code(err) != codes.Unauthenticated {
+		t.Errorf("a stream without a message: %v", err)
+	}
 	if _, err := f.ids.Next(with("Bearer of-one-generator"), &snowfencev1.NextRequest{}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("another generator: %v", err)
 	}

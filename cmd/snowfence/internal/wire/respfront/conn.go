@@ -32,6 +32,7 @@ type conn struct {
 	name       string // by CLIENT SETNAME
 	authorized bool
 	closing    bool          // after the answers that are due
+	broken     bool          // a write failed: what was to follow it must not be written
 	writeUntil time.Duration // the deadline of writes, of the meter's clock
 }
 
@@ -45,6 +46,8 @@ func (c *conn) answer() bool {
 	c.write()
 	s.text = c.text
 	c.text, c.batch = nil, nil
+	c.wire = nil // it and the parts keep a large buffer alive
+	clear(c.parts[:cap(c.parts)])
 	c.scratch.Put(s)
 	return !c.closing
 }
@@ -68,10 +71,12 @@ func (c *conn) step() bool {
 	}
 	c.wire = c.data[c.next : c.next+n]
 	c.next += n
-	c.since, c.served = c.began, true // the client has time for its next command
 	if len(c.parts) > 0 {
 		c.answered++
 		c.do()
+	}
+	if c.authorized {
+		c.since, c.served = c.began, true // the client has time for its next command
 	}
 	return true
 }
@@ -92,16 +97,19 @@ func (c *conn) write() {
 		c.meter.Answered(c.began, c.answered)
 		c.answered = 0
 	}
-	if len(c.text) == 0 {
+	if len(c.text) == 0 || c.broken {
+		c.text = c.text[:0]
 		return
 	}
 	// A client has from one to two timeouts, because to set the deadline costs as much as a command.
 	if timeout := c.limits.WriteTimeout; c.writeUntil-c.began < timeout {
 		c.writeUntil = c.began + 2*timeout
-		c.closing = c.net.WriteWithin(2*timeout) != nil || c.closing
+		c.broken = c.net.WriteWithin(2*timeout) != nil
 	}
-	if _, err := c.net.Write(c.text); err != nil {
-		c.closing = true
+	if !c.broken {
+		_, err := c.net.Write(c.text)
+		c.broken = err != nil
 	}
+	c.closing = c.closing || c.broken
 	c.text = c.text[:0]
 }

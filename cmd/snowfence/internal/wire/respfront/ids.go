@@ -41,11 +41,12 @@ func (c *conn) settle() {
 	c.pending = 0
 	if c.config.Service.Form(c.key) > kind.Number {
 		for range n {
-			c.refuse("ERR the ids of " + c.key + " are no integers: use ID.NEXT " + c.key)
+			c.refuse(noInteger(c.key))
+			c.flush()
 		}
 		return
 	}
-	for most := c.config.Service.Most(c.key); n > 0; {
+	for most := c.config.Service.Most(c.key); n > 0 && !c.broken; {
 		some := min(n, most)
 		switch err := c.mint(some); {
 		case err != nil && some > 1:
@@ -54,12 +55,23 @@ func (c *conn) settle() {
 		case err != nil:
 			for range n {
 				c.problem(err)
+				c.flush()
 			}
 			return
+		case c.batch.Form() != kind.Number: // it began to serve just now
+			for range some {
+				c.refuse(noInteger(c.key))
+			}
+		default:
+			c.writeNumbers((*reply).number)
 		}
-		c.writeNumbers((*reply).number)
 		n -= some
 	}
+}
+
+// noInteger is the answer to INCR of a generator whose ids are texts.
+func noInteger(key string) string {
+	return "ERR the ids of " + key + " are no integers: use ID.NEXT " + key
 }
 
 // mint mints n ids of the present generator into the batch.
@@ -121,6 +133,8 @@ func (c *conn) idNext(args [][]byte) {
 	switch {
 	case err != nil:
 		c.problem(err)
+	case ranges && c.batch.Form() != kind.Number:
+		c.refuse("ERR the ids of " + c.key + " are no numbers, which RANGES is for")
 	case ranges:
 		c.writeRanges()
 	case list:

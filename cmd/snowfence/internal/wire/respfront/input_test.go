@@ -51,10 +51,16 @@ func (s *scripted) Addr() net.Addr { return &net.TCPAddr{} }
 // may move that clock. A read that times out moves it to its deadline.
 func play(t *testing.T, limits config.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
 	t.Helper()
+	return playWith(t, "", limits, read)
+}
+
+// playWith is play where a token is asked for.
+func playWith(t *testing.T, token string, limits config.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
+	t.Helper()
 	const begun = time.Minute
 	var now atomic.Int64
 	now.Store(int64(begun))
-	f := newFixture(t, "")
+	f := newFixture(t, token)
 	f.server.config.Limits = limits
 	f.server.config.Meter = metrics.NewFront("resp", func() time.Duration { return time.Duration(now.Load()) })
 	s := &scripted{closed: make(chan struct{})}
@@ -102,6 +108,53 @@ func TestSilentClientIsLeftAfterItsSession(t *testing.T) {
 	})
 	if silent != time.Hour {
 		t.Errorf("the connection ended after %s of silence, want 1h", silent)
+	}
+}
+
+// failing is a connection of which one write fails after some bytes, as at its deadline.
+type failing struct {
+	*scripted
+	fails int // which write
+}
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.fails--; f.fails == 0 {
+		n, _ := f.scripted.Write(p[:len(p)/2])
+		return n, os.ErrDeadlineExceeded
+	}
+	return f.scripted.Write(p)
+}
+
+func TestNothingIsWrittenAfterAWriteThatFailed(t *testing.T) {
+	const commands = "ID.NEXT numbers COUNT 9000\r\nINCR numbers\r\nPING\r\n"
+	answer := func(fails int) (written string, goesOn bool) {
+		f := serviceFixture(t, "", func(c *config.Config) { c.Limits.Batch = 10_000 })
+		s := &scripted{}
+		c := &conn{Server: f.server, ctx: t.Context(), client: f.server.config.Service.Client(netip.Addr{}), authorized: true}
+		c.input, c.proto = input{net: &session.Conn{Conn: &failing{s, fails}}, meter: f.server.config.Meter, limits: f.server.config.Limits}, 2
+		c.data = append(c.data, commands...)
+		goesOn = c.answer()
+		return s.written.String(), goesOn
+	}
+	whole, _ := answer(0)
+	for fails := 1; fails < 4; fails++ {
+		got, goesOn := answer(fails)
+		if goesOn || !strings.HasPrefix(whole, got) || len(got) == len(whole) {
+			t.Errorf("write %d of an answer of %d bytes: %d bytes were written, the connection goes on: %v", fails, len(whole), len(got), goesOn)
+		}
+	}
+}
+
+func TestClientWithoutATokenGetsNoMoreTimeByCommands(t *testing.T) {
+	limits := config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}
+	asked := 0
+	lasted := playWith(t, "0123456789abcdef", limits, func(now *atomic.Int64, p []byte) (int, error) {
+		asked++
+		now.Add(int64(time.Second))
+		return copy(p, "PING\r\n"), nil
+	})
+	if lasted > 12*time.Second {
+		t.Errorf("the connection lasted for %s, with %d commands", lasted, asked)
 	}
 }
 
