@@ -97,7 +97,7 @@ func TestProgramsUnderTestNeedNoSettings(t *testing.T) {
 			{0, false, false}, {time.Hour, false, false}, {30 * time.Second, true, false}, {5 * time.Minute, true, true}, {time.Minute, false, false},
 		} {
 			away.Store(step.away)
-			time.Sleep(step.wait) //nolint:forbidigo // of the bubble
+			<-time.After(step.wait) // in the bubble's time
 			if err := next(); errors.Is(err, fence.ErrUnavailable) != step.refused || (err != nil) != step.refused {
 				t.Errorf("%+v: %v", step, err)
 			}

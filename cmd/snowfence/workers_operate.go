@@ -72,7 +72,7 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 				}
 				if after[i], err = o.write(ctx, r, w); err != nil {
 					if i > 0 {
-						err = fmt.Errorf("worker %d: %w; those before it are done, so the same command goes on", w.Number, err)
+						err = fmt.Errorf("worker %d: %w; those before it are done", w.Number, err)
 					}
 					return unavailable(err)
 				}

@@ -156,7 +156,8 @@ func refusal(err error) bool {
 func (d *daemon) refuses(name string, err error) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if delete(d.refused, name); refusal(err) {
+	delete(d.refused, name)
+	if refusal(err) {
 		d.refused[name] = err
 	}
 	return len(d.refused) == len(d.settings.Generators)
