@@ -1,121 +1,143 @@
 package main
 
 import (
-	"bufio"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
-// readmeProgram is what the README's example stands in. It waits for its input's
-// end with the id that it made.
-const readmeProgram = `package main
-
-import (
-	"context"
-	"fmt"
-	"io"
-	"os"
-
-	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/store/filestore"
-)
-
-func main() {
-	if err := run(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+// readme is the page that the tests of this file and readme_commands_test.go run as it is written. They replace
+// hosts, ports and folders, and nothing else.
+type readme struct {
+	root string // of the checkout
+	text string
 }
 
-func run(ctx context.Context) error {
-EXAMPLE
-	fmt.Println(id)
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	return err
-}
-`
-
-// TestProgramOfTheREADMEEndsThoughItsStoreIsAway builds the README's example and
-// lets it end while somebody keeps its store's lock. With its default window it
-// may take two request timeouts of ten seconds.
-func TestProgramOfTheREADMEEndsThoughItsStoreIsAway(t *testing.T) {
-	t.Parallel()
+func readREADME(t *testing.T) readme {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, data := t.TempDir(), filepath.Join(t.TempDir(), "ids")
-	source := strings.Replace(readmeProgram, "EXAMPLE", readmeExample(t, root, data), 1)
-	if err := os.WriteFile(filepath.Join(folder, "main.go"), []byte(source), 0o600); err != nil {
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"mod init example", "mod edit -replace snowfence.example/snowfence=" + root, "mod tidy", "build"} {
-		command := exec.CommandContext(t.Context(), "go", strings.Fields(line)...)
-		command.Dir, command.Env = folder, append(os.Environ(), "GOWORK=off")
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("go %s: %v\n%s", line, err, out)
+	return readme{root: root, text: string(text)}
+}
+
+// blocks returns the page's blocks of code in a language.
+func (r readme) blocks(language string) (texts []string) {
+	for _, m := range regexp.MustCompile("(?s)\n```"+language+"\n(.*?\n)```\n").FindAllStringSubmatch(r.text, -1) {
+		texts = append(texts, m[1])
+	}
+	return texts
+}
+
+// commands returns the commands of the blocks for a shell and of the tables, in their order.
+func (r readme) commands() (lines []string) {
+	for _, m := range regexp.MustCompile("(?s)\n```sh\n(.*?\n)```|\n\\| `(snowfence [^`]*)`").FindAllStringSubmatch(r.text, -1) {
+		lines = append(lines, strings.Split(strings.TrimSpace(m[1]+m[2]), "\n")...)
+	}
+	return lines
+}
+
+// TestFiguresOfTheREADMEAreThoseOfTheirPages compares what a command prints into another page.
+func TestFiguresOfTheREADMEAreThoseOfTheirPages(t *testing.T) {
+	r := readREADME(t)
+	page := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(r.root, "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	cells := func(text, begin string) []string {
+		_, rest, found := strings.Cut(text, "\n| "+begin)
+		row, _, _ := strings.Cut(rest, "\n")
+		if !found {
+			t.Fatalf("there is no row %q", begin)
+		}
+		cells := strings.Split(strings.Trim(row, "| "), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		return cells
+	}
+	// static, steady, upload and Snowfence
+	theirs, ours := cells(page("incidents.md"), "[clock-back-2s]"), cells(r.text, "clocks go back 2 s")
+	for i, column := range []int{1, 2, 12, 14} {
+		if ours[i+1] != theirs[column] {
+			t.Errorf("clock-back-2s: column %d of the README is %s, and docs/incidents.md has %s", i+1, ours[i+1], theirs[column])
 		}
 	}
-
-	example := exec.CommandContext(t.Context(), filepath.Join(folder, "example"))
-	stdin, err := example.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := example.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	example.Stderr = os.Stderr
-	if err := example.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
-		t.Fatalf("it makes no id: %v", err)
-	}
-	lock, err := os.OpenFile(filepath.Join(data, "snowfence.lock"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = lock.Close() }()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-
-	begun := time.Now()
-	if err := stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, stdout); err != nil {
-		t.Fatal(err)
-	}
-	if err := example.Wait(); err != nil {
-		t.Errorf("it ends with: %v", err)
-	}
-	// A busy machine may add some seconds.
-	if took := time.Since(begun); took < 10*time.Second || took > 30*time.Second {
-		t.Errorf("it ended after %s, want 20 s", took)
+	for ours, theirs := range map[string]string{
+		"a folder: ":              "file |",
+		"etcd: ":                  "etcd |",
+		"PostgreSQL: ":            "PostgreSQL, `durable=true`",
+		"PostgreSQL or Redis wit": "PostgreSQL, lossy by 15 s",
+	} {
+		starts := cells(page("engines.md"), "engine | first start")
+		starts = cells(page("engines.md")[strings.Index(page("engines.md"), strings.Join(starts, " | ")):], theirs)
+		first := strings.TrimSuffix(starts[max(0, len(starts)-4)], ".0")
+		if says := cells(r.text, ours)[2]; !strings.HasPrefix(says, first+" s") {
+			t.Errorf("%s: the README has %q, and docs/engines.md %q", theirs, says, first)
+		}
 	}
 }
 
-// readmeExample returns the README's Go example, on a store in a folder.
-func readmeExample(t *testing.T, root, folder string) string {
-	t.Helper()
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+// TestTargetsOfTheREADMEExist looks for each "make target" in the Makefile.
+func TestTargetsOfTheREADMEExist(t *testing.T) {
+	r := readREADME(t)
+	makefile, err := os.ReadFile(filepath.Join(r.root, "Makefile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(readme), "\n```go\n")
-	example, _, ended := strings.Cut(rest, "\n```\n")
-	const place = `"/var/lib/orders/ids"`
-	if !found || !ended || strings.Count(example, place) != 1 || !strings.Contains(example, "Close(context.Background())") {
-		t.Fatalf("the README's example is another one:\n%s", example)
+	targets := regexp.MustCompile("(?:    |`)make ([a-z]+)").FindAllStringSubmatch(r.text, -1)
+	for _, m := range targets {
+		if !strings.Contains(string(makefile), "\n"+m[1]+":") {
+			t.Errorf("the README names make %s, which does not exist", m[1])
+		}
 	}
-	return strings.Replace(example, place, `"`+folder+`"`, 1)
+	if len(targets) < 10 {
+		t.Errorf("the README has %d targets: the test reads it wrongly", len(targets))
+	}
+}
+
+// built puts files into a module that uses the checkout as the README says, and builds it. It returns the folder.
+func (r readme) built(t *testing.T, files map[string]string, build ...string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(line string) {
+		command := exec.CommandContext(t.Context(), "bash", "-ec", line)
+		command.Dir, command.Env = folder, append(os.Environ(), "GOWORK=off")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+	}
+	// The sums are those of the program, and so is the version of pgx: the newest one may not be known yet.
+	run("cp '" + filepath.Join(r.root, "cmd", "snowfence", "go.sum") + "' go.sum && go mod init example")
+	if strings.Contains(files["store.go"], "pgx") {
+		run(`go mod edit -require github.com/jackc/pgx/v5@$(cd '` + filepath.Join(r.root, "cmd", "snowfence") + `' && go list -m -f '{{.Version}}' github.com/jackc/pgx/v5)`)
+	}
+	steps := 0
+	for _, line := range r.commands() {
+		if strings.HasPrefix(line, "go mod ") {
+			steps++
+			run(strings.ReplaceAll(line, "/path/to/the/checkout", r.root))
+		}
+	}
+	if steps != 3 {
+		t.Fatalf("the README has %d lines of go mod, want 3", steps)
+	}
+	run(strings.Join(build, " "))
+	return folder
 }

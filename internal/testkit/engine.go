@@ -114,7 +114,9 @@ func SQL(t testing.TB, scheme string) (address string, db *sql.DB) {
 	return address, db
 }
 
-// sqlURL names the database of a server to package engine and to drivers.
-func sqlURL(scheme, address string) string {
-	return scheme + "://" + url.UserPassword(SQLUser, SQLPassword).String() + "@" + address + "/" + SQLDatabase
+// SQLURL names a database of a server to package engine and to drivers, with the user who may do anything.
+func SQLURL(scheme, address, database string) string {
+	return scheme + "://" + url.UserPassword(SQLUser, SQLPassword).String() + "@" + address + "/" + database
 }
+
+func sqlURL(scheme, address string) string { return SQLURL(scheme, address, SQLDatabase) }

@@ -364,3 +364,26 @@ func (t *tail) String() string {
 	defer t.mu.Unlock()
 	return strings.TrimSpace(string(t.text))
 }
+
+// Certify gives a server of SQL a certificate for 127.0.0.1, which it offers from its next start on.
+// It returns the file of the certificate's authority.
+func (s *Server) Certify() (ca string) {
+	s.t.Helper()
+	owner, err := os.Stat(s.Dir)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	authority := NewAuthority(s.t)
+	certificate, key := filepath.Join(s.Dir, "server.crt"), filepath.Join(s.Dir, "server.key")
+	authority.IssueTo(s.t, certificate, key, "server", "127.0.0.1")
+	like, ok := owner.Sys().(*syscall.Stat_t)
+	for _, file := range []string{certificate, key} {
+		if !ok {
+			break
+		}
+		if err := os.Chown(file, int(like.Uid), int(like.Gid)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return authority.File
+}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"snowfence.example/snowfence/internal/testkit"
@@ -67,7 +66,7 @@ func passwordFileIsReadAtEveryConnection(t *testing.T, s sqlServer, server *test
 func connectionsAreSecured(t *testing.T, s sqlServer, server *testkit.Server) {
 	s.refusedTLS(t, server, "tls=true") // not offered yet
 	server.Stop()
-	ca := certify(t, server.Dir)
+	ca := server.Certify()
 	server.Start()
 	s.refusedTLS(t, server, "tls=true") // not trusted
 	client := s.client(t, s.url("tls=true&ca="+ca, server.Addr()))
@@ -96,31 +95,5 @@ func (s sqlServer) refusedTLS(t *testing.T, server *testkit.Server, query string
 	if err == nil {
 		_ = client.Close()
 		t.Errorf("%s at %s: is opened", query, address)
-	}
-}
-
-// certify puts a certificate for 127.0.0.1 and its key into a server's folder,
-// and returns the file of their authority.
-func certify(t *testing.T, dir string) (ca string) {
-	t.Helper()
-	owner, err := os.Stat(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority := testkit.NewAuthority(t)
-	certificate, key := filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key")
-	authority.IssueTo(t, certificate, key, "server", "127.0.0.1")
-	give(t, certificate, owner)
-	give(t, key, owner)
-	return authority.File
-}
-
-// give makes a file belong to the owner of another.
-func give(t *testing.T, name string, owner os.FileInfo) {
-	t.Helper()
-	if like, ok := owner.Sys().(*syscall.Stat_t); ok {
-		if err := os.Chown(name, int(like.Uid), int(like.Gid)); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// programs are the README's blocks of Go: the first program, the service, its store in a folder, in etcd and in
+// PostgreSQL, and a test.
+func (r readme) programs(t *testing.T) (first, service, folder, etcd, postgres, test string) {
+	t.Helper()
+	b := r.blocks("go")
+	if len(b) != 6 {
+		t.Fatalf("the README has %d programs, want 6", len(b))
+	}
+	return b[0], b[1], b[2], b[3], b[4], b[5]
+}
+
+func TestProgramThatTheREADMEShowsFirstMakesAnID(t *testing.T) {
+	t.Parallel()
+	r := readREADME(t)
+	first, _, _, _, _, test := r.programs(t)
+	folder := r.built(t, map[string]string{"main.go": first, "main_test.go": test}, "go", "build", "-o", "program", "&&", "go", "vet", ".", "&&", "go", "test", ".")
+	seen := map[string]bool{}
+	for range 2 {
+		command := exec.CommandContext(t.Context(), "./program")
+		command.Dir = folder
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		id := strings.TrimSpace(string(out))
+		if _, err := snowfence.Parse(id); err != nil || seen[id] {
+			t.Errorf("it prints %s", out)
+		}
+		seen[id] = true
+	}
+}
+
+// TestProgramsOfTheREADMEServeFromTheirStores runs the service on a real store of each kind, and ends it as a
+// service manager does. Its worker id is free then, so a second start finds it.
+func TestProgramsOfTheREADMEServeFromTheirStores(t *testing.T) {
+	t.Parallel()
+	r := readREADME(t)
+	_, service, folder, etcd, postgres, _ := r.programs(t)
+	data := filepath.Join(t.TempDir(), "ids")
+	databaseURL, _ := testkit.SQL(t, "postgres")
+	for name, store := range map[string]struct{ file, variable string }{
+		"folder":   {strings.Replace(folder, "/var/lib/orders/ids", data, 1), ""},
+		"etcd":     {etcd, "STORE=" + testkit.StartEngine(t, "etcd").URL("", 0)},
+		"postgres": {postgres, "DATABASE_URL=" + databaseURL + "?sslmode=disable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			program := r.built(t, map[string]string{"main.go": service, "store.go": store.file}, "go", "build", "-o", "program", "&&", "go", "vet", ".") + "/program"
+			seen := map[string]bool{}
+			for range 2 {
+				s := startService(t, program, store.variable)
+				for range 3 {
+					id := s.order()
+					if _, err := snowfence.Parse(id); err != nil || seen[id] {
+						t.Errorf("it answers %q", id)
+					}
+					seen[id] = true
+				}
+				s.end(10 * time.Second)
+			}
+		})
+	}
+}
+
+// TestProgramOfTheREADMEEndsThoughItsStoreIsAway lets the service end while another process keeps its store's
+// lock. With its default window it may take two request timeouts of ten seconds.
+func TestProgramOfTheREADMEEndsThoughItsStoreIsAway(t *testing.T) {
+	t.Parallel()
+	r := readREADME(t)
+	_, service, folder, _, _, _ := r.programs(t)
+	data := filepath.Join(t.TempDir(), "ids")
+	program := r.built(t, map[string]string{"main.go": service, "store.go": strings.Replace(folder, "/var/lib/orders/ids", data, 1)}, "go", "build", "-o", "program") + "/program"
+	s := startService(t, program, "")
+	s.order()
+	lock, err := os.OpenFile(filepath.Join(data, "snowfence.lock"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	s.end(30 * time.Second) // a busy machine may add some seconds
+	if took := time.Since(begun); took < 10*time.Second {
+		t.Errorf("it ended after %s, want 20 s", took)
+	}
+}
+
+// service is the README's service as a process.
+type service struct {
+	t       *testing.T
+	command *exec.Cmd
+	address string
+	log     *bytes.Buffer
+	ended   chan error
+}
+
+func startService(t *testing.T, program, variable string) *service {
+	t.Helper()
+	s := &service{t: t, address: fmt.Sprint("127.0.0.1:", testkit.FreePort(t)), log: &bytes.Buffer{}, ended: make(chan error, 1)}
+	s.command = exec.CommandContext(t.Context(), program)
+	s.command.Stderr = s.log
+	s.command.Env = append(os.Environ(), "LISTEN="+s.address, variable)
+	if err := s.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { s.ended <- s.command.Wait() }()
+	return s
+}
+
+// order asks for an id until the service is there.
+func (s *service) order() (id string) {
+	s.t.Helper()
+	for limit := time.After(20 * time.Second); ; {
+		answer, err := http.Post("http://"+s.address+"/orders", "text/plain", http.NoBody)
+		if err == nil {
+			text, err := io.ReadAll(answer.Body)
+			_ = answer.Body.Close()
+			if err != nil || answer.StatusCode != http.StatusOK {
+				s.t.Fatalf("%s: %s, %v", answer.Status, text, err)
+			}
+			return strings.TrimSpace(string(text))
+		}
+		select {
+		case err := <-s.ended:
+			s.t.Fatalf("it ended with %v: %s", err, s.log)
+		case <-limit:
+			s.t.Fatalf("it does not answer: %v", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// end asks the service to end, and wants that it ends well.
+func (s *service) end(limit time.Duration) {
+	s.t.Helper()
+	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Fatal(err)
+	}
+	select {
+	case err := <-s.ended:
+		if err != nil {
+			s.t.Errorf("it ended with %v: %s", err, s.log)
+		}
+	case <-time.After(limit):
+		s.t.Fatalf("it has not ended after %s", limit)
+	}
+}
