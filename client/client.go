@@ -76,7 +76,7 @@ func (c *Client) Fill(ctx context.Context, ids []snowfence.ID) error {
 	return nil
 }
 
-// Close ends the calls under way with [ErrClosed], lets go of the connections, and waits until the client's
+// Close ends the calls under way with [ErrClosed], closes the connections, and waits until the client's
 // goroutine has ended. The context's cause is returned when that ended first.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()

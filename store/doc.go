@@ -17,9 +17,9 @@
 //     an engine refuses a server that is set up to drop some: to evict, to
 //     expire, to keep the newest only.
 //
-// Get and List may be stale, because no decision rests on them: whoever reads
-// and then swaps under the version that was read is told of a stale read by
-// ErrConflict.
+// Get and List may be stale, because no decision rests on them: a caller that
+// reads and then swaps under the version that it read gets ErrConflict after a
+// stale read.
 //
 // Engines live in packages of their own: store/memstore is the reference, and
 // store/filestore the embedded default. store/storetest holds the rules that

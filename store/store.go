@@ -72,14 +72,14 @@ type Store interface {
 	//
 	// It may be stale in the manner of Get, each entry on its own, and even
 	// show an entry that a failure can still take away: it is for display and
-	// for hints. A register that existed before the call, and that nobody
+	// for hints. A register that existed before the call, and that was not
 	// swapped during it, is yielded exactly once.
 	//
 	// An error is yielded with a zero Entry and ends the sequence: one that is
 	// ErrDamaged at the latest where a register can't be read. List must
 	// not gather all entries before it yields the first: a million registers
 	// must fit. The sequence may be ranged over more than once; each time
-	// lists anew. The range's body may call the store.
+	// lists again. The range's body may call the store.
 	List(ctx context.Context, prefix string) iter.Seq2[Entry, error]
 
 	// Traits tells what the store can lose and how far it reaches. They do not
@@ -132,7 +132,7 @@ var (
 
 	// ErrDamaged is wrapped by the errors about what is stored and can't be
 	// read: torn, altered, removed, of another program or of a newer version of
-	// this one. Trying again does not help; somebody must mend it. A swap that
+	// this one. Trying again does not help; an operator must mend it. A swap that
 	// returns it has an unknown outcome, as with any error but ErrConflict. An
 	// engine that can't tell damage from an outage does not return it.
 	ErrDamaged = errors.New("store: what is stored can't be read")

@@ -29,11 +29,11 @@ func (p program) check() *cobra.Command {
 		Use:   "check SOURCE...",
 		Short: "Find ids that occur twice, in files, streams and databases, and why",
 		Long: `Check reads ids from any number of sources and finds those that occur more than
-once, within a source and between sources. It is exact, names the first
-duplicates with their places, and says what its evidence tells of the cause:
-the same worker in two places, overlapping terms, a clock set back, layouts
-mixed up, or rows that were copied and no collision at all. What no rule
-explains, or more than one, it calls unexplained.
+once, within a source and between sources. It finds every duplicate, and names
+the first ones with their places. Where the numbers show a cause, it names the
+cause: one worker id in two places, overlapping terms, a clock set back, layouts
+mixed up, or copied rows. If no rule explains the duplicates, or more than one
+does, it calls them unexplained.
 
 ` + idSourceHelp + `
 

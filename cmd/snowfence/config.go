@@ -18,8 +18,8 @@ func (p program) config() *cobra.Command {
 		Use:   "config",
 		Short: "Check or print the configuration",
 		Long: `Settings come from flags, SNOWFENCE_ variables, one YAML file and defaults, the
-first of these winning. An unknown key of the file is an error; of a variable
-that is no setting there is only a warning, as others than you set variables.`,
+first of these winning. An unknown key in the file is an error. A variable that
+is no setting is only a warning, because other programs set variables too.`,
 		Example: `  snowfence config check --config snowfence.yaml
   snowfence config print > snowfence.yaml`,
 	}, p.configCheck(), p.configPrint())
@@ -37,11 +37,11 @@ func (p program) configCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Say whether the configuration is valid",
-		Long: `Check reads the configuration as serve would, and names everything that is
-wrong with it, with line and column. It reads the files of the token and of TLS,
-those that the store's URL names among them, and opens neither store nor ports.
-What will keep ids from being minted, such as a layout that has run out, is
-warned of. The exit code of an invalid configuration is 2. -o json prints
+		Long: `Check reads the configuration as serve does, and names everything that is wrong
+with it, with line and column. It reads the files of tokens and of TLS, and
+those that the store's URL names. It opens no store and no port. It warns of
+what will stop ids, such as a layout that has run out. The exit code of an
+invalid configuration is 2. -o json prints
 {"valid":…,"generators":["…"],"faults":[{"key","value","from","reason"}]}.`,
 		Example: `  snowfence config check
   snowfence config check --config snowfence.yaml -o json`,
@@ -92,8 +92,8 @@ func (p program) configPrint() *cobra.Command {
 		Long: `Print writes the whole configuration: as text it is a YAML file that can be used
 as such, with a comment beside each setting that is not at its default, saying
 where it came from. Passwords are left out. -o table and -o json have the
-settings of generators without a value, too.
--o json prints {"settings":[{"key","value","from"}]}.`,
+settings of generators without a value, too. -o json prints
+{"settings":[{"key","value","from"}]}.`,
 		Example: `  snowfence config print
   snowfence config print --config snowfence.yaml -o table
   SNOWFENCE_HTTP=127.0.0.1:8080 snowfence config print -o json`,

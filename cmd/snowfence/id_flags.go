@@ -30,9 +30,9 @@ gzip, separator, table and query (last). The flags hold for all sources that
 don't say otherwise. A path that itself ends so is given with an option behind
 it: a#column=1#gzip=auto.
 
-What is no id ends the verb with its line (exit code 4), or is counted with
---skip-invalid. However many ids there are, --memory is all that is used; the
-rest goes to a file in --temp that is gone at the end.`
+A text that is no id ends the verb, with its line (exit code 4), or is counted
+with --skip-invalid. However many ids there are, --memory is all that is used;
+the rest goes to a file in --temp that is gone at the end.`
 
 // idFlags are the flags of the verbs that read ids and sort them, and what they say.
 type idFlags struct {

@@ -95,11 +95,12 @@ func (p program) commands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "snowfence",
 		Short: "Unique 64-bit ids that no clock can make repeat",
-		Long: `Snowfence hands out unique 64-bit ids. A store says which ticks a process may
-stamp, so no two ids are equal, whatever the clocks do.
+		Long: `Snowfence hands out unique 64-bit ids. The time is part of an id, and a store
+gives each process its own range of it. So no two ids are equal, whatever the
+clocks do.
 
-Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id,
-5 clock or lease unsafe.`,
+Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id, 5 clock or
+lease unsafe.`,
 		Example: `  snowfence next                              one id, no daemon needed
   snowfence serve                             ids over HTTP
   snowfence decode 1541815603606036480        what an id says

@@ -34,9 +34,9 @@ func (p program) mergeCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge-check SIDE SIDE...",
 		Short: "Say which ids clash if these are merged, now and in future",
-		Long: `Merge-check says what is in the way of putting several sets of ids into one:
-the players of two game servers, two databases, two namespaces. It changes
-nothing in them.
+		Long: `Merge-check says what is in the way of putting several sets of ids into one: the
+players of two game servers, two databases, two namespaces. It changes nothing
+in them.
 
 A side is one or more of
   SOURCE                  ids: a file, standard input, a column of a database
@@ -48,26 +48,25 @@ namespace. A path that looks like something else is written ./path.
 
 ` + idSourceHelp + `
 
-Ids against ids: how many stand on several sides, in which runs, the first with
-their places, and how many rows at least need another id. Ids that stand several
-times on one side are counted, but are no clash: whether they are two ids, and
-why, is for snowfence check to say.
+Ids against ids: how many are on several sides, in which runs, the first with
+their places, and how many rows at least need another id. An id that occurs
+twice on one side is counted, but is no clash: run snowfence check on that side.
 
 Issuers against issuers: whether two could ever issue the same integer, from
-when, and why not. Two issuers of one side are compared, too. Registers keep the
-present term alone: only the ids tell what earlier terms stamped.
+when, and why not. Two issuers of one side are compared, too. A register has
+only the present term. So only the ids show what earlier terms issued.
 
 Ids against issuers: which ids a namespace may still issue, such as rows that
 were imported with ticks to come, and the command that sets its floors above
-them. All clocks are taken to be right, but a side's own rows may be up to 5s
-ahead of the clock.
+them. It takes all clocks to be right, except that a side's own rows may be up
+to 5s ahead.
 
-Exit codes: 0 nothing clashes, and nothing can as far as the sides name who
-issues ids; 1 ids clash; 5 none does, but ids that are still to come may, or
-the past of an issuer is not known without its ids; 2 usage, 3 a source, a
-store or the disk failed, 4 what was read is no id; 130 interrupted by SIGINT,
-143 by SIGTERM, without a verdict. -o json prints one object: verdict (none,
-clash, possible), summary, sides, data, strays, forecasts.`,
+Exit codes: 0 nothing clashes, and no issuer that you named can make a clash; 1
+ids clash; 5 none clashes now, but future ids may, or the past ids of an issuer
+are not known; 2 usage, 3 a source, a store or the disk failed, 4 what was read
+is no id; 130 interrupted by SIGINT, 143 by SIGTERM, without a verdict. -o json
+prints one object: verdict (none, clash, possible), summary, sides, data,
+strays, forecasts.`,
 		Example: `  snowfence merge-check eu.txt us.txt.gz --layout twitter
   snowfence merge-check --column id eu=players_eu.csv us=players_us.csv \
       eu=namespace:etcd://eu1/ids#players us=namespace:etcd://us1/ids#players

@@ -304,7 +304,7 @@ func (p *mergePage) forecasts(list []merge.Forecast) {
 		case past && f.Compared:
 			p.say("- ", "what both may have issued already was compared above, as far as all their ids were given")
 		case past && f.Within:
-			p.say("- ", "whether both issued the same already is for snowfence check to say, over the ids of %s", f.Sides[0])
+			p.say("- ", "run snowfence check over the ids of %s: it shows whether both issued one id already", f.Sides[0])
 		}
 		if len(f.Advice) > 0 {
 			p.line("what to do:")

@@ -199,12 +199,14 @@ func (p program) namespaceVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Read every register of a namespace and say what is wrong",
-		Long: `Verify reads every register and checks that it can be decoded; that it is of
-this incarnation and layout; that its key is a worker id of the layout, and one
-that this store may give away; that its ticks end before the horizon, and not
-absurdly far ahead of now; that its writer's clock was not ahead; that no two
-registers have one claim's nonce or one write's mark, as copies do; and which
-process holds several worker ids. It writes nothing, and repairs nothing.
+		Long: `Verify reads every register. It writes nothing, and repairs nothing. It checks
+
+  - that the register can be decoded, and is of this incarnation and layout
+  - that its key is a worker id of the layout, and one that this store may issue
+  - that its ticks end before the horizon, and not absurdly far ahead of now
+  - that the clock of its writer was not ahead
+  - that no two registers are copies: of one claim, or of one write
+  - whether a process holds several worker ids
 
 The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
 json streams: one object a line with "type":"finding", and a last one with

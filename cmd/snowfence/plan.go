@@ -25,8 +25,8 @@ func (p program) plan() *cobra.Command {
 		Use:   "plan",
 		Short: "Divide an id's bits, or check what is claimed of a layout",
 		Long: `Plan offers the layouts that meet requirements, best first, with how long they
-last and how much they hold. What cannot fit is refused, with the requirements
-of which lowering one alone is enough, and to what.
+last and how much they hold. If nothing fits, plan names each requirement that
+you could lower, and how far.
 
 With --layout the requirements are claims: each is answered with the real
 number, even for a layout that cannot exist, and if one is false, plan offers

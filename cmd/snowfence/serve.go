@@ -24,10 +24,10 @@ named "default", fenced by a store in the state directory, at 127.0.0.1:7600.
 Each user and each systemd unit has a state directory of its own. Daemons that
 share one space of ids name one folder with --data, or one store with --store.
 
-SIGHUP has the log's level, and the files of tokens and TLS, read again.
-An interrupt or SIGTERM lets requests under way end and gives the worker ids
-back; a second one ends the process at once, which is as safe, but lets the
-worker ids rest until their windows end.
+On SIGHUP the daemon reads the log's level, and the files of tokens and TLS,
+again. On an interrupt or SIGTERM it finishes the requests under way and gives
+the worker ids back. A second one ends the process at once. That is as safe, but
+no other process can claim the worker ids until their windows end.
 
 Every setting can also stand in a configuration file or in a variable:
 'snowfence config print' lists them all, with where each came from.`,

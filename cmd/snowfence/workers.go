@@ -21,9 +21,9 @@ func (p program) workers() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "workers",
 		Short: "Show and operate the worker ids of a namespace",
-		Long: `Workers reads the registers in which a store keeps who holds which worker id,
-and writes the few things that an operator may: none of them can make two ids
-equal.`,
+		Long: `A store keeps a register for each worker id: who holds it, and until when. These
+verbs show the registers, and change a few things in them. No change can make
+two ids equal.`,
 		Example: `  snowfence workers list
   snowfence workers show 7
   snowfence workers release 7 --yes
@@ -91,8 +91,8 @@ quarantined; foreign (of another incarnation of the namespace); unreadable;
 used-up; free. A holder that is silent has missed the time to extend: it
 crashed, is paused or cut off, or its clock is behind.
 
-Written says how long ago the holder last wrote by its own clock, against the
-store's clock if it has one and else this host's: "ahead" means that the
+WRITTEN is the age of the last write. The holder's clock is compared with the
+store's clock, or with this host's if the store has none. "ahead" means that the
 holder's clock is ahead, by at least as much.
 
 Text and tables list the lowest 10000. -o json streams: one object a line with
@@ -172,9 +172,9 @@ func (p program) workersShow() *cobra.Command {
 		Use:   "show N",
 		Short: "Show one worker id in full",
 		Long: `Show prints everything that the store keeps of one worker id, with its ticks as
-times, and what a claimant would get now. N is the worker
-number: the datacenter, if the layout has one, times 2 to the number of worker
-bits, plus the worker id.
+times, and what a claimant would get now. N is the worker number: the
+datacenter, if the layout has one, times 2 to the number of worker bits, plus
+the worker id.
 
 -o json prints what list prints of it, and "claimant": {"claimable","message"}.`,
 		Example: `  snowfence workers show 7

@@ -39,11 +39,11 @@ func (p program) workersImport() *cobra.Command {
 of the old system it sets a floor above every id that it can have issued. From
 then on no id repeats an old one, whatever the clocks do.
 
-The old system must be stopped, all of it, and stay stopped. Say by --stopped-at
-when it was, or by --last-id (once or several times) what it issued last:
-without one of them nothing is done. What shows that it still runs is refused
-with exit code 5. A process that lost its ZooKeeper shows nothing and goes on:
-you have to know.
+The old system must be stopped, all of it, and stay stopped. Give the time of
+the stop by --stopped-at, or the last ids by --last-id (once or several times):
+one of them is needed. If anything shows that the old system still runs, nothing
+is written and the exit code is 5. A process that lost its ZooKeeper goes on
+without a sign: you must check that it is stopped.
 
   leaf             Leaf: /snowflake/NAME/forever in ZooKeeper
   leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle; all
@@ -59,10 +59,11 @@ you have to know.
 does not exist is made with it.
 
 The floor is the same for all worker ids: one tick after the latest of the stop,
-the last ids and the old system's own timestamps, plus --margin, which is for an
-old clock that was ahead of yours, and for ids that nobody saw. Up to
-max-rollback (5s by default) it keeps no claim waiting. A time further ahead of
-now than --ahead is taken for a mistake: a floor is never lowered.
+the last ids and the old system's own timestamps, plus --margin. The margin is
+for an old clock that was ahead of yours, and for ids that left no trace. Up to
+max-rollback (5s by default) no claim waits for it. A time further ahead of now
+than --ahead is refused as a mistake, because a floor that is too high can never
+be lowered.
 
 Without --yes the plan is shown and nothing is written, unless you are asked and
 agree. Actions: create, raise; end (raises until of a term that began below the

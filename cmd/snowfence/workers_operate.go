@@ -182,9 +182,9 @@ func (p program) workersRelease() *cobra.Command {
 	return p.operate(&cobra.Command{
 		Use:   "release N[-M][,N...]",
 		Short: "Take a worker id away from its holder",
-		Long: `Release clears the holder of a worker id. Its until stays, so no tick that was
-given away is given away again: it is always safe, whether the holder lives or
-not. A holder that lives finds out within a third of its window, ends its term,
+		Long: `Release takes a worker id away from its holder. The until stays as it is, so no
+tick is given away twice: release is always safe, whether the holder lives or
+not. A holder that lives notices within a third of its window. It ends its term,
 and claims another worker id if it is not pinned. On a store that can lose
 writes such a claim waits, and the holder gives no ids for so long: 15 s by
 default on PostgreSQL, MySQL and Redis. --dry-run says how long.
@@ -192,8 +192,8 @@ default on PostgreSQL, MySQL and Redis. --dry-run says how long.
 The worker id can be claimed once until is no further ahead than max-rollback.
 After a crash it frees the worker id only max-rollback (5 s) earlier.
 
-It is one swap under the version that was read. If the register changed since,
-as it does when its holder extends, nothing is written and the exit code is 3. A
+Release writes only if the register is still as it was read. If it changed, as
+it does when its holder extends, nothing is written and the exit code is 3. A
 worker id without a holder is refused with exit code 1.`,
 		Example: `  snowfence workers release 7
   snowfence workers release 7 --dry-run
@@ -211,12 +211,12 @@ func (p program) workersQuarantine() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quarantine N[-M][,N...]",
 		Short: "Keep a worker id from being claimed, or let it be again",
-		Long: `Quarantine sets a mark on a worker id that keeps it from being claimed until it
-is cleared with --clear; everything else stays. A running holder finds out
-within a third of its window and ends its term, so for it you are asked, or say
---yes. A worker id that was never claimed can be quarantined too.
+		Long: `Quarantine marks a worker id: no process can claim it until --clear takes the
+mark away. Everything else stays. A running holder notices within a third of its
+window, and ends its term. So for a held worker id quarantine asks first, or
+needs --yes. A worker id that was never claimed can be quarantined too.
 
-It is one swap under the version that was read, as with release.`,
+It writes only if the register is still as it was read, as release does.`,
 		Example: `  snowfence workers quarantine 7
   snowfence workers quarantine 0-31,40
   snowfence workers quarantine 7 --clear

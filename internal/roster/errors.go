@@ -40,7 +40,7 @@ func (e *ConflictError) Error() string {
 	if e.Unsure != nil {
 		when = fmt.Sprintf(", perhaps after this write took effect (%v)", e.Unsure)
 	}
-	return fmt.Sprintf("snowfence: the register of worker %d was written by somebody else%s; it is now %s", e.Now.Number, when, e.Now)
+	return fmt.Sprintf("snowfence: the register of worker %d was written by another process%s; it is now %s", e.Now.Number, when, e.Now)
 }
 
 // Unwrap returns [store.ErrConflict] and Unsure.

@@ -1,5 +1,5 @@
 // Package faultstore makes any store fail on purpose. A [Store] decorates
-// another one, and a [Plan] says of each call what befalls it: an error before
+// another one, and a [Plan] says what happens to each call: an error before
 // the call reaches the engine, an error after it took effect (a lost reply), a
 // swap that arrives late, a delay on either way, a stale read.
 //

@@ -9,7 +9,7 @@ import (
 // A Verb is a method of a store.
 type Verb string
 
-// The verbs that faults befall. Close is always passed on.
+// The verbs that can fail. Close is always passed on.
 const (
 	Get    Verb = "get"
 	Swap   Verb = "swap"
@@ -24,7 +24,7 @@ type Call struct {
 	N    uint64 // how many calls of this verb and key there have been, this one included
 }
 
-// A Fault is what befalls a call. The zero Fault is none. Its parts combine,
+// A Fault is what goes wrong with a call. The zero Fault is none. Its parts combine,
 // and happen in the order of the fields.
 type Fault struct {
 	// Delay holds the call back before it reaches the engine. A context that
@@ -54,7 +54,7 @@ type Fault struct {
 	ReplyDelay time.Duration
 }
 
-// A Plan decides what befalls a call. It is called once for each call and must
+// A Plan decides what goes wrong with a call. It is called once for each call and must
 // be safe for concurrent use.
 type Plan func(Call) Fault
 

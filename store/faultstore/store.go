@@ -18,7 +18,7 @@ import (
 // error like any other: a swap that returns it has an unknown outcome.
 var ErrInjected = errors.New("faultstore: injected failure")
 
-// A Record is a call and what befell it.
+// A Record is a call and its fault.
 type Record struct {
 	Call  Call
 	Fault Fault

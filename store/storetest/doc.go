@@ -16,7 +16,7 @@
 // the hooks.
 //
 // [RunFaulty] runs them all again under faults between the clients and their
-// users. Whether swaps are linearizable when calls race that nobody arranged,
+// users. Whether swaps are linearizable when calls race without an arrangement,
 // internal/lineartest finds out.
 //
 // [Check] returns the violations instead of failing a test. The suite's own

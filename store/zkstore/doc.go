@@ -42,7 +42,7 @@
 //
 // A version is ZooKeeper's data version of the node, a hash of the key, and 128 random
 // bits that each swap writes. So two states never have the same version. But ZooKeeper
-// compares the number alone. It only grows, unless somebody removes nodes or takes the
+// compares the number alone. It only grows, unless nodes are removed or takes the
 // ensemble back to an earlier state. Then the number comes again, and a guard from
 // before can match a later write. This is outside the promise: stop all holders before
 // you restore a backup.
@@ -56,7 +56,7 @@
 //	/snowfence/a7/KEY     one register: "snowfence 1 TOKEN", a line feed, the value
 //
 // Open creates the prefix. Nothing is ever deleted: a prefix that is gone is
-// [store.ErrDamaged]. But a register that somebody removed looks like one that never
+// [store.ErrDamaged]. But a register that was removed looks like one that never
 // was, and a new one in its place counts from 0 again.
 //
 // # The URL

@@ -127,7 +127,7 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		d.fronts = append(d.fronts, s)
 		host, _, _ := net.SplitHostPort(address) // Complete has seen it
 		if d.settings.Insecure && !config.Loopback(host) {
-			d.log.Warn("others than this host can mint ids here, and nothing keeps them from it", protocol.name, listener.Addr().String())
+			d.log.Warn("other hosts can reach this address, and any of them can mint ids", protocol.name, listener.Addr().String())
 		}
 	}
 	if d.config.Listening != nil {

@@ -186,7 +186,7 @@ func (v *completion) address(key, address string) {
 	}
 	guarded := v.TLS.Certificate != "" && (v.TokenFile != "" || v.TLS.ClientCA != "")
 	if !Loopback(host) && !guarded && !v.Insecure {
-		v.fault(key, address, "others than this host can reach this address: set %s, %s and %s, or allow it with insecure", KeyCertificate, KeyPrivateKey, KeyTokenFile)
+		v.fault(key, address, "other hosts can reach this address: set %s, %s and %s, or allow it with insecure", KeyCertificate, KeyPrivateKey, KeyTokenFile)
 	}
 }
 
