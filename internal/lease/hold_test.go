@@ -93,20 +93,29 @@ func TestOutcomeOfAnExtensionIsWhatTheRegisterShows(t *testing.T) {
 		{"another holder: lost",
 			func(g setting) { g.s.found("v2", held(2000)) },
 			func(g setting) { g.s.lost() }},
-		{"released by somebody: lost",
+		{"released by an operator: lost",
 			func(g setting) {
 				r := g.claimed
 				r.Holder = ""
 				g.s.found("v2", r)
 			},
-			func(g setting) { g.s.lost() }},
+			func(g setting) { g.s.lost("an operator or a copy of this process released worker 2") }},
+		{"with a floor above, set by an operator: lost",
+			func(g setting) {
+				r := g.claimed
+				r.Holder, r.Term, r.Process = "", 2, stored.Process{Host: "desk", PID: 7}
+				r.Floor = r.Until + 1000
+				r.Until = r.Floor
+				g.s.found("v2", r)
+			},
+			func(g setting) { g.s.lost("an operator set a floor for worker 2, by pid 7 on host desk") }},
 		{"quarantined under our nonce: lost, and left as it is",
 			func(g setting) {
 				r := g.claimed
 				r.Quarantined = true
 				g.s.found("v2", r)
 			},
-			func(g setting) { g.s.lost() }},
+			func(g setting) { g.s.lost("an operator quarantined worker 2") }},
 		{"our nonce, but not our bytes: a copy of this process, lost",
 			func(g setting) {
 				r := g.wanted
@@ -150,14 +159,19 @@ func TestOutcomeOfAnExtensionIsWhatTheRegisterShows(t *testing.T) {
 	}
 }
 
-// lost checks that the term ended, and that another claim is under way.
-func (s *script) lost() {
+// lost checks that the term ended for a reason, and that another claim is under way.
+func (s *script) lost(reason ...string) {
 	s.t.Helper()
 	none[Extend](s)
 	revoke := request[Revoke](s)
 	report := request[Report](s)
 	if report.What != Lost || !errors.Is(report.Err, ErrLost) || !errors.Is(revoke.Cause, ErrLost) || report.Term != 1 {
 		s.t.Errorf("reported as %+v, revoked for %v", report, revoke.Cause)
+	}
+	for _, words := range reason {
+		if !strings.HasSuffix(report.Err.Error(), words) {
+			s.t.Errorf("reported as %q, want %q", report.Err, words)
+		}
 	}
 	s.reopen()
 	s.in(Probing)

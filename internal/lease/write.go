@@ -157,6 +157,12 @@ func (t *term) taken(worker int64, found look) error {
 		return fmt.Errorf("%w: the store shows term %d of worker %d as it was before its last extension", ErrLost, r.Term, worker)
 	case r.Holder == t.register.Holder && !r.Quarantined:
 		return fmt.Errorf("%w: another process extends term %d of worker %d: a copy of this one", ErrLost, r.Term, worker)
+	case r.Quarantined && (r.Holder == t.register.Holder || r.Holder == ""):
+		return fmt.Errorf("%w: an operator quarantined worker %d", ErrLost, worker)
+	case r.Holder == "" && r.Term == t.register.Term: // a holder clears its own register only
+		return fmt.Errorf("%w: an operator or a copy of this process released worker %d", ErrLost, worker)
+	case r.Holder == "" && r.Until == r.Floor: // no id was made in that term
+		return fmt.Errorf("%w: an operator set a floor for worker %d, by %s", ErrLost, worker, r.Process)
 	case found.standing == stored.Held || found.standing == stored.Free:
 		return fmt.Errorf("%w: worker %d is at term %d, of %s", ErrLost, worker, r.Term, r.Process)
 	}
