@@ -96,7 +96,7 @@ var tiers = []tier{
 	}, library: true},
 	{dir: program + "/internal/takeover", allowed: []string{".", "internal/lease", "internal/roster", "internal/stored", program + "/internal/text"}, library: true, refused: io},
 	{dir: program + "/internal/clock", allowed: []string{".", program + "/internal/config"}, library: true},
-	{dir: program + "/internal/metrics", allowed: []string{".", "store", "fence", "counter", program + "/internal/config", program + "/internal/service"}, library: true},
+	{dir: program + "/internal/metrics", allowed: []string{".", "store", "fence", "counter", "internal/roster", program + "/internal/config", program + "/internal/service"}, library: true},
 	{dir: program + "/internal/text", refused: io},
 	{dir: program + "/internal/token", library: true, refused: []string{"net", "net/http"}},
 	{dir: program + "/internal/decode", allowed: []string{".", program + "/internal/text"}, refused: io},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -77,24 +78,7 @@ func TestSQLServersReadFencedUUIDsBackByteForByte(t *testing.T) {
 				if err := tx.Commit(); err != nil {
 					t.Fatal(err)
 				}
-				rows, err := db.QueryContext(t.Context(), "select id, "+c.text+" from ids order by ids.id")
-				if err != nil {
-					t.Fatal(err)
-				}
-				n := 0
-				for ; rows.Next(); n++ {
-					var id snowfence.WideID
-					var text string
-					if err := rows.Scan(&id, &text); err != nil {
-						t.Fatal(err)
-					}
-					if digits := strings.ToLower(strings.ReplaceAll(text, "-", "")); n >= len(ids) || id != ids[n] || digits != hex.EncodeToString(ids[n][:]) {
-						t.Fatalf("%s: row %d is read as %s, and the server shows %s", c.column, n, id, text)
-					}
-				}
-				if err := rows.Err(); err != nil || n != len(ids) {
-					t.Fatalf("%s: %d rows of %d, %v", c.column, n, len(ids), err)
-				}
+				wantRows(t, db, c.column, "select id, "+c.text+" from ids order by ids.id", ids)
 				if _, err := db.ExecContext(t.Context(), "drop table ids"); err != nil {
 					t.Fatal(err)
 				}
@@ -139,5 +123,29 @@ func TestGooglesLibraryReadsFencedUUIDsBackByteForByte(t *testing.T) {
 		if theirs.Version() != 8 || theirs.Variant() != uuid.RFC4122 {
 			t.Fatalf("%s is of %s and variant %s", id, theirs.Version(), theirs.Variant())
 		}
+	}
+}
+
+// wantRows wants that a query returns ids in their order, each as it is read and as the server shows it.
+func wantRows(t *testing.T, db *sql.DB, column, query string, ids []snowfence.WideID) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	n := 0
+	for ; rows.Next(); n++ {
+		var id snowfence.WideID
+		var text string
+		if err := rows.Scan(&id, &text); err != nil {
+			t.Fatal(err)
+		}
+		if digits := strings.ToLower(strings.ReplaceAll(text, "-", "")); n >= len(ids) || id != ids[n] || digits != hex.EncodeToString(ids[n][:]) {
+			t.Fatalf("%s: row %d is read as %s, and the server shows %s", column, n, id, text)
+		}
+	}
+	if err := rows.Err(); err != nil || n != len(ids) {
+		t.Fatalf("%s: %d rows of %d, %v", column, n, len(ids), err)
 	}
 }

@@ -121,6 +121,7 @@ type daemon struct {
 	stores   map[string]store.Store // by their name in the settings; "" is the settings' Store
 	service  *service.Service
 	tokens   *token.Ring // nil if none is asked for
+	pools    *metrics.Pools
 
 	certificates *listen.Certificates // nil without TLS
 
@@ -171,6 +172,10 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		return nil, err
 	}
 	if err = d.openStores(ctx, watch); err == nil {
+		d.pools = metrics.NewPools(d.clock, d.namespaces())
+		err = registry.Register(d.pools)
+	}
+	if err == nil {
 		p := parts{service: d.service, settings: d.settings, log: d.log, metrics: metrics.Handler(registry), version: cfg.Version, clock: d.clock}
 		err = d.openFronts(ctx, p, func(f *metrics.Front) error { return registry.Register(f) })
 	}
@@ -242,6 +247,7 @@ func (d *daemon) end(ctx context.Context) error {
 	for range d.minters {
 		faults = append(faults, <-closed)
 	}
+	d.pools.Close()
 	err := errors.Join(append(faults, d.closeStores())...)
 	if err == nil {
 		d.log.Info("ended")

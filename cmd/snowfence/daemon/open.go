@@ -50,6 +50,16 @@ func storeName(g config.Generator) string {
 	return g.Stores[0]
 }
 
+// namespaces are those of the fenced generators.
+func (d *daemon) namespaces() (pools []metrics.Pool) {
+	for _, g := range d.settings.Generators {
+		if g.Fenced() {
+			pools = append(pools, metrics.Pool{StoreName: storeName(g), Store: d.stores[storeName(g)], Namespace: g.Namespace})
+		}
+	}
+	return pools
+}
+
 func (d *daemon) openStore(ctx context.Context, url string, lazy bool) (store.Store, error) {
 	if lazy {
 		if err := engine.CheckFiles(url); err != nil {
