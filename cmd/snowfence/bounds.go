@@ -49,7 +49,7 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 			}
 			span[i] = at
 		}
-		l, err := layout.choose(p)
+		l, err := layout.choose(cmd.Context(), p)
 		if err != nil {
 			return err
 		}

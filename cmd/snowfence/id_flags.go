@@ -139,7 +139,7 @@ func (f *layoutChoice) add(cmd *cobra.Command) {
 }
 
 // choose returns the layout.
-func (f *layoutChoice) choose(p program) (snowfence.Layout, error) {
+func (f *layoutChoice) choose(ctx context.Context, p program) (snowfence.Layout, error) {
 	l, _ := f.given()
 	switch {
 	case l != nil && f.generator != "":
@@ -158,7 +158,7 @@ func (f *layoutChoice) choose(p program) (snowfence.Layout, error) {
 	if err != nil {
 		return snowfence.Layout{}, usage(f.settings.cmd, err)
 	}
-	return g.Layout, nil
+	return p.layoutOf(ctx, c, name)
 }
 
 // dashed are arguments that begin with a dash: -#key=value, which is standard input with

@@ -51,6 +51,10 @@ func (v *decodeVerb) ofGenerator(ctx context.Context, s *settings, name string) 
 		name, v.encoding = v.opaque.Of(), decode.Decimal
 		g = c.Generators[name]
 	}
-	v.source = &decode.Source{Generator: name, Layout: g.Layout, Kind: g.Kind, Format: kinds.Formats()[g.Kind], Settings: g.Settings}
+	layout, err := v.layoutOf(ctx, c, name)
+	if err != nil {
+		return err
+	}
+	v.source = &decode.Source{Generator: name, Layout: layout, Kind: g.Kind, Format: kinds.Formats()[g.Kind], Settings: g.Settings}
 	return nil
 }

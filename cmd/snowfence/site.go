@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/daemon"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
@@ -77,6 +79,28 @@ func (p program) siteOf(s *settings) (*site, error) {
 			Process: daemon.Process(thisBuild().Version, p.clock.Wall()),
 		},
 	}, nil
+}
+
+// layoutOf returns the layout of a fenced generator's ids. One without a layout in the configuration has the
+// namespace's own, for which the store is asked; a namespace that does not exist will get the default.
+func (p program) layoutOf(ctx context.Context, c config.Config, name string) (snowfence.Layout, error) {
+	g := c.Generators[name]
+	url := c.StoresOf(g)[0]
+	if !g.AnyLayout || engine.Private(url) {
+		return g.Layout, nil
+	}
+	s, err := engine.OpenExisting(ctx, url)
+	if err == nil {
+		defer p.closing("close store: ", s.Close)
+		var r *roster.Roster
+		if r, err = roster.Open(ctx, roster.Config{Store: s, Namespace: g.Namespace, Clock: p.clock}); err == nil {
+			return r.Layout(), nil
+		}
+	}
+	if engine.Missing(err) || errors.Is(err, roster.ErrNoNamespace) {
+		return g.Layout, nil
+	}
+	return snowfence.Layout{}, unavailable(fmt.Errorf("read the layout of generator %s, which the configuration does not name (say it by --layout): %w", name, err))
 }
 
 // open opens the site's store, unless it is open. One that must exist is not made: then

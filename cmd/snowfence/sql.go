@@ -41,7 +41,7 @@ SQLite has no stored functions. It gets a view, orders_ids, of the ids in
 		if database != sqlfunc.SQLite && o.Table+o.Column != "" {
 			return usage(cmd, errors.New("--table and --column are for sqlite alone: functions take any column"))
 		}
-		if o.Layout, err = layout.choose(p); err != nil {
+		if o.Layout, err = layout.choose(cmd.Context(), p); err != nil {
 			return err
 		}
 		sql, err := sqlfunc.Write(database, o)
