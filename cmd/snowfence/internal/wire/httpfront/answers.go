@@ -147,7 +147,8 @@ func (h *Handler) generators(w http.ResponseWriter, r *call) error {
 
 // ready answers 200 while every generator, or the one that is named, can mint and will be able to for a
 // while yet, and else a problem. Either way it says how those stand that the client may use. A wrong
-// token is like none here: it must not take the server away from a load balancer.
+// token is like none here, and so is an unknown host or a page of another site: they must not take the
+// server away from a load balancer.
 func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 	name := r.value("{name}")
 	others := func(s service.Status) bool { return name != "" && s.Name != name }
@@ -160,6 +161,9 @@ func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 		_ = r.client.Authorize(token.Bearer(shown))
 	}
 	statuses, _ = r.client.Statuses() // none without a token that is asked for
+	if h.admit(r.Request) != nil {
+		statuses = nil
+	}
 	statuses = slices.DeleteFunc(statuses, others)
 	if ready {
 		return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})

@@ -2,12 +2,18 @@
 // calls of package service and what comes back into answers. It decides nothing about ids.
 // It refuses unknown hosts, web pages of other sites, and bodies that are too long.
 //
-//	POST, GET /v1/generators/{name}/ids?count=n   mint n ids, 1 if count is left out
-//	GET       /v1/generators                      the generators and how they stand
-//	GET       /v1/decode/{id}?layout=             what an id says
-//	GET       /livez, /readyz                     is it running; can it mint
-//	GET       /metrics                            Prometheus
-//	GET       /openapi.yaml                       this surface, in full
+//	POST, GET /v1/generators/{name}/ids?count=n    mint n ids, 1 if count is left out
+//	GET       /v1/generators                       the generators and how they stand
+//	POST, GET /v1/generators/{name}/reservations   of a series: reserve the next number; list them all
+//	POST      …/reservations/{number}/confirm      its document exists
+//	POST      …/reservations/{number}/void         its document will never exist
+//	GET       /v1/decode/{id}?layout=              what an id says
+//	GET       /livez                               is it running
+//	GET       /readyz, /readyz/{name}              can all generators mint; can this one
+//	GET       /metrics                             Prometheus
+//	GET       /openapi.yaml                        this surface, in full
+//
+// Package compat has the addresses of Leaf (/api, /decodeSnowflakeId, /cache, /db) and tinyid (/tinyid).
 //
 // Ids are strings. HEAD answers as GET does, without a body and without
 // minting. Everything that goes wrong is a problem of RFC 9457 with a stable

@@ -329,6 +329,18 @@ func TestReadinessNamesGeneratorsOnlyToClientsWithATokenForThem(t *testing.T) {
 	}
 }
 
+func TestReadinessNamesNoGeneratorsToWebPagesAndUnknownHosts(t *testing.T) {
+	f := newFixture(t, "")
+	for header, named := range map[string]bool{"Sec-Fetch-Site: cross-site": false, "Host: rebound.example": false, "Host: localhost": true} {
+		for _, path := range []string{"/readyz", "/readyz/default"} {
+			w := f.do(request("GET", path, header))
+			if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"default"`) != named {
+				t.Errorf("%s with %q: %d %s", path, header, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 func TestEndIsShownAndTakesNoReadinessAway(t *testing.T) {
 	for preset, want := range map[string]string{
 		"default": `"ends":"2095-09-07T15:47:35Z","ends_soon":false}`,

@@ -7,17 +7,29 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
+	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 )
 
+// grace is how long a connection without a request may go on once the server drains. Its request may be
+// on the way.
+const grace = 100 * time.Millisecond
+
 // Server answers HTTP/1.1 and, with TLS, HTTP/2 on a listener.
-type Server struct{ http http.Server }
+type Server struct {
+	http http.Server
+
+	mu    sync.Mutex
+	fresh map[net.Conn]bool // connections without a request so far
+}
 
 // NewServer returns a server with the limits that every connection is held
 // to. What the server itself has to say goes to the logger.
 func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) *Server {
-	return &Server{http.Server{
+	s := &Server{fresh: map[net.Conn]bool{}}
+	s.http = http.Server{
 		Handler:           handler,
 		MaxHeaderBytes:    limits.Header,
 		ReadHeaderTimeout: limits.ReadTimeout,
@@ -25,7 +37,29 @@ func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) 
 		WriteTimeout:      limits.WriteTimeout,
 		IdleTimeout:       limits.IdleTimeout,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-	}}
+		ConnState:         s.track,
+	}
+	return s
+}
+
+// track notes the connections that have sent nothing. The library waits five seconds for them when it shuts down.
+func (s *Server) track(c net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state == http.StateNew {
+		s.fresh[c] = true
+	} else {
+		delete(s.fresh, c)
+	}
+}
+
+// closeFresh closes the connections that have sent nothing.
+func (s *Server) closeFresh() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.fresh {
+		_ = c.Close() // nothing was answered on it
+	}
 }
 
 // Serve answers the connections of a listener until Drain, and then returns nil.
@@ -39,6 +73,7 @@ func (s *Server) Serve(l net.Listener) error {
 // Drain accepts no more connections, and waits for the requests under way. When the context ends it
 // cuts them off, and returns the context's error.
 func (s *Server) Drain(ctx context.Context) error {
+	defer time.AfterFunc(grace, s.closeFresh).Stop()
 	err := s.http.Shutdown(ctx)
 	if ctx.Err() != nil {
 		err = errors.Join(err, s.http.Close())

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -84,4 +85,51 @@ func TestConnectionThatIsIdleIsClosed(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(answer), "\r\n\r\nlive\n") {
 		t.Errorf("%q, %v", answer, err)
 	}
+}
+
+// pipes is a listener whose connections are pipes, so that time is the bubble's.
+type pipes struct {
+	conns chan net.Conn
+	ended chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	close(p.ended)
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+func TestConnectionWithoutARequestDelaysNoEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := NewServer(newFixture(t, ""), config.Default().Limits, slog.New(slog.DiscardHandler))
+		l := &pipes{make(chan net.Conn), make(chan struct{})}
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(l) }()
+		ours, theirs := net.Pipe()
+		l.conns <- theirs
+		synctest.Wait()
+		begun := time.Now()
+		if err := server.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("the end took %s", took)
+		}
+		if _, err := ours.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("the connection: %v, want its end", err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
 }
