@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -338,4 +339,33 @@ func TestWithoutAFrontTheDaemonStillHoldsItsWorkerIDs(t *testing.T) {
 	if err := Run(ctx, Config{Settings: s, Serving: stop}); err != nil {
 		t.Error(err)
 	}
+}
+
+// countedWaits is a clock that counts its waits, and ends a context at the hundredth.
+type countedWaits struct {
+	snowfence.Clock
+	n   int
+	end context.CancelFunc
+}
+
+func (c *countedWaits) After(d time.Duration) (expired <-chan time.Time, stop func() bool) {
+	if c.n++; c.n == 100 {
+		c.end()
+	}
+	return c.Clock.After(d)
+}
+
+func TestReloadThatWasClosedMeansNever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
+		defer end()
+		closed := make(chan struct{})
+		close(closed)
+		clock := &countedWaits{Clock: snowfence.SystemClock(), end: end}
+		d := &daemon{config: Config{Reload: closed}, clock: clock}
+		d.reload(ctx)
+		if clock.n > 12 {
+			t.Errorf("%d waits in 10 s", clock.n)
+		}
+	})
 }

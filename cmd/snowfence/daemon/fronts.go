@@ -187,6 +187,7 @@ const reloadEvery = time.Second
 // reload reads the tokens again when their file changes, and all files when the config asks for it, until
 // the context ends.
 func (d *daemon) reload(ctx context.Context) {
+	asked := d.config.Reload
 	for ctx.Err() == nil {
 		expired, stop := d.clock.After(reloadEvery)
 		select {
@@ -194,7 +195,11 @@ func (d *daemon) reload(ctx context.Context) {
 			if d.tokens != nil {
 				d.tokens.Reload(d.log)
 			}
-		case <-d.config.Reload:
+		case _, open := <-asked:
+			if !open {
+				asked = nil // or it would answer at once, again and again
+				break
+			}
 			if d.tokens != nil {
 				d.tokens.Again(d.log)
 			}

@@ -57,7 +57,9 @@ func (r *Ring) Reload(log *slog.Logger) {
 		log.Error("the file of tokens can't be read again: the tokens stay as they are", "file", r.path, "error", err)
 	case err == nil && changed:
 		after := r.state.Load().grants
-		log.Info("audit: the tokens were read again", "file", r.path, "added", lacking(after, before), "removed", lacking(before, after))
+		if added, removed := lacking(after, before), lacking(before, after); len(added)+len(removed) > 0 {
+			log.Info("audit: the tokens were read again", "file", r.path, "added", added, "removed", removed)
+		}
 	}
 	r.failed = ""
 	if err != nil {

@@ -147,6 +147,10 @@ func TestChangedFileIsReadAgain(t *testing.T) {
 	if r.Grant(first) != nil || r.Holds(old) || !strings.Contains(log.String(), "added=[] removed=[one]") {
 		t.Errorf("a token less: %s", &log)
 	}
+	lines := log.Len()
+	if r.Again(logger); log.Len() != lines {
+		t.Errorf("the same tokens again: %s", &log)
+	}
 	if strings.Contains(log.String(), "sha256") {
 		t.Errorf("the log shows hashes: %s", &log)
 	}

@@ -73,7 +73,9 @@ func (s *Server) Serve(l net.Listener) error {
 // Drain accepts no more connections, and waits for the requests under way. When the context ends it
 // cuts them off, and returns the context's error.
 func (s *Server) Drain(ctx context.Context) error {
-	defer time.AfterFunc(grace, s.closeFresh).Stop()
+	waiting, end := context.WithTimeout(ctx, grace)
+	defer end()
+	defer context.AfterFunc(waiting, s.closeFresh)()
 	err := s.http.Shutdown(ctx)
 	if ctx.Err() != nil {
 		err = errors.Join(err, s.http.Close())

@@ -3,6 +3,7 @@ package httpfront
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -125,7 +126,7 @@ func TestConnectionWithoutARequestDelaysNoEnd(t *testing.T) {
 		if took := time.Since(begun); took > time.Second {
 			t.Errorf("the end took %s", took)
 		}
-		if _, err := ours.Read(make([]byte, 1)); err != io.EOF {
+		if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("the connection: %v, want its end", err)
 		}
 		if err := <-served; err != nil {

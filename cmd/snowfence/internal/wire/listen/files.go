@@ -43,7 +43,7 @@ func Warnings(settings config.Config) (warnings []string) {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	files := map[string]string{config.KeyTokenFile: settings.TokenFile}
+	files := map[string]string{config.KeyTokenFile: settings.TokenFile, config.KeyPrivateKey: settings.TLS.Key}
 	for name, g := range settings.Generators {
 		files["generators."+name+".settings.key-file"] = g.Settings["key-file"]
 	}

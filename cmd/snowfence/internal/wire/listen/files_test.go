@@ -1,0 +1,35 @@
+package listen
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+func TestFilesOfSecretsThatOthersCanReadAreWarnedOf(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name string) string { return filepath.Join(folder, name) }
+	settings := config.Config{TokenFile: file("token"), TLS: config.TLS{Certificate: file("cert"), Key: file("key")}}
+	for mode, want := range map[os.FileMode][]string{0o600: nil, 0o640: {"tls.key: ", "token-file: "}} {
+		for _, name := range []string{"token", "cert", "key"} {
+			if err := os.WriteFile(file(name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(file(name), mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := Warnings(settings)
+		if len(got) != len(want) {
+			t.Fatalf("%o: %q", mode, got)
+		}
+		for i, begin := range want {
+			if !strings.HasPrefix(got[i], begin) || !strings.Contains(got[i], "mode 0640, should be 0600") {
+				t.Errorf("%o: %q", mode, got)
+			}
+		}
+	}
+}
