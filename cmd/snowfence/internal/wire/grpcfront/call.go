@@ -4,18 +4,61 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/tap"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
 
+// strangerTime is how long the first message of a client without a valid token may take.
+const strangerTime = time.Second
+
+// opening is a call whose first message is awaited.
+type opening struct {
+	client service.Client
+	err    error
+	began  func() // stops the clock: the first message is there
+}
+
+type openingKey struct{}
+
+// open looks at the token of a call before gRPC waits for its first message, and gives the message a time:
+// until it comes, the call keeps memory. Open refuses nothing itself. gRPC would keep the timer of a refused
+// call until the deadline that its client has chosen.
+func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, error) {
+	o, limit := &opening{}, s.config.Limits.ReadTimeout
+	if p, ok := peer.FromContext(ctx); ok {
+		o.client = s.config.Service.Client(listen.Host(p.Addr))
+	}
+	if s.config.Service.Guarded() {
+		known := call.FullMethodName != grpc_health_v1.Health_Check_FullMethodName
+		if known {
+			o.err = o.client.Authorize(token.Bearer(strings.Join(call.Header["authorization"], ",")))
+			known = o.err == nil
+		}
+		if !known {
+			limit = min(limit, strangerTime)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	waiting, end := context.WithTimeout(ctx, limit)
+	stop := context.AfterFunc(waiting, cancel)
+	o.began = func() {
+		stop()
+		end()
+	}
+	return context.WithValue(ctx, openingKey{}, o), nil
+}
+
 // unary makes one call, counts it and translates its error.
 func (s *Server) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, call grpc.UnaryHandler) (any, error) {
+	openingOf(ctx).began()
 	s.calls.Add(1)
 	defer s.calls.Add(-1)
 	began := s.config.Meter.Began()
@@ -39,7 +82,7 @@ func (s *Server) stream(server any, stream grpc.ServerStream, _ *grpc.StreamServ
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- call(server, stream)
+		ended <- call(server, awaited{stream, openingOf(stream.Context()).began})
 	}()
 	select {
 	case err := <-ended:
@@ -51,13 +94,24 @@ func (s *Server) stream(server any, stream grpc.ServerStream, _ *grpc.StreamServ
 
 // client returns the client that makes a call. A [*service.Problem] is returned unless its token is
 // valid, or none is asked for.
-func (s *Server) client(ctx context.Context) (client service.Client, err error) {
-	if p, ok := peer.FromContext(ctx); ok {
-		client = s.config.Service.Client(listen.Host(p.Addr))
-	}
-	if s.config.Service.Guarded() {
-		shown := metadata.ValueFromIncomingContext(ctx, "authorization")
-		err = client.Authorize(token.Bearer(strings.Join(shown, ",")))
-	}
-	return client, err
+func (s *Server) client(ctx context.Context) (service.Client, error) {
+	o := openingOf(ctx)
+	return o.client, o.err
+}
+
+func openingOf(ctx context.Context) *opening {
+	o, _ := ctx.Value(openingKey{}).(*opening) // open has put it there
+	return o
+}
+
+// awaited is a stream whose first message stops the clock.
+type awaited struct {
+	grpc.ServerStream
+	began func()
+}
+
+func (a awaited) RecvMsg(m any) error {
+	err := a.ServerStream.RecvMsg(m)
+	a.began()
+	return err
 }

@@ -1,6 +1,7 @@
 package grpcfront
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -8,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -69,5 +72,51 @@ func TestStreamsAreLimited(t *testing.T) {
 	}
 	if _, err := f.ids.Next(t.Context(), &snowfencev1.NextRequest{}); err != nil {
 		t.Errorf("another call: %v", err)
+	}
+}
+
+// TestFirstMessageMustComeInTime opens calls and sends nothing. Until its first message a call keeps memory.
+func TestFirstMessageMustComeInTime(t *testing.T) {
+	for name, x := range map[string]struct {
+		token  string
+		limit  time.Duration // for clients with a token, or where none is asked for
+		method string
+	}{
+		"unary":                {"", 100 * time.Millisecond, snowfencev1.Ids_Next_FullMethodName},
+		"stream":               {"", 100 * time.Millisecond, snowfencev1.Ids_Stream_FullMethodName},
+		"watch":                {"", 100 * time.Millisecond, grpc_health_v1.Health_Watch_FullMethodName},
+		"unary of a stranger":  {"0123456789abcdef", 10 * time.Minute, snowfencev1.Ids_Next_FullMethodName},
+		"health of a stranger": {"0123456789abcdef", 10 * time.Minute, grpc_health_v1.Health_Check_FullMethodName},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newLimitedFixture(t, x.token, config.Limits{ReadTimeout: x.limit})
+			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			defer cancel()
+			silent, err := f.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, x.method)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := silent.RecvMsg(new(snowfencev1.NextResponse)); status.Code(err) != codes.Canceled || ctx.Err() != nil {
+				t.Errorf("a call without a message: %v", err)
+			}
+		})
+	}
+}
+
+func TestStreamGoesOnBeyondTheTimeOfItsFirstMessage(t *testing.T) {
+	f := newLimitedFixture(t, "", config.Limits{ReadTimeout: 100 * time.Millisecond})
+	stream, err := f.ids.Stream(t.Context(), &snowfencev1.StreamRequest{Generator: "slow"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-f.slow.waits
+	<-time.After(300 * time.Millisecond)
+	select {
+	case f.slow.release <- struct{}{}:
+	case <-time.After(soon):
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Errorf("the stream ended: %v", err)
 	}
 }
