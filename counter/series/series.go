@@ -190,42 +190,57 @@ func (s *Series) end(ctx context.Context, tx Tx, number int64, token string, wan
 	return fmt.Errorf("%w: number %d is %s, not %s: %s", ErrEnded, number, state, want, refused)
 }
 
-// Audit yields each number that was ever reserved, in ascending order, as of one moment. It locks
-// nothing. A transaction can't be used for anything else until it ends. After an error, which is
-// one of [Series.Reserve], it ends. A series that has not begun is empty.
+// Audit yields each number that was reserved before it began, in ascending order. It reads pages of
+// 1000 numbers, and between two pages it holds no connection. A state is as of the moment when its
+// page was read; in a transaction at REPEATABLE READ all are as of one moment. Audit locks nothing.
+// After an error, which is one of [Series.Reserve], it ends. A series that has not begun is empty.
 func (s *Series) Audit(ctx context.Context, tx Tx) iter.Seq2[Entry, error] {
+	const page = 1000
 	return func(yield func(Entry, error) bool) {
 		next, err := s.head(ctx, tx, s.sql.head)
 		if errors.Is(err, sql.ErrNoRows) {
 			return
 		}
-		var rows *sql.Rows
-		if err == nil {
-			rows, err = tx.QueryContext(ctx, s.sql.audit, s.c.Tenant, s.c.Name, next)
-		}
-		if err != nil {
-			yield(Entry{}, fmt.Errorf("series %s: %w", s, err))
-			return
-		}
-		defer func() { _ = rows.Close() }()
-		for at, more := s.c.First, true; more; at++ {
-			e, changed := Entry{Number: next}, int64(0)
-			if more = rows.Next(); more {
-				err = rows.Scan(&e.Number, &e.State, &e.Reason, &changed)
-			}
-			if err = cmp.Or(err, rows.Err()); err != nil {
-				yield(Entry{}, fmt.Errorf("series %s: %w", s, err))
-				return
-			}
-			for ; at < e.Number; at++ {
-				if !yield(Entry{Number: at, State: Missing}, nil) {
+		for at := s.c.First; at < next && err == nil; {
+			var entries []Entry
+			entries, err = s.entries(ctx, tx, at, min(next-at, page))
+			for _, e := range entries {
+				if !yield(e, nil) {
 					return
 				}
 			}
-			e.Changed = time.UnixMicro(changed).UTC()
-			more = more && yield(e, nil)
+			at += int64(len(entries))
+		}
+		if err != nil {
+			yield(Entry{}, fmt.Errorf("series %s: %w", s, err))
 		}
 	}
+}
+
+// entries reads n numbers from the first one on. On an error it returns none.
+func (s *Series) entries(ctx context.Context, tx Tx, first, n int64) ([]Entry, error) {
+	rows, err := tx.QueryContext(ctx, s.sql.audit, s.c.Tenant, s.c.Name, first, first+n)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	entries := make([]Entry, n)
+	for i := range entries {
+		entries[i] = Entry{Number: first + int64(i), State: Missing}
+	}
+	for rows.Next() {
+		var e Entry
+		var changed int64
+		if err := rows.Scan(&e.Number, &e.State, &e.Reason, &changed); err != nil {
+			return nil, err
+		}
+		e.Changed = time.UnixMicro(changed).UTC()
+		entries[e.Number-first] = e
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return entries, nil
 }
 
 // lock locks the row of the series, and reads the next number. Then it reads the clock: one that is

@@ -54,7 +54,7 @@ func (d Dialect) statements() statements {
 		look:     numbered("SELECT state, reason, token, expires_at FROM " + number + same + " AND number = ? FOR UPDATE"),
 		end:      numbered("UPDATE " + number + " SET state = ?, reason = ?, changed_at = ?" + same + " AND number = ? AND token = ? AND state = 'reserved'"),
 		audit: numbered("SELECT number, CASE WHEN state = 'reserved' AND expires_at <= " + now + " THEN 'offered' ELSE state END, reason, changed_at FROM " +
-			number + same + " AND number < ? ORDER BY number"),
+			number + same + " AND number >= ? AND number < ?"),
 		engine: numbered(engine),
 	}
 }

@@ -29,6 +29,7 @@ var seriesRules = map[string]func(t *testing.T, b seriesBed){
 	"prefix and first number never change":                         prefixAndFirstNeverChange,
 	"greatest number is the last":                                  greatestNumberIsTheLast,
 	"audit shows every number":                                     auditShowsEveryNumber,
+	"audit whose reader is slow holds no connection":               slowAuditHoldsNoConnection,
 	"transaction of any isolation level gets no number twice":      isolationRepeatsNothing,
 	"lost reply to a commit costs nothing":                         lostCommitCostsNothing,
 	"commit that no server answers for leaves an offered number":   unknownCommitIsOfferedAgain,
@@ -415,5 +416,41 @@ func auditShowsEveryNumber(t *testing.T, b seriesBed) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("an audit whose context has ended yields %v", err)
 		}
+	}
+}
+
+// slowAuditHoldsNoConnection reserves by the one connection of a pool during an audit of several
+// pages. The audit shows no number that was reserved after it began.
+func slowAuditHoldsNoConnection(t *testing.T, b seriesBed) {
+	const last = 2001
+	missing := []int64{1000, 1001, last}
+	s := b.series(t)
+	reserve(t, s, b.db, 1)
+	var rows []string
+	for n := int64(2); n <= last; n++ {
+		if !slices.Contains(missing, n) {
+			rows = append(rows, fmt.Sprintf("('%s', 'invoices', %d, 'confirmed', 't', 1, 1)", b.tenant, n))
+		}
+	}
+	do(t, b.db, "INSERT INTO snowfence_series_number (tenant, name, number, state, token, changed_at, expires_at) VALUES "+strings.Join(rows, ","),
+		fmt.Sprintf("UPDATE snowfence_series SET next_number = %d WHERE tenant = '%s'", last+1, b.tenant))
+	one := b.pool(t, b.server.Addr())
+	one.SetMaxOpenConns(1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	want := int64(1)
+	for e, err := range s.Audit(ctx, one) {
+		if err != nil || e.Number != want || (e.State == series.Missing) != slices.Contains(missing, want) {
+			t.Fatalf("%+v (%v), want number %d", e, err, want)
+		}
+		if want%500 == 0 {
+			if _, err := s.Reserve(ctx, one, time.Minute); err != nil {
+				t.Fatalf("reserve during the audit: %v", err)
+			}
+		}
+		want++
+	}
+	if want != last+1 {
+		t.Errorf("the audit ends before %d, want %d", want, last+1)
 	}
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -69,13 +70,21 @@ func (s *Service) End(ctx context.Context, name string, e Ending) (text string, 
 }
 
 // Audit returns every number of a series that was ever reserved, and how a number is written, or a
-// [*Problem]. The sequence ends with its first error, which is one too.
+// [*Problem]. The sequence ends with its first error, which is one too. Of a generator it reads at most
+// [maxAudits] at a time.
 func (s *Service) Audit(ctx context.Context, name, tenant string) (entries iter.Seq2[series.Entry, error], text func(int64) string, err error) {
 	g, of, err := s.series(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	return func(yield func(series.Entry, error) bool) {
+		defer g.audits.Add(-1)
+		if g.audits.Add(1) > maxAudits {
+			busy := RateLimited.Problem()
+			busy.Detail = fmt.Sprintf("%d lists of generator %s are being read, and the server reads no more at a time: ask again when one has ended", maxAudits, name)
+			yield(series.Entry{}, s.problem(g, busy))
+			return
+		}
 		for e, err := range of.Audit(ctx, tenant) {
 			if err != nil {
 				err = s.problem(g, reservationProblem(err))
@@ -86,6 +95,10 @@ func (s *Service) Audit(ctx context.Context, name, tenant string) (entries iter.
 		}
 	}, of.Text, nil
 }
+
+// maxAudits is how many audits of a generator are under way: each takes a connection to the database for
+// each of its pages, and reservations need the others.
+const maxAudits = 2
 
 // series finds a generator that is a series. Its error is a *Problem.
 func (s *Service) series(name string) (*generator, reserver, error) {

@@ -52,6 +52,7 @@ type generator struct {
 	most     int // ids of one request, by the configuration
 	minter   atomic.Pointer[served]
 	stopped  atomic.Bool
+	audits   atomic.Int64 // under way, of a series
 
 	// The counters have cache lines of their own, so that counting does not
 	// slow down reads of the fields above.

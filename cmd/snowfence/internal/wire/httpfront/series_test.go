@@ -112,6 +112,17 @@ func TestAuditThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 	}
 }
 
+func TestHeadReadsNoSeries(t *testing.T) {
+	// Its first entry would be a problem.
+	w := newSeriesOf(t, fullSeries{}).do(request("HEAD", "/v1/generators/default/reservations"))
+	if w.Code != 200 || w.Header().Get("Content-Type") != typeJSON {
+		t.Errorf("%d, %v", w.Code, w.Header())
+	}
+	if w := newFixture(t, "").do(request("HEAD", "/v1/generators/default/reservations")); w.Code != 404 {
+		t.Errorf("of another kind: %d", w.Code)
+	}
+}
+
 // fullSeries is a series in which everything fails for good.
 type fullSeries struct{ oneNumber }
 
