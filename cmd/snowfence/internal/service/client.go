@@ -95,7 +95,7 @@ func (c *Client) refuse() error {
 func (c *Client) pay(name string, n int) error {
 	n = max(n, 1) // a count below is refused, and must not give anything back
 	// The token's first: what it refuses must not cost others of the same address.
-	for _, limit := range []*rate.Limiter{c.tokenLimit(), c.limit} {
+	for _, limit := range c.limits() {
 		if wait, ok := c.take(limit, n); !ok {
 			if g, err := c.service.find(name); err == nil {
 				return c.service.problem(g, limited(wait))
@@ -106,20 +106,37 @@ func (c *Client) pay(name string, n int) error {
 	return nil
 }
 
-func (c *Client) tokenLimit() *rate.Limiter {
-	if c.grant == nil {
-		return nil
+// owe takes from the rates those of n ids that pay left, as they were more than a rate holds at once.
+// Until that debt is paid the client gets no more.
+func (c *Client) owe(n int) {
+	for _, limit := range c.limits() {
+		if limit == nil {
+			continue
+		}
+		for left := n - limit.Burst(); left > 0; left -= limit.Burst() {
+			limit.ReserveN(c.now(), min(left, limit.Burst()))
+		}
 	}
-	return c.grant.Limiter()
 }
 
-// take takes n from a limit, or returns when they could be taken. More than the limit holds at
-// once is left to the limit of a request.
+// limits are the rates of the client's token and its address. Each is nil if there is none.
+func (c *Client) limits() [2]*rate.Limiter {
+	if c.grant == nil {
+		return [...]*rate.Limiter{nil, c.limit}
+	}
+	return [...]*rate.Limiter{c.grant.Limiter(), c.limit}
+}
+
+// now is the time by which rates are counted.
+func (c *Client) now() time.Time { return time.Unix(0, 0).Add(c.service.clock.Monotonic()) }
+
+// take takes n from a limit, or returns when they could be taken. Of more than the limit holds at once
+// it takes as many as that.
 func (c *Client) take(limit *rate.Limiter, n int) (wait time.Duration, ok bool) {
 	if limit == nil {
 		return 0, true
 	}
-	now := time.Unix(0, 0).Add(c.service.clock.Monotonic())
+	now := c.now()
 	n = min(n, limit.Burst())
 	if limit.AllowN(now, n) {
 		return 0, true

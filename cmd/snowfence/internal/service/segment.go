@@ -17,7 +17,8 @@ type segmented interface {
 }
 
 // Segment reserves a whole segment for the client. A [*Problem] is returned, also for a generator
-// that gives none.
+// that gives none. A segment costs all its numbers: one with more than a rate holds at once leaves a
+// debt.
 func (c *Client) Segment(ctx context.Context, name string) (counter.Range, error) {
 	if err := c.Admit(name, 0); err != nil {
 		return counter.Range{}, err
@@ -37,6 +38,7 @@ func (c *Client) Segment(ctx context.Context, name string) (counter.Range, error
 	if err != nil {
 		return counter.Range{}, c.service.problem(g, classify(err))
 	}
+	c.owe(int(r.Count))
 	c.service.count(g, int(r.Count))
 	return r, nil
 }

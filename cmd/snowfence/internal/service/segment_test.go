@@ -4,26 +4,31 @@ import (
 	"context"
 	"net/netip"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/kind"
 )
 
-// steps is a minter that gives segments of ten numbers.
-type steps struct{ counting }
+// steps is a minter that gives segments of a step.
+type steps struct {
+	counting
+	step int64
+}
 
-func (*steps) Step() int64 { return 10 }
+func (m *steps) Step() int64 { return m.step }
 
 func (m *steps) Segment(context.Context) (counter.Range, error) {
-	return counter.Range{First: m.next.Add(10) - 10, Increment: 1, Count: 10}, m.err
+	return counter.Range{First: m.next.Add(m.step) - m.step, Increment: 1, Count: m.step}, m.err
 }
 
 func TestSegmentCostsAllItsNumbers(t *testing.T) {
 	settings := settings(t, "a", "b")
 	settings.Limits = config.Limits{Batch: 10, AddressRate: 25}
 	s := New(Config{Settings: settings, Clock: &fixedClock{}})
-	if err := s.Serve("a", new(steps)); err != nil {
+	if err := s.Serve("a", &steps{step: 10}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Serve("b", new(counting)); err != nil {
@@ -43,6 +48,47 @@ func TestSegmentCostsAllItsNumbers(t *testing.T) {
 	}
 	if got := s.Statuses()[0]; got.IDs != 20 || got.Requests != 2 {
 		t.Errorf("counted %d ids, %d requests, want 20 and 2", got.IDs, got.Requests)
+	}
+}
+
+func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
+	const step = 25
+	ring, _ := opened(t, "slow "+token.HashOf("slow").String()+" rate=2")
+	for name, test := range map[string]struct {
+		tokens      *token.Ring
+		addressRate int
+	}{
+		"of the token":   {tokens: ring},
+		"of the address": {addressRate: 2},
+	} {
+		settings := settings(t, "a")
+		settings.Limits = config.Limits{Batch: 3, AddressRate: test.addressRate}
+		clock := new(fixedClock)
+		s := New(Config{Settings: settings, Tokens: test.tokens, Clock: clock})
+		if err := s.Serve("a", &steps{step: step}); err != nil {
+			t.Fatal(err)
+		}
+		c := s.Client(netip.MustParseAddr("192.0.2.1"))
+		if err := c.Authorize("slow"); err != nil {
+			t.Fatal(err)
+		}
+		const asked = 1000 * time.Second
+		got := int64(0)
+		for clock.now < asked {
+			r, err := c.Segment(t.Context(), "a")
+			if got += r.Count; err == nil {
+				continue
+			}
+			wait := problemOf(t, err).RetryAfter
+			clock.now += wait / 2
+			if p := problemOf(t, second(c.Segment(t.Context(), "a"))); p.Type != RateLimited {
+				t.Fatalf("%s: before the time: %v", name, p)
+			}
+			clock.now += wait - wait/2
+		}
+		if want := int64(2 * asked.Seconds()); got < want || got > want+2*step {
+			t.Errorf("%s: got %d numbers in %s, want %d", name, got, asked, want)
+		}
 	}
 }
 
