@@ -3,6 +3,7 @@ package counter
 import (
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence/internal/stored"
@@ -15,6 +16,10 @@ type Status struct {
 	// Next is the number that is reserved next, and Limit the greatest. Of a daily sequence
 	// they are those of today, by this machine's clock.
 	Next, Limit int64
+
+	// Increment is the distance between two numbers. Of another [Source] it is that of the numbers in
+	// hand, and zero while there are none, as for tickets.
+	Increment int64
 
 	// Left is how many numbers are left: up to the limit, and of segments those that this process
 	// has reserved and not given. Total is how many there are in all.
@@ -42,7 +47,7 @@ const NearEnd = 365 * 24 * time.Hour
 
 // status returns what the record shows. The process has held numbers in hand.
 func (r *register) status(lane string, held int64) Status {
-	s := Status{Namespace: r.Namespace, Name: r.Name, Kind: r.kind, Limit: r.Limit, Next: r.Start}
+	s := Status{Namespace: r.Namespace, Name: r.Name, Kind: r.kind, Limit: r.Limit, Next: r.Start, Increment: r.Increment}
 	var record stored.Counter
 	if c := r.seen.Load(); c != nil {
 		record = *c
@@ -104,6 +109,9 @@ func (ch *chain) status() Status {
 	}
 	if current := ch.current.Load(); !ch.strict {
 		s.Held = append([]Range{current.from(current.next.Load())}, ch.ready...)
+	}
+	if i := slices.IndexFunc(s.Held, func(r Range) bool { return r.Count > 0 }); s.Increment == 0 && i >= 0 {
+		s.Increment = s.Held[i].Increment
 	}
 	s.Waiting = ch.queue.Len()
 	if s.Left == 0 || !errors.Is(ch.trouble, ErrFull) { // otherwise only larger calls fail

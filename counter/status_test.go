@@ -1,6 +1,7 @@
 package counter_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -125,5 +126,49 @@ func TestSegmentsInHandAreShown(t *testing.T) {
 	}
 	if held := openHundred(t, memstore.New().Client(), nil).Status().Held; held != nil {
 		t.Errorf("tickets hold %+v", held)
+	}
+}
+
+// every5th is another system's table, whose numbers are five apart.
+type every5th struct{}
+
+func (every5th) Reserve(_ context.Context, need func() int64) (counter.Range, error) {
+	return counter.Range{First: 10, Increment: 5, Count: need()}, nil
+}
+
+func TestStatusShowsTheIncrement(t *testing.T) {
+	apart := counter.Config{Store: memstore.New().Client(), Name: "orders", Increment: 3}
+	own, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: apart})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = own.Close(t.Context()) })
+	apart.Name = "tickets"
+	tickets, err := counter.OpenTickets(t.Context(), apart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := counter.NewSegments(t.Context(), every5th{}, counter.SegmentsConfig{Step: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tickets.Close(t.Context()) })
+	t.Cleanup(func() { _ = others.Close(t.Context()) })
+	for name, test := range map[string]struct {
+		of interface {
+			Fill(ctx context.Context, ids []snowfence.ID) error
+			Status() counter.Status
+		}
+		want int64
+	}{"segments": {own, 3}, "tickets": {tickets, 3}, "segments of another source": {others, 5}} {
+		if got := test.of.Status().Increment; got != test.want {
+			t.Errorf("%s before the first call: %d, want %d", name, got, test.want)
+		}
+		if err := test.of.Fill(t.Context(), make([]snowfence.ID, 4)); err != nil {
+			t.Fatal(err)
+		}
+		if got := test.of.Status().Increment; got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
 	}
 }

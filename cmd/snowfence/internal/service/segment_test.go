@@ -92,6 +92,30 @@ func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
 	}
 }
 
+// spaced is a minter of a counter that counts by an increment.
+type spaced struct {
+	counting
+	increment int64
+}
+
+func (m *spaced) Status() counter.Status { return counter.Status{Increment: m.increment} }
+
+func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
+	for _, test := range []struct {
+		increment, n int
+		refused      bool
+	}{{1, 5, false}, {0, 5, false}, {3, 5, true}, {3, 1, false}} {
+		m := &spaced{increment: int64(test.increment)}
+		first, err := serving(t, m).Range(t.Context(), "a", test.n)
+		switch used := int(m.next.Load()); {
+		case !test.refused && (err != nil || first != 0 || used != test.n):
+			t.Errorf("%+v: %d, %v, %d numbers are used up", test, first, err, used)
+		case test.refused && (problemOf(t, err).Type != NotConsecutive || used != 0):
+			t.Errorf("%+v: %v, %d numbers are used up", test, err, used)
+		}
+	}
+}
+
 // second returns the error of a call.
 func second[T any](_ T, err error) error { return err }
 

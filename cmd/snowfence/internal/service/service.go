@@ -178,19 +178,23 @@ func (s *Service) Most(name string) int {
 }
 
 // Range reserves n consecutive numbers of a generator that a store counts, and returns the first. A
-// [*Problem] is returned for a generator of another kind.
+// [*Problem] is returned for a generator of another kind, or with an increment above 1.
 func (s *Service) Range(ctx context.Context, name string, n int) (snowfence.ID, error) {
 	g, minter, err := s.ready(name, n)
 	if err != nil {
 		return 0, err
 	}
-	if _, ok := minter.(counted); !ok || minter.Form() != kind.Number {
+	of, ok := minter.(counted)
+	if !ok || minter.Form() != kind.Number {
 		return 0, s.problem(g, NotConsecutive.plain())
 	}
 	// A segment may end in the middle of a batch, and the next one need not follow it. Then these
 	// numbers are used up.
 	var b kind.Batch
 	for range rangeTries {
+		if n > 1 && of.Status().Increment > 1 {
+			break // no two numbers are consecutive, and none must be used up
+		}
 		b.Reset()
 		if err := s.Mint(ctx, name, n, &b); err != nil {
 			return 0, err
