@@ -1,11 +1,12 @@
 package service
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,18 +61,39 @@ func (c *Client) Admit(name string, n int) error {
 	if err := c.known(); err != nil {
 		return err
 	}
-	if c.grant != nil && !c.grant.Allows(name) {
-		g, err := c.service.find(name)
-		if err != nil {
+	if c.grant != nil && len(c.grant.Generators) > 0 {
+		if err := c.permit(name); err != nil {
 			return err
 		}
-		return c.service.problem(g, &Problem{Type: NotAllowed, Detail: fmt.Sprintf("the token does not allow generator %s", name)})
 	}
 	if n == 0 {
 		return nil
 	}
 	return c.pay(name, n)
 }
+
+// permit returns a [*Problem] unless the token is for a generator, and there is one of this name. It
+// tells nothing of other generators, nor whether a name is one of theirs.
+func (c *Client) permit(name string) error {
+	g, known := c.service.generators[name]
+	allowed := c.Allows(name)
+	if known && allowed {
+		return nil
+	}
+	others := func(name string) bool { return !c.Allows(name) }
+	names := strings.Join(slices.DeleteFunc(c.service.settings.Names(), others), ", ")
+	limit := "the token allows " + cmp.Or(names, "none of this server")
+	switch {
+	case allowed:
+		return invalid(UnknownGenerator, "generator", name, limit)
+	case known:
+		return c.service.problem(g, invalid(NotAllowed, "generator", name, limit))
+	}
+	return invalid(NotAllowed, "generator", name, limit)
+}
+
+// Allows reports whether the client's token is for a generator of this name, if there is one.
+func (c *Client) Allows(name string) bool { return c.grant == nil || c.grant.Allows(name) }
 
 // known returns a [*Problem] if a token is asked for, and the client has shown none that is valid
 // still.
@@ -274,7 +296,7 @@ func (c *Client) Statuses() ([]Status, error) {
 	if err := c.known(); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(c.service.Statuses(), func(s Status) bool { return c.grant != nil && !c.grant.Allows(s.Name) }), nil
+	return slices.DeleteFunc(c.service.Statuses(), func(s Status) bool { return !c.Allows(s.Name) }), nil
 }
 
 // Neighbours is what counts as one address: in IPv6 a host has a whole /64 to choose from.

@@ -82,6 +82,43 @@ func TestTokenAllowsNoGeneratorButItsOwn(t *testing.T) {
 	}
 }
 
+func TestTokenLearnsNothingOfOtherGenerators(t *testing.T) {
+	ring, _ := opened(t, "few "+token.HashOf("few").String()+" generators=a,gone\nnothing "+token.HashOf("nothing").String()+" generators=gone")
+	s := New(Config{Settings: settings(t, "a", "b"), Tokens: ring})
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	for shown, names := range map[string]string{"few": "a", "nothing": "none of this server"} {
+		c := s.Client(netip.Addr{})
+		if err := c.Authorize(shown); err != nil {
+			t.Fatal(err)
+		}
+		calls := map[string]func(name string) error{
+			"Mint":         func(name string) error { return c.Mint(t.Context(), name, 1, new(kind.Batch)) },
+			"Range":        func(name string) error { return second(c.Range(t.Context(), name, 1)) },
+			"Check":        func(name string) error { return c.Check(name, 1) },
+			"InvalidCount": func(name string) error { return c.InvalidCount(name, "x") },
+			"Show":         func(name string) error { return c.Show(name, "1", new(kind.Batch)) },
+			"Decode":       func(name string) error { return second(c.Decode("1", "", name)) },
+			"Reserve":      func(name string) error { return second(c.Reserve(t.Context(), name, "", 0)) },
+			"End":          func(name string) error { return second(c.End(t.Context(), name, Ending{})) },
+			"Audit":        func(name string) error { _, _, err := c.Audit(t.Context(), name, ""); return err },
+			"Terms":        func(name string) error { return second(c.Terms(name)) },
+			"Segment":      func(name string) error { return second(c.Segment(t.Context(), name)) },
+		}
+		for call, of := range calls {
+			for _, name := range []string{"b", "none"} {
+				if p := problemOf(t, of(name)); p.Type != NotAllowed || p.Value != name || p.Limit != "the token allows "+names {
+					t.Errorf("%s of %s: %v", call, name, p)
+				}
+			}
+			if p := problemOf(t, of("gone")); p.Type != UnknownGenerator || p.Limit != "the token allows "+names {
+				t.Errorf("%s of a generator that is gone: %v", call, p)
+			}
+		}
+	}
+}
+
 func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
 	ring, path := opened(t, "one "+token.HashOf("first").String()+"\ntwo "+token.HashOf("second").String())
 	s := New(Config{Settings: settings(t, "a"), Tokens: ring})

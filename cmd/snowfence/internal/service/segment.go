@@ -54,7 +54,7 @@ func (c *Client) LeafRows(ctx context.Context) (rows []leafalloc.Row, err error)
 		shown, ok := minter.(interface {
 			Row(ctx context.Context) (leafalloc.Row, error)
 		})
-		if !ok || c.grant != nil && !c.grant.Allows(g.name) {
+		if !ok || !c.Allows(g.name) {
 			continue
 		}
 		row, err := shown.Row(ctx)

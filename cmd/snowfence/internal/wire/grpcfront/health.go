@@ -2,6 +2,7 @@ package grpcfront
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	grpchealth "google.golang.org/grpc/health"
@@ -39,13 +40,36 @@ func (h *health) Check(ctx context.Context, r *grpc_health_v1.HealthCheckRequest
 	return h.Server.Check(ctx, r)
 }
 
-// List answers how all generators stand. It shows their names, so it asks for a token, as Watch does.
+// List answers how the generators stand that the client may use. It shows their names, so it asks for a
+// token, as Watch does.
 func (h *health) List(ctx context.Context, r *grpc_health_v1.HealthListRequest) (*grpc_health_v1.HealthListResponse, error) {
-	if _, err := h.client(ctx); err != nil {
+	client, err := h.client(ctx)
+	if err != nil {
 		return nil, err
 	}
 	h.look()
-	return h.Server.List(ctx, r)
+	list, err := h.Server.List(ctx, r)
+	maps.DeleteFunc(list.GetStatuses(), func(name string, _ *grpc_health_v1.HealthCheckResponse) bool {
+		return !shows(&client, name)
+	})
+	return list, err
+}
+
+// Watch tells the client of each change of a generator that it may use.
+func (h *health) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_health_v1.Health_WatchServer) error {
+	client, err := h.client(stream.Context())
+	if err != nil {
+		return err
+	}
+	if !shows(&client, r.GetService()) {
+		return client.Admit(r.GetService(), 0)
+	}
+	return h.Server.Watch(r, stream)
+}
+
+// shows reports whether a client may see how a name stands: a generator's, or one of all together.
+func shows(client *service.Client, name string) bool {
+	return name == "" || name == snowfencev1.Ids_ServiceDesc.ServiceName || client.Allows(name)
 }
 
 // look takes over how the generators stand, for those that ask and those that watch.

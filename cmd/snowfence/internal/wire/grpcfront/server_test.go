@@ -3,6 +3,7 @@ package grpcfront
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"net"
 	"os"
@@ -405,6 +406,30 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 	}
 	if _, err := grpc_health_v1.NewHealthClient(f.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); err != nil {
 		t.Errorf("health: %v", err)
+	}
+}
+
+func TestTokenSeesTheHealthOfItsGeneratorsAlone(t *testing.T) {
+	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=texts")
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer of-one-generator")
+	health := grpc_health_v1.NewHealthClient(f.conn)
+	list, err := health.List(ctx, &grpc_health_v1.HealthListRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(maps.Keys(list.GetStatuses())), []string{"", "snowfence.v1.Ids", "texts"}; !slices.Equal(got, want) {
+		t.Errorf("the list has %q, want %q", got, want)
+	}
+	for name, want := range map[string]codes.Code{
+		"": codes.OK, "snowfence.v1.Ids": codes.OK, "texts": codes.OK, "default": codes.PermissionDenied, "none": codes.PermissionDenied,
+	} {
+		watch, err := health.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: name})
+		if err == nil {
+			_, err = watch.Recv()
+		}
+		if status.Code(err) != want {
+			t.Errorf("watch %q: %v, want %s", name, err, want)
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *conn) settle() {
 	c.pending = 0
 	if c.config.Service.Form(c.key) > kind.Number {
 		for range n {
-			c.refuse(noInteger(c.key))
+			c.refuseForm(noInteger(c.key))
 			c.flush()
 		}
 		return
@@ -67,6 +67,16 @@ func (c *conn) settle() {
 		}
 		n -= some
 	}
+}
+
+// refuseForm refuses what can't be done with the ids of the present generator, or the generator itself:
+// a client that may not use it learns nothing of it.
+func (c *conn) refuseForm(text string) {
+	if err := c.client.Admit(c.key, 0); err != nil {
+		c.problem(err)
+		return
+	}
+	c.refuse(text)
 }
 
 // noInteger is the answer to INCR of a generator whose ids are texts.
@@ -126,7 +136,7 @@ func (c *conn) idNext(args [][]byte) {
 		}
 	}
 	if ranges && c.config.Service.Form(c.key) > kind.Number {
-		c.refuse("ERR the ids of " + c.key + " are no numbers, which RANGES is for")
+		c.refuseForm("ERR the ids of " + c.key + " are no numbers, which RANGES is for")
 		return
 	}
 	err := c.mint(n)

@@ -387,7 +387,7 @@ func TestTokenIsShownBeforeAnythingElse(t *testing.T) {
 		{"HELLO 2 AUTH default wrong", "-WRONGPASS invalid-token: "},
 		{"AUTH default of-one-generator", "+OK"},
 		{"ID.NEXT texts", `"T-1"`},
-		{"INCR numbers", "-NOPERM not-allowed: the token does not allow generator numbers"},
+		{"INCR numbers", `-NOPERM not-allowed: generator is "numbers": the token allows texts`},
 		{"AUTH correct-horse-battery", "+OK"},
 		{"INCR numbers", ":1"},
 		{"RESET", "+RESET"},
@@ -406,6 +406,27 @@ func TestTokenIsShownBeforeAnythingElse(t *testing.T) {
 	large.send("AUTH " + strings.Repeat("x", 5000))
 	if got := large.reply(); !strings.HasPrefix(got, "-ERR Protocol error") {
 		t.Errorf("a large command without a token: %s", got)
+	}
+}
+
+func TestNothingIsToldOfAGeneratorThatTheTokenDoesNotAllow(t *testing.T) {
+	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=numbers,gone")
+	l := f.dial()
+	if got := l.ask("AUTH of-one-generator"); got != "+OK" {
+		t.Fatal(got)
+	}
+	for _, command := range []string{
+		"INCR %s", "INCRBY %s 1", "INCRBY %s 2", "INCRBY %s 0", "ID.NEXT %s", "ID.NEXT %s COUNT x", "ID.NEXT %s RANGES",
+		"ID.NEXT %s COUNT 101", "ID.DECODE 1 GENERATOR %s",
+	} {
+		for _, name := range []string{"texts", "late", "none"} { // two of other tokens, and one that does not exist
+			if got, want := l.ask(fmt.Sprintf(command, name)), fmt.Sprintf(`-NOPERM not-allowed: generator is "%s": the token allows numbers`, name); got != want {
+				t.Errorf("%s: %s, want %s", command, got, want)
+			}
+		}
+	}
+	if got, want := l.ask("INCR gone"), `-ERR unknown-generator: generator is "gone": the token allows numbers`; got != want {
+		t.Errorf("one that the token alone names: %s, want %s", got, want)
 	}
 }
 
