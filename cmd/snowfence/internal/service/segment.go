@@ -44,7 +44,7 @@ func (c *Client) Segment(ctx context.Context, name string) (counter.Range, error
 }
 
 // LeafRows returns the rows of leaf_alloc that generators count on, of those that the client may use.
-// A [*Problem] is returned when one can't be read.
+// A [*Problem] is returned when one can't be read. Each costs as much as an id.
 func (c *Client) LeafRows(ctx context.Context) (rows []leafalloc.Row, err error) {
 	if err := c.known(); err != nil {
 		return nil, err
@@ -56,6 +56,9 @@ func (c *Client) LeafRows(ctx context.Context) (rows []leafalloc.Row, err error)
 		})
 		if !ok || !c.Allows(g.name) {
 			continue
+		}
+		if err := c.pay(g.name, 1); err != nil {
+			return nil, err
 		}
 		row, err := shown.Row(ctx)
 		if err != nil {

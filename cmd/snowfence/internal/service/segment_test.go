@@ -9,6 +9,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/leafalloc"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -89,6 +90,35 @@ func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
 		if want := int64(2 * asked.Seconds()); got < want || got > want+2*step {
 			t.Errorf("%s: got %d numbers in %s, want %d", name, got, asked, want)
 		}
+	}
+}
+
+// rowed is a minter with a row of leaf_alloc, and counts how often it is read.
+type rowed struct {
+	counting
+	reads int
+}
+
+func (m *rowed) Row(context.Context) (leafalloc.Row, error) {
+	m.reads++
+	return leafalloc.Row{Tag: "users"}, nil
+}
+
+func TestRowOfATableCostsAsMuchAsAnID(t *testing.T) {
+	settings := settings(t, "a")
+	settings.Limits = config.Limits{Batch: 1, AddressRate: 2}
+	s, m := New(Config{Settings: settings, Clock: &fixedClock{}}), &rowed{}
+	if err := s.Serve("a", m); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Client(netip.MustParseAddr("192.0.2.1"))
+	for range 2 {
+		if rows, err := c.LeafRows(t.Context()); err != nil || len(rows) != 1 {
+			t.Fatalf("%v, %v", rows, err)
+		}
+	}
+	if p := problemOf(t, second(c.LeafRows(t.Context()))); p.Type != RateLimited || m.reads != 2 {
+		t.Errorf("beyond the rate: %v, read %d times", p, m.reads)
 	}
 }
 

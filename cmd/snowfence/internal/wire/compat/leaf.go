@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"snowfence.example/snowfence"
@@ -23,6 +24,15 @@ type Answer struct {
 // Answerer answers a request. An error beside an answer is counted; without one it is answered as
 // the HTTP front does.
 type Answerer func(*http.Request, *service.Client) (Answer, error)
+
+// parameters are those of the query, and then those of a form that the front has read.
+func parameters(r *http.Request) url.Values {
+	all := r.URL.Query()
+	for name, values := range r.PostForm {
+		all[name] = append(all[name], values...)
+	}
+	return all
+}
 
 const (
 	plainText = "text/plain;charset=UTF-8"
@@ -125,7 +135,7 @@ func leafFault(r *http.Request, client *service.Client, status int, exception, m
 // LeafDecode answers with what an id of the layout that all generators share says. Leaf writes the time
 // in its server's zone, too.
 func LeafDecode(r *http.Request, client *service.Client) (Answer, error) {
-	layout, parts, err := client.Parts(r.URL.Query().Get("snowflakeId"))
+	layout, parts, err := client.Parts(parameters(r).Get("snowflakeId"))
 	p := new(service.Problem)
 	switch {
 	case err == nil:

@@ -82,7 +82,7 @@ func simple(body []byte, err error) (Answer, error) {
 
 // admitted returns the parameters of a client whose token is right.
 func admitted(r *http.Request, client *service.Client) (url.Values, error) {
-	query := r.URL.Query()
+	query := parameters(r)
 	return query, client.Authorize(query.Get("token"))
 }
 

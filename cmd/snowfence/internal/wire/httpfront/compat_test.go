@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -98,4 +100,35 @@ func addCompat(t *testing.T, add func(string, fixture, *http.Request, int), guar
 	}
 	add("/db", failing, request(http.MethodGet, "/db"), 503)
 	add("/tinyid/id/nextId", limited, request(http.MethodGet, "/tinyid/id/nextId?bizType=default"), 429)
+}
+
+func TestOtherSystemsPathsTakeAForm(t *testing.T) {
+	server := httptest.NewServer(newTable(t, nil))
+	t.Cleanup(server.Close)
+	open := httptest.NewServer(newFixture(t, ""))
+	t.Cleanup(open.Close)
+	for _, test := range []struct {
+		url, body string
+		status    int
+		want      string
+	}{
+		{server.URL + "/tinyid/id/nextIdSimple", "bizType=users&batchSize=3", 200, "1000000000000000000,1000000000000000001,1000000000000000002"},
+		{server.URL + "/tinyid/id/nextIdSimple?bizType=users", "bizType=none&batchSize=2", 200, "1000000000000000003,1000000000000000004"}, // the query is first
+		{server.URL + "/tinyid/id/nextSegmentIdSimple", "bizType=users", 200, "0,3,19,2,1"},
+		{server.URL + "/api/segment/get/users", "any=thing", 200, "1000000000000000005"},
+		{open.URL + "/decodeSnowflakeId", "snowflakeId=1169786042799259000", 200, `"sequenceId"`},
+		{server.URL + "/tinyid/id/nextId", "bizType=%zz", 400, "unexpected-body"},
+		{server.URL + "/tinyid/id/nextId", "bizType=users&x=" + strings.Repeat("x", config.Default().Limits.Body), 413, "body-too-large"},
+		{server.URL + "/v1/generators/users/ids", "count=3", 400, "unexpected-body"},
+	} {
+		answer, err := http.Post(test.url, "application/x-www-form-urlencoded; charset=UTF-8", strings.NewReader(test.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode != test.status || !strings.Contains(string(got), test.want) {
+			t.Errorf("%s, %.40s: %d %s, %v, want %d %s", test.url, test.body, answer.StatusCode, got, err, test.status, test.want)
+		}
+	}
 }

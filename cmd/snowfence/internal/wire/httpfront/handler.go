@@ -130,7 +130,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 			return err
 		}
 	}
-	if err := h.checkBody(w, r.Request); err != nil {
+	if err := h.checkBody(w, r); err != nil {
 		return err
 	}
 	return route.answer(w, r)

@@ -82,9 +82,10 @@ func otherSite(r *http.Request) (header string, foreign bool) {
 	return origin, err != nil || u.Host == "" || u.Host != r.Host
 }
 
-// checkBody refuses a body that says anything. Nothing here takes one: a
-// client that puts its count there would be given one id, and not know why.
-func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
+// checkBody refuses a body that says anything, but for a form that a client of another system posts.
+// Nothing else here takes one: a client that puts its count there would be given one id, and not know
+// why.
+func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
@@ -99,6 +100,14 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
 		}
 	case err != nil:
 		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
+	case r.route.methods == nil && isForm(r.Request):
+		if r.PostForm, err = url.ParseQuery(string(body)); err == nil {
+			return nil
+		}
+		return &problem{
+			Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body that can not be read",
+			Detail: "the form is not encoded as its content type says", Field: "body",
+		}
 	}
 	// Many HTTP clients send an empty JSON object with a POST.
 	if body = bytes.TrimSpace(body); len(body) > 0 && string(body) != "{}" {
@@ -108,6 +117,12 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return nil
+}
+
+// isForm reports whether the body is a form, as servers of other systems take it.
+func isForm(r *http.Request) bool {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && r.Method == http.MethodPost && mediaType == "application/x-www-form-urlencoded"
 }
 
 // parameters reads the query: known names, each once. A misspelt count must not mint one id.

@@ -12,7 +12,7 @@ import (
 // route is one address and what answers it.
 type route struct {
 	path    path
-	methods []string // GET stands for HEAD, too; none means any
+	methods []string // GET stands for HEAD, too; none means any, and a form, as other systems take it
 	answer  answer
 
 	audience audience
