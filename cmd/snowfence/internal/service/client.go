@@ -26,6 +26,7 @@ import (
 type Client struct {
 	service *Service
 	limit   *rate.Limiter // of the address, or nil
+	guesses *rate.Limiter // of wrong tokens from the address, or nil
 	grant   *token.Grant  // nil before a token was shown
 	trusted bool
 }
@@ -34,16 +35,21 @@ type Client struct {
 func (s *Service) Client(address netip.Addr) Client {
 	c := Client{service: s}
 	if s.addresses != nil {
-		c.limit = s.addresses.limiter(Neighbours(address))
+		n := s.addresses.neighbour(Neighbours(address))
+		c.limit, c.guesses = n.ids, n.guesses
 	}
 	return c
 }
 
 // Authorize returns a [*Problem] unless the token is valid, or none is asked for. It takes the same
-// time for every wrong token of a length.
+// time for every wrong token of a length. After too many wrong tokens from an address no token is
+// looked at, not even a right one: or guesses would be as fast as requests.
 func (c *Client) Authorize(text string) error {
 	if !c.service.Guarded() {
 		return nil
+	}
+	if c.guesses != nil && c.guesses.TokensAt(c.now()) < 1 {
+		return c.refuse()
 	}
 	c.grant = c.service.tokens.Grant(token.HashOf(text))
 	if c.grant == nil {
@@ -98,17 +104,24 @@ func (c *Client) Allows(name string) bool { return c.grant == nil || c.grant.All
 // known returns a [*Problem] if a token is asked for, and the client has shown none that is valid
 // still.
 func (c *Client) known() error {
-	if !c.service.Guarded() || c.trusted || c.grant != nil && c.service.tokens.Holds(c.grant) {
+	if !c.service.Guarded() || c.trusted {
 		return nil
 	}
-	c.grant = nil
-	return c.refuse()
+	if c.grant != nil {
+		c.grant = c.service.tokens.Now(c.grant)
+	}
+	if c.grant == nil {
+		return c.refuse()
+	}
+	return nil
 }
 
-// refuse is the problem of a client without a token. It counts for the address's rate.
+// refuse is the problem of a client without a token. It counts as a guess.
 func (c *Client) refuse() error {
-	if wait, ok := c.take(c.limit, 1); !ok {
-		return limited(wait)
+	if wait, ok := c.take(c.guesses, 1); !ok {
+		p := limited(wait)
+		p.Detail = "too many requests without a valid token came from this address"
+		return p
 	}
 	return &Problem{Type: InvalidToken, Detail: "the request shows no token, or a wrong one"}
 }
@@ -311,27 +324,33 @@ func Neighbours(address netip.Addr) netip.Prefix {
 
 // addresses are the rates of the addresses that asked of late.
 type addresses struct {
-	rate  rate.Limit
+	rate  int
 	burst int
 
-	mu     sync.Mutex // guards what follows
-	limits map[netip.Prefix]*rate.Limiter
+	mu         sync.Mutex // guards what follows
+	neighbours map[netip.Prefix]*neighbour
 }
 
-// maxAddresses is how many addresses are remembered: some 20 MB. When there are more, all are
+// neighbour is what one address, or one /64, may do in a second.
+type neighbour struct {
+	ids     *rate.Limiter
+	guesses *rate.Limiter // of tokens; those that ask for ids with a right one take nothing from it
+}
+
+// maxAddresses is how many addresses are remembered: some 30 MB. When there are more, all are
 // forgotten, which lets each of them burst once more.
 const maxAddresses = 100_000
 
-func (a *addresses) limiter(of netip.Prefix) *rate.Limiter {
+func (a *addresses) neighbour(of netip.Prefix) *neighbour {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	l := a.limits[of]
-	if l == nil {
-		if len(a.limits) >= maxAddresses {
-			clear(a.limits)
+	n := a.neighbours[of]
+	if n == nil {
+		if len(a.neighbours) >= maxAddresses {
+			clear(a.neighbours)
 		}
-		l = rate.NewLimiter(a.rate, a.burst)
-		a.limits[of] = l
+		n = &neighbour{rate.NewLimiter(rate.Limit(a.rate), a.burst), rate.NewLimiter(rate.Limit(a.rate), a.rate)}
+		a.neighbours[of] = n
 	}
-	return l
+	return n
 }

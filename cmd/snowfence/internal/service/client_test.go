@@ -1,6 +1,7 @@
 package service
 
 import (
+	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -266,15 +267,70 @@ func TestRateOfATokenIsSharedByItsClients(t *testing.T) {
 	}
 }
 
+// TestOpenClientGetsTheNewRightsOfItsToken changes the line of a token under a client that has shown it.
+func TestOpenClientGetsTheNewRightsOfItsToken(t *testing.T) {
+	line := "team " + token.HashOf("secret").String()
+	ring, path := opened(t, line+" generators=a")
+	s := New(Config{Settings: settings(t, "a", "b"), Tokens: ring})
+	c := s.Client(netip.Addr{})
+	if err := c.Authorize("secret"); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		line string
+		a, b Type
+	}{
+		{line + " generators=a", 0, NotAllowed}, {line + " generators=b", NotAllowed, 0}, {line + " rate=5", 0, 0},
+		{"team " + token.HashOf("another").String(), InvalidToken, InvalidToken},
+	} {
+		if err := os.WriteFile(path, []byte(x.line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ring.Again(slog.New(slog.DiscardHandler))
+		for name, want := range map[string]Type{"a": x.a, "b": x.b} {
+			switch err := c.Admit(name, 0); {
+			case want == 0 && err != nil:
+				t.Errorf("%s: generator %s: %v", x.line, name, err)
+			case want != 0 && problemOf(t, err).Type != want:
+				t.Errorf("%s: generator %s: %v, want %v", x.line, name, err, want)
+			}
+		}
+	}
+}
+
+// TestGuessingTokensCountsForTheAddress: beyond the rate a right token is refused as well, or a guess would show
+// that it is right at any speed. Ids that were minted with a right token count for another rate.
 func TestGuessingTokensCountsForTheAddress(t *testing.T) {
-	ring, _ := opened(t, "correct-horse-battery")
-	settings := settings(t, "a")
+	const right = "correct-horse-battery"
+	ring, _ := opened(t, right)
+	settings, clock := settings(t, "a"), &fixedClock{}
 	settings.Limits = config.Limits{Batch: 1, AddressRate: 2}
-	s := New(Config{Settings: settings, Tokens: ring, Clock: &fixedClock{}})
-	for i, want := range []Type{InvalidToken, InvalidToken, RateLimited} {
-		c := s.Client(netip.MustParseAddr("192.0.2.1"))
-		if p := problemOf(t, c.Authorize("guess")); p.Type != want {
-			t.Errorf("guess %d: %v, want %v", i, p, want)
+	s := New(Config{Settings: settings, Tokens: ring, Clock: clock})
+	from := func(address string) Client { return s.Client(netip.MustParseAddr(address)) }
+	busy := from("192.0.2.2")
+	for range 3 {
+		_ = busy.Authorize(right)
+		_ = busy.pay("a", 1)
+	}
+	if err := busy.Authorize(right); err != nil {
+		t.Errorf("a client that asked for many ids: %v", err)
+	}
+	for i, x := range []struct {
+		token string
+		after time.Duration
+		want  Type
+	}{
+		{"guess", 0, InvalidToken}, {right, 0, 0}, {"guess", 0, InvalidToken}, {"guess", 0, RateLimited}, {right, 0, RateLimited},
+		{right, time.Second, 0}, {"guess", 0, InvalidToken},
+	} {
+		clock.now += x.after
+		c := from("192.0.2.1")
+		err := c.Authorize(x.token)
+		if x.want == 0 && err == nil {
+			continue
+		}
+		if p := problemOf(t, err); p.Type != x.want {
+			t.Errorf("%d, %s: %v, want %v", i, x.token, p, x.want)
 		}
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"golang.org/x/time/rate"
-
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
@@ -88,7 +86,7 @@ func New(cfg Config) *Service {
 		log:        cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	if l := cfg.Settings.Limits; l.AddressRate > 0 {
-		s.addresses = &addresses{rate: rate.Limit(l.AddressRate), burst: max(l.AddressRate, l.Batch), limits: map[netip.Prefix]*rate.Limiter{}}
+		s.addresses = &addresses{rate: l.AddressRate, burst: max(l.AddressRate, l.Batch), neighbours: map[netip.Prefix]*neighbour{}}
 	}
 	for name, g := range cfg.Settings.Generators {
 		s.generators[name] = &generator{name: name, settings: g, most: most(g, cfg.Settings.Limits.Batch)}

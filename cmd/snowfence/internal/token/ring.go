@@ -44,8 +44,15 @@ func Open(path string, burst int) (*Ring, error) {
 // Grant returns what a token allows, or nil. It takes the same time for every wrong one of a length.
 func (r *Ring) Grant(hash Hash) *Grant { return find(r.state.Load().grants, hash) }
 
-// Holds reports whether a grant is still valid.
-func (r *Ring) Holds(g *Grant) bool { return slices.Contains(r.state.Load().grants, g) }
+// Now returns what a grant's token allows now: its line may have changed. It returns nil if the token is no
+// longer valid.
+func (r *Ring) Now(g *Grant) *Grant {
+	grants := r.state.Load().grants
+	if slices.Contains(grants, g) {
+		return g
+	}
+	return find(grants, g.hash)
+}
 
 // Reload reads the file again if it changed, and writes to the log which tokens came and went. While
 // the file can't be read, the tokens stay as they are.

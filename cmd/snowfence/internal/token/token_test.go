@@ -135,8 +135,12 @@ func TestChangedFileIsReadAgain(t *testing.T) {
 		r.Reload(logger)
 	}
 	put("one " + first.String() + "\ntwo " + second.String() + "\n")
-	if g := r.Grant(second); g == nil || !r.Holds(old) || !strings.Contains(log.String(), "added=[two] removed=[]") {
+	if g := r.Grant(second); g == nil || r.Now(old) != old || !strings.Contains(log.String(), "added=[two] removed=[]") {
 		t.Errorf("a token more: %v, %s", g, &log)
+	}
+	put("one " + first.String() + " rate=7\ntwo " + second.String() + "\n")
+	if g := r.Now(old); g == nil || g == old || g.Rate != 7 {
+		t.Errorf("a line that changed: %+v", g)
 	}
 	put("broken")
 	put("broken")
@@ -144,7 +148,7 @@ func TestChangedFileIsReadAgain(t *testing.T) {
 		t.Errorf("a broken file: %s", &log)
 	}
 	put("two " + second.String() + "\n")
-	if r.Grant(first) != nil || r.Holds(old) || !strings.Contains(log.String(), "added=[] removed=[one]") {
+	if r.Grant(first) != nil || r.Now(old) != nil || !strings.Contains(log.String(), "added=[] removed=[one]") {
 		t.Errorf("a token less: %s", &log)
 	}
 	lines := log.Len()
