@@ -68,16 +68,22 @@ type outage struct {
 
 // watch looks on for a window while the store is there. What the daemon says is
 // left must come down to the floor, within half of a third, and no further: so a
-// third is told from two.
+// third is told from two. On a machine that runs all engines at once an extension may be
+// late, so there are three windows, of which one must be as it should.
 func (o outage) watch(t *testing.T) {
 	t.Helper()
-	least := outageWindow
-	for begun := time.Now(); time.Since(begun) < outageWindow; pause(t.Context(), 10*time.Millisecond) {
-		least = min(least, o.left(t))
+	var seen []time.Duration
+	for range 3 {
+		least := outageWindow
+		for begun := time.Now(); time.Since(begun) < outageWindow; pause(t.Context(), 10*time.Millisecond) {
+			least = min(least, o.left(t))
+		}
+		if (least - o.floor).Abs() <= outageThird/2 {
+			return
+		}
+		seen = append(seen, least)
 	}
-	if least < o.floor-outageThird/2 || least > o.floor+outageThird/2 {
-		t.Errorf("at the least it said that ids last for %s, want %s:\n%s", least, o.floor, o.daemon.Log())
-	}
+	t.Errorf("at the least it said that ids last for %s, want %s:\n%s", seen, o.floor, o.daemon.Log())
 }
 
 // run takes the daemon's store away when little is left, brings it back, and
