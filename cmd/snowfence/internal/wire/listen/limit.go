@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"sync"
@@ -99,6 +100,14 @@ type conn struct {
 func (c *conn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
+}
+
+// CloseWrite ends what is written to the connection. Reads go on.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }
 
 // Remote returns the address of a connection's other end, without a zone; the zero address if it

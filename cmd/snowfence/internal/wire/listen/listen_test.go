@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -301,6 +302,40 @@ func TestConnectionsBeyondTheLimitAreClosedAtOnce(t *testing.T) {
 			t.Errorf("%s: %d open", limit, meter.open)
 		}
 		_ = l.Close()
+	}
+}
+
+func TestConnectionCanEndItsOwnSideAlone(t *testing.T) {
+	l, err := Open(t.Context(), config.Config{Limits: limits}, Front{Address: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = server.Close() }()
+	half, ok := server.(interface{ CloseWrite() error })
+	if !ok {
+		t.Fatal("a connection can't end its own side alone")
+	}
+	if err := half.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the client reads %v, want the end", err)
+	}
+	if _, err := client.Write([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := server.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Errorf("the server reads %d bytes, %v, want one", n, err)
 	}
 }
 

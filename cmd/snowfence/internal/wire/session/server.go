@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -32,8 +33,8 @@ type Conn struct {
 	server *Server
 }
 
-// NewServer returns a server that runs handle for each connection, which is closed when handle
-// returns. The context ends when requests are cut off. A handler calls
+// NewServer returns a server that runs handle for each connection. When handle returns, the connection
+// is closed, as soon as its client has the answers or a second has passed. The context ends when requests are cut off. A handler calls
 // [Conn.ReadWithin] before it waits for a request, and returns on an error.
 func NewServer(handle func(ctx context.Context, c *Conn)) *Server {
 	return &Server{handle: handle, conns: map[*Conn]struct{}{}, cut: func() {}}
@@ -79,11 +80,50 @@ func (s *Server) start(ctx context.Context, c *Conn) {
 	s.conns[c] = struct{}{}
 	s.open.Go(func() {
 		s.handle(ctx, c)
-		_ = c.Close() // what was to be written is written
+		s.end(c)
 		s.mu.Lock()
 		delete(s.conns, c)
 		s.mu.Unlock()
 	})
+}
+
+const (
+	// linger is how long a client has to read its last answers and to close its end. While the server
+	// drains it is lingerDraining, which is enough for what is on its way.
+	linger, lingerDraining = time.Second, 50 * time.Millisecond
+
+	// discarded is how many bytes of a client are read and thrown away meanwhile.
+	discarded = 1 << 20
+)
+
+// end closes a connection once its client has the answers. The kernel resets a connection that is
+// closed with input unread, and drops answers that the client has not read. So the server first ends only
+// its own side, and throws away what the client has sent beyond its last answer.
+func (s *Server) end(c *Conn) {
+	defer func() { _ = c.Close() }()
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	s.mu.Lock() // a deadline of Drain comes before or after
+	wait := linger
+	if s.draining.Load() {
+		wait = lingerDraining
+	}
+	err := c.SetReadDeadline(in(wait))
+	s.mu.Unlock()
+	if err == nil {
+		_, _ = io.CopyN(io.Discard, c, discarded)
+	}
+}
+
+// abort closes a connection at once. A farewell of TLS could wait for a client that does not read.
+func (c *Conn) abort() {
+	if secure, ok := c.Conn.(interface{ NetConn() net.Conn }); ok {
+		_ = secure.NetConn().Close()
+		return
+	}
+	_ = c.Close()
 }
 
 // Drain accepts no more connections, ends the reads of all, and waits for the requests under way.
@@ -112,7 +152,7 @@ func (s *Server) Drain(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.cut()
 	for c := range s.conns {
-		_ = c.Close()
+		c.abort()
 	}
 	return ctx.Err()
 }
