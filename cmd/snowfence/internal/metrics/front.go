@@ -47,10 +47,12 @@ func NewFront(name string, now func() time.Duration) *Front {
 // Began returns when a request began, for Answered.
 func (f *Front) Began() time.Duration { return f.now() }
 
-// Answered counts requests that were answered together.
-func (f *Front) Answered(began time.Duration, requests int) {
+// Answered counts requests that were answered together. It returns the time of its clock.
+func (f *Front) Answered(began time.Duration, requests int) (now time.Duration) {
+	now = f.now()
 	f.requests.Add(float64(requests))
-	f.duration.Observe((f.now() - began).Seconds())
+	f.duration.Observe((now - began).Seconds())
+	return now
 }
 
 // Failed counts a request that was answered with a problem, by the name of its type.

@@ -94,8 +94,12 @@ func (c *conn) flush() {
 func (c *conn) write() {
 	c.settle()
 	if c.answered > 0 {
-		c.meter.Answered(c.began, c.answered)
+		// The answers may have waited for their ids. The client's time begins after that.
+		c.began = c.meter.Answered(c.began, c.answered)
 		c.answered = 0
+		if c.authorized {
+			c.since = c.began
+		}
 	}
 	if len(c.text) == 0 || c.broken {
 		c.text = c.text[:0]

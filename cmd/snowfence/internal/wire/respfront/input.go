@@ -20,7 +20,7 @@ type input struct {
 	next int
 
 	// Times are of the meter's clock.
-	began     time.Duration // when data was read last
+	began     time.Duration // when data was read or answered last
 	since     time.Duration // from when on the client has time for its command
 	readUntil time.Duration // the deadline of reads
 	served    bool          // whether a command was answered

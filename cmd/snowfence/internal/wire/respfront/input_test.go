@@ -3,6 +3,7 @@ package respfront
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -20,17 +21,24 @@ import (
 type scripted struct {
 	net.Conn
 	read    func([]byte) (int, error)
-	wait    time.Duration // until the deadline of reads, as it was set
 	written bytes.Buffer
 	closed  chan struct{}
+
+	now                   atomic.Int64 // the meter's clock
+	readUntil, writeUntil int64        // of that clock
 }
 
-func (s *scripted) Read(p []byte) (int, error)       { return s.read(p) }
-func (s *scripted) Write(p []byte) (int, error)      { return s.written.Write(p) }
-func (s *scripted) SetWriteDeadline(time.Time) error { return nil }
-func (s *scripted) SetReadDeadline(t time.Time) error {
-	s.wait = time.Until(t).Round(time.Second)
-	return nil
+func (s *scripted) Read(p []byte) (int, error) { return s.read(p) }
+func (s *scripted) Write(p []byte) (int, error) {
+	if s.writeUntil > 0 && s.now.Load() > s.writeUntil {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return s.written.Write(p)
+}
+func (s *scripted) SetWriteDeadline(t time.Time) error { s.writeUntil = s.after(t); return nil }
+func (s *scripted) SetReadDeadline(t time.Time) error  { s.readUntil = s.after(t); return nil }
+func (s *scripted) after(t time.Time) int64 {
+	return s.now.Load() + int64(time.Until(t).Round(time.Second))
 }
 func (s *scripted) RemoteAddr() net.Addr { return &net.TCPAddr{} }
 func (s *scripted) LocalAddr() net.Addr  { return &net.TCPAddr{} }
@@ -57,28 +65,67 @@ func play(t *testing.T, limits config.Limits, read func(now *atomic.Int64, p []b
 // playWith is play where a token is asked for.
 func playWith(t *testing.T, token string, limits config.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
 	t.Helper()
-	const begun = time.Minute
-	var now atomic.Int64
-	now.Store(int64(begun))
-	f := newFixture(t, token)
-	f.server.config.Limits = limits
-	f.server.config.Meter = metrics.NewFront("resp", func() time.Duration { return time.Duration(now.Load()) })
-	s := &scripted{closed: make(chan struct{})}
+	s := &scripted{}
 	s.read = func(p []byte) (int, error) {
-		n, err := read(&now, p)
+		n, err := read(&s.now, p)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			now.Add(int64(s.wait))
+			s.now.Store(s.readUntil)
 		}
 		return n, err
 	}
+	return newFixture(t, token).serveOne(s, limits)
+}
+
+// serveOne serves a connection until it ends, and returns how long that took by the meter's clock.
+func (f *fixture) serveOne(s *scripted, limits config.Limits) time.Duration {
+	f.t.Helper()
+	const begun = time.Minute
+	s.now.Store(int64(begun))
+	s.closed = make(chan struct{})
+	f.server.config.Limits = limits
+	f.server.config.Meter = metrics.NewFront("resp", func() time.Duration { return time.Duration(s.now.Load()) })
 	other := session.NewServer(f.server.serve)
 	go func() { _ = other.Serve(s) }()
 	select {
 	case <-s.closed:
 	case <-time.After(20 * time.Second):
-		t.Fatal("the connection does not end")
+		f.t.Fatal("the connection does not end")
 	}
-	return time.Duration(now.Load()) - begun
+	return time.Duration(s.now.Load()) - begun
+}
+
+func TestTimeThatIDsTakeIsNotTheClients(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) { c.Limits.Batch = 10_000 })
+	s := &scripted{}
+	f.numbers.before = func() { s.now.Add(int64(9 * time.Second)) }
+	script := []struct {
+		after time.Duration // the answer to the last one
+		text  string
+	}{
+		{0, "PING\r\n"}, {2 * time.Second, "INCR numbers\r\n"}, {5 * time.Second, "PING\r\n"},
+		// The second of two ids is waited for after the first answer has begun to be written.
+		{2 * time.Second, "ID.NEXT numbers COUNT 9000\r\nINCR numbers\r\n"}, {9 * time.Second, "PI"}, {time.Second, "NG\r\n"},
+	}
+	var waited time.Duration
+	s.read = func(p []byte) (int, error) {
+		if len(script) == 0 {
+			return 0, io.EOF
+		}
+		until := time.Duration(s.readUntil - s.now.Load())
+		if next := script[0].after - waited; until < next {
+			s.now.Store(max(s.now.Load(), s.readUntil))
+			waited += max(until, 0)
+			return 0, os.ErrDeadlineExceeded
+		}
+		s.now.Add(int64(script[0].after - waited))
+		n := copy(p, script[0].text)
+		script, waited = script[1:], 0
+		return n, nil
+	}
+	f.serveOne(s, config.Limits{ReadTimeout: 2 * time.Second, Session: 10 * time.Second, WriteTimeout: 3 * time.Second})
+	if got := s.written.String(); !strings.HasPrefix(got, "+PONG\r\n:1\r\n+PONG\r\n*9000\r\n") || !strings.HasSuffix(got, "\r\n:9002\r\n+PONG\r\n") {
+		t.Errorf("the client was left with %d pieces to send, after %q … %q", len(script), got[:min(len(got), 40)], got[max(len(got)-40, 0):])
+	}
 }
 
 func TestCommandThatComesInDropsHasOneTimeout(t *testing.T) {

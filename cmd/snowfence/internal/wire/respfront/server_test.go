@@ -31,12 +31,16 @@ type numbers struct {
 	last, calls atomic.Int64
 	gap         int64 // between two numbers
 	err         error
+	before      func() // nil, or called before numbers are minted
 }
 
 func (*numbers) Form() kind.Form        { return kind.Number }
 func (*numbers) Status() counter.Status { return counter.Status{} }
 func (m *numbers) Mint(_ context.Context, n int, into *kind.Batch) error {
 	m.calls.Add(1)
+	if m.before != nil {
+		m.before()
+	}
 	if m.err != nil {
 		return m.err
 	}
