@@ -68,7 +68,7 @@ func (c *Client) turn(used *block) (*ride, error) {
 func (c *Client) order() {
 	for low := c.stock <= c.config.Prefetch/2; low && c.stock < c.config.Prefetch; {
 		r := c.newRide()
-		r.ahead, r.calls, r.n = true, 1, min(c.config.Prefetch-c.stock, c.config.Batch)
+		r.began, r.ahead, r.calls, r.n = now(), true, 1, min(c.config.Prefetch-c.stock, c.config.Batch)
 		c.stock += r.n
 		c.ahead = append(c.ahead, r)
 	}

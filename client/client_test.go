@@ -143,6 +143,34 @@ func TestCallThatLeavesDisturbsNoOther(t *testing.T) {
 	})
 }
 
+func TestCallDoesNotWaitLessForCallsThatHaveLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const maxWait, busy = 10 * time.Second, 20 * time.Second
+		answered := false
+		count := counting(new(atomic.Int64))
+		c, _ := connected(t, Config{MaxWait: maxWait, Timeout: time.Minute}, func(words []string) string {
+			if answered {
+				return "-TRYAGAIN\r\n"
+			}
+			answered = true
+			<-time.After(busy)
+			return count(words)
+		})
+		go func() { _, _ = c.Next(t.Context()) }()
+		synctest.Wait()
+		leaving, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.Next(leaving); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		<-time.After(busy - 2*time.Second)
+		began := time.Now()
+		if _, err := c.Next(t.Context()); !errors.Is(err, ErrUnavailable) || time.Since(began) != maxWait {
+			t.Errorf("%v after %s, want %s", err, time.Since(began), maxWait)
+		}
+	})
+}
+
 func TestCallsThatHaveLeftAreNotAskedFor(t *testing.T) {
 	for _, another := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ func (r run) last() snowfence.ID { return r.first + snowfence.ID(r.count-1) }
 // ride is one request and the calls that wait for its ids. Each call has a place: the ids from an
 // offset on. The fields of the answer are written before done is closed, and read after that.
 type ride struct {
-	began time.Time // when the first call came
+	began time.Time // when the first of the calls came
 	ahead bool      // its ids are for a block: no call has a place
 
 	n     int // ids of all places; guarded by the client's lock, as is calls
@@ -32,7 +32,7 @@ type ride struct {
 
 // newRide puts a ride at the end of the queue. It needs the lock.
 func (c *Client) newRide() *ride {
-	r := &ride{began: now(), done: make(chan struct{})}
+	r := &ride{done: make(chan struct{})}
 	c.queue = append(c.queue, r)
 	if !c.asking {
 		c.asking = true
@@ -67,6 +67,9 @@ func (c *Client) join(n int) (r *ride, at int, err error) {
 	}
 	if r == nil || r.ahead || r.n+n > c.config.Batch {
 		r = c.newRide()
+	}
+	if r.calls == 0 {
+		r.began = now() // it is new, or all that joined it have left
 	}
 	r.n += n
 	r.calls++
