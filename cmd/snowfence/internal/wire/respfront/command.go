@@ -104,12 +104,12 @@ func (c *conn) command(args [][]byte) {
 	switch {
 	case len(args) == 0, len(args) == 1 && is(args[0], "INFO"):
 		var all list
-		for _, known := range commands() {
+		for _, known := range c.table {
 			all = append(all, known.describe())
 		}
 		c.value(all)
 	case len(args) == 1 && is(args[0], "COUNT"):
-		c.integer(len(commands()))
+		c.integer(len(c.table))
 	case is(args[0], "INFO"):
 		found := make(list, len(args)-1)
 		for i, name := range args[1:] {
@@ -120,7 +120,7 @@ func (c *conn) command(args [][]byte) {
 		c.value(found)
 	case is(args[0], "DOCS"):
 		var docs object
-		for _, known := range commands() {
+		for _, known := range c.table {
 			if len(args) == 1 || slices.ContainsFunc(args[1:], func(name []byte) bool { return is(name, known.name) }) {
 				docs = append(docs, strings.ToLower(known.name), known.docs())
 			}

@@ -1,6 +1,7 @@
 package respfront
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -20,20 +21,30 @@ func (c *conn) auth(args [][]byte) {
 	}
 }
 
-// authorize shows a token, or answers with an error.
+// authorize shows a token, or answers with an error. As in Redis, a wrong token takes no right away.
 func (c *conn) authorize(token []byte) bool {
-	c.authorized = false
-	if err := c.client.Authorize(string(token)); err != nil {
-		c.problem(err)
+	client := c.client
+	if err := client.Authorize(string(token)); err != nil {
+		c.report(err, false)
 		return false
 	}
-	c.authorized = true
+	c.client, c.authorized = client, true
+	return true
+}
+
+// named gives the connection a name, or answers with the error of Redis.
+func (c *conn) named(name []byte) bool {
+	if bytes.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' }) {
+		c.refuse("ERR Client names cannot contain spaces, newlines or special characters.")
+		return false
+	}
+	c.name = string(name)
 	return true
 }
 
 // hello answers HELLO [2|3 [AUTH name token] [SETNAME name]].
 func (c *conn) hello(args [][]byte) {
-	proto, name := c.proto, c.name
+	proto, name := c.proto, []byte(c.name)
 	if len(args) > 0 {
 		n, ok := count(args[0])
 		if !ok || n != 2 && n != 3 {
@@ -50,7 +61,7 @@ func (c *conn) hello(args [][]byte) {
 			}
 			args = args[3:]
 		case is(args[0], "SETNAME") && len(args) >= 2:
-			name, args = string(args[1]), args[2:]
+			name, args = args[1], args[2:]
 		default:
 			c.refuse("ERR Syntax error in HELLO option '" + clip(args[0]) + "'")
 			return
@@ -60,7 +71,10 @@ func (c *conn) hello(args [][]byte) {
 		c.refuse("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 		return
 	}
-	c.proto, c.name = proto, name
+	if !c.named(name) {
+		return
+	}
+	c.proto = proto
 	c.value(object{
 		"server", "redis", "version", redisVersion, "proto", c.proto, "id", int(c.id),
 		"mode", "standalone", "role", "master", "modules", list{},
@@ -102,8 +116,9 @@ func (c *conn) clientCommand(args [][]byte) {
 	sub, rest := strings.ToUpper(string(args[0])), args[1:]
 	switch {
 	case sub == "SETNAME" && len(rest) == 1:
-		c.name = string(rest[0])
-		c.ok()
+		if c.named(rest[0]) {
+			c.ok()
+		}
 	case sub == "GETNAME" && len(rest) == 0 && c.name == "":
 		c.null()
 	case sub == "GETNAME" && len(rest) == 0:

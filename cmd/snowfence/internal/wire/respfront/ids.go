@@ -61,6 +61,7 @@ func (c *conn) settle() {
 		case c.batch.Form() != kind.Number: // it began to serve just now
 			for range some {
 				c.refuse(noInteger(c.key))
+				c.flush()
 			}
 		default:
 			c.writeNumbers((*reply).number)

@@ -15,12 +15,15 @@ func (c *conn) refuse(text string) {
 }
 
 // problem answers with an error of the service.
-func (c *conn) problem(err error) {
+func (c *conn) problem(err error) { c.report(err, c.authorized) }
+
+// report is problem for a command that shows a valid token, or does not.
+func (c *conn) report(err error, authorized bool) {
 	p := new(service.Problem)
 	if !errors.As(err, &p) {
 		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
 	}
-	c.fail(errorText(p, c.authorized))
+	c.fail(errorText(p, authorized))
 	c.meter.Failed(p.Type.String())
 }
 

@@ -3,6 +3,7 @@ package respfront
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -49,8 +50,13 @@ func parse(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err err
 	return parts, n, err
 }
 
-// array reads a command as programs send it: an array of bulk strings.
+// array reads a command as programs send it: an array of bulk strings. One of a length below zero is
+// empty, as in Redis.
 func array(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
+	if bytes.HasPrefix(data, []byte("*-")) {
+		_, at, err := number(data, len("*-"), math.MaxInt32, errArrayLength)
+		return parts, at, err
+	}
 	count, at, err := number(data, 1, most.parts, errArrayLength)
 	if at == 0 || err != nil {
 		return parts, 0, err

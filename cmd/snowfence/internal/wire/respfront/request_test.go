@@ -25,6 +25,8 @@ func TestCommandIsReadFromArraysAndLines(t *testing.T) {
 		"*2\r\n$4\r\nECHO\r\n$4\r\n\r\n\x00*\r\n": {"ECHO", "\r\n\x00*"},
 		"*1\r\n$0\r\n\r\n":                        {""},
 		"*0\r\n":                                  {},
+		"*-1\r\n":                                 {},
+		"*-2147483647\r\n":                        {},
 		"PING\r\n":                                {"PING"},
 		"  incr\torders \r\n":                     {"incr", "orders"},
 		"INCR orders\n":                           {"INCR", "orders"},
@@ -46,7 +48,8 @@ func TestCommandThatCanNotBeReadIsAnError(t *testing.T) {
 	for data, want := range map[string]error{
 		"*x\r\n":                        errArrayLength,
 		"*\r\n":                         errArrayLength,
-		"*-1\r\n":                       errArrayLength,
+		"*-\r\n":                        errArrayLength,
+		"*-2147483648\r\n":              errArrayLength,
 		"*65\r\n":                       errArrayLength,
 		"*99999999999999999999":         errArrayLength,
 		"*1\rx":                         errArrayLength,

@@ -34,7 +34,8 @@ type Server struct {
 	*session.Server
 
 	config   Config
-	commands map[string]*command // by name, in capitals and in small letters
+	table    []command
+	commands map[string]*command // of the table, by name in capitals and in small letters
 	names    map[string]string   // of the generators, so that a command need not make one
 	clients  atomic.Int64        // the number of the last connection
 	scratch  sync.Pool           // of *scratch, empty
@@ -42,9 +43,10 @@ type Server struct {
 
 // New returns the front.
 func New(cfg Config) *Server {
-	s := &Server{config: cfg, commands: map[string]*command{}, names: map[string]string{}}
-	for _, c := range commands() {
-		s.commands[c.name], s.commands[strings.ToLower(c.name)] = &c, &c
+	s := &Server{config: cfg, table: commands(), commands: map[string]*command{}, names: map[string]string{}}
+	for i := range s.table {
+		c := &s.table[i]
+		s.commands[c.name], s.commands[strings.ToLower(c.name)] = c, c
 	}
 	for _, g := range cfg.Service.Statuses() {
 		s.names[g.Name] = g.Name

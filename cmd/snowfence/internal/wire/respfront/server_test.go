@@ -248,6 +248,7 @@ func TestEachCommandHasItsReply(t *testing.T) {
 		{"HELLO 3 NAME", "-ERR Syntax error in HELLO option 'NAME'"},
 		{"CLIENT SETINFO LIB-NAME x", "+OK"},
 		{"CLIENT GETNAME", "nil"},
+		{"CLIENT SETNAME me", "+OK"},
 		{"CLIENT ID", ":1"},
 		{"CLIENT TRACKING ON OPTIN", "+OK"},
 		{"CLIENT KILL x", "-ERR unknown subcommand or wrong number of arguments for 'KILL'."},
@@ -400,7 +401,8 @@ func TestTokenIsShownBeforeAnythingElse(t *testing.T) {
 		{"CLIENT GETNAME", `"me"`},
 		{"INCR numbers", ":2"},
 		{"AUTH wrong", "-WRONGPASS invalid-token: "},
-		{"INCR numbers", "-NOAUTH Authentication required."},
+		{"HELLO 3 AUTH default wrong", "-WRONGPASS invalid-token: "},
+		{"INCR numbers", ":3"}, // by the token before
 	} {
 		if got := l.ask(c.command); !strings.HasPrefix(got, c.reply) {
 			t.Errorf("%s: %s, want %s", c.command, got, c.reply)
@@ -471,6 +473,28 @@ func TestLineEndsOfAClientDoNotBreakAnError(t *testing.T) {
 	}
 }
 
+func TestNameOfAClientIsOneWordInASCII(t *testing.T) {
+	f := newFixture(t, "")
+	l := f.dial()
+	for _, name := range []string{"a b", "a\nb", "\r", "a\x00", "\u00e9", "\x7f"} {
+		for _, command := range [][]byte{encode("CLIENT", "SETNAME", name), encode("HELLO", "3", "SETNAME", name)} {
+			if _, err := l.Write(command); err != nil {
+				t.Fatal(err)
+			}
+			if got := l.reply(); got != "-ERR Client names cannot contain spaces, newlines or special characters." {
+				t.Errorf("%q: %s", command, got)
+			}
+		}
+	}
+	if got := l.ask("CLIENT GETNAME"); got != "nil" {
+		t.Errorf("its name is %s", got)
+	}
+	l.ask("CLIENT SETNAME a-b")
+	if got := l.ask("CLIENT GETNAME"); got != `"a-b"` {
+		t.Errorf("its name is %s", got)
+	}
+}
+
 func TestConnectionThatBreaksTheProtocolEnds(t *testing.T) {
 	f := newFixture(t, "")
 	l := f.dial()
@@ -537,7 +561,7 @@ func TestPipelineAllocatesNothing(t *testing.T) {
 	f := newFixture(t, "")
 	c := &conn{Server: f.server, reply: reply{proto: 2}, authorized: true, ctx: t.Context(), client: f.server.config.Service.Client(netip.Addr{})}
 	c.input = input{meter: f.server.config.Meter, limits: f.server.config.Limits}
-	c.data = slices.Concat(encode("INCR", "numbers"), encode("INCR", "numbers"), encode("incr", "numbers"), encode("id.next", "numbers", "count", "100"))
+	c.data = slices.Concat(encode("INCR", "numbers"), encode("INCR", "numbers"), encode("incr", "numbers"), encode("id.next", "numbers", "count", "100"), encode("COMMAND", "COUNT"))
 	c.text, c.batch = make([]byte, 0, chunk), new(kind.Batch)
 	allocations := testing.AllocsPerRun(1000, func() {
 		c.next, c.text = 0, c.text[:0]
@@ -545,6 +569,6 @@ func TestPipelineAllocatesNothing(t *testing.T) {
 		}
 	})
 	if allocations != 0 {
-		t.Errorf("%v allocations for a pipeline of four commands", allocations)
+		t.Errorf("%v allocations for a pipeline of five commands", allocations)
 	}
 }
