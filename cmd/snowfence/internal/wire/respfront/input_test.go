@@ -7,14 +7,17 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/session"
+	"snowfence.example/snowfence/kind"
 )
 
 // scripted is a connection whose reads a test writes. What is written to it is kept.
@@ -22,6 +25,7 @@ type scripted struct {
 	net.Conn
 	read    func([]byte) (int, error)
 	written bytes.Buffer
+	largest int // of the writes
 	closed  chan struct{}
 
 	now                   atomic.Int64 // the meter's clock
@@ -33,6 +37,7 @@ func (s *scripted) Write(p []byte) (int, error) {
 	if s.writeUntil > 0 && s.now.Load() > s.writeUntil {
 		return 0, os.ErrDeadlineExceeded
 	}
+	s.largest = max(s.largest, len(p))
 	return s.written.Write(p)
 }
 func (s *scripted) SetWriteDeadline(t time.Time) error { s.writeUntil = s.after(t); return nil }
@@ -192,6 +197,32 @@ func TestNothingIsWrittenAfterAWriteThatFailed(t *testing.T) {
 	}
 }
 
+func TestErrorsOfAPipelineAreWrittenInPieces(t *testing.T) {
+	for name, minter := range map[string]kind.Minter{
+		"starting": nil, "texts": texts{}, "texts since a moment": begun{}, "failing": &numbers{err: errors.New("broken")},
+	} {
+		f := serviceFixture(t, "")
+		if minter != nil {
+			if err := f.server.config.Service.Serve("late", minter); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := &scripted{}
+		c := &conn{Server: f.server, ctx: t.Context(), client: f.server.config.Service.Client(netip.Addr{}), authorized: true}
+		c.input, c.proto = input{net: &session.Conn{Conn: s}, meter: f.server.config.Meter, limits: f.server.config.Limits}, 2
+		const command = "INCR late\r\n"
+		n := maxCommand / len(command)
+		c.data = []byte(strings.Repeat(command, n))
+		c.answer()
+		if got := strings.Count(s.written.String(), "\r\n"); got != n {
+			t.Errorf("%s: %d replies to %d commands", name, got, n)
+		}
+		if s.largest > 2*chunk {
+			t.Errorf("%s: the largest write has %d bytes, want at most %d", name, s.largest, 2*chunk)
+		}
+	}
+}
+
 func TestClientWithoutATokenGetsNoMoreTimeByCommands(t *testing.T) {
 	limits := config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}
 	asked := 0
@@ -219,13 +250,19 @@ func TestHandshakeIsNotTriedAgainAfterItsTimeout(t *testing.T) {
 
 func TestQuietConnectionGivesUpItsLargeBuffer(t *testing.T) {
 	var rooms []int
+	var large weak.Pointer[byte]
 	timeouts := 0
 	play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: 2 * quiet, WriteTimeout: time.Second}, func(_ *atomic.Int64, p []byte) (int, error) {
 		rooms = append(rooms, len(p))
 		if len(rooms) < 10 {
-			return copy(p, strings.Repeat("\n", len(p))), nil
+			large = weak.Make(&p[0])
+			return copy(p, strings.Repeat("ECHO a\r\n", len(p)/len("ECHO a\r\n"))), nil
 		}
-		timeouts++
+		if timeouts++; timeouts == 2 {
+			if runtime.GC(); large.Value() != nil {
+				t.Error("something keeps the large buffer")
+			}
+		}
 		return 0, os.ErrDeadlineExceeded
 	})
 	if largest := rooms[9]; largest != maxCommand {

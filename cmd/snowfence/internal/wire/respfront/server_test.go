@@ -64,6 +64,11 @@ func (texts) Mint(_ context.Context, n int, into *kind.Batch) error {
 	return nil
 }
 
+// begun mints texts. Its form is asked for while it is still starting.
+type begun struct{ texts }
+
+func (begun) Form() kind.Form { return 0 }
+
 // fixture is a front with the generators numbers, texts, and late, which is still starting.
 type fixture struct {
 	t       *testing.T
@@ -325,6 +330,21 @@ func TestPipelineIsAnsweredInOrderByFewCalls(t *testing.T) {
 	// Two batches, and one for each of the two at the end; the network may cut the pipeline anywhere.
 	if calls := f.numbers.calls.Load(); calls > 20 {
 		t.Errorf("%d calls", calls)
+	}
+}
+
+func TestEachCommandHasItsReplyWhenTextsBeginToBeServedMeanwhile(t *testing.T) {
+	f := newFixture(t, "")
+	if err := f.server.config.Service.Serve("late", begun{}); err != nil {
+		t.Fatal(err)
+	}
+	l := f.dial()
+	l.send("INCR late", "INCR late", "ID.NEXT late RANGES", "INCR late", "PING")
+	noInteger := "-ERR the ids of late are no integers: use ID.NEXT late"
+	for _, want := range []string{noInteger, noInteger, "-ERR the ids of late are no numbers, which RANGES is for", noInteger, "+PONG"} {
+		if got := l.reply(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
