@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -19,18 +18,18 @@ import (
 type Ring struct {
 	path   string
 	burst  int
-	stamp  stamp
-	failed string // why the file could not be read again, so that the log says it once
+	seen   os.FileInfo // when it was read last
+	failed string      // why the file could not be read again, so that the log says it once
 	state  atomic.Pointer[state]
 }
 
 // state is what one reading of the file brought.
 type state struct{ grants []*Grant }
 
-// stamp tells one state of the file from another.
-type stamp struct {
-	changed time.Time
-	size    int64
+// Unchanged reports whether two looks at a file found it as it was. A file that was put in its place is another
+// one, even if size and time are the same. A nil look found nothing.
+func Unchanged(before, now os.FileInfo) bool {
+	return before != nil && os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }
 
 // Open reads the tokens of a file. A rate lets burst ids pass at once, so that a request for as many
@@ -76,7 +75,7 @@ func (r *Ring) Reload(log *slog.Logger) {
 
 // Again reads the file at once, whether or not it seems to have changed. The same goroutine calls it as Reload.
 func (r *Ring) Again(log *slog.Logger) {
-	r.stamp = stamp{}
+	r.seen = nil
 	r.Reload(log)
 }
 
@@ -91,15 +90,13 @@ func lacking(grants, others []*Grant) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// load reads the file if it changed. The stamp is taken first: a change while it is read is seen
-// the next time.
+// load reads the file if it changed. It looks first, so a change while it is read is seen the next time.
 func (r *Ring) load() (changed bool, err error) {
-	info, err := os.Stat(r.path)
+	now, err := os.Stat(r.path)
 	if err != nil {
 		return false, plain(err)
 	}
-	now := stamp{info.ModTime(), info.Size()}
-	if now == r.stamp && r.state.Load() != nil {
+	if Unchanged(r.seen, now) {
 		return false, nil
 	}
 	content, err := os.ReadFile(r.path)
@@ -111,7 +108,7 @@ func (r *Ring) load() (changed bool, err error) {
 		return false, err
 	}
 	r.adopt(grants)
-	r.stamp = now
+	r.seen = now
 	return true, nil
 }
 

@@ -9,9 +9,9 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 )
 
 // Certificates serve TLS from files, and read them again when they change. Use [NewCertificates] to make
@@ -22,16 +22,8 @@ type Certificates struct {
 
 	mu      sync.Mutex // guards what follows
 	current *tls.Config
-	stamp   stamp
-	failed  string // why the files could not be read again, so that the log says it once
-}
-
-// stamp tells one state of the files from another.
-type stamp [3]fileStamp
-
-type fileStamp struct {
-	changed time.Time
-	size    int64
+	seen    [3]os.FileInfo // the files when they were read last, whether they could be used or not
+	failed  string         // why the files could not be read again, so that the log says it once
 }
 
 // NewCertificates reads the files of the settings, or returns nil if they name none. A [*config.Error] is
@@ -41,7 +33,7 @@ func NewCertificates(settings config.Config, log *slog.Logger) (*Certificates, e
 		return nil, nil
 	}
 	c := &Certificates{settings: settings, log: log}
-	if err := c.load(); err != nil {
+	if _, err := c.load(); err != nil {
 		return nil, c.blame(err)
 	}
 	return c, nil
@@ -88,7 +80,7 @@ func (c *Certificates) Again() {
 		return
 	}
 	c.mu.Lock()
-	c.stamp = stamp{}
+	c.seen = [3]os.FileInfo{}
 	c.mu.Unlock()
 	c.latest()
 }
@@ -98,55 +90,52 @@ func (c *Certificates) Again() {
 func (c *Certificates) latest() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := c.stamp
-	switch err := c.load(); {
+	switch changed, err := c.load(); {
 	case err != nil && err.Error() != c.failed:
 		c.failed = err.Error()
 		c.log.Error("the files of TLS can't be read again: what was read before stays in use", "error", err)
-	case err == nil:
+	case changed:
 		c.failed = ""
-		if c.stamp != before {
-			c.log.Info("audit: the files of TLS were read again", "certificate", c.settings.TLS.Certificate)
-		}
+		c.log.Info("audit: the files of TLS were read again", "certificate", c.settings.TLS.Certificate)
 	}
 	return c.current
 }
 
-// load reads the files if they changed. The stamp is taken first: a change
-// while they are read is seen the next time.
-func (c *Certificates) load() error {
-	var now stamp
+// load reads the files if they changed, those that did not fit each other among them. It looks first, so a
+// change while they are read is seen the next time.
+func (c *Certificates) load() (changed bool, err error) {
+	before := c.seen
+	c.seen = [3]os.FileInfo{}
 	for i, path := range c.files() {
 		if path == "" {
 			continue
 		}
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
+		if c.seen[i], err = os.Stat(path); err != nil {
+			return false, err
 		}
-		now[i] = fileStamp{info.ModTime(), info.Size()}
+		changed = changed || !token.Unchanged(before[i], c.seen[i])
 	}
-	if now == c.stamp {
-		return nil
+	if !changed {
+		return false, nil
 	}
 	files := c.settings.TLS
 	pair, err := tls.LoadX509KeyPair(files.Certificate, files.Key)
 	if err != nil {
-		return err
+		return false, err
 	}
 	loaded := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if files.ClientCA != "" {
 		pem, err := os.ReadFile(files.ClientCA)
 		if err != nil {
-			return err
+			return false, err
 		}
 		loaded.ClientAuth, loaded.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
 		// A resumed session shows no certificate, and its authority may be gone from the file since.
 		loaded.SessionTicketsDisabled = true
 		if !loaded.ClientCAs.AppendCertsFromPEM(pem) {
-			return errNoAuthority
+			return false, errNoAuthority
 		}
 	}
-	c.current, c.stamp = loaded, now
-	return nil
+	c.current = loaded
+	return true, nil
 }
