@@ -390,8 +390,10 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 			t.Errorf("%s, a list of health: %v", name, err)
 		}
 	}
-	// The token is looked at before the first message comes.
-	silent, err := f.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, snowfencev1.Ids_Stream_FullMethodName)
+	// The token is looked at before the first message comes. Else the stream would wait for one.
+	soon, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	silent, err := f.conn.NewStream(soon, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, snowfencev1.Ids_Stream_FullMethodName)
 	if err == nil {
 		err = silent.RecvMsg(new(snowfencev1.NextResponse))
 	}
