@@ -101,11 +101,16 @@ func (c *Certificates) latest() *tls.Config {
 	return c.current
 }
 
-// load reads the files if they changed, those that did not fit each other among them. It looks first, so a
-// change while they are read is seen the next time.
+// load reads the files if they changed, those that did not fit each other among them, or if one could not be
+// read. It looks first, so a change while they are read is seen the next time.
 func (c *Certificates) load() (changed bool, err error) {
 	before := c.seen
 	c.seen = [3]os.FileInfo{}
+	defer func() {
+		if errors.As(err, new(*fs.PathError)) {
+			c.seen = [3]os.FileInfo{} // to let the file be read is no change that is seen
+		}
+	}()
 	for i, path := range c.files() {
 		if path == "" {
 			continue

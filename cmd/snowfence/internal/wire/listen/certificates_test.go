@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -29,6 +30,25 @@ func TestFilesThatDoNotFitAreReadOnce(t *testing.T) {
 	certify(t, files, "second")
 	if changed, err := c.load(); !changed || err != nil {
 		t.Errorf("a new pair: changed %v, %v", changed, err)
+	}
+}
+
+func TestFileThatCanNotBeReadIsTriedAgain(t *testing.T) {
+	folder := t.TempDir()
+	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
+	certify(t, files, "first")
+	c, err := NewCertificates(config.Config{TLS: files}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A folder can be looked at and not read, as a file without the permission.
+	if err := errors.Join(os.Remove(files.Key), os.Mkdir(files.Key, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if changed, err := c.load(); changed || err == nil {
+			t.Errorf("changed %v, %v", changed, err)
+		}
 	}
 }
 
