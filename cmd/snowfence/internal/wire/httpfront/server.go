@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -21,8 +22,9 @@ const grace = 100 * time.Millisecond
 type Server struct {
 	http http.Server
 
-	mu    sync.Mutex
-	fresh map[net.Conn]bool // connections without a request so far
+	waiting atomic.Int64 // how many are fresh
+	mu      sync.Mutex
+	fresh   map[net.Conn]bool // connections without a request so far
 }
 
 // NewServer returns a server with the limits that every connection is held
@@ -44,6 +46,9 @@ func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) 
 
 // track notes the connections that have sent nothing. The library waits five seconds for them when it shuts down.
 func (s *Server) track(c net.Conn, state http.ConnState) {
+	if state != http.StateNew && s.waiting.Load() == 0 {
+		return // as in most requests: this one was counted when it was new
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if state == http.StateNew {
@@ -51,6 +56,7 @@ func (s *Server) track(c net.Conn, state http.ConnState) {
 	} else {
 		delete(s.fresh, c)
 	}
+	s.waiting.Store(int64(len(s.fresh)))
 }
 
 // closeFresh closes the connections that have sent nothing.
