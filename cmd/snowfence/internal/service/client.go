@@ -111,18 +111,22 @@ func (c *Client) known() error {
 		c.grant = c.service.tokens.Now(c.grant)
 	}
 	if c.grant == nil {
-		return c.refuse()
+		return unknown() // no guess: Authorize has counted the token, if there was one
 	}
 	return nil
 }
 
-// refuse is the problem of a client without a token. It counts as a guess.
+// refuse is the problem of a client that shows a wrong token. It counts as a guess.
 func (c *Client) refuse() error {
 	if wait, ok := c.take(c.guesses, 1); !ok {
 		p := limited(wait)
 		p.Detail = "too many requests without a valid token came from this address"
 		return p
 	}
+	return unknown()
+}
+
+func unknown() error {
 	return &Problem{Type: InvalidToken, Detail: "the request shows no token, or a wrong one"}
 }
 

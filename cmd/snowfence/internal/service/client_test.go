@@ -315,6 +315,12 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 	if err := busy.Authorize(right); err != nil {
 		t.Errorf("a client that asked for many ids: %v", err)
 	}
+	for range 3 {
+		stranger := from("192.0.2.1") // a probe of readiness, for one, shows no token
+		if _, err := stranger.Statuses(); problemOf(t, err).Type != InvalidToken {
+			t.Errorf("a client that shows no token: %v", err)
+		}
+	}
 	for i, x := range []struct {
 		token string
 		after time.Duration
