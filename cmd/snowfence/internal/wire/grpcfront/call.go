@@ -2,6 +2,7 @@ package grpcfront
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -28,6 +29,21 @@ type opening struct {
 
 type openingKey struct{}
 
+// timed is the context of a call. When the first message did not come in time, it ends as by a deadline: its
+// client has not cancelled the call.
+type timed struct {
+	context.Context
+	waiting context.Context // ends with the time for the first message
+}
+
+func (t timed) Err() error {
+	err := t.Context.Err()
+	if err != nil && errors.Is(t.waiting.Err(), context.DeadlineExceeded) {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
 // open looks at the token of a call before gRPC waits for its first message, and gives the message a time:
 // until it comes, the call keeps memory. Open refuses nothing itself. gRPC would keep the timer of a refused
 // call until the deadline that its client has chosen.
@@ -53,7 +69,7 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 		stop()
 		end()
 	}
-	return context.WithValue(ctx, openingKey{}, o), nil
+	return timed{context.WithValue(ctx, openingKey{}, o), waiting}, nil
 }
 
 // unary makes one call, counts it and translates its error.

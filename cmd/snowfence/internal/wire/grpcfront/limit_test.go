@@ -97,7 +97,7 @@ func TestFirstMessageMustComeInTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := silent.RecvMsg(new(snowfencev1.NextResponse)); status.Code(err) != codes.Canceled || ctx.Err() != nil {
+			if err := silent.RecvMsg(new(snowfencev1.NextResponse)); status.Code(err) != codes.DeadlineExceeded || ctx.Err() != nil {
 				t.Errorf("a call without a message: %v", err)
 			}
 		})
