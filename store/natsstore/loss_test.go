@@ -82,14 +82,8 @@ func TestFolderReplacedByAnEarlierCopy(t *testing.T) {
 			watcher := open(t, of(server.Addr()))
 			key := stored.RegisterKey(stored.DefaultNamespace, layout, 0)
 			backup := filepath.Join(t.TempDir(), "jetstream")
-			left, forgotten := crashAfterExtension(t, server, proxy, watcher, key, backup)
-			if forgotten.Until <= left.Until {
-				t.Fatalf("what is left ends at %d, what was forgotten at %d", left.Until, forgotten.Until)
-			}
-			if err := copyFolder(backup, folderOf(server)); err != nil {
-				t.Fatal(err)
-			}
-			// The holder, which knows nothing, goes on for as long as it can.
+			left, forgotten := crashAfterExtension(t, server, proxy, holder, watcher, key, backup)
+			// The holder, which knows nothing, goes on for as long as it can, while the folder is replaced and later.
 			issued := make(chan []snowfence.ID, 1)
 			go func() {
 				var ids []snowfence.ID
@@ -99,6 +93,13 @@ func TestFolderReplacedByAnEarlierCopy(t *testing.T) {
 				}
 				issued <- ids
 			}()
+
+			if forgotten.Until <= left.Until {
+				t.Fatalf("what is left ends at %d, what was forgotten at %d", left.Until, forgotten.Until)
+			}
+			if err := copyFolder(backup, folderOf(server)); err != nil {
+				t.Fatal(err)
+			}
 			server.Start()
 
 			// The claimant's clock has just passed the bound that is left.
@@ -139,7 +140,7 @@ func TestFolderReplacedByAnEarlierCopy(t *testing.T) {
 
 // crashAfterExtension kills the server when the register has changed since the
 // last copy of its folder, and returns what the copy has and what it lacks.
-func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Proxy, s *Store, key, backup string) (left, forgotten stored.Register) {
+func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Proxy, holder *fence.Holder, s *Store, key, backup string) (left, forgotten stored.Register) {
 	t.Helper()
 	read := func() (store.Entry, stored.Register) {
 		t.Helper()
@@ -157,6 +158,7 @@ func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Pr
 	defer every.Stop()
 	for range 50 {
 		before, register := read()
+		heard := holder.Status().Extensions
 		server.Pause()
 		copied := time.Now()
 		err := copyFolder(folderOf(server), backup)
@@ -168,7 +170,7 @@ func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Pr
 			<-every.C
 			if now, next := read(); now.Version != before.Version && next.Until > register.Until {
 				// The holder is to have heard of it.
-				for range 10 {
+				for holder.Status().Extensions == heard && time.Since(copied) < lossKnown {
 					<-every.C
 				}
 				proxy.Cut()
