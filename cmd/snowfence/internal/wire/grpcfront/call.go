@@ -32,8 +32,8 @@ type openingKey struct{}
 // timed is the context of a call. When the first message did not come in time, it ends as by a deadline: its
 // client has not cancelled the call.
 type timed struct {
-	context.Context
-	waiting context.Context // ends with the time for the first message
+	context.Context                 //nolint:containedctx // it is a context
+	waiting         context.Context //nolint:containedctx // it ends with the time for the first message
 }
 
 func (t timed) Err() error {
