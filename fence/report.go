@@ -43,6 +43,8 @@ func (l *loop) Report(r lease.Report) {
 		log.Warn("the store does not answer", "for", r.For.Round(time.Millisecond), "left", r.Left.Round(time.Millisecond), "error", r.Err)
 	case lease.Answered:
 		log.Info("the store answers again", "after", r.For.Round(time.Millisecond))
+	case lease.Made:
+		log.Info("made a new namespace", "layout", l.config.Layout.String())
 	case lease.Ended:
 		if r.Term == 0 {
 			log.Info("closed")

@@ -348,7 +348,7 @@ func (v *decodeVerb) others(p *page, d decoded) {
 	var rows [][]string
 	for _, c := range d.candidates[1:] {
 		if c.Plausible && len(rows) < maxListed {
-			rows = append(rows, []string{c.Preset, decode.FormatTime(c.Time, c.Layout.Unit), decode.Relative(c.Time, v.now)})
+			rows = append(rows, []string{strings.Join(decode.PresetsOf(c.Layout), " or "), decode.FormatTime(c.Time, c.Layout.Unit), decode.Relative(c.Time, v.now)})
 		}
 	}
 	switch {

@@ -180,7 +180,7 @@ func (p program) hold(ctx context.Context, storeURL string, g config.Generator, 
 	f.Store = s
 	f.Process = daemon.Process(thisBuild().Version, p.clock.Wall())
 	f.Clock = p.clock
-	log := &waits{program: p}
+	log := &waits{program: p, namespace: f.Namespace, store: engine.Redact(storeURL)}
 	f.Logger = slog.New(log)
 	holder, err := fence.Open(ctx, f)
 	if err != nil {

@@ -7,9 +7,12 @@ import (
 	"strings"
 )
 
-// waits tells the user of a verb what it waits for: it is the log of a holder, of which nothing else is shown.
+// waits tells the user of a verb what it waits for, and when it made a namespace, as one with a mistyped store
+// does. It is the log of a holder, of which nothing else is shown.
 type waits struct {
 	program
+	namespace, store string
+
 	last string // what it waits for; written by the holder's goroutine
 }
 
@@ -18,14 +21,18 @@ func (*waits) Enabled(_ context.Context, level slog.Level) bool { return level >
 
 // Handle implements [slog.Handler].
 func (w *waits) Handle(_ context.Context, r slog.Record) error {
-	if !strings.HasPrefix(r.Message, "waiting") {
-		return nil
-	}
 	var parts []string
 	r.Attrs(func(a slog.Attr) bool {
 		parts = append(parts, fmt.Sprintf("%s %s", a.Key, a.Value))
 		return true
 	})
+	switch {
+	case strings.HasPrefix(r.Message, "made "):
+		w.note("%s %q in %s: %s", r.Message, w.namespace, w.store, strings.Join(parts, ", "))
+		return nil
+	case !strings.HasPrefix(r.Message, "waiting"):
+		return nil
+	}
 	w.last = r.Message
 	w.note("%s: %s; Ctrl-C ends it", r.Message, strings.Join(parts, ", "))
 	return nil

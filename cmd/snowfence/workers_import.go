@@ -25,7 +25,7 @@ type importing struct {
 	settings *settings
 	form     form
 	old      takeover.Old
-	yes      bool
+	yes, dry bool
 }
 
 func (p program) workersImport() *cobra.Command {
@@ -108,6 +108,7 @@ streams: one object a line with "type":"step", and a last one with
 	flags.DurationVar(&old.Ahead, "ahead", old.Ahead, "most that a time of the old system may lie ahead of now")
 	flags.DurationVar(&old.Watch, "watch", old.Watch, "how long Leaf's nodes are watched for a sign of life")
 	flags.BoolVar(&v.yes, "yes", false, "write without asking")
+	flags.BoolVar(&v.dry, "dry-run", false, "show the plan, and write nothing")
 	v.settings = siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v.cmd, v.form = cmd, *f
@@ -204,10 +205,10 @@ func (v *importing) decide(ctx context.Context, at *site, r *roster.Roster, plan
 	// On a lossy store floors that are there may still have to be confirmed: an earlier
 	// run may have been interrupted before it did.
 	settled := r != nil && r.Traits().Loss == 0 && !slices.ContainsFunc(plan.Steps, func(s takeover.Step) bool { return s.Action != takeover.Keep })
-	if v.yes && !settled {
+	if v.yes && !settled && !v.dry {
 		return v.apply(ctx, at, r, plan)
 	}
-	if err := v.show(at, r == nil, plan, plan.Steps, false); err != nil || settled {
+	if err := v.show(at, r == nil, plan, plan.Steps, false); err != nil || settled || v.dry {
 		return err
 	}
 	if !v.asks || v.form == jsonForm {
@@ -235,10 +236,10 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 		if r, err = roster.Create(ctx, at.roster, plan.Layout, at.datacenters); err != nil {
 			return unavailable(err)
 		}
-		v.note("made the namespace %q with the layout %s", r.Name(), plan.Layout)
+		v.note("made a new namespace %q in %s: layout %s", r.Name(), engine.Redact(at.store), plan.Layout)
 	}
 	if loss := r.Traits().Loss; loss > 0 {
-		v.note("the store can lose what was written in the last %s: the floors are confirmed after that", loss)
+		v.note("the store can lose what was written in the last %s: this waits for as long, and twice where the namespace is new", loss)
 	}
 	var steps []takeover.Step
 	err := takeover.Apply(ctx, r, plan, func(s takeover.Step) { steps = append(steps, s) })

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
@@ -22,6 +23,7 @@ type stepDocument struct {
 // planDocument is a whole take-over, in JSON.
 type planDocument struct {
 	Type      string          `json:"type"` // "plan"
+	Store     string          `json:"store"`
 	Namespace string          `json:"namespace"`
 	New       bool            `json:"new"` // the namespace did not exist
 	Layout    string          `json:"layout"`
@@ -44,7 +46,7 @@ func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeov
 			}
 		}
 		return v.printJSON(planDocument{
-			Type: "plan", Namespace: at.roster.Namespace, New: made, Layout: plan.Layout.String(), Source: v.old.System,
+			Type: "plan", Store: engine.Redact(at.store), Namespace: at.roster.Namespace, New: made, Layout: plan.Layout.String(), Source: v.old.System,
 			Floor: floor, Because: plan.Because, Margin: v.old.Margin.Seconds(),
 			Workers: len(steps), Writes: writes, Applied: applied,
 		})
@@ -56,7 +58,7 @@ func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeov
 		return v.print(rows)
 	}
 	var p page
-	p.line("take over from %s into namespace %s%s", v.old.System, at.roster.Namespace, map[bool]string{true: ", which is new"}[made])
+	p.line("take over from %s into namespace %s of %s%s", v.old.System, at.roster.Namespace, engine.Redact(at.store), map[bool]string{true: ", which is new"}[made])
 	p.line("  layout  %s", plan.Layout)
 	p.line("  floor   tick %d  %s  %s", plan.Floor, shown, decode.Relative(begins, v.clock.Wall()))
 	p.line("  because %s, plus a margin of %s\n\n%s", plan.Because, v.old.Margin, rows)

@@ -138,7 +138,7 @@ type (
 	// Report is for people.
 	Report struct {
 		What   Happening
-		Err    error // with all but Ended, Resumed and Answered
+		Err    error // with all but Ended, Resumed, Answered and Made
 		Worker int64 // with Lost, whose term it was; with Ended, if Term is that of a page that was left
 		Term   int64
 		For    time.Duration // with Resumed, Silent and Answered; with Waiting for what could be lost, and with Ended until the page is of no use
@@ -180,6 +180,8 @@ const (
 
 	Silent   // the store does not answer; ids go on for as long as the window lasts
 	Answered // it does again, after Silent
+
+	Made // the namespace: there was none of its name
 
 	// Waiting says why a claim waits. A *[HeldError] or an *[ExhaustedError] is reported
 	// once in an attempt. A wait for a young write on a lossy store is reported each

@@ -27,6 +27,9 @@ func TestNewNamespaceIsCreatedAndReadBack(t *testing.T) {
 	}
 	s.swapped("n1")
 	s.called(Get)
+	if r := request[Report](s); r.What != Made {
+		t.Errorf("it reports %+v", r)
+	}
 	s.in(Opening)
 	s.found("n1", n)
 	s.in(Probing)

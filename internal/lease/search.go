@@ -84,6 +84,7 @@ func (s *search) opened(x *step, e Reply) verdict {
 	case Absent:
 		return s.found(x)
 	case Swapped:
+		x.report(Made, nil)
 		x.getNamespace()
 		return verdict{}
 	case Conflict:

@@ -3,6 +3,7 @@ package stored
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"snowfence.example/snowfence"
@@ -52,10 +53,21 @@ type LayoutMismatchError struct {
 	Configured string
 }
 
-// Error shows both layouts.
+// Error shows both layouts, and names the presets of the stored one. Another namespace is no way out by itself:
+// where both layouts cut the bits alike, its ids can repeat those that were issued here.
 func (e *LayoutMismatchError) Error() string {
-	return fmt.Sprintf("snowfence: namespace %q has the layout %s, but %s is configured: a namespace's layout never changes; use another namespace",
-		e.Namespace, e.Stored, e.Configured)
+	name := e.Stored
+	var presets []string
+	for _, p := range append(snowfence.Presets(), snowfence.WidePresets()...) {
+		if p.Layout.String() == e.Stored {
+			presets = append(presets, strconv.Quote(p.Name))
+		}
+	}
+	if len(presets) > 0 {
+		name = strings.Join(presets, " or ")
+	}
+	return fmt.Sprintf("snowfence: namespace %q has the layout %s, but %s is configured: a namespace's layout never changes, so configure the layout %s; the ids of another namespace can equal those of this one",
+		e.Namespace, e.Stored, e.Configured, name)
 }
 
 // Class is [snowfence.ClassUsage].

@@ -1,6 +1,11 @@
 package stored
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence"
+)
 
 func TestValueOfASettingIsQuotedOnceUnlessItIsNumbers(t *testing.T) {
 	for value, want := range map[string]string{
@@ -10,6 +15,26 @@ func TestValueOfASettingIsQuotedOnceUnlessItIsNumbers(t *testing.T) {
 		err := &ConfigError{Field: "name", Value: value, Limit: "must be another"}
 		if got := err.Error(); got != "snowfence: name is "+want+": must be another" {
 			t.Errorf("%q: %s", value, got)
+		}
+	}
+}
+
+// TestAnotherLayoutsErrorNamesTheOneToConfigure is about a way out that is none: of two layouts that cut the bits
+// alike, such as Leaf's and Twitter's, another namespace's ids repeat those of this one.
+func TestAnotherLayoutsErrorNamesTheOneToConfigure(t *testing.T) {
+	preset := func(name string) string {
+		p, err := snowfence.PresetByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Layout.String()
+	}
+	for layout, name := range map[string]string{
+		preset("twitter"): `"twitter"`, preset("bwmarrin"): `"leaf" or "bwmarrin"`, "ms41-worker9-seq13@2026-01-01T00:00:00Z": "ms41-worker9-seq13@2026-01-01T00:00:00Z",
+	} {
+		text := (&LayoutMismatchError{"orders", layout, preset("default")}).Error()
+		if !strings.Contains(text, "so configure the layout "+name+"; the ids of another namespace can equal") {
+			t.Error(text)
 		}
 	}
 }

@@ -194,7 +194,8 @@ func (d *daemon) announce(name string) {
 			attributes = append(attributes, s.name, s.listener.Addr().String())
 		}
 		if l := status.Lease; l != nil {
-			attributes = append(attributes, "worker", l.Worker, "term", l.Term, "until", l.Layout.TimeOf(l.Until).UTC())
+			at := d.settings.StoresOf(d.settings.Generators[name])[0]
+			attributes = append(attributes, "store", engine.Redact(at), "worker", l.Worker, "term", l.Term, "until", l.Layout.TimeOf(l.Until).UTC())
 		}
 		d.log.Info("serving", attributes...)
 	}

@@ -137,7 +137,7 @@ var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 // any characters. URLs of directories know no escapes, and are left as they are. A
 // variable that is not set or empty is an error.
 func Expand(storeURL string, environ []string) (string, error) {
-	if strings.HasPrefix(strings.ToLower(storeURL), "file:") {
+	if _, folder := cutFile(storeURL); folder {
 		return storeURL, nil
 	}
 	var unset []string

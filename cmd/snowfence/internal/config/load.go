@@ -37,6 +37,7 @@ func Load(sources Sources) (Config, error) {
 	}
 	s.readEnvironment(sources.Environ)
 	s.readFlags(sources.Flags)
+	s.anchor()
 
 	c := s.config()
 	c.environ = sources.Environ
@@ -90,6 +91,46 @@ func (s *settings) expand(path, url string, environ []string) string {
 		s.fault(s.origins[path], path, display(path, url), "%s", text.Message(err))
 	}
 	return expanded
+}
+
+// anchor makes relative paths whole. Those in a file begin at its folder, as one file must mean one store wherever
+// the program starts. Those of flags begin in the working directory. Variables outlive a change of directory, so
+// a store's path in one must be whole.
+func (s *settings) anchor() {
+	for _, key := range slices.Sorted(maps.Keys(s.texts)) {
+		scheme, path, ok := "", s.texts[key], false
+		switch {
+		case key == keyStore || strings.HasPrefix(key, storeSection+"."):
+			if path, ok = cutFile(path); ok {
+				scheme = "file:"
+			}
+		case key == keyData:
+			ok = true
+		case slices.Contains([]string{KeyTokenFile, KeyCertificate, KeyPrivateKey, KeyClientCA}, key) || strings.HasSuffix(key, settingSection+"."+keyFile):
+			ok = s.origins[key].Source != FromEnvironment
+		}
+		if !ok || path == "" || filepath.IsAbs(path) {
+			continue
+		}
+		switch origin := s.origins[key]; origin.Source {
+		case FromEnvironment:
+			s.fault(origin, key, s.texts[key], "must be an absolute path, or each working directory has a store of its own, and ids can be equal")
+			continue
+		case FromFile:
+			path = filepath.Join(filepath.Dir(origin.Name), path)
+		}
+		if whole, err := filepath.Abs(path); err == nil { // without a working directory, opening it says why
+			s.texts[key] = scheme + whole
+		}
+	}
+}
+
+// cutFile returns the path of the URL of a folder.
+func cutFile(storeURL string) (path string, ok bool) {
+	if scheme, path, ok := strings.Cut(storeURL, ":"); ok && strings.EqualFold(scheme, "file") {
+		return path, true
+	}
+	return "", false
 }
 
 // readFlags takes the settings of flags.

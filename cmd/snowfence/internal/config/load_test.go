@@ -340,8 +340,8 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:1:27: generators.a.journal: "maybe": must be auto, true or false`}},
 		{"journal across reboots without one", "generators: {a: {journal-across-reboots: true}}", nil, nil,
 			[]string{`%:1:42: generators.a.journal-across-reboots: "true": needs journal: true`}},
-		{"certificate without its key", "tls: {certificate: a.pem}", nil, nil,
-			[]string{`%:1:20: tls.certificate: "a.pem": needs tls.key as well`}},
+		{"certificate without its key", "tls: {certificate: /a.pem}", nil, nil,
+			[]string{`%:1:20: tls.certificate: "/a.pem": needs tls.key as well`}},
 		{"everything at a time", "htp: x\nlog: {level: loud}\nlimits: {batch: 0}\n", []string{"SNOWFENCE_HTTP=here"}, nil,
 			[]string{`%:1:1: htp: unknown key; did you mean "http"?`, `%:2:14: log.level: "loud": must be debug, info, warn or error`,
 				`%:3:17: limits.batch: "0": must be a whole number, from 1 to 1000000`, `$SNOWFENCE_HTTP: http: "here": must be host:port, such as 127.0.0.1:7600`}},
@@ -583,6 +583,55 @@ func TestThriftGeneratorIsDefaultOrOneThatExists(t *testing.T) {
 		}
 		if want := cmp.Or(name, DefaultGenerator); got.ThriftGenerator != want {
 			t.Errorf("%q: means %q, want %q", name, got.ThriftGenerator, want)
+		}
+	}
+}
+
+// TestOneConfigurationMeansOneStoreWhereverItIsRead is about relative paths: a folder in each working directory
+// would be a store in each, and their ids could be equal.
+func TestOneConfigurationMeansOneStoreWhereverItIsRead(t *testing.T) {
+	path := write(t, `
+store: file:ids
+stores: {other: "FILE:./more", main: "etcd://host/ids"}
+data: state
+token-file: tokens
+tls: {certificate: tls/server.pem, key: /etc/server.key}
+insecure: true
+generators:
+  codes: {kind: opaque, settings: {of: default, key-file: codes.key}}
+  default: {}
+`)
+	folder := filepath.Dir(path)
+	want := map[string]string{
+		"store": "file:" + folder + "/ids", "stores.other": "file:" + folder + "/more", "stores.main": "etcd://host/ids",
+		"data": folder + "/state", "token-file": folder + "/tokens",
+		"tls.certificate": folder + "/tls/server.pem", "tls.key": "/etc/server.key",
+		"generators.codes.settings.key-file": folder + "/codes.key",
+	}
+	for _, directory := range []string{folder, t.TempDir(), "/"} {
+		t.Chdir(directory)
+		relative, err := filepath.Rel(directory, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{path, relative} {
+			c, _ := Load(Sources{File: name, Environ: []string{"HOME=/home/someone"}})
+			for key, text := range want {
+				if got := shown(t, c, key).Text; got != text {
+					t.Errorf("%s read in %s: %s is %q, want %q", name, directory, key, got, text)
+				}
+			}
+		}
+	}
+
+	directory := t.TempDir()
+	t.Chdir(directory)
+	if c := load(t, Sources{Flags: map[string]string{"store": "file:ids", "data": "."}}); c.Store != "file:"+directory+"/ids" || c.Data != directory {
+		t.Errorf("flags: the store is %q, the data in %q", c.Store, c.Data)
+	}
+	for _, variable := range []string{"SNOWFENCE_STORE=file:ids", "SNOWFENCE_DATA=state", "SNOWFENCE_STORES_OTHER=file:./ids"} {
+		if _, err := Load(Sources{Environ: []string{"HOME=/home/someone", variable}}); err == nil || !strings.Contains(err.Error(), "must be an absolute path") {
+			t.Errorf("%s: %v", variable, err)
 		}
 	}
 }
