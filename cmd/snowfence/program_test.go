@@ -244,6 +244,8 @@ func TestOutputThatFailsIsAFailure(t *testing.T) {
 			{"plan", "--layout", "baidu"}, {"config", "check"}, {"config", "print"}, {"next"}, {"completion", "bash"},
 		} {
 			p, _, stderr := inTest(t)
+			p.run(context.Background(), args...) // the first one of all makes a namespace, and says so
+			stderr.Reset()
 			p.stdout = broken{x.err}
 			if code := p.run(context.Background(), args...); code != exitFailure || stderr.String() != x.says {
 				t.Errorf("%v to %v: exit code %d, said %q, want %q", args, x.err, code, stderr, x.says)
