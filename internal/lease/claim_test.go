@@ -2,6 +2,7 @@ package lease
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,6 +209,36 @@ func TestFullPoolIsReadThroughLessAndLessOften(t *testing.T) {
 		s.wake()
 		if rested := s.now.Monotonic - before; rested < want/2 || rested > want*3/2 {
 			t.Errorf("rest %d lasts %s, want %s or a half more or less", i, rested, want)
+		}
+	}
+}
+
+// TestClaimWaitIsKeptToTheInstant has a full pool: the last rest is cut short, and the wait is reported
+// again every ten seconds or so, as rests allow.
+func TestClaimWaitIsKeptToTheInstant(t *testing.T) {
+	for _, wait := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, 65 * time.Second} {
+		s := newScript(t, func(c *Config) { c.Window, c.ClaimWait = time.Minute, wait })
+		s.open()
+		begun := s.now.Monotonic
+		for range 4 {
+			s.found("v0", held(1e6))
+		}
+		entries := []store.Entry{entry(t, 0, held(1e6)), entry(t, 1, held(1e6)), entry(t, 2, held(1e6)), entry(t, 3, held(1e6))}
+		reports := 0
+		for s.state.phase == Probing {
+			s.reply(Reply{Outcome: Listed, Entries: entries})
+			if reports += len(s.reports(Waiting)); s.state.phase == Probing {
+				s.wake()
+			}
+		}
+		if waited := s.now.Monotonic - begun; waited != wait {
+			t.Errorf("it waited for %s, and the claim-wait is %s", waited, wait)
+		}
+		if least, most := int(wait/(25*time.Second)), int(wait/(10*time.Second)); reports < 1+least || reports > 1+most {
+			t.Errorf("in %s the wait is reported %d times, want %d to %d", wait, reports, 1+least, 1+most)
+		}
+		if err := request[Report](s).Err; !strings.Contains(err.Error(), "raise claim-wait, release") {
+			t.Errorf("the error names no way out: %v", err)
 		}
 	}
 }

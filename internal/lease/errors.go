@@ -120,7 +120,7 @@ type ExhaustedError struct {
 	Damage error
 }
 
-// Error says how many are held, by which processes, and until when.
+// Error says how many are held, by which processes, until when, and what to do.
 func (e *ExhaustedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: of %d, %d are held, %d were released with ticks ahead of this clock, %d are quarantined, %d can't be used",
@@ -133,6 +133,7 @@ func (e *ExhaustedError) Error() string {
 	if e.Damage != nil {
 		fmt.Fprintf(&b, "; one that can't be read: %v", e.Damage)
 	}
+	b.WriteString("; raise claim-wait, release the worker id of a process that is gone, or use a layout with more worker bits")
 	return b.String()
 }
 

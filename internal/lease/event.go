@@ -184,7 +184,7 @@ const (
 	Made // the namespace: there was none of its name
 
 	// Waiting says why a claim waits. A *[HeldError] or an *[ExhaustedError] is reported
-	// once in an attempt. A wait for a young write on a lossy store is reported each
+	// every ten seconds or so. A wait for a young write on a lossy store is reported each
 	// time, with its length.
 	Waiting
 )

@@ -50,7 +50,7 @@ type outage struct {
 	stalled error         // why no event can be taken; see [Looked]
 }
 
-// remindEvery is how often a store that does not answer is reported.
+// remindEvery is how often a store that does not answer is reported, and a wait for a worker id.
 const remindEvery = 10 * time.Second
 
 // lookAgain is how often the generator's clock is looked at during an outage. Nothing else

@@ -36,7 +36,7 @@ type firstRead struct {
 // attempt is one try to get a worker id. It ends when the claim-wait does.
 type attempt struct {
 	deadline time.Duration // on the monotonic clock
-	told     bool          // it was reported that it waits for a worker id
+	remind   time.Duration // when a wait for a worker id is reported again, on the monotonic clock
 	judgement
 	probing
 }
@@ -153,6 +153,7 @@ func (s *search) retry(x *step, err error) verdict {
 	}
 	x.note(err, "trying again")
 	x.backOff()
+	x.wakeAt(min(x.wake, s.deadline))
 	return verdict{}
 }
 
@@ -162,12 +163,12 @@ func damaged(err error) bool { return errors.Is(err, store.ErrDamaged) }
 // late reports whether the claim-wait is over.
 func (s *search) late(x *step) bool { return x.now.Monotonic >= s.deadline }
 
-// wait reports the reason of a wait, once in an attempt, and goes on after d.
+// wait reports the reason of a wait every remindEvery, and goes on after d, or at the end of the claim-wait.
 func (s *search) wait(x *step, d time.Duration, what error) verdict {
-	if !s.told {
-		s.told = true
+	if x.now.Monotonic >= s.remind {
+		s.remind = x.now.Monotonic + remindEvery
 		x.report(Waiting, what)
 	}
-	x.wakeIn(max(d, time.Millisecond))
+	x.wakeIn(max(min(d, s.deadline-x.now.Monotonic), time.Millisecond))
 	return verdict{}
 }
