@@ -104,6 +104,28 @@ func TestCloseIsBoundedByTwoRequestTimeouts(t *testing.T) {
 	}
 }
 
+// TestCloseDoesNotWaitForAStoreThatWasClosedBefore has the order of closing wrong.
+func TestCloseDoesNotWaitForAStoreThatWasClosedBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, idle := range []time.Duration{0, 30 * time.Second} { // an extension may have failed already
+			var log journal
+			client := memstore.New().Client()
+			h := open(t, client, log.keep)
+			if err := client.Close(); err != nil {
+				t.Fatal(err)
+			}
+			pass(idle)
+			begun := time.Now()
+			err := h.Close(t.Context())
+			var rests *fence.NotReleasedError
+			if !errors.As(err, &rests) || !errors.Is(err, store.ErrClosed) || rests.Until.Before(time.Now()) || time.Since(begun) > time.Second {
+				t.Errorf("after %s: %v", time.Since(begun), err)
+			}
+			log.once(t, "level=WARN", "did not give the worker id back", "until=", "close the holder first")
+		}
+	})
+}
+
 // A write that was sent may still take effect, and the worker id rests for longer.
 func TestWorkerThatIsNotReleasedRestsUntilTheEndOfItsLastWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

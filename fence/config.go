@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -63,7 +64,7 @@ type Config struct {
 	// leaves free. Nil means all.
 	Workers *WorkerRange
 
-	// Window is how far ahead of the clock ticks are taken, up to 31 days. A longer one
+	// Window is how far ahead of the clock ticks are taken, from 50 ms to 31 days. A longer one
 	// lets the holder do without its store for longer, and rests the worker id for longer
 	// after a crash. It is rounded up to whole ticks, at least four. Zero means 60 s, or 5 s
 	// with a pinned worker.
@@ -91,8 +92,8 @@ type Config struct {
 	// if that is longer.
 	JournalAhead time.Duration
 
-	// Process is written into the register. A zero Started means now. Without host and
-	// pid others read "a process that gave no name".
+	// Process is written into the register: Host and Version have at most 255 and 128 bytes. A zero
+	// Started means now. Without Host and PID both are those of this process.
 	Process Process
 
 	// Clock is the source of time. Nil means [snowfence.SystemClock].
@@ -203,6 +204,10 @@ func (c *Config) prepare() (lease.State, error) {
 	}
 	if c.Process.Started.IsZero() {
 		c.Process.Started = c.Clock.Wall()
+	}
+	if c.Process.Host == "" && c.Process.PID == 0 {
+		c.Process.PID = os.Getpid()
+		c.Process.Host, _ = os.Hostname() // for people only
 	}
 	switch {
 	case c.Journal == nil:

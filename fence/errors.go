@@ -90,7 +90,7 @@ type UnavailableError struct {
 
 // Error says for how long there have been no ids, and why.
 func (e *UnavailableError) Error() string {
-	return fmt.Sprintf("%v for %s: %v", ErrUnavailable, e.For.Round(time.Millisecond), e.Reason)
+	return fmt.Sprintf("snowfence: no ids for %s so far: %v", e.For.Round(time.Millisecond), e.Reason)
 }
 
 // Unwrap returns [ErrUnavailable] and the reason.

@@ -52,7 +52,8 @@ type Holder struct {
 //
 // It returns within the claim-wait, twice the store's loss and a little more, or when ctx is
 // done. It may return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError],
-// *[TimeError], *[ConfigError], or the store's error: at once if that is [store.ErrDamaged].
+// *[TimeError], *[ConfigError], or the store's error: at once if that is [store.ErrDamaged]. An error of
+// a store that fails or does not answer also wraps [ErrUnavailable].
 func Open(ctx context.Context, config Config) (*Holder, error) {
 	if config.Store == nil {
 		return nil, errors.New("snowfence: fence: store is nil: must be given")
@@ -68,11 +69,11 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		return nil, err
 	}
 	was, err := drive.Recall(ctx, config.Store, config.Journal, config.Clock, config.Logger.With("namespace", config.Namespace), limit)
-	if err == nil {
-		err = was.Traits.Validate()
-	}
 	if err != nil {
-		return nil, fmt.Errorf("read the store's traits: %w", err)
+		return nil, fmt.Errorf("%w: find out what the store guarantees: %w", ErrUnavailable, err)
+	}
+	if err := was.Traits.Validate(); err != nil {
+		return nil, fmt.Errorf("find out what the store guarantees: %w", err)
 	}
 	if state, err = state.Adapt(was.Traits.Loss, was.Journal); err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		select {
 		case err = <-opened: // what the claim came to says more
 		default:
-			err = fmt.Errorf("claim a worker id: %w", context.Cause(ctx))
+			err = h.cut(context.Cause(ctx))
 		}
 	}
 	if err == nil {
@@ -110,6 +111,16 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	h.leave(err)
 	<-h.done
 	return nil, err
+}
+
+// cut is the error of an Open whose context ended, with that of a store that did not answer.
+func (h *Holder) cut(cause error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if refused := h.lease.Unanswered; refused != nil {
+		return fmt.Errorf("%w: claim a worker id: %w: %w", ErrUnavailable, cause, refused)
+	}
+	return fmt.Errorf("claim a worker id: %w", cause)
 }
 
 // Next returns the next id. While there is a term, it costs no more than the Next of a
@@ -182,7 +193,8 @@ func wides(ids []snowfence.WideID) fill {
 // request timeouts at most: 20 s with the default window, 1.7 s with a pinned worker's.
 //
 // A *[NotReleasedError] is returned when the worker id could not be given back. It says
-// until when, and wraps the context's error if that ended the wait. No id is at risk then.
+// until when, and wraps the context's error if that ended the wait. Close does not wait for a store that
+// was closed before it. No id is at risk then.
 // A second Close waits for the same, and returns the same.
 func (h *Holder) Close(ctx context.Context) error {
 	h.close.Do(func() { close(h.closing) })

@@ -229,6 +229,31 @@ func TestOpenSaysWhyItCanNotClaim(t *testing.T) {
 	})
 }
 
+// TestOpenSaysThatTheStoreIsTheCause fails a verb, or the store as a whole.
+func TestOpenSaysThatTheStoreIsTheCause(t *testing.T) {
+	for _, verb := range []faultstore.Verb{faultstore.Traits, faultstore.Get, faultstore.Swap, faultstore.List, ""} {
+		synctest.Test(t, func(t *testing.T) {
+			fails := faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return verb == "" || c.Verb == verb })
+			memory := memstore.New()
+			for range bubbleLayout().Workers() { // a full pool is listed
+				if verb == faultstore.List {
+					open(t, memory.Client())
+				}
+			}
+			faulty := faultstore.New(memory.Client(), fails, nil)
+			if _, err := tryOpen(t, faulty); !errors.Is(err, fence.ErrUnavailable) || !errors.Is(err, faultstore.ErrInjected) {
+				t.Errorf("with a fault of %q: %v", verb, err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := fence.Open(ctx, fence.Config{Store: faulty, Layout: bubbleLayout()})
+			if !errors.Is(err, fence.ErrUnavailable) || !errors.Is(err, faultstore.ErrInjected) {
+				t.Errorf("with a fault of %q, cut short: %v", verb, err)
+			}
+		})
+	}
+}
+
 func TestTwoHoldersOfOneProgramMayNotPinOneWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()

@@ -1,6 +1,8 @@
 package fence
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
 )
 
 // loop is the holder's one goroutine, the shell around the driver of its lease. It brings the
@@ -42,6 +45,9 @@ func (l *loop) run(page *stored.Page) {
 		case answer := <-l.line.Answers():
 			l.line.Drop()
 			l.take(answer)
+			if reply, ok := answer.(lease.Reply); ok && closing == nil && errors.Is(reply.Err, store.ErrClosed) {
+				l.leave(fmt.Errorf("%w before the holder: close the holder first", reply.Err)) // it stays closed
+			}
 		case event := <-l.disk.Written():
 			l.take(event)
 		case <-l.wake:
@@ -96,7 +102,10 @@ func (l *loop) leaveBehind() {
 	if worker, until, rests := state.Rests(); rests {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.end = &NotReleasedError{Worker: worker, Until: l.config.Layout.TimeOf(until), Journal: state.View().Kept > 0, Reason: l.cause}
+		end := &NotReleasedError{Worker: worker, Until: l.config.Layout.TimeOf(until), Journal: state.View().Kept > 0, Reason: l.cause}
+		l.end = end
+		l.config.Logger.Warn("did not give the worker id back, which can't be claimed until then", "namespace", l.config.Namespace,
+			"worker", worker, "until", end.Until.UTC(), "reason", end.Reason)
 	}
 }
 

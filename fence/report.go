@@ -2,10 +2,12 @@ package fence
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/store"
 )
 
 // Report implements [drive.Shell]: it writes the log, answers Open and calls OnLoss.
@@ -25,7 +27,7 @@ func (l *loop) Report(r lease.Report) {
 			l.logged = text
 			log.Error("claim a worker id", "error", r.Err)
 		}
-		l.answerOpen(r.Err)
+		l.answerOpen(l.blame(r.Err))
 	case lease.Broken:
 		log.Error("the holder can issue no more ids", "error", r.Err)
 		l.answerOpen(r.Err)
@@ -52,6 +54,15 @@ func (l *loop) Report(r lease.Report) {
 			log.Info("closed, and left its worker id to the next process with its journal", "worker", r.Worker, "for", r.For.Round(time.Millisecond))
 		}
 	}
+}
+
+// blame adds [ErrUnavailable] to the error of a claim whose cause is the store.
+func (l *loop) blame(err error) error {
+	refused := l.driver.State().View().Unanswered
+	if refused == nil || errors.Is(err, store.ErrDamaged) || !errors.Is(err, refused) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
 // logTerm logs the beginning of a term.

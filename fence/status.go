@@ -24,7 +24,8 @@ type Status struct {
 	Phase string
 
 	// Ready is true while ids can be issued. A silent store shows in Left until the window
-	// ends; then Ready is false, and after max-wait calls are refused, see Outages.
+	// ends; then Ready is false, and after max-wait calls are refused, see Outages. A program that takes
+	// no more work before ids end watches Left, as the daemon's /readyz does: it turns while ids are left.
 	Ready bool
 
 	// Worker and Datacenter are the present term's worker number and its upper bits. Term

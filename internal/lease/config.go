@@ -15,8 +15,9 @@ const (
 	DefaultWindow       = 60 * time.Second // of a holder that takes any worker id
 	DefaultPinnedWindow = 5 * time.Second  // of a pinned one: a crash costs this long
 
-	maxWindow = 31 * 24 * time.Hour // keeps a slip of the pen from resting a worker id for years
-	minTicks  = 4                   // the least window, so that a third of it is one
+	maxWindow = 31 * 24 * time.Hour   // keeps a slip of the pen from resting a worker id for years
+	minWindow = 50 * time.Millisecond // keeps another, such as 10 for 10 s, from hundreds of requests a second
+	minTicks  = 4                     // the least window, so that a third of it is one
 
 	// leastTimeout and mostTimeout bound the default request timeout. The end of a claim
 	// does not cut a request shorter than the least.
@@ -88,8 +89,8 @@ func (c Config) prepare() (Config, error) {
 		}
 	}
 	switch {
-	case c.Window < 0 || c.Window > maxWindow:
-		return c, refuse("window", c.Window.String(), "must be above 0 and at most "+maxWindow.String())
+	case c.Window < minWindow || c.Window > maxWindow:
+		return c, refuse("window", c.Window.String(), fmt.Sprintf("must be from %s to %s", minWindow, maxWindow))
 	case c.ClaimWait < 0:
 		return c, refuse("claim-wait", c.ClaimWait.String(), "must not be negative")
 	case c.RequestTimeout < 0:

@@ -18,6 +18,8 @@ func TestConfigNamesTheFieldAtFault(t *testing.T) {
 	}{
 		{"namespace", func(c *Config) { c.Namespace = "A" }},
 		{"window", func(c *Config) { c.Window = -1 }},
+		{"window", func(c *Config) { c.Window = 10 }}, // meant as seconds
+		{"window", func(c *Config) { c.Window = 50*time.Millisecond - 1 }},
 		{"window", func(c *Config) { c.Window = 31*24*time.Hour + 1 }},
 		{"claim-wait", func(c *Config) { c.ClaimWait = -1 }},
 		{"max-rollback", func(c *Config) { c.MaxRollback = -1 }},

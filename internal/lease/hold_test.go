@@ -339,19 +339,22 @@ func TestWindowThatEndedIsExtendedAtOnceButNotInAStorm(t *testing.T) {
 }
 
 func TestWindowsRoundUpToWholeTicks(t *testing.T) {
-	zero := int64(0)
+	zero, coarse := int64(0), testLayout()
+	coarse.Unit = time.Second
 	tests := []struct {
 		config Config
 		want   time.Duration
 	}{
 		{Config{}, time.Minute},
 		{Config{Worker: &zero}, 5 * time.Second},
-		{Config{Window: 1}, 4 * time.Millisecond},
-		{Config{Window: 5*time.Millisecond + 1}, 6 * time.Millisecond},
+		{Config{Window: 50 * time.Millisecond, Layout: coarse}, 4 * time.Second},
+		{Config{Window: 55*time.Millisecond + 1}, 56 * time.Millisecond},
 		{Config{Window: 31 * 24 * time.Hour}, 31 * 24 * time.Hour},
 	}
 	for _, test := range tests {
-		test.config.Layout = testLayout()
+		if test.config.Layout.IsZero() {
+			test.config.Layout = testLayout()
+		}
 		s, err := New(test.config)
 		if err != nil {
 			t.Fatal(err)

@@ -109,10 +109,11 @@ func None(Call) Fault { return Fault{} }
 func Always(f Fault) Plan { return func(Call) Fault { return f } }
 
 // Nth returns the plan that does f to the nth call, counted from 1, of a verb
-// and key, and nothing to others.
+// and key, and nothing to others. An empty verb means every verb, and an empty key every key; the calls
+// of each verb and key are counted by themselves.
 func Nth(verb Verb, key string, n uint64, f Fault) Plan {
 	return Only(Always(f), func(call Call) bool {
-		return call == Call{Verb: verb, Key: key, N: n}
+		return call.N == n && (verb == "" || call.Verb == verb) && (key == "" || call.Key == key)
 	})
 }
 

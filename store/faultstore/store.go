@@ -51,7 +51,7 @@ type lateSwap struct {
 }
 
 // New returns a faulty client of inner that follows plan; nil means [None].
-// Delays pass on clock; nil means the system's.
+// Delays pass on clock. Nil means the system's, which also serves within a bubble of testing/synctest.
 func New(inner store.Store, plan Plan, clock snowfence.Clock) *Store {
 	s := &Store{
 		inner:  inner,

@@ -342,3 +342,19 @@ func Example() {
 	// faultstore: injected failure on the way back from the store
 	// hello <nil>
 }
+
+func TestNthWithoutAVerbOrAKeyMeansEveryOne(t *testing.T) {
+	before := faultstore.Fault{Before: true}
+	for _, test := range []struct {
+		verb faultstore.Verb
+		key  string
+	}{{"", ""}, {faultstore.Swap, ""}, {"", "a"}} {
+		plan := faultstore.Nth(test.verb, test.key, 2, before)
+		for _, call := range []faultstore.Call{{faultstore.Swap, "a", 1}, {faultstore.Swap, "a", 2}, {faultstore.Swap, "b", 2}, {faultstore.Get, "a", 2}} {
+			meant := call.N == 2 && (test.verb == "" || test.verb == call.Verb) && (test.key == "" || test.key == call.Key)
+			if hit := plan(call) == before; hit != meant {
+				t.Errorf("verb %q and key %q: the fault of %+v is %t", test.verb, test.key, call, hit)
+			}
+		}
+	}
+}

@@ -265,9 +265,7 @@ func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) err
 	err := c.Close(ctx)
 	var rests *fence.NotReleasedError
 	if errors.As(err, &rests) {
-		d.log.Warn("did not give the worker id back, which can't be claimed until then", "generator", name,
-			"worker", rests.Worker, "until", rests.Until.UTC(), "reason", rests.Reason)
-		return nil
+		return nil // the holder has logged it
 	}
 	if err != nil {
 		return fmt.Errorf("close generator %s: %w", name, err)

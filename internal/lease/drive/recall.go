@@ -54,7 +54,7 @@ func Recall(ctx context.Context, s store.Store, j Journal, clock snowfence.Clock
 	case r.Page == nil:
 		r.Traits, err = traits(limit)
 	default:
-		log.Warn("the store's traits can't be read: the journal's are used", "error", err)
+		log.Warn("the store does not say what it guarantees: what the journal has of it is used", "error", err)
 		r.Traits, r.Certain = store.Traits{Engine: "unknown", Durable: r.Page.Loss == 0, Loss: r.Page.Loss}, false
 		return r, nil
 	}
