@@ -21,7 +21,10 @@ UNION ALL SELECT 'column ' || a.attname, format_type(a.atttypid, a.atttypmod) ||
 FROM pg_attribute a WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
 UNION ALL SELECT 'index ' || i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid, 1, true)
 || CASE WHEN i.indnatts > 1 THEN ' and more' ELSE '' END || CASE WHEN i.indpred IS NULL AND i.indisvalid THEN '' ELSE ' partly' END
-FROM pg_index i WHERE i.indrelid = to_regclass($1) AND i.indisunique`
+FROM pg_index i WHERE i.indrelid = to_regclass($1) AND i.indisunique
+UNION ALL SELECT 'rights', concat_ws(',', CASE WHEN has_any_column_privilege(c.oid, 'SELECT') THEN 'select' END,
+CASE WHEN has_any_column_privilege(c.oid, 'INSERT') THEN 'insert' END, CASE WHEN has_any_column_privilege(c.oid, 'UPDATE') THEN 'update' END)
+FROM pg_class c WHERE c.oid = to_regclass($1)`
 
 	// The schema is the one named, or the connection's.
 	mysqlShape = `SELECT 'kind', CONCAT(table_type, ' ', COALESCE(engine, 'no engine'))
@@ -30,13 +33,15 @@ UNION ALL SELECT CONCAT('column ', column_name), CONCAT(column_type, IF(is_nulla
 FROM information_schema.columns WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?
 UNION ALL SELECT CONCAT('index ', index_name), CONCAT(GROUP_CONCAT(column_name), IF(MAX(COALESCE(sub_part, 0)) = 0, '', ' partly'))
 FROM information_schema.statistics WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND non_unique = 0
-GROUP BY index_name`
+GROUP BY index_name
+UNION ALL SELECT 'rights', privileges
+FROM information_schema.columns WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND column_name = 'token'`
 )
 
 // ensureTable finds the table, or creates it, unless it has to exist. Of a table
 // that is there it changes nothing.
 func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string, existing bool) error {
-	found, err := findTable(ctx, db, d, table)
+	found, err := findTable(ctx, db, d, table, existing)
 	if found || err != nil {
 		return err
 	}
@@ -51,7 +56,7 @@ func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string, exist
 	// Of two that create it at the same time one may fail, in PostgreSQL by the
 	// table's name or its type's being taken: then it is there.
 	_, failed := db.ExecContext(ctx, ddl)
-	if found, err = findTable(ctx, db, d, table); found || err != nil {
+	if found, err = findTable(ctx, db, d, table, existing); found || err != nil {
 		return err
 	}
 	if failed == nil {
@@ -61,8 +66,9 @@ func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string, exist
 }
 
 // findTable reports whether the table is there. It returns a *ServerError if
-// it is there and can't hold registers.
-func findTable(ctx context.Context, db *sql.DB, d Dialect, table string) (bool, error) {
+// it is there and can't hold registers, or if the user may not read and write them. Of a table that has to
+// exist the user need only read.
+func findTable(ctx context.Context, db *sql.DB, d Dialect, table string, existing bool) (bool, error) {
 	shape, err := shapeOf(ctx, db, d, table)
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: look for table %s: %w", table, err)
@@ -72,6 +78,14 @@ func findTable(ctx context.Context, db *sql.DB, d Dialect, table string) (bool, 
 	}
 	if reason := judgeTable(d, shape); reason != "" {
 		return true, unfit("table %s: %s", table, reason)
+	}
+	need := []string{"SELECT"}
+	if !existing {
+		need = append(need, "INSERT", "UPDATE")
+	}
+	has := strings.Split(strings.ToUpper(shape["rights"]), ",")
+	if lacks := slices.DeleteFunc(slices.Clone(need), func(right string) bool { return slices.Contains(has, right) }); len(lacks) > 0 {
+		return true, unfit("table %s: the user has no right to %s: grant %s on it", table, strings.Join(lacks, ", "), strings.Join(need, ", "))
 	}
 	return true, nil
 }
@@ -84,7 +98,7 @@ func shapeOf(ctx context.Context, db *sql.DB, d Dialect, table string) (_ map[st
 		if !ok {
 			schema, name = "", table
 		}
-		query, arguments = mysqlShape, []any{schema, name, schema, name, schema, name}
+		query, arguments = mysqlShape, []any{schema, name, schema, name, schema, name, schema, name}
 	}
 	rows, err := db.QueryContext(ctx, query, arguments...)
 	if err != nil {

@@ -31,6 +31,7 @@ func TestSQLServer(t *testing.T) {
 			{"table that has to exist is not created", tableThatHasToExistIsNotCreated},
 			{"table is created once by many at once", tableIsCreatedOnceByManyAtOnce},
 			{"table made by hand needs few rights", tableMadeByHandNeedsFewRights},
+			{"user without the rights is refused at once", userWithoutTheRightsIsRefusedAtOnce},
 			{"tables and databases do not see each other", tablesAndDatabasesDoNotSeeEachOther},
 			{"row that is no register is damaged", rowThatIsNoRegisterIsDamaged},
 			{"clock is right in every time zone", clockIsRightInEveryTimeZone},
@@ -254,6 +255,28 @@ func tableMadeByHandNeedsFewRights(t *testing.T, s sqlServer, server *testkit.Se
 	if _, err := Open(t.Context(), s.urlOf(user, "table=other", server.Addr())); err == nil || !strings.Contains(err.Error(), "create table other, which may also be done by hand") {
 		t.Errorf("a table that may not be created: %v", err)
 	}
+}
+
+func userWithoutTheRightsIsRefusedAtOnce(t *testing.T, s sqlServer, server *testkit.Server) {
+	s.client(t, s.url("table=guarded", server.Addr())) // makes it
+	user, grantee := "CREATE USER reader PASSWORD '"+testkit.SQLPassword+"'", "reader"
+	if s.scheme == "mysql" {
+		user = "CREATE USER reader IDENTIFIED BY '" + testkit.SQLPassword + "'"
+	}
+	db := s.administer(t, server)
+	do(t, db, user, "GRANT SELECT ON guarded TO "+grantee)
+	at := s.urlOf(grantee, "table=guarded", server.Addr())
+	s.refused(t, at, "table guarded: the user has no right to INSERT, UPDATE: grant SELECT, INSERT, UPDATE on it")
+	reads, err := OpenExisting(t.Context(), at)
+	if err != nil {
+		t.Fatalf("to read alone: %v", err)
+	}
+	defer func() { _ = reads.Close() }()
+	if _, err := reads.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("get: %v", err)
+	}
+	do(t, db, "GRANT INSERT, UPDATE ON guarded TO "+grantee)
+	s.refused(t, at, "")
 }
 
 func tablesAndDatabasesDoNotSeeEachOther(t *testing.T, s sqlServer, server *testkit.Server) {
