@@ -99,6 +99,26 @@ func pageOf(t *testing.T) string {
 }
 
 const pageVariables = `
+## Layouts
+
+A layout is a preset's name, such as ` + "`twitter`" + `, or its fields from the highest bits to the lowest. A field is a word and
+its bits. An ` + "`@`" + ` and an epoch may follow:
+
+    baidu@2026-01-01
+    ms41-dc5-worker5-seq12
+    10ms39-worker10-seq14@2026-01-01T00:00:00Z
+
+| field | words |
+|---|---|
+| time | its unit: ` + "`us`, `ms`, `s`, `min` or `h`" + `, after a count if that is not one: ` + "`10ms39`" + ` |
+| datacenter | ` + "`datacenter`, `dc`, `region`" + ` |
+| worker id | ` + "`worker`, `host`, `instance`, `machine`, `node`, `process`, `server`, `shard`" + ` |
+| sequence | ` + "`sequence`, `seq`, `counter`, `increment`, `random`, `step`" + ` |
+
+The epoch is a date, an RFC 3339 instant or Unix milliseconds. Without one it is the preset's, or 2026-01-01T00:00:00Z.
+The fields have up to 63 bits together, or 64 with the word ` + "`unsigned`" + ` in a field's place. With ` + "`wide`" + ` they have up to 128,
+and three more words: ` + "`version`, `variant` and `random`" + `. ` + "`snowfence plan --layout SPEC`" + ` says what a layout holds.
+
 ## Variables
 
 A variable that begins with ` + "`SNOWFENCE_`" + ` and is no setting is warned of. In the URL of a store ` + "`${NAME}`" + ` stands for a
