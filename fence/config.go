@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -93,7 +92,8 @@ type Config struct {
 	JournalAhead time.Duration
 
 	// Process is written into the register: Host and Version have at most 255 and 128 bytes. A zero
-	// Started means now. Without Host and PID both are those of this process.
+	// Started means now. Give os.Hostname and os.Getpid as Host and PID: without them others read "a process
+	// that gave no name".
 	Process Process
 
 	// Clock is the source of time. Nil means [snowfence.SystemClock].
@@ -204,10 +204,6 @@ func (c *Config) prepare() (lease.State, error) {
 	}
 	if c.Process.Started.IsZero() {
 		c.Process.Started = c.Clock.Wall()
-	}
-	if c.Process.Host == "" && c.Process.PID == 0 {
-		c.Process.PID = os.Getpid()
-		c.Process.Host, _ = os.Hostname() // for people only
 	}
 	switch {
 	case c.Journal == nil:

@@ -104,8 +104,8 @@ func (l *loop) leaveBehind() {
 		defer l.mu.Unlock()
 		end := &NotReleasedError{Worker: worker, Until: l.config.Layout.TimeOf(until), Journal: state.View().Kept > 0, Reason: l.cause}
 		l.end = end
-		l.config.Logger.Warn("did not give the worker id back, which can't be claimed until then", "namespace", l.config.Namespace,
-			"worker", worker, "until", end.Until.UTC(), "reason", end.Reason)
+		l.config.Logger.Warn("did not give the worker id back, which can't be claimed until then",
+			"worker", worker, "until", end.Until.UTC(), "namespace", l.config.Namespace, "reason", end.Reason)
 	}
 }
 
