@@ -129,7 +129,7 @@ func generatorKeys(g *Generator) []entry {
 		{Key{keyStore, "", "which of stores the generator uses; a kind that counts on several servers names them all, separated by commas"}, list(&g.Stores)},
 		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, preset(g)},
 		{Key{keyLayout, "", "layout of the ids, a preset's name or a text form"}, layout(&g.Layout)},
-		{Key{"window", "", "how far ahead of its use a lease is taken"}, duration(&g.Window, "")},
+		{Key{"window", "", "how far ahead of its use a lease is taken, from 50ms to 744h"}, duration(&g.Window, "")},
 		{Key{"claim-wait", "", "how long to wait for a free worker id"}, duration(&g.ClaimWait, "")},
 		{Key{keyStandby, "", "wait for as long as another process gives the ids, with a layout without worker bits"}, toggle(&g.Standby)},
 		{Key{keyJournal, "", "keep the term on this host's disk, so that a restart goes on with it: true, false, or auto, which means beside a store that can lose writes"}, word(&g.Journal, []string{JournalAuto, JournalOn, JournalOff})},
