@@ -30,6 +30,7 @@ func (c Config) Complete(kinds ...string) (Config, error) {
 	for _, name := range v.Names() {
 		v.Generators[name] = v.generator(name, v.Generators[name])
 	}
+	v.aliases()
 	v.together()
 	v.ThriftGenerator = cmp.Or(v.ThriftGenerator, DefaultGenerator)
 	if _, ok := v.Generators[v.ThriftGenerator]; !ok && v.ThriftGenerator != DefaultGenerator {

@@ -109,9 +109,13 @@ const wideDefault = "uuid8"
 // Generator is one named source of ids.
 type Generator struct {
 	// Kind is the kind of its ids. Empty means [KindSnowflake], or [KindWide] with a wide
-	// layout. Kinds that are not fenced have Namespace, Stores and Settings; the fields below
+	// layout. Kinds that are not fenced have Aliases, Namespace, Stores and Settings; the fields below
 	// are not looked at.
 	Kind string
+
+	// Aliases are other names for requests, which need not be like names of generators. [AnyKey] is one for every
+	// key that is no name.
+	Aliases []string
 
 	// Namespace is the space in which the ids are unique. Empty means the
 	// configuration's. Generators may share one: their ids differ all the same. Those of

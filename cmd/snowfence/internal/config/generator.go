@@ -118,7 +118,9 @@ func (v *completion) layoutFor(kind string) snowfence.Layout {
 }
 
 // forEveryKind reports whether generators of every kind have a key.
-func forEveryKind(key string) bool { return key == keyKind || key == keyNamespace || key == keyStore }
+func forEveryKind(key string) bool {
+	return slices.Contains([]string{keyKind, keyAliases, keyNamespace, keyStore}, key)
+}
 
 // foreignKind judges a generator of a kind other than snowflake.
 func (v *completion) foreignKind(path string, g Generator) {
@@ -153,6 +155,33 @@ func checkName(name string) string {
 		return fmt.Sprintf("must not have the word %q after the first", settingSection)
 	}
 	return ""
+}
+
+// AnyKey is the alias that stands for every key of Leaf's path for snowflake ids that is no other name: Leaf does not
+// look at keys there.
+const AnyKey = "*"
+
+// alias is what an alias must be.
+var alias = regexp.MustCompile(`^[!-~]{1,128}$`)
+
+// aliases holds aliases to what they must be. No two generators answer to one name.
+func (v *completion) aliases() {
+	owner := map[string]string{}
+	for _, name := range v.Names() {
+		owner[name] = name
+	}
+	for _, name := range v.Names() {
+		for _, other := range v.Generators[name].Aliases {
+			switch first, taken := owner[other]; {
+			case !alias.MatchString(other):
+				v.fault(join(generatorSection, name, keyAliases), other, "each must be 1 to 128 visible ASCII characters")
+			case taken:
+				v.fault(join(generatorSection, name, keyAliases), other, "generator %s has this name already", first)
+			default:
+				owner[other] = name
+			}
+		}
+	}
 }
 
 // together holds generators of one namespace to one layout and to one store, since two

@@ -73,6 +73,7 @@ const (
 	keyHosts     = "hosts"
 
 	keyKind        = "kind"
+	keyAliases     = "aliases"
 	keyPreset      = "preset"
 	keyStandby     = "standby"
 	keyJournal     = "journal"
@@ -125,6 +126,7 @@ func configKeys(c *Config) []entry {
 func generatorKeys(g *Generator) []entry {
 	return []entry{
 		{Key{keyKind, "", "kind of the ids"}, str(&g.Kind)},
+		{Key{keyAliases, "", "other names, separated by commas, that requests may use; * is any other key of Leaf's path for snowflake ids"}, list(&g.Aliases)},
 		{Key{keyNamespace, "", "space in which the ids are unique"}, str(&g.Namespace)},
 		{Key{keyStore, "", "which of stores the generator uses; a kind that counts on several servers names them all, separated by commas"}, list(&g.Stores)},
 		{Key{keyPreset, "", "preset that the layout and the policy are taken from"}, preset(g)},
@@ -177,7 +179,7 @@ func below(section string) []string {
 // isList reports whether a file may give the key's value as a list.
 func isList(path string) bool {
 	_, key, _ := splitGenerator(path)
-	return path == keyHosts || key == keyDatacenters || key == keyStore
+	return path == keyHosts || slices.Contains([]string{keyAliases, keyDatacenters, keyStore}, key)
 }
 
 func join(names ...string) string { return strings.Join(names, ".") }

@@ -28,6 +28,7 @@ limits: {batch: 7, body: 2KiB, header: 5000, read-timeout: 1s, write-timeout: 2s
 generators:
   orders:
     kind: snowflake
+    aliases: [order_no, "*"]
     namespace: orders
     preset: twitter
     layout: twitter@2026-01-01

@@ -248,6 +248,13 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:3:5: generators.orders.windw: unknown key; did you mean "window"?`}},
 		{"unknown key of a policy", "generators: {a: {policy: {burst: 1s}}}", nil, nil,
 			[]string{`%:1:27: generators.a.policy.burst: unknown key`}},
+		{"aliases", "generators: {a: {aliases: [b, x, 'y z']}, b: {aliases: x}, c: {aliases: c}}", nil, nil,
+			[]string{
+				`%:1:27: generators.a.aliases: "y z": each must be 1 to 128 visible ASCII characters`,
+				`%:1:27: generators.a.aliases: "b": generator b has this name already`,
+				`%:1:56: generators.b.aliases: "x": generator a has this name already`,
+				`%:1:73: generators.c.aliases: "c": generator c has this name already`,
+			}},
 		{"merge key", "<<: {http: x}", nil, nil,
 			[]string{`%:1:1: <<: unknown key`}},
 		{"key twice", "http: 127.0.0.1:1\nhttp: 127.0.0.1:2\n", nil, nil,

@@ -82,7 +82,11 @@ func (c *Client) Admit(name string, n int) error {
 // tells nothing of other generators, nor whether a name is one of theirs.
 func (c *Client) permit(name string) error {
 	g, known := c.service.generators[name]
-	allowed := c.Allows(name)
+	own := name
+	if known {
+		own = g.name // tokens name no aliases
+	}
+	allowed := c.Allows(own)
 	if known && allowed {
 		return nil
 	}

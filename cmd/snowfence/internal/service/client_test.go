@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -117,6 +118,36 @@ func TestTokenLearnsNothingOfOtherGenerators(t *testing.T) {
 				t.Errorf("%s of a generator that is gone: %v", call, p)
 			}
 		}
+	}
+}
+
+// TestAliasIsTheGeneratorItself is about rights, counts and what is shown: all go by the generator's own name.
+func TestAliasIsTheGeneratorItself(t *testing.T) {
+	ring, _ := opened(t, "few "+token.HashOf("few").String()+" generators=a\nother "+token.HashOf("other").String()+" generators=b")
+	c := settings(t, "a", "b")
+	a := c.Generators["a"]
+	a.Aliases = []string{"Order.No", config.AnyKey}
+	c.Generators["a"] = a
+	s := New(Config{Settings: c, Tokens: ring})
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	few, other := s.Client(netip.Addr{}), s.Client(netip.Addr{})
+	if err := errors.Join(few.Authorize("few"), other.Authorize("other")); err != nil {
+		t.Fatal(err)
+	}
+	var b kind.Batch
+	for _, name := range []string{"a", "Order.No", config.AnyKey} {
+		if err := few.Mint(t.Context(), name, 2, &b); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if p := problemOf(t, other.Mint(t.Context(), name, 1, &b)); p.Type != NotAllowed || p.Value != name || p.Limit != "the token allows b" {
+			t.Errorf("%s by another's token: %v", name, p)
+		}
+	}
+	all := s.Statuses()
+	if len(all) != 2 || all[0].Name != "a" || all[0].IDs != 6 {
+		t.Errorf("the statuses are %+v", all)
 	}
 }
 

@@ -36,7 +36,7 @@ type Config struct {
 type Service struct {
 	settings   config.Config
 	formats    map[string]decode.Format
-	generators map[string]*generator // never changes
+	generators map[string]*generator // by name and alias; never changes
 	tokens     *token.Ring           // nil if none is asked for
 	addresses  *addresses            // nil without a rate
 	clock      snowfence.Clock
@@ -90,6 +90,9 @@ func New(cfg Config) *Service {
 	}
 	for name, g := range cfg.Settings.Generators {
 		s.generators[name] = &generator{name: name, settings: g, most: most(g, cfg.Settings.Limits.Batch)}
+		for _, alias := range g.Aliases {
+			s.generators[alias] = s.generators[name]
+		}
 	}
 	return s
 }

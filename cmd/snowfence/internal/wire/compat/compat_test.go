@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,11 +44,11 @@ func (m *failing) Segment(context.Context) (counter.Range, error) {
 
 func (*failing) Step() int64 { return 10 }
 
-// newClient returns a client of the generators "ids" of kind snowflake and "users", which counts.
-func newClient(t testing.TB, ids, users kind.Minter) *service.Client {
+// newClient returns a client of the generators "ids" of kind snowflake, with aliases, and "users", which counts.
+func newClient(t testing.TB, ids, users kind.Minter, aliases ...string) *service.Client {
 	t.Helper()
 	c := config.Default()
-	c.Store, c.Generators = "mem:", map[string]config.Generator{"ids": {}, "users": {Kind: "segment"}}
+	c.Store, c.Generators = "mem:", map[string]config.Generator{"ids": {Aliases: aliases}, "users": {Kind: "segment"}}
 	c, err := c.Complete("segment")
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +93,29 @@ func TestLeafsCodesSayWhyThereIsNoNumber(t *testing.T) {
 				t.Errorf("%s, %v: %d %s, %v, want %s", key, test.err, got.Status, got.Body, err, test.want)
 			}
 		}
+	}
+}
+
+// TestOneGeneratorCanAnswerEveryKeyOfLeafsSnowflakePath is as in Leaf, which does not look at keys there. On its
+// other path it does.
+func TestOneGeneratorCanAnswerEveryKeyOfLeafsSnowflakePath(t *testing.T) {
+	client := newClient(t, new(failing), new(failing), config.AnyKey, "order_no")
+	for i, key := range []string{"ids", "order_no", "never.seen", "users"} {
+		got, err := LeafSnowflake(keyed(key), client)
+		if want := strconv.Itoa(i + 1); err != nil || string(got.Body) != want {
+			t.Errorf("%s: %s, %v, want %s", key, got.Body, err, want)
+		}
+	}
+	for _, key := range []string{"never.seen", "order_no"} {
+		if got, err := LeafSegment(keyed(key), client); err == nil || !strings.Contains(string(got.Body), "id=-2") {
+			t.Errorf("segment %s: %s, %v", key, got.Body, err)
+		}
+	}
+	if got, err := LeafSnowflake(keyed(""), client); err == nil || !strings.Contains(string(got.Body), "Key is none") {
+		t.Errorf("no key: %s, %v", got.Body, err)
+	}
+	if got, err := LeafSnowflake(keyed("never.seen"), newClient(t, new(failing), nil)); err == nil || !strings.Contains(string(got.Body), "id=-2") {
+		t.Errorf("without the alias: %s, %v", got.Body, err)
 	}
 }
 

@@ -67,6 +67,11 @@ func LeafSegment(r *http.Request, client *service.Client) (Answer, error) {
 func leaf(r *http.Request, client *service.Client, snowflake bool) (Answer, error) {
 	key := r.PathValue("key")
 	batch, err := one(r, client, key, snowflake)
+	if snowflake && key != "" && nameless(err) {
+		if other, otherErr := one(r, client, config.AnyKey, snowflake); !nameless(otherErr) {
+			batch, err = other, otherErr
+		}
+	}
 	switch p := new(service.Problem); {
 	case err == nil:
 		return plain(batch.AppendID(nil, 0)), nil
@@ -77,6 +82,12 @@ func leaf(r *http.Request, client *service.Client, snowflake bool) (Answer, erro
 	default:
 		return leafFault(r, client, http.StatusInternalServerError, "LeafServerException", fmt.Sprintf("Result{id=%d, status=EXCEPTION}", code(p.Type))), err
 	}
+}
+
+// nameless reports whether the client may use no generator of that name.
+func nameless(err error) bool {
+	p := new(service.Problem)
+	return errors.As(err, &p) && (p.Type == service.UnknownGenerator || p.Type == service.NotAllowed)
 }
 
 // one mints a number of a generator of kind snowflake, or of one that counts. A HEAD mints none.
