@@ -71,17 +71,58 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 					continue
 				}
 				if after[i], err = o.write(ctx, r, w); err != nil {
+					p.auditChanges(r, cmd.Name(), before[:i], after[:i])
 					if i > 0 {
 						err = fmt.Errorf("worker %d: %w; those before it are done", w.Number, err)
 					}
 					return unavailable(err)
 				}
-				p.audit("workers "+cmd.Name(), "namespace", r.Name(), "worker", w.Number, "before", worded(w), "after", worded(after[i]))
 			}
+			p.auditChanges(r, cmd.Name(), before, after)
 			cost = ""
 		}
 		return p.printChanges(f, r, cmd.Name(), o, *dry, cost, before, after)
 	})
+}
+
+// stretch is a run of worker ids that an operation changed alike, with the first one before and after.
+type stretch struct {
+	workers       text.Range
+	before, after roster.Worker
+}
+
+// stretches puts neighbours together.
+func stretches(before, after []roster.Worker) []stretch {
+	var all []stretch
+	for i, w := range before {
+		if n := len(all); n > 0 {
+			last := &all[n-1]
+			if w.Number == last.workers.Last+1 && stateText(w) == stateText(last.before) &&
+				stateText(after[i]) == stateText(last.after) && unchanged(w, after[i]) == unchanged(last.before, last.after) {
+				last.workers.Last++
+				continue
+			}
+		}
+		all = append(all, stretch{text.Range{First: w.Number, Last: w.Number}, w, after[i]})
+	}
+	return all
+}
+
+// words are a worker id in full, or what all of a stretch have in common.
+func (s stretch) words(w roster.Worker) string {
+	if s.workers.First == s.workers.Last {
+		return worded(w)
+	}
+	return stateText(w)
+}
+
+// auditChanges writes what was changed to the log.
+func (p program) auditChanges(r *roster.Roster, verb string, before, after []roster.Worker) {
+	for _, s := range stretches(before, after) {
+		if !unchanged(s.before, s.after) {
+			p.audit("workers "+verb, "namespace", r.Name(), "worker", s.workers, "before", s.words(s.before), "after", s.words(s.after))
+		}
+	}
 }
 
 // printChanges prints what was written, or would be.
@@ -98,14 +139,16 @@ func (p program) printChanges(f form, r *roster.Roster, verb string, o operation
 		for j, row := range workerRows([]roster.Worker{before[i], after[i]}, false) {
 			rows = append(rows, append([]string{[]string{"before", "after"}[j]}, row...))
 		}
+	}
+	for _, s := range stretches(before, after) {
 		if dry {
 			said.WriteString("dry run, nothing was written: ")
 		}
-		fmt.Fprintf(&said, "worker %d %s", before[i].Number, o.outcome(after[i]))
-		if same {
+		fmt.Fprintf(&said, "worker %s %s", s.workers, o.outcome(s.after))
+		if unchanged(s.before, s.after) {
 			said.WriteString(" already")
 		}
-		fmt.Fprintf(&said, "\n  before: %s\n  after:  %s\n", worded(before[i]), worded(after[i]))
+		fmt.Fprintf(&said, "\n  before: %s\n  after:  %s\n", s.words(s.before), s.words(s.after))
 	}
 	if cost != "" {
 		said.WriteString(strings.TrimPrefix(cost, "; ") + "\n")

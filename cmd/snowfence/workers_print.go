@@ -94,7 +94,14 @@ type poolDocument struct {
 	Silent    int64                  `json:"silent"`
 	Outside   int64                  `json:"outside"`
 	Registers int64                  `json:"registers"`
+	Latest    *latestDocument        `json:"latest,omitempty"`
 	Clocks    clocksDocument         `json:"clocks"`
+}
+
+// latestDocument is the register with the greatest until, in JSON.
+type latestDocument struct {
+	Worker int64    `json:"worker"`
+	Until  *instant `json:"until"`
 }
 
 // clocksDocument says what the times of an answer were compared with.
@@ -115,6 +122,9 @@ func poolOf(r *roster.Roster, c roster.Census) poolDocument {
 	}
 	for _, s := range roster.States() {
 		d.States[s] = c.Counts[s]
+	}
+	if w := c.Latest; w != nil {
+		d.Latest = &latestDocument{w.Number, instantOf(r.Layout(), w.Register.Until)}
 	}
 	if c.Youngest != nil {
 		least, most := c.Youngest.Age().Seconds(), c.Oldest.Age().Seconds()
@@ -148,6 +158,9 @@ func poolText(r *roster.Roster, c roster.Census) string {
 	p.line("%s", strings.Join(parts, ", "))
 	if c.Outside > 0 {
 		p.line("%d registers are none of this store's worker ids: see namespace verify", c.Outside)
+	}
+	if w := c.Latest; w != nil {
+		p.line("until: the latest is %s, %s (worker %d)", w.Until.UTC().Format(time.RFC3339), decode.Relative(w.Until, w.Read), w.Number)
 	}
 	if byStore, ahead := r.Reference(); byStore {
 		p.line("clocks: times are by the store's clock; this host's is %s", apart(ahead))

@@ -39,6 +39,9 @@ type ClockError struct {
 	Offset time.Duration
 	// Reference says what the clock was compared with.
 	Reference string
+	// Ticks is true if the reference is the ticks of a worker id. This clock may be right then, as below the
+	// floor of a take-over, and waiting helps.
+	Ticks bool
 }
 
 // Error says by how much the clock is off, and from what.
@@ -47,7 +50,11 @@ func (e *ClockError) Error() string {
 	if by < 0 {
 		word, by = "behind", -by
 	}
-	return fmt.Sprintf("snowfence: this machine's clock is %s %s %s: set it right", by.Round(time.Millisecond), word, e.Reference)
+	remedy := "set it right"
+	if e.Ticks {
+		remedy = "wait for so long, or set it right if it is wrong"
+	}
+	return fmt.Sprintf("snowfence: this machine's clock is %s %s %s: %s", by.Round(time.Millisecond), word, e.Reference, remedy)
 }
 
 // Class is [snowfence.ClassClock].

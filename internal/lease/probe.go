@@ -178,7 +178,7 @@ func (s *search) await(x *step, l look) verdict {
 		}
 	case stored.Ahead:
 		if l.wait > left {
-			return verdict{what: gaveUp, err: &ClockError{Offset: -l.wait - x.MaxRollback, Reference: fmt.Sprintf("the ticks that worker %d has used, under %s", l.worker, l.register.Process)}}
+			return verdict{what: gaveUp, err: &ClockError{Offset: -l.wait - x.MaxRollback, Reference: fmt.Sprintf("the ticks of worker %d, whose last write was by %s", l.worker, l.register.Process), Ticks: true}}
 		}
 		return s.wait(x, min(l.wait, x.poll()), held)
 	}

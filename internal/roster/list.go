@@ -144,6 +144,9 @@ type Census struct {
 	// difference at most, give or take a third of a window. Both are nil if
 	// there is none.
 	Youngest, Oldest *Worker
+	// Latest is the one with the greatest Until, of any state: what waits for all ids that can have been issued
+	// waits for it. It is nil without a register.
+	Latest *Worker
 }
 
 // Census returns a count of no registers.
@@ -154,6 +157,9 @@ func (r *Roster) Census() Census {
 // Count adds a worker that was listed.
 func (r *Roster) Count(c *Census, w Worker) {
 	c.Registers++
+	if w.Register.Term > 0 && (c.Latest == nil || w.Until.After(c.Latest.Until)) {
+		c.Latest = &w
+	}
 	if w.Number == Stray || !r.Own(w.Number) {
 		c.Outside++
 		return

@@ -227,12 +227,18 @@ func TestSilenceAndAgeComeFromTheWritersClock(t *testing.T) {
 	r := w.roster()
 	census := r.Census()
 	for n, age := range []time.Duration{10 * time.Second, 39 * time.Second, 41 * time.Second, -5 * time.Second} {
-		w.put(r, int64(n), w.register(r, func(x *stored.Register) { x.Clock = w.now.Add(-age) }))
+		w.put(r, int64(n), w.register(r, func(x *stored.Register) {
+			x.Clock = w.now.Add(-age)
+			x.Until += snowfence.Tick(n % 2) // worker 1 before 3
+		}))
 		x := w.read(r, int64(n))
 		if x.Age() != age || x.Silent() != (age > 40*time.Second) {
 			t.Errorf("age %s, want %s; silent %v", x.Age(), age, x.Silent())
 		}
 		r.Count(&census, x)
+	}
+	if census.Latest == nil || census.Latest.Number != 1 {
+		t.Errorf("the latest until is %+v", census.Latest)
 	}
 	if census.Silent != 1 || census.Youngest.Number != 3 || census.Oldest.Number != 1 {
 		t.Errorf("census %+v", census)
@@ -250,7 +256,7 @@ func TestClaimantIsToldWhatItWouldBeTold(t *testing.T) {
 		{func(x *stored.Register) { released(x); x.Until = tick(4 * time.Second) }, ""},
 		{func(*stored.Register) {}, "worker 5: held by pid 7 on host host-a until"},
 		{func(x *stored.Register) { released(x); x.Until = tick(8 * time.Second) }, "worker 5: released by pid 7"},
-		{func(x *stored.Register) { released(x); x.Until = tick(time.Hour) }, "this machine's clock is 1h0m0s behind the ticks that worker 5 has used"},
+		{func(x *stored.Register) { released(x); x.Until = tick(time.Hour) }, "this machine's clock is 1h0m0s behind the ticks of worker 5, whose last write was by pid 7 on host host-a: wait for so long, or set it right"},
 		{quarantined, "worker 5: quarantined"},
 	}
 	for _, test := range tests {

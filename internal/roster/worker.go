@@ -144,7 +144,7 @@ func (r *Roster) Refusal(w Worker) error {
 	}
 	ahead := w.Until.Sub(w.Read)
 	if w.State == Resting && ahead > lease.DefaultPinnedWindow+2*r.config.MaxRollback {
-		return &lease.ClockError{Offset: -ahead, Reference: fmt.Sprintf("the ticks that worker %d has used, under %s", w.Number, w.Register.Process)}
+		return &lease.ClockError{Offset: -ahead, Reference: fmt.Sprintf("the ticks of worker %d, whose last write was by %s", w.Number, w.Register.Process), Ticks: true}
 	}
 	return &lease.HeldError{
 		Occupant: stored.Occupant{Worker: w.Number, Standing: w.State, Until: w.Until, Process: w.Register.Process},

@@ -141,7 +141,7 @@ func (r *Report) compared(f Forecast) bool {
 // conclude finds the verdict, and says it in a sentence.
 func (r *Report) conclude() {
 	var within []string // the sides whose own issuers may clash
-	across := slices.ContainsFunc(r.Strays, (*Strays).AtStake)
+	strays, across := slices.ContainsFunc(r.Strays, (*Strays).AtStake), false
 	for _, f := range r.Forecasts {
 		switch {
 		case !f.AtStake():
@@ -156,11 +156,17 @@ func (r *Report) conclude() {
 	switch {
 	case r.Data != nil && r.Data.Clashing > 0:
 		r.Verdict, r.Summary = Clashes, text.Count(r.Data.Clashing, "id")+" "+text.Plural(r.Data.Clashing, "is", "are")+" on more than one side"
-	case across || len(within) > 0:
+	case strays || across || len(within) > 0:
 		r.Verdict, r.Summary = Possible, "ids can clash"
-		if r.Data != nil {
+		switch alone := !across && len(within) == 0; {
+		case alone && r.Data != nil:
+			r.Summary = "no id is on two sides now, but ids that were read can clash with those of an issuer"
+		case alone:
+			r.Summary = "ids that were read can clash with those of an issuer"
+		case r.Data != nil:
 			r.Summary = "no id is on two sides now, but ids may clash in future"
 		}
+		across = across || strays
 		if len(within) > 0 && across {
 			r.Summary += ", also"
 		}

@@ -65,7 +65,8 @@ func TestVerdictIsTheWorstOfAllFindings(t *testing.T) {
 		{"a past that was compared", []string{"1", "2"}, []*merge.Issuer{old("A"), old("B")}, "none: no id is on two sides, and none ever can"},
 		{"a past within a side that was compared", []string{"1", "2"}, []*merge.Issuer{old("A"), old("A")}, "none: no id is on two sides"},
 		{"a past within a side that has an id twice", []string{"1 1", "2"}, []*merge.Issuer{old("A"), old("A")}, "possible: no id is on two sides now, but ids may clash in future within A"},
-		{"an id that an issuer may have issued", []string{"12288", ""}, []*merge.Issuer{old("B")}, "possible: ids can clash"},
+		{"an id that an issuer may have issued", []string{"12288", ""}, []*merge.Issuer{old("B")}, "possible: ids that were read can clash with those of an issuer"},
+		{"an id that an issuer may have issued, beside issuers that can't clash", []string{"12288", ""}, []*merge.Issuer{twitter("A", "1"), old("B")}, "possible: ids that were read can clash with those of an issuer"},
 		{"an id that an issuer may have issued, with its ids", []string{"12288", "12289"}, []*merge.Issuer{old("B")}, "none: no id is on two sides"},
 	} {
 		r, err := checked(t, x.ids, x.issuers...)

@@ -178,7 +178,7 @@ func (s *Strays) remedy() Advice {
 	}
 	if ahead > takeover.DefaultAhead {
 		a.Command += fmt.Sprintf(" --ahead %dh", int64(ahead/time.Hour)+1)
-		a.Text += fmt.Sprintf("; nobody can claim them before %s then", instantText(end.Add(takeover.DefaultMargin)))
+		a.Text += fmt.Sprintf("; then no process can claim them before %s", instantText(end.Add(takeover.DefaultMargin)))
 	}
 	if slices.ContainsFunc(i.Unreadable, func(worker int64) bool { return s.workers[worker] != nil }) {
 		a.Text += "; a register that can't be read gets none, so repair it before (snowfence namespace verify)"
