@@ -69,6 +69,9 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		return nil, err
 	}
 	was, err := drive.Recall(ctx, config.Store, config.Journal, config.Clock, config.Logger.With("namespace", config.Namespace), limit)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("find out what the store guarantees: %w", err) // the caller's end of the wait
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: find out what the store guarantees: %w", ErrUnavailable, err)
 	}

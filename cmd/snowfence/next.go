@@ -171,7 +171,9 @@ func (p program) mintWide(ctx context.Context, storeURL string, g config.Generat
 // hold claims a worker id, has mint mint ids with the layout that they have, and gives the worker id back. If that fails, it
 // is only noted: the ids are good, and the worker id rests until its window ends.
 func (p program) hold(ctx context.Context, storeURL string, g config.Generator, mint func(*fence.Holder, config.Generator) error) error {
+	done := p.awaiting("the store " + engine.Redact(storeURL))
 	s, err := engine.Open(ctx, storeURL)
+	done()
 	if err != nil {
 		return unavailable(err)
 	}

@@ -54,6 +54,16 @@ func TestIDsOutliveTheStoreByTheWindowAndComeBackWithIt(t *testing.T) {
 			if slices.Sort(took); took[len(took)/2] > limit {
 				t.Errorf("issues again %s after the store's return, want at most %s:\n%s", took, limit, o.daemon.Log())
 			}
+			if server := engine.Server; server != nil {
+				// Also from a library that waits for a connection until it is told to stop.
+				why := "connection refused"
+				if name == "nats" {
+					why = "no servers available for connection" // its library says no more
+				}
+				if log := o.daemon.Log(); !strings.Contains(log, why) || !strings.Contains(log, server.Addr()) {
+					t.Errorf("the log does not say what could not be reached, and why:\n%s", log)
+				}
+			}
 		})
 	}
 }

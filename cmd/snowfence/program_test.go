@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -251,6 +253,40 @@ func TestOutputThatFailsIsAFailure(t *testing.T) {
 				t.Errorf("%v to %v: exit code %d, said %q, want %q", args, x.err, code, stderr, x.says)
 			}
 		}
+	}
+}
+
+// TestVerbSaysSoonWhatItWaitsFor is about a server that takes a connection and says nothing.
+func TestVerbSaysSoonWhatItWaitsFor(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	at := listener.Addr().String()
+	for want, args := range map[string][]string{
+		"waiting for the store etcd://" + at:  {"next", "--store", "etcd://" + at},
+		"waiting for the store redis://" + at: {"workers", "list", "--store", "redis://" + at + "/0"},
+		"waiting for ZooKeeper at " + at:      {"workers", "import", "leaf", "--zookeeper", at, "--name", "a", "--stopped-at", "2026-01-02T03:04:05Z"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			p, _, _ := inTest(t)
+			said, stderr := io.Pipe()
+			p.stderr = stderr
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				code := p.run(ctx, args...)
+				_ = stderr.CloseWithError(fmt.Errorf("it ended with %d", code))
+			}()
+			line, err := bufio.NewReader(said).ReadString('\n')
+			if err != nil || !strings.Contains(line, want) {
+				t.Errorf("it says %q, %v, want %q", line, err, want)
+			}
+			cancel()
+			_, _ = io.Copy(io.Discard, said)
+		})
 	}
 }
 

@@ -113,7 +113,9 @@ func (at *site) open(ctx context.Context, mustExist bool) error {
 	if mustExist {
 		by = engine.OpenExisting
 	}
+	done := at.awaiting("the store " + engine.Redact(at.store))
 	opened, err := by(ctx, at.store)
+	done()
 	if err == nil {
 		at.roster.Store = opened
 	}

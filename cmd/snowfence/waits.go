@@ -5,7 +5,30 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 )
+
+// slow is when a verb says what it waits for.
+const slow = 2 * time.Second
+
+// awaiting says what a verb waits for, unless done is called soon.
+func (p program) awaiting(what string) (done func()) {
+	late, drop := p.clock.After(slow)
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer drop()
+		select {
+		case <-late:
+			p.note("waiting for %s; Ctrl-C ends it", what)
+		case <-quit:
+		}
+	}()
+	return func() {
+		close(quit)
+		<-ended
+	}
+}
 
 // waits tells the user of a verb what it waits for, and when it made a namespace, as one with a mistyped store
 // does. It is the log of a holder, of which nothing else is shown.

@@ -136,7 +136,12 @@ func (v *importing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	done := func() {}
+	if len(v.old.Servers) > 0 {
+		done = v.awaiting("ZooKeeper at " + strings.Join(v.old.Servers, ","))
+	}
 	facts, err := v.old.Look(ctx, layout, v.clock)
+	done()
 	if err != nil {
 		return byClass(v.cmd, err)
 	}

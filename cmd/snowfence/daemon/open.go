@@ -33,6 +33,7 @@ func (d *daemon) openStores(ctx context.Context, watch *metrics.Stopwatch) error
 		if name == "" {
 			url, what = d.settings.Store, "store"
 		}
+		d.log.Info("opening the store", "store", engine.Redact(url)) // a server that is away is silent for a while
 		s, err := d.openStore(ctx, url, lazy || !engine.Local(url))
 		if err != nil {
 			return &OpenError{what, err}

@@ -3,6 +3,8 @@ package drive
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,10 +34,25 @@ type Line struct {
 	calls   sync.WaitGroup
 }
 
+// mostLate is how long a store may take to say why it did not answer in time.
+const mostLate = 100 * time.Millisecond
+
+// timedOut is ErrTimeout with what the store says. That its context ended says nothing.
+func timedOut(err error) error {
+	if err == nil || errors.Is(err, ErrTimeout) {
+		return err
+	}
+	if strings.HasSuffix(err.Error(), context.Canceled.Error()) {
+		return ErrTimeout
+	}
+	return fmt.Errorf("%w: %w", ErrTimeout, err)
+}
+
 // errDropped ends a call whose answer is not awaited any more.
 var errDropped = errors.New("the answer is not awaited any more")
 
-// Answers yields the answer to the last call. It is [ErrTimeout] if none came in time.
+// Answers yields the answer to the last call. It is [ErrTimeout] if none came in time, with what the store says
+// when its call is ended: that no connection came about, for one.
 func (l *Line) Answers() <-chan lease.Event { return l.answers }
 
 // Trust says that the traits need no judgement.
@@ -50,19 +67,32 @@ func (l *Line) Call(call lease.Call, patience time.Duration) {
 	l.cancel, l.answers = cancel, answers
 	begun := l.Clock.Monotonic()
 	expired, stop := l.Clock.After(patience)
+	ended := make(chan struct{})
 	go func() {
 		defer stop()
 		select {
 		case <-expired:
 			cancel(ErrTimeout)
-			answers <- lease.Reply{ID: call.ID, Err: ErrTimeout}
 		case <-ctx.Done():
+			return
+		}
+		late, stop := l.Clock.After(min(patience/10, mostLate))
+		defer stop()
+		select {
+		case <-late: // the store ignores its contexts
+			answers <- lease.Reply{ID: call.ID, Err: ErrTimeout}
+		case <-ended:
 		}
 	}()
 	l.calls.Go(func() {
+		defer close(ended)
 		answer := l.ask(ctx, call)
 		if reply, ok := answer.(lease.Reply); ok && !errors.Is(context.Cause(ctx), errDropped) {
 			l.Answered(l.Clock.Monotonic()-begun, reply)
+			if errors.Is(context.Cause(ctx), ErrTimeout) {
+				reply.Err = timedOut(reply.Err)
+				answer = reply
+			}
 		}
 		answers <- answer
 	})
