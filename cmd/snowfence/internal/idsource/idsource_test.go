@@ -130,6 +130,8 @@ func TestWhatIsNoIDIsNamedWithItsPlace(t *testing.T) {
 	}{
 		{"1\n2\nx y\n", Options{}, "line 3", "decimal"},
 		{"order_id\n1\n", Options{}, "line 1", "if it is a header, --column NAME"},
+		{"01912d68-783e-7a83-9a33-3c9b0e9a1f0b\n", Options{}, "line 1", "a UUID for one: those are texts, and 'sort FILE | uniq -d'"},
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAV\n", Options{}, "line 1", "of more than 64 bits"},
 		{"id,name\n1,x\n", Options{}, "line 1", "it looks like CSV: --column"},
 		{"1\n-5\n", Options{}, "line 2", `"-5"`},
 		{"1\n18446744073709551616\n", Options{}, "line 2", "is above 18446744073709551615"},

@@ -124,7 +124,9 @@ func clip(s string) string {
 
 // hintOf guesses what a line is that is no id.
 func hintOf(line string, at uint64) string {
-	switch {
+	switch foreign, err := decode.ReadForeign(strings.TrimSpace(line)); {
+	case err == nil && foreign != nil:
+		return "it looks like one of more than 64 bits, a UUID for one: those are texts, and 'sort FILE | uniq -d' shows equal ones"
 	case strings.HasPrefix(line, "\xff\xfe") || strings.HasPrefix(line, "\xfe\xff"):
 		return "it looks like UTF-16: convert it to UTF-8 first"
 	case strings.ContainsFunc(line, unprintable):
