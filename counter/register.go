@@ -63,7 +63,7 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 		err = traits.Validate()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find out what the store guarantees: %w", err)
+		return nil, fmt.Errorf("ask the store what it guarantees: %w", err)
 	}
 	if kind == stored.Ticket && traits.Loss > 0 {
 		return nil, fmt.Errorf("%w: counter %s: this one can lose what it acknowledged in the last %s, and then a ticket would be given twice: durable=true in the URL of its store says that it loses nothing", ErrLossy, c.Name, traits.Loss)

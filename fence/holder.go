@@ -70,13 +70,13 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	}
 	was, err := drive.Recall(ctx, config.Store, config.Journal, config.Clock, config.Logger.With("namespace", config.Namespace), limit)
 	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("find out what the store guarantees: %w", err) // the caller's end of the wait
+		return nil, fmt.Errorf("ask the store what it guarantees: %w", err) // the caller's end of the wait
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: find out what the store guarantees: %w", ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: ask the store what it guarantees: %w", ErrUnavailable, err)
 	}
 	if err := was.Traits.Validate(); err != nil {
-		return nil, fmt.Errorf("find out what the store guarantees: %w", err)
+		return nil, fmt.Errorf("ask the store what it guarantees: %w", err)
 	}
 	if state, err = state.Adapt(was.Traits.Loss, was.Journal); err != nil {
 		return nil, err

@@ -29,8 +29,7 @@ the program. Settings come from flags, variables, one YAML file and defaults; th
 ` + "`snowfence config print`" + ` shows what is in effect and where it came from. An unknown key is an error.
 
 Paths in the file begin at its folder, so one file means one store wherever a process starts. A variable with a
-store's folder must hold the whole path. Files that the URL of a store names, such as ` + "`ca=`" + `, begin in the working
-directory.
+store's folder must hold the whole path.
 `
 
 	pageGenerators = `

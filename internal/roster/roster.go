@@ -78,7 +78,7 @@ func Open(ctx context.Context, config Config) (*Roster, error) {
 	}
 	r := &Roster{config: config}
 	if r.traits, err = limited(ctx, config.Store.Traits); err != nil {
-		return nil, fmt.Errorf("find out what the store guarantees: %w", err)
+		return nil, fmt.Errorf("ask the store what it guarantees: %w", err)
 	}
 	if err := r.read(ctx); err != nil {
 		return nil, err

@@ -218,18 +218,21 @@ func (u *URL) TLS(implied bool) *TLS {
 	return nil
 }
 
-// Done returns the first thing that was wrong, or else that a key is not known: no
-// method asked for it.
+// Done returns that a key of another program was given, or else the first thing that was wrong, or that a key is
+// not known: no method asked for it.
 func (u *URL) Done() error {
+	keys := slices.Sorted(maps.Keys(u.query))
+	for _, key := range keys { // first, as what else is wrong may come from it
+		if hint := instead(key); hint != "" && !u.known[key] {
+			return fmt.Errorf("%.32q: is not a key of %s://: %s", key, u.Scheme, hint)
+		}
+	}
 	if u.err != nil {
 		return u.err
 	}
-	for _, key := range slices.Sorted(maps.Keys(u.query)) {
+	for _, key := range keys {
 		if !u.known[key] {
 			known := slices.Sorted(maps.Keys(u.known))
-			if hint := instead(key); hint != "" {
-				return fmt.Errorf("%.32q: is not a key of %s://: %s", key, u.Scheme, hint)
-			}
 			return fmt.Errorf("%.32q: is not a key of %s://; known are %s", key, u.Scheme, strings.Join(known, ", "))
 		}
 	}

@@ -125,8 +125,12 @@ func TestKeyOfAnotherProgramIsAnsweredWithOurs(t *testing.T) {
 		"sslmode": "write tls=true, and ca=FILE", "sslrootcert": "write tls=true&ca=FILE", "sslkey": "cert=FILE&key=FILE", "ssl-mode": "write tls=true",
 		"durable": "durable already",
 	} {
-		if err := parse(t, "a://h?"+key+"=x").Done(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", key, err, want)
+		for _, rest := range []string{"", "&ca=ca.pem"} { // which needs what sslmode was meant for
+			u := parse(t, "a://h?"+key+"=x"+rest)
+			u.TLS(false)
+			if err := u.Done(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s%s: %v, want %q", key, rest, err, want)
+			}
 		}
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -103,6 +105,8 @@ func (s *settings) anchor() {
 		case key == keyStore || strings.HasPrefix(key, storeSection+"."):
 			if path, ok = cutFile(path); ok {
 				scheme = "file:"
+			} else if origin := s.origins[key]; origin.Source == FromFile {
+				s.texts[key] = anchorFiles(s.texts[key], filepath.Dir(origin.Name))
 			}
 		case key == keyData:
 			ok = true
@@ -123,6 +127,25 @@ func (s *settings) anchor() {
 			s.texts[key] = scheme + whole
 		}
 	}
+}
+
+// urlFile is a file that the URL of a store names.
+var urlFile = regexp.MustCompile(`([?&](?:ca|cert|key|creds|nkey|(?:sentinel-)?password-file|token-file)=)([^&]+)`)
+
+// anchorFiles makes the relative paths in a store's URL whole.
+func anchorFiles(storeURL, folder string) string {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return storeURL
+	}
+	folder = strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(folder))
+	return urlFile.ReplaceAllStringFunc(storeURL, func(file string) string {
+		at := strings.IndexByte(file, '=') + 1
+		if path := file[at:]; path[0] == '/' || path[0] == '$' || strings.HasPrefix(strings.ToUpper(path), "%2F") {
+			return file
+		}
+		return file[:at] + folder + "/" + file[at:]
+	})
 }
 
 // cutFile returns the path of the URL of a folder.

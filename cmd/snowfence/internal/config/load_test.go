@@ -599,7 +599,10 @@ func TestThriftGeneratorIsDefaultOrOneThatExists(t *testing.T) {
 func TestOneConfigurationMeansOneStoreWhereverItIsRead(t *testing.T) {
 	path := write(t, `
 store: file:ids
-stores: {other: "FILE:./more", main: "etcd://host/ids"}
+stores:
+  other: "FILE:./more"
+  main: "etcd://host/ids"
+  tls: "postgres://me@db/ids?tls=true&ca=ca.pem&cert=/etc/c.pem&key=${KEY}&password-file=secret/one"
 data: state
 token-file: tokens
 tls: {certificate: tls/server.pem, key: /etc/server.key}
@@ -611,7 +614,8 @@ generators:
 	folder := filepath.Dir(path)
 	want := map[string]string{
 		"store": "file:" + folder + "/ids", "stores.other": "file:" + folder + "/more", "stores.main": "etcd://host/ids",
-		"data": folder + "/state", "token-file": folder + "/tokens",
+		"stores.tls": "postgres://me@db/ids?tls=true&ca=" + folder + "/ca.pem&cert=/etc/c.pem&key=%2Fetc%2Fk.pem&password-file=" + folder + "/secret/one",
+		"data":       folder + "/state", "token-file": folder + "/tokens",
 		"tls.certificate": folder + "/tls/server.pem", "tls.key": "/etc/server.key",
 		"generators.codes.settings.key-file": folder + "/codes.key",
 	}
@@ -622,7 +626,7 @@ generators:
 			t.Fatal(err)
 		}
 		for _, name := range []string{path, relative} {
-			c, _ := Load(Sources{File: name, Environ: []string{"HOME=/home/someone"}})
+			c, _ := Load(Sources{File: name, Environ: []string{"HOME=/home/someone", "KEY=/etc/k.pem"}})
 			for key, text := range want {
 				if got := shown(t, c, key).Text; got != text {
 					t.Errorf("%s read in %s: %s is %q, want %q", name, directory, key, got, text)
