@@ -294,7 +294,7 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := []string{"next", "-n", "5000", "--config", config, "--store", store}
-	if said := run(exitUnsafe, next...); !strings.Contains(said, "behind the ticks that worker 1 has used") {
+	if said := run(exitUnsafe, next...); !strings.Contains(said, "behind the ticks of worker 1, whose last write was by") {
 		t.Errorf("at once: %s", said)
 	}
 	p.clock = later{snowfence.SystemClock(), 20 * time.Minute}
