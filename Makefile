@@ -67,7 +67,7 @@ REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBack
 REAL := $(REAL)|^TestHostile|^TestStandby|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOf|^TestClientShows
 
 .PHONY: test
-test: .bin/grpcurl ## every test of every module, real servers included; under ten minutes
+test: .bin/grpcurl ## every test of every module, real servers included; under 15 minutes on two cores
 	@tools/need.sh $(NEEDED)
 	@$(GO) test -p 3 -timeout 30m ./cmd/snowfence/... ./...
 	@$(GO) run ./internal/sim/simulate -seeds 5000 -least-ids 1000000000 -least-faults 250000
