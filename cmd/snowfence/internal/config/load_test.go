@@ -244,6 +244,8 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:1:1: colour: unknown key`}},
 		{"unknown key of a section", "log:\n  lewel: info\n", nil, nil,
 			[]string{`%:2:3: log.lewel: unknown key; did you mean "level"?`}},
+		{"beginning of a key", "tls: {cert: /a.pem}", nil, nil,
+			[]string{`%:1:7: tls.cert: unknown key; did you mean "certificate"?`}},
 		{"unknown key of a generator", "generators:\n  orders:\n    windw: 1s\n", nil, nil,
 			[]string{`%:3:5: generators.orders.windw: unknown key; did you mean "window"?`}},
 		{"unknown key of a policy", "generators: {a: {policy: {burst: 1s}}}", nil, nil,

@@ -1,13 +1,20 @@
 package text
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // DidYouMean returns `; did you mean "x"?` with the known name that is closest to what
-// was written, or nothing when none is close.
+// was written, or nothing when none is close. A name that begins with it is close too.
 func DidYouMean(written string, known []string) string {
 	best, bestDistance := "", max(2, len(written)/3)+1
 	for _, name := range known {
-		if d := distance(written, name); d < bestDistance {
+		d := distance(written, name)
+		if len(written) >= 3 && strings.HasPrefix(name, written) {
+			d = 1
+		}
+		if d < bestDistance {
 			best, bestDistance = name, d
 		}
 	}
