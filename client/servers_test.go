@@ -19,7 +19,7 @@ func TestServerThatFailsIsReplacedAndLeftAlone(t *testing.T) {
 	for name, answer := range map[string]string{
 		"closes":          hangUp,
 		"is silent":       silent,
-		"is starting":     "-TRYAGAIN starting: the server is still opening the generator; retry after 1s\r\n",
+		"is starting":     "-TRYAGAIN starting: the server has not opened the generator yet; retry after 1s\r\n",
 		"has no lease":    "-NOLEASE lease-unavailable\r\n",
 		"has a bad clock": "-CLOCK clock-unsafe\r\n",
 		"answers another": "$1\r\n1\r\n",

@@ -94,7 +94,7 @@ func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
 	if text == "" {
 		layout, ok := s.layout()
 		if !ok {
-			return layout, invalid(InvalidLayout, "layout", text, "must be given, as the generators have none in common")
+			return layout, invalid(InvalidLayout, "layout", text, "must be given, or else the generator, as the generators have no layout in common")
 		}
 		return layout, nil
 	}

@@ -84,7 +84,7 @@ func (t Type) describe() description {
 		NeedsReservation:   {"needs-reservation", Invalid, "Numbers of a series are reserved", "a number of a series is reserved, and then confirmed or voided: it can not be minted"},
 		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},
 		ReservationEnded:   {"reservation-ended", Conflict, "The reservation can not be ended", ""},
-		Starting:           {"starting", Unavailable, "The generator is starting", "the server is still opening the generator: it waits for a worker id, or for its store"},
+		Starting:           {"starting", Unavailable, "The generator is starting", "the server has not opened the generator yet: it waits for a worker id or for its store, or is refused; its log says which"},
 		Standby:            {"standby", Unavailable, "The server stands by", "the server does not hold the one worker id of the namespace at present, and another process may: ask the other servers"},
 		Stopped:            {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
 		LeaseUnavailable:   {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},

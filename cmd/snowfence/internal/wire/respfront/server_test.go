@@ -233,7 +233,7 @@ func TestEachCommandHasItsReply(t *testing.T) {
 		{"ID.NEXT texts COUNT 2", `("T-1" "T-1")`},
 		{"ID.NEXT texts COUNT 2 RANGES", "-ERR the ids of texts are no numbers, which RANGES is for"},
 		{"INCR texts", "-ERR the ids of texts are no integers: use ID.NEXT texts"},
-		{"INCR late", "-TRYAGAIN starting: the server is still opening the generator: it waits for a worker id, or for its store; retry after 1s"},
+		{"INCR late", "-TRYAGAIN starting: the server has not opened the generator yet: it waits for a worker id or for its store, or is refused; its log says which; retry after 1s"},
 		{"INCR none", `-ERR unknown-generator: generator is "none": must be one of late, numbers, texts`},
 		{"GET numbers", "-ERR GET never mints an id, because its reply may be cached: use INCR numbers or ID.NEXT numbers"},
 		{"MGET numbers", "-ERR unknown command 'MGET', with args beginning with: 'numbers' "},
