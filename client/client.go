@@ -18,8 +18,7 @@ type Source interface {
 	Close(ctx context.Context) error
 }
 
-// Client gets the ids of one generator. Use [New] to make one. It is safe for simultaneous use by
-// multiple goroutines.
+// Client gets the ids of one generator. Use [New] to make one. It is safe for concurrent use.
 type Client struct {
 	config Config
 	block  atomic.Pointer[block] // never nil; empty without prefetch

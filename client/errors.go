@@ -7,8 +7,7 @@ var (
 	// ErrClosed is returned by calls after Close, and by those that Close ends.
 	ErrClosed = snowfence.NewError(snowfence.ClassUnavailable, "client: closed")
 
-	// ErrUnavailable is wrapped by the error of a call that waited for MaxWait while no server gave
-	// ids, beside the last server's error.
+	// ErrUnavailable is wrapped, beside the last server's error, when no server gave ids within MaxWait.
 	ErrUnavailable = snowfence.NewError(snowfence.ClassUnavailable, "client: no server gives ids")
 
 	// ErrBackwards is wrapped, beside [ErrUnavailable], when the last answer was refused because its ids

@@ -22,8 +22,7 @@ type link struct {
 	served  bool        // it has given ids
 }
 
-// maxLine is the longest line of an answer. Lines with ids have at most 21 bytes, and the rest is for
-// the text of an error.
+// maxLine is the longest line of an answer: an error's text. Lines with ids have at most 21 bytes.
 const maxLine = 4096
 
 // connect connects to a server and shows the token. The connection ends with the context.
