@@ -80,6 +80,30 @@ func TestProgramStartedAgainBesideALossyStoreGoesOnAtOnce(t *testing.T) {
 	}
 }
 
+// TestProgramStartedAgainWhileItsLossyStoreIsAwayGoesOnAtOnce has nothing configured but the store: the
+// journal, which the daemon keeps by itself beside a lossy store, is enough.
+func TestProgramStartedAgainWhileItsLossyStoreIsAwayGoesOnAtOnce(t *testing.T) {
+	t.Parallel()
+	for how, away := range map[string]func(*testkit.Server){"stopped": (*testkit.Server).Pause, "gone": (*testkit.Server).Kill} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			e := testkit.StartEngine(t, "redis")
+			s := &starter{t: t, binary: testkit.Build(t, programPath, ""), arguments: []string{"--store", e.URL("", 3*time.Second)}}
+			here := t.TempDir()
+			s.start(here)
+			away(e.Server)
+			s.d.Kill()
+			s.start(here)
+			if log := s.d.Log(); !strings.Contains(log, "resumed a term from the journal") {
+				t.Errorf("it did not go on with its term:\n%s", log)
+			}
+			if len(s.ids) != 2 || s.ids[0] == s.ids[1] {
+				t.Errorf("the ids are %d", s.ids)
+			}
+		})
+	}
+}
+
 // TestProgramStartsWhileAStoreIsAway starts a daemon with generators on two stores, one of which is down.
 // The other's generator serves meanwhile, and those of the store serve once it is there.
 func TestProgramStartsWhileAStoreIsAway(t *testing.T) {

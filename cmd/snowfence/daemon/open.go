@@ -15,8 +15,8 @@ import (
 )
 
 // A generator that can't be opened is tried again after firstPause, which doubles up to mostPause. A
-// refusal does not pass by itself, so it has mostPause at once.
-const firstPause, mostPause = time.Second, 30 * time.Second
+// refusal does not pass by itself, so it is tried after refusedPause at once.
+const firstPause, mostPause, refusedPause = time.Second, 5 * time.Second, 30 * time.Second
 
 // openStores makes the stores that generators use. One on a server is opened when a generator first needs
 // it, so the daemon starts though that server is away. A folder is opened now: what is wrong with
@@ -116,7 +116,7 @@ func (d *daemon) open(ctx context.Context, failed func(error)) {
 					return
 				}
 				if refusal(err) {
-					pause = mostPause
+					pause = refusedPause
 					d.log.Error("the generator is refused: it is tried again, and needs an operator", "generator", name, "in", pause, "error", err)
 				} else {
 					d.log.Warn("the generator can't start yet: it is tried again", "generator", name, "in", pause, "error", err)
@@ -133,8 +133,12 @@ func (d *daemon) try(ctx context.Context, name string) error {
 	g := d.settings.Generators[name]
 	if s := d.stores[storeName(g)]; s != nil && !g.Fenced() {
 		// It opens the store. Holders do that, and can do without it if they have a journal.
-		if _, err := s.Traits(ctx); err != nil {
+		traits, err := s.Traits(ctx)
+		if err != nil {
 			return err
+		}
+		if traits.Loss > 0 {
+			d.log.Info("opening the generator, which may wait until the store can't lose what it reserves", "generator", name, "for", traits.Loss)
 		}
 	}
 	minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: d.stores[storeName(g)], Namespace: g.Namespace})

@@ -149,16 +149,29 @@ func (d *daemon) fenced(settings config.Generator) kind.Opener {
 	}
 }
 
+// traitsWait is how long a store may take to say whether it is lossy, where an earlier process's journal says it.
+const traitsWait = time.Second
+
 // journal opens the generator's journal, if it has one. It is for restarts alone, so ids need not wait for it.
 func (d *daemon) journal(ctx context.Context, settings config.Generator, spec kind.Spec, log *slog.Logger) fence.ClosableJournal {
-	if settings.Journal != config.JournalOn {
+	folder := filepath.Join(d.settings.Data, "journal", spec.Generator)
+	switch {
+	case settings.Journal == config.JournalOn:
+	case settings.Journal == config.JournalOff, d.settings.Data == "", settings.Layout.Workers() == 1:
+		return nil
+	default:
+		_, none := os.Stat(folder)
+		if none == nil { // an earlier process kept a journal, as its store was lossy; it may be away now
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, traitsWait)
+			defer cancel()
+		}
 		traits, err := spec.Store.Traits(ctx)
-		lossy := err == nil && traits.Loss > 0
-		if settings.Journal == config.JournalOff || !lossy || d.settings.Data == "" || settings.Layout.Workers() == 1 {
+		if err == nil && traits.Loss == 0 || err != nil && none != nil {
 			return nil
 		}
 	}
-	kept, err := fence.OpenJournal(filepath.Join(d.settings.Data, "journal", spec.Generator), settings.JournalAcrossReboots)
+	kept, err := fence.OpenJournal(folder, settings.JournalAcrossReboots)
 	switch {
 	case err == nil:
 		return kept
