@@ -42,7 +42,7 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Resumed:
 		log.Info("issues ids again", "after", r.For.Round(time.Millisecond))
 	case lease.Silent:
-		log.Warn("the store does not answer", "for", r.For.Round(time.Millisecond), "left", r.Left.Round(time.Millisecond), "error", r.Err)
+		log.Warn("the store does not answer", "for", r.For.Round(time.Millisecond), "last-answer-before", r.Since.Round(time.Millisecond), "left", r.Left.Round(time.Millisecond), "error", r.Err)
 	case lease.Answered:
 		log.Info("the store answers again", "after", r.For.Round(time.Millisecond))
 	case lease.Made:

@@ -143,6 +143,7 @@ type (
 		Term   int64
 		For    time.Duration // with Resumed, Silent and Answered; with Waiting for what could be lost, and with Ended until the page is of no use
 		Left   time.Duration // with Silent: for how long ids go on
+		Since  time.Duration // with Silent: from the store's last good answer on
 	}
 )
 

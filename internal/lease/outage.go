@@ -35,6 +35,7 @@ type Troubles struct {
 	Unanswered   error  // the store's last answer, if that was an error
 
 	silent time.Duration // when the first request since its last good answer was made, on the monotonic clock
+	heard  time.Duration // when its last good answer came, on the monotonic clock
 }
 
 // outage is the present [Outage] and the knowledge of its reason. It ends in the step that
@@ -102,6 +103,9 @@ func (s *State) hear(x *step, err error) {
 	if err != nil && o.Unanswered == nil {
 		o.silent = s.asked
 	}
+	if err == nil {
+		o.heard = now
+	}
 	single := o.Unanswered == nil && now-s.asked < time.Second
 	o.Unanswered = err
 	switch {
@@ -109,7 +113,7 @@ func (s *State) hear(x *step, err error) {
 		x.out = append(x.out, Report{What: Answered, For: now - o.silent})
 		o.remind = 0
 	case err != nil && !single && s.holding() && now >= o.remind && !damaged(err):
-		x.out = append(x.out, Report{What: Silent, Err: err, For: now - o.silent, Left: s.left(x)})
+		x.out = append(x.out, Report{What: Silent, Err: err, For: now - o.silent, Since: now - o.heard, Left: s.left(x)})
 		o.remind = now + remindEvery
 	}
 }
