@@ -50,12 +50,10 @@ invalid configuration is 2. -o json prints
 	s := settingFlags(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := s.load(p)
-		err = config.Join(err, c.CheckStores(), listen.Check(c))
-		if err == nil {
-			err = daemon.Check(c)
-		}
+		err = config.Join(err, c.CheckStores(), listen.Check(c), daemon.Check(c))
 		p.warn(listen.Warnings(c)...)
 		if err == nil {
+			p.warn(c.StoreWarnings()...)
 			p.warn(c.LayoutWarnings(p.clock.Wall())...)
 		}
 		if printErr := p.printCheck(*f, c, err); printErr != nil {
@@ -89,9 +87,10 @@ func (p program) configPrint() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
 		Short: "Print every setting in effect and where it came from",
-		Long: `Print writes the whole configuration: as text it is a YAML file that can be used
-as such, with a comment beside each setting that is not at its default, saying
-where it came from. Passwords are left out. -o table and -o json have the
+		Long: `Print writes the whole configuration: as text it is a YAML file with a comment
+beside each setting that is not at its default, saying where it came from. A
+password in a URL is printed as xxxxx: write ${NAME} there before the file is
+used, so that a variable has it. -o table and -o json have the
 settings of generators without a value, too. -o json prints
 {"settings":[{"key","value","from"}]}.`,
 		Example: `  snowfence config print

@@ -117,6 +117,9 @@ object a line.`,
 				rows = append(rows, counterRows(info)...)
 			}
 		}
+		if len(rows) == 0 && f != jsonForm {
+			p.note("namespace %q has no counters in this store; --namespace names another one", namespace)
+		}
 		return p.print(table(counterColumns, rows))
 	})
 }

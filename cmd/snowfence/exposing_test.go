@@ -107,7 +107,7 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 		if got := status(known, token, d.URL+"/v1/generators/orders/ids"); got != http.StatusUnauthorized {
 			return fmt.Errorf("a token that was taken out gets %d", got)
 		}
-		for _, line := range []string{`"audit: the files of TLS were read again"`, `"audit: the tokens were read again" file=` + folder + `/tokens added=[another] removed=[billing]`} {
+		for _, line := range []string{`"audit: the files of TLS were read again"`, `"audit: the tokens were read again" file=` + folder + `/tokens added=[another] removed="[billing generators=orders rate=20000]"`} {
 			if !strings.Contains(d.Log(), line) {
 				return fmt.Errorf("the log lacks %s:\n%s", line, d.Log())
 			}

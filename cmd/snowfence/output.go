@@ -19,7 +19,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"os/user"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -83,7 +86,7 @@ func (p program) audit(act string, attributes ...any) {
 	p.logger("", slog.LevelInfo).Info("audit: "+act, append(by, attributes...)...)
 }
 
-// user is who runs the program, as far as the environment says.
+// user is who runs the program: as the environment says, or else the operating system.
 func (p program) user() string {
 	for _, name := range []string{"SUDO_USER=", "USER=", "LOGNAME="} {
 		for _, pair := range p.environ {
@@ -92,7 +95,10 @@ func (p program) user() string {
 			}
 		}
 	}
-	return "unknown"
+	if current, err := user.Current(); err == nil {
+		return current.Username
+	}
+	return "uid " + strconv.Itoa(os.Getuid())
 }
 
 // warn tells people what is odd, but keeps nothing from working.

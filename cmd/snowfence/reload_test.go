@@ -77,7 +77,7 @@ func TestHangupReadsTheFilesAgainAndEndsNothing(t *testing.T) {
 	write("tokens", line(second))
 	write("snowfence.yaml", settings+"log: {level: debug}\nlimits: {batch: 5}\n")
 	d.Signal(syscall.SIGHUP)
-	await(`msg="read again: the log's level, and the files of tokens and TLS" level=DEBUG`)
+	await(`msg="asked by SIGHUP: the log's level is set, and the files of tokens and TLS are read again" level=DEBUG`)
 	await(`msg="other settings changed, which takes a restart" keys=[limits.batch]`)
 	await("audit: the files of TLS were read again")
 	await("audit: the tokens were read again")

@@ -56,7 +56,7 @@ Every setting can also stand in a configuration file or in a variable:
 				return
 			}
 			level.Set(again.Log.Level)
-			served.Logger.Info("read again: the log's level, and the files of tokens and TLS", "level", again.Log.Level)
+			served.Logger.Info("asked by SIGHUP: the log's level is set, and the files of tokens and TLS are read again", "level", again.Log.Level)
 			if keys := slices.DeleteFunc(again.Changed(c), func(key string) bool { return key == "log.level" }); len(keys) > 0 {
 				served.Logger.Warn("other settings changed, which takes a restart", "keys", keys)
 			}

@@ -144,6 +144,9 @@ func (p program) onRoster(cmd *cobra.Command, run func(cmd *cobra.Command, f for
 		}
 		defer at.close()
 		r, err := roster.Open(cmd.Context(), at.roster)
+		if errors.Is(err, roster.ErrNoNamespace) {
+			err = fmt.Errorf("%w (see 'snowfence namespace list', and for generators that count 'snowfence counters list')", err)
+		}
 		if err != nil {
 			return unavailable(err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -25,13 +26,17 @@ stored nowhere else: the line has its hash alone.
 The daemon reads the file again when it changes. A token whose line is taken out
 is refused from then on, on open connections, too.`,
 		Example: `  snowfence token billing --generators orders,invoices
+  snowfence token prometheus --generators -
   snowfence token import --rate 5000 -o json`,
 		Args: exactly(1),
 	}
 	f := outputFlag(cmd)
-	generators := cmd.Flags().StringSlice("generators", nil, "the generators that it allows, by name; all if left out")
+	generators := cmd.Flags().StringSlice("generators", nil, "the generators that it allows, by name; all if left out, and - for metrics alone")
 	rate := cmd.Flags().Int("rate", 0, "most ids a second for all clients that show it; 0 for any number")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("generators") && len(*generators) == 0 {
+			return usage(cmd, errors.New("--generators is empty: name generators, or leave it out to allow all of them"))
+		}
 		text, grant, err := token.New(rand.Reader, args[0], *generators, *rate)
 		if err != nil {
 			return usage(cmd, err)

@@ -177,7 +177,7 @@ func costOf(r *roster.Roster, stopped []roster.Worker) string {
 	case r.Layout().Workers() == 1:
 		return "; ids stop until the window has passed, then the next process gives them"
 	case loss == 0:
-		return "; a holder that lives claims another worker id at once"
+		return "; a holder that lives claims another worker id once it notices"
 	}
 	return fmt.Sprintf("; a holder that lives gives no ids for %s: it claims another worker id, and this store can lose a claim for so long", loss)
 }

@@ -156,7 +156,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if d.certificates, err = listen.NewCertificates(d.settings, d.log); err != nil {
 		return nil, err
 	}
-	for _, w := range listen.Warnings(d.settings) {
+	for _, w := range append(listen.Warnings(d.settings), d.settings.StoreWarnings()...) {
 		d.log.Warn(w)
 	}
 	d.service = service.New(service.Config{Settings: d.settings, Formats: kinds.Formats(), Tokens: d.tokens, Clock: d.clock, Logger: d.log})

@@ -192,20 +192,27 @@ func (d *daemon) reload(ctx context.Context) {
 		expired, stop := d.clock.After(reloadEvery)
 		select {
 		case <-expired:
-			if d.tokens != nil {
-				d.tokens.Reload(d.log)
+			if d.tokens != nil && d.tokens.Reload(d.log) {
+				d.warnOfTokens()
 			}
 		case _, open := <-asked:
 			if !open {
 				asked = nil // or it would answer at once, again and again
 				break
 			}
-			if d.tokens != nil {
-				d.tokens.Again(d.log)
+			if d.tokens != nil && d.tokens.Again(d.log) {
+				d.warnOfTokens()
 			}
 			d.certificates.Again()
 		case <-ctx.Done():
 		}
 		stop()
+	}
+}
+
+// warnOfTokens says which tokens are for generators that are not there.
+func (d *daemon) warnOfTokens() {
+	for _, w := range d.tokens.Unknown(d.settings.Names()) {
+		d.log.Warn(w)
 	}
 }

@@ -167,9 +167,26 @@ func (v *completion) listening() {
 		}
 		v.Thrift = ""
 	}
-	for key, address := range map[string]string{keyHTTP: v.HTTP, keyRESP: v.RESP, keyGRPC: v.GRPC, keyThrift: v.Thrift, keyAdmin: v.Admin} {
-		v.address(key, address)
+	addresses := map[string]string{keyHTTP: v.HTTP, keyRESP: v.RESP, keyGRPC: v.GRPC, keyThrift: v.Thrift, keyAdmin: v.Admin}
+	keys := slices.SortedFunc(maps.Keys(addresses), func(a, b string) int { // those at their defaults first
+		return cmp.Or(cmp.Compare(v.originOf(a).Source, v.originOf(b).Source), cmp.Compare(a, b))
+	})
+	for i, key := range keys {
+		v.address(key, addresses[key])
+		for _, other := range keys[:i] {
+			if overlap(addresses[key], addresses[other]) {
+				v.fault(key, addresses[key], "is the address of %s, too: each front needs its own port", other)
+			}
+		}
 	}
+}
+
+// overlap reports whether two listeners of one host can't have these addresses.
+func overlap(a, b string) bool {
+	host, port, err := net.SplitHostPort(a)
+	otherHost, otherPort, otherErr := net.SplitHostPort(b)
+	every := func(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }
+	return err == nil && otherErr == nil && port == otherPort && port != "0" && (host == otherHost || every(host) || every(otherHost))
 }
 
 // address judges the address of one front.

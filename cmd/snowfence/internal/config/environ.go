@@ -29,6 +29,7 @@ func (s *settings) readEnvironment(environ []string) {
 		keys[e.Environment()] = e.Path
 	}
 	var unknown []string
+	inFile := s.generators()
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(name, EnvironmentPrefix) || foreign(name) {
@@ -52,6 +53,9 @@ func (s *settings) readEnvironment(environ []string) {
 				continue
 			}
 		}
+		if name, _, ok := splitGenerator(path); ok && len(inFile) > 0 && !slices.Contains(inFile, name) {
+			s.warnings = append(s.warnings, "variable "+origin.Name+" makes a generator "+name+", which the file does not have"+text.DidYouMean(name, inFile))
+		}
 		s.put(path, value, origin)
 	}
 	names := slices.Sorted(maps.Keys(keys))
@@ -60,6 +64,16 @@ func (s *settings) readEnvironment(environ []string) {
 			s.warnings = append(s.warnings, "variable "+name+" is no setting"+text.DidYouMean(name, names))
 		}
 	}
+}
+
+// generators returns the names of the generators so far, in order.
+func (s *settings) generators() (names []string) {
+	for path := range s.origins {
+		if name, key, ok := splitGenerator(path); ok && key == "" {
+			names = append(names, name)
+		}
+	}
+	return slices.Sorted(slices.Values(names))
 }
 
 // holdsKeys reports whether a generator has its keys in a variable.
@@ -135,22 +149,24 @@ var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 // Expand puts variables in place of ${NAME} in a URL, so that a password need not stand
 // in the configuration or on a command line. They are escaped, so a password may hold
 // any characters. URLs of directories know no escapes, and are left as they are. A
-// variable that is not set or empty is an error.
+// variable that is not set or empty is an error. The URL with a word in its place is returned beside it.
 func Expand(storeURL string, environ []string) (string, error) {
 	if _, folder := cutFile(storeURL); folder {
 		return storeURL, nil
 	}
 	var unset []string
+	const placeholder = "unset" // so that what else is wrong with the URL is found, too
 	expanded := variable.ReplaceAllStringFunc(storeURL, func(reference string) string {
 		name := variable.FindStringSubmatch(reference)[1]
 		value := lookup(environ, name)
 		if value == "" {
 			unset = append(unset, name)
+			value = placeholder
 		}
 		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
 	})
 	if len(unset) > 0 {
-		return storeURL, fmt.Errorf("variable %s is not set", strings.Join(unset, ", "))
+		return expanded, fmt.Errorf("variable %s is not set or empty", strings.Join(unset, ", "))
 	}
 	return expanded, nil
 }

@@ -87,6 +87,9 @@ func (w yamlWalk) syntax(err error) {
 	if n, _ := fmt.Sscanf(message, "line %d:", &origin.Line); n == 1 {
 		_, message, _ = strings.Cut(message, ": ")
 	}
+	if strings.Contains(message, "cannot start any token") {
+		message += "; YAML is indented with spaces, not with tabs"
+	}
 	w.settings.fault(origin, "", "", "not YAML: %s", message)
 }
 

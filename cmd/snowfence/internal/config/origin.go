@@ -85,7 +85,7 @@ func (e *Error) Error() string {
 func (*Error) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // Join joins errors as errors.Join does, those that are joined already one by
-// one, and each [Error] in the order of its place and key, other errors last.
+// one, and each [Error] once, in the order of its place and key, other errors last.
 func Join(errs ...error) error {
 	all := apart(errs)
 	slices.SortStableFunc(all, func(a, b error) int {
@@ -95,6 +95,10 @@ func Join(errs ...error) error {
 			cmp.Compare(p.Source, q.Source), cmp.Compare(p.Name, q.Name), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column),
 			cmp.Compare(x.Key, y.Key), cmp.Compare(x.Reason, y.Reason),
 		)
+	})
+	all = slices.CompactFunc(all, func(a, b error) bool {
+		x, y := faultOf(a), faultOf(b)
+		return x.Origin.Source != noSource && *x == *y
 	})
 	return errors.Join(all...)
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,6 +130,26 @@ const horizonNotice = 365 * 24 * time.Hour
 
 // Warnings returns what is odd about the sources but prevents nothing.
 func (c Config) Warnings() []string { return slices.Clone(c.warnings) }
+
+// StoreWarnings returns which stores of a complete configuration are sent a password that others can read on the way.
+func (c Config) StoreWarnings() (warnings []string) {
+	err := c.eachStore(func(url string) error {
+		for _, address := range engine.SentInClear(url) {
+			host, _, err := net.SplitHostPort(address)
+			if err != nil {
+				host = strings.Trim(address, "[]") // without a port
+			}
+			if host != "" && !Loopback(host) {
+				return &engine.URLError{URL: engine.Redact(url), Reason: "the password goes to " + host + " without TLS: add tls=true, and ca=FILE for an authority of your own"}
+			}
+		}
+		return nil
+	})
+	for _, f := range Faults(err) {
+		warnings = append(warnings, fmt.Sprintf("%s: %s: %s", f.Origin, f.Key, f.Reason))
+	}
+	return warnings
+}
 
 // LayoutWarnings returns which generators of a complete configuration can't
 // mint at an instant, or not for another year, as their time bits end before.

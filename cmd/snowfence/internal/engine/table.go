@@ -227,3 +227,19 @@ func IsStore(text string) bool {
 	_, rest, _ := strings.Cut(text, ":")
 	return err == nil && !e.database && (strings.HasPrefix(rest, "//") || slices.Contains(e.schemes, "file"))
 }
+
+// SentInClear returns the hosts that get the URL's password without TLS, as host:port, as far as the URL tells.
+func SentInClear(storeURL string) []string {
+	scheme, rest, _ := strings.Cut(storeURL, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	keys, err := url.ParseQuery(query)
+	at := strings.LastIndexByte(rest, '@')
+	if on, _ := strconv.ParseBool(keys.Get("tls")); err != nil || on || Local(storeURL) || slices.Contains([]string{"etcds", "rediss"}, strings.ToLower(scheme)) {
+		return nil
+	}
+	if !strings.Contains(rest[:max(at, 0)], ":") && !keys.Has("password-file") {
+		return nil
+	}
+	hosts, _, _ := strings.Cut(rest[at+1:], "/")
+	return strings.Split(hosts, ",")
+}

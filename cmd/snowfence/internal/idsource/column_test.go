@@ -133,7 +133,7 @@ func TestSQLThatIsWrongIsRefused(t *testing.T) {
 			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 			{strings.Replace(url, "fence", "wrong", 1), Options{Query: "SELECT 1"}, "connect:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
-			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
+			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set or empty", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 		} {
 			_, _, err := columnOf(t, x.url, x.options)
 			if !x.is(err) || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "of@snow") || strings.Contains(err.Error(), "of%40snow") {

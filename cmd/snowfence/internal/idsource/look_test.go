@@ -31,7 +31,7 @@ func TestLookTellsWhatOpenWould(t *testing.T) {
 		{"redis://h/0", Options{}, 0, "ids are read from"},
 		{path, Options{Format: Text, Column: "id"}, 0, "must not be given with --format text"},
 		{"postgres://me:secret@h/d", Options{}, 0, "needs --table and --column, or --query"},
-		{"mysql://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, 0, "variable NOT_SET is not set"},
+		{"mysql://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, 0, "variable NOT_SET is not set or empty"},
 	} {
 		size, err := Look(x.name, x.options)
 		if size != x.size || (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "secret")) {

@@ -38,6 +38,7 @@ type entry struct {
 	databases []string
 	many      bool   // it counts in several of them
 	store     string // the only engine of stores that it can use; empty means any
+	durable   bool   // it needs a store that loses nothing
 	// configure returns the kind's settings, which are kept in the place and in what opens it, and
 	// what judges them together once they are read.
 	configure func(*place) (settings, check, open)
@@ -58,7 +59,7 @@ func table() []entry {
 	sql := []string{"postgres", "mysql"}
 	return []entry{
 		{name: "segment", form: kind.Number, reads: decode.Number, configure: segment},
-		{name: "ticket", form: kind.Number, reads: decode.Number, configure: ticket},
+		{name: "ticket", durable: true, form: kind.Number, reads: decode.Number, configure: ticket},
 		{name: "daily", form: kind.Text, reads: decode.Dated, configure: daily},
 		{name: "series", form: kind.Text, reads: decode.Counted, databases: sql, configure: gapless},
 		{name: "leaf-segment", form: kind.Number, reads: decode.Number, databases: sql, configure: leafSegment},
@@ -186,6 +187,8 @@ func (k entry) refuse(g config.Generator, urls []string) string {
 			return "kind " + k.name + " counts in databases of " + strings.Join(k.databases, " or ") + ", and not in " + engine.Redact(url)
 		case k.store != "" && name != k.store:
 			return "kind " + k.name + " counts on " + k.store + ", and not on " + engine.Redact(url)
+		case k.durable && engine.Loss(url) > 0:
+			return "kind " + k.name + " needs a store that loses nothing: durable=true in its URL says so, and " + engine.Redact(url) + " can lose " + engine.Loss(url).String()
 		}
 	}
 	return ""

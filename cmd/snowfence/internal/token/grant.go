@@ -51,7 +51,7 @@ type Grant struct {
 	// without names.
 	Name string
 
-	// Generators are those that may be used, by name. None means every one.
+	// Generators are those that may be used, by name. None means every one; [NoGenerator] alone, none of them.
 	Generators []string
 
 	// Rate is how many ids a second all clients with this token may ask for. 0 means any number.
@@ -60,6 +60,9 @@ type Grant struct {
 	hash  Hash
 	limit *rate.Limiter // nil without a rate
 }
+
+// NoGenerator in place of generators' names allows none: such a token is for metrics alone.
+const NoGenerator = "-"
 
 // Allows reports whether a generator may be used.
 func (g *Grant) Allows(generator string) bool {
@@ -71,14 +74,18 @@ func (g *Grant) Limiter() *rate.Limiter { return g.limit }
 
 // String returns the line of a file that grants it.
 func (g *Grant) String() string {
-	line := g.Name + " " + g.hash.String()
+	return g.Name + " " + g.hash.String() + g.rights()
+}
+
+// rights is what follows the hash in the line.
+func (g *Grant) rights() (text string) {
 	if len(g.Generators) > 0 {
-		line += " generators=" + strings.Join(g.Generators, ",")
+		text += " generators=" + strings.Join(g.Generators, ",")
 	}
 	if g.Rate > 0 {
-		line += " rate=" + strconv.Itoa(g.Rate)
+		text += " rate=" + strconv.Itoa(g.Rate)
 	}
-	return line
+	return text
 }
 
 // prefix begins every token of [New], so that scanners of secrets know one.
@@ -141,6 +148,9 @@ func parseLine(line string) (*Grant, error) {
 		switch key {
 		case "generators":
 			g.Generators = strings.Split(value, ",")
+			if value == NoGenerator {
+				continue
+			}
 			if i := slices.IndexFunc(g.Generators, func(name string) bool { return !word.MatchString(name) }); i >= 0 {
 				return nil, fmt.Errorf("generators of %s: %q is no generator's name", g.Name, g.Generators[i])
 			}

@@ -53,9 +53,9 @@ func (r *Ring) Now(g *Grant) *Grant {
 	return find(grants, g.hash)
 }
 
-// Reload reads the file again if it changed, and writes to the log which tokens came and went. While
-// the file can't be read, the tokens stay as they are.
-func (r *Ring) Reload(log *slog.Logger) {
+// Reload reads the file again if it changed, and reports whether it did. It writes to the log which tokens came
+// and went, with what they allow. While the file can't be read, the tokens stay as they are.
+func (r *Ring) Reload(log *slog.Logger) (changed bool) {
 	before := r.state.Load().grants
 	changed, err := r.load()
 	switch {
@@ -71,20 +71,34 @@ func (r *Ring) Reload(log *slog.Logger) {
 	if err != nil {
 		r.failed = err.Error()
 	}
+	return changed
 }
 
-// Again reads the file at once, whether or not it seems to have changed. The same goroutine calls it as Reload.
-func (r *Ring) Again(log *slog.Logger) {
-	r.seen = nil
-	r.Reload(log)
+// Again reads the file at once, whether or not it seems to have changed. What is wrong with it is said once more. The
+// same goroutine calls it as Reload.
+func (r *Ring) Again(log *slog.Logger) (changed bool) {
+	r.seen, r.failed = nil, ""
+	return r.Reload(log)
 }
 
-// lacking returns the names of the grants that others do not have.
+// Unknown says which tokens allow a generator that is not among the names.
+func (r *Ring) Unknown(names []string) (warnings []string) {
+	for _, g := range r.state.Load().grants {
+		for _, name := range g.Generators {
+			if name != NoGenerator && !slices.Contains(names, name) {
+				warnings = append(warnings, fmt.Sprintf("the token of %s allows %q, which is none of the generators: %s", g.Name, name, strings.Join(names, ", ")))
+			}
+		}
+	}
+	return warnings
+}
+
+// lacking returns the names and the rights of the grants that others do not have.
 func lacking(grants, others []*Grant) []string {
 	names := map[string]bool{}
 	for _, g := range grants {
 		if !slices.Contains(others, g) {
-			names[g.Name] = true
+			names[g.Name+g.rights()] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(names))

@@ -148,15 +148,34 @@ func TestChangedFileIsReadAgain(t *testing.T) {
 		t.Errorf("a broken file: %s", &log)
 	}
 	put("two " + second.String() + "\n")
-	if r.Grant(first) != nil || r.Now(old) != nil || !strings.Contains(log.String(), "added=[] removed=[one]") {
+	if r.Grant(first) != nil || r.Now(old) != nil || !strings.Contains(log.String(), `added=[] removed="[one rate=7]"`) {
 		t.Errorf("a token less: %s", &log)
 	}
+	put("broken")
+	if r.Again(logger); strings.Count(log.String(), "can't be read again") != 3 {
+		t.Errorf("a broken file that is asked for: %s", &log)
+	}
+	put("two " + second.String() + "\n")
 	lines := log.Len()
 	if r.Again(logger); log.Len() != lines {
 		t.Errorf("the same tokens again: %s", &log)
 	}
 	if strings.Contains(log.String(), "sha256") {
 		t.Errorf("the log shows hashes: %s", &log)
+	}
+}
+
+func TestTokenOfAGeneratorThatIsNotThereIsNamed(t *testing.T) {
+	r, err := Open(write(t, "a "+HashOf("a").String()+" generators=order,chat\nb "+HashOf("b").String()+" generators=-\nc "+HashOf("c").String()+"\n"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.Unknown([]string{"chat", "orders"})
+	if len(got) != 1 || got[0] != `the token of a allows "order", which is none of the generators: chat, orders` {
+		t.Errorf("%q", got)
+	}
+	if b := r.Grant(HashOf("b")); b.Allows("orders") || b.Allows("chat") {
+		t.Error("a token for metrics alone allows a generator")
 	}
 }
 

@@ -80,7 +80,7 @@ func (c *Certificates) Again() {
 		return
 	}
 	c.mu.Lock()
-	c.seen = [3]os.FileInfo{}
+	c.seen, c.failed = [3]os.FileInfo{}, "" // what is wrong is said once more
 	c.mu.Unlock()
 	c.latest()
 }

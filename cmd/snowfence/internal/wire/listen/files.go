@@ -37,11 +37,14 @@ func Check(settings config.Config) error {
 // others are the permissions of everybody but a file's owner.
 const others = 0o077
 
-// Warnings returns what is odd about the files but keeps nothing from working: a token or a key
-// that others can reach is no secret. Windows keeps permissions elsewhere.
+// Warnings returns what is odd about the files but keeps nothing from working: a token for a generator that is not
+// configured, and a token or a key that others can reach, which is no secret. Windows keeps permissions elsewhere.
 func Warnings(settings config.Config) (warnings []string) {
+	if ring, err := Tokens(settings); err == nil && ring != nil {
+		warnings = ring.Unknown(settings.Names())
+	}
 	if runtime.GOOS == "windows" {
-		return nil
+		return warnings
 	}
 	files := map[string]string{config.KeyTokenFile: settings.TokenFile, config.KeyPrivateKey: settings.TLS.Key}
 	for name, g := range settings.Generators {
