@@ -69,7 +69,7 @@ func TestSilentStoreIsLoggedWithTheTimeThatIsLeftAndEveryTenSeconds(t *testing.T
 		h := open(t, faulty, log.keep)
 		faulty.Follow(noStore)
 		pass(21 * time.Second)
-		log.once(t, "level=WARN", "the store does not answer", "left=40s", "injected")
+		log.once(t, "level=WARN", "the store does not answer", "last-answer-before=20s", "left=40s", "injected")
 		pass(11 * time.Second)
 		log.once(t, "the store does not answer", "for=10", "left=29")
 		pass(16 * time.Second)
