@@ -82,10 +82,18 @@ func parsePresetOrFields(text, fields string) (Layout, error) {
 	return p.parse()
 }
 
+// earliestMS is the first number above 0 that is read as Unix milliseconds: it has twelve digits. Seconds of this
+// time have ten.
+const earliestMS = 100_000_000_000
+
 // parseEpoch reads the epoch after the @, the tail of a layout's text.
 func parseEpoch(text, epoch string) (time.Time, error) {
 	token := strings.TrimSpace(epoch)
+	offset := len(text) - len(strings.TrimLeftFunc(epoch, unicode.IsSpace))
 	if ms, err := strconv.ParseInt(token, 10, 64); err == nil {
+		if ms > 0 && ms < earliestMS { // a year, or seconds
+			return time.Time{}, newLayoutSyntaxError(text, offset, token, "is Unix milliseconds, and so an epoch before 1973: write a date, such as 2026-01-01, or a number of 12 digits or more")
+		}
 		return time.UnixMilli(ms).UTC(), nil
 	}
 	for _, format := range [...]string{time.RFC3339Nano, time.DateOnly} {
@@ -93,7 +101,6 @@ func parseEpoch(text, epoch string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	offset := len(text) - len(strings.TrimLeftFunc(epoch, unicode.IsSpace))
 	return time.Time{}, newLayoutSyntaxError(text, offset, token, "is no epoch: neither a date, nor an RFC 3339 instant, nor Unix milliseconds")
 }
 

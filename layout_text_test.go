@@ -145,7 +145,11 @@ func TestLayoutTextAtFaultIsNamedWithItsPlace(t *testing.T) {
 		{"ms41-seq12@2026-01-01T00:00:00", 11, "2026-01-01T00:00:00", "is no epoch"},
 		{"ms41-seq12@2026-01-01@2027-01-01", 11, "2026-01-01@2027-01-01", "is no epoch"},
 		{"ms41-seq12@99999999999999999999", 11, "99999999999999999999", "is no epoch"},
-		{"twitter@2026", 0, "", ""}, // a number is milliseconds: read, and valid
+		{"twitter@2026", 8, "2026", "is Unix milliseconds, and so an epoch before 1973"},
+		{"twitter@1577836800", 8, "1577836800", "write a date"}, // seconds
+		{"twitter@99999999999", 8, "99999999999", "12 digits or more"},
+		{"twitter@100000000000", 0, "", ""},
+		{"twitter@0", 0, "", ""},
 	} {
 		_, err := ParseLayout(test.text)
 		if test.reason == "" {
@@ -179,7 +183,7 @@ func TestLayoutThatIsReadButNotValidIsReturnedWithTheError(t *testing.T) {
 		{"ms41-worker0-seq12", "worker", "0 bits", 53},
 		{"twitter@1899-12-31", "epoch", "1899-12-31T00:00:00Z", 63},
 		{"twitter@1767225600000000", "epoch", "57971-02-25T00:00:00Z", 63},
-		{"discord@1", "", "", 64},
+		{"discord@0", "", "", 64},
 		{"ms42-worker10-seq12", "total", "64 bits", 64},
 		{"seq12-ms41", "sequence", "above the time", 53},
 		{"unsigned", "time", "missing", 0},
@@ -205,7 +209,7 @@ func FuzzParseLayout(f *testing.F) {
 	for _, l := range sampleLayouts() {
 		f.Add(l.String())
 	}
-	for _, seed := range []string{"", "twitter@1", "10 ms 39 · seq 8 · machine 16", "unsigned ms 42 + node 10 + counter 12", "ms41-seq12@-28800000", "ms 37 worker 20 seq 16"} {
+	for _, seed := range []string{"", "twitter@1", "twitter@100000000000", "10 ms 39 · seq 8 · machine 16", "unsigned ms 42 + node 10 + counter 12", "ms41-seq12@-28800000", "ms 37 worker 20 seq 16"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
