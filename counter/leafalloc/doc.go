@@ -19,8 +19,9 @@
 //	  PRIMARY KEY (biz_tag)
 //	);
 //
-// On MySQL and MariaDB update_time has ON UPDATE CURRENT_TIMESTAMP besides. A program sets the
-// row up as for Leaf, whose max_id is the next number: this package adds no tag.
+// On MySQL and MariaDB update_time has ON UPDATE CURRENT_TIMESTAMP besides, and the table's engine must
+// have transactions, as InnoDB does: Open refuses MyISAM and the like. A program sets the row up as for
+// Leaf, whose max_id is the next number: this package adds no tag.
 //
 // # Statements
 //

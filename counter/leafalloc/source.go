@@ -64,6 +64,10 @@ const (
 	show = "SELECT biz_tag, max_id, step, CAST(update_time AS char(19)) FROM leaf_alloc WHERE biz_tag = ?"
 )
 
+// bare finds the table's engine if that has no transactions. Two ranges could then begin between the statements of one.
+const bare = "SELECT t.engine FROM information_schema.tables t JOIN information_schema.engines e ON e.engine = t.engine " +
+	"WHERE t.table_schema = DATABASE() AND t.table_name = 'leaf_alloc' AND e.transactions = 'NO'"
+
 // Source is one row of leaf_alloc. It is a [counter.Source], safe for concurrent use.
 type Source struct {
 	config          Config
@@ -98,10 +102,28 @@ func Open(ctx context.Context, c Config) (*Source, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	if s.row, err = s.scan(c.DB.QueryRowContext(ctx, s.read, c.Tag)); err != nil {
+	if s.row, err = s.scan(c.DB.QueryRowContext(ctx, s.read, c.Tag)); err == nil {
+		err = s.judge(ctx)
+	}
+	if err != nil {
 		return nil, s.in(err)
 	}
 	return s, nil
+}
+
+// judge refuses a table without transactions.
+func (s *Source) judge(ctx context.Context) error {
+	if s.config.Dialect != MySQL {
+		return nil
+	}
+	var engine string
+	switch err := s.config.DB.QueryRowContext(ctx, bare).Scan(&engine); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the table's engine: %w", err)
+	}
+	return &counter.ConfigError{Field: "engine", Value: engine, Limit: "must have transactions, as InnoDB has: without them servers of Leaf repeat numbers, too"}
 }
 
 // Step is the table's step, as it was read last.

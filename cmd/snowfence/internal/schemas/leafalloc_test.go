@@ -179,6 +179,23 @@ func TestLeafRowThatCannotBeUsedIsRefused(t *testing.T) {
 	})
 }
 
+func TestLeafTableWithoutTransactionsIsRefused(t *testing.T) {
+	onLeaf(t, func(t *testing.T, s leafSide) {
+		if s.dialect != leafalloc.MySQL {
+			return // PostgreSQL has no tables without transactions
+		}
+		s.tag(t, "orders", 1, 10)
+		for _, engine := range []string{"MyISAM", "Aria", "InnoDB"} {
+			must(t, s.db, "ALTER TABLE leaf_alloc ENGINE = "+engine)
+			_, err := leafalloc.Open(t.Context(), leafalloc.Config{DB: s.db, Dialect: s.dialect, Tag: "orders"})
+			config := new(counter.ConfigError)
+			if refused := errors.As(err, &config) && config.Field == "engine" && config.Value == engine; refused != (engine != "InnoDB") {
+				t.Errorf("%s: %v", engine, err)
+			}
+		}
+	})
+}
+
 func TestLostReplyOfALeafCommitIsAGap(t *testing.T) {
 	onLeaf(t, func(t *testing.T, s leafSide) {
 		s.tag(t, "orders", 1, 10)
