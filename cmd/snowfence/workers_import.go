@@ -16,6 +16,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // importing is one run of import.
@@ -57,6 +58,9 @@ without a sign: you must check that it is stopped.
 
 --layout is the old system's; leaf and twitter have their own. A namespace that
 does not exist is made with it.
+
+Give --last-id also beside --stopped-at: an id that does not fit shows that the
+layout or its epoch is another one's, and that ids would repeat.
 
 The floor is the same for all worker ids: one tick after the latest of the stop,
 the last ids and the old system's own timestamps, plus --margin. The margin is
@@ -157,6 +161,9 @@ func (v *importing) run(ctx context.Context) error {
 			return err
 		}
 	}
+	for _, doubt := range plan.Doubts {
+		v.note("warning: %s", doubt)
+	}
 	for _, s := range plan.Left {
 		v.note("warning: %s: worker id %d is none of the layout %s: no id can have been issued with it", s.Where, s.Worker, plan.Layout)
 	}
@@ -244,7 +251,7 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 		v.note("made a new namespace %q in %s: layout %s", r.Name(), engine.Redact(at.store), plan.Layout)
 	}
 	if loss := r.Traits().Loss; loss > 0 {
-		v.note("the store can lose what was written in the last %s: this waits for as long, and twice where the namespace is new", loss)
+		v.note("the store can lose what was written in the last %s: this waits for as long, and twice where the namespace is younger than %s", loss, loss+stored.ClockTolerance)
 	}
 	var steps []takeover.Step
 	err := takeover.Apply(ctx, r, plan, func(s takeover.Step) { steps = append(steps, s) })

@@ -27,6 +27,9 @@ const (
 	// MaxWorkers is the most worker ids of one take-over.
 	MaxWorkers = 1 << 20
 
+	// fresh is how old the newest last id may be, at the stop, without a doubt about the layout.
+	fresh = 24 * time.Hour
+
 	// shown is how many worker ids an error names.
 	shown = 8
 )
@@ -206,6 +209,7 @@ func (p *Plan) bound(f Facts) error {
 		consider(at, "stopped at "+instant(at))
 	}
 	limit := f.Now.Add(f.Ahead)
+	var newest time.Time
 	for _, id := range f.LastIDs {
 		at, err := p.last(id)
 		if err != nil {
@@ -215,7 +219,11 @@ func (p *Plan) bound(f Facts) error {
 			return &FactError{"last-id", id.String(), fmt.Sprintf("with the layout %s it is of %s, which is still to come by more than %s: the layout is another one's, or the old system's clock was ahead", f.Layout, instant(at), f.Ahead), snowfence.ErrInvalidID}
 		}
 		consider(at, "last id "+id.String())
+		if at.After(newest) {
+			newest = at
+		}
 	}
+	p.doubt(f, newest)
 	for _, s := range f.Sightings {
 		if s.Last.IsZero() {
 			continue
@@ -231,6 +239,21 @@ func (p *Plan) bound(f Facts) error {
 		return fmt.Errorf("take over: the floor would be tick %d of the layout %s: %w", p.Floor, f.Layout, snowfence.ErrPastHorizon)
 	}
 	return nil
+}
+
+// doubt notes what leaves open whether the layout is the old system's. With an epoch that is too late the floor
+// would be below old ids.
+func (p *Plan) doubt(f Facts, newest time.Time) {
+	stopped := f.StoppedAt
+	if stopped.IsZero() {
+		stopped = f.Now
+	}
+	switch age := stopped.Sub(newest); {
+	case len(f.LastIDs) == 0:
+		p.Doubts = append(p.Doubts, "no last id is given, so nothing shows that the layout "+f.Layout.String()+" is the old system's: give its newest id by --last-id, or look at it by 'snowfence decode'")
+	case age > fresh:
+		p.Doubts = append(p.Doubts, fmt.Sprintf("the newest last id is of %s with the layout %s, %s before the stop: is that the old system's layout and epoch, and its newest id?", instant(newest.Truncate(time.Second)), f.Layout, text.Count(int64(age.Round(fresh)/fresh), "day")))
+	}
 }
 
 // last returns the instant at which the tick of a last id ends.

@@ -104,6 +104,29 @@ func TestUnitsLongerThanAMillisecondAreTakenWhole(t *testing.T) {
 	}
 }
 
+func TestDoubtsAboutTheLayoutAreSaid(t *testing.T) {
+	l := leaf(t)
+	for _, test := range []struct {
+		name string
+		ids  []snowfence.ID
+		want string // empty for none
+	}{
+		{"no id", nil, "no last id is given"},
+		{"an id of the last second", []snowfence.ID{compose(t, l, stop.Add(-time.Second), 3, 0)}, ""},
+		{"an id of a day before", []snowfence.ID{compose(t, l, stop.Add(-23*time.Hour), 3, 0)}, ""},
+		{"an old id", []snowfence.ID{compose(t, l, stop.Add(-72*time.Hour), 3, 0)}, "3 days before the stop"},
+		{"an old id and a new one", []snowfence.ID{compose(t, l, stop.Add(-72*time.Hour), 3, 0), compose(t, l, stop, 7, 0)}, ""},
+	} {
+		f := facts(t)
+		f.LastIDs = test.ids
+		p, err := takeover.NewPlan(f)
+		said := strings.Join(p.Doubts, "\n")
+		if err != nil || test.want == "" && said != "" || !strings.Contains(said, test.want) {
+			t.Errorf("%s: %q, %v; want %q", test.name, said, err, test.want)
+		}
+	}
+}
+
 func TestFactsThatCannotBeAreRefused(t *testing.T) {
 	l := leaf(t)
 	shanghai, err := snowfence.PresetByName("shardingsphere-shanghai")
