@@ -34,9 +34,10 @@ type changes struct {
 
 // operation is one verb that writes registers.
 type operation struct {
-	asks    func(w roster.Worker) bool // whether it stops somebody
-	write   func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error)
-	outcome func(after roster.Worker) string // what is so of the worker id, now or already
+	asks     func(w roster.Worker) bool // whether this change needs a yes
+	question func(n int) string         // asked before n changes that need one; nil or "": that they stop holders
+	write    func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error)
+	outcome  func(after roster.Worker) string // what is so of the worker id, now or already
 }
 
 // operate completes a verb that reads registers, asks if a holder is stopped, and writes.
@@ -52,18 +53,22 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 		}
 		// An impossible change is refused before the question.
 		after := make([]roster.Worker, len(before))
-		var stopped []roster.Worker
+		var asked []roster.Worker
 		for i, w := range before {
 			if after[i], err = o.write(ctx, r.Dry(), w); err != nil {
 				return unavailable(err)
 			}
 			if !unchanged(w, after[i]) && o.asks(w) {
-				stopped = append(stopped, w)
+				asked = append(asked, w)
 			}
 		}
-		cost := costOf(r, stopped)
+		cost := costOf(r, asked)
+		words := question(cmd.Name(), before, asked) + cost
+		if o.question != nil && o.question(len(asked)) != "" {
+			words, cost = o.question(len(asked)), ""
+		}
 		if !*dry {
-			if err := p.confirm(cmd, *yes || len(stopped) == 0, question(cmd.Name(), before, stopped)+cost); err != nil {
+			if err := p.confirm(cmd, *yes || len(asked) == 0, words); err != nil {
 				return err
 			}
 			for i, w := range before {
@@ -257,7 +262,8 @@ func (p program) workersQuarantine() *cobra.Command {
 		Long: `Quarantine marks a worker id: no process can claim it until --clear takes the
 mark away. Everything else stays. A running holder notices within a third of its
 window, and ends its term. So for a held worker id quarantine asks first, or
-needs --yes. A worker id that was never claimed can be quarantined too.
+needs --yes. A worker id that was never claimed can be quarantined too, and
+--clear then asks: if it is another system's, 'workers import' comes first.
 
 It writes only if the register is still as it was read, as release does.`,
 		Example: `  snowfence workers quarantine 7
@@ -267,7 +273,18 @@ It writes only if the register is still as it was read, as release does.`,
 	}
 	lift := cmd.Flags().Bool("clear", false, "clear the mark")
 	return p.operate(cmd, operation{
-		asks: func(w roster.Worker) bool { return !*lift && w.State == roster.Held },
+		asks: func(w roster.Worker) bool {
+			if *lift {
+				return w.Register.Until == 0
+			}
+			return w.State == roster.Held
+		},
+		question: func(n int) string {
+			if !*lift {
+				return ""
+			}
+			return fmt.Sprintf("clear the mark of %s without a floor (if another system made ids there, ids can repeat: 'workers import' sets a floor)", text.Count(int64(n), "worker id"))
+		},
 		write: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
 			return r.Quarantine(ctx, w, !*lift)
 		},
