@@ -10,6 +10,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
+	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/kind"
 	"snowfence.example/snowfence/store"
 )
@@ -115,7 +116,7 @@ func (d *daemon) open(ctx context.Context, failed func(error)) {
 					failed(&OpenError{"generator " + name, err})
 					return
 				}
-				if refusal(err) {
+				if backwards := new(counter.BackwardsError); refusal(err) || errors.As(err, &backwards) {
 					pause = refusedPause
 					d.log.Error("the generator is refused: it is tried again, and needs an operator", "generator", name, "in", pause, "error", err)
 				} else {

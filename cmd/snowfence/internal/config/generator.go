@@ -175,6 +175,8 @@ func (v *completion) aliases() {
 			switch first, taken := owner[other]; {
 			case !alias.MatchString(other):
 				v.fault(join(generatorSection, name, keyAliases), other, "each must be 1 to 128 visible ASCII characters")
+			case other == AnyKey && v.Generators[name].Kind != KindSnowflake:
+				v.fault(join(generatorSection, name, keyAliases), other, "is for kind %s, since Leaf looks at the keys of its segments", KindSnowflake)
 			case taken:
 				v.fault(join(generatorSection, name, keyAliases), other, "generator %s has this name already", first)
 			default:
