@@ -36,11 +36,12 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	token, line := newToken(t, binary, "billing", "--generators", "orders", "--rate", "20000")
+	scraper, second := newToken(t, binary, "prometheus", "--generators", "-")
 	config = strings.ReplaceAll(config, "/etc/snowfence", folder)
 	file := filepath.Join(folder, "ids.yaml")
 	for name, text := range map[string]string{
 		filepath.Join(folder, "clients.pem"): string(authority),
-		filepath.Join(folder, "tokens"):      line,
+		filepath.Join(folder, "tokens"):      line + "\n" + second,
 		file:                                 config,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -86,7 +87,9 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 		{known, token, d.URL + "/v1/generators/invoices/ids", http.StatusForbidden},
 		{unknown, token, d.URL + "/v1/generators/orders/ids", 0},
 		{known, token, d.URL + "/metrics", http.StatusNotFound},
-		{known, token, admin + "/metrics", http.StatusOK},
+		{known, token, admin + "/metrics", http.StatusForbidden},
+		{known, scraper, admin + "/metrics", http.StatusOK},
+		{known, scraper, d.URL + "/v1/generators/orders/ids", http.StatusForbidden},
 		{known, "", admin + "/metrics", http.StatusUnauthorized},
 		{known, "", admin + "/livez", http.StatusOK},
 		{known, token, admin + "/v1/generators/orders/ids", http.StatusNotFound},
@@ -99,7 +102,7 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 	}
 	servers.IssueTo(t, filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"), "renewed", "127.0.0.1")
 	_, another := newToken(t, binary, "another")
-	if err := os.WriteFile(filepath.Join(folder, "tokens"), []byte("# not billing\n"+another), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "tokens"), []byte("# not billing\n"+second+"\n"+another), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, 20*time.Second, func(context.Context) error {

@@ -105,6 +105,17 @@ func (c *Client) permit(name string) error {
 // Allows reports whether the client's token is for a generator of this name, if there is one.
 func (c *Client) Allows(name string) bool { return c.grant == nil || c.grant.Allows(name) }
 
+// ReadMetrics returns a [*Problem] unless the client may read the metrics.
+func (c *Client) ReadMetrics() error {
+	if err := c.known(); err != nil {
+		return err
+	}
+	if c.grant != nil && !c.grant.ReadsMetrics() {
+		return &Problem{Type: NotAllowed, Detail: "the metrics are of all generators: the token must allow all, or be one for metrics (generators=-)"}
+	}
+	return nil
+}
+
 // known returns a [*Problem] if a token is asked for, and the client has shown none that is valid
 // still.
 func (c *Client) known() error {

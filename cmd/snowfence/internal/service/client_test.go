@@ -151,6 +151,23 @@ func TestAliasIsTheGeneratorItself(t *testing.T) {
 	}
 }
 
+func TestMetricsAreForTokensOfAllGeneratorsAndForTheirOwn(t *testing.T) {
+	ring, _ := opened(t, "all "+token.HashOf("all").String()+"\nmetrics "+token.HashOf("metrics").String()+" generators=-\none "+token.HashOf("one").String()+" generators=a")
+	s := New(Config{Settings: settings(t, "a"), Tokens: ring})
+	for shown, want := range map[string]Type{"all": 0, "metrics": 0, "one": NotAllowed, "none": InvalidToken} {
+		client := s.Client(netip.Addr{})
+		_ = client.Authorize(shown) // ReadMetrics tells
+		var p *Problem
+		if err := client.ReadMetrics(); want == 0 && err != nil || want != 0 && (!errors.As(err, &p) || p.Type != want) {
+			t.Errorf("%s: %v", shown, err)
+		}
+	}
+	open := New(Config{Settings: settings(t, "a")}).Client(netip.Addr{})
+	if err := open.ReadMetrics(); err != nil {
+		t.Errorf("without tokens: %v", err)
+	}
+}
+
 func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
 	ring, path := opened(t, "one "+token.HashOf("first").String()+"\ntwo "+token.HashOf("second").String())
 	s := New(Config{Settings: settings(t, "a"), Tokens: ring})

@@ -69,6 +69,10 @@ func (g *Grant) Allows(generator string) bool {
 	return len(g.Generators) == 0 || slices.Contains(g.Generators, generator)
 }
 
+// ReadsMetrics reports whether the metrics may be read, which are of all generators: by a token for all of them, and by
+// one with [NoGenerator].
+func (g *Grant) ReadsMetrics() bool { return len(g.Generators) == 0 || g.Generators[0] == NoGenerator }
+
 // Limiter returns what all clients with this token share, or nil without a rate.
 func (g *Grant) Limiter() *rate.Limiter { return g.limit }
 

@@ -160,6 +160,9 @@ func (h *Handler) compat(a compat.Answerer) answer {
 
 // expose answers with the metrics.
 func (h *Handler) expose(w http.ResponseWriter, r *call) error {
+	if err := r.client.ReadMetrics(); err != nil {
+		return err
+	}
 	h.Metrics.ServeHTTP(w, r.Request)
 	return nil
 }
