@@ -190,6 +190,23 @@ func (b *Batch) AppendID(dst []byte, i int) []byte {
 // it to spare the way through text.
 func (b *Batch) Numbers() []snowfence.ID { return b.numbers }
 
+// Ranges yields the 63-bit ids of the batch as runs of those that follow each other: the first of each, and how many
+// there are.
+func (b *Batch) Ranges() iter.Seq2[snowfence.ID, int] {
+	return func(yield func(snowfence.ID, int) bool) {
+		for rest := b.numbers; len(rest) > 0; {
+			n := 1
+			for n < len(rest) && rest[n] == rest[n-1]+1 {
+				n++
+			}
+			if !yield(rest[0], n) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
 // Wides returns the batch's own slice of 128-bit ids, empty in another form.
 // It is valid until the batch is changed.
 func (b *Batch) Wides() []snowfence.WideID { return b.wides }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -222,5 +223,34 @@ func BenchmarkAppendID(b *testing.B) {
 				dst = batch.AppendID(dst[:0], i%1000)
 			}
 		})
+	}
+}
+
+func TestRangesAreRunsOfNumbersThatFollowEachOther(t *testing.T) {
+	for _, test := range []struct {
+		numbers []snowfence.ID
+		want    string
+	}{
+		{nil, ""},
+		{[]snowfence.ID{7}, "7+1 "},
+		{[]snowfence.ID{7, 8, 9, 20, 22, 23}, "7+3 20+1 22+2 "},
+		{[]snowfence.ID{math.MaxInt64 - 1, math.MaxInt64, 0}, "9223372036854775806+2 0+1 "},
+	} {
+		var b kind.Batch
+		room, err := b.GrowNumbers(len(test.numbers))
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(room, test.numbers)
+		got := ""
+		for first, n := range b.Ranges() {
+			got += fmt.Sprintf("%d+%d ", int64(first), n)
+		}
+		if got != test.want {
+			t.Errorf("%v: %q, want %q", test.numbers, got, test.want)
+		}
+		for range b.Ranges() {
+			break // a caller may stop early
+		}
 	}
 }

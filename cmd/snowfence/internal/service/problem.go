@@ -79,7 +79,7 @@ func (t Type) describe() description {
 		InvalidToken:       {"invalid-token", Unauthorized, "A valid token is required", ""},
 		NotAllowed:         {"not-allowed", Forbidden, "The token does not allow this", ""},
 		RateLimited:        {"rate-limited", TooMany, "The client asks for too many ids", ""},
-		NotConsecutive:     {"not-consecutive", Invalid, "The ids are not consecutive", "ids of this generator do not follow each other, so none can be reserved by one number"},
+		NotConsecutive:     {"not-consecutive", Invalid, "The ids are not consecutive", "ids of this generator do not follow each other, so none can be reserved by one number: mint a count of them, as by ID.NEXT with COUNT"},
 		NotASeries:         {"not-a-series", NotFound, "The generator is no series", "numbers of this generator are minted, and not reserved"},
 		NeedsReservation:   {"needs-reservation", Invalid, "Numbers of a series are reserved", "a number of a series is reserved, and then confirmed or voided: it can not be minted"},
 		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},

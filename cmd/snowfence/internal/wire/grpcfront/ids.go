@@ -51,13 +51,8 @@ func (s *ids) mint(ctx context.Context, client *service.Client, generator string
 			into.Texts = append(into.Texts, string(text))
 		}
 	case ranges:
-		var last *snowfencev1.Range
-		for _, id := range batch.Numbers() {
-			if last == nil || int64(id) != last.GetFirst()+last.GetCount() {
-				last = &snowfencev1.Range{First: int64(id)}
-				into.Ranges = append(into.Ranges, last)
-			}
-			last.Count++
+		for first, n := range batch.Ranges() {
+			into.Ranges = append(into.Ranges, &snowfencev1.Range{First: int64(first), Count: int64(n)})
 		}
 	default:
 		into.Ids = slices.Grow(into.GetIds(), n)

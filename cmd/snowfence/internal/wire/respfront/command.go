@@ -72,7 +72,7 @@ func (c *conn) do() {
 	case !c.authorized && (known == nil || !known.before):
 		c.refuse("NOAUTH Authentication required.")
 	case known == nil:
-		c.refuse(unknownCommand(name, args))
+		c.refuse("ERR unknown command '" + clip(name) + "'")
 	case len(args) < known.least || known.most >= 0 && len(args) > known.most:
 		c.refuse("ERR wrong number of arguments for '" + strings.ToLower(known.name) + "' command")
 	default:
@@ -89,16 +89,6 @@ func (s *Server) find(name []byte) *command {
 	return s.commands[strings.ToUpper(string(name))]
 }
 
-// unknownCommand is what Redis says of a command that it does not have.
-func unknownCommand(name []byte, args [][]byte) string {
-	var text strings.Builder
-	text.WriteString("ERR unknown command '" + clip(name) + "', with args beginning with: ")
-	for _, a := range args[:min(len(args), 3)] {
-		text.WriteString("'" + clip(a) + "' ")
-	}
-	return text.String()
-}
-
 // command answers COMMAND, COMMAND COUNT, COMMAND INFO and COMMAND DOCS.
 func (c *conn) command(args [][]byte) {
 	switch {
@@ -109,7 +99,7 @@ func (c *conn) command(args [][]byte) {
 		}
 		c.value(all)
 	case len(args) == 1 && is(args[0], "COUNT"):
-		c.integer(len(c.table))
+		c.integer(int64(len(c.table)))
 	case is(args[0], "INFO"):
 		found := make(list, len(args)-1)
 		for i, name := range args[1:] {

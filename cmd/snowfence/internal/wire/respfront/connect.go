@@ -124,7 +124,7 @@ func (c *conn) clientCommand(args [][]byte) {
 	case sub == "GETNAME" && len(rest) == 0:
 		c.bulkString(c.name)
 	case sub == "ID" && len(rest) == 0:
-		c.integer(int(c.id))
+		c.integer(c.id)
 	case (sub == "INFO" || sub == "LIST") && len(rest) == 0:
 		c.bulkString(fmt.Sprintf("id=%d addr=%s laddr=%s name=%s db=0 resp=%d\n", c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, c.proto))
 	case sub == "SETINFO" && len(rest) == 2, sub == "TRACKING" && len(rest) > 0, sub == "CACHING" && len(rest) == 1,

@@ -2,16 +2,16 @@ package respfront
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/kind"
 )
 
 // incr mints an id later, together with those that the next commands ask for.
 func (c *conn) incr(args [][]byte) {
-	if string(args[0]) != c.key {
+	if c.key != string(args[0]) {
 		c.settle()
 		c.use(args[0])
 	}
@@ -26,8 +26,7 @@ func (c *conn) incr(args [][]byte) {
 
 // use makes a generator the present one.
 func (c *conn) use(key []byte) {
-	var known bool
-	if c.key, known = c.names[string(key)]; !known {
+	if c.key != string(key) {
 		c.key = string(key)
 	}
 }
@@ -39,56 +38,42 @@ func (c *conn) settle() {
 		return
 	}
 	c.pending = 0
-	if c.config.Service.Form(c.key) > kind.Number {
-		for range n {
-			c.refuseForm(noInteger(c.key))
-			c.flush()
-		}
-		return
-	}
 	for most := c.config.Service.Most(c.key); n > 0 && !c.broken; {
 		some := min(n, most)
-		switch err := c.mint(some); {
-		case err != nil && some > 1:
+		switch err := c.mintNumbers(some); {
+		case err == nil:
+			c.writeNumbers((*reply).integer)
+			n -= some
+		case some > 1:
 			most = 1 // what is left of a rate or a tick may do for a few
-			continue
-		case err != nil:
-			for range n {
+		default:
+			for ; n > 0; n-- {
 				c.problem(err)
 				c.flush()
 			}
-			return
-		case c.batch.Form() != kind.Number: // it began to serve just now
-			for range some {
-				c.refuse(noInteger(c.key))
-				c.flush()
-			}
-		default:
-			c.writeNumbers((*reply).number)
 		}
-		n -= some
 	}
-}
-
-// refuseForm refuses what can't be done with the ids of the present generator, or the generator itself:
-// a client that may not use it learns nothing of it.
-func (c *conn) refuseForm(text string) {
-	if err := c.client.Admit(c.key, 0); err != nil {
-		c.problem(err)
-		return
-	}
-	c.refuse(text)
-}
-
-// noInteger is the answer to INCR of a generator whose ids are texts.
-func noInteger(key string) string {
-	return "ERR the ids of " + key + " are no integers: use ID.NEXT " + key
 }
 
 // mint mints n ids of the present generator into the batch.
 func (c *conn) mint(n int) error {
 	c.batch.Reset()
 	return c.client.Mint(c.ctx, c.key, n, c.batch)
+}
+
+// errTexts is returned for ids that are asked for as numbers, and are texts.
+var errTexts = errors.New("the ids of this generator are no numbers")
+
+// mintNumbers is mint for numbers alone. Of texts none is used up.
+func (c *conn) mintNumbers(n int) error {
+	if c.config.Service.Form(c.key) > kind.Number {
+		return cmp.Or(c.client.Admit(c.key, 0), errTexts) // a client that may not use the generator learns nothing of it
+	}
+	err := c.mint(n)
+	if err == nil && c.batch.Form() != kind.Number {
+		return errTexts // the generator began to serve just now
+	}
+	return err
 }
 
 // incrBy reserves consecutive numbers. As in Redis the reply is the counter's new value: the last
@@ -105,16 +90,11 @@ func (c *conn) incrBy(args [][]byte) {
 	}
 	c.use(args[0])
 	first, err := c.client.Range(c.ctx, c.key, n)
-	var p *service.Problem
-	switch {
-	case errors.As(err, &p) && p.Type == service.NotConsecutive:
-		c.refuse(fmt.Sprintf("%s: use ID.NEXT %s COUNT %d", errorText(p, c.authorized), c.key, n))
-		return
-	case err != nil:
+	if err != nil {
 		c.problem(err)
 		return
 	}
-	c.number(uint64(first) + uint64(n) - 1)
+	c.integer(int64(first) + int64(n) - 1)
 }
 
 // idNext answers ID.NEXT key [COUNT n] [RANGES].
@@ -136,16 +116,14 @@ func (c *conn) idNext(args [][]byte) {
 			return
 		}
 	}
-	if ranges && c.config.Service.Form(c.key) > kind.Number {
-		c.refuseForm("ERR the ids of " + c.key + " are no numbers, which RANGES is for")
-		return
+	mint := c.mint
+	if ranges {
+		mint = c.mintNumbers
 	}
-	err := c.mint(n)
+	err := mint(n)
 	switch {
 	case err != nil:
 		c.problem(err)
-	case ranges && c.batch.Form() != kind.Number:
-		c.refuse("ERR the ids of " + c.key + " are no numbers, which RANGES is for")
 	case ranges:
 		c.writeRanges()
 	case list:
@@ -162,16 +140,15 @@ func (c *conn) writeIDs() {
 		c.writeNumbers((*reply).bulkNumber)
 		return
 	}
-	var text [kind.MaxText]byte
-	for i := range c.batch.Len() {
-		c.bulk(c.batch.AppendID(text[:0], i))
+	for text := range c.batch.Texts() {
+		c.bulk(text)
 		c.flush()
 	}
 }
 
 // writeNumbers writes the numbers of the batch in one of two forms, which both end with the digits
 // and the end of a line.
-func (c *conn) writeNumbers(write func(*reply, uint64)) {
+func (c *conn) writeNumbers(write func(*reply, int64)) {
 	size := 0 // of what was written for the number before
 	for i, id := range c.batch.Numbers() {
 		// Nine of ten numbers that follow each other differ in the last digit alone.
@@ -180,7 +157,7 @@ func (c *conn) writeNumbers(write func(*reply, uint64)) {
 			c.text[len(c.text)-len("0\r\n")]++
 		} else {
 			size = -len(c.text)
-			write(&c.reply, uint64(id))
+			write(&c.reply, int64(id))
 			size += len(c.text)
 		}
 		if len(c.text) >= chunk {
@@ -192,21 +169,15 @@ func (c *conn) writeNumbers(write func(*reply, uint64)) {
 
 // writeRanges writes first, count, first, count, … of numbers that follow each other.
 func (c *conn) writeRanges() {
-	ids := c.batch.Numbers()
 	runs := 0
-	for i := range ids {
-		if i == 0 || ids[i] != ids[i-1]+1 {
-			runs++
-		}
+	for range c.batch.Ranges() {
+		runs++
 	}
 	c.array(2 * runs)
-	for first, i := 0, 1; i <= len(ids); i++ {
-		if i == len(ids) || ids[i] != ids[i-1]+1 {
-			c.bulkNumber(uint64(ids[first]))
-			c.bulkNumber(uint64(i - first))
-			c.flush()
-			first = i
-		}
+	for first, n := range c.batch.Ranges() {
+		c.bulkNumber(int64(first))
+		c.bulkNumber(int64(n))
+		c.flush()
 	}
 }
 

@@ -14,8 +14,14 @@ func (c *conn) refuse(text string) {
 	c.meter.Failed("refused")
 }
 
-// problem answers with an error of the service.
-func (c *conn) problem(err error) { c.report(err, c.authorized) }
+// problem answers with an error of the service, or that the ids of the present generator are texts.
+func (c *conn) problem(err error) {
+	if errors.Is(err, errTexts) {
+		c.refuse("ERR the ids of " + c.key + " are no numbers: use ID.NEXT " + c.key)
+		return
+	}
+	c.report(err, c.authorized)
+}
 
 // report is problem for a command that shows a valid token, or does not.
 func (c *conn) report(err error, authorized bool) {
@@ -23,17 +29,12 @@ func (c *conn) report(err error, authorized bool) {
 	if !errors.As(err, &p) {
 		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
 	}
-	c.fail(errorText(p, authorized))
-	c.meter.Failed(p.Type.String())
-}
-
-// errorText is a problem as a RESP error.
-func errorText(p *service.Problem, authorized bool) string {
 	text := prefixOf(p.Type, authorized) + " " + p.Type.String() + ": " + p.Detail
 	if p.RetryAfter > 0 {
 		text += fmt.Sprintf("; retry after %ds", int(math.Ceil(p.RetryAfter.Seconds())))
 	}
-	return text
+	c.fail(text)
+	c.meter.Failed(p.Type.String())
 }
 
 // prefixOf is the word that tells programs what to do.
@@ -59,10 +60,4 @@ func prefixOf(t service.Type, authorized bool) string {
 }
 
 // clip is what a client sent, as far as an error shows it.
-func clip(word []byte) string {
-	const shown = 128
-	if len(word) > shown {
-		return string(word[:shown]) + "…"
-	}
-	return string(word)
-}
+func clip(word []byte) string { return string(word[:min(len(word), 128)]) }

@@ -18,32 +18,24 @@ func (r *reply) raw(s string) { r.text = append(r.text, s...) }
 func (r *reply) end() { r.text = append(r.text, '\r', '\n') }
 
 // head writes the line of a type and a number.
-func (r *reply) head(kind byte, n int) {
-	r.text = append(r.text, kind)
-	r.text = strconv.AppendInt(r.text, int64(n), 10)
+func (r *reply) head(kind byte, n int64) {
+	r.text = strconv.AppendInt(append(r.text, kind), n, 10)
 	r.end()
 }
 
 func (r *reply) ok()                { r.raw("+OK\r\n") }
 func (r *reply) simple(text string) { r.raw("+" + text + "\r\n") }
-func (r *reply) array(n int)        { r.head('*', n) }
-func (r *reply) integer(n int)      { r.head(':', n) }
+func (r *reply) array(n int)        { r.head('*', int64(n)) }
+func (r *reply) integer(n int64)    { r.head(':', n) }
 
-// number writes an id as an integer.
-func (r *reply) number(id uint64) {
-	r.text = append(r.text, ':')
-	r.text = strconv.AppendUint(r.text, id, 10)
-	r.end()
-}
-
-// bulkNumber writes an id as a bulk string.
-func (r *reply) bulkNumber(id uint64) {
+// bulkNumber writes a number as a bulk string.
+func (r *reply) bulkNumber(n int64) {
 	var digits [20]byte
-	r.bulk(strconv.AppendUint(digits[:0], id, 10))
+	r.bulk(strconv.AppendInt(digits[:0], n, 10))
 }
 
 func (r *reply) bulk(text []byte) {
-	r.head('$', len(text))
+	r.head('$', int64(len(text)))
 	r.text = append(r.text, text...)
 	r.end()
 }
@@ -83,7 +75,7 @@ func (r *reply) value(v any) {
 		}
 	case object:
 		if r.proto == 3 {
-			r.head('%', len(v)/2)
+			r.head('%', int64(len(v)/2))
 		} else {
 			r.array(len(v))
 		}
@@ -95,7 +87,7 @@ func (r *reply) value(v any) {
 	case status:
 		r.simple(string(v))
 	case int:
-		r.integer(v)
+		r.integer(int64(v))
 	default:
 		r.null()
 	}

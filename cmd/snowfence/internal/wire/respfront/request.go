@@ -87,29 +87,20 @@ func array(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
 // begins, or 0 if the line is not complete.
 func number(data []byte, at, most int, wrong error) (n, next int, err error) {
 	begin := at
-	for ; at < len(data); at++ {
-		c := data[at]
-		if c >= '0' && c <= '9' {
-			if n = n*10 + int(c-'0'); n > most {
-				return 0, 0, wrong
-			}
-			continue
-		}
-		if c != '\r' || at == begin {
-			break
-		}
-		if at+1 == len(data) {
-			return 0, 0, nil
-		}
-		if data[at+1] != '\n' {
+	for ; at < len(data) && data[at] >= '0' && data[at] <= '9'; at++ {
+		if n = n*10 + int(data[at]-'0'); n > most {
 			return 0, 0, wrong
 		}
-		return n, at + 2, nil
 	}
-	if at >= len(data) {
+	switch left := len(data) - at; {
+	case left <= 0:
+		return 0, 0, nil
+	case at == begin || data[at] != '\r' || left > 1 && data[at+1] != '\n':
+		return 0, 0, wrong
+	case left == 1:
 		return 0, 0, nil
 	}
-	return 0, 0, wrong
+	return n, at + 2, nil
 }
 
 // inline reads a command as people type it: words on a line.

@@ -36,20 +36,16 @@ type Server struct {
 	config   Config
 	table    []command
 	commands map[string]*command // of the table, by name in capitals and in small letters
-	names    map[string]string   // of the generators, so that a command need not make one
 	clients  atomic.Int64        // the number of the last connection
 	scratch  sync.Pool           // of *scratch, empty
 }
 
 // New returns the front.
 func New(cfg Config) *Server {
-	s := &Server{config: cfg, table: commands(), commands: map[string]*command{}, names: map[string]string{}}
+	s := &Server{config: cfg, table: commands(), commands: map[string]*command{}}
 	for i := range s.table {
 		c := &s.table[i]
 		s.commands[c.name], s.commands[strings.ToLower(c.name)] = c, c
-	}
-	for _, g := range cfg.Service.Statuses() {
-		s.names[g.Name] = g.Name
 	}
 	s.scratch.New = func() any { return &scratch{text: make([]byte, 0, 2*chunk)} }
 	s.Server = session.NewServer(s.serve)
