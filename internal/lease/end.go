@@ -2,6 +2,7 @@ package lease
 
 import (
 	"fmt"
+	"time"
 
 	"snowfence.example/snowfence/internal/stored"
 )
@@ -122,10 +123,13 @@ func (s *State) release(x *step) {
 	}
 }
 
+// mostLeft is the longest window whose term is left. If no process goes on with it, its worker id rests for as long.
+const mostLeft = 10 * time.Minute
+
 // leaves reports whether the page is left to the next process on this machine. On a lossy store
-// every other start waits for loss. The worker id rests then, so a long window is not left.
+// every other start waits for loss. The worker id rests then, so a very long window is not left.
 func (s *State) leaves(x *step) bool {
-	return x.Loss > 0 && x.Window <= DefaultWindow && s.inJournal() && !s.journal.off
+	return x.Loss > 0 && x.Window <= mostLeft && s.inJournal() && !s.journal.off
 }
 
 // leave ends as a crash would: with the page, and with what is still under way.

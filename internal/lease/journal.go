@@ -35,6 +35,11 @@ func (s *State) keep(x *step) {
 	if s.phase == Resuming {
 		page.Used = j.used // nothing is stamped before the next page
 	}
+	for _, b := range s.term.pending {
+		if b.until == page.Register.Until {
+			page.Age = x.now.Monotonic - b.acked
+		}
+	}
 	j.covers = ""
 	if w := s.undecided(); w != nil {
 		page.Pending, j.covers = w.Value, w.register.Write

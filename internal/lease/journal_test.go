@@ -260,7 +260,7 @@ func TestPageOfALossyStoreIsLeftToTheNextProcess(t *testing.T) {
 }
 
 func TestPageOfALongWindowOrAFailedDiskIsNotLeft(t *testing.T) {
-	long := func(c *Config) { c.Window = DefaultWindow + time.Second }
+	long := func(c *Config) { c.Window = mostLeft + time.Second }
 	s, _ := holdLossy(t, long)
 	s.do(ReleaseAsked{})
 	s.do(Drained{Reserved: testStart + 10})

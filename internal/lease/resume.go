@@ -30,9 +30,10 @@ func (s *State) resume(x *step, p stored.Page) {
 		look:  look{worker: p.Worker, version: p.Version, register: p.Register, standing: stored.Held},
 		floor: p.Used, usable: p.Usable, sent: x.now.Monotonic, verified: true, inherited: true,
 	}
+	// The bound is at least as old as it was when the page was written. How long ago that was is not known.
+	acked := x.now.Monotonic - p.Age
 	if p.Register.Until > p.Usable {
-		// How old it is is not known, so it counts from now.
-		s.term.pending = []bound{{until: p.Register.Until, acked: x.now.Monotonic}}
+		s.term.pending = []bound{{until: p.Register.Until, acked: acked}}
 	}
 	if p.Pending != nil {
 		register, err := stored.DecodeRegister(p.Pending)
@@ -42,7 +43,8 @@ func (s *State) resume(x *step, p stored.Page) {
 		}
 		s.term.open = &write{
 			Write:   Write{Key: stored.RegisterKey(x.Namespace, x.Layout, p.Worker), Guard: p.Version, Value: p.Pending},
-			purpose: extending, worker: p.Worker, register: register, sent: x.now.Monotonic,
+			purpose: extending, worker: p.Worker, register: register,
+			sent: acked, // it was sent since then, perhaps at once: so it confirms nothing
 		}
 	}
 	x.enter(Resuming)
@@ -126,7 +128,7 @@ func (s *State) vouched(x *step, e Reply) {
 	s.goOn(x)
 }
 
-// takeUp goes on with the register of a resumed term, at once. If the store was silent so
+// takeUp goes on with the register of a resumed term, as soon as an extension helps. If the store was silent so
 // far, the clock has not been judged. Then the engine is asked for its time before anything
 // is written. A clock that is far ahead would push the register far ahead, and it would be
 // busy until that time.
@@ -140,6 +142,9 @@ func (s *State) takeUp(x *step) {
 		x.enter(Holding)
 		t.write, t.open = t.open, nil
 		t.read(x)
+	case len(t.pending) > 0 && x.now.Monotonic < t.confirmable(x):
+		x.enter(Holding)
+		x.wakeAt(t.confirmable(x)) // an extension would confirm nothing before
 	default:
 		x.enter(Holding)
 		s.extend(x)

@@ -271,23 +271,74 @@ func (s *script) extended(version store.Version) {
 	s.swapped(version)
 }
 
-func TestResumedBoundOfALossyStoreIsConfirmedAnew(t *testing.T) {
+func TestResumedBoundOfALossyStoreIsConfirmedAtItsAge(t *testing.T) {
+	const ms = time.Millisecond
+	for age, wait := range map[time.Duration]time.Duration{0: 100 * ms, 70 * ms: 30 * ms, 100 * ms: 0, time.Hour: 0} {
+		s := newScript(t, keeping, lossy)
+		page := testPage()
+		page.Loss, page.Age = 100*ms, age
+		page.Usable = testStart + 300 // 600 was acknowledged, and is that old at least
+		s.resume(&page)
+		s.found("v7", page.Register)
+		if kept := request[Keep](s).Page; kept.Age != age {
+			t.Errorf("age %s: the next page has %s", age, kept.Age)
+		}
+		s.keptPage()
+		resumed := s.now.Monotonic
+		if got := s.state.View().Usable; got != testStart+300 {
+			t.Errorf("age %s: %d is usable", age, got)
+		}
+		if wait > 0 {
+			s.extended("v8") // before that it would confirm nothing
+		} else {
+			s.keptPage()
+			s.swapped("v8")
+		}
+		if got, waited := s.state.View().Usable, s.now.Monotonic-resumed; got != testStart+600 || waited != wait {
+			t.Errorf("age %s: after %s %d is usable, want 600 after %s", age, waited, got-testStart, wait)
+		}
+	}
+}
+
+// The earlier process may have sent its open write just after it read the bound's acknowledgement.
+func TestResumedOpenWriteOfALossyStoreConfirmsNothing(t *testing.T) {
 	s := newScript(t, keeping, lossy)
 	page := testPage()
-	page.Loss = 100 * time.Millisecond
-	page.Usable = testStart + 300 // 600 was acknowledged, it is not known when
+	page.Loss, page.Age = 100*time.Millisecond, time.Hour
+	page.Usable = testStart + 300
+	pending(t, &page)
 	s.resume(&page)
-	s.found("v7", page.Register)
+	s.foundBytes("v8", page.Pending)
 	s.keptPage()
-	s.keptPage()
-	s.swapped("v8") // sent too early to confirm anything
-	s.found("n1", testNamespace())
-	if got := s.state.View().Usable; got != testStart+300 {
+	if got := s.state.View().Usable; got != page.Usable {
 		t.Errorf("%d is usable", got)
 	}
-	s.extended("v9")
-	if got := s.state.View().Usable; got < testStart+600 {
-		t.Errorf("%d is usable", got)
+	s.keptPage()
+	s.swapped("v9") // sent at once, since the bound of the page is old
+	if got := s.state.View().Usable; got != testStart+600 {
+		t.Errorf("after an extension %d is usable", got)
+	}
+}
+
+func TestPageHasTheAgeOfABoundThatIsNotUsableYet(t *testing.T) {
+	s := newScript(t, keeping, lossy)
+	s.claim()
+	s.confirm()
+	s.keptPage()
+	s.extended("v3")
+	acked := s.now.Monotonic
+	s.fallDue()
+	for range 3 {
+		page := request[Keep](s).Page
+		if page.Usable >= page.Register.Until || page.Age != s.now.Monotonic-acked {
+			t.Errorf("%s after the acknowledgement of %d the page has age %s, and %d is usable", s.now.Monotonic-acked, page.Register.Until, page.Age, page.Usable)
+		}
+		s.pass(7 * time.Millisecond)
+		s.keptPage()
+		if _, swaps := s.call(Swap); swaps {
+			return
+		}
+		s.fallDue()
 	}
 }
 
@@ -303,16 +354,15 @@ func TestResumedOpenWriteOfALossyStoreIsConfirmedBeforeItIsUsed(t *testing.T) {
 	if start := request[Start](s); start.Until > page.Usable || s.state.View().Usable != page.Usable {
 		t.Errorf("it starts with %+v, and %d is usable", start, s.state.View().Usable)
 	}
-	s.keptPage()
+	s.uncalled(Swap) // it would be too early to confirm anything
+	s.fallDue()
+	for s.state.journal.awaited != 0 {
+		s.keptPage()
+	}
 	if swap, _ := s.written(); swap.Prev != "v8" {
 		t.Errorf("it is extended under %q", swap.Prev)
 	}
-	s.swapped("v9") // sent too early to confirm anything
-	s.found("n1", testNamespace())
-	if got := s.state.View().Usable; got != page.Usable {
-		t.Errorf("%d is usable", got)
-	}
-	s.extended("v10")
+	s.swapped("v9")
 	if got := s.state.View().Usable; got < testStart+900 {
 		t.Errorf("%d is usable", got)
 	}

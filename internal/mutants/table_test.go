@@ -50,6 +50,13 @@ var table = []mutant{
 		test: "TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone",
 	},
 	{
+		name: "lease: the open write of a journal counts as sent when the term is resumed",
+		file: "internal/lease/resume.go",
+		old:  "sent: acked, //",
+		new:  "sent: x.now.Monotonic, //",
+		test: "TestResumedOpenWriteOfALossyStoreConfirmsNothing",
+	},
+	{
 		name: "filestore: the mark is read before the register",
 		file: "store/filestore/store.go",
 		old: `	e, err := s.read(key)

@@ -22,6 +22,7 @@ func journalMutants() []mutant {
 		{journal: true, number: 6, name: "a failed fsync is ignored", bugs: disk(ignoresFailures)},
 		{journal: true, number: 6, name: "the bound is passed though a failed page could not be removed", bugs: disk(ignoresRemains)},
 		{journal: true, number: 7, name: "a term is resumed on a store that loses more than it was confirmed for", bugs: func() bugs { return bugs{hear: trustThePage} }},
+		{journal: true, number: 7, name: "a bound that is not confirmed counts as old once it is resumed", bugs: func() bugs { return bugs{hear: ageThePage} }, shape: failsOver},
 		{journal: true, number: 8, name: "a resumed term is released at the register's floor", bugs: func() bugs { return bugs{bend: releaseToTheFloor()} }},
 		{journal: true, number: 9, name: "the folder is not synced when the page is discarded", bugs: disk(forgetsFolder)},
 		{journal: true, number: 10, name: "a page is kept though somebody else took its files", bugs: disk(looksAway)},
@@ -40,6 +41,19 @@ func powerFails(p *Plan) {
 	for at := 400 * time.Millisecond; at < p.Length; at += 400 * time.Millisecond {
 		p.Faults = append(p.Faults, Fault{At: at, Kind: Power, For: time.Millisecond},
 			Fault{At: at, Kind: Step, For: -60 * time.Millisecond}, Fault{At: at + 150*time.Millisecond, Kind: Right})
+	}
+}
+
+// failsOver is a machine whose process dies at any moment of its extensions. Its store fails over soon after the next
+// process has begun, which then reaches it no more.
+func failsOver(p *Plan) {
+	seed := p.Seed
+	*p = Plain()
+	p.Seed, p.Rough, p.Journals, p.Loss, p.Length = seed, true, true, 60*time.Millisecond, 20*time.Second
+	for at := 400 * time.Millisecond; at < p.Length; at += 970 * time.Millisecond {
+		p.Faults = append(p.Faults, Fault{At: at, Kind: Crash, For: time.Millisecond},
+			Fault{At: at + 40*time.Millisecond, Node: Everywhere, Kind: Failover, For: p.Loss},
+			Fault{At: at + 40*time.Millisecond, Kind: Cut, For: p.Window})
 	}
 }
 
@@ -98,6 +112,17 @@ func trustThePage(h *holder, e lease.Event) lease.Event {
 	}
 	page := *started.Page
 	page.Loss = h.site.Plan.Loss
+	return lease.Started{Page: &page}
+}
+
+// ageThePage takes the bound of a page that is not usable yet for old enough.
+func ageThePage(h *holder, e lease.Event) lease.Event {
+	started, ok := e.(lease.Started)
+	if !ok || started.Page == nil {
+		return e
+	}
+	page := *started.Page
+	page.Age += h.site.Plan.Loss
 	return lease.Started{Page: &page}
 }
 

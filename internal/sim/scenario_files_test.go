@@ -120,6 +120,7 @@ func aboutMutants() []aboutMutant {
 		{"a failed fsync is ignored", "journal-on-a-disk-that-fails", "unique"},
 		{"the bound is passed though", "journal-on-a-disk-that-fails", "unique"},
 		{"a term is resumed on a store that loses more", "page-is-not-resumed-on-a-store-that-loses-more", "bounded"},
+		{"a bound that is not confirmed counts as old", "resumed-bound-is-used-at-its-age", "bounded"},
 		{"a resumed term is released", "resumed-term-is-released-above-what-was-used", "monotone"},
 		{"the folder is not synced", "discarded-page-does-not-come-back", "bounded"},
 		{"a page is kept though", "two-processes-in-one-journals-folder-repeat-nothing", "fenced"},

@@ -38,6 +38,10 @@ type Page struct {
 
 	// Loss is the store's loss at that time, see store.Traits.
 	Loss time.Duration
+
+	// Age is how long before this page the register's bound was acknowledged, if it is not usable yet. Zero
+	// counts as no age at all.
+	Age time.Duration
 }
 
 func (p *Page) text() any {
@@ -52,9 +56,10 @@ func (p *Page) text() any {
 		Used      *snowfence.Tick `json:"used"`
 		Pending   *quoted         `json:"pending"`
 		Loss      *duration       `json:"loss"`
+		Age       *age            `json:"age,omitzero"` // earlier versions have no age
 	}{
 		format, &p.Name, inner{&p.Namespace}, &p.Worker, &p.Version, inner{&p.Register},
-		&p.Usable, &p.Used, (*quoted)(&p.Pending), (*duration)(&p.Loss),
+		&p.Usable, &p.Used, (*quoted)(&p.Pending), (*duration)(&p.Loss), (*age)(&p.Age),
 	}
 }
 
@@ -81,6 +86,8 @@ func (p *Page) check() error {
 		return errors.New("field \"version\" is empty")
 	case p.Loss < 0:
 		return fmt.Errorf("field \"loss\" is %s: must not be negative", p.Loss)
+	case p.Age < 0:
+		return fmt.Errorf("field \"age\" is %s: must not be negative", p.Age)
 	case r.Holder == "" || r.Quarantined:
 		return errors.New("its register has no holder, or is quarantined")
 	case r.Layout != p.Namespace.Layout || r.Incarnation != p.Namespace.Incarnation:

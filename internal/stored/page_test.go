@@ -40,6 +40,8 @@ func TestPageThatThisProgramWouldNotWriteIsRefused(t *testing.T) {
 		{"a pending write of another term", `\"term\":4`, `\"term\":5`},
 		{"a pending write that lowers until", `\"until\":1000900`, `\"until\":1000599`},
 		{"a negative loss", `"loss":"0s"`, `"loss":"-1s"`},
+		{"a negative age", `"loss":"0s"`, `"loss":"0s","age":"-1s"`},
+		{"an age that is nothing", `"loss":"0s"`, `"loss":"0s","age":"0s"`},
 		{"nothing", good, ``},
 	} {
 		t.Run(test.name, func(t *testing.T) {

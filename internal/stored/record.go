@@ -11,7 +11,8 @@ import (
 )
 
 // format is the version of the records that this program writes. A change of a record's
-// meaning, or a new field, needs a greater one.
+// meaning, or a new field, needs a greater one. A page may get a field that only helps: an earlier
+// program refuses the page, and claims instead.
 //
 // A record with an unknown field is refused, not carried along. The field may be one of
 // safety, and a program without that knowledge must not claim the register. Newer programs
@@ -103,6 +104,13 @@ func (d *duration) UnmarshalText(text []byte) error {
 	*d = duration(v)
 	return err
 }
+
+// age is a duration that is left out when it is zero.
+type age duration
+
+func (a age) MarshalText() ([]byte, error)     { return duration(a).MarshalText() }
+func (a *age) UnmarshalText(text []byte) error { return (*duration)(a).UnmarshalText(text) }
+func (a *age) IsZero() bool                    { return *a == 0 }
 
 // explain says why a record can't be used: first of all because a newer
 // program wrote it, if so.
