@@ -39,8 +39,7 @@ func (c *Client) nextOfBlock(ctx context.Context) (snowfence.ID, error) {
 	}
 }
 
-// turn puts the next block in the place of one that is used up. If none is there it returns the ride
-// that fetches one.
+// turn replaces a block that is used up by the next. If none is there it returns the ride that fetches one.
 func (c *Client) turn(used *block) (*ride, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

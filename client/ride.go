@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -118,7 +119,7 @@ func (r *ride) wait(ctx context.Context) error {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return fmt.Errorf("client: no server has given ids yet: %w", context.Cause(ctx))
 	}
 }
 

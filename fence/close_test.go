@@ -10,6 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
@@ -105,6 +106,19 @@ func TestCloseIsBoundedByTwoRequestTimeouts(t *testing.T) {
 }
 
 // TestCloseDoesNotWaitForAStoreThatWasClosedBefore has the order of closing wrong.
+func TestCloseHasNothingToGiveBackAfterTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, faulty)
+		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		pass(2 * lease.DefaultWindow)
+		begun := time.Now()
+		if err := h.Close(t.Context()); err != nil || time.Since(begun) > 20*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+	})
+}
+
 func TestCloseDoesNotWaitForAStoreThatWasClosedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, idle := range []time.Duration{0, 30 * time.Second} { // an extension may have failed already

@@ -41,6 +41,7 @@ type Holder struct {
 	changed chan struct{}
 	lease   lease.View // as the loop last saw it
 	status  Status     // computed from lease
+	waited  error      // what the claim waits for, as far as that was said
 	cause   error      // why Close waits no longer
 	end     error      // what Close returns
 }
@@ -123,7 +124,10 @@ func (h *Holder) cut(cause error) error {
 	if refused := h.lease.Unanswered; refused != nil {
 		return fmt.Errorf("%w: claim a worker id: %w: %w", ErrUnavailable, cause, refused)
 	}
-	return fmt.Errorf("claim a worker id: %w", cause)
+	if h.waited != nil {
+		return fmt.Errorf("snowfence: claim a worker id: %w: it waited for this: %w", cause, h.waited)
+	}
+	return fmt.Errorf("snowfence: claim a worker id: %w", cause)
 }
 
 // Next returns the next id. While there is a term, it costs no more than the Next of a
@@ -131,8 +135,9 @@ func (h *Holder) cut(cause error) error {
 // been none for the policy's max-wait already. It waits for at most max-wait in all, in
 // one term or over several.
 //
-// A *[UnavailableError] is returned when no term can issue, [ErrClosed] after Close, and
-// the generator's errors otherwise.
+// A *[UnavailableError] is returned when no term can issue, also if the context ends while Next waits for one: it wraps
+// the context's error then. [ErrClosed] is returned after Close, and the generator's errors otherwise. An id that is
+// there at once is returned whatever the context is.
 func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 	g := h.current.Load()
 	id, err := g.Next(h.noWait)
@@ -195,7 +200,7 @@ func wides(ids []snowfence.WideID) fill {
 // next process (see [Config.Journal]), and the goroutine ends. Close waits for the store and the journal until ctx is done, for two
 // request timeouts at most: 20 s with the default window, 1.7 s with a pinned worker's.
 //
-// A *[NotReleasedError] is returned when the worker id could not be given back. It says
+// A *[NotReleasedError] is returned when the worker id could not be given back, and its window has not ended. It says
 // until when, and wraps the context's error if that ended the wait. Close does not wait for a store that
 // was closed before it. No id is at risk then.
 // A second Close waits for the same, and returns the same.

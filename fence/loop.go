@@ -99,10 +99,11 @@ func (l *loop) leaveBehind() {
 	l.stopWake()
 	l.driver.Abandon()
 	state := l.driver.State()
-	if worker, until, rests := state.Rests(); rests {
+	worker, tick, rests := state.Rests()
+	if until := l.config.Layout.TimeOf(tick); rests && until.After(l.config.Clock.Wall()) { // otherwise anybody may claim it
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		end := &NotReleasedError{Worker: worker, Until: l.config.Layout.TimeOf(until), Journal: state.View().Kept > 0, Reason: l.cause}
+		end := &NotReleasedError{Worker: worker, Until: until, Journal: state.View().Kept > 0, Reason: l.cause}
 		l.end = end
 		l.config.Logger.Warn("did not give the worker id back, which can't be claimed until then",
 			"worker", worker, "until", end.Until.UTC(), "namespace", l.config.Namespace, "reason", end.Reason)

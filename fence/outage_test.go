@@ -16,6 +16,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
@@ -344,7 +345,7 @@ func TestDamageOfAHeldRegisterLeavesTheRestOfTheWindow(t *testing.T) {
 			next(t, h)
 			pass(time.Second)
 		}
-		log.once(t, "level=WARN", "can't be read")
+		log.once(t, "level=WARN", "the store can't be used", "last-answer-before=20s", "left=40s", "can't be read")
 		pass(3 * time.Second)
 		log.once(t, "level=ERROR", "issues no ids", "can't be read")
 		if s := h.Status(); s.Losses != 0 || s.Term != 1 {
@@ -353,5 +354,33 @@ func TestDamageOfAHeldRegisterLeavesTheRestOfTheWindow(t *testing.T) {
 		damaged.Store(false)
 		pass(2 * time.Second)
 		next(t, h)
+	})
+}
+
+func TestCallWhoseContextEndsInAnOutageSaysWhatItWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		h := open(t, faulty, pinned)
+		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		pass(lease.DefaultPinnedWindow + 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := h.Next(ctx)
+		if !errors.Is(err, fence.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the store has not answered for") {
+			t.Errorf("Next: %v", err)
+		}
+		if err := h.Close(t.Context()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+
+		memory := memstore.New()
+		first := open(t, memory.Client(), pinned)
+		defer func() { _ = first.Close(t.Context()) }() // it is of no matter here
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = fence.Open(ctx, fence.Config{Store: memory.Client(), Layout: first.Status().Layout, Worker: new(int64)})
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, new(*fence.HeldError)) {
+			t.Errorf("Open: %v", err)
+		}
 	})
 }

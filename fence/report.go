@@ -17,6 +17,9 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Noted:
 		log.Warn(r.Err.Error())
 	case lease.Waiting:
+		l.mu.Lock()
+		l.waited = r.Err
+		l.mu.Unlock()
 		l.logWait(log, r)
 	case lease.GaveUp:
 		text := r.Err.Error()
@@ -42,7 +45,15 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Resumed:
 		log.Info("issues ids again", "after", r.For.Round(time.Millisecond))
 	case lease.Silent:
-		log.Warn("the store does not answer", "for", r.For.Round(time.Millisecond), "last-answer-before", r.Since.Round(time.Millisecond), "left", r.Left.Round(time.Millisecond), "error", r.Err)
+		what := "the store does not answer"
+		if errors.Is(r.Err, store.ErrDamaged) {
+			what = "the store can't be used"
+		}
+		log = log.With("for", r.For.Round(time.Millisecond))
+		if r.Since > 0 { // otherwise it has never answered this process
+			log = log.With("last-answer-before", r.Since.Round(time.Millisecond))
+		}
+		log.Warn(what, "left", r.Left.Round(time.Millisecond), "error", r.Err)
 	case lease.Answered:
 		log.Info("the store answers again", "after", r.For.Round(time.Millisecond))
 	case lease.Made:

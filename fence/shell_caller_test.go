@@ -99,7 +99,7 @@ func (p *process) judge(err error, ended bool) {
 			w.breaks("errors", "%s: nobody closes it: %v", p, err)
 		}
 	case errors.As(err, &unavailable):
-		if unavailable.For < w.plan.policy.MaxWait && !p.failed.Load() {
+		if unavailable.For < w.plan.policy.MaxWait && !p.failed.Load() && !(ended && errors.Is(err, context.DeadlineExceeded)) {
 			w.breaks("errors", "%s: gave up too early: %v", p, err)
 		}
 	case errors.Is(err, context.DeadlineExceeded):

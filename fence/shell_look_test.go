@@ -78,7 +78,7 @@ func (p *process) lasts(ready, unready bool) {
 		p.seen.since, p.seen.stood, p.seen.ready, p.seen.unready = now, stood, ready, unready
 	}
 	lasted := now - max(p.seen.since, p.lines.at)
-	switch late := p.m.w.plan.policy.MaxWait + 1500*time.Millisecond; {
+	switch late := p.m.w.plan.policy.MaxWait + 2500*time.Millisecond; { // a second of it without random bits
 	case lasted < late:
 	case ready && p.lines.down:
 		p.m.w.broken("counters", "%s is ready for %s, and has not told so", p, lasted)

@@ -3,6 +3,7 @@ package fence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -53,7 +54,8 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 		case <-expired:
 		case <-h.closing:
 		case <-ctx.Done():
-			err = context.Cause(ctx)
+			stop()
+			return h.cutShort(context.Cause(ctx), begun, err)
 		}
 		stop()
 	}
@@ -61,6 +63,14 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 		h.heed(g)
 	}
 	return err
+}
+
+// cutShort is the error of a call whose context ended while there were no ids.
+func (h *Holder) cutShort(cause error, begun time.Duration, err error) error {
+	if o, _ := h.present(); o.Reason != nil {
+		begun, err = min(o.Since, begun), o.Reason
+	}
+	return &UnavailableError{For: h.config.Clock.Monotonic() - begun, Reason: fmt.Errorf("%w: %w", cause, err)}
 }
 
 // passes reports whether the holder can do something about what a generator refuses with.

@@ -36,6 +36,8 @@ type Troubles struct {
 
 	silent time.Duration // when the first request since its last good answer was made, on the monotonic clock
 	heard  time.Duration // when its last good answer came, on the monotonic clock
+
+	answered bool // whether there was one
 }
 
 // outage is the present [Outage] and the knowledge of its reason. It ends in the step that
@@ -104,7 +106,7 @@ func (s *State) hear(x *step, err error) {
 		o.silent = s.asked
 	}
 	if err == nil {
-		o.heard = now
+		o.heard, o.answered = now, true
 	}
 	single := o.Unanswered == nil && now-s.asked < time.Second
 	o.Unanswered = err
@@ -112,8 +114,12 @@ func (s *State) hear(x *step, err error) {
 	case err == nil && o.remind > 0:
 		x.out = append(x.out, Report{What: Answered, For: now - o.silent})
 		o.remind = 0
-	case err != nil && !single && s.holding() && now >= o.remind && !damaged(err):
-		x.out = append(x.out, Report{What: Silent, Err: err, For: now - o.silent, Since: now - o.heard, Left: s.left(x)})
+	case err != nil && !single && s.holding() && now >= o.remind:
+		silent := Report{What: Silent, Err: err, For: now - o.silent, Left: s.left(x)}
+		if o.answered {
+			silent.Since = now - o.heard
+		}
+		x.out = append(x.out, silent)
 		o.remind = now + remindEvery
 	}
 }

@@ -113,7 +113,7 @@ func (t *term) doubt(x *step, e Reply, s *search, drain bool) verdict {
 		}
 		return verdict{what: gaveUp, err: fmt.Errorf("claim worker %d: %w", w.worker, err)}
 	}
-	if e.Err != nil && (!t.started || drain || damaged(e.Err)) { // otherwise hear has reported it
+	if e.Err != nil && (!t.started || drain) { // otherwise hear has reported it
 		x.note(fmt.Errorf("write the register of worker %d: %w", w.worker, e.Err), "trying again")
 	}
 	if x.failures == 0 {
