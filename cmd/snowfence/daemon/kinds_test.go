@@ -109,7 +109,7 @@ func TestGeneratorThatIsRefusedStopsNoOther(t *testing.T) {
 	if status := d.status("/readyz"); status != http.StatusServiceUnavailable {
 		t.Errorf("readyz: %d", status)
 	}
-	if status, body := d.get("/v1/generators/tickets/ids"); status != http.StatusServiceUnavailable || !strings.Contains(body, "problem/starting") {
+	if status, body := d.get("/v1/generators/tickets/ids"); status != http.StatusServiceUnavailable || !strings.Contains(body, "problem/refused") {
 		t.Errorf("%d %s", status, body)
 	}
 	d.stop()

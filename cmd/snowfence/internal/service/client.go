@@ -209,7 +209,11 @@ func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch)
 	if err := c.Admit(name, n); err != nil {
 		return err
 	}
-	return c.service.Mint(ctx, name, n, into)
+	err := c.service.Mint(ctx, name, n, into)
+	if err == nil {
+		c.owe(n)
+	}
+	return err
 }
 
 // Range is [Service.Range].
@@ -217,7 +221,11 @@ func (c *Client) Range(ctx context.Context, name string, n int) (snowfence.ID, e
 	if err := c.Admit(name, n); err != nil {
 		return 0, err
 	}
-	return c.service.Range(ctx, name, n)
+	first, err := c.service.Range(ctx, name, n)
+	if err == nil {
+		c.owe(n)
+	}
+	return first, err
 }
 
 // Check is [Service.Check]. It takes nothing from a rate.
@@ -343,8 +351,7 @@ func Neighbours(address netip.Addr) netip.Prefix {
 
 // addresses are the rates of the addresses that asked of late.
 type addresses struct {
-	rate  int
-	burst int
+	rate int
 
 	mu         sync.Mutex // guards what follows
 	neighbours map[netip.Prefix]*neighbour
@@ -368,7 +375,7 @@ func (a *addresses) neighbour(of netip.Prefix) *neighbour {
 		if len(a.neighbours) >= maxAddresses {
 			clear(a.neighbours)
 		}
-		n = &neighbour{rate.NewLimiter(rate.Limit(a.rate), a.burst), rate.NewLimiter(rate.Limit(a.rate), a.rate)}
+		n = &neighbour{rate.NewLimiter(rate.Limit(a.rate), a.rate), rate.NewLimiter(rate.Limit(a.rate), a.rate)}
 		a.neighbours[of] = n
 	}
 	return n

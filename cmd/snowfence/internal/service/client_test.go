@@ -23,7 +23,7 @@ func opened(t *testing.T, content string) (ring *token.Ring, path string) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ring, err := token.Open(path, 10)
+	ring, err := token.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,6 +218,37 @@ func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
 	clock.now += 200 * time.Millisecond
 	if err := mint("192.0.2.1", 60); err != nil {
 		t.Errorf("after a while: %v", err)
+	}
+}
+
+func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
+	settings := settings(t, "a")
+	settings.Limits = config.Limits{Batch: 10_000, AddressRate: 50}
+	clock := &fixedClock{}
+	s := New(Config{Settings: settings, Clock: clock})
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Client(netip.MustParseAddr("192.0.2.1"))
+	mint := func(n int) error { return c.Mint(t.Context(), "a", n, new(kind.Batch)) }
+	if err := mint(5000); err != nil {
+		t.Fatal(err)
+	}
+	if p := problemOf(t, mint(1)); p.Type != RateLimited || p.RetryAfter < 99*time.Second || p.RetryAfter > 100*time.Second {
+		t.Errorf("%v, after %s", p, p.RetryAfter)
+	}
+	clock.now += 100 * time.Second
+	if err := mint(50); err != nil {
+		t.Errorf("after the debt is paid: %v", err)
+	}
+	// A request that fails leaves no debt beyond what it took.
+	clock.now += time.Second
+	if p := problemOf(t, mint(20_000)); p.Type != CountOutOfRange {
+		t.Errorf("%v", p)
+	}
+	clock.now += time.Second
+	if err := mint(1); err != nil {
+		t.Errorf("after a request for too many: %v", err)
 	}
 }
 

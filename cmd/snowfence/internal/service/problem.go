@@ -45,6 +45,7 @@ const (
 	InvalidReservation
 	ReservationEnded
 	Starting
+	Refused
 	Standby
 	Stopped
 	LeaseUnavailable
@@ -84,7 +85,8 @@ func (t Type) describe() description {
 		NeedsReservation:   {"needs-reservation", Invalid, "Numbers of a series are reserved", "a number of a series is reserved, and then confirmed or voided: it can not be minted"},
 		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},
 		ReservationEnded:   {"reservation-ended", Conflict, "The reservation can not be ended", ""},
-		Starting:           {"starting", Unavailable, "The generator is starting", "the server has not opened the generator yet: it waits for a worker id or for its store, or is refused; its log says which"},
+		Starting:           {"starting", Unavailable, "The generator is starting", "the server has not opened the generator yet: it waits for a worker id or for its store; its log says which"},
+		Refused:            {"refused", Unavailable, "The generator is refused", "the generator can not start as it is set up, and an operator must act; the server's log says why"},
 		Standby:            {"standby", Unavailable, "The server stands by", "the server does not hold the one worker id of the namespace at present, and another process may: ask the other servers"},
 		Stopped:            {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
 		LeaseUnavailable:   {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -50,6 +51,7 @@ type generator struct {
 	most     int // ids of one request, by the configuration
 	minter   atomic.Pointer[served]
 	stopped  atomic.Bool
+	refused  atomic.Int64 // while starting: when it is tried again, in ns of pause; 0 if nothing is wrong with it
 	audits   atomic.Int64 // under way, of a series
 
 	// The counters have cache lines of their own, so that counting does not
@@ -86,7 +88,7 @@ func New(cfg Config) *Service {
 		log:        cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	if l := cfg.Settings.Limits; l.AddressRate > 0 {
-		s.addresses = &addresses{rate: l.AddressRate, burst: max(l.AddressRate, l.Batch), neighbours: map[netip.Prefix]*neighbour{}}
+		s.addresses = &addresses{rate: l.AddressRate, neighbours: map[netip.Prefix]*neighbour{}}
 	}
 	for name, g := range cfg.Settings.Generators {
 		s.generators[name] = &generator{name: name, settings: g, most: most(g, cfg.Settings.Limits.Batch)}
@@ -116,6 +118,14 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	}
 	g.minter.Store(&served{minter, most, settings.Layout})
 	return nil
+}
+
+// Refuse says that a generator can't start until an operator acts, and is tried again after each pause. A pause of 0 takes
+// that back. It does nothing to a generator that serves.
+func (s *Service) Refuse(name string, pause time.Duration) {
+	if g, ok := s.generators[name]; ok {
+		g.refused.Store(int64(pause))
+	}
 }
 
 // layout is that of the generator's ids: the configured one until it serves.
@@ -318,6 +328,11 @@ func (g *generator) serving() (kind.Minter, *Problem) {
 	}
 	if m := g.minter.Load(); m != nil {
 		return m.Minter, nil
+	}
+	if pause := time.Duration(g.refused.Load()); pause > 0 {
+		p := Refused.problem(nil)
+		p.RetryAfter = pause
+		return nil, p
 	}
 	if g.settings.Standby {
 		return nil, Standby.problem(nil)

@@ -17,7 +17,6 @@ import (
 // but for Reload, which one goroutine at a time may call.
 type Ring struct {
 	path   string
-	burst  int
 	seen   os.FileInfo // when it was read last
 	failed string      // why the file could not be read again, so that the log says it once
 	state  atomic.Pointer[state]
@@ -32,10 +31,10 @@ func Unchanged(before, now os.FileInfo) bool {
 	return before != nil && os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }
 
-// Open reads the tokens of a file. A rate lets burst ids pass at once, so that a request for as many
-// can be answered. An error without the file's name is returned when the file can't be used.
-func Open(path string, burst int) (*Ring, error) {
-	r := &Ring{path: path, burst: burst}
+// Open reads the tokens of a file. A rate lets a second's worth of ids pass at once. An error without the file's name
+// is returned when the file can't be used.
+func Open(path string) (*Ring, error) {
+	r := &Ring{path: path}
 	_, err := r.load()
 	return r, err
 }
@@ -143,7 +142,7 @@ func (r *Ring) adopt(grants []*Grant) {
 	}
 	for i, g := range grants {
 		if g.Rate > 0 {
-			g.limit = rate.NewLimiter(rate.Limit(g.Rate), max(g.Rate, r.burst))
+			g.limit = rate.NewLimiter(rate.Limit(g.Rate), g.Rate)
 		}
 		for _, old := range before {
 			if old.String() == g.String() {

@@ -32,7 +32,7 @@ func TestFileOfOneTokenAllowsEverything(t *testing.T) {
 		"correct-horse-battery-\x00-bla": "",
 		"correct-hörse-battery":          "",
 	} {
-		r, err := Open(write(t, content), 1)
+		r, err := Open(write(t, content))
 		if (err == nil) != (want != "") {
 			t.Errorf("%.30q: %v", content, err)
 		}
@@ -49,19 +49,19 @@ func TestFileOfOneTokenAllowsEverything(t *testing.T) {
 			t.Errorf("%.30q: another token is granted %v", content, g)
 		}
 	}
-	if _, err := Open("/nowhere/token", 1); err == nil || strings.Contains(err.Error(), "/nowhere") {
+	if _, err := Open("/nowhere/token"); err == nil || strings.Contains(err.Error(), "/nowhere") {
 		t.Errorf("a missing file: %v", err)
 	}
 }
 
 func TestLineSaysWhatItsTokenAllows(t *testing.T) {
 	hash := HashOf("secret").String()
-	r, err := Open(write(t, "# of two teams\n\nbilling "+hash+"  generators=orders,invoices rate=50 # since May\nops "+HashOf("other").String()+"\n"), 100)
+	r, err := Open(write(t, "# of two teams\n\nbilling "+hash+"  generators=orders,invoices rate=50 # since May\nops "+HashOf("other").String()+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := r.Grant(HashOf("secret"))
-	if g == nil || g.Name != "billing" || !g.Allows("orders") || !g.Allows("invoices") || g.Allows("users") || g.Limiter().Burst() != 100 {
+	if g == nil || g.Name != "billing" || !g.Allows("orders") || !g.Allows("invoices") || g.Allows("users") || g.Limiter().Burst() != 50 {
 		t.Errorf("billing: %+v", g)
 	}
 	if g := r.Grant(HashOf("other")); g == nil || g.Name != "ops" || !g.Allows("users") || g.Limiter() != nil {
@@ -85,7 +85,7 @@ func TestLineThatCanNotBeReadIsNamed(t *testing.T) {
 		"ops " + hash:                        "line 2: ops is granted this token twice",
 		"#":                                  "",
 	} {
-		_, err := Open(write(t, "ops "+hash+"\n"+line+"\n"), 1)
+		_, err := Open(write(t, "ops "+hash+"\n"+line+"\n"))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", line, err, want)
 		}
@@ -100,7 +100,7 @@ func TestNewTokenIsGrantedByItsLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(write(t, g.String()+"\n"), 1)
+	r, err := Open(write(t, g.String()+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestNewTokenIsGrantedByItsLine(t *testing.T) {
 func TestChangedFileIsReadAgain(t *testing.T) {
 	first, second := HashOf("first"), HashOf("second")
 	path := write(t, "one "+first.String()+"\n")
-	r, err := Open(path, 1)
+	r, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestChangedFileIsReadAgain(t *testing.T) {
 }
 
 func TestTokenOfAGeneratorThatIsNotThereIsNamed(t *testing.T) {
-	r, err := Open(write(t, "a "+HashOf("a").String()+" generators=order,chat\nb "+HashOf("b").String()+" generators=-\nc "+HashOf("c").String()+"\n"), 1)
+	r, err := Open(write(t, "a "+HashOf("a").String()+" generators=order,chat\nb "+HashOf("b").String()+" generators=-\nc "+HashOf("c").String()+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixtu
 		if err := os.WriteFile(path, []byte(tokens), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if ring, err = token.Open(path, 1); err != nil {
+		if ring, err = token.Open(path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -299,7 +299,7 @@ func TestEveryProblemHasItsCode(t *testing.T) {
 		"invalid-layout": codes.InvalidArgument, "invalid-token": codes.Unauthenticated, "not-allowed": codes.PermissionDenied,
 		"rate-limited": codes.ResourceExhausted, "not-consecutive": codes.InvalidArgument, "not-a-series": codes.NotFound,
 		"needs-reservation": codes.InvalidArgument, "invalid-reservation": codes.InvalidArgument, "reservation-ended": codes.FailedPrecondition,
-		"starting": codes.Unavailable, "standby": codes.Unavailable, "stopped": codes.Unavailable, "lease-unavailable": codes.Unavailable, "store-unavailable": codes.Unavailable,
+		"starting": codes.Unavailable, "refused": codes.Unavailable, "standby": codes.Unavailable, "stopped": codes.Unavailable, "lease-unavailable": codes.Unavailable, "store-unavailable": codes.Unavailable,
 		"clock-unsafe": codes.Unavailable, "saturated": codes.Unavailable, "request-cancelled": codes.Canceled,
 		"horizon-passed": codes.Internal, "numbers-used-up": codes.Internal, "counter-changed": codes.Internal, "internal": codes.Internal,
 	}

@@ -90,7 +90,7 @@ func ring(t testing.TB, text string) *token.Ring {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := token.Open(path, 1)
+	r, err := token.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

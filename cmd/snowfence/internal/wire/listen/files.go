@@ -17,7 +17,7 @@ func Tokens(settings config.Config) (*token.Ring, error) {
 	if settings.TokenFile == "" {
 		return nil, nil
 	}
-	ring, err := token.Open(settings.TokenFile, settings.Limits.Batch)
+	ring, err := token.Open(settings.TokenFile)
 	if err != nil {
 		return nil, settings.Fault(config.KeyTokenFile, settings.TokenFile, err.Error())
 	}

@@ -119,7 +119,7 @@ func serviceFixture(t *testing.T, tokens string, change ...func(*config.Config))
 		if err := os.WriteFile(path, []byte(tokens), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if ring, err = token.Open(path, 1); err != nil {
+		if ring, err = token.Open(path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestEachCommandHasItsReply(t *testing.T) {
 		{"ID.NEXT texts COUNT 2", `("T-1" "T-1")`},
 		{"ID.NEXT texts COUNT 2 RANGES", "-ERR the ids of texts are no numbers: use ID.NEXT texts"},
 		{"INCR texts", "-ERR the ids of texts are no numbers: use ID.NEXT texts"},
-		{"INCR late", "-TRYAGAIN starting: the server has not opened the generator yet: it waits for a worker id or for its store, or is refused; its log says which; retry after 1s"},
+		{"INCR late", "-TRYAGAIN starting: the server has not opened the generator yet: it waits for a worker id or for its store; its log says which; retry after 1s"},
 		{"INCR none", `-ERR unknown-generator: generator is "none": must be one of late, numbers, texts`},
 		{"GET numbers", "-ERR GET never mints an id, because its reply may be cached: use INCR numbers or ID.NEXT numbers"},
 		{"MGET numbers", "-ERR unknown command 'MGET'"},
@@ -460,7 +460,7 @@ func TestEveryProblemHasAPrefixForPrograms(t *testing.T) {
 	prefixes := map[string]string{
 		"unknown-generator": "ERR", "count-out-of-range": "ERR", "invalid-id": "ERR", "invalid-layout": "ERR", "invalid-token": "WRONGPASS",
 		"not-allowed": "NOPERM", "rate-limited": "TRYAGAIN", "not-consecutive": "ERR", "not-a-series": "ERR", "needs-reservation": "ERR", "invalid-reservation": "ERR",
-		"reservation-ended": "ERR", "starting": "TRYAGAIN", "standby": "NOLEASE", "stopped": "TRYAGAIN", "lease-unavailable": "NOLEASE", "store-unavailable": "TRYAGAIN",
+		"reservation-ended": "ERR", "starting": "TRYAGAIN", "refused": "TRYAGAIN", "standby": "NOLEASE", "stopped": "TRYAGAIN", "lease-unavailable": "NOLEASE", "store-unavailable": "TRYAGAIN",
 		"clock-unsafe": "CLOCK", "saturated": "TRYAGAIN", "request-cancelled": "TRYAGAIN", "horizon-passed": "ERR", "numbers-used-up": "ERR",
 		"counter-changed": "ERR", "internal": "ERR",
 	}

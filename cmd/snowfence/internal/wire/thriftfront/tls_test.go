@@ -25,7 +25,7 @@ func TestCertificateStandsForAToken(t *testing.T) {
 	if err := os.WriteFile(at("tokens"), []byte("correct-horse-battery"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ring, err := token.Open(at("tokens"), 10)
+	ring, err := token.Open(at("tokens"))
 	if err != nil {
 		t.Fatal(err)
 	}
