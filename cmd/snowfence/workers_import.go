@@ -16,7 +16,6 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
-	"snowfence.example/snowfence/internal/stored"
 )
 
 // importing is one run of import.
@@ -64,15 +63,19 @@ layout or its epoch is another one's, and that ids would repeat.
 
 The floor is the same for all worker ids: one tick after the latest of the stop,
 the last ids and the old system's own timestamps, plus --margin. The margin is
-for an old clock that was ahead of yours, and for ids that left no trace. Up to
-max-rollback (5s by default) no claim waits for it. A time further ahead of now
-than --ahead is refused as a mistake, because a floor that is too high can never
-be lowered.
+for an old clock that was ahead of yours, and for ids that left no trace. A
+margin of up to max-rollback (5s by default) makes no claim wait. A time further
+ahead of now than --ahead is refused as a mistake, because a floor that is too
+high can never be lowered.
 
 Without --yes the plan is shown and nothing is written, unless you are asked and
-agree. Actions: create, raise; end (raises until of a term that began below the
-floor, which ends it); keep; unset (can't be read, and so gets no floor: the
-exit code is 1). It can be run again, also when it was interrupted. -o json
+agree. Each worker id has an action:
+  create   it is new, and begins at the floor
+  raise    its floor is raised
+  end      a term began below the floor: it ends, and its floor is raised
+  keep     its floor is high enough
+  unset    it can't be read, and so has no floor: the exit code is 1
+Import can be run again, also when it was interrupted. -o json
 streams: one object a line with "type":"step", and a last one with
 "type":"plan".`,
 		Example: `  snowfence workers import leaf --zookeeper zk1:2181,zk2:2181 --name orders \
@@ -142,7 +145,7 @@ func (v *importing) run(ctx context.Context) error {
 	}
 	done := func() {}
 	if len(v.old.Servers) > 0 {
-		done = v.awaiting("ZooKeeper at " + strings.Join(v.old.Servers, ","))
+		done = v.awaiting(fmt.Sprintf("ZooKeeper at %s, whose nodes are watched for %s", strings.Join(v.old.Servers, ","), v.old.Watch))
 	}
 	facts, err := v.old.Look(ctx, layout, v.clock)
 	done()
@@ -251,7 +254,7 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 		v.note("made a new namespace %q in %s: layout %s", r.Name(), engine.Redact(at.store), plan.Layout)
 	}
 	if loss := r.Traits().Loss; loss > 0 {
-		v.note("the store can lose what was written in the last %s: this waits for as long, and twice where the namespace is younger than %s", loss, loss+stored.ClockTolerance)
+		v.note("the store can lose what was written in the last %s: this waits for as long, and twice where the namespace is some minutes old at most", loss)
 	}
 	var steps []takeover.Step
 	err := takeover.Apply(ctx, r, plan, func(s takeover.Step) { steps = append(steps, s) })

@@ -64,8 +64,9 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 		}
 		cost := costOf(r, asked)
 		words := question(cmd.Name(), before, asked) + cost
-		if o.question != nil && o.question(len(asked)) != "" {
-			words, cost = o.question(len(asked)), ""
+		if o.question != nil && len(asked) > 0 && o.question(len(asked)) != "" {
+			words = o.question(len(asked))
+			cost = "; it asks first: " + words
 		}
 		if !*dry {
 			if err := p.confirm(cmd, *yes || len(asked) == 0, words); err != nil {
@@ -147,7 +148,7 @@ func (p program) printChanges(f form, r *roster.Roster, verb string, o operation
 	}
 	for _, s := range stretches(before, after) {
 		if dry {
-			said.WriteString("dry run, nothing was written: ")
+			said.WriteString("dry run, nothing was written; without --dry-run: ")
 		}
 		fmt.Fprintf(&said, "worker %s %s", s.workers, o.outcome(s.after))
 		if unchanged(s.before, s.after) {
@@ -182,9 +183,9 @@ func costOf(r *roster.Roster, stopped []roster.Worker) string {
 	case r.Layout().Workers() == 1:
 		return "; ids stop until the window has passed, then the next process gives them"
 	case loss == 0:
-		return "; a holder that lives claims another worker id once it notices"
+		return "; a holder that lives claims another worker id once it notices, if one is free"
 	}
-	return fmt.Sprintf("; a holder that lives gives no ids for %s: it claims another worker id, and this store can lose a claim for so long", loss)
+	return fmt.Sprintf("; a holder that lives gives no ids for %s: it claims another worker id, if one is free, and this store can lose a claim for so long", loss)
 }
 
 // confirm asks whether to go on, unless --yes says so. Without a terminal to ask
@@ -237,7 +238,7 @@ and claims another worker id if it is not pinned. On a store that can lose
 writes such a claim waits, and the holder gives no ids for so long: 15 s by
 default on PostgreSQL, MySQL and Redis. --dry-run says how long.
 
-The worker id can be claimed once until is no further ahead than max-rollback.
+The worker id can be claimed when its until is at most max-rollback ahead.
 After a crash it frees the worker id only max-rollback (5 s) earlier.
 
 Release writes only if the register is still as it was read. If it changed, as

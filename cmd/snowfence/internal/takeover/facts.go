@@ -28,7 +28,7 @@ const (
 	MaxWorkers = 1 << 20
 
 	// fresh is how old the newest last id may be, at the stop, without a doubt about the layout.
-	fresh = 24 * time.Hour
+	fresh = time.Hour
 
 	// shown is how many worker ids an error names.
 	shown = 8
@@ -223,7 +223,6 @@ func (p *Plan) bound(f Facts) error {
 			newest = at
 		}
 	}
-	p.doubt(f, newest)
 	for _, s := range f.Sightings {
 		if s.Last.IsZero() {
 			continue
@@ -233,6 +232,7 @@ func (p *Plan) bound(f Facts) error {
 		}
 		consider(s.Last, fmt.Sprintf("the timestamp of worker %d, %s", s.Worker, s.Where))
 	}
+	p.doubt(f, newest, latest)
 	// The tick of the latest time is used; the one after it is free.
 	p.Floor = f.Layout.TickAt(latest.Add(f.Margin)) + 1
 	if p.Floor >= f.Layout.HorizonTick() {
@@ -241,18 +241,20 @@ func (p *Plan) bound(f Facts) error {
 	return nil
 }
 
-// doubt notes what leaves open whether the layout is the old system's. With an epoch that is too late the floor
-// would be below old ids.
-func (p *Plan) doubt(f Facts, newest time.Time) {
+// doubt notes what leaves open whether the layout is the old system's, and whether it stopped when it is said to have.
+// With an epoch that is too late the floor would be below old ids.
+func (p *Plan) doubt(f Facts, newest, latest time.Time) {
 	stopped := f.StoppedAt
 	if stopped.IsZero() {
 		stopped = f.Now
+	} else if late := latest.Sub(stopped); late > max(f.Margin, time.Second) {
+		p.Doubts = append(p.Doubts, fmt.Sprintf("%s is %s after the stop that is given: does a part of the old system still run?", p.Because, late.Round(time.Second)))
 	}
 	switch age := stopped.Sub(newest); {
 	case len(f.LastIDs) == 0:
 		p.Doubts = append(p.Doubts, "no last id is given, so nothing shows that the layout "+f.Layout.String()+" is the old system's: give its newest id by --last-id, or look at it by 'snowfence decode'")
 	case age > fresh:
-		p.Doubts = append(p.Doubts, fmt.Sprintf("the newest last id is of %s with the layout %s, %s before the stop: is that the old system's layout and epoch, and its newest id?", instant(newest.Truncate(time.Second)), f.Layout, text.Count(int64(age.Round(fresh)/fresh), "day")))
+		p.Doubts = append(p.Doubts, fmt.Sprintf("the newest last id is of %s with the layout %s, %s before the stop: is that the old system's layout and epoch, and its newest id?", instant(newest.Truncate(time.Second)), f.Layout, text.Count(int64(age.Round(fresh)/fresh), "hour")))
 	}
 }
 

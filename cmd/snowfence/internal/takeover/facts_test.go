@@ -113,8 +113,9 @@ func TestDoubtsAboutTheLayoutAreSaid(t *testing.T) {
 	}{
 		{"no id", nil, "no last id is given"},
 		{"an id of the last second", []snowfence.ID{compose(t, l, stop.Add(-time.Second), 3, 0)}, ""},
-		{"an id of a day before", []snowfence.ID{compose(t, l, stop.Add(-23*time.Hour), 3, 0)}, ""},
-		{"an old id", []snowfence.ID{compose(t, l, stop.Add(-72*time.Hour), 3, 0)}, "3 days before the stop"},
+		{"an id of an hour before", []snowfence.ID{compose(t, l, stop.Add(-59*time.Minute), 3, 0)}, ""},
+		{"an old id", []snowfence.ID{compose(t, l, stop.Add(-72*time.Hour), 3, 0)}, "72 hours before the stop"},
+		{"an id after the stop", []snowfence.ID{compose(t, l, stop.Add(30*time.Second), 3, 0)}, "is 30s after the stop that is given"},
 		{"an old id and a new one", []snowfence.ID{compose(t, l, stop.Add(-72*time.Hour), 3, 0), compose(t, l, stop, 7, 0)}, ""},
 	} {
 		f := facts(t)

@@ -34,7 +34,7 @@ type NodeError struct {
 
 // Error names the node and what is wrong with it.
 func (e *NodeError) Error() string {
-	return fmt.Sprintf("snowfence: node %q: %s: name the worker ids with --workers instead, or remove what does not belong there", e.Path, e.Reason)
+	return fmt.Sprintf("snowfence: node %q: %s: remove what does not belong there. Or stop the old system and name its worker ids: workers import list --workers", e.Path, e.Reason)
 }
 
 // Class is [snowfence.ClassFinal].
