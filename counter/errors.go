@@ -120,7 +120,7 @@ func (*MismatchError) Class() snowfence.Class { return snowfence.ClassUsage }
 type BackwardsError struct {
 	Counter string
 	Next    int64 // what the counter would reserve
-	Mark    int64 // what is known to be reserved already
+	Mark    int64 // what is known to be reserved already; others may have reserved more
 	By      string
 	// Remedy says what an operator does: of another system, where it keeps the counter. Empty
 	// means to set the counter above the mark.
@@ -133,7 +133,7 @@ func (e *BackwardsError) Error() string {
 	if remedy == "" {
 		remedy = fmt.Sprintf("set the counter to %d or more", e.Mark+1)
 	}
-	return fmt.Sprintf("snowfence: counter %s went backwards: the store would reserve %d next, but %d is in use already, says %s: %s",
+	return fmt.Sprintf("snowfence: counter %s went backwards: the store would reserve %d next, but %d is in use already, says %s; others may have given greater numbers, so stop every writer first, and go above all of them: %s",
 		e.Counter, e.Next, e.Mark, e.By, remedy)
 }
 
