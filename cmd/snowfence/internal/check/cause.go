@@ -158,6 +158,8 @@ func (r words) ofWorker(l label, f *finding) (evidence, advice string) {
 		evidence += fmt.Sprintf("; of the %s until it is past that, %s %s new, which copied rows would not be", text.Count(f.issued, "id"), text.Grouped(fresh), text.Plural(fresh, "is", "are"))
 		if a.descents > 1 {
 			evidence += "; it goes back " + text.Count(a.descents, "time")
+		} else {
+			evidence += "; logs of two processes with this worker id, one behind the other, look the same: give each log as a source of its own"
 		}
 		return evidence, clockAdvice
 	case l.kind == Overlapping:
