@@ -186,7 +186,8 @@ func overlap(a, b string) bool {
 	host, port, err := net.SplitHostPort(a)
 	otherHost, otherPort, otherErr := net.SplitHostPort(b)
 	every := func(host string) bool { return host == "" || host == "0.0.0.0" || host == "::" }
-	return err == nil && otherErr == nil && port == otherPort && port != "0" && (host == otherHost || every(host) || every(otherHost))
+	named := func(host string) string { return strings.Replace(host, "localhost", "127.0.0.1", 1) }
+	return err == nil && otherErr == nil && port == otherPort && port != "0" && (named(host) == named(otherHost) || every(host) || every(otherHost))
 }
 
 // address judges the address of one front.

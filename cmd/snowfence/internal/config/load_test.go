@@ -257,6 +257,8 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 				`%:1:56: generators.b.aliases: "x": generator a has this name already`,
 				`%:1:73: generators.c.aliases: "c": generator c has this name already`,
 			}},
+		{"two names of one port", "http: localhost:9\nresp: 127.0.0.1:9", nil, nil,
+			[]string{`%:2:7: resp: "127.0.0.1:9": is the address of http, too: each front needs its own port`}},
 		{"every key of a counter", "generators: {a: {kind: ticket, aliases: ['*']}, b: {aliases: ['*']}}", nil, nil,
 			[]string{`%:1:41: generators.a.aliases: "*": is for kind snowflake, since Leaf looks at the keys of its segments`}},
 		{"merge key", "<<: {http: x}", nil, nil,

@@ -68,6 +68,7 @@ func NewCollector(s *service.Service) prometheus.Collector {
 		return s.Lease.ClockOffset.Seconds(), true
 	})
 	lease(gauge, "lease_remaining_seconds", "How long ids can be minted if the store does not answer any more.", func(l *fence.Status) float64 { return l.Left.Seconds() })
+	lease(gauge, "lease_window_seconds", "The window, of which lease_remaining_seconds is a part.", func(l *fence.Status) float64 { return l.Window.Seconds() })
 	lease(gauge, "lease_term", "How many times the worker id has been claimed; 0 without a lease.", func(l *fence.Status) float64 { return float64(term(l)) })
 	lease(counter, "lease_losses_total", "Terms that ended against the generator's will.", func(l *fence.Status) float64 { return float64(l.Losses) })
 	lease(counter, "lease_outages_total", "Times at which ids stopped for longer than a call waits.", func(l *fence.Status) float64 { return float64(l.Outages) })

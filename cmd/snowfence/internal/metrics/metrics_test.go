@@ -142,7 +142,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 		`snowfence_build_info{version="1.2.3"} 1`,
 	)
 	l := leased{fence.Status{
-		Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3, Left: 42 * time.Second, Losses: 2, Outages: 4, WindowsEnded: 5, Extensions: 9,
+		Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3, Window: time.Minute, Left: 42 * time.Second, Losses: 2, Outages: 4, WindowsEnded: 5, Extensions: 9,
 		ClockOffset: -1500 * time.Millisecond, ClockCompared: true, HorizonIn: time.Hour,
 		Generator: snowfence.GeneratorStatus{Drift: 10 * time.Millisecond, Behind: 2 * time.Second, Waits: 5},
 	}}
@@ -160,6 +160,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 		`snowfence_generator_ready{generator="default"} 1`,
 		`snowfence_lease_info{generator="default",layout="ms41-worker10-seq12@2026-01-01T00:00:00Z",namespace="default",worker="7"} 1`,
 		`snowfence_lease_remaining_seconds{generator="default"} 42`,
+		`snowfence_lease_window_seconds{generator="default"} 60`,
 		`snowfence_lease_term{generator="default"} 3`,
 		`snowfence_lease_losses_total{generator="default"} 2`,
 		`snowfence_lease_outages_total{generator="default"} 4`,

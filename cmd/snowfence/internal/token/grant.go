@@ -195,6 +195,9 @@ func parse(content string) ([]*Grant, error) {
 
 // bare reads a file that holds one token as it is.
 func bare(token string) ([]*Grant, error) {
+	if token == "" {
+		return nil, errors.New("the file is empty: it needs a line for each token, as 'snowfence token NAME' prints it")
+	}
 	if n := len(token); n < minLength || n > maxLength {
 		return nil, fmt.Errorf("the file holds %d bytes: must be from %d to %d", n, minLength, maxLength)
 	}
