@@ -1,5 +1,7 @@
 package snowfence
 
+import "fmt"
+
 // Class is the meaning of an error for a caller without special knowledge of it: whether to
 // try again, and whether something is unsafe. Exit codes and the answers of servers follow
 // from it.
@@ -25,6 +27,15 @@ const (
 	// ClassUsage is a mistake in a configuration or a call.
 	ClassUsage
 )
+
+// String returns the class's word, such as unavailable.
+func (c Class) String() string {
+	words := [...]string{"unknown", "final", "unavailable", "lease", "clock", "invalid id", "usage"}
+	if int(c) < len(words) {
+		return words[c]
+	}
+	return fmt.Sprintf("Class(%d)", uint8(c))
+}
 
 // ClassOf returns the class of an error and all that it wraps. An error states
 // its class by a method Class() Class.

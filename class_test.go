@@ -6,6 +6,12 @@ import (
 	"testing"
 )
 
+func TestEveryClassHasItsWord(t *testing.T) {
+	if got := fmt.Sprint(ClassUnknown, ClassFinal, ClassUnavailable, ClassLease, ClassClock, ClassInvalidID, ClassUsage, Class(9)); got != "unknown final unavailable lease clock invalid id usage Class(9)" {
+		t.Error(got)
+	}
+}
+
 func TestClassOfAnErrorIsTheLastOfThoseThatItWraps(t *testing.T) {
 	busy := NewError(ClassUnavailable, "busy")
 	for _, x := range []struct {

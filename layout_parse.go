@@ -28,6 +28,9 @@ func (e *LayoutSyntaxError) Error() string {
 	if e.Token != "" {
 		token = strconv.Quote(e.Token)
 	}
+	if e.Text == "" {
+		return fmt.Sprintf("%v: the text is empty: %s", ErrInvalidLayout, e.Reason)
+	}
 	if e.Token == e.Text {
 		return fmt.Sprintf("%v %s: %s", ErrInvalidLayout, token, e.Reason)
 	}
