@@ -105,7 +105,6 @@ func TestCloseIsBoundedByTwoRequestTimeouts(t *testing.T) {
 	}
 }
 
-// TestCloseDoesNotWaitForAStoreThatWasClosedBefore has the order of closing wrong.
 func TestCloseHasNothingToGiveBackAfterTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faulty := faultstore.New(memstore.New().Client(), nil, nil)
@@ -119,6 +118,7 @@ func TestCloseHasNothingToGiveBackAfterTheWindow(t *testing.T) {
 	})
 }
 
+// TestCloseDoesNotWaitForAStoreThatWasClosedBefore has the order of closing wrong.
 func TestCloseDoesNotWaitForAStoreThatWasClosedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, idle := range []time.Duration{0, 30 * time.Second} { // an extension may have failed already

@@ -124,7 +124,7 @@ func (h *Holder) cut(cause error) error {
 	if refused := h.lease.Unanswered; refused != nil {
 		return fmt.Errorf("%w: claim a worker id: %w: %w", ErrUnavailable, cause, refused)
 	}
-	if h.waited != nil {
+	if h.waited != nil && !errors.Is(cause, context.Canceled) {
 		return fmt.Errorf("snowfence: claim a worker id: %w: it waited for this: %w", cause, h.waited)
 	}
 	return fmt.Errorf("snowfence: claim a worker id: %w", cause)
@@ -135,8 +135,8 @@ func (h *Holder) cut(cause error) error {
 // been none for the policy's max-wait already. It waits for at most max-wait in all, in
 // one term or over several.
 //
-// A *[UnavailableError] is returned when no term can issue, also if the context ends while Next waits for one: it wraps
-// the context's error then. [ErrClosed] is returned after Close, and the generator's errors otherwise. An id that is
+// A *[UnavailableError] is returned when no term can issue, also if the context's time ends while Next waits for one: it
+// wraps the context's error then. [ErrClosed] is returned after Close, and the generator's errors otherwise. An id that is
 // there at once is returned whatever the context is.
 func (h *Holder) Next(ctx context.Context) (snowfence.ID, error) {
 	g := h.current.Load()

@@ -100,7 +100,7 @@ func (l *loop) leaveBehind() {
 	l.driver.Abandon()
 	state := l.driver.State()
 	worker, tick, rests := state.Rests()
-	if until := l.config.Layout.TimeOf(tick); rests && until.After(l.config.Clock.Wall()) { // otherwise anybody may claim it
+	if until := l.config.Layout.TimeOf(tick); rests && (until.After(l.config.Clock.Wall()) || l.config.Layout.Workers() == 1) { // otherwise anybody may claim it
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		end := &NotReleasedError{Worker: worker, Until: until, Journal: state.View().Kept > 0, Reason: l.cause}

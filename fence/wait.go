@@ -67,6 +67,9 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 
 // cutShort is the error of a call whose context ended while there were no ids.
 func (h *Holder) cutShort(cause error, begun time.Duration, err error) error {
+	if errors.Is(cause, context.Canceled) {
+		return cause // the caller has left
+	}
 	if o, _ := h.present(); o.Reason != nil {
 		begun, err = min(o.Since, begun), o.Reason
 	}

@@ -44,7 +44,7 @@ func (s *State) resume(x *step, p stored.Page) {
 		s.term.open = &write{
 			Write:   Write{Key: stored.RegisterKey(x.Namespace, x.Layout, p.Worker), Guard: p.Version, Value: p.Pending},
 			purpose: extending, worker: p.Worker, register: register,
-			sent: acked, // it was sent since then, perhaps at once: so it confirms nothing
+			sent: acked, // when it was sent is not known: so it confirms nothing
 		}
 	}
 	x.enter(Resuming)
@@ -142,9 +142,10 @@ func (s *State) takeUp(x *step) {
 		x.enter(Holding)
 		t.write, t.open = t.open, nil
 		t.read(x)
-	case len(t.pending) > 0 && x.now.Monotonic < t.confirmable(x):
+	case len(t.pending) > 0 && x.now.Monotonic < t.confirmable(x) && !x.over(t.register.Until, t.confirmable(x)+x.Loss+x.third()):
+		// An extension would confirm nothing before. A bound that ends soon is not waited for: the next one is needed.
 		x.enter(Holding)
-		x.wakeAt(t.confirmable(x)) // an extension would confirm nothing before
+		x.wakeAt(t.confirmable(x))
 	default:
 		x.enter(Holding)
 		s.extend(x)

@@ -309,6 +309,9 @@ func TestResumedOpenWriteOfALossyStoreConfirmsNothing(t *testing.T) {
 	pending(t, &page)
 	s.resume(&page)
 	s.foundBytes("v8", page.Pending)
+	if kept := request[Keep](s).Page; kept.Register.Until != testStart+900 || kept.Age != 0 {
+		t.Errorf("the next page has until %d and age %s: that is the age of another bound", kept.Register.Until, kept.Age)
+	}
 	s.keptPage()
 	if got := s.state.View().Usable; got != page.Usable {
 		t.Errorf("%d is usable", got)

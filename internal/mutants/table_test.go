@@ -57,6 +57,13 @@ var table = []mutant{
 		test: "TestResumedOpenWriteOfALossyStoreConfirmsNothing",
 	},
 	{
+		name: "lease: a page has the age of another bound than its register's",
+		file: "internal/lease/journal.go",
+		old:  "if b.until == page.Register.Until {",
+		new:  "if b == s.term.pending[0] {",
+		test: "TestResumedOpenWriteOfALossyStoreConfirmsNothing",
+	},
+	{
 		name: "filestore: the mark is read before the register",
 		file: "store/filestore/store.go",
 		old: `	e, err := s.read(key)
