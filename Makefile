@@ -61,7 +61,7 @@ build: ## build the program into .bin/snowfence
 # allocations can't be counted. The engines run under the detector alone. What takes
 # longest begins first.
 RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
-REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestEveryEngine
+REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestTypeUUID|^TestEveryEngine
 REAL := $(REAL)|^TestProgram|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
 REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
 REAL := $(REAL)|^TestHostile|^TestStandby|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOf|^TestClientShows

@@ -19,14 +19,14 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// fencedWides returns ids of a holder's first term, and their layout.
-func fencedWides(t *testing.T, preset string) ([]snowfence.WideID, snowfence.Layout) {
+// fencedWides returns ids of a holder's first term, with the worker id or with any, and their layout.
+func fencedWides(t *testing.T, preset string, worker *int64) ([]snowfence.WideID, snowfence.Layout) {
 	t.Helper()
 	p, err := snowfence.PresetByName(preset)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := fence.Open(t.Context(), fence.Config{Store: memstore.New().Client(), Layout: p.Layout})
+	h, err := fence.Open(t.Context(), fence.Config{Store: memstore.New().Client(), Layout: p.Layout, Worker: worker})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,25 @@ func fencedWides(t *testing.T, preset string) ([]snowfence.WideID, snowfence.Lay
 	return ids, p.Layout
 }
 
+// leastForMariaDB is the least worker id whose UUIDs MariaDB's type uuid takes: it refuses version 8 with a ninth byte of
+// 0x80, which has the variant and the upper six bits of the worker id.
+const leastForMariaDB = 1 << 14
+
+func TestTypeUUIDOfMariaDBRefusesSmallWorkerIDs(t *testing.T) {
+	_, db := testkit.SQL(t, "mysql")
+	for _, worker := range []int64{0, leastForMariaDB - 1, leastForMariaDB, 1<<20 - 1} {
+		ids, _ := fencedWides(t, "uuid8", &worker)
+		var got sql.NullString
+		err := db.QueryRowContext(t.Context(), "select cast(cast('"+ids[0].String()+"' as uuid) as char)").Scan(&got)
+		if err != nil || got.Valid != (worker >= leastForMariaDB) {
+			t.Errorf("worker %d, %s: %v, %v", worker, ids[0], got, err)
+		}
+	}
+}
+
 func TestSQLServersReadFencedUUIDsBackByteForByte(t *testing.T) {
-	ids, _ := fencedWides(t, "uuid8")
+	worker := int64(leastForMariaDB)
+	ids, _ := fencedWides(t, "uuid8", &worker)
 	asText := func(id snowfence.WideID) any { return id }
 	asBytes := func(id snowfence.WideID) any { return id[:] }
 	for scheme, columns := range map[string][]struct {
@@ -91,7 +108,7 @@ func TestMongoDBsLibraryReadsFencedObjectIDsBackByteForByte(t *testing.T) {
 	type document struct {
 		ID bson.ObjectID `bson:"_id"`
 	}
-	ids, layout := fencedWides(t, "objectid")
+	ids, layout := fencedWides(t, "objectid", nil)
 	for _, id := range ids {
 		theirs, err := bson.ObjectIDFromHex(layout.Text(id))
 		if err != nil || string(theirs[:]) != string(id[4:]) || theirs.Hex() != layout.Text(id) {
@@ -114,7 +131,7 @@ func TestMongoDBsLibraryReadsFencedObjectIDsBackByteForByte(t *testing.T) {
 }
 
 func TestGooglesLibraryReadsFencedUUIDsBackByteForByte(t *testing.T) {
-	ids, _ := fencedWides(t, "uuid8")
+	ids, _ := fencedWides(t, "uuid8", nil)
 	for _, id := range ids {
 		theirs, err := uuid.Parse(id.String())
 		if err != nil || theirs != uuid.UUID(id) || snowfence.WideID(theirs) != id || theirs.String() != id.String() {
