@@ -51,7 +51,8 @@ type Plan struct {
 	Because string
 	// Steps are in ascending order of the worker ids, each once.
 	Steps []Step
-	// Doubts say why the layout may not be the old system's, for people. Most often there are none.
+	// Doubts say, for people, why the layout may not be the old system's, or why a part of it may still run. Most often
+	// there are none.
 	Doubts []string
 	// Left are sightings of worker ids that the layout lacks: they issued no id.
 	Left []Sighting
