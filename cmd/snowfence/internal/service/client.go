@@ -160,15 +160,27 @@ func (c *Client) pay(name string, n int) error {
 	return nil
 }
 
-// owe takes from the rates those of n ids that pay left, as they were more than a rate holds at once.
-// Until that debt is paid the client gets no more.
-func (c *Client) owe(n int) {
+// maxDebt is how many seconds' worth of ids a client may be behind: a day. After a request for more it waits no longer.
+const maxDebt = 24 * 60 * 60
+
+// settle makes a request that paid for n ids cost those that it used, and at least one. What it has left is given
+// back. What a rate does not hold at once is a debt: until it is paid the client gets no more.
+func (c *Client) settle(n, used int) {
+	n, used = max(n, 1), max(used, 1)
 	for _, limit := range c.limits() {
 		if limit == nil {
 			continue
 		}
-		for left := n - limit.Burst(); left > 0; left -= limit.Burst() {
+		left := used - min(n, limit.Burst())
+		if left < 0 {
+			limit.ReserveN(c.now(), left)
+		}
+		for range maxDebt {
+			if left <= 0 {
+				break
+			}
 			limit.ReserveN(c.now(), min(left, limit.Burst()))
+			left -= limit.Burst()
 		}
 	}
 }
@@ -209,22 +221,21 @@ func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch)
 	if err := c.Admit(name, n); err != nil {
 		return err
 	}
-	err := c.service.Mint(ctx, name, n, into)
-	if err == nil {
-		c.owe(n)
+	err, used := c.service.Mint(ctx, name, n, into), n
+	if err != nil {
+		used = 0
 	}
+	c.settle(n, used)
 	return err
 }
 
-// Range is [Service.Range].
+// Range is [Service.Range]. It costs all numbers that were used up for it.
 func (c *Client) Range(ctx context.Context, name string, n int) (snowfence.ID, error) {
 	if err := c.Admit(name, n); err != nil {
 		return 0, err
 	}
-	first, err := c.service.Range(ctx, name, n)
-	if err == nil {
-		c.owe(n)
-	}
+	first, used, err := c.service.Range(ctx, name, n)
+	c.settle(n, used)
 	return first, err
 }
 

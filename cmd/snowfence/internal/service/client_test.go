@@ -1,8 +1,10 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
+	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -241,14 +244,66 @@ func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
 	if err := mint(50); err != nil {
 		t.Errorf("after the debt is paid: %v", err)
 	}
-	// A request that fails leaves no debt beyond what it took.
+	// A request that fails costs one id.
 	clock.now += time.Second
 	if p := problemOf(t, mint(20_000)); p.Type != CountOutOfRange {
 		t.Errorf("%v", p)
 	}
-	clock.now += time.Second
-	if err := mint(1); err != nil {
+	if err := mint(49); err != nil {
 		t.Errorf("after a request for too many: %v", err)
+	}
+	if p := problemOf(t, mint(1)); p.Type != RateLimited {
+		t.Errorf("after 49 ids and a request for too many: %v", p)
+	}
+}
+
+func TestDebtIsADaysWorthAtMost(t *testing.T) {
+	settings := settings(t, "a")
+	settings.Limits = config.Limits{Batch: 10, AddressRate: 1}
+	clock := &fixedClock{}
+	s := New(Config{Settings: settings, Clock: clock})
+	if err := s.Serve("a", &steps{step: math.MaxInt64 - 1}); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Client(netip.MustParseAddr("192.0.2.1"))
+	if _, err := c.Segment(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	day := 24 * time.Hour
+	if p := problemOf(t, second(c.Segment(t.Context(), "a"))); p.Type != RateLimited || p.RetryAfter < day || p.RetryAfter > day+2*time.Second {
+		t.Errorf("%v, after %s", p, p.RetryAfter)
+	}
+}
+
+// apart is a minter whose numbers never follow each other.
+type apart struct{ counting }
+
+func (*apart) Status() counter.Status { return counter.Status{Increment: 1} }
+
+func (m *apart) Mint(_ context.Context, n int, into *kind.Batch) error {
+	ids, err := into.GrowNumbers(n)
+	for i := range ids {
+		ids[i] = snowfence.ID(m.next.Add(2))
+	}
+	return err
+}
+
+func TestNumbersThatARangeUsesUpArePaidFor(t *testing.T) {
+	settings := settings(t, "a")
+	settings.Limits = config.Limits{Batch: 10_000, AddressRate: 50}
+	s := New(Config{Settings: settings, Clock: &fixedClock{}})
+	m := new(apart)
+	if err := s.Serve("a", m); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Client(netip.MustParseAddr("192.0.2.1"))
+	if p := problemOf(t, second(c.Range(t.Context(), "a", 1000))); p.Type != NotConsecutive {
+		t.Fatal(p)
+	}
+	used := m.next.Load() / 2
+	owed := time.Duration(used-50) * time.Second / 50
+	if p := problemOf(t, c.Mint(t.Context(), "a", 1, new(kind.Batch))); p.Type != RateLimited || p.RetryAfter < owed {
+		t.Errorf("%d numbers are used up: %v, after %s, want %s", used, p, p.RetryAfter, owed)
 	}
 }
 

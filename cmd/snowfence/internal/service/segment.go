@@ -31,14 +31,15 @@ func (c *Client) Segment(ctx context.Context, name string) (counter.Range, error
 	if !ok {
 		return counter.Range{}, c.service.problem(g, invalid(UnknownGenerator, "generator", name, fmt.Sprintf("gives no segments: it is of kind %s, and must be of kind tinyid", g.settings.Kind)))
 	}
-	if err := c.pay(name, int(of.Step())); err != nil {
+	step := int(of.Step())
+	if err := c.pay(name, step); err != nil {
 		return counter.Range{}, err
 	}
 	r, err := of.Segment(ctx)
+	c.settle(step, int(r.Count))
 	if err != nil {
 		return counter.Range{}, c.service.problem(g, classify(err))
 	}
-	c.owe(int(r.Count))
 	c.service.count(g, int(r.Count))
 	return r, nil
 }

@@ -136,8 +136,10 @@ func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
 		refused      bool
 	}{{1, 5, false}, {0, 5, false}, {3, 5, true}, {3, 1, false}} {
 		m := &spaced{increment: int64(test.increment)}
-		first, err := serving(t, m).Range(t.Context(), "a", test.n)
+		first, said, err := serving(t, m).Range(t.Context(), "a", test.n)
 		switch used := int(m.next.Load()); {
+		case said != used:
+			t.Errorf("%+v: %d numbers are used up, and Range says %d", test, used, said)
 		case !test.refused && (err != nil || first != 0 || used != test.n):
 			t.Errorf("%+v: %d, %v, %d numbers are used up", test, first, err, used)
 		case test.refused && (problemOf(t, err).Type != NotConsecutive || used != 0):

@@ -188,16 +188,17 @@ func (s *Service) Most(name string) int {
 	return s.limit(g)
 }
 
-// Range reserves n consecutive numbers of a generator that a store counts, and returns the first. A
-// [*Problem] is returned for a generator of another kind, or with an increment above 1.
-func (s *Service) Range(ctx context.Context, name string, n int) (snowfence.ID, error) {
+// Range reserves n consecutive numbers of a generator that a store counts, and returns the first, and how many
+// were used up for it, whether or not it fails. A [*Problem] is returned for a generator of another kind, or with an
+// increment above 1.
+func (s *Service) Range(ctx context.Context, name string, n int) (first snowfence.ID, used int, err error) {
 	g, minter, err := s.ready(name, n)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	of, ok := minter.(counted)
 	if !ok || minter.Form() != kind.Number {
-		return 0, s.problem(g, NotConsecutive.plain())
+		return 0, 0, s.problem(g, NotConsecutive.plain())
 	}
 	// A segment may end in the middle of a batch, and the next one need not follow it. Then these
 	// numbers are used up.
@@ -208,13 +209,14 @@ func (s *Service) Range(ctx context.Context, name string, n int) (snowfence.ID, 
 		}
 		b.Reset()
 		if err := s.Mint(ctx, name, n, &b); err != nil {
-			return 0, err
+			return 0, used, err
 		}
+		used += n
 		if ids := b.Numbers(); ids[n-1]-ids[0] == snowfence.ID(n-1) {
-			return ids[0], nil
+			return ids[0], used, nil
 		}
 	}
-	return 0, s.problem(g, NotConsecutive.plain())
+	return 0, used, s.problem(g, NotConsecutive.plain())
 }
 
 // rangeTries is how often consecutive numbers are tried for. Segments are longer than most ranges,

@@ -145,8 +145,11 @@ func (r *Ring) adopt(grants []*Grant) {
 			g.limit = rate.NewLimiter(rate.Limit(g.Rate), g.Rate)
 		}
 		for _, old := range before {
-			if old.String() == g.String() {
+			switch {
+			case old.String() == g.String():
 				grants[i] = old
+			case old.Name == g.Name && old.hash == g.hash && old.Rate == g.Rate:
+				g.limit = old.limit // other rights forgive no debt
 			}
 		}
 	}

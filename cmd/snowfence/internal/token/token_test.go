@@ -142,6 +142,12 @@ func TestChangedFileIsReadAgain(t *testing.T) {
 	if g := r.Now(old); g == nil || g == old || g.Rate != 7 {
 		t.Errorf("a line that changed: %+v", g)
 	}
+	rate := r.Grant(first).Limiter()
+	put("one " + first.String() + " generators=a rate=7\ntwo " + second.String() + "\n")
+	if r.Grant(first).Limiter() != rate {
+		t.Error("other rights forgive what a token owes")
+	}
+	put("one " + first.String() + " rate=7\ntwo " + second.String() + "\n")
 	put("broken")
 	put("broken")
 	if r.Grant(second) == nil || strings.Count(log.String(), "can't be read again") != 1 {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -44,8 +45,16 @@ func (m *failing) Segment(context.Context) (counter.Range, error) {
 
 func (*failing) Step() int64 { return 10 }
 
-// newClient returns a client of the generators "ids" of kind snowflake, with aliases, and "users", which counts.
+// newClient returns a client of [newService].
 func newClient(t testing.TB, ids, users kind.Minter, aliases ...string) *service.Client {
+	t.Helper()
+	client := newService(t, ids, users, aliases...).Client(netip.Addr{})
+	return &client
+}
+
+// newService has the generators "ids" of kind snowflake, with aliases, and "users", which counts. One without a minter
+// is starting.
+func newService(t testing.TB, ids, users kind.Minter, aliases ...string) *service.Service {
 	t.Helper()
 	c := config.Default()
 	c.Store, c.Generators = "mem:", map[string]config.Generator{"ids": {Aliases: aliases}, "users": {Kind: "segment"}}
@@ -62,8 +71,7 @@ func newClient(t testing.TB, ids, users kind.Minter, aliases ...string) *service
 			t.Fatal(err)
 		}
 	}
-	client := s.Client(netip.Addr{})
-	return &client
+	return s
 }
 
 // keyed is a request with a key in its path.
@@ -93,6 +101,12 @@ func TestLeafsCodesSayWhyThereIsNoNumber(t *testing.T) {
 				t.Errorf("%s, %v: %d %s, %v, want %s", key, test.err, got.Status, got.Body, err, test.want)
 			}
 		}
+	}
+	refused := newService(t, nil, nil)
+	refused.Refuse("ids", time.Minute)
+	client := refused.Client(netip.Addr{})
+	if got, err := LeafSnowflake(keyed("ids"), &client); err == nil || !strings.Contains(string(got.Body), "Result{id=-1,") {
+		t.Errorf("refused: %s, %v", got.Body, err)
 	}
 }
 

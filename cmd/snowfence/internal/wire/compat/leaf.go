@@ -120,7 +120,7 @@ func code(of service.Type) int {
 	switch of {
 	case service.UnknownGenerator:
 		return unknownKey
-	case service.Starting, service.Standby, service.Stopped, service.LeaseUnavailable:
+	case service.Starting, service.Refused, service.Standby, service.Stopped, service.LeaseUnavailable:
 		return notReady
 	}
 	return noNumbers
