@@ -31,7 +31,7 @@ func (c *Client) nextOfBlock(ctx context.Context) (snowfence.ID, error) {
 		}
 		r, err := c.turn(b)
 		if err == nil && r != nil {
-			err = r.wait(ctx)
+			err = c.wait(ctx, r)
 		}
 		if err != nil {
 			return 0, err

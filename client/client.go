@@ -34,7 +34,7 @@ type Client struct {
 	ahead  []*ride  // that fetch ahead
 	stock  int      // ids of both
 
-	servers servers // only the goroutine that asks uses it
+	servers *servers // only the goroutine that asks uses it, but for the reason
 }
 
 // New returns a client. It connects when the first id is asked for. An error of
@@ -50,9 +50,8 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Next returns a new id. [ErrClosed] is returned after Close, an error that wraps [ErrUnavailable] when no
-// server gave ids within MaxWait, a [*ServerError] when a server refused the request for good, and the
-// context's cause when it ended first.
+// Next returns a new id. [ErrClosed] is returned after Close, a [*ServerError] when a server refused for good, an error
+// that wraps [ErrUnavailable] when no server gave ids within MaxWait or the context's time, and else the context's cause.
 func (c *Client) Next(ctx context.Context) (snowfence.ID, error) {
 	if c.config.Prefetch > 0 {
 		return c.nextOfBlock(ctx)

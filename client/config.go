@@ -14,8 +14,8 @@ import (
 
 // Config says where ids come from.
 type Config struct {
-	// Servers are the addresses of the daemons' RESP fronts, as host:port: one at least. The first
-	// is used as long as it gives ids.
+	// Servers are the addresses of the daemons' RESP fronts, as host:port: one at least. Clients
+	// begin with the first, and stay with one that gives ids.
 	Servers []string
 
 	Generator string      // its name; empty means "default"
@@ -77,12 +77,10 @@ func (c Config) complete() (Config, error) {
 			return c, snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("client: %s is %v: must be %s", rule.field, rule.value, rule.limit))
 		}
 	}
-	switch {
-	case c.Dial != nil:
-	case c.TLS == nil:
-		c.Dial = new(net.Dialer).DialContext
-	default:
+	if c.Dial == nil && c.TLS != nil {
 		c.Dial = (&tls.Dialer{Config: c.TLS}).DialContext
+	} else if c.Dial == nil {
+		c.Dial = new(net.Dialer).DialContext
 	}
 	return c, nil
 }

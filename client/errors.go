@@ -7,11 +7,10 @@ var (
 	// ErrClosed is returned by calls after Close, and by those that Close ends.
 	ErrClosed = snowfence.NewError(snowfence.ClassUnavailable, "client: closed")
 
-	// ErrUnavailable is wrapped, beside the last server's error, when no server gave ids within MaxWait.
+	// ErrUnavailable is wrapped, beside the last server's error, when no server gave ids in time.
 	ErrUnavailable = snowfence.NewError(snowfence.ClassUnavailable, "client: no server gives ids")
 
-	// ErrBackwards is wrapped, beside [ErrUnavailable], when the last answer was refused because its ids
-	// went back or were given before.
+	// ErrBackwards is wrapped beside it when the last answer was refused: its ids went back or were given before.
 	ErrBackwards = snowfence.NewError(snowfence.ClassUnavailable, "ids that went back or were given before")
 )
 

@@ -64,8 +64,7 @@ func (l *link) next(n int) ([]run, error) {
 	return runs, err
 }
 
-// command sends a command, and reads the answer if it is an error. The rest of the answer has what is left
-// of the timeout.
+// command sends a command, and reads the answer if it is an error. The rest of it has what is left of the timeout.
 func (l *link) command(words ...string) error {
 	text := fmt.Appendf(nil, "*%d\r\n", len(words))
 	for _, w := range words {
@@ -91,11 +90,11 @@ func (l *link) command(words ...string) error {
 // runs reads an answer of n ids: first, count, first, count and so on.
 func (l *link) runs(n int) ([]run, error) {
 	parts, err := l.number("*")
+	if err == nil && parts%2 != 0 {
+		err = fmt.Errorf("%d parts, which are no pairs", parts)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if parts%2 != 0 {
-		return nil, fmt.Errorf("%d parts, which are no pairs", parts)
 	}
 	var runs []run
 	last, left := int64(-1), int64(n)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -48,7 +49,7 @@ func (c *Client) travel(ctx context.Context, ids []snowfence.ID) error {
 	if err != nil {
 		return err
 	}
-	if err := r.wait(ctx); err != nil {
+	if err := c.wait(ctx, r); err != nil {
 		c.leave(r)
 		return err
 	}
@@ -113,14 +114,21 @@ func (c *Client) depart() (r *ride, n int) {
 	return nil, 0
 }
 
-// wait waits until the ride's ids are there, or the context ends.
-func (r *ride) wait(ctx context.Context) error {
+// wait waits until a ride's ids are there, or the context ends.
+func (c *Client) wait(ctx context.Context, r *ride) error {
 	select {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
-		return fmt.Errorf("client: no server has given ids yet: %w", context.Cause(ctx))
 	}
+	err := context.Cause(ctx)
+	if errors.Is(err, context.Canceled) {
+		return err // the caller has left
+	}
+	if reason := c.servers.reason.Load(); reason != nil {
+		err = fmt.Errorf("%w: %w", err, *reason)
+	}
+	return fmt.Errorf("%w yet: %w", ErrUnavailable, err)
 }
 
 // fill writes the ids from a place on.

@@ -7,41 +7,39 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"snowfence.example/snowfence"
 )
 
-const (
-	// How long a server that failed is left alone: doubled with each failure in a row, and then
-	// multiplied by a random number from 0.5 to 1, so that clients do not come back together.
-	firstPause, mostPause = 10 * time.Millisecond, time.Second
+// How long a server that failed is left alone: doubled with each failure in a row, and then multiplied by a
+// random number from 0.5 to 1, so that clients do not come back together.
+const firstPause, mostPause = 10 * time.Millisecond, time.Second
 
-	remembered = 1000 // runs of a server, to find those that come again
-)
+const remembered = 1000 // runs of a server, to find those that come again
 
-// servers are the servers of a client. One goroutine at a time uses them.
+// servers are the servers of a client. One goroutine at a time uses them. All may load the reason.
 type servers struct {
 	config Config
 	all    []*server
-	now    int          // the one that is used
-	reason error        // of the last failure; nil since a server gave ids
-	last   snowfence.ID // the last id of the last answer; -1 before the first
+	now    int                   // the one that is used
+	reason atomic.Pointer[error] // of the last failure; nil since a server gave ids
+	last   snowfence.ID          // the last id of the last answer; -1 before the first
 }
 
 // server is one server.
 type server struct {
 	address  string
-	link     *link     // nil while it is not connected
-	failures int       // in a row
-	until    time.Time // when it may be asked again
-
-	highest snowfence.ID // of all that it gave; -1 before the first
-	recent  []run        // what it gave last
+	link     *link        // nil while it is not connected
+	failures int          // in a row
+	until    time.Time    // when it may be asked again
+	highest  snowfence.ID // of all that it gave; -1 before the first
+	recent   []run        // what it gave last
 }
 
-func newServers(cfg Config) servers {
-	s := servers{config: cfg, last: -1}
+func newServers(cfg Config) *servers {
+	s := &servers{config: cfg, last: -1}
 	for _, address := range cfg.Servers {
 		s.all = append(s.all, &server{address: address, highest: -1})
 	}
@@ -54,8 +52,8 @@ func (s *servers) fetch(ctx context.Context, n int, began time.Time) ([]run, err
 		present := now()
 		to, left := s.choose(present)
 		rest := s.config.MaxWait - present.Sub(began)
-		if s.reason != nil && rest <= 0 {
-			return nil, fmt.Errorf("%w within %s: %w", ErrUnavailable, s.config.MaxWait, s.reason)
+		if reason := s.reason.Load(); reason != nil && rest <= 0 {
+			return nil, fmt.Errorf("%w within %s: %w", ErrUnavailable, s.config.MaxWait, *reason)
 		}
 		if to == nil {
 			pause, cancel := context.WithTimeout(ctx, min(left, rest))
@@ -65,7 +63,7 @@ func (s *servers) fetch(ctx context.Context, n int, began time.Time) ([]run, err
 		}
 		runs, err := s.ask(ctx, to, n)
 		if err == nil {
-			s.reason = nil
+			s.reason.Store(nil)
 			return runs, nil
 		}
 		err = fmt.Errorf("client: server %s: %w", to.address, err)
@@ -73,7 +71,7 @@ func (s *servers) fetch(ctx context.Context, n int, began time.Time) ([]run, err
 			s.now = (s.now + 1) % len(s.all) // another may know the generator, or the token
 			return nil, err
 		}
-		s.reason = err
+		s.reason.Store(&err)
 		s.failed(to, err)
 	}
 	return nil, ErrClosed
@@ -130,9 +128,8 @@ func (s *servers) judge(from *server, runs []run) error {
 	return nil
 }
 
-// failed closes the connection to a server, because the answer may still come, and must not be taken for
-// the next one. It leaves the server alone for a while. But a connection that has served and then
-// ends may only have been idle for too long, so a new one is tried at once.
+// failed closes the connection, as the answer may still come, and leaves the server alone for a while. But one that has
+// served, and then ends, may only have been idle for too long: so a new one is tried at once.
 func (s *servers) failed(of *server, err error) {
 	if l := of.link; l != nil {
 		l.close()

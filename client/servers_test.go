@@ -253,6 +253,24 @@ func TestErrorOfAnOutageSaysWhatTheServerSaid(t *testing.T) {
 	})
 }
 
+func TestErrorOfACallWhoseTimeIsOverSaysWhatTheServerSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := connected(t, Config{}, func([]string) string { return "-TRYAGAIN starting\r\n" })
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := c.Next(ctx)
+		want := "client: no server gives ids yet: context deadline exceeded: client: server a: TRYAGAIN starting"
+		if !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		if _, err := c.Next(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnavailable) {
+			t.Errorf("a call that left: %v", err)
+		}
+	})
+}
+
 func TestAnswerThatRepeatsOrGoesBackIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -89,7 +89,8 @@
 //	the record is another  The holder stops for good, see [ErrNamespaceReplaced]. Without a
 //	                       record nothing is claimed until it is back.
 //	the id is quarantined  The term ends at the next extension, within a third of a window.
-//	an id is pinned twice  The second holder of a program gets [ErrPinnedTwice].
+//	an id is pinned twice  The second holder waits for the first one's window, and then gets a
+//	                       [HeldError]; [ErrPinnedTwice] at once if both give the same [Process].
 //	the journal's disk     When it is slow, ids stop at the page's bound. When it fails, the
 //	                       holder goes on without a journal, or the term ends.
 //

@@ -70,8 +70,8 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		return nil, err
 	}
 	was, err := drive.Recall(ctx, config.Store, config.Journal, config.Clock, config.Logger.With("namespace", config.Namespace), limit)
-	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("ask the store what it guarantees: %w", err) // the caller's end of the wait
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return nil, fmt.Errorf("ask the store what it guarantees: %w", err) // the caller has left
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: ask the store what it guarantees: %w", ErrUnavailable, err)
@@ -81,6 +81,11 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	}
 	if state, err = state.Adapt(was.Traits.Loss, was.Journal); err != nil {
 		return nil, err
+	}
+	if s, ok := config.Store.(interface{ Warnings() []string }); ok {
+		for _, warning := range s.Warnings() {
+			config.Logger.Warn(warning, "namespace", config.Namespace)
+		}
 	}
 	h := &Holder{
 		noWait:  noWait(),
@@ -198,7 +203,8 @@ func wides(ids []snowfence.WideID) fill {
 
 // Close ends the holder: no more ids are issued, the worker id is given back or left to the
 // next process (see [Config.Journal]), and the goroutine ends. Close waits for the store and the journal until ctx is done, for two
-// request timeouts at most: 20 s with the default window, 1.7 s with a pinned worker's.
+// request timeouts at most: 20 s with the default window, 1.7 s with a pinned worker's. It does not wait when the store
+// is away and the window has ended, as then anybody may claim the worker id.
 //
 // A *[NotReleasedError] is returned when the worker id could not be given back, and its window has not ended. It says
 // until when, and wraps the context's error if that ended the wait. Close does not wait for a store that

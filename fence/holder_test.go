@@ -372,3 +372,32 @@ func TestHolderIssuesWideIDsOfItsWorkerAndNoOthers(t *testing.T) {
 		}
 	}
 }
+
+// doubtful is a store that warns of what it stands on.
+type doubtful struct{ store.Store }
+
+func (doubtful) Warnings() []string { return []string{"the folder does not last"} }
+
+func TestWarningsOfAStoreAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		open(t, doubtful{memstore.New().Client()}, log.keep)
+		log.once(t, "level=WARN", "the folder does not last")
+	})
+}
+
+func TestOpenBesideASilentStoreIsUnavailableWhenItsTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := faultstore.New(memstore.New().Client(), faultstore.Always(faultstore.Fault{Delay: time.Hour}), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := fence.Open(ctx, fence.Config{Store: silent}); !errors.Is(err, fence.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		if _, err := fence.Open(gone, fence.Config{Store: silent}); !errors.Is(err, context.Canceled) || errors.Is(err, fence.ErrUnavailable) {
+			t.Errorf("a caller that left: %v", err)
+		}
+	})
+}

@@ -59,6 +59,10 @@ func (l *loop) run(page *stored.Page) {
 			l.take(lease.WindowEnded{})
 		case <-closing:
 			closing = nil
+			if l.free() && l.driver.State().View().Unanswered != nil {
+				l.leaveBehind() // without a wait for a store that is away
+				return
+			}
 			l.take(lease.ReleaseAsked{})
 		case <-l.abandon:
 			l.leaveBehind()
@@ -93,21 +97,29 @@ func (l *loop) take(e lease.Event) {
 	l.publish()
 }
 
+// free reports whether there is nothing to give back, since anybody may claim the worker id.
+func (l *loop) free() bool {
+	_, tick, rests := l.driver.State().Rests()
+	return !rests || l.config.Layout.Workers() > 1 && !l.config.Layout.TimeOf(tick).After(l.config.Clock.Wall())
+}
+
 // leaveBehind ends without a release. The worker id rests until its ticks are over.
 func (l *loop) leaveBehind() {
 	l.line.Drop()
 	l.stopWake()
 	l.driver.Abandon()
-	state := l.driver.State()
-	worker, tick, rests := state.Rests()
-	if until := l.config.Layout.TimeOf(tick); rests && (until.After(l.config.Clock.Wall()) || l.config.Layout.Workers() == 1) { // otherwise anybody may claim it
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		end := &NotReleasedError{Worker: worker, Until: until, Journal: state.View().Kept > 0, Reason: l.cause}
-		l.end = end
-		l.config.Logger.Warn("did not give the worker id back, which can't be claimed until then",
-			"worker", worker, "until", end.Until.UTC(), "namespace", l.config.Namespace, "reason", end.Reason)
+	log := l.config.Logger.With("namespace", l.config.Namespace)
+	if l.free() {
+		log.Info("closed")
+		return
 	}
+	state := l.driver.State()
+	worker, tick, _ := state.Rests()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	end := &NotReleasedError{Worker: worker, Until: l.config.Layout.TimeOf(tick), Journal: state.View().Kept > 0, Reason: l.cause}
+	l.end = end
+	log.Warn("did not give the worker id back, which can't be claimed until then", "worker", worker, "until", end.Until.UTC(), "reason", end.Reason)
 }
 
 // Random implements [drive.Shell].

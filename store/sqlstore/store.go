@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// callLimit bounds a call whose context sets no earlier end.
+	// callLimit bounds a call whose context sets no earlier end, and Open.
 	callLimit = 10 * time.Second
 
 	// afterKeys is greater than every byte of a key.
@@ -53,7 +53,7 @@ func OpenURL(ctx context.Context, url string, d Driver) (*Store, error) {
 // *ServerError if either is not one to stand on, an error that is
 // [store.ErrNoStore] if there is no table and none may be created, and another
 // error that names the field if the config is wrong or the server can't be
-// reached. ctx bounds the attempt, and nothing after it.
+// reached. ctx bounds the attempt, and nothing after it; it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -78,6 +78,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			return nil, err
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
 	if err := s.prepare(ctx, c.Table, c.Existing); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -90,7 +92,7 @@ func (s *Store) prepare(ctx context.Context, table string, existing bool) error 
 	if !s.own {
 		connection, err := s.db.Conn(ctx)
 		if err != nil {
-			return err
+			return fmt.Errorf("sqlstore: connect: %w", err)
 		}
 		err = connection.Raw(func(raw any) error {
 			return inspect(ctx, raw.(driver.Conn), s.dialect, s.promise)
