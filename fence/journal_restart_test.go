@@ -250,3 +250,48 @@ func TestEndWhileTheSilentStoreIsAskedLeavesTheJournalForTheNext(t *testing.T) {
 		})
 	}
 }
+
+// TestRestartBesideALossyStoreCostsTheLeaseNoMoreThanItsTime restarts at every age that a bound has before it
+// is usable.
+func TestRestartBesideALossyStoreCostsTheLeaseNoMoreThanItsTime(t *testing.T) {
+	const loss, ahead = 15 * time.Second, time.Second
+	for _, window := range []time.Duration{46 * time.Second, time.Minute} {
+		for _, away := range []time.Duration{0, 6 * time.Second} {
+			for age := time.Duration(0); age < window/3; age += 4 * time.Second {
+				synctest.Test(t, func(t *testing.T) {
+					memory := memstore.NewWith(memstore.Config{Loss: loss})
+					book := &notebook{}
+					keep := func(c *fence.Config) { c.Window, c.Journal = window, book }
+					least := func(h *fence.Holder, lasting time.Duration) time.Duration {
+						left := time.Hour
+						for range lasting / time.Second {
+							next(t, h)
+							left = min(left, h.Status().Left)
+							pass(time.Second)
+						}
+						return left
+					}
+					h := open(t, memory.Client(), keep)
+					pass(2 * window)
+					well := least(h, window)
+					extensions := h.Status().Extensions
+					for h.Status().Extensions == extensions {
+						pass(time.Second)
+					}
+					pass(age)
+					if err := h.Close(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					pass(away)
+					h = open(t, memory.Client(), keep)
+					if s := h.Status(); !s.Journal.Resumed {
+						t.Fatalf("the status is %+v", s)
+					}
+					if got := least(h, 2*window); got < well-away-2*ahead {
+						t.Errorf("window %s, away for %s at age %s: %s were left, and %s in good times", window, away, age, got, well)
+					}
+				})
+			}
+		}
+	}
+}

@@ -134,6 +134,11 @@ func (t *term) use(x *step, b bound) {
 	}
 }
 
+// gain is how much longer the term can go on once its last bound is usable.
+func (t *term) gain(x *step) time.Duration {
+	return x.Layout.TimeOf(t.register.Until).Sub(x.Layout.TimeOf(t.usable))
+}
+
 // confirmable is when the oldest pending bound may be confirmed.
 func (t *term) confirmable(x *step) time.Duration { return t.pending[0].acked + x.Loss }
 

@@ -64,6 +64,13 @@ var table = []mutant{
 		test: "TestResumedOpenWriteOfALossyStoreConfirmsNothing",
 	},
 	{
+		name: "lease: a resumed bound that needs a moment more is not waited for",
+		file: "internal/lease/resume.go",
+		old:  "x.Loss <= t.gain(x)+x.third()",
+		new:  "x.Loss <= 0",
+		test: "TestResumedBoundOfALossyStoreIsConfirmedAtItsAge",
+	},
+	{
 		name: "filestore: the mark is read before the register",
 		file: "store/filestore/store.go",
 		old: `	e, err := s.read(key)
