@@ -112,12 +112,16 @@ func (s *Segments) Next(ctx context.Context) (snowfence.ID, error) {
 func (s *Segments) Fill(ctx context.Context, ids []snowfence.ID) error { return s.chain.fill(ctx, ids) }
 
 // Close ends the counter. It gives the numbers back that no caller got, if nothing was
-// reserved after them. Otherwise they are a gap, and there is no error.
+// reserved after them. Otherwise they are a gap, and there is no error. They are one also when the store fails: then the
+// error wraps [ErrUnavailable].
 func (s *Segments) Close(ctx context.Context) error {
 	rest := s.chain.close(ctx, time.Second)
 	ctx, cancel := context.WithTimeout(ctx, closeTakes)
 	defer cancel()
-	return s.chain.register.giveBack(ctx, "", rest)
+	if err := s.chain.register.giveBack(ctx, "", rest); err != nil {
+		return fmt.Errorf("%w: give numbers back: %w", ErrUnavailable, err)
+	}
+	return nil
 }
 
 // pace is the demand of segments. The next step is as long as the demand needs for the target.

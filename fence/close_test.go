@@ -272,3 +272,19 @@ func TestCloseThatWaitsForAJournalThatHangs(t *testing.T) {
 		})
 	}
 }
+
+// TestOpenThatIsCutShortGivesItsClaimBack ends the wait for the loss of a claim, more often than there are worker ids.
+func TestOpenThatIsCutShortGivesItsClaimBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.NewWith(memstore.Config{Loss: 15 * time.Second})
+		for range 4 {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			begun := time.Now()
+			_, err := fence.Open(ctx, fence.Config{Store: memory.Client(), Layout: bubbleLayout()})
+			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fence.ErrNoWorker) || time.Since(begun) > 5*time.Second {
+				t.Errorf("after %s: %v", time.Since(begun), err)
+			}
+			cancel()
+		}
+	})
+}

@@ -52,7 +52,7 @@ type Holder struct {
 // seconds at most.
 //
 // It returns within the claim-wait, twice the store's loss and a little more, or when ctx is
-// done. It may return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError],
+// done. If it fails it gives back what it has claimed already, for which it takes a second at most. It may return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError],
 // *[TimeError], *[ConfigError], or the store's error: at once if that is [store.ErrDamaged]. An error of
 // a store that fails or does not answer also wraps [ErrUnavailable].
 func Open(ctx context.Context, config Config) (*Holder, error) {
@@ -117,9 +117,27 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if err == nil {
 		return h, nil
 	}
-	h.leave(err)
-	<-h.done
+	h.withdraw(err)
 	return nil, err
+}
+
+// withdraw ends a holder that Open does not return. What it has claimed already is given back, if the store is quick.
+func (h *Holder) withdraw(cause error) {
+	h.close.Do(func() { close(h.closing) })
+	limit := min(time.Second, h.config.RequestTimeout)
+	h.mu.Lock()
+	if h.lease.Unanswered != nil {
+		limit = 0
+	}
+	h.mu.Unlock()
+	expired, stop := h.config.Clock.After(limit)
+	defer stop()
+	select {
+	case <-h.done:
+	case <-expired:
+		h.leave(cause)
+	}
+	<-h.done
 }
 
 // cut is the error of an Open whose context ended, with that of a store that did not answer.

@@ -158,7 +158,7 @@ func interrupted(t *testing.T, by syscall.Signal, args ...string) (code int, out
 	silent, writer := io.Pipe()
 	p, stdout, stderr := inTest(t)
 	p.stdin = silent
-	ctx, stop := interruptible()
+	ctx, stop := p.interruptible()
 	go func() {
 		_, _ = writer.Write([]byte("7\n7\n")) // returns when it is read
 		_ = syscall.Kill(syscall.Getpid(), by)

@@ -55,7 +55,7 @@ func (p program) main(args []string) int {
 	// A reader that goes away (| head) is an error of the write, not the end
 	// of the process: what was claimed is still to be released.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := interruptible()
+	ctx, stop := p.interruptible()
 	defer stop()
 	root := p.commands()
 	root.SetArgs(args)
@@ -65,7 +65,7 @@ func (p program) main(args []string) int {
 // interruptible returns a context that the first interrupt ends, with an interruptError
 // as its cause, so that a verb can leave in good order. The second ends the process,
 // also where interrupts were ignored at its start, as in the background of a script.
-func interruptible() (ctx context.Context, stop func()) {
+func (p program) interruptible() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -79,6 +79,7 @@ func interruptible() (ctx context.Context, stop func()) {
 		}
 		select {
 		case s := <-signals:
+			p.note("a second signal: ends at once, and gives nothing back that it holds")
 			os.Exit(interruptError{s}.code())
 		case <-done:
 		}

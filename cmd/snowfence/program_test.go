@@ -156,7 +156,8 @@ func TestServeHasAFlagForEveryKeyThatNamesOne(t *testing.T) {
 
 func TestFirstInterruptEndsTheContext(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		ctx, stop := interruptible()
+		p, _, _ := inTest(t)
+		ctx, stop := p.interruptible()
 		if err := syscall.Kill(syscall.Getpid(), s); err != nil {
 			t.Fatal(err)
 		}

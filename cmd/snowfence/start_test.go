@@ -164,7 +164,11 @@ func TestProgramEndsInOrderWhileItsStoreIsAway(t *testing.T) {
 			t.Run(engine+" "+how, func(t *testing.T) {
 				t.Parallel()
 				e := testkit.StartEngine(t, engine)
-				s := &starter{t: t, binary: binary, arguments: []string{"--store", e.URL("", time.Second)}}
+				config := filepath.Join(t.TempDir(), "snowfence.yaml")
+				if err := os.WriteFile(config, []byte("generators:\n  default: {}\n  users: {kind: segment}\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s := &starter{t: t, binary: binary, arguments: []string{"--config", config, "--store", e.URL("", time.Second)}}
 				s.start(t.TempDir())
 				away(e.Server)
 				begun := time.Now()
@@ -172,8 +176,13 @@ func TestProgramEndsInOrderWhileItsStoreIsAway(t *testing.T) {
 				if took := time.Since(begun); took > 12*time.Second {
 					t.Errorf("it took %s", took)
 				}
-				if log := s.d.Log(); !strings.Contains(log, `level=WARN msg="did not give the worker id back, which can't be claimed until then" generator=default worker=`) {
-					t.Errorf("the log does not say so:\n%s", log)
+				for _, want := range []string{
+					`level=WARN msg="did not give the worker id back, which can't be claimed until then" generator=default`,
+					`level=WARN msg="did not give numbers back, which are a gap now" generator=users`, "level=INFO msg=ended",
+				} {
+					if log := s.d.Log(); !strings.Contains(log, want) {
+						t.Errorf("the log does not say %s:\n%s", want, log)
+					}
 				}
 			})
 		}

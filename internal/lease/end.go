@@ -127,16 +127,15 @@ func (s *State) release(x *step) {
 const mostLeft = 10 * time.Minute
 
 // leaves reports whether the page is left to the next process on this machine. On a lossy store
-// every other start waits for loss. The worker id rests then, so a very long window is not left.
+// every other start waits for loss. The worker id rests then, so a very long window is not left, and none that is over.
 func (s *State) leaves(x *step) bool {
-	return x.Loss > 0 && x.Window <= mostLeft && s.inJournal() && !s.journal.off
+	return x.Loss > 0 && x.Window <= mostLeft && s.inJournal() && !s.journal.off && x.tick() < s.term.usable
 }
 
 // leave ends as a crash would: with the page, and with what is still under way.
 func (s *State) leave(x *step) {
-	worker, until, _ := s.term.rests()
 	x.out = append(x.out, Report{
-		What: Ended, Worker: worker, Term: s.term.register.Term, For: max(0, x.Layout.TimeOf(until).Sub(x.now.Wall)),
+		What: Ended, Worker: s.term.worker, Term: s.term.register.Term, For: x.Layout.TimeOf(s.term.usable).Sub(x.now.Wall),
 	})
 	s.term = term{}
 	x.enter(Stopped)

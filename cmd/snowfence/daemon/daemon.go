@@ -17,6 +17,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
+	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/kind"
 	"snowfence.example/snowfence/store"
@@ -256,7 +257,7 @@ func (d *daemon) end(ctx context.Context) error {
 }
 
 // close gives back what a generator holds. A store that is away is no fault of the daemon's: the
-// worker id rests until its window ends.
+// worker id rests until its window ends, and numbers that nobody got are a gap.
 func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) error {
 	c, ok := minter.(kind.Closer)
 	if !ok {
@@ -266,6 +267,10 @@ func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) err
 	var rests *fence.NotReleasedError
 	if errors.As(err, &rests) {
 		return nil // the holder has logged it
+	}
+	if errors.Is(err, counter.ErrUnavailable) {
+		d.log.Warn("did not give numbers back, which are a gap now", "generator", name, "error", err)
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("close generator %s: %w", name, err)
