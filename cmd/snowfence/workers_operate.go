@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
 )
@@ -62,7 +65,10 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 				asked = append(asked, w)
 			}
 		}
-		cost := costOf(r, asked)
+		cost, err := costOf(ctx, r, asked)
+		if err != nil {
+			return unavailable(err)
+		}
 		words := question(cmd.Name(), before, asked) + cost
 		if o.question != nil && len(asked) > 0 && o.question(len(asked)) != "" {
 			words = o.question(len(asked))
@@ -175,17 +181,32 @@ func question(verb string, before, stopped []roster.Worker) string {
 }
 
 // costOf says what it costs holders to lose their worker ids, if they live.
-func costOf(r *roster.Roster, stopped []roster.Worker) string {
-	loss := r.Traits().Loss
+func costOf(ctx context.Context, r *roster.Roster, stopped []roster.Worker) (string, error) {
 	switch {
 	case len(stopped) == 0:
-		return ""
+		return "", nil
 	case r.Layout().Workers() == 1:
-		return "; ids stop until the window has passed, then the next process gives them"
-	case loss == 0:
-		return "; a holder that lives claims another worker id once it notices, if one is free"
+		return "; ids stop until the window has passed, then the next process gives them", nil
 	}
-	return fmt.Sprintf("; a holder that lives gives no ids for %s: it claims another worker id, if one is free, and this store can lose a claim for so long", loss)
+	census := r.Census()
+	for w, err := range r.Workers(ctx) {
+		if err != nil {
+			return "", err
+		}
+		r.Count(&census, w)
+	}
+	loss := r.Traits().Loss
+	first := slices.MinFunc(stopped, func(a, b roster.Worker) int { return a.Until.Compare(b.Until) })
+	from := fmt.Sprintf("worker %d can be claimed from %s on", first.Number, first.Until.Add(-snowfence.DefaultMaxRollback).UTC().Format(time.RFC3339))
+	switch free := census.Counts[roster.Free] > 0; {
+	case free && loss == 0:
+		return "; a holder that lives claims another worker id once it notices, if one is free; " + from, nil
+	case free:
+		return fmt.Sprintf("; a holder that lives gives no ids for %s: it claims another worker id, if one is free, and this store can lose a claim for so long; %s", loss, from), nil
+	case loss == 0:
+		return "; no other worker id is free, so a holder that lives gives no ids until it has claimed this one again, or longer if another process is first: " + from, nil
+	}
+	return fmt.Sprintf("; no other worker id is free, so a holder that lives gives no ids until %s after it has claimed this one again, or longer if another process is first: %s", loss, from), nil
 }
 
 // confirm asks whether to go on, unless --yes says so. Without a terminal to ask

@@ -355,3 +355,23 @@ type later struct {
 }
 
 func (l later) Wall() time.Time { return l.Clock.Wall().Add(l.by) }
+
+func TestReleaseInAFullPoolSaysForHowLongThereAreNoIDs(t *testing.T) {
+	l, err := snowfence.ParseLayout("ms41-worker1-seq21@2026-01-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, stdout, stderr, s, folder := inStore(t, l)
+	for i, want := range []string{"if one is free; worker 0 can be claimed from ", "no other worker id is free, so a holder that lives gives no ids until it has claimed this one again"} {
+		worker := int64(i)
+		h, err := fence.Open(t.Context(), fence.Config{Store: s, Layout: l, Worker: &worker})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = h.Close(t.Context()) }()
+		stdout.Reset()
+		if code := p.run(t.Context(), "workers", "release", "0", "--dry-run", "--store", "file:"+folder); code != exitOK || !strings.Contains(stdout.String(), want) {
+			t.Errorf("%d holders: exit code %d: %s%s", i+1, code, stdout, stderr)
+		}
+	}
+}
