@@ -51,7 +51,7 @@ invalid configuration is 2. -o json prints
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := s.load(p)
 		err = config.Join(err, c.CheckStores(), listen.Check(c), daemon.Check(c))
-		p.warn(listen.Warnings(c)...)
+		p.warn(listen.Warnings(c, p.clock.Wall())...)
 		if err == nil {
 			p.warn(c.StoreWarnings()...)
 			p.warn(c.LayoutWarnings(p.clock.Wall())...)

@@ -199,7 +199,7 @@ nothing is changed. Processes that have reserved segments still give those.`,
 				return err
 			}
 			p.audit("counters set", "namespace", namespace, "counter", args[0], "next", next, "date", date)
-			said = "counter " + args[0] + " is set\n"
+			said = "counter " + args[0] + " is set; processes that run go on with what they have reserved: restart them\n"
 		}
 		return p.answer(f, counterOf(after), plan, said+plan)
 	})

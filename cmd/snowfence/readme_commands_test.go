@@ -42,7 +42,7 @@ var readmeAnswers = map[string]string{
 	"snowfence check --column order_id eu.csv.gz us.csv.gz":                            "no duplicates",
 	"snowfence check --table orders --column id 'postgres://me:${PGPASSWORD}@db/shop'": "no duplicates",
 	"snowfence merge-check --column id eu=players_eu.csv us=players_us.csv":            "no ",
-	"snowfence workers import list --store etcd://etcd1,etcd2,etcd3/ids --namespace orders --workers 0-31 --layout bwmarrin --stopped-at 2026-11-20T12:00:00Z": "32 to be written",
+	"snowfence workers import list --store etcd://etcd1,etcd2,etcd3/ids --namespace orders --workers 0-31 --layout bwmarrin --stopped-at 2026-11-20T12:00:00Z --last-id 2123748182507679747": "32 to be written",
 }
 
 // TestProgramRunsEveryCommandOfTheREADME runs the commands of the page in their order and as they are written, with

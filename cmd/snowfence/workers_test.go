@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -368,7 +369,7 @@ func TestReleaseInAFullPoolSaysForHowLongThereAreNoIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = h.Close(t.Context()) }()
+		t.Cleanup(func() { _ = h.Close(context.Background()) })
 		stdout.Reset()
 		if code := p.run(t.Context(), "workers", "release", "0", "--dry-run", "--store", "file:"+folder); code != exitOK || !strings.Contains(stdout.String(), want) {
 			t.Errorf("%d holders: exit code %d: %s%s", i+1, code, stdout, stderr)

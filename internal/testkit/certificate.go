@@ -101,7 +101,7 @@ func (a *Authority) sign(t testing.TB, template *x509.Certificate, key *ecdsa.Pr
 func validNow(name string) *x509.Certificate {
 	now := time.Now()
 	return &x509.Certificate{
-		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(30 * 24 * time.Hour),
 	}
 }
 

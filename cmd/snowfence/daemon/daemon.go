@@ -157,7 +157,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if d.certificates, err = listen.NewCertificates(d.settings, d.log); err != nil {
 		return nil, err
 	}
-	for _, w := range append(listen.Warnings(d.settings), d.settings.StoreWarnings()...) {
+	for _, w := range append(listen.Warnings(d.settings, d.clock.Wall()), d.settings.StoreWarnings()...) {
 		d.log.Warn(w)
 	}
 	d.service = service.New(service.Config{Settings: d.settings, Formats: kinds.Formats(), Tokens: d.tokens, Clock: d.clock, Logger: d.log})
@@ -204,14 +204,19 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 		names = append(names, k.Name())
 	}
 	var err error
-	if d.settings, err = settings.Complete(names...); err != nil {
-		return err
-	}
+	d.settings, err = settings.Complete(names...)
+	wrong := config.Faults(err)
 	own := kinds.Config{
 		Settings: d.settings, Clock: d.clock, Process: Process(d.config.Version, d.started), Logger: d.log, ObjectIDs: new(kinds.ObjectIDs),
 	}
-	faults := []error{d.settings.CheckWindows()}
+	faults := []error{err}
+	if err == nil {
+		faults = append(faults, d.settings.CheckWindows())
+	}
 	for name, g := range d.settings.Generators {
+		if slices.ContainsFunc(wrong, func(f *config.Error) bool { return f.Of(name) }) {
+			continue // what is wrong with its own settings shows when the rest is right
+		}
 		var err error
 		switch k := known[g.Kind]; {
 		case g.Fenced():

@@ -178,7 +178,7 @@ func (d *daemon) journal(ctx context.Context, settings config.Generator, spec ki
 	case settings.Journal == config.JournalOn:
 		log.Error("the generator goes on without its journal", "error", err)
 	default:
-		log.Info("without a journal a restart waits until the store can't lose the claim", "error", err)
+		log.Warn("without a journal a restart waits until the store can't lose the claim", "error", err)
 	}
 	return nil
 }

@@ -66,6 +66,12 @@ type Error struct {
 	Reason string
 }
 
+// Of reports whether a setting of a generator, or the generator itself, is wrong.
+func (e *Error) Of(generator string) bool {
+	name, _, ok := splitGenerator(e.Key + ".") // the generator itself has no key below it
+	return ok && name == generator
+}
+
 // Error returns "origin: key: "value": reason", without what is empty.
 func (e *Error) Error() string {
 	parts := []string{"config"}

@@ -252,7 +252,7 @@ func (p *Plan) doubt(f Facts, newest, latest time.Time) {
 	}
 	switch age := stopped.Sub(newest); {
 	case len(f.LastIDs) == 0:
-		p.Doubts = append(p.Doubts, "no last id is given, so nothing shows that the layout "+f.Layout.String()+" is the old system's: give its newest id by --last-id, or look at it by 'snowfence decode'")
+		p.Doubts = append(p.Doubts, "no last id is given, so nothing shows that the layout "+f.Layout.String()+" is the old system's, nor that no clock of it was ahead of the stop: give its newest ids by --last-id, or look at them by 'snowfence decode'")
 	case age > fresh:
 		p.Doubts = append(p.Doubts, fmt.Sprintf("the newest last id is of %s with the layout %s, %s before the stop: is that the old system's layout and epoch, and its newest id?", instant(newest.Truncate(time.Second)), f.Layout, text.Count(int64(age.Round(fresh)/fresh), "hour")))
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 )
@@ -22,7 +23,7 @@ func TestFilesOfSecretsThatOthersCanReadAreWarnedOf(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := Warnings(settings)
+		got := Warnings(settings, time.Now())
 		if len(got) != len(want) {
 			t.Fatalf("%o: %q", mode, got)
 		}
@@ -30,6 +31,23 @@ func TestFilesOfSecretsThatOthersCanReadAreWarnedOf(t *testing.T) {
 			if !strings.HasPrefix(got[i], begin) || !strings.Contains(got[i], "mode 0640, should be 0600") {
 				t.Errorf("%o: %q", mode, got)
 			}
+		}
+	}
+}
+
+func TestCertificateThatEndsSoonIsWarnedOf(t *testing.T) {
+	folder := t.TempDir()
+	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
+	certify(t, files, "server")
+	c, err := NewCertificates(config.Config{TLS: files}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := c.current.Certificates[0].Leaf.NotAfter
+	for now, want := range map[time.Time]int{end.Add(-8 * 24 * time.Hour): 0, end.Add(-6 * 24 * time.Hour): 1, end.Add(time.Hour): 1} {
+		got := Warnings(config.Config{TLS: files}, now)
+		if len(got) != want || want > 0 && !strings.HasPrefix(got[0], "tls.certificate: "+files.Certificate+": the certificate ends at "+end.UTC().Format(time.RFC3339)) {
+			t.Errorf("at %s: %q", now, got)
 		}
 	}
 }
