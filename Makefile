@@ -250,8 +250,9 @@ api: ## list everything that the public packages export, in docs/api.txt
 	@cd tools && GOWORK=off $(GO) run ./api >../.bin/api.txt && mv ../.bin/api.txt ../docs/api.txt
 
 .PHONY: configuration
-configuration: ## write docs/configuration.md: every key, its default and its meaning
+configuration: ## write docs/configuration.md and docs/metrics.md: every key and every metric, with its meaning
 	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
+	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheMetrics' -count=1 ./internal/metrics -metrics.write
 
 .PHONY: checkbench
 checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; takes long, and 8 GB in /tmp
