@@ -122,7 +122,7 @@ func (c *Client) wait(ctx context.Context, r *ride) error {
 	case <-ctx.Done():
 	}
 	err := context.Cause(ctx)
-	if errors.Is(err, context.Canceled) {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return err // the caller has left
 	}
 	if reason := c.servers.reason.Load(); reason != nil {

@@ -52,7 +52,7 @@ type Holder struct {
 // seconds at most.
 //
 // It returns within the claim-wait, twice the store's loss and a little more, or when ctx is
-// done. If it fails it gives back what it has claimed already, for which it takes a second at most. It may return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError],
+// done. Then it gives back what it has claimed already, for which it takes a second at most. It may return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError],
 // *[TimeError], *[ConfigError], or the store's error: at once if that is [store.ErrDamaged]. An error of
 // a store that fails or does not answer also wraps [ErrUnavailable].
 func Open(ctx context.Context, config Config) (*Holder, error) {
@@ -111,7 +111,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		select {
 		case err = <-opened: // what the claim came to says more
 		default:
-			err = h.cut(context.Cause(ctx))
+			err = h.cut(ctx)
 		}
 	}
 	if err == nil {
@@ -121,33 +121,34 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	return nil, err
 }
 
-// withdraw ends a holder that Open does not return. What it has claimed already is given back, if the store is quick.
+// withdraw ends a holder that Open does not return. What it has claimed itself is given back, if the store is quick. The
+// term of an earlier process stays in its journal: without the page, the next process would have to wait for the window.
 func (h *Holder) withdraw(cause error) {
-	h.close.Do(func() { close(h.closing) })
-	limit := min(time.Second, h.config.RequestTimeout)
 	h.mu.Lock()
-	if h.lease.Unanswered != nil {
-		limit = 0
-	}
+	quick := h.lease.Unanswered == nil && !h.lease.Inherited
 	h.mu.Unlock()
-	expired, stop := h.config.Clock.After(limit)
-	defer stop()
-	select {
-	case <-h.done:
-	case <-expired:
-		h.leave(cause)
+	if quick {
+		h.close.Do(func() { close(h.closing) })
+		expired, stop := h.config.Clock.After(min(time.Second, h.config.RequestTimeout))
+		defer stop()
+		select {
+		case <-h.done:
+		case <-expired:
+		}
 	}
+	h.leave(cause)
 	<-h.done
 }
 
 // cut is the error of an Open whose context ended, with that of a store that did not answer.
-func (h *Holder) cut(cause error) error {
+func (h *Holder) cut(ctx context.Context) error {
+	cause := context.Cause(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if refused := h.lease.Unanswered; refused != nil {
 		return fmt.Errorf("%w: claim a worker id: %w: %w", ErrUnavailable, cause, refused)
 	}
-	if h.waited != nil && !errors.Is(cause, context.Canceled) {
+	if h.waited != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("snowfence: claim a worker id: %w: it waited for this: %w", cause, h.waited)
 	}
 	return fmt.Errorf("snowfence: claim a worker id: %w", cause)

@@ -295,3 +295,68 @@ func TestRestartBesideALossyStoreCostsTheLeaseNoMoreThanItsTime(t *testing.T) {
 		}
 	}
 }
+
+func TestOpenThatIsCutShortLeavesTheTermThatItResumesInTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		book := &notebook{}
+		keep := func(c *fence.Config) { pinned(c); c.Window, c.Journal = time.Hour, book }
+		h := open(t, faulty, keep)
+		last := next(t, h)
+		faulty.Follow(noStore)
+		leave(h)
+		faulty.Follow(func(c faultstore.Call) faultstore.Fault {
+			if c.Verb == faultstore.Traits {
+				return faultstore.Fault{}
+			}
+			return faultstore.Fault{Delay: 700 * time.Millisecond}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		config := fence.Config{Store: faulty, Layout: bubbleLayout()}
+		keep(&config)
+		if _, err := fence.Open(ctx, config); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		faulty.Follow(nil)
+		begun := time.Now()
+		h = open(t, faulty, keep)
+		if id := next(t, h); id <= last || time.Since(begun) > time.Second {
+			t.Errorf("%d came after %d, after %s", id, last, time.Since(begun))
+		}
+	})
+}
+
+// TestResumedBoundThatEndsBeforeTheNextIsNotWaitedFor resumes a term of which little is left. An extension at once
+// gives ids again a loss and a third later at most.
+func TestResumedBoundThatEndsBeforeTheNextIsNotWaitedFor(t *testing.T) {
+	const window, loss = time.Minute, 15 * time.Second
+	for _, away := range []time.Duration{31 * time.Second, 34 * time.Second, 36 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			memory := memstore.NewWith(memstore.Config{Loss: loss})
+			book := &notebook{}
+			keep := func(c *fence.Config) { c.Window, c.Journal = window, book }
+			h := open(t, memory.Client(), keep)
+			pass(2 * window)
+			for extensions := h.Status().Extensions; h.Status().Extensions == extensions; {
+				pass(time.Second)
+			}
+			pass(4 * time.Second)
+			if err := h.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			pass(away)
+			h = open(t, memory.Client(), keep)
+			without := 0
+			for range 120 {
+				if !h.Status().Ready {
+					without++
+				}
+				pass(time.Second)
+			}
+			if without > 12 {
+				t.Errorf("away for %s: no ids for %d s", away, without)
+			}
+		})
+	}
+}

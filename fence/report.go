@@ -59,9 +59,12 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Made:
 		log.Info("made a new namespace", "layout", l.config.Layout.String())
 	case lease.Ended:
-		if r.Term == 0 {
+		switch {
+		case r.Term == 0:
 			log.Info("closed")
-		} else {
+		case r.For == 0:
+			log.Warn("closed, and did not give its worker id back, whose window is over: the store is away", "worker", r.Worker)
+		default:
 			log.Info("closed, and left its worker id to the next process with its journal", "worker", r.Worker, "for", r.For.Round(time.Millisecond))
 		}
 	}

@@ -55,7 +55,7 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 		case <-h.closing:
 		case <-ctx.Done():
 			stop()
-			return h.cutShort(context.Cause(ctx), begun, err)
+			return h.cutShort(ctx, begun, err)
 		}
 		stop()
 	}
@@ -66,8 +66,9 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 }
 
 // cutShort is the error of a call whose context ended while there were no ids.
-func (h *Holder) cutShort(cause error, begun time.Duration, err error) error {
-	if errors.Is(cause, context.Canceled) {
+func (h *Holder) cutShort(ctx context.Context, begun time.Duration, err error) error {
+	cause := context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return cause // the caller has left
 	}
 	if o, _ := h.present(); o.Reason != nil {

@@ -65,7 +65,7 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 				asked = append(asked, w)
 			}
 		}
-		cost, err := costOf(ctx, r, asked)
+		cost, err := costOf(ctx, r, cmd.Name(), asked)
 		if err != nil {
 			return unavailable(err)
 		}
@@ -180,8 +180,9 @@ func question(verb string, before, stopped []roster.Worker) string {
 	return fmt.Sprintf("%s %s, of which %d are held", verb, text.Count(int64(len(before)), "worker id"), len(stopped))
 }
 
-// costOf says what it costs holders to lose their worker ids, if they live.
-func costOf(ctx context.Context, r *roster.Roster, stopped []roster.Worker) (string, error) {
+// costOf says what it costs holders to lose their worker ids, if they live, and from when on one that is released can be
+// claimed.
+func costOf(ctx context.Context, r *roster.Roster, verb string, stopped []roster.Worker) (cost string, err error) {
 	switch {
 	case len(stopped) == 0:
 		return "", nil
@@ -195,18 +196,21 @@ func costOf(ctx context.Context, r *roster.Roster, stopped []roster.Worker) (str
 		}
 		r.Count(&census, w)
 	}
-	loss := r.Traits().Loss
-	first := slices.MinFunc(stopped, func(a, b roster.Worker) int { return a.Until.Compare(b.Until) })
-	from := fmt.Sprintf("worker %d can be claimed from %s on", first.Number, first.Until.Add(-snowfence.DefaultMaxRollback).UTC().Format(time.RFC3339))
-	switch free := census.Counts[roster.Free] > 0; {
+	switch loss, free := r.Traits().Loss, census.Counts[roster.Free] > 0; {
 	case free && loss == 0:
-		return "; a holder that lives claims another worker id once it notices, if one is free; " + from, nil
+		cost = "; a holder that lives claims another worker id once it notices, if one is free"
 	case free:
-		return fmt.Sprintf("; a holder that lives gives no ids for %s: it claims another worker id, if one is free, and this store can lose a claim for so long; %s", loss, from), nil
+		cost = fmt.Sprintf("; a holder that lives gives no ids for %s: it claims another worker id, if one is free, and this store can lose a claim for so long", loss)
 	case loss == 0:
-		return "; no other worker id is free, so a holder that lives gives no ids until it has claimed this one again, or longer if another process is first: " + from, nil
+		cost = "; no other worker id is free, so a holder that lives gives no ids until one is"
+	default:
+		cost = fmt.Sprintf("; no other worker id is free, so a holder that lives gives no ids until one is, and for %s after that, as this store can lose a claim for so long", loss)
 	}
-	return fmt.Sprintf("; no other worker id is free, so a holder that lives gives no ids until %s after it has claimed this one again, or longer if another process is first: %s", loss, from), nil
+	if verb == "release" {
+		first := slices.MinFunc(stopped, func(a, b roster.Worker) int { return a.Until.Compare(b.Until) })
+		cost += fmt.Sprintf("; worker %d can be claimed from %s on, by its holder or by another process", first.Number, first.Until.Add(-snowfence.DefaultMaxRollback).UTC().Format(time.RFC3339))
+	}
+	return cost, nil
 }
 
 // confirm asks whether to go on, unless --yes says so. Without a terminal to ask

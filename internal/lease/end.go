@@ -127,15 +127,16 @@ func (s *State) release(x *step) {
 const mostLeft = 10 * time.Minute
 
 // leaves reports whether the page is left to the next process on this machine. On a lossy store
-// every other start waits for loss. The worker id rests then, so a very long window is not left, and none that is over.
+// every other start waits for loss. The worker id rests then, so a very long window is not left. One that is over is of no
+// use to it, and is left only if the store is away, so that nothing is waited for.
 func (s *State) leaves(x *step) bool {
-	return x.Loss > 0 && x.Window <= mostLeft && s.inJournal() && !s.journal.off && x.tick() < s.term.usable
+	return x.Loss > 0 && x.Window <= mostLeft && s.inJournal() && !s.journal.off && (x.tick() < s.term.usable || s.outage.Unanswered != nil)
 }
 
 // leave ends as a crash would: with the page, and with what is still under way.
 func (s *State) leave(x *step) {
 	x.out = append(x.out, Report{
-		What: Ended, Worker: s.term.worker, Term: s.term.register.Term, For: x.Layout.TimeOf(s.term.usable).Sub(x.now.Wall),
+		What: Ended, Worker: s.term.worker, Term: s.term.register.Term, For: max(0, x.Layout.TimeOf(s.term.usable).Sub(x.now.Wall)),
 	})
 	s.term = term{}
 	x.enter(Stopped)

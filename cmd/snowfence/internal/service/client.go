@@ -221,11 +221,12 @@ func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch)
 	if err := c.Admit(name, n); err != nil {
 		return err
 	}
-	err, used := c.service.Mint(ctx, name, n, into), n
-	if err != nil {
-		used = 0
+	err := c.service.Mint(ctx, name, n, into)
+	if err == nil {
+		c.settle(n, n)
+	} else if g, known := c.service.generators[name]; known && g.settings.Fenced() {
+		c.settle(n, 0) // a store that counts may have used them up all the same
 	}
-	c.settle(n, used)
 	return err
 }
 

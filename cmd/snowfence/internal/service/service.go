@@ -208,10 +208,10 @@ func (s *Service) Range(ctx context.Context, name string, n int) (first snowfenc
 			break // no two numbers are consecutive, and none must be used up
 		}
 		b.Reset()
+		used += n // also if it fails: the store may have counted
 		if err := s.Mint(ctx, name, n, &b); err != nil {
 			return 0, used, err
 		}
-		used += n
 		if ids := b.Numbers(); ids[n-1]-ids[0] == snowfence.ID(n-1) {
 			return ids[0], used, nil
 		}
