@@ -18,9 +18,10 @@ const (
 	// ClassUnavailable is a failure that a retry may mend: a silent store, no free worker
 	// id.
 	ClassUnavailable
-	// ClassLease means that there is no right to issue ids.
+	// ClassLease means that there is no right to issue ids at present. A retry may mend it: the store was away
+	// for longer than the window, or a worker id was lost.
 	ClassLease
-	// ClassClock means that the clock does not allow ids to be issued.
+	// ClassClock means that the clock does not allow ids to be issued. A retry mends it once the clock is right.
 	ClassClock
 	// ClassInvalidID means that a value is not an id, or not an id of the layout.
 	ClassInvalidID

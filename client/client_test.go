@@ -224,7 +224,7 @@ func TestCloseEndsCallsAndGoroutines(t *testing.T) {
 		if took := time.Since(began); took != 0 {
 			t.Errorf("Close took %s", took)
 		}
-		if _, err := c.Next(t.Context()); !errors.Is(err, ErrClosed) || snowfence.ClassOf(err) != snowfence.ClassUnavailable {
+		if _, err := c.Next(t.Context()); !errors.Is(err, ErrClosed) || snowfence.ClassOf(err) != snowfence.ClassFinal {
 			t.Errorf("a later call: %v", err)
 		}
 		if err := c.Fill(t.Context(), make([]snowfence.ID, 1)); !errors.Is(err, ErrClosed) {

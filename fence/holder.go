@@ -223,7 +223,7 @@ func wides(ids []snowfence.WideID) fill {
 // Close ends the holder: no more ids are issued, the worker id is given back or left to the
 // next process (see [Config.Journal]), and the goroutine ends. Close waits for the store and the journal until ctx is done, for two
 // request timeouts at most: 20 s with the default window, 1.7 s with a pinned worker's. It does not wait when the store
-// is away and the window has ended, as then anybody may claim the worker id.
+// is away and anybody may claim the worker id: the window has ended, and so has that of a write under way.
 //
 // A *[NotReleasedError] is returned when the worker id could not be given back, and its window has not ended. It says
 // until when, and wraps the context's error if that ended the wait. Close does not wait for a store that
