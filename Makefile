@@ -249,10 +249,11 @@ api: ## list everything that the public packages export, in docs/api.txt
 	@mkdir -p .bin
 	@cd tools && GOWORK=off $(GO) run ./api >../.bin/api.txt && mv ../.bin/api.txt ../docs/api.txt
 
-.PHONY: configuration
-configuration: ## write docs/configuration.md and docs/metrics.md: every key and every metric, with its meaning
+.PHONY: pages
+pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, and the SQL that a test compares
 	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
 	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheMetrics' -count=1 ./internal/metrics -metrics.write
+	@cd cmd/snowfence && $(GO) test -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
 
 .PHONY: checkbench
 checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; takes long, and 8 GB in /tmp

@@ -34,7 +34,7 @@ type Client struct {
 	ahead  []*ride  // that fetch ahead
 	stock  int      // ids of both
 
-	servers *servers // only the goroutine that asks uses it, but for the reason
+	servers *servers // for the goroutine that asks; others load the reason only
 }
 
 // New returns a client. It connects when the first id is asked for. An error of

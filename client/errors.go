@@ -10,7 +10,7 @@ var (
 	// ErrUnavailable is wrapped, beside the last server's error, when no server gave ids in time.
 	ErrUnavailable = snowfence.NewError(snowfence.ClassUnavailable, "client: no server gives ids")
 
-	// ErrBackwards is wrapped beside it when the last answer was refused: its ids went back or were given before.
+	// ErrBackwards is wrapped too when the last answer was refused: its ids went back or were given before.
 	ErrBackwards = snowfence.NewError(snowfence.ClassUnavailable, "ids that went back or were given before")
 )
 

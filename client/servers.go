@@ -19,7 +19,7 @@ const firstPause, mostPause = 10 * time.Millisecond, time.Second
 
 const remembered = 1000 // runs of a server, to find those that come again
 
-// servers are the servers of a client. One goroutine at a time uses them. All may load the reason.
+// servers are the servers of a client. One goroutine at a time uses them. Others may load the reason.
 type servers struct {
 	config Config
 	all    []*server

@@ -112,8 +112,8 @@ func (s *Segments) Next(ctx context.Context) (snowfence.ID, error) {
 func (s *Segments) Fill(ctx context.Context, ids []snowfence.ID) error { return s.chain.fill(ctx, ids) }
 
 // Close ends the counter. It gives the numbers back that no caller got, if nothing was
-// reserved after them. Otherwise they are a gap, and there is no error. They are one also when the store fails: then the
-// error wraps [ErrUnavailable].
+// reserved after them. Otherwise the counter skips them, and there is no error. It skips them too when the store
+// fails. The error wraps [ErrUnavailable] then.
 func (s *Segments) Close(ctx context.Context) error {
 	rest := s.chain.close(ctx, time.Second)
 	ctx, cancel := context.WithTimeout(ctx, closeTakes)

@@ -92,8 +92,8 @@ type Config struct {
 	JournalAhead time.Duration
 
 	// Process is written into the register: Host and Version have at most 255 and 128 bytes. A zero
-	// Started means now, which makes each holder a program of its own. Give os.Hostname and os.Getpid as Host and PID: without them others read "a process
-	// that gave no name".
+	// Started means now, so each holder counts as another program. Give os.Hostname and os.Getpid as Host and
+	// PID: without them others read "a process that gave no name".
 	Process Process
 
 	// Clock is the source of time. Nil means [snowfence.SystemClock].

@@ -52,7 +52,8 @@ type Holder struct {
 // seconds at most.
 //
 // It returns within the claim-wait, twice the store's loss and a little more, or when ctx is
-// done. Then it gives back what it has claimed already, for which it takes a second at most. It may return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError],
+// done. When ctx ends it, Open gives back a worker id that it has claimed, which takes a second at
+// most. It may return a *[LayoutMismatchError], *[HeldError], *[ExhaustedError], *[ClockError],
 // *[TimeError], *[ConfigError], or the store's error: at once if that is [store.ErrDamaged]. An error of
 // a store that fails or does not answer also wraps [ErrUnavailable].
 func Open(ctx context.Context, config Config) (*Holder, error) {
@@ -121,8 +122,8 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	return nil, err
 }
 
-// withdraw ends a holder that Open does not return. What it has claimed itself is given back, if the store is quick. The
-// term of an earlier process stays in its journal: without the page, the next process would have to wait for the window.
+// withdraw ends a holder that Open does not return. It gives a worker id back that it has claimed, if the store is
+// quick. It leaves a term that it has resumed in the journal, where the next process finds it.
 func (h *Holder) withdraw(cause error) {
 	h.mu.Lock()
 	quick := h.lease.Unanswered == nil && !h.lease.Inherited

@@ -65,12 +65,23 @@ func TestRestartsWithoutTheStoreGoOnForAsLongAsTheWindowLasts(t *testing.T) {
 	})
 }
 
+// journaled opens a holder with a journal and a window of an hour on a store that can be taken away. With keep the
+// next process opens its own.
+func journaled(t *testing.T, changes ...func(*fence.Config)) (h *fence.Holder, s *faultstore.Store, book *notebook, keep func(*fence.Config)) {
+	t.Helper()
+	s, book = faultstore.New(memstore.New().Client(), nil, nil), &notebook{}
+	keep = func(c *fence.Config) {
+		for _, change := range changes {
+			change(c)
+		}
+		c.Window, c.Journal = time.Hour, book
+	}
+	return open(t, s, keep), s, book, keep
+}
+
 func TestResumedTermIsExtendedWhenTheStoreIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		book := &notebook{}
-		keep := func(c *fence.Config) { c.Window, c.Journal = time.Hour, book }
-		h := open(t, faulty, keep)
+		h, faulty, _, keep := journaled(t)
 		last := next(t, h)
 		faulty.Follow(noStore)
 		leave(h)
@@ -94,10 +105,7 @@ func TestResumedTermIsExtendedWhenTheStoreIsBack(t *testing.T) {
 
 func TestSilentStoreHoldsUpAResumedTermForASecondOrTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		book := &notebook{}
-		keep := func(c *fence.Config) { c.Window, c.Journal = time.Hour, book }
-		h := open(t, faulty, keep)
+		h, faulty, _, keep := journaled(t)
 		next(t, h)
 		faulty.Follow(faultstore.Always(faultstore.Fault{Delay: time.Hour}))
 		leave(h)
@@ -135,10 +143,7 @@ func TestJournalIsGoneOnceTheWorkerIDIsReleased(t *testing.T) {
 
 func TestCloseWithoutTheStoreLeavesTheJournalForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		book := &notebook{}
-		keep := func(c *fence.Config) { pinned(c); c.Window, c.Journal = time.Hour, book }
-		h := open(t, faulty, keep)
+		h, faulty, book, keep := journaled(t, pinned)
 		last := next(t, h)
 		faulty.Follow(noStore)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -251,44 +256,42 @@ func TestEndWhileTheSilentStoreIsAskedLeavesTheJournalForTheNext(t *testing.T) {
 	}
 }
 
+// restarted closes a holder on a store that loses 15 s, an age after an extension, and opens the next one a while later.
+func restarted(t *testing.T, window, age, away time.Duration) *fence.Holder {
+	t.Helper()
+	memory, book := memstore.NewWith(memstore.Config{Loss: 15 * time.Second}), &notebook{}
+	keep := func(c *fence.Config) { c.Window, c.Journal = window, book }
+	h := open(t, memory.Client(), keep)
+	pass(2 * window)
+	for extensions := h.Status().Extensions; h.Status().Extensions == extensions; {
+		pass(time.Second)
+	}
+	pass(age)
+	if err := h.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pass(away)
+	return open(t, memory.Client(), keep)
+}
+
 // TestRestartBesideALossyStoreCostsTheLeaseNoMoreThanItsTime restarts at every age that a bound has before it
 // is usable.
 func TestRestartBesideALossyStoreCostsTheLeaseNoMoreThanItsTime(t *testing.T) {
-	const loss, ahead = 15 * time.Second, time.Second
 	for _, window := range []time.Duration{46 * time.Second, time.Minute} {
+		well := window / 3 // each extension confirms the bound of the one before, and is sent a third later
 		for _, away := range []time.Duration{0, 6 * time.Second} {
 			for age := time.Duration(0); age < window/3; age += 4 * time.Second {
 				synctest.Test(t, func(t *testing.T) {
-					memory := memstore.NewWith(memstore.Config{Loss: loss})
-					book := &notebook{}
-					keep := func(c *fence.Config) { c.Window, c.Journal = window, book }
-					least := func(h *fence.Holder, lasting time.Duration) time.Duration {
-						left := time.Hour
-						for range lasting / time.Second {
-							next(t, h)
-							left = min(left, h.Status().Left)
-							pass(time.Second)
-						}
-						return left
-					}
-					h := open(t, memory.Client(), keep)
-					pass(2 * window)
-					well := least(h, window)
-					extensions := h.Status().Extensions
-					for h.Status().Extensions == extensions {
-						pass(time.Second)
-					}
-					pass(age)
-					if err := h.Close(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					pass(away)
-					h = open(t, memory.Client(), keep)
+					h := restarted(t, window, age, away)
 					if s := h.Status(); !s.Journal.Resumed {
 						t.Fatalf("the status is %+v", s)
 					}
-					if got := least(h, 2*window); got < well-away-2*ahead {
-						t.Errorf("window %s, away for %s at age %s: %s were left, and %s in good times", window, away, age, got, well)
+					for range 2 * window / time.Second {
+						next(t, h)
+						if left := h.Status().Left; left < well-away-2*time.Second {
+							t.Fatalf("window %s, away for %s at age %s: %s are left, and %s in good times", window, away, age, left, well)
+						}
+						pass(time.Second)
 					}
 				})
 			}
@@ -298,10 +301,7 @@ func TestRestartBesideALossyStoreCostsTheLeaseNoMoreThanItsTime(t *testing.T) {
 
 func TestOpenThatIsCutShortLeavesTheTermThatItResumesInTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		book := &notebook{}
-		keep := func(c *fence.Config) { pinned(c); c.Window, c.Journal = time.Hour, book }
-		h := open(t, faulty, keep)
+		h, faulty, _, keep := journaled(t, pinned)
 		last := next(t, h)
 		faulty.Follow(noStore)
 		leave(h)
@@ -328,25 +328,11 @@ func TestOpenThatIsCutShortLeavesTheTermThatItResumesInTheJournal(t *testing.T) 
 }
 
 // TestResumedBoundThatEndsBeforeTheNextIsNotWaitedFor resumes a term of which little is left. An extension at once
-// gives ids again a loss and a third later at most.
+// gives ids again sooner.
 func TestResumedBoundThatEndsBeforeTheNextIsNotWaitedFor(t *testing.T) {
-	const window, loss = time.Minute, 15 * time.Second
 	for _, away := range []time.Duration{31 * time.Second, 34 * time.Second, 36 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			memory := memstore.NewWith(memstore.Config{Loss: loss})
-			book := &notebook{}
-			keep := func(c *fence.Config) { c.Window, c.Journal = window, book }
-			h := open(t, memory.Client(), keep)
-			pass(2 * window)
-			for extensions := h.Status().Extensions; h.Status().Extensions == extensions; {
-				pass(time.Second)
-			}
-			pass(4 * time.Second)
-			if err := h.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			pass(away)
-			h = open(t, memory.Client(), keep)
+			h := restarted(t, time.Minute, 4*time.Second, away)
 			without := 0
 			for range 120 {
 				if !h.Status().Ready {

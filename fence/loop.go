@@ -97,7 +97,7 @@ func (l *loop) take(e lease.Event) {
 	l.publish()
 }
 
-// free reports whether there is nothing to give back, since anybody may claim the worker id.
+// free reports whether there is nothing to give back: any process may claim the worker id.
 func (l *loop) free() bool {
 	_, tick, rests := l.driver.State().Rests()
 	return !rests || l.config.Layout.Workers() > 1 && !l.config.Layout.TimeOf(tick).After(l.config.Clock.Wall())

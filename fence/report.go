@@ -63,7 +63,7 @@ func (l *loop) Report(r lease.Report) {
 		case r.Term == 0:
 			log.Info("closed")
 		case r.For == 0:
-			log.Warn("closed, and did not give its worker id back, whose window is over: the store is away", "worker", r.Worker)
+			log.Warn("closed, but did not give the worker id back: the store is away", "worker", r.Worker)
 		default:
 			log.Info("closed, and left its worker id to the next process with its journal", "worker", r.Worker, "for", r.For.Round(time.Millisecond))
 		}

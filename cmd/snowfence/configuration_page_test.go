@@ -3,22 +3,20 @@ package main
 import (
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/internal/testkit"
 )
 
-// writePage is given by "make configuration".
+// writePage is given by "make pages".
 var writePage = flag.Bool("configuration.write", false, "write docs/configuration.md")
 
 const (
-	configurationPage = "../../docs/configuration.md"
-
 	pageHead = `# Configuration
 
-Every setting of the daemon and the command line, with its default. ` + "`make configuration`" + ` writes this page from
+Every setting of the daemon and the command line, with its default. ` + "`make pages`" + ` writes this page from
 the program. Settings come from flags, variables, one YAML file and defaults; the first of these wins:
 
     snowfence serve --http 127.0.0.1:8080
@@ -125,17 +123,5 @@ variable, such as one that holds a password.
 `
 
 func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
-	want := pageOf(t)
-	if *writePage {
-		if err := os.WriteFile(configurationPage, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(configurationPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("docs/configuration.md is not what the program says: make configuration")
-	}
+	testkit.Page(t, "../../docs/configuration.md", pageOf(t), *writePage)
 }

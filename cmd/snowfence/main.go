@@ -79,7 +79,7 @@ func (p program) interruptible() (ctx context.Context, stop func()) {
 		}
 		select {
 		case s := <-signals:
-			p.note("a second signal: ends at once, and gives nothing back that it holds")
+			p.note("a second signal: the program ends at once, without giving its worker ids back")
 			os.Exit(interruptError{s}.code())
 		case <-done:
 		}

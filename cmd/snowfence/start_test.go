@@ -178,7 +178,7 @@ func TestProgramEndsInOrderWhileItsStoreIsAway(t *testing.T) {
 				}
 				for _, want := range []string{
 					`level=WARN msg="did not give the worker id back, which can't be claimed until then" generator=default`,
-					`level=WARN msg="did not give numbers back, which are a gap now" generator=users`, "level=INFO msg=ended",
+					`level=WARN msg="did not give unused numbers back: the counter skips them" generator=users`, "level=INFO msg=ended",
 				} {
 					if log := s.d.Log(); !strings.Contains(log, want) {
 						t.Errorf("the log does not say %s:\n%s", want, log)

@@ -65,14 +65,16 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 				asked = append(asked, w)
 			}
 		}
-		cost, err := costOf(ctx, r, cmd.Name(), asked)
-		if err != nil {
-			return unavailable(err)
-		}
-		words := question(cmd.Name(), before, asked) + cost
-		if o.question != nil && len(asked) > 0 && o.question(len(asked)) != "" {
+		var words, cost string
+		if o.question != nil && len(asked) > 0 {
 			words = o.question(len(asked))
+		}
+		if words != "" {
 			cost = "; it asks first: " + words
+		} else if cost, err = costOf(ctx, r, cmd.Name(), asked); err != nil {
+			return unavailable(err)
+		} else {
+			words = question(cmd.Name(), before, asked) + cost
 		}
 		if !*dry {
 			if err := p.confirm(cmd, *yes || len(asked) == 0, words); err != nil {
@@ -180,8 +182,8 @@ func question(verb string, before, stopped []roster.Worker) string {
 	return fmt.Sprintf("%s %s, of which %d are held", verb, text.Count(int64(len(before)), "worker id"), len(stopped))
 }
 
-// costOf says what it costs holders to lose their worker ids, if they live, and from when on one that is released can be
-// claimed.
+// costOf says what a release or a quarantine does to holders that live. Of a release it also says when the worker
+// id can be claimed.
 func costOf(ctx context.Context, r *roster.Roster, verb string, stopped []roster.Worker) (cost string, err error) {
 	switch {
 	case len(stopped) == 0:

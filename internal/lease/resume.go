@@ -142,9 +142,7 @@ func (s *State) takeUp(x *step) {
 		x.enter(Holding)
 		t.write, t.open = t.open, nil
 		t.read(x)
-	case len(t.pending) > 0 && x.now.Monotonic < t.confirmable(x) && t.confirmable(x)-x.now.Monotonic+x.Loss <= t.gain(x)+x.third() && !x.over(t.register.Until, t.confirmable(x)+x.Loss):
-		// An extension would confirm nothing before. Its own bound is usable a loss later then, and a third after now
-		// without the wait. So a bound that gains less than that delay is not waited for, nor one that ends before.
+	case t.worthWaiting(x):
 		x.enter(Holding)
 		x.wakeAt(t.confirmable(x))
 	default:

@@ -134,9 +134,18 @@ func (t *term) use(x *step, b bound) {
 	}
 }
 
-// gain is how much longer the term can go on once its last bound is usable.
-func (t *term) gain(x *step) time.Duration {
-	return x.Layout.TimeOf(t.register.Until).Sub(x.Layout.TimeOf(t.usable))
+// worthWaiting reports whether a resumed term waits until an extension can confirm its pending bound.
+//
+// With the wait the bound of that extension is usable a loss after it. Without the wait it is usable a third
+// from now, but the pending bound is confirmed only then, too. So the wait is worth it if the pending bound
+// lasts longer than the usable one by the difference, and does not end before the next one is usable.
+func (t *term) worthWaiting(x *step) bool {
+	if len(t.pending) == 0 || x.now.Monotonic >= t.confirmable(x) {
+		return false
+	}
+	next := t.confirmable(x) + x.Loss
+	gain := x.Layout.TimeOf(t.register.Until).Sub(x.Layout.TimeOf(t.usable))
+	return next-x.now.Monotonic-x.third() <= gain && !x.over(t.register.Until, next)
 }
 
 // confirmable is when the oldest pending bound may be confirmed.

@@ -65,9 +65,9 @@ var table = []mutant{
 	},
 	{
 		name: "lease: a resumed bound that needs a moment more is not waited for",
-		file: "internal/lease/resume.go",
-		old:  "x.Loss <= t.gain(x)+x.third()",
-		new:  "x.Loss <= 0",
+		file: "internal/lease/term.go",
+		old:  "next-x.now.Monotonic-x.third() <= gain",
+		new:  "next <= 0",
 		test: "TestResumedBoundOfALossyStoreIsConfirmedAtItsAge",
 	},
 	{

@@ -215,7 +215,7 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	}
 	for name, g := range d.settings.Generators {
 		if slices.ContainsFunc(wrong, func(f *config.Error) bool { return f.Of(name) }) {
-			continue // what is wrong with its own settings shows when the rest is right
+			continue // its kind can only judge its settings when the others are right
 		}
 		var err error
 		switch k := known[g.Kind]; {
@@ -261,8 +261,8 @@ func (d *daemon) end(ctx context.Context) error {
 	return err
 }
 
-// close gives back what a generator holds. A store that is away is no fault of the daemon's: the
-// worker id rests until its window ends, and numbers that nobody got are a gap.
+// close gives back what a generator holds. It returns no error when the store is away. Then
+// nobody can claim the worker id until its window ends, and a counter skips the numbers that were not given back.
 func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) error {
 	c, ok := minter.(kind.Closer)
 	if !ok {
@@ -274,7 +274,7 @@ func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) err
 		return nil // the holder has logged it
 	}
 	if errors.Is(err, counter.ErrUnavailable) {
-		d.log.Warn("did not give numbers back, which are a gap now", "generator", name, "error", err)
+		d.log.Warn("did not give unused numbers back: the counter skips them", "generator", name, "error", err)
 		return nil
 	}
 	if err != nil {

@@ -149,8 +149,8 @@ func (d *daemon) serve(failed func(error)) {
 	}
 }
 
-// drain ends every front, all at a time: no more connections, and the requests under way end, but
-// not beyond the limit of the settings. Requests that wait for longer are no fault of the daemon's.
+// drain ends all fronts at the same time. They accept no more connections, and finish the requests under way. At
+// the limit of the settings it cuts requests off, and logs a warning: that is no error.
 func (d *daemon) drain(ctx context.Context) error {
 	limit := d.settings.Limits.Drain
 	ctx, cancel := context.WithTimeout(ctx, limit)

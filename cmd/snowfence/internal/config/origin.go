@@ -66,9 +66,9 @@ type Error struct {
 	Reason string
 }
 
-// Of reports whether a setting of a generator, or the generator itself, is wrong.
+// Of reports whether the error is about a generator or one of its settings.
 func (e *Error) Of(generator string) bool {
-	name, _, ok := splitGenerator(e.Key + ".") // the generator itself has no key below it
+	name, _, ok := splitGenerator(e.Key)
 	return ok && name == generator
 }
 

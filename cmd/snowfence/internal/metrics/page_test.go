@@ -3,7 +3,6 @@ package metrics
 import (
 	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,17 +13,15 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/internal/testkit"
 )
 
-// writePage is given by "make configuration".
+// writePage is given by "make pages".
 var writePage = flag.Bool("metrics.write", false, "write docs/metrics.md")
 
-const (
-	metricsPage = "../../../../docs/metrics.md"
+const pageHead = `# Metrics
 
-	pageHead = `# Metrics
-
-` + "`/metrics`" + ` of the daemon is for Prometheus. ` + "`make configuration`" + ` writes this page from the program. Where the daemon
+` + "`/metrics`" + ` of the daemon is for Prometheus. ` + "`make pages`" + ` writes this page from the program. Where the daemon
 asks for tokens, ` + "`snowfence token prometheus --generators -`" + ` makes one for metrics alone. [As a
 service](../README.md#as-a-service) says what to alert on.
 
@@ -33,7 +30,6 @@ The metrics of Go and of the process, ` + "`go_…` and `process_…`" + `, are 
 | metric | labels | meaning |
 |---|---|---|
 `
-)
 
 // every keeps what is registered.
 type every struct {
@@ -80,13 +76,5 @@ func rows(t *testing.T) []string {
 }
 
 func TestPageOfTheMetricsIsUpToDate(t *testing.T) {
-	want := pageHead + strings.Join(rows(t), "")
-	if *writePage {
-		if err := os.WriteFile(metricsPage, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(metricsPage); err != nil || string(got) != want {
-		t.Errorf("docs/metrics.md is not what the program has (%v): run 'make configuration'", err)
-	}
+	testkit.Page(t, "../../../../docs/metrics.md", pageHead+strings.Join(rows(t), ""), *writePage)
 }

@@ -160,11 +160,11 @@ func (c *Client) pay(name string, n int) error {
 	return nil
 }
 
-// maxDebt is how many seconds' worth of ids a client may be behind: a day. After a request for more it waits no longer.
+// maxDebt is the most that a client can owe, in seconds of its rate: a day.
 const maxDebt = 24 * 60 * 60
 
-// settle makes a request that paid for n ids cost those that it used, and at least one. What it has left is given
-// back. What a rate does not hold at once is a debt: until it is paid the client gets no more.
+// settle charges a request that paid for n ids for those that it used, and for one at least. It gives the rest back.
+// A request may use more ids than a rate holds at once. The client owes these, and gets no more ids before it has paid.
 func (c *Client) settle(n, used int) {
 	n, used = max(n, 1), max(used, 1)
 	for _, limit := range c.limits() {
@@ -175,10 +175,7 @@ func (c *Client) settle(n, used int) {
 		if left < 0 {
 			limit.ReserveN(c.now(), left)
 		}
-		for range maxDebt {
-			if left <= 0 {
-				break
-			}
+		for second := 0; second < maxDebt && left > 0; second++ {
 			limit.ReserveN(c.now(), min(left, limit.Burst()))
 			left -= limit.Burst()
 		}
@@ -225,7 +222,7 @@ func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch)
 	if err == nil {
 		c.settle(n, n)
 	} else if g, known := c.service.generators[name]; known && g.settings.Fenced() {
-		c.settle(n, 0) // a store that counts may have used them up all the same
+		c.settle(n, 0) // other kinds get nothing back: their store may have counted
 	}
 	return err
 }

@@ -195,14 +195,20 @@ func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
 	}
 }
 
-func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
-	settings := settings(t, "a")
-	settings.Limits = config.Limits{Batch: 100, AddressRate: 100}
-	clock := &fixedClock{}
-	s := New(Config{Settings: settings, Clock: clock})
-	if err := s.Serve("a", &counting{}); err != nil {
+// rated returns a service with generator "a" within limits, and the clock that it goes by.
+func rated(t *testing.T, tokens *token.Ring, limits config.Limits, m kind.Minter) (*Service, *fixedClock) {
+	t.Helper()
+	settings, clock := settings(t, "a"), new(fixedClock)
+	settings.Limits = limits
+	s := New(Config{Settings: settings, Tokens: tokens, Clock: clock})
+	if err := s.Serve("a", m); err != nil {
 		t.Fatal(err)
 	}
+	return s, clock
+}
+
+func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
+	s, clock := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
 	mint := func(address string, n int) error {
 		c := s.Client(netip.MustParseAddr(address))
 		return c.Mint(t.Context(), "a", n, new(kind.Batch))
@@ -225,13 +231,7 @@ func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
 }
 
 func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
-	settings := settings(t, "a")
-	settings.Limits = config.Limits{Batch: 10_000, AddressRate: 50}
-	clock := &fixedClock{}
-	s := New(Config{Settings: settings, Clock: clock})
-	if err := s.Serve("a", &counting{}); err != nil {
-		t.Fatal(err)
-	}
+	s, clock := rated(t, nil, config.Limits{Batch: 10_000, AddressRate: 50}, &counting{})
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
 	mint := func(n int) error { return c.Mint(t.Context(), "a", n, new(kind.Batch)) }
 	if err := mint(5000); err != nil {
@@ -258,13 +258,7 @@ func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
 }
 
 func TestDebtIsADaysWorthAtMost(t *testing.T) {
-	settings := settings(t, "a")
-	settings.Limits = config.Limits{Batch: 10, AddressRate: 1}
-	clock := &fixedClock{}
-	s := New(Config{Settings: settings, Clock: clock})
-	if err := s.Serve("a", &steps{step: math.MaxInt64 - 1}); err != nil {
-		t.Fatal(err)
-	}
+	s, _ := rated(t, nil, config.Limits{Batch: 10, AddressRate: 1}, &steps{step: math.MaxInt64 - 1})
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
 	if _, err := c.Segment(t.Context(), "a"); err != nil {
 		t.Fatal(err)
@@ -289,13 +283,8 @@ func (m *apart) Mint(_ context.Context, n int, into *kind.Batch) error {
 }
 
 func TestNumbersThatARangeUsesUpArePaidFor(t *testing.T) {
-	settings := settings(t, "a")
-	settings.Limits = config.Limits{Batch: 10_000, AddressRate: 50}
-	s := New(Config{Settings: settings, Clock: &fixedClock{}})
 	m := new(apart)
-	if err := s.Serve("a", m); err != nil {
-		t.Fatal(err)
-	}
+	s, _ := rated(t, nil, config.Limits{Batch: 10_000, AddressRate: 50}, m)
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
 	if p := problemOf(t, second(c.Range(t.Context(), "a", 1000))); p.Type != NotConsecutive {
 		t.Fatal(p)
@@ -308,12 +297,7 @@ func TestNumbersThatARangeUsesUpArePaidFor(t *testing.T) {
 }
 
 func TestCountBelowOneGivesNothingBack(t *testing.T) {
-	settings := settings(t, "a")
-	settings.Limits = config.Limits{Batch: 100, AddressRate: 100}
-	s := New(Config{Settings: settings, Clock: &fixedClock{}})
-	if err := s.Serve("a", &counting{}); err != nil {
-		t.Fatal(err)
-	}
+	s, _ := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
 	mint := func(n int) error {
 		c := s.Client(netip.MustParseAddr("192.0.2.1"))
 		return c.Mint(t.Context(), "a", n, new(kind.Batch))
@@ -333,13 +317,7 @@ func TestCountBelowOneGivesNothingBack(t *testing.T) {
 
 func TestRefusalsTakeNothingFromARate(t *testing.T) {
 	ring, _ := opened(t, "slow "+token.HashOf("slow").String()+" rate=1\nfree "+token.HashOf("free").String())
-	settings := settings(t, "a")
-	settings.Limits = config.Limits{Batch: 10, AddressRate: 100}
-	clock := &fixedClock{}
-	s := New(Config{Settings: settings, Tokens: ring, Clock: clock})
-	if err := s.Serve("a", &counting{}); err != nil {
-		t.Fatal(err)
-	}
+	s, clock := rated(t, ring, config.Limits{Batch: 10, AddressRate: 100}, &counting{})
 	mint := func(token string, n int) error {
 		c := s.Client(netip.MustParseAddr("192.0.2.1"))
 		if err := c.Authorize(token); err != nil {

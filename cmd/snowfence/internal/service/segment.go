@@ -17,8 +17,8 @@ type segmented interface {
 }
 
 // Segment reserves a whole segment for the client. A [*Problem] is returned, also for a generator
-// that gives none. A segment costs all its numbers: one with more than a rate holds at once leaves a
-// debt.
+// that gives none. A segment costs all its numbers: the client owes those that a rate does not hold
+// at once.
 func (c *Client) Segment(ctx context.Context, name string) (counter.Range, error) {
 	if err := c.Admit(name, 0); err != nil {
 		return counter.Range{}, err

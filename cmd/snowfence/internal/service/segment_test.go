@@ -62,13 +62,7 @@ func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
 		"of the token":   {tokens: ring},
 		"of the address": {addressRate: 2},
 	} {
-		settings := settings(t, "a")
-		settings.Limits = config.Limits{Batch: 3, AddressRate: test.addressRate}
-		clock := new(fixedClock)
-		s := New(Config{Settings: settings, Tokens: test.tokens, Clock: clock})
-		if err := s.Serve("a", &steps{step: step}); err != nil {
-			t.Fatal(err)
-		}
+		s, clock := rated(t, test.tokens, config.Limits{Batch: 3, AddressRate: test.addressRate}, &steps{step: step})
 		c := s.Client(netip.MustParseAddr("192.0.2.1"))
 		if err := c.Authorize("slow"); err != nil {
 			t.Fatal(err)
@@ -105,12 +99,8 @@ func (m *rowed) Row(context.Context) (leafalloc.Row, error) {
 }
 
 func TestRowOfATableCostsAsMuchAsAnID(t *testing.T) {
-	settings := settings(t, "a")
-	settings.Limits = config.Limits{Batch: 1, AddressRate: 2}
-	s, m := New(Config{Settings: settings, Clock: &fixedClock{}}), &rowed{}
-	if err := s.Serve("a", m); err != nil {
-		t.Fatal(err)
-	}
+	m := &rowed{}
+	s, _ := rated(t, nil, config.Limits{Batch: 1, AddressRate: 2}, m)
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
 	for range 2 {
 		if rows, err := c.LeafRows(t.Context()); err != nil || len(rows) != 1 {

@@ -51,7 +51,7 @@ type generator struct {
 	most     int // ids of one request, by the configuration
 	minter   atomic.Pointer[served]
 	stopped  atomic.Bool
-	refused  atomic.Int64 // while starting: when it is tried again, in ns of pause; 0 if nothing is wrong with it
+	refused  atomic.Int64 // of a generator that an operator must mend: the pause between attempts, in ns; 0 for others
 	audits   atomic.Int64 // under way, of a series
 
 	// The counters have cache lines of their own, so that counting does not

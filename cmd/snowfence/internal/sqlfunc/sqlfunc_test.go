@@ -3,14 +3,15 @@ package sqlfunc
 import (
 	"errors"
 	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/testkit"
 )
 
+// update is given by "make pages".
 var update = flag.Bool("sqlfunc.update", false, "write the files that TestSQLIsAsInItsFile reads")
 
 func TestSQLIsAsInItsFile(t *testing.T) {
@@ -23,16 +24,7 @@ func TestSQLIsAsInItsFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("testdata", string(database)+".sql")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil || got != string(want) {
-			t.Errorf("%s: %v: got\n%s", file, err, got)
-		}
+		testkit.Page(t, filepath.Join("testdata", string(database)+".sql"), got, *update)
 	}
 }
 

@@ -149,7 +149,7 @@ func (r *Ring) adopt(grants []*Grant) {
 			case old.String() == g.String():
 				grants[i] = old
 			case old.Name == g.Name && old.hash == g.hash && old.Rate == g.Rate:
-				g.limit = old.limit // other rights forgive no debt
+				g.limit = old.limit // other rights change nothing about what the client owes
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func Check(settings config.Config) error {
 // others are the permissions of everybody but a file's owner.
 const others = 0o077
 
-// soon is how long before its end a certificate is warned of.
+// soon is how long before the end of a certificate a warning comes.
 const soon = 7 * 24 * time.Hour
 
 // Warnings returns what is odd about the files but keeps nothing from working: a token for a generator that is not
