@@ -41,7 +41,7 @@ type Holder struct {
 	changed chan struct{}
 	lease   lease.View // as the loop last saw it
 	status  Status     // computed from lease
-	waited  error      // what the claim waits for, as far as that was said
+	waited  error      // what the claim waits for, if the log has it
 	cause   error      // why Close waits no longer
 	end     error      // what Close returns
 }

@@ -128,7 +128,7 @@ const mostLeft = 10 * time.Minute
 
 // leaves reports whether the page is left to the next process on this machine. On a lossy store
 // every other start waits for loss. The worker id rests then, so a very long window is not left. A page
-// whose window has ended helps nobody. It is left only if the store is away: then a release would have to wait.
+// whose window has ended is of no use. It is left only if the store is away, because a release would wait then.
 func (s *State) leaves(x *step) bool {
 	return x.Loss > 0 && x.Window <= mostLeft && s.inJournal() && !s.journal.off && (x.tick() < s.term.usable || s.outage.Unanswered != nil)
 }

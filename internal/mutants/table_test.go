@@ -67,7 +67,7 @@ var table = []mutant{
 		name: "lease: a resumed bound that needs a moment more is not waited for",
 		file: "internal/lease/term.go",
 		old:  "next-x.now.Monotonic-x.third() <= gain",
-		new:  "next <= 0",
+		new:  "gain < 0",
 		test: "TestResumedBoundOfALossyStoreIsConfirmedAtItsAge",
 	},
 	{

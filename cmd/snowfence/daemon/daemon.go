@@ -261,8 +261,8 @@ func (d *daemon) end(ctx context.Context) error {
 	return err
 }
 
-// close gives back what a generator holds. It returns no error when the store is away. Then
-// nobody can claim the worker id until its window ends, and a counter skips the numbers that were not given back.
+// close gives back what a generator holds. It returns no error when the store is away. Then no
+// process can claim the worker id until its window ends, and a counter skips the numbers that were not given back.
 func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) error {
 	c, ok := minter.(kind.Closer)
 	if !ok {
