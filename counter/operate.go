@@ -2,15 +2,13 @@ package counter
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
@@ -68,10 +66,14 @@ func read(namespace, name string, entry store.Entry) (Info, error) {
 	if err != nil {
 		return Info{Namespace: namespace, Name: name}, fmt.Errorf("counter %s: %w", name, err)
 	}
+	return infoOf(namespace, name, entry.Version, c), nil
+}
+
+func infoOf(namespace, name string, version store.Version, c stored.Counter) Info {
 	return Info{
 		Namespace: namespace, Name: name, Kind: c.Kind, Start: c.Start, Increment: c.Increment, Limit: c.Limit, Zone: c.Zone,
-		Digits: c.Digits, Lanes: c.Lanes, Created: c.Created, Written: c.Clock, Process: c.Process, version: entry.Version, record: c,
-	}, nil
+		Digits: c.Digits, Lanes: c.Lanes, Created: c.Created, Written: c.Clock, Process: c.Process, version: version, record: c,
+	}
 }
 
 // Raised returns the counter as [Set] would write it: its next number is next, or the first one
@@ -102,32 +104,59 @@ func (i Info) Raised(date string, next int64) (Info, error) {
 	return i, nil
 }
 
+// Operator says who sets a counter, and how the write becomes certain.
+type Operator struct {
+	Process  Process
+	Clock    snowfence.Clock // nil means [snowfence.SystemClock]
+	Patience Patience
+}
+
+// Patience says how a write on a lossy store becomes certain.
+type Patience = drive.Patience
+
+// UncertainError is returned by [Set] when a failover of the store may have taken the write back, or still may.
+type UncertainError = drive.UncertainError
+
+// patient is how long Set tries to reach the store, for its write and again to confirm it.
+const patient = 10 * time.Second
+
 // Set writes a counter that [Info.Raised] returned, if it is still the one that was read. Its
 // processes go on above. [store.ErrConflict] is returned if another process has written it.
-func Set(ctx context.Context, s store.Store, i Info, p Process, now time.Time) (Info, error) {
-	var mark [8]byte
-	_, _ = rand.Read(mark[:]) // it never fails
-	c := i.record
-	c.Write, c.Clock, c.Process = hex.EncodeToString(mark[:]), now, p
-	value, err := c.Encode()
+//
+// On a lossy store Set waits until the store can't lose the write any more, and confirms it by
+// another write, as a reservation is. If that fails, or the operator does not wait, it returns an *[UncertainError]:
+// no process may begin to count before its Until, and it has to be set again then.
+func Set(ctx context.Context, s store.Store, i Info, by Operator) (Info, error) {
+	r, err := open(ctx, Config{
+		Store: s, Namespace: i.Namespace, Name: i.Name, Start: i.Start, Increment: i.Increment, Limit: i.Limit,
+		MaxWait: 2 * patient, RequestTimeout: patient, Process: by.Process, Clock: by.Clock, zone: i.Zone, digits: i.Digits,
+	}, i.Kind)
 	if err != nil {
-		return i, fmt.Errorf("counter %s: %w", i.Name, err)
+		return i, err
 	}
-	tries := 0
-	key := stored.CounterPrefix(i.Namespace) + i.Name
-	outlook, reply := drive.Settle(lease.Write{Key: key, Guard: i.version, Value: value},
-		func(call lease.Call) lease.Reply { return drive.Ask(ctx, s, call) },
-		func(lease.Outlook, lease.Reply) error {
-			if tries++; tries > 10 {
-				return context.DeadlineExceeded
-			}
-			return context.Cause(ctx)
-		})
-	switch outlook {
-	case lease.Landed:
-		return read(i.Namespace, i.Name, store.Entry{Value: value, Version: reply.Landed()})
-	case lease.Missed:
-		return i, fmt.Errorf("counter %s: another process has written it meanwhile, and nothing was changed: read it again: %w", i.Name, store.ErrConflict)
+	changed, sent := false, false
+	w, err := r.write(ctx, func(c *stored.Counter) error {
+		if changed = r.version != i.version; changed {
+			return store.ErrConflict
+		}
+		sent = true
+		c.Lanes = i.record.Lanes
+		return nil
+	})
+	switch {
+	case err == nil:
+	case changed && !sent:
+		return i, fmt.Errorf("counter %s: another process has written it meanwhile, and nothing was changed: read it again: %w", i.Name, err)
+	case changed:
+		return i, fmt.Errorf("counter %s: another process has written it meanwhile: read it again: %w", i.Name, err)
+	case sent:
+		return i, fmt.Errorf("counter %s: the outcome is unknown: read it again: %w", i.Name, err)
+	default:
+		return i, err
 	}
-	return i, fmt.Errorf("counter %s: the outcome is unknown: read it again: %w", i.Name, reply.Err)
+	i = infoOf(i.Namespace, i.Name, r.version, r.record)
+	if r.loss == 0 {
+		return i, nil
+	}
+	return i, by.Patience.Confirm(ctx, r.Clock, "counter "+i.Name, w.acked+r.loss, func(ctx context.Context) error { return r.confirm(ctx, w) })
 }

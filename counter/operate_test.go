@@ -38,13 +38,13 @@ func TestOperatorRaisesACounterAndNeverLowersIt(t *testing.T) {
 	if err != nil || raised.Lanes[0].Next != 105 || info.Lanes[0].Next != 15 {
 		t.Fatalf("raised to %v, and before %v: %v", raised.Lanes, info.Lanes, err)
 	}
-	if _, err := counter.Set(t.Context(), s, raised, counter.Process{Host: "desk"}, time.Now()); err != nil {
+	if _, err := counter.Set(t.Context(), s, raised, counter.Operator{Process: counter.Process{Host: "desk"}}); err != nil {
 		t.Fatal(err)
 	}
 	if id, err := tickets.Next(t.Context()); err != nil || id != 105 {
 		t.Errorf("after it was set: %d, %v", id, err)
 	}
-	if _, err := counter.Set(t.Context(), s, raised, counter.Process{}, time.Now()); !errors.Is(err, store.ErrConflict) {
+	if _, err := counter.Set(t.Context(), s, raised, counter.Operator{}); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("set from what was read before: %v", err)
 	}
 	for info, err := range counter.List(t.Context(), s, "default") {

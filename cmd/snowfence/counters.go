@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -164,7 +165,12 @@ increment, is reserved next. It shows the counter before and after, and asks;
 are in use.
 
 It is one swap under the version that was read. If a process wrote meanwhile,
-nothing is changed. Processes that have reserved segments still give those.`,
+nothing is changed. Processes that have reserved segments still give those.
+
+A lossy store can lose the write in a failover. There set waits until it can't,
+15 s by default, and confirms the write. With --no-wait, or if the wait or the
+confirmation fails, the exit code is 6: start no process of the counter before
+the time that is shown, and set it again then.`,
 		Example: `  snowfence counters set orders 500000 --dry-run
   snowfence counters set orders 500000 --yes
   snowfence counters set invoices 700 --date 20261122`,
@@ -172,6 +178,7 @@ nothing is changed. Processes that have reserved segments still give those.`,
 	}
 	dry := cmd.Flags().Bool("dry-run", false, "show what would be written, and write nothing")
 	yes := cmd.Flags().Bool("yes", false, "do not ask")
+	patience := p.patienceFlag(cmd)
 	cmd.Flags().Var(textFlag(&date, "DATE"), "date", "count of a daily sequence, such as 20261122")
 	return p.onStore(cmd, func(ctx context.Context, f form, s store.Store, namespace string, args []string) error {
 		next, err := strconv.ParseInt(args[1], 10, 64)
@@ -195,10 +202,14 @@ nothing is changed. Processes that have reserved segments still give those.`,
 			if err := p.confirm(cmd, *yes, "set counter "+args[0]); err != nil {
 				return err
 			}
-			if after, err = counter.Set(ctx, s, after, daemon.Process(thisBuild().Version, p.clock.Wall()), p.clock.Wall()); err != nil {
+			by := counter.Operator{Process: daemon.Process(thisBuild().Version, p.clock.Wall()), Clock: p.clock, Patience: *patience}
+			after, err = counter.Set(ctx, s, after, by)
+			if err == nil || errors.As(err, new(*counter.UncertainError)) {
+				p.audit("counters set", "namespace", namespace, "counter", args[0], "next", next, "date", date, "certain", err == nil)
+			}
+			if err != nil {
 				return err
 			}
-			p.audit("counters set", "namespace", namespace, "counter", args[0], "next", next, "date", date)
 			said = "counter " + args[0] + " is set; processes that run go on with what they have reserved: restart them\n"
 		}
 		return p.answer(f, counterOf(after), plan, said+plan)

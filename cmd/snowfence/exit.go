@@ -11,6 +11,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/counter"
 )
 
 // The exit codes. Scripts rely on them.
@@ -21,6 +22,7 @@ const (
 	exitUnavailable = 3 // the store, the address or a worker id; trying again may help
 	exitInvalidID   = 4 // a text is no id, or not one of the layout
 	exitUnsafe      = 5 // the clock or the lease: ids could not be vouched for
+	exitUncertain   = 6 // an operator's write that a lossy store may have lost, or may lose yet
 
 	// exitSignal and the signal's number is the code of a verb whose 1 is a
 	// finding, and of any that a second interrupt ends.
@@ -100,6 +102,8 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &code):
 		return int(code)
+	case errors.As(err, new(*counter.UncertainError)):
+		return exitUncertain
 	}
 	switch snowfence.ClassOf(err) {
 	case snowfence.ClassUsage:

@@ -101,7 +101,7 @@ gives each process its own range of it. So no two ids are equal, whatever the
 clocks do.
 
 Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id, 5 clock or
-lease unsafe.`,
+lease unsafe, 6 written to a lossy store and not certain yet.`,
 		Example: `  snowfence next                              one id, no daemon needed
   snowfence serve                             ids over HTTP
   snowfence decode 1541815603606036480        what an id says

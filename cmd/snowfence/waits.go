@@ -6,6 +6,10 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/counter"
 )
 
 // slow is when a verb says what it waits for.
@@ -28,6 +32,15 @@ func (p program) awaiting(what string) (done func()) {
 		close(quit)
 		<-ended
 	}
+}
+
+// patienceFlag adds --no-wait to a verb that writes, and returns how the write becomes certain.
+func (p program) patienceFlag(cmd *cobra.Command) *counter.Patience {
+	patience := counter.Patience{Waiting: func(until time.Time) {
+		p.note("the store can lose what it acknowledged last: waiting until %s, to make sure that it keeps this", until.UTC().Format(time.RFC3339))
+	}}
+	cmd.Flags().BoolVar(&patience.NoWait, "no-wait", false, "do not wait until a lossy store can't lose the write: exit code 6")
+	return &patience
 }
 
 // waits tells the user of a verb what it waits for, and when it made a namespace, as one with a mistyped store

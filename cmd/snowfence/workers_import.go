@@ -26,6 +26,7 @@ type importing struct {
 	form     form
 	old      takeover.Old
 	yes, dry bool
+	patience *roster.Patience
 }
 
 func (p program) workersImport() *cobra.Command {
@@ -75,6 +76,8 @@ agree. Each worker id has an action:
   end      a term began below the floor: it ends, and its floor is raised
   keep     its floor is high enough
   unset    it can't be read, and so has no floor: the exit code is 1
+On a lossy store import waits until no floor can be lost any more, and confirms
+each. With --no-wait, or if the wait or a confirmation fails, the exit code is 6.
 Import can be run again, also when it was interrupted. -o json
 streams: one object a line with "type":"step", and a last one with
 "type":"plan".`,
@@ -116,6 +119,7 @@ streams: one object a line with "type":"step", and a last one with
 	flags.DurationVar(&old.Watch, "watch", old.Watch, "how long Leaf's nodes are watched for a sign of life")
 	flags.BoolVar(&v.yes, "yes", false, "write without asking")
 	flags.BoolVar(&v.dry, "dry-run", false, "show the plan, and write nothing")
+	v.patience = p.patienceFlag(cmd)
 	v.settings = siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v.cmd, v.form = cmd, *f
@@ -253,13 +257,13 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 		}
 		v.note("made a new namespace %q in %s: layout %s", r.Name(), engine.Redact(at.store), plan.Layout)
 	}
-	if loss := r.Traits().Loss; loss > 0 {
-		v.note("the store can lose what was written in the last %s: this waits for as long, and twice where the namespace is some minutes old at most", loss)
-	}
 	var steps []takeover.Step
-	err := takeover.Apply(ctx, r, plan, func(s takeover.Step) { steps = append(steps, s) })
+	err := takeover.Apply(ctx, r, plan, *v.patience, func(s takeover.Step) { steps = append(steps, s) })
 	v.audit("workers import", "namespace", r.Name(), "made", made, "source", v.old.System, "floor", int64(plan.Floor), "done", len(steps), "planned", len(plan.Steps))
 	if err != nil && !errors.Is(err, roster.ErrUnusable) {
+		if len(steps) == len(plan.Steps) {
+			return byClass(v.cmd, err)
+		}
 		v.note("%d of %d worker ids were done; run it again for the rest", len(steps), len(plan.Steps))
 		return byClass(v.cmd, err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,8 +34,12 @@ func TestTakeOverThatWasInterruptedBeforeItConfirmedIsConfirmedByRunningItAgain(
 	if err != nil {
 		t.Fatal(err)
 	}
-	raised, err := r.Raise(t.Context(), w, l.TickAt(time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)))
-	if err != nil {
+	var raised roster.Worker
+	err = r.Operate(t.Context(), roster.Patience{NoWait: true}, func(d *roster.Desk) (err error) {
+		raised, err = d.Raise(t.Context(), w, l.TickAt(time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)))
+		return err
+	})
+	if !errors.As(err, new(*roster.UncertainError)) {
 		t.Fatal(err)
 	}
 	p, stdout, stderr := inTest(t)

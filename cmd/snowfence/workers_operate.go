@@ -39,7 +39,8 @@ type changes struct {
 type operation struct {
 	asks     func(w roster.Worker) bool // whether this change needs a yes
 	question func(n int) string         // asked before n changes that need one; nil or "": that they stop holders
-	write    func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error)
+	write    func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error)
+	patience *roster.Patience                 // nil if the store may lose the write
 	outcome  func(after roster.Worker) string // what is so of the worker id, now or already
 }
 
@@ -57,13 +58,19 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 		// An impossible change is refused before the question.
 		after := make([]roster.Worker, len(before))
 		var asked []roster.Worker
-		for i, w := range before {
-			if after[i], err = o.write(ctx, r.Dry(), w); err != nil {
-				return unavailable(err)
+		err = r.Dry().Operate(ctx, roster.Patience{}, func(d *roster.Desk) error {
+			for i, w := range before {
+				if after[i], err = o.write(ctx, d, w); err != nil {
+					return err
+				}
+				if !unchanged(w, after[i]) && o.asks(w) {
+					asked = append(asked, w)
+				}
 			}
-			if !unchanged(w, after[i]) && o.asks(w) {
-				asked = append(asked, w)
-			}
+			return nil
+		})
+		if err != nil {
+			return unavailable(err)
 		}
 		var words, cost string
 		if o.question != nil && len(asked) > 0 {
@@ -80,22 +87,34 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 			if err := p.confirm(cmd, *yes || len(asked) == 0, words); err != nil {
 				return err
 			}
-			for i, w := range before {
-				if unchanged(w, after[i]) {
-					continue
-				}
-				if after[i], err = o.write(ctx, r, w); err != nil {
-					p.auditChanges(r, cmd.Name(), before[:i], after[:i])
-					if i > 0 {
-						err = fmt.Errorf("worker %d: %w; those before it are done", w.Number, err)
-					}
-					return unavailable(err)
-				}
+			if err := p.carryOut(ctx, r, cmd.Name(), o, before, after); err != nil {
+				return unavailable(err)
 			}
-			p.auditChanges(r, cmd.Name(), before, after)
 			cost = ""
 		}
 		return p.printChanges(f, r, cmd.Name(), o, *dry, cost, before, after)
+	})
+}
+
+// carryOut writes, and puts each worker id as it is then into after.
+func (p program) carryOut(ctx context.Context, r *roster.Roster, verb string, o operation, before, after []roster.Worker) error {
+	var patience roster.Patience
+	if o.patience != nil {
+		patience = *o.patience
+	}
+	return r.Operate(ctx, patience, func(d *roster.Desk) (err error) {
+		done := 0
+		defer func() { p.auditChanges(r, verb, before[:done], after[:done]) }()
+		for i, w := range before {
+			if after[i], err = o.write(ctx, d, w); err != nil {
+				if i > 0 {
+					err = fmt.Errorf("worker %d: %w; those before it are done", w.Number, err)
+				}
+				return err
+			}
+			done++
+		}
+		return nil
 	})
 }
 
@@ -276,8 +295,8 @@ worker id without a holder is refused with exit code 1.`,
   snowfence workers release 7 --yes -o json`,
 	}, operation{
 		asks: func(roster.Worker) bool { return true },
-		write: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
-			return r.Release(ctx, w)
+		write: func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+			return d.Release(ctx, w)
 		},
 		outcome: func(roster.Worker) string { return "has no holder any more" },
 	})
@@ -293,7 +312,12 @@ window, and ends its term. So for a held worker id quarantine asks first, or
 needs --yes. A worker id that was never claimed can be quarantined too, and
 --clear then asks: if it is another system's, 'workers import' comes first.
 
-It writes only if the register is still as it was read, as release does.`,
+It writes only if the register is still as it was read, as release does.
+
+A lossy store can lose a mark in a failover. There quarantine waits until it
+can't, 15 s by default, and confirms the mark. With --no-wait, or if the wait or
+the confirmation fails, the exit code is 6: repeat it after the time that is
+shown. A --clear that is lost leaves the mark, which does no harm.`,
 		Example: `  snowfence workers quarantine 7
   snowfence workers quarantine 0-31,40
   snowfence workers quarantine 7 --clear
@@ -313,9 +337,10 @@ It writes only if the register is still as it was read, as release does.`,
 			}
 			return fmt.Sprintf("clear the mark of %s without a floor (if another system made ids there, ids can repeat: 'workers import' sets a floor)", text.Count(int64(n), "worker id"))
 		},
-		write: func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
-			return r.Quarantine(ctx, w, !*lift)
+		write: func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+			return d.Quarantine(ctx, w, !*lift)
 		},
+		patience: p.patienceFlag(cmd),
 		outcome: func(after roster.Worker) string {
 			if after.Register.Quarantined {
 				return "is quarantined"

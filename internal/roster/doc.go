@@ -4,7 +4,7 @@
 //	r, err := roster.Open(ctx, roster.Config{Store: s, Namespace: "orders"})
 //	for w, err := range r.Workers(ctx) { … }
 //	w, err := r.Worker(ctx, 7)
-//	w, err = r.Release(ctx, w)
+//	err = r.Operate(ctx, roster.Patience{}, func(d *roster.Desk) error { w, err = d.Release(ctx, w); return err })
 //
 // It is for people and the programs that help them. No holder needs it.
 //
@@ -13,7 +13,8 @@
 // What is written here keeps the theorem of docs/proof.md, whatever runs meanwhile.
 // Each write is one swap under the exact version of the register that was read and
 // shown; if the register changed since, nothing happens and a [*ConflictError] shows
-// what it is now. Until is never lowered. A running holder whose register was changed
+// what it is now. On a lossy store it is confirmed by a second swap: see [Roster.Operate].
+// Until is never lowered. A running holder whose register was changed
 // finds that out at its next extension, within a third of its window, ends its term
 // and issues nothing more under it; the ticks that it stamps before that lie below
 // the until that stands in the register, and the next claim begins there.

@@ -12,7 +12,7 @@ var (
 	// ErrNoNamespace is returned when the store has no record of the namespace.
 	ErrNoNamespace = snowfence.NewError(snowfence.ClassFinal, "snowfence: there is no such namespace in the store")
 
-	// ErrNotHeld is returned by [Roster.Release] for a worker id that has no
+	// ErrNotHeld is returned by [Desk.Release] for a worker id that has no
 	// holder.
 	ErrNotHeld = snowfence.NewError(snowfence.ClassFinal, "snowfence: the worker id has no holder")
 

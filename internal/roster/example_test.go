@@ -24,7 +24,11 @@ func Example() {
 		return
 	}
 	fmt.Println(w)
-	if _, err := r.Quarantine(ctx, w, true); err != nil {
+	err = r.Operate(ctx, roster.Patience{}, func(d *roster.Desk) error {
+		_, err := d.Quarantine(ctx, w, true)
+		return err
+	})
+	if err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -13,8 +13,8 @@ import (
 
 // A write whose outcome is unknown is sent three times, with a pause between them.
 const (
-	tries = 3
-	pause = 200 * time.Millisecond
+	sendings = 3
+	pause    = 200 * time.Millisecond
 )
 
 // Release clears the holder of a worker id, as it was read, and nothing else. Until stays,
@@ -26,7 +26,9 @@ const (
 // can't be read or is of another incarnation, a *[ConflictError] if it changed since it was
 // read, and the store's own error if the outcome is unknown. [ErrNotHeld] is returned if it
 // has no holder.
-func (r *Roster) Release(ctx context.Context, w Worker) (Worker, error) {
+//
+// A store that loses a release does no harm: the worker id is held for longer. So it is not confirmed.
+func (d *Desk) Release(ctx context.Context, w Worker) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
 	}
@@ -35,17 +37,28 @@ func (r *Roster) Release(ctx context.Context, w Worker) (Worker, error) {
 	}
 	register := w.Register
 	register.Holder = ""
-	return r.write(ctx, w, register)
+	return d.r.write(ctx, w, register)
 }
 
 // Quarantine sets or clears the mark that keeps a worker id from being claimed, and changes
-// nothing else. It ends a running holder as [Roster.Release] does. A worker id without a
+// nothing else. It ends a running holder as [Desk.Release] does. A worker id without a
 // register gets one, with a term in which nothing can have been stamped. If the mark is as
 // wanted already, nothing is written.
-func (r *Roster) Quarantine(ctx context.Context, w Worker, mark bool) (Worker, error) {
+//
+// A mark that is set is confirmed. If the store loses that a mark was cleared, the worker id is kept from being claimed for
+// longer, which does no harm.
+func (d *Desk) Quarantine(ctx context.Context, w Worker, mark bool) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
 	}
+	after, err := d.quarantine(ctx, w, mark)
+	if err == nil && mark {
+		d.keep(w, after, func(w Worker) bool { return w.Register.Quarantined })
+	}
+	return after, err
+}
+
+func (d *Desk) quarantine(ctx context.Context, w Worker, mark bool) (Worker, error) {
 	if w.Register.Quarantined == mark {
 		return w, nil
 	}
@@ -53,10 +66,10 @@ func (r *Roster) Quarantine(ctx context.Context, w Worker, mark bool) (Worker, e
 	if !w.Exists {
 		// Terms count from 1, and the record has no way to say "none yet". The next
 		// claim makes the second; its floor is its claimant's now, as it would be.
-		register = r.blank()
+		register = d.r.blank()
 	}
 	register.Quarantined = mark
-	return r.write(ctx, w, register)
+	return d.r.write(ctx, w, register)
 }
 
 // Floored reports whether no tick below floor will ever be stamped again with the worker
@@ -81,41 +94,35 @@ func (w Worker) Floored(floor snowfence.Tick) bool {
 // Raise makes a worker id [Worker.Floored], and writes nothing if it is already. It is a
 // claim and a release in one write, of a term in which nothing is stamped. It counts the
 // term up, clears the holder, and sets floor and until to floor, or to the present until if
-// that is greater. The operator's mark stays. It ends a running holder as [Roster.Release]
-// does.
+// that is greater. The operator's mark stays. It ends a running holder as [Desk.Release]
+// does. The floor is confirmed.
 //
 // A *[snowfence.RangeError] is returned for a floor that is no tick of the layout.
-func (r *Roster) Raise(ctx context.Context, w Worker, floor snowfence.Tick) (Worker, error) {
-	if limit := r.layout.HorizonTick(); floor < 0 || floor >= limit {
+func (d *Desk) Raise(ctx context.Context, w Worker, floor snowfence.Tick) (Worker, error) {
+	if limit := d.r.layout.HorizonTick(); floor < 0 || floor >= limit {
 		return Worker{}, &snowfence.RangeError{Field: "floor", Value: int64(floor), Limit: int64(limit - 1)}
 	}
-	if w.Floored(floor) {
-		return w, nil
+	after, err := w, error(nil)
+	if !w.Floored(floor) {
+		after, err = d.raise(ctx, w, floor)
 	}
+	if err == nil {
+		d.keep(w, after, func(w Worker) bool { return w.Floored(floor) })
+	}
+	return after, err
+}
+
+func (d *Desk) raise(ctx context.Context, w Worker, floor snowfence.Tick) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
 	}
-	register := r.blank()
+	register := d.r.blank()
 	register.Term = w.Register.Term + 1
 	register.Floor = max(floor, w.Register.Until)
 	register.Until = register.Floor
 	register.Quarantined = w.Register.Quarantined
 	register.Window = w.Register.Window // its holder may issue for so long
-	return r.write(ctx, w, register)
-}
-
-// Confirm writes a register again as it is, with a new mark of the write. On a lossy store
-// this can show that an earlier write was not lost, and can't be any more. For that it must
-// be sent at least the store's loss after the earlier write was acknowledged, and be
-// acknowledged itself. The register must have no holder.
-func (r *Roster) Confirm(ctx context.Context, w Worker) (Worker, error) {
-	if err := w.usable(); err != nil {
-		return Worker{}, err
-	}
-	if w.Register.Holder != "" || !w.Exists {
-		return Worker{}, fmt.Errorf("%w: worker %d is %s: only a released one is confirmed", ErrUnusable, w.Number, w)
-	}
-	return r.write(ctx, w, w.Register)
+	return d.r.write(ctx, w, register)
 }
 
 // usable returns an error unless the register may be written.
@@ -153,8 +160,8 @@ func (r *Roster) write(ctx context.Context, w Worker, register stored.Register) 
 // settle sends a write until its outcome is known, by [lease.Write.Settle].
 func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worker, error) {
 	var unsure error
-	for try := range tries {
-		if try > 0 && r.Wait(ctx, pause) != nil {
+	for try := range sendings {
+		if try > 0 && (Patience{}).Wait(ctx, r.config.Clock, pause) != nil {
 			break
 		}
 		reply := r.ask(ctx, write.Swap())

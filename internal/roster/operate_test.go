@@ -24,17 +24,17 @@ import (
 func TestHolderWhoseRegisterIsOperatedOnLosesItsTermAndNoIDRepeats(t *testing.T) {
 	operations := map[string]func(context.Context, *roster.Roster, roster.Worker) (roster.Worker, error){
 		"release": func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
-			return r.Release(ctx, w)
+			return release(ctx, r, w)
 		},
 		"quarantine and clear": func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
-			w, err := r.Quarantine(ctx, w, true)
+			w, err := quarantine(ctx, r, w, true)
 			if err != nil {
 				return w, err
 			}
-			return r.Quarantine(ctx, w, false)
+			return quarantine(ctx, r, w, false)
 		},
 		"raise": func(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
-			return r.Raise(ctx, w, w.Register.Until+100)
+			return raise(ctx, r, w, w.Register.Until+100)
 		},
 	}
 	for name, operate := range operations {
@@ -143,7 +143,7 @@ func TestReleaseClearsTheHolderAndNothingElse(t *testing.T) {
 	r := w.roster()
 	x := w.register(r, quarantined)
 	w.put(r, 5, x)
-	after, err := r.Release(t.Context(), w.read(r, 5))
+	after, err := release(t.Context(), r, w.read(r, 5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +174,11 @@ func TestOperationsOnWhatIsNotTheirsAreRefusedAndWriteNothing(t *testing.T) {
 	for _, test := range tests {
 		x := w.read(r, test.number)
 		before, _ := w.store.Get(t.Context(), x.Key)
-		if _, err := r.Release(t.Context(), x); !errors.Is(err, test.want) || snowfence.ClassOf(err) != snowfence.ClassFinal {
+		if _, err := release(t.Context(), r, x); !errors.Is(err, test.want) || snowfence.ClassOf(err) != snowfence.ClassFinal {
 			t.Errorf("release worker %d: %v, want %v", test.number, err, test.want)
 		}
 		if errors.Is(test.want, roster.ErrUnusable) {
-			if _, err := r.Quarantine(t.Context(), x, true); !errors.Is(err, test.want) {
+			if _, err := quarantine(t.Context(), r, x, true); !errors.Is(err, test.want) {
 				t.Errorf("quarantine worker %d: %v, want %v", test.number, err, test.want)
 			}
 		}
@@ -199,9 +199,9 @@ func TestRegisterThatChangedSinceItWasReadIsNotTouched(t *testing.T) {
 	extended := w.register(r, func(x *stored.Register) { x.Until, x.Write = x.Until+1000, "fedcba9876543210" })
 	w.put(r, 5, extended)
 	for name, operate := range map[string]func() error{
-		"release":    func() error { _, err := r.Release(t.Context(), seen); return err },
-		"quarantine": func() error { _, err := r.Quarantine(t.Context(), seen, true); return err },
-		"raise":      func() error { _, err := r.Raise(t.Context(), seen, extended.Until+5000); return err },
+		"release":    func() error { _, err := release(t.Context(), r, seen); return err },
+		"quarantine": func() error { _, err := quarantine(t.Context(), r, seen, true); return err },
+		"raise":      func() error { _, err := raise(t.Context(), r, seen, extended.Until+5000); return err },
 	} {
 		err := operate()
 		var conflict *roster.ConflictError
@@ -232,7 +232,7 @@ func TestWriteWhoseReplyIsLostIsFoundOutAndMadeOnce(t *testing.T) {
 				w.put(r, 5, w.register(r))
 				key := stored.RegisterKey(r.Name(), r.Layout(), 5)
 				faulty.Follow(faultstore.Nth(faultstore.Swap, key, 1, fault))
-				after, err := r.Release(t.Context(), w.read(r, 5))
+				after, err := release(t.Context(), r, w.read(r, 5))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -253,7 +253,7 @@ func TestWriteThatGetsNoAnswerSaysThatItsOutcomeIsUnknown(t *testing.T) {
 		w.put(r, 5, w.register(r))
 		seen := w.read(r, 5)
 		faulty.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return c.Verb == faultstore.Swap }))
-		_, err := r.Release(t.Context(), seen)
+		_, err := release(t.Context(), r, seen)
 		if !errors.Is(err, faultstore.ErrInjected) || !strings.Contains(err.Error(), "outcome is unknown") || snowfence.ClassOf(err) != snowfence.ClassUnknown {
 			t.Errorf("got %v", err)
 		}
@@ -271,10 +271,10 @@ func TestQuarantineOfAWorkerThatWasNeverClaimedKeepsItFromBeingClaimed(t *testin
 		if err != nil || w.Exists {
 			t.Fatalf("worker 9: %v, %v", w, err)
 		}
-		if w, err = r.Quarantine(t.Context(), w, true); err != nil || w.State != roster.Quarantined {
+		if w, err = quarantine(t.Context(), r, w, true); err != nil || w.State != roster.Quarantined {
 			t.Fatalf("quarantine: %v, %v", w, err)
 		}
-		again, err := r.Quarantine(t.Context(), w, true)
+		again, err := quarantine(t.Context(), r, w, true)
 		if err != nil || again.Register.Write != w.Register.Write {
 			t.Errorf("the same mark was written twice: %v", err)
 		}
@@ -282,7 +282,7 @@ func TestQuarantineOfAWorkerThatWasNeverClaimedKeepsItFromBeingClaimed(t *testin
 		if _, err := hold(t, memory.Client(), 9); !errors.As(err, &held) || held.Standing != stored.Quarantined {
 			t.Errorf("claim: %v", err)
 		}
-		if w, err = r.Quarantine(t.Context(), w, false); err != nil || w.State != roster.Free {
+		if w, err = quarantine(t.Context(), r, w, false); err != nil || w.State != roster.Free {
 			t.Fatalf("clear: %v, %v", w, err)
 		}
 		h, err := hold(t, memory.Client(), 9)
@@ -331,7 +331,7 @@ func TestRaisedWorkerIsFlooredForGood(t *testing.T) {
 		if seen.Floored(test.floor) != test.kept {
 			t.Errorf("%s: floored %v", test.name, !test.kept)
 		}
-		if _, err := r.Raise(t.Context(), seen, test.floor); err != nil {
+		if _, err := raise(t.Context(), r, seen, test.floor); err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
@@ -347,7 +347,7 @@ func TestRaisedWorkerIsFlooredForGood(t *testing.T) {
 			t.Errorf("%s: %+v", test.name, x)
 		}
 	}
-	if _, err := r.Raise(t.Context(), w.read(r, 0), r.Layout().HorizonTick()); err == nil {
+	if _, err := raise(t.Context(), r, w.read(r, 0), r.Layout().HorizonTick()); err == nil {
 		t.Error("a floor at the horizon was set")
 	}
 }
@@ -357,7 +357,7 @@ func TestDryRosterWritesNothing(t *testing.T) {
 	r := w.roster()
 	w.put(r, 5, w.register(r))
 	seen := w.read(r, 5)
-	after, err := r.Dry().Release(t.Context(), seen)
+	after, err := release(t.Context(), r.Dry(), seen)
 	if err != nil || after.Register.Holder != "" {
 		t.Errorf("dry release: %v, %v", after, err)
 	}

@@ -30,7 +30,7 @@ func TestConflictWithOnesOwnWriteIsNone(t *testing.T) {
 	w.put(r, 5, w.register(r))
 	w.store = echoing{w.memory.Client()}
 	r = w.roster()
-	after, err := r.Release(t.Context(), w.read(r, 5))
+	after, err := release(t.Context(), r, w.read(r, 5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestConflictAfterAnUnknownOutcomeSaysSo(t *testing.T) {
 			}
 			w.put(r, 5, w.register(r, func(x *stored.Register) { x.Term++ }))
 		}()
-		_, err := r.Release(t.Context(), seen)
+		_, err := release(t.Context(), r, seen)
 		<-overwritten
 		var conflict *roster.ConflictError
 		if !errors.As(err, &conflict) || !errors.Is(conflict.Unsure, faultstore.ErrInjected) || conflict.Now.Register.Term != 4 {

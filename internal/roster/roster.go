@@ -33,8 +33,8 @@ type Config struct {
 	// reach; see snowfence.Policy. Zero means the default policy's.
 	MaxRollback time.Duration
 
-	// Process is written into the registers that [Roster.Raise] and
-	// [Roster.Quarantine] create or raise, for people. It may be empty.
+	// Process is written into the registers that [Desk.Raise] and
+	// [Desk.Quarantine] create or raise, for people. It may be empty.
 	Process stored.Process
 
 	// Rand is the source of incarnations and of the marks of writes: unpredictable, and
@@ -172,17 +172,17 @@ func (r *Roster) read(ctx context.Context) error {
 }
 
 // Settle waits until a lossy store can't lose the namespace's record any more, and checks
-// that the record is still the same. On a durable store it returns at once. Call it before
+// that the record is still the same. It waits in any case, as nothing is written yet. On a durable store it returns at once. Call it before
 // writing registers into a namespace that may be new: if the record were lost, they would
 // belong to no incarnation. An error wrapping [stored.ErrNamespaceReplaced] is returned if
 // the record has changed.
-func (r *Roster) Settle(ctx context.Context) error {
+func (r *Roster) Settle(ctx context.Context, p Patience) error {
 	// The writer was another host, or this one, whose clock has not been judged. So the
 	// record must be old both by the reference and by this host's clock.
 	if !stored.Young(r.record.Created, r.traits.Loss, r.Now(), r.config.Clock.Wall()) {
 		return nil
 	}
-	if err := r.Wait(ctx, r.traits.Loss); err != nil {
+	if err := p.Wait(ctx, r.config.Clock, r.traits.Loss); err != nil {
 		return err
 	}
 	again := &Roster{config: r.config}
@@ -190,18 +190,6 @@ func (r *Roster) Settle(ctx context.Context) error {
 		return err
 	}
 	return again.record.Succeeds(r.record)
-}
-
-// Wait waits, by the roster's clock, or until ctx ends.
-func (r *Roster) Wait(ctx context.Context, d time.Duration) error {
-	expired, stop := r.config.Clock.After(d)
-	defer stop()
-	select {
-	case <-expired:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // Dry returns a roster of the same namespace that writes nothing. Its verbs return what

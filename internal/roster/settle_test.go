@@ -41,7 +41,7 @@ func TestYoungNamespaceIsSettledWhateverThisHostsClockShows(t *testing.T) {
 				t.Fatal(err)
 			}
 			create()
-			if err := r.Settle(t.Context()); !errors.Is(err, stored.ErrNamespaceReplaced) {
+			if err := r.Settle(t.Context(), roster.Patience{}); !errors.Is(err, stored.ErrNamespaceReplaced) {
 				t.Errorf("on a host that is off by %s: %v", by, err)
 			}
 		})

@@ -112,6 +112,27 @@ func (w *world) read(r *roster.Roster, number int64) roster.Worker {
 	return x
 }
 
+// operate uses one verb of a desk, and waits until the write is certain.
+func operate(ctx context.Context, r *roster.Roster, do func(*roster.Desk) (roster.Worker, error)) (w roster.Worker, err error) {
+	err = r.Operate(ctx, roster.Patience{}, func(d *roster.Desk) (err error) {
+		w, err = do(d)
+		return err
+	})
+	return w, err
+}
+
+func release(ctx context.Context, r *roster.Roster, w roster.Worker) (roster.Worker, error) {
+	return operate(ctx, r, func(d *roster.Desk) (roster.Worker, error) { return d.Release(ctx, w) })
+}
+
+func quarantine(ctx context.Context, r *roster.Roster, w roster.Worker, mark bool) (roster.Worker, error) {
+	return operate(ctx, r, func(d *roster.Desk) (roster.Worker, error) { return d.Quarantine(ctx, w, mark) })
+}
+
+func raise(ctx context.Context, r *roster.Roster, w roster.Worker, floor snowfence.Tick) (roster.Worker, error) {
+	return operate(ctx, r, func(d *roster.Desk) (roster.Worker, error) { return d.Raise(ctx, w, floor) })
+}
+
 func released(x *stored.Register)    { x.Holder = "" }
 func quarantined(x *stored.Register) { x.Quarantined = true }
 

@@ -160,17 +160,17 @@ func (m *mob) operate(draw *rand.Rand) {
 		}
 		switch draw.IntN(6) {
 		case 0:
-			_, err = r.Release(context.Background(), w)
+			err = m.write(r, func(d *roster.Desk) (roster.Worker, error) { return d.Release(context.Background(), w) })
 		case 1:
-			_, err = r.Quarantine(context.Background(), w, true)
+			err = m.write(r, func(d *roster.Desk) (roster.Worker, error) { return d.Quarantine(context.Background(), w, true) })
 		case 2, 3:
-			_, err = r.Quarantine(context.Background(), w, false)
+			err = m.write(r, func(d *roster.Desk) (roster.Worker, error) { return d.Quarantine(context.Background(), w, false) })
 		case 4:
 			s.Deliver(context.Background())
 		default:
 			var plan takeover.Plan
 			if plan, err = takeover.Draft(context.Background(), r, facts); err == nil {
-				err = takeover.Apply(context.Background(), r, plan, nil)
+				err = takeover.Apply(context.Background(), r, plan, roster.Patience{}, nil)
 			}
 			if err == nil {
 				m.mu.Lock()
@@ -186,4 +186,12 @@ func (m *mob) operate(draw *rand.Rand) {
 			m.mu.Unlock()
 		}
 	}
+}
+
+// write carries one verb of an operator out.
+func (m *mob) write(r *roster.Roster, do func(*roster.Desk) (roster.Worker, error)) error {
+	return r.Operate(context.Background(), roster.Patience{}, func(d *roster.Desk) error {
+		_, err := do(d)
+		return err
+	})
 }

@@ -47,7 +47,7 @@ func TestFloorsOfATakeOverThatWasInterruptedAreConfirmedToo(t *testing.T) {
 		pass(time.Hour) // a namespace that is not young is not waited for
 		interrupted, interrupt := context.WithCancelCause(t.Context())
 		killed, done := errors.New("killed"), 0
-		err := takeover.Apply(interrupted, namespace, plan, func(takeover.Step) {
+		err := takeover.Apply(interrupted, namespace, plan, roster.Patience{}, func(takeover.Step) {
 			if done++; done == len(plan.Steps) {
 				interrupt(killed)
 			}
@@ -79,7 +79,7 @@ func TestFloorThatTheStoreTookBackIsNoSuccess(t *testing.T) {
 		r := reckon(t, begun, 0, 1, 2)
 		namespace, plan := draft(t, memory.Client(), r)
 		done := 0
-		err := takeover.Apply(t.Context(), namespace, plan, func(takeover.Step) {
+		err := takeover.Apply(t.Context(), namespace, plan, roster.Patience{}, func(takeover.Step) {
 			if done++; done < len(plan.Steps) {
 				return
 			}
@@ -87,7 +87,7 @@ func TestFloorThatTheStoreTookBackIsNoSuccess(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if err == nil || !strings.Contains(err.Error(), "run the take-over again") {
+		if !errors.As(err, new(*roster.UncertainError)) {
 			t.Errorf("it returned %v", err)
 		}
 		if done, err := take(t, memory.Client(), r); fmt.Sprint(done) != "[raise raise raise]" || err != nil {
@@ -109,7 +109,7 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 			namespace, plan := draft(t, memory.Client(), r)
 			pass(time.Hour)
 			opened := make(chan *fence.Holder, 1)
-			err := takeover.Apply(t.Context(), namespace, plan, func(takeover.Step) {
+			err := takeover.Apply(t.Context(), namespace, plan, roster.Patience{}, func(takeover.Step) {
 				if lost {
 					if _, err := memory.Failover(loss); err != nil {
 						t.Error(err)
@@ -124,7 +124,7 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 				}()
 				synctest.Wait()
 			})
-			if (err != nil) != lost || lost && !strings.Contains(err.Error(), "run the take-over again") {
+			if (err != nil) != lost || lost && !errors.As(err, new(*roster.UncertainError)) {
 				t.Errorf("with the floor lost being %t it returned %v", lost, err)
 			}
 			pass(2 * loss)

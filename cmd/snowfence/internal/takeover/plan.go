@@ -3,7 +3,6 @@ package takeover
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -126,99 +125,44 @@ func judge(w roster.Worker, floor snowfence.Tick) (Action, string) {
 	}
 }
 
-// tries is how often a register that others write to is read again.
-const tries = 8
-
 // Apply carries a plan out: it reads each register again, raises it if still needed,
 // and calls done, unless it is nil, with each step. It may be repeated without harm.
 //
 // On a lossy store it waits for the store's loss twice: until the namespace can't be
-// lost any more, and after the last write. Then it writes each register again, to know
-// that the store did not lose it. A register that a holder has claimed meanwhile needs
-// no second write: the floor guarded the claim, and the holder confirms it.
+// lost any more, and, by [roster.Roster.Operate], until the floors can't.
 //
 // It returns [roster.ErrUnusable], after all else is done, if there are registers that
 // can't be read; see [Unset]. Other errors are those of [roster.Roster.Settle],
-// [roster.Roster.Worker] and [roster.Roster.Raise].
-func Apply(ctx context.Context, r *roster.Roster, plan Plan, done func(Step)) error {
+// [roster.Roster.Worker] and [roster.Desk.Raise], and a *[roster.UncertainError].
+func Apply(ctx context.Context, r *roster.Roster, plan Plan, p roster.Patience, done func(Step)) error {
 	if err := plan.fits(r); err != nil {
 		return err
 	}
-	if err := r.Settle(ctx); err != nil {
+	if err := r.Settle(ctx, p); err != nil {
 		return err
 	}
-	var fresh []roster.Worker
+	return r.Operate(ctx, p, func(d *roster.Desk) error { return plan.apply(ctx, r, d, done) })
+}
+
+func (p Plan) apply(ctx context.Context, r *roster.Roster, d *roster.Desk, done func(Step)) error {
 	var unset []int64
-	for _, step := range plan.Steps {
-		w, err := insist(ctx, r, step.Worker, func(w roster.Worker) (roster.Worker, error) {
-			step.Action, step.Note = judge(w, plan.Floor)
-			return r.Raise(ctx, w, plan.Floor)
+	for _, step := range p.Steps {
+		_, err := r.Insist(ctx, step.Worker, func(w roster.Worker) (roster.Worker, error) {
+			step.Action, step.Note = judge(w, p.Floor)
+			return d.Raise(ctx, w, p.Floor)
 		})
 		switch {
 		case step.Action == Unset:
 			unset = append(unset, step.Worker)
 		case err != nil:
 			return fmt.Errorf("set the floor of worker %d: %w", step.Worker, err)
-		case r.Losable(w):
-			fresh = append(fresh, w)
 		}
 		if done != nil {
 			done(step)
-		}
-	}
-	if len(fresh) > 0 {
-		if err := r.Wait(ctx, r.Traits().Loss); err != nil {
-			return err
-		}
-	}
-	for _, set := range fresh {
-		if err := confirm(ctx, r, set, plan.Floor); err != nil {
-			return fmt.Errorf("confirm the floor of worker %d: %w", set.Number, err)
 		}
 	}
 	if len(unset) > 0 {
 		return fmt.Errorf("%w: worker %s: what can't be read got no floor, so a program that can read it could claim it below the floor; repair it and run the take-over again", roster.ErrUnusable, text.List(unset, shown))
 	}
 	return nil
-}
-
-// confirm makes sure that the store did not lose a floor. Set is the register as this
-// take-over wrote or found it.
-//
-// A claim above the floor has a higher term than set. A holder whose term is not higher
-// claimed while the floor was lost: only its own clock kept it above the floor, and the
-// store can lose its claim too. That is an error.
-func confirm(ctx context.Context, r *roster.Roster, set roster.Worker, floor snowfence.Tick) error {
-	_, err := insist(ctx, r, set.Number, func(w roster.Worker) (roster.Worker, error) {
-		switch {
-		case !w.Floored(floor), set.Register.Holder == "" && w.Register.Holder != "" && w.Register.Term <= set.Register.Term:
-			return w, fmt.Errorf("%w: worker %d is %s", errLost, set.Number, w)
-		case w.State == roster.Foreign || w.Register.Holder != "":
-			return w, nil
-		}
-		return r.Confirm(ctx, w)
-	})
-	return err
-}
-
-// errLost says that the store lost what it had acknowledged.
-var errLost = errors.New("the store lost the floor: run the take-over again")
-
-// insist reads a register and does something to it, again after others wrote to it.
-func insist(ctx context.Context, r *roster.Roster, worker int64, do func(roster.Worker) (roster.Worker, error)) (roster.Worker, error) {
-	var err error
-	for range tries {
-		var w roster.Worker
-		if w, err = r.Worker(ctx, worker); err != nil {
-			return w, err
-		}
-		if w, err = do(w); err == nil {
-			return w, nil
-		}
-		var conflict *roster.ConflictError
-		if !errors.As(err, &conflict) {
-			return w, err
-		}
-	}
-	return roster.Worker{}, err
 }

@@ -240,7 +240,7 @@ func TestTakeOverIntoAnotherLayoutOrForeignDatacentersIsRefused(t *testing.T) {
 		if _, err := takeover.Draft(t.Context(), namespace, r); !errors.As(err, &mismatch) {
 			t.Errorf("draft: %v", err)
 		}
-		if err := takeover.Apply(t.Context(), namespace, r, nil); !errors.As(err, &mismatch) {
+		if err := takeover.Apply(t.Context(), namespace, r, roster.Patience{}, nil); !errors.As(err, &mismatch) {
 			t.Errorf("apply: %v", err)
 		}
 
@@ -289,7 +289,7 @@ func TestFloorsOnALossyStoreOutliveItsFailover(t *testing.T) {
 				plan, err = takeover.Draft(t.Context(), namespace, r)
 			}
 			if err == nil {
-				err = takeover.Apply(t.Context(), namespace, plan, nil)
+				err = takeover.Apply(t.Context(), namespace, plan, roster.Patience{}, nil)
 			}
 			if err != nil {
 				<-failed

@@ -68,7 +68,7 @@ func take(t *testing.T, s store.Store, r takeover.Plan) ([]takeover.Action, erro
 	t.Helper()
 	namespace, plan := draft(t, s, r)
 	var done []takeover.Action
-	err := takeover.Apply(t.Context(), namespace, plan, func(s takeover.Step) { done = append(done, s.Action) })
+	err := takeover.Apply(t.Context(), namespace, plan, roster.Patience{}, func(s takeover.Step) { done = append(done, s.Action) })
 	if err == nil {
 		for i, s := range plan.Steps {
 			if done[i] != s.Action {
