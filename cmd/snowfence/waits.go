@@ -37,7 +37,7 @@ func (p program) awaiting(what string) (done func()) {
 // patienceFlag adds --no-wait to a verb that writes, and returns how the write becomes certain.
 func (p program) patienceFlag(cmd *cobra.Command) *counter.Patience {
 	patience := counter.Patience{Waiting: func(until time.Time) {
-		p.note("the store can lose what it acknowledged last: waiting until %s, to make sure that it keeps this", until.UTC().Format(time.RFC3339))
+		p.note("the store can lose what it acknowledged last: waiting until %s, to make sure that nothing is lost", until.UTC().Add(time.Second-1).Format(time.RFC3339))
 	}}
 	cmd.Flags().BoolVar(&patience.NoWait, "no-wait", false, "do not wait until a lossy store can't lose the write: exit code 6")
 	return &patience

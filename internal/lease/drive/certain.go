@@ -33,7 +33,7 @@ func (e *UncertainError) Error() string {
 	if e.Reason != nil {
 		reason = e.Reason.Error()
 	}
-	return fmt.Sprintf("snowfence: %s: it is written, and not certain before %s: %s: repeat it after that time", e.What, e.Until.UTC().Format(time.RFC3339), reason)
+	return fmt.Sprintf("snowfence: %s: it is written, and not certain before %s: %s: repeat it after that time", e.What, e.Until.UTC().Add(time.Second-1).Format(time.RFC3339), reason)
 }
 
 // Unwrap returns the reason.

@@ -1,0 +1,169 @@
+package roster_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+const writeLoss = 15 * time.Second
+
+// TestWriteThatIsSaidToBeDoneIsNotLost has a store lose what operators wrote: right after a verb has
+// returned, and while it waits. A verb that does not wait does no harm when it is lost: the
+// worker id is then less free than it was said to be.
+func TestWriteThatIsSaidToBeDoneIsNotLost(t *testing.T) {
+	type verb = func(ctx context.Context, r *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error)
+	quarantine := func(ctx context.Context, _ *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+		return d.Quarantine(ctx, w, true)
+	}
+	raise := func(ctx context.Context, r *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+		return d.Raise(ctx, w, r.Layout().TickAt(begun.Add(2*time.Hour)))
+	}
+	for name, x := range map[string]struct {
+		before func(*stored.Register) // nil: there is no register
+		do     verb
+		waits  bool
+		state  roster.State // said by the verb
+		lost   roster.State // if the write is lost
+	}{
+		"quarantine of a new worker id":  {nil, quarantine, true, roster.Quarantined, roster.Free},
+		"quarantine of a held worker id": {func(*stored.Register) {}, quarantine, true, roster.Quarantined, roster.Held},
+		"quarantine, where the mark is there": {func(x *stored.Register) { quarantined(x); x.Clock = begun.Add(time.Hour) }, quarantine, true,
+			roster.Quarantined, roster.Quarantined},
+		"raise of a new worker id":  {nil, raise, true, roster.Resting, roster.Free},
+		"raise of a held worker id": {func(*stored.Register) {}, raise, true, roster.Resting, roster.Held},
+		"clear": {func(x *stored.Register) { quarantined(x); released(x) }, func(ctx context.Context, _ *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+			return d.Quarantine(ctx, w, false)
+		}, false, roster.Resting, roster.Quarantined},
+		"release": {func(*stored.Register) {}, func(ctx context.Context, _ *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+			return d.Release(ctx, w)
+		}, false, roster.Resting, roster.Held},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, at := range []time.Duration{2 * time.Second, 6 * time.Second} {
+				synctest.Test(t, func(t *testing.T) {
+					w, r := lossy(t)
+					if x.before != nil {
+						w.put(r, 5, w.register(r, x.before))
+						pass(2 * writeLoss)
+					}
+					time.AfterFunc(at, func() { w.failover(5 * time.Second) })
+					start := time.Now()
+					err := r.Operate(t.Context(), roster.Patience{}, func(d *roster.Desk) error {
+						after, err := x.do(t.Context(), r, d, w.read(r, 5))
+						if err == nil && after.State != x.state {
+							t.Errorf("it is said to be %s", after.State)
+						}
+						return err
+					})
+					lost := at < 5*time.Second && x.waits && x.lost != x.state
+					if took := time.Since(start); errors.As(err, new(*roster.UncertainError)) != lost || err != nil && !lost || (took == writeLoss) != x.waits {
+						t.Errorf("after %s it returned %v", took, err)
+					}
+					want := x.state
+					if !x.waits || lost {
+						want = x.lost
+					}
+					w.failover(writeLoss)
+					if got := w.read(r, 5); got.State != want {
+						t.Errorf("it is %s, want %s", got, want)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestMarkThatOthersWriteOverIsConfirmedAnew has other operators write a register while the
+// first one waits. Their write hides whether the store lost the mark before.
+func TestMarkThatOthersWriteOverIsConfirmedAnew(t *testing.T) {
+	for name, x := range map[string]struct {
+		by        func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error)
+		lost      bool
+		took      time.Duration
+		uncertain bool
+	}{
+		"released": {by: func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+			return d.Release(ctx, w)
+		}, took: 2 * writeLoss},
+		"cleared": {by: func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+			return d.Quarantine(ctx, w, false)
+		}, took: writeLoss, uncertain: true},
+		"lost, and quarantined again": {by: func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+			return d.Quarantine(ctx, w, true)
+		}, lost: true, took: 2 * writeLoss},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, r := lossy(t)
+				w.put(r, 5, w.register(r))
+				pass(2 * writeLoss)
+				time.AfterFunc(writeLoss-time.Second, func() {
+					if x.lost {
+						w.failover(writeLoss)
+					}
+					err := r.Operate(context.Background(), roster.Patience{NoWait: true}, func(d *roster.Desk) error {
+						_, err := x.by(context.Background(), d, w.read(r, 5))
+						return err
+					})
+					if err != nil && !errors.As(err, new(*roster.UncertainError)) {
+						t.Error(err)
+					}
+				})
+				start := time.Now()
+				_, err := quarantine(t.Context(), r, w.read(r, 5), true)
+				if took := time.Since(start); took != x.took || errors.As(err, new(*roster.UncertainError)) != x.uncertain || err != nil && !x.uncertain {
+					t.Fatalf("after %s it returned %v", took, err)
+				}
+				w.failover(writeLoss)
+				if got := w.read(r, 5); !x.uncertain && got.State != roster.Quarantined {
+					t.Errorf("it is %s", got)
+				}
+			})
+		})
+	}
+}
+
+// TestOperatorWhoDoesNotWaitIsUncertain has an operator who goes on at once, and is told from when on
+// to do it again, also beside the failure of a later worker id.
+func TestOperatorWhoDoesNotWaitIsUncertain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := lossy(t)
+		next := errors.New("the next one fails")
+		start := time.Now()
+		err := r.Operate(t.Context(), roster.Patience{NoWait: true}, func(d *roster.Desk) error {
+			if _, err := d.Quarantine(t.Context(), w.read(r, 5), true); err != nil {
+				return err
+			}
+			return next
+		})
+		var uncertain *roster.UncertainError
+		if !errors.As(err, &uncertain) || !errors.Is(err, next) || uncertain.What != "worker 5" || !uncertain.Until.Equal(start.Add(writeLoss)) || time.Since(start) > 0 {
+			t.Errorf("it returned %v", err)
+		}
+	})
+}
+
+// lossy is a namespace that is an hour old, in a lossy store.
+func lossy(t *testing.T) (*world, *roster.Roster) {
+	w := newWorld(t)
+	w.memory = memstore.NewWith(memstore.Config{Loss: writeLoss})
+	w.store = w.memory.Client()
+	r := w.roster()
+	pass(time.Hour)
+	w.now = begun.Add(time.Hour)
+	return w, r
+}
+
+func (w *world) failover(lag time.Duration) {
+	w.t.Helper()
+	if _, err := w.memory.Failover(lag); err != nil {
+		w.t.Error(err)
+	}
+}
