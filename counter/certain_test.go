@@ -93,8 +93,11 @@ func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 		reason    error // of the uncertainty, if it is known
 		took      time.Duration
 	}{
-		"nothing happens":             {took: setLoss},
-		"a failover loses it":         {meanwhile: func(s *setting, _ func()) { time.Sleep(2 * time.Second); s.failover(5 * time.Second) }, uncertain: true, took: setLoss},
+		"nothing happens": {took: setLoss},
+		"a failover loses it": {
+			meanwhile: func(s *setting, _ func()) { time.Sleep(2 * time.Second); s.failover(5 * time.Second) },
+			uncertain: true, took: setLoss,
+		},
 		"a failover does not lose it": {meanwhile: func(s *setting, _ func()) { time.Sleep(6 * time.Second); s.failover(5 * time.Second) }, took: setLoss},
 		"processes write after it": {meanwhile: func(s *setting, _ func()) {
 			for range 3 {

@@ -31,7 +31,7 @@ var (
 
 	// errForgotten says that the store lost a reservation before it was confirmed. Another
 	// one is made; the numbers are given to no one.
-	errForgotten = errors.New("the store lost the reservation")
+	errForgotten = errors.New("the store lost the write")
 )
 
 // ConfigError is returned for a setting that can't be used: Field, Value and Limit.

@@ -114,7 +114,8 @@ type Operator struct {
 // Patience says how a write on a lossy store becomes certain.
 type Patience = drive.Patience
 
-// UncertainError is returned by [Set] when a failover of the store may have taken the write back, or still may.
+// UncertainError is returned by [Set] when a failover of the store may have taken the write back,
+// or still may.
 type UncertainError = drive.UncertainError
 
 // patient is how long Set tries to reach the store, for its write and again to confirm it.
@@ -124,8 +125,8 @@ const patient = 10 * time.Second
 // processes go on above. [store.ErrConflict] is returned if another process has written it.
 //
 // On a lossy store Set waits until the store can't lose the write any more, and confirms it by
-// another write, as a reservation is. If that fails, or the operator does not wait, it returns an *[UncertainError]:
-// no process may begin to count before its Until, and it has to be set again then.
+// another write, as a reservation is. If that fails, or the operator does not wait, it returns an
+// *[UncertainError]: no process may begin to count before its Until, and it has to be set again then.
 func Set(ctx context.Context, s store.Store, i Info, by Operator) (Info, error) {
 	r, err := open(ctx, Config{
 		Store: s, Namespace: i.Namespace, Name: i.Name, Start: i.Start, Increment: i.Increment, Limit: i.Limit,
@@ -158,5 +159,7 @@ func Set(ctx context.Context, s store.Store, i Info, by Operator) (Info, error) 
 	if r.loss == 0 {
 		return i, nil
 	}
-	return i, by.Patience.Confirm(ctx, r.Clock, "counter "+i.Name, w.acked+r.loss, func(ctx context.Context) error { return r.confirm(ctx, w) })
+	return i, by.Patience.Confirm(ctx, r.Clock, "counter "+i.Name, w.acked+r.loss, func(ctx context.Context) error {
+		return r.confirm(ctx, w)
+	})
 }

@@ -51,7 +51,7 @@ func TestVerbsThatWriteToALossyStoreSayWhenTheyAreCertain(t *testing.T) {
 		t.Fatal(err)
 	}
 	const imported = "workers import list --workers 20-21 --stopped-at 2026-01-02T03:04:05Z --yes"
-	const waits, uncertain = "the store can lose what it acknowledged last: waiting until 20", "it is written, and not certain before 20"
+	const waits, uncertain = "the store can lose what it acknowledged last: waiting until 20", "not certain before 20"
 	for _, x := range []struct {
 		verb      string
 		interrupt bool

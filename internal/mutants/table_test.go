@@ -3,10 +3,40 @@ package mutants
 const (
 	journal = "internal/journal/journal.go"
 	discard = "internal/journal/end.go"
+	certain = "internal/roster/certain.go"
 )
 
 // table lists bugs that tests of their own package find. A new one needs a line here and nothing else.
 var table = []mutant{
+	{
+		name: "drive: an operator's write is certain though its confirmation fails",
+		file: "internal/lease/drive/certain.go",
+		old:  "if err := confirm(ctx); err != nil {",
+		new:  "if err := confirm(ctx); p.NoWait {",
+		in:   "counter",
+		test: "TestCounterThatIsSaidToBeSetGivesNoNumberTwice",
+	},
+	{
+		name: "roster: a mark is confirmed though another operator wrote since",
+		file: certain,
+		old:  "err == nil && w.version != k.version",
+		new:  "err != nil && w.version != k.version",
+		test: "TestMarkThatOthersWriteOverIsConfirmedAnew",
+	},
+	{
+		name: "roster: a mark that is there, and can still be lost, counts as certain",
+		file: certain,
+		old:  "!written && !d.r.Losable(after)",
+		new:  "!written",
+		test: "TestWriteThatIsSaidToBeDoneIsNotLost",
+	},
+	{
+		name: "roster: a claim that the store can lose makes a floor certain",
+		file: certain,
+		old:  "\t\t\td.keep(k.Worker, w, k.still)\n",
+		new:  "",
+		test: "TestFloorIsCertainUnderAClaimOnlyOnceTheClaimIsOldEnough",
+	},
 	{
 		name: "journal: a page is discarded, and the folder is not synced",
 		file: discard,

@@ -12,7 +12,8 @@ import (
 // Patience says how a write on a lossy store becomes certain.
 type Patience = drive.Patience
 
-// UncertainError is returned for a write that a failover of the store may have taken back, or still may.
+// UncertainError is returned for a write that a failover of the store may have taken back, or
+// still may.
 type UncertainError = drive.UncertainError
 
 var (
@@ -36,7 +37,8 @@ type kept struct {
 // Operate calls do, whose verbs write registers, and makes certain that the store keeps them. On
 // a durable store it returns at once. On a lossy store it waits until the store can't lose the
 // writes any more, and confirms each by another write. If it can't, or is not to wait, it returns an
-// *[UncertainError], joined to the error of do. Only a desk can write, so no write is forgotten.
+// *[UncertainError], joined to the error of do. Only a desk can write, so that no verb can forget
+// this.
 func (r *Roster) Operate(ctx context.Context, p Patience, do func(*Desk) error) error {
 	d := &Desk{r: r}
 	err := do(d)
@@ -49,7 +51,8 @@ func (r *Roster) Operate(ctx context.Context, p Patience, do func(*Desk) error) 
 }
 
 // keep notes that the write of a verb is to be confirmed. The verb may have found what it was to
-// write: then it keeps an earlier write if the store can lose it, as its operator may have been interrupted.
+// write. Then it keeps the earlier write, if the store can lose it: its operator may have been
+// interrupted.
 func (d *Desk) keep(before, after Worker, still func(Worker) bool) {
 	written := after.version != before.version
 	if d.r.dry || d.r.traits.Loss == 0 || !written && !d.r.Losable(after) {
@@ -58,10 +61,11 @@ func (d *Desk) keep(before, after Worker, still func(Worker) bool) {
 	d.kept = append(d.kept, kept{after, d.r.config.Clock.Monotonic(), still})
 }
 
-// tries is how often a register that others write to is read again, and how often a write is confirmed anew.
+// tries is how often a register that others write to is read again, and a write confirmed anew.
 const tries = 8
 
-// confirm makes the writes certain, all of them by one wait, and again those that others have written over.
+// confirm makes the writes certain, all of them by one wait. Those that others have written over
+// take another wait.
 func (d *Desk) confirm(ctx context.Context, p Patience) error {
 	for try := 0; len(d.kept) > 0; try++ {
 		batch := d.kept
@@ -95,8 +99,9 @@ func (d *Desk) confirm(ctx context.Context, p Patience) error {
 // no history to tell. So the new write is kept in its place.
 //
 // A holder's claim is not written over, as that would end its term. A claim that was found a loss
-// ago, and is still there, is old enough. A claim above what was kept has a higher term. Any other one was made
-// while the write was lost: only the holder's clock kept it above a floor, and the store can lose the claim too.
+// ago, and is still there, is old enough. A claim above what was kept has a higher term. Any other
+// one was made while the write was lost: only the holder's clock kept it above a floor, and the
+// store can lose the claim too.
 func (d *Desk) again(ctx context.Context, k kept) error {
 	_, err := d.r.Insist(ctx, k.Number, func(w Worker) (Worker, error) {
 		claimed := w.Register.Holder != "" && !w.Register.Quarantined

@@ -3,6 +3,7 @@ package roster_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,12 @@ func TestWriteThatIsSaidToBeDoneIsNotLost(t *testing.T) {
 	raise := func(ctx context.Context, r *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
 		return d.Raise(ctx, w, r.Layout().TickAt(begun.Add(2*time.Hour)))
 	}
+	clearing := func(ctx context.Context, _ *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+		return d.Quarantine(ctx, w, false)
+	}
+	releasing := func(ctx context.Context, _ *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
+		return d.Release(ctx, w)
+	}
 	for name, x := range map[string]struct {
 		before func(*stored.Register) // nil: there is no register
 		do     verb
@@ -38,12 +45,8 @@ func TestWriteThatIsSaidToBeDoneIsNotLost(t *testing.T) {
 			roster.Quarantined, roster.Quarantined},
 		"raise of a new worker id":  {nil, raise, true, roster.Resting, roster.Free},
 		"raise of a held worker id": {func(*stored.Register) {}, raise, true, roster.Resting, roster.Held},
-		"clear": {func(x *stored.Register) { quarantined(x); released(x) }, func(ctx context.Context, _ *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
-			return d.Quarantine(ctx, w, false)
-		}, false, roster.Resting, roster.Quarantined},
-		"release": {func(*stored.Register) {}, func(ctx context.Context, _ *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
-			return d.Release(ctx, w)
-		}, false, roster.Resting, roster.Held},
+		"clear":                     {func(x *stored.Register) { quarantined(x); released(x) }, clearing, false, roster.Resting, roster.Quarantined},
+		"release":                   {func(*stored.Register) {}, releasing, false, roster.Resting, roster.Held},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, at := range []time.Duration{2 * time.Second, 6 * time.Second} {
@@ -130,6 +133,28 @@ func TestMarkThatOthersWriteOverIsConfirmedAnew(t *testing.T) {
 	}
 }
 
+// TestFloorIsCertainUnderAClaimOnlyOnceTheClaimIsOldEnough has a store lose a floor. Then two processes
+// claim the worker id, above the floor by their own clocks. The store can lose their claims too.
+func TestFloorIsCertainUnderAClaimOnlyOnceTheClaimIsOldEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := lossy(t)
+		floor := r.Layout().TickAt(begun)
+		time.AfterFunc(time.Second, func() {
+			w.failover(writeLoss)
+			for term, nonce := range []string{"a", "b"} {
+				w.put(r, 5, w.register(r, func(x *stored.Register) { x.Term, x.Holder = int64(term)+1, strings.Repeat(nonce, 32) }))
+			}
+		})
+		if _, err := raise(t.Context(), r, w.read(r, 5), floor); err != nil {
+			t.Fatal(err)
+		}
+		w.failover(writeLoss)
+		if got := w.read(r, 5); !got.Floored(floor) {
+			t.Errorf("it has no floor: %s", got)
+		}
+	})
+}
+
 // TestOperatorWhoDoesNotWaitIsUncertain has an operator who goes on at once, and is told from when on
 // to do it again, also beside the failure of a later worker id.
 func TestOperatorWhoDoesNotWaitIsUncertain(t *testing.T) {
@@ -144,7 +169,8 @@ func TestOperatorWhoDoesNotWaitIsUncertain(t *testing.T) {
 			return next
 		})
 		var uncertain *roster.UncertainError
-		if !errors.As(err, &uncertain) || !errors.Is(err, next) || uncertain.What != "worker 5" || !uncertain.Until.Equal(start.Add(writeLoss)) || time.Since(start) > 0 {
+		if !errors.As(err, &uncertain) || !errors.Is(err, next) || time.Since(start) > 0 ||
+			uncertain.What != "worker 5" || !uncertain.Until.Equal(start.Add(writeLoss)) {
 			t.Errorf("it returned %v", err)
 		}
 	})

@@ -45,8 +45,8 @@ func (d *Desk) Release(ctx context.Context, w Worker) (Worker, error) {
 // register gets one, with a term in which nothing can have been stamped. If the mark is as
 // wanted already, nothing is written.
 //
-// A mark that is set is confirmed. If the store loses that a mark was cleared, the worker id is kept from being claimed for
-// longer, which does no harm.
+// A mark that is set is confirmed. If the store loses that a mark was cleared, the worker id stays
+// out of use for longer, which does no harm.
 func (d *Desk) Quarantine(ctx context.Context, w Worker, mark bool) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err

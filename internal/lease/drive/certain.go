@@ -33,7 +33,8 @@ func (e *UncertainError) Error() string {
 	if e.Reason != nil {
 		reason = e.Reason.Error()
 	}
-	return fmt.Sprintf("snowfence: %s: it is written, and not certain before %s: %s: repeat it after that time", e.What, e.Until.UTC().Add(time.Second-1).Format(time.RFC3339), reason)
+	until := e.Until.UTC().Add(time.Second - 1).Format(time.RFC3339) // never too early
+	return fmt.Sprintf("snowfence: %s: not certain before %s: %s: repeat it after that time", e.What, until, reason)
 }
 
 // Unwrap returns the reason.
@@ -44,9 +45,12 @@ func (*UncertainError) Class() snowfence.Class { return snowfence.ClassUnavailab
 
 // Confirm makes an acknowledged write certain. It is the one rule for all writes to a store
 // that are not a holder's. It waits until due, on the monotonic clock: the time of the
-// acknowledgement plus the store's loss. Then it calls confirm, which swaps the register again and returns
-// an error unless the swap shows that the write is still there. Every failure is an *[UncertainError].
-func (p Patience) Confirm(ctx context.Context, clock snowfence.Clock, what string, due time.Duration, confirm func(context.Context) error) error {
+// acknowledgement plus the store's loss. Then it calls confirm, which swaps the register again and
+// returns an error unless the swap shows that the write is still there. Every failure is an
+// *[UncertainError].
+func (p Patience) Confirm(
+	ctx context.Context, clock snowfence.Clock, what string, due time.Duration, confirm func(context.Context) error,
+) error {
 	left := due - clock.Monotonic()
 	until := clock.Wall().Add(left)
 	if p.NoWait {

@@ -9,5 +9,5 @@
 //
 // A [Driver] starts no goroutine and waits for nothing. [Disk] and [Recall] do, for programs
 // that run it in a goroutine; virtual time has no use for them, so package fence's tests
-// hold them.
+// hold them. [Patience] waits too, for operators.
 package drive

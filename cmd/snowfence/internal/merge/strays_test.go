@@ -149,7 +149,7 @@ func apply(t *testing.T, r *roster.Roster, facts takeover.Facts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := takeover.Apply(t.Context(), r, plan, nil); err != nil {
+	if err := takeover.Apply(t.Context(), r, plan, roster.Patience{}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
