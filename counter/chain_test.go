@@ -42,7 +42,10 @@ func (*distant) String() string { return "a distant guard" }
 
 func (d *distant) Mark(ctx context.Context) (int64, error) { return -1, d.pass(ctx, d.before) }
 
-func (d *distant) Raise(ctx context.Context, _ int64) error {
+func (d *distant) Raise(ctx context.Context, first, last int64) error {
+	if last < first {
+		return nil // whether it can be raised
+	}
 	d.sent++
 	err := cmp.Or(d.pass(ctx, d.after), d.fails)
 	d.fails = nil

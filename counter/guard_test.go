@@ -87,7 +87,13 @@ func TestCounterThatWentBackwardsIsRefusedWithBothNumbers(t *testing.T) {
 func TestGuardNoticesWhatNoProcessRemembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, elsewhere := memstore.New(), memstore.New()
-		guard := func(name string) counter.Guard { return counter.NewStoreGuard(elsewhere.Client(), "default", name) }
+		guard := func(name string) counter.Guard {
+			g, err := counter.OpenStoreGuard(t.Context(), elsewhere.Client(), "default", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
 		before := memory.Snapshot()
 		for name, c := range open(t, memory.Client(), guard) {
 			if err := c.give(t.Context(), 25); err != nil {
@@ -141,17 +147,23 @@ func TestGreatestIDOfATableIsAGuard(t *testing.T) {
 }
 
 // table is another system's counter, which a test sets back.
-type table struct{ next int64 }
+type table struct {
+	next     int64
+	reserved func() // may be nil
+}
 
 func (t *table) Reserve(_ context.Context, need func() int64) (counter.Range, error) {
 	got := counter.Range{First: t.next, Increment: 1, Count: need()}
 	t.next += got.Count
+	if t.reserved != nil {
+		t.reserved()
+	}
 	return got, nil
 }
 
 func TestGuardedSourceRefusesWhatIsInUse(t *testing.T) {
 	foreign := &table{next: 100}
-	source := counter.Guarded(foreign, counter.NewStoreGuard(memstore.New().Client(), "default", "orders"), "leaf orders")
+	source := counter.Guarded(foreign, storeGuard(t, memstore.New().Client()), "leaf orders")
 	tickets := counter.NewTickets(source, counter.Config{Name: "orders"})
 	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
 	if err := tickets.Fill(t.Context(), make([]snowfence.ID, 7)); err != nil {
