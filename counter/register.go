@@ -35,7 +35,7 @@ type register struct {
 	known       bool // record and version are as they were read or written last
 	version     store.Version
 	record      stored.Counter
-	incarnation string // once it was read
+	incarnation string // once it is settled: a record that is gone, or another one, is refused then
 	nonce       string // of this process's writes on a lossy store; see confirm
 	number      int64  // of the last write that took effect
 	history     map[store.Version]int64
