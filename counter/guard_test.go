@@ -182,3 +182,44 @@ func TestGuardedSourceRefusesWhatIsInUse(t *testing.T) {
 		t.Errorf("above the mark: %d, %v", id, err)
 	}
 }
+
+// TestCounterThatWentBackByOneNumberIsRefused is the nearest that a counter can be to a number in use.
+func TestCounterThatWentBackByOneNumberIsRefused(t *testing.T) {
+	for name, test := range map[string]struct{ guarded, again bool }{
+		"its own process knows it":      {},
+		"a guard knows it":              {guarded: true, again: true},
+		"its process and a guard do so": {guarded: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			memory := memstore.New()
+			config := counter.Config{Store: memory.Client(), Name: "orders"}
+			if test.guarded {
+				config.Guard = storeGuard(t, memstore.New().Client())
+			}
+			start := func() *counter.Tickets {
+				tickets, err := counter.OpenTickets(t.Context(), config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = tickets.Close(context.Background()) })
+				return tickets
+			}
+			tickets := start()
+			if err := tickets.Fill(t.Context(), make([]snowfence.ID, 2)); err != nil {
+				t.Fatal(err)
+			}
+			before := memory.Snapshot()
+			if _, err := tickets.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			memory.Restore(before)
+			if test.again {
+				tickets = start()
+			}
+			var back *counter.BackwardsError
+			if id, err := tickets.Next(t.Context()); !errors.As(err, &back) || back.Next != 3 || back.Mark != 3 {
+				t.Errorf("it gives %d (%v), and 3 is in use", id, err)
+			}
+		})
+	}
+}
