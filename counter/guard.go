@@ -63,6 +63,13 @@ func (g *StoreGuard) read(reply lease.Reply) (mark int64, version store.Version,
 	return 0, "", reply.Err
 }
 
+var (
+	// errPassed says that another process reserved later, and raised the guard before.
+	errPassed = errors.New("another process has raised it meanwhile")
+
+	errUndecided = errors.New("it is not known whether the write took effect")
+)
+
 // raiseTries is how many calls a write of the mark may take until its outcome is known.
 const raiseTries = 6
 
@@ -78,7 +85,7 @@ func (g *StoreGuard) Raise(ctx context.Context, first, last int64) error {
 			return fmt.Errorf("%w to %d: numbers from %d to %d are a gap", errPassed, mark, first, last)
 		}
 		value := strconv.FormatInt(last, 10) + " " + rand.Text() // no two writes are equal
-		var refused error
+		refused := errUndecided
 		tries := 0
 		var outlook lease.Outlook
 		outlook, reply = drive.Settle(lease.Write{Key: g.key, Guard: version, Value: []byte(value)},
@@ -87,7 +94,7 @@ func (g *StoreGuard) Raise(ctx context.Context, first, last int64) error {
 				if o == lease.Doubtful {
 					refused = reply.Err
 				}
-				if tries++; tries == raiseTries {
+				if tries++; tries >= raiseTries {
 					return refused
 				}
 				return context.Cause(ctx)
@@ -98,12 +105,13 @@ func (g *StoreGuard) Raise(ctx context.Context, first, last int64) error {
 		case lease.Missed:
 			continue // another process raised it
 		}
-		return cmp.Or(refused, context.Cause(ctx))
+		return cmp.Or(context.Cause(ctx), refused)
 	}
 }
 
 // QueryGuard is a guard by the greatest number that is in use elsewhere: max(id) of the user's
 // own table. It keeps nothing, so it sees what was written there, and not what was only reserved.
+// The column must hold whole numbers: the greatest text of 999 and 1000 is 999.
 type QueryGuard struct {
 	// Name says what is asked, for errors: "max(id) of orders".
 	Name string
@@ -119,9 +127,6 @@ func (g QueryGuard) Mark(ctx context.Context) (int64, error) { return g.Greatest
 
 // Raise implements [Guard]. It does nothing.
 func (QueryGuard) Raise(context.Context, int64, int64) error { return nil }
-
-// errPassed says that another process reserved later, and raised the guard before.
-var errPassed = errors.New("another process has raised it meanwhile")
 
 // guarding is a guard as one process uses it for a counter. The mark is read before a reservation, so
 // every range that it covers was reserved before. It is raised before the numbers are used.
