@@ -40,13 +40,15 @@ type chain struct {
 
 	current atomic.Pointer[run] // never nil
 
-	mu      sync.Mutex // guards the fields below
-	ready   []Range    // reserved and not begun, ascending
-	queue   list.List  // of *call
-	busy    bool       // a reservation is under way, or about to be: always while a call waits
-	steady  bool       // the last reservation succeeded, so a call may make the next one
-	watched bool       // watch runs
-	trouble error      // the last failed reservation's error; nil after one that succeeded
+	mu      sync.Mutex    // guards the fields below
+	ready   []Range       // reserved and not begun, ascending
+	queue   list.List     // of *call
+	busy    bool          // a reservation is under way, or about to be: always while a call waits
+	steady  bool          // the last reservation succeeded, so a call may make the next one
+	watched bool          // watch runs
+	trouble error         // the last failed reservation's error; nil after one that succeeded
+	backoff time.Duration // the pause after the last reservation; 0 after one that succeeded
+	resume  time.Duration // when that pause ends
 	closed  bool
 	stop    context.CancelCauseFunc
 	context context.Context //nolint:containedctx // of all reservations; ended by close
@@ -119,8 +121,8 @@ func (ch *chain) fill(ctx context.Context, ids []snowfence.ID) error {
 	defer ch.done.Done()
 	ch.mu.Unlock()
 	defer context.AfterFunc(ctx, func() { ch.quit(ctx, c) })()
-	if more, err := ch.reserve(own); more {
-		ch.done.Go(func() { ch.run(err) })
+	if ch.reserve(own) {
+		ch.done.Go(ch.run)
 	}
 	return <-c.ended
 }
@@ -253,7 +255,7 @@ func (ch *chain) held() int64 {
 func (ch *chain) start() {
 	if !ch.busy && ch.wanted() {
 		ch.busy = true
-		ch.done.Go(func() { ch.run(nil) })
+		ch.done.Go(ch.run)
 	}
 }
 
@@ -263,31 +265,39 @@ func (ch *chain) wanted() bool {
 }
 
 const (
-	closeTakes = 5 * time.Second       // the numbers that are left are given back within it
-	retryAfter = 50 * time.Millisecond // the pause after a failed reservation
+	closeTakes = 5 * time.Second // the numbers that are left are given back within it
+
+	// After each reservation that failed the pause doubles, because each may have reserved numbers
+	// that no call gets. It stays below half of max-wait, so each call that waits sees another try.
+	leastPause = 50 * time.Millisecond
+	mostPause  = 2 * time.Second
 )
 
-// run reserves until enough is there, after a reservation that failed with err.
-func (ch *chain) run(err error) {
-	for more := true; more; {
-		if err != nil {
-			_ = sleep(ch.context, ch.clock, retryAfter) // at its end the next reservation fails
+// run reserves until enough is there.
+func (ch *chain) run() {
+	for more := true; more; more = ch.reserve(ch.context) {
+		ch.mu.Lock()
+		left := ch.resume - ch.clock.Monotonic()
+		ch.mu.Unlock()
+		if left > 0 {
+			_ = sleep(ch.context, ch.clock, left) // at its end the next reservation fails
 		}
-		more, err = ch.reserve(ch.context)
 	}
 }
 
-// reserve makes one reservation. It returns its error, and whether another one has to follow.
-func (ch *chain) reserve(ctx context.Context) (more bool, err error) {
+// reserve makes one reservation, and reports whether another one has to follow.
+func (ch *chain) reserve(ctx context.Context) (more bool) {
 	begun := ch.clock.Monotonic()
 	got, err := ch.source.Reserve(ctx, ch.need)
+	now := ch.clock.Monotonic()
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	ch.steady = err == nil
+	pause := time.Duration(0)
 	switch {
 	case err == nil:
 		if !ch.strict {
-			ch.demand.took(ch.clock.Monotonic() - begun)
+			ch.demand.took(now - begun)
 		}
 		ch.distribute(got)
 	case ctx.Err() != nil && ch.context.Err() == nil:
@@ -299,10 +309,13 @@ func (ch *chain) reserve(ctx context.Context) (more bool, err error) {
 				ch.end(c, err)
 			}
 		}
+	default:
+		pause = min(max(leastPause, 2*ch.backoff), mostPause, ch.wait/2)
 	}
 	ch.trouble = err
+	ch.backoff, ch.resume = pause, now+pause
 	ch.busy = ch.wanted() && (err == nil || ch.queue.Len() > 0)
-	return ch.busy, err
+	return ch.busy
 }
 
 // need is how many numbers to reserve; 0 if each call is for more than is left. A register calls it

@@ -42,7 +42,10 @@ func (*distant) String() string { return "a distant guard" }
 
 func (d *distant) Mark(ctx context.Context) (int64, error) { return -1, d.pass(ctx, d.before) }
 
-func (d *distant) Raise(ctx context.Context, _ int64) error {
+func (d *distant) Raise(ctx context.Context, first, last int64) error {
+	if last < first {
+		return nil // whether it can be raised
+	}
 	d.sent++
 	err := cmp.Or(d.pass(ctx, d.after), d.fails)
 	d.fails = nil
@@ -232,4 +235,49 @@ func TestCallsWaitNoLongerForASourceThatIgnoresItsContext(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// broken is a source that fails, and may mend.
+type broken struct{ tries, mends int }
+
+func (b *broken) Reserve(_ context.Context, need func() int64) (counter.Range, error) {
+	if b.tries++; b.tries != b.mends {
+		return counter.Range{}, errors.New("the disk is full")
+	}
+	return counter.Range{First: 1, Increment: 1, Count: need()}, nil
+}
+
+// Each try may have reserved numbers, though its reply says that it failed.
+func TestSourceThatFailsIsAskedLessAndLess(t *testing.T) {
+	for wait, most := range map[time.Duration]int{
+		10 * time.Second: 5 + 60/2, // after 3 s every 2 s
+		time.Second:      3 + 2*60, // so that each call sees a try
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			source := new(broken)
+			tickets := counter.NewTickets(source, counter.Config{Name: "orders", MaxWait: wait})
+			next := func() error { _, err := tickets.Next(t.Context()); return err }
+			for begun := time.Now(); time.Since(begun) < time.Minute; {
+				before := source.tries
+				if err := next(); !errors.Is(err, counter.ErrUnavailable) || source.tries == before {
+					t.Fatalf("after %d tries: %v", source.tries-before, err)
+				}
+			}
+			if source.tries > most {
+				t.Errorf("max-wait %s: %d tries in a minute, must be at most %d", wait, source.tries, most)
+			}
+			source.mends = source.tries + 1
+			if err := next(); err != nil {
+				t.Errorf("when it works again: %v", err)
+			}
+			begun := source.tries
+			_ = next() // after a success the pauses are short again
+			if tried := source.tries - begun; wait > time.Second && tried < 7 {
+				t.Errorf("%d tries in %s after a success", tried, wait)
+			}
+			if err := tickets.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

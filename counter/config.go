@@ -67,8 +67,11 @@ type Guard interface {
 	// none is.
 	Mark(ctx context.Context) (int64, error)
 
-	// Raise makes n the mark, if it is greater. The number n is not used before.
-	Raise(ctx context.Context, n int64) error
+	// Raise makes last the mark, if the mark is below first. Otherwise it fails, and the
+	// numbers from first to last are used by no one: another process may have them. The mark
+	// never goes back. When last is first - 1 the mark stays as it is, and the write shows that
+	// it can be raised. A guard that keeps nothing returns nil.
+	Raise(ctx context.Context, first, last int64) error
 
 	// String says what the guard is, for errors: "file /var/lib/ids/orders.mark".
 	String() string

@@ -31,5 +31,5 @@
 //
 // A store that forgets more than it declares repeats numbers, as does a dump that is restored. A
 // process notices that for the numbers that it has reserved itself, with a *[BackwardsError]. With
-// a [Guard] it notices that for all numbers.
+// a [Guard] it notices that for all numbers that the guard knows.
 package counter

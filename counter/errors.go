@@ -23,8 +23,9 @@ var (
 	// this process has counted with. The store was emptied, restored or exchanged.
 	ErrReplaced = snowfence.NewError(snowfence.ClassLease, "snowfence: the counter was replaced in the store")
 
-	// ErrLossy is returned by [OpenTickets] for a store that can lose acknowledged writes.
-	ErrLossy = snowfence.NewError(snowfence.ClassUsage, "snowfence: tickets need a durable store")
+	// ErrLossy is returned by [OpenTickets] and [OpenStoreGuard] for a store that can lose
+	// acknowledged writes.
+	ErrLossy = snowfence.NewError(snowfence.ClassUsage, "snowfence: tickets and guards need a durable store")
 
 	// errGone says that the record was there before. A late read can say so, too.
 	errGone = fmt.Errorf("%w: it is gone", ErrReplaced)

@@ -2,6 +2,7 @@ package counter_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -90,4 +91,32 @@ func TestWhatIsLeftIsGivenBackUnlessNumbersWereReservedAfterIt(t *testing.T) {
 	if err := third.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestMarkIsKeptWhenTheRestOfADateIsGivenBackAfterARollback has a store that went back below numbers that
+// the process has reserved. The rest of one of its ranges is then the last that the store knows.
+func TestMarkIsKeptWhenTheRestOfADateIsGivenBackAfterARollback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		d, clock := openDaily(t, memory.Client(), "UTC", func(c *counter.DailyConfig) { c.Step = 10 })
+		first := clock.Wall()
+		fill := func(n int) {
+			t.Helper()
+			if _, err := d.Fill(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait() // the step ahead is reserved, and the rest of another date given back
+		}
+		fill(5) // up to 20 is reserved
+		before := memory.Snapshot()
+		fill(10) // up to 30, of which 16 to 20 is the rest of a step
+		memory.Restore(before)
+		clock.set(first.AddDate(0, 0, 1))
+		fill(1)
+		clock.set(first)
+		var back *counter.BackwardsError
+		if text, err := d.Next(t.Context()); !errors.As(err, &back) || back.Mark != 30 {
+			t.Errorf("it gives %s (%v), and up to 30 is reserved", text, err)
+		}
+	})
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
@@ -21,10 +23,21 @@ type StoreGuard struct {
 	text  string
 }
 
-// NewStoreGuard returns a guard for a counter. The store must be another one than the counter's,
+// OpenStoreGuard returns a guard for a counter. The store must be another one than the counter's,
 // and is not closed with it.
-func NewStoreGuard(s store.Store, namespace, name string) *StoreGuard {
-	return &StoreGuard{s, "guard/" + namespace + "/" + name, fmt.Sprintf("the guard of counter %s in another store", name)}
+//
+// [ErrLossy] is returned for a store that can lose what it acknowledged: a mark that is lost
+// refuses nothing. Otherwise the store's own error is returned.
+func OpenStoreGuard(ctx context.Context, s store.Store, namespace, name string) (*StoreGuard, error) {
+	text := fmt.Sprintf("the guard of counter %s in another store", name)
+	traits, err := s.Traits(ctx)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: ask that store what it guarantees: %w", text, err)
+	case traits.Loss > 0:
+		return nil, fmt.Errorf("%w: %s: that store can lose what it acknowledged in the last %s, and a mark that is lost refuses nothing: durable=true in the URL of that store says that it loses nothing", ErrLossy, text, traits.Loss)
+	}
+	return &StoreGuard{s, "guard/" + namespace + "/" + name, text}, nil
 }
 
 // String implements [Guard].
@@ -50,30 +63,55 @@ func (g *StoreGuard) read(reply lease.Reply) (mark int64, version store.Version,
 	return 0, "", reply.Err
 }
 
-// Raise implements [Guard].
-func (g *StoreGuard) Raise(ctx context.Context, n int64) error {
+var (
+	// errPassed says that another process reserved later, and raised the guard before.
+	errPassed = errors.New("another process has raised it meanwhile")
+
+	errUndecided = errors.New("it is not known whether the write took effect")
+)
+
+// raiseTries is how many calls a write of the mark may take until its outcome is known.
+const raiseTries = 6
+
+// Raise implements [Guard]. A write whose outcome stays unknown may still take effect. It raises the
+// mark then, for numbers that no caller gets.
+func (g *StoreGuard) Raise(ctx context.Context, first, last int64) error {
 	for reply := drive.Ask(ctx, g.store, lease.Call{Verb: lease.Get, Key: g.key}); ; {
 		mark, version, err := g.read(reply)
-		if err != nil || mark >= n {
+		switch {
+		case err != nil:
 			return err
+		case mark >= first:
+			return fmt.Errorf("%w to %d: numbers from %d to %d are a gap", errPassed, mark, first, last)
 		}
-		value := strconv.FormatInt(n, 10) + " " + rand.Text() // no two writes are equal
+		value := strconv.FormatInt(last, 10) + " " + rand.Text() // no two writes are equal
+		refused := errUndecided
+		tries := 0
 		var outlook lease.Outlook
 		outlook, reply = drive.Settle(lease.Write{Key: g.key, Guard: version, Value: []byte(value)},
 			func(c lease.Call) lease.Reply { return drive.Ask(ctx, g.store, c) },
-			func(lease.Outlook, lease.Reply) error { return context.Cause(ctx) })
+			func(o lease.Outlook, reply lease.Reply) error {
+				if o == lease.Doubtful {
+					refused = reply.Err
+				}
+				if tries++; tries >= raiseTries {
+					return refused
+				}
+				return context.Cause(ctx)
+			})
 		switch outlook {
 		case lease.Landed:
 			return nil
 		case lease.Missed:
 			continue // another process raised it
 		}
-		return fmt.Errorf("raise the guard: %w", cmp.Or(reply.Err, context.Cause(ctx)))
+		return cmp.Or(context.Cause(ctx), refused)
 	}
 }
 
 // QueryGuard is a guard by the greatest number that is in use elsewhere: max(id) of the user's
 // own table. It keeps nothing, so it sees what was written there, and not what was only reserved.
+// The column must hold whole numbers: the greatest text of 999 and 1000 is 999.
 type QueryGuard struct {
 	// Name says what is asked, for errors: "max(id) of orders".
 	Name string
@@ -88,37 +126,82 @@ func (g QueryGuard) String() string { return g.Name }
 func (g QueryGuard) Mark(ctx context.Context) (int64, error) { return g.Greatest(ctx) }
 
 // Raise implements [Guard]. It does nothing.
-func (QueryGuard) Raise(context.Context, int64) error { return nil }
+func (QueryGuard) Raise(context.Context, int64, int64) error { return nil }
+
+// guarding is a guard as one process uses it for a counter. The mark is read before a reservation, so
+// every range that it covers was reserved before. It is raised before the numbers are used.
+//
+// No two processes use one number, though the counter goes back at any time. The mark only grows. A
+// range is used only if the mark was below its first number, and then became its last one. So the
+// first number of each range that is used lies above the last one of every range before it.
+//
+// Processes may raise the mark in another order than they reserved in. Then a range that comes late
+// is a gap: at most one of each other process for a range that is used.
+//
+// A range whose raise failed is a gap, too. Until a raise succeeds again nothing more is reserved. The
+// mark is written as it is instead, as it is before the first reservation of a process.
+type guarding struct {
+	Guard
+	counter string
+	works   atomic.Bool // the last raise took effect
+}
+
+// mark returns the mark, when the guard is known to take raises.
+func (g *guarding) mark(ctx context.Context) (int64, error) {
+	mark, err := g.Mark(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("counter %s: read its guard: %w", g.counter, err)
+	}
+	if !g.works.Load() {
+		err = g.raise(ctx, mark+1, mark)
+	}
+	return mark, err
+}
+
+// raise raises the mark from below first to last.
+func (g *guarding) raise(ctx context.Context, first, last int64) error {
+	err := g.Raise(ctx, first, last)
+	if !errors.Is(err, errPassed) { // which says that other processes raise it
+		g.works.Store(err == nil)
+	}
+	if err != nil {
+		return fmt.Errorf("counter %s: raise its guard: %w", g.counter, err)
+	}
+	return nil
+}
 
 // Guarded returns a source that refuses ranges at or below a guard's mark: for the table of another
 // system whose server was replaced by a stale copy. The source's numbers must increase in the order
 // of time, as those of one server do. Name is for errors. What it refuses is a gap.
 // If the source has a method Remedy(mark int64) string, that is the remedy of the *[BackwardsError].
-func Guarded(s Source, g Guard, name string) Source { return guarded{s, g, name} }
+func Guarded(s Source, g Guard, name string) Source {
+	return &guarded{s, guarding{Guard: g, counter: name}}
+}
 
 type guarded struct {
 	source Source
-	guard  Guard
-	name   string
+	guard  guarding
 }
 
-// Reserve implements [Source]. The mark is read before: every range that it covers was reserved
-// before this one.
-func (g guarded) Reserve(ctx context.Context, need func() int64) (Range, error) {
-	mark, err := g.guard.Mark(ctx)
+// Reserve implements [Source].
+func (g *guarded) Reserve(ctx context.Context, need func() int64) (Range, error) {
+	mark, err := g.guard.mark(ctx)
 	if err != nil {
-		return Range{}, fmt.Errorf("counter %s: read its guard: %w", g.name, err)
+		return Range{}, err
 	}
 	got, err := g.source.Reserve(ctx, need)
 	switch {
 	case err != nil:
 		return Range{}, err
 	case got.First <= mark:
-		back := &BackwardsError{Counter: g.name, Next: got.First, Mark: mark, By: g.guard.String()}
+		back := &BackwardsError{Counter: g.guard.counter, Next: got.First, Mark: mark, By: g.guard.String()}
 		if r, ok := g.source.(interface{ Remedy(mark int64) string }); ok {
 			back.Remedy = r.Remedy(mark)
 		}
 		return Range{}, back
 	}
-	return got, g.guard.Raise(ctx, got.Last())
+	if err := g.guard.raise(ctx, got.First, got.Last()); err != nil {
+		return Range{}, err
+	}
+	return got, nil
 }

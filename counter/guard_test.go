@@ -87,7 +87,13 @@ func TestCounterThatWentBackwardsIsRefusedWithBothNumbers(t *testing.T) {
 func TestGuardNoticesWhatNoProcessRemembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory, elsewhere := memstore.New(), memstore.New()
-		guard := func(name string) counter.Guard { return counter.NewStoreGuard(elsewhere.Client(), "default", name) }
+		guard := func(name string) counter.Guard {
+			g, err := counter.OpenStoreGuard(t.Context(), elsewhere.Client(), "default", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
 		before := memory.Snapshot()
 		for name, c := range open(t, memory.Client(), guard) {
 			if err := c.give(t.Context(), 25); err != nil {
@@ -141,17 +147,23 @@ func TestGreatestIDOfATableIsAGuard(t *testing.T) {
 }
 
 // table is another system's counter, which a test sets back.
-type table struct{ next int64 }
+type table struct {
+	next     int64
+	reserved func() // may be nil
+}
 
 func (t *table) Reserve(_ context.Context, need func() int64) (counter.Range, error) {
 	got := counter.Range{First: t.next, Increment: 1, Count: need()}
 	t.next += got.Count
+	if t.reserved != nil {
+		t.reserved()
+	}
 	return got, nil
 }
 
 func TestGuardedSourceRefusesWhatIsInUse(t *testing.T) {
 	foreign := &table{next: 100}
-	source := counter.Guarded(foreign, counter.NewStoreGuard(memstore.New().Client(), "default", "orders"), "leaf orders")
+	source := counter.Guarded(foreign, storeGuard(t, memstore.New().Client()), "leaf orders")
 	tickets := counter.NewTickets(source, counter.Config{Name: "orders"})
 	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
 	if err := tickets.Fill(t.Context(), make([]snowfence.ID, 7)); err != nil {
@@ -168,5 +180,46 @@ func TestGuardedSourceRefusesWhatIsInUse(t *testing.T) {
 	foreign.next = 107
 	if id, err := tickets.Next(t.Context()); err != nil || id != 107 {
 		t.Errorf("above the mark: %d, %v", id, err)
+	}
+}
+
+// TestCounterThatWentBackByOneNumberIsRefused is the nearest that a counter can be to a number in use.
+func TestCounterThatWentBackByOneNumberIsRefused(t *testing.T) {
+	for name, test := range map[string]struct{ guarded, again bool }{
+		"its own process knows it":      {},
+		"a guard knows it":              {guarded: true, again: true},
+		"its process and a guard do so": {guarded: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			memory := memstore.New()
+			config := counter.Config{Store: memory.Client(), Name: "orders"}
+			if test.guarded {
+				config.Guard = storeGuard(t, memstore.New().Client())
+			}
+			start := func() *counter.Tickets {
+				tickets, err := counter.OpenTickets(t.Context(), config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = tickets.Close(context.Background()) })
+				return tickets
+			}
+			tickets := start()
+			if err := tickets.Fill(t.Context(), make([]snowfence.ID, 2)); err != nil {
+				t.Fatal(err)
+			}
+			before := memory.Snapshot()
+			if _, err := tickets.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			memory.Restore(before)
+			if test.again {
+				tickets = start()
+			}
+			var back *counter.BackwardsError
+			if id, err := tickets.Next(t.Context()); !errors.As(err, &back) || back.Next != 3 || back.Mark != 3 {
+				t.Errorf("it gives %d (%v), and 3 is in use", id, err)
+			}
+		})
 	}
 }

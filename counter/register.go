@@ -24,17 +24,18 @@ import (
 // have taken effect.
 type register struct {
 	Config
-	kind string
-	key  string
-	loss time.Duration
-	seen atomic.Pointer[stored.Counter] // the record as it was read or written last, for people
+	kind  string
+	key   string
+	loss  time.Duration
+	guard guarding
+	seen  atomic.Pointer[stored.Counter] // the record as it was read or written last, for people
 
 	turn chan struct{} // has room for one: the writer's. It guards the fields below
 
 	known       bool // record and version are as they were read or written last
 	version     store.Version
 	record      stored.Counter
-	incarnation string // once it was read
+	incarnation string // once it is settled: a record that is gone, or another one, is refused then
 	nonce       string // of this process's writes on a lossy store; see confirm
 	number      int64  // of the last write that took effect
 	history     map[store.Version]int64
@@ -71,7 +72,8 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	c.MaxWait = cmp.Or(c.MaxWait, time.Second+traits.Loss)
 	r := &register{
 		Config: c, kind: kind, key: stored.CounterPrefix(c.Namespace) + c.Name, loss: traits.Loss,
-		turn: make(chan struct{}, 1), used: map[string]int64{}, history: map[store.Version]int64{},
+		guard: guarding{Guard: c.Guard, counter: c.Name},
+		turn:  make(chan struct{}, 1), used: map[string]int64{}, history: map[store.Version]int64{},
 	}
 	if r.nonce, err = r.random(8); err != nil {
 		return nil, err
@@ -117,7 +119,7 @@ func (r *register) reserve(ctx context.Context, lane string, need func() int64) 
 		err = r.confirm(ctx, w)
 	}
 	if err == nil && r.Guard != nil {
-		err = r.Guard.Raise(ctx, got.Last())
+		err = r.guard.raise(ctx, got.First, got.Last())
 	}
 	if err != nil {
 		return Range{}, err
@@ -139,10 +141,8 @@ func (r *register) mark(ctx context.Context) (mark int64, by string, err error) 
 	if r.Guard == nil {
 		return math.MinInt64, "", nil
 	}
-	if mark, err = r.Guard.Mark(ctx); err != nil {
-		return 0, "", fmt.Errorf("counter %s: read its guard: %w", r.Name, err)
-	}
-	return mark, r.Guard.String(), nil
+	mark, err = r.guard.mark(ctx)
+	return mark, r.Guard.String(), err
 }
 
 // advance takes n numbers of a lane, or as many as are left.

@@ -84,9 +84,8 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 			})
 		switch outlook {
 		case lease.Landed:
-			r.version, r.record, r.incarnation = reply.Landed(), next, next.Incarnation
+			r.hold(reply.Landed(), next)
 			r.remember(before)
-			r.seen.Store(&next)
 			return written{r.version, r.number, r.Clock.Monotonic()}, nil
 		case lease.Missed:
 			if err := r.take(reply); err != nil && final(err) && !errors.Is(err, errGone) {
@@ -113,10 +112,11 @@ func (r *register) confirm(ctx context.Context, w written) error {
 	if err := sleep(ctx, r.Clock, max(0, w.acked+r.loss-r.Clock.Monotonic())); err != nil {
 		return err
 	}
-	_, err := r.write(ctx, func(*stored.Counter) error {
+	_, err := r.write(ctx, func(c *stored.Counter) error {
 		if r.history[w.version] != w.number || r.history[r.latest()] < w.number {
 			return fmt.Errorf("counter %s: %w", r.Name, errForgotten)
 		}
+		c.Settled = true // the record was begun before w
 		return nil
 	})
 	return err
@@ -155,6 +155,7 @@ func (r *register) sign(c *stored.Counter) (value []byte, err error) {
 		return nil, err
 	}
 	c.Clock, c.Process, c.Limit = r.Clock.Wall(), r.Process, r.Limit
+	c.Settled = c.Settled || r.loss == 0
 	if r.loss > 0 {
 		if before := c.Writer; before != "" {
 			c.Writers = slices.DeleteFunc(c.Writers, func(w stored.Writer) bool { return w.Nonce == before })
@@ -166,7 +167,7 @@ func (r *register) sign(c *stored.Counter) (value []byte, err error) {
 	return c.Encode()
 }
 
-// take takes what a read shows. An absent record is a new one, but never a second time.
+// take takes what a read shows. An absent record is a new one, but not after a settled one.
 func (r *register) take(reply lease.Reply) error {
 	r.known = false
 	switch {
@@ -195,11 +196,19 @@ func (r *register) take(reply lease.Reply) error {
 		if err != nil {
 			return err
 		}
-		r.version, r.record, r.incarnation = reply.Entry.Version, record, record.Incarnation
-		r.seen.Store(&record)
+		r.hold(reply.Entry.Version, record)
 	}
 	r.known = true
 	return nil
+}
+
+// hold takes the record as it was read or written. From when it is settled on, no other one is taken.
+func (r *register) hold(version store.Version, c stored.Counter) {
+	r.version, r.record = version, c
+	if c.Settled || r.loss == 0 {
+		r.incarnation = c.Incarnation
+	}
+	r.seen.Store(&c)
 }
 
 // fits returns an error unless the record is this counter's.

@@ -4,6 +4,7 @@ const (
 	register = "counter/register.go"
 	writing  = "counter/write.go"
 	chain    = "counter/chain.go"
+	guards   = "counter/guard.go"
 )
 
 // counted lists bugs in counters. Drawn schedules find them.
@@ -45,6 +46,70 @@ var counted = drawn([]mutant{
 		new:  "",
 		in:   "counter",
 		test: "TestNumbersAreGivenBackOnce",
+	},
+	{
+		name: "counter: a process forgets what it has reserved when it gives numbers back after a rollback",
+		file: register,
+		old:  "if c.Lanes[i].Next == next || r.used[lane] >= next {",
+		new:  "if c.Lanes[i].Next == next {",
+		in:   "counter",
+		test: "TestMarkIsKeptWhenTheRestOfADateIsGivenBackAfterARollback",
+	},
+	{
+		name: "counter: a store that went back by one number gives it again",
+		file: register,
+		old:  "next <= mark {",
+		new:  "next < mark {",
+		in:   "counter",
+		test: "TestCounterThatWentBackByOneNumberIsRefused",
+	},
+	{
+		name: "counter: a guard that another process has raised meanwhile counts as raised",
+		file: guards,
+		old:  "case mark >= first:\n",
+		new:  "case mark >= last:\n\t\t\treturn nil\n\t\tcase mark > first+1<<40:\n",
+		in:   "counter",
+		test: "TestNumberIsGivenByOneProcessThoughAnotherRaisesTheGuardLate",
+	},
+	{
+		name: "counter: numbers are reserved though the guard could not be raised",
+		file: guards,
+		old:  "if !g.works.Load() {",
+		new:  "if !g.works.Load() && mark < -1 {",
+		in:   "counter",
+		test: "TestNothingIsReservedWhileAGuardCanNotBeRaised",
+	},
+	{
+		name: "counter: a guard's store may lose the mark",
+		file: guards,
+		old:  "case traits.Loss > 0:",
+		new:  "case traits.Loss > 1<<50:",
+		in:   "counter",
+		test: "TestGuardOnAStoreThatCanLoseTheMarkIsRefused",
+	},
+	{
+		name: "counter: a source that fails is asked 20 times a second",
+		file: chain,
+		old:  "pause = min(max(leastPause, 2*ch.backoff), mostPause, ch.wait/2)",
+		new:  "pause = leastPause",
+		in:   "counter",
+		test: "TestSourceThatFailsIsAskedLessAndLess",
+	},
+	{
+		name: "counter: a record is held to before it is settled",
+		file: writing,
+		old:  "if c.Settled || r.loss == 0 {",
+		new:  "{",
+		in:   "counter",
+		test: "TestCounterThatAFailoverTookAtItsFirstNumberIsBegunAgain",
+	},
+	{
+		name: "counter: a record that is settled may be another one later",
+		file: writing,
+		old:  "\t\tc.Settled = true // the record was begun before w\n",
+		new:  "",
+		in:   "counter",
+		test: "TestRecordThatIsGoneIsRefusedOnceItIsSettled",
 	},
 	{
 		name: "counter: a number that a caller got is given back",

@@ -36,7 +36,7 @@ func TestDrawnSchedulesGiveNoNumberTwice(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules: %+v", *seeds, total)
-	if *seeds >= 100 && (total.Segments == 0 || total.Tickets == 0 || total.Dailies == 0 || total.Failovers == 0 || total.Crashes == 0 || total.Lost == 0 || total.Left == 0) {
+	if *seeds >= 100 && (total.Segments == 0 || total.Tickets == 0 || total.Dailies == 0 || total.Failovers == 0 || total.Crashes == 0 || total.Lost == 0 || total.Left == 0 || total.Backs == 0) {
 		t.Errorf("the schedules show too little: %+v", total)
 	}
 }
@@ -46,12 +46,13 @@ type tally struct {
 	Segments, Tickets, Dailies                     int // numbers that callers got
 	Refused, Crashes, Ends, Failovers, Lost, Steps int
 	Left                                           int // calls whose callers went away
+	Backs                                          int // times that an earlier state of the store was restored
 }
 
 func (a tally) plus(b tally) tally {
 	return tally{
 		a.Segments + b.Segments, a.Tickets + b.Tickets, a.Dailies + b.Dailies, a.Refused + b.Refused, a.Crashes + b.Crashes,
-		a.Ends + b.Ends, a.Failovers + b.Failovers, a.Lost + b.Lost, a.Steps + b.Steps, a.Left + b.Left,
+		a.Ends + b.Ends, a.Failovers + b.Failovers, a.Lost + b.Lost, a.Steps + b.Steps, a.Left + b.Left, a.Backs + b.Backs,
 	}
 }
 
@@ -61,6 +62,7 @@ type world struct {
 	seed   uint64
 	rng    *rand.Rand // of what is drawn before the processes run, and of the operator
 	memory *memstore.Memory
+	marks  *memstore.Memory // of a guard; nil without one
 	loss   time.Duration
 	zone   *time.Location
 	rates  faultstore.Rates
@@ -105,6 +107,10 @@ func run(t *testing.T, seed uint64) tally {
 		}
 	}
 	w.memory = memstore.NewWith(memstore.Config{Loss: w.loss})
+	if w.kind != daily && seed%2 == 1 {
+		w.marks = memstore.New()
+	}
+	earlier := w.memory.Snapshot()
 	var hosts sync.WaitGroup
 	for i := range 2 + rng.IntN(3) {
 		source := rand.New(rand.NewPCG(seed, 100+uint64(i)))
@@ -120,11 +126,47 @@ func run(t *testing.T, seed uint64) tally {
 			w.tally.Failovers++
 			w.tally.Lost += lost
 		}
+		if w.marks == nil {
+			continue
+		}
+		if rng.IntN(3) == 0 {
+			w.memory.Restore(earlier)
+			w.count(func(t *tally) { t.Backs++ })
+			pass(time.Duration(rng.IntN(2000)) * time.Millisecond)
+			w.set()
+		}
+		if rng.IntN(2) == 0 {
+			earlier = w.memory.Snapshot()
+		}
 	}
 	w.over.Store(true)
 	hosts.Wait()
 	w.judge()
 	return w.tally
+}
+
+// set is what an operator does when a dump was restored: the counter goes above its guard's mark.
+func (w *world) set() {
+	ctx := context.Background()
+	guard, err := counter.OpenStoreGuard(ctx, w.marks.Client(), "default", "drawn")
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	mark, err := guard.Mark(ctx)
+	if err != nil {
+		w.t.Error(err)
+	}
+	s := w.memory.Client()
+	info, err := counter.Show(ctx, s, "default", "drawn")
+	if err != nil {
+		return // there is none yet
+	}
+	if raised, err := info.Raised("", max(info.Lanes[0].Next, mark+1)); err != nil {
+		w.t.Error(err)
+	} else if _, err := counter.Set(ctx, s, raised, counter.Process{}, time.Now()); err != nil && !errors.Is(err, store.ErrConflict) {
+		w.t.Error(err)
+	}
 }
 
 // pass lets virtual time pass.
@@ -183,6 +225,16 @@ func (w *world) process(rng *rand.Rand, clock *hostClock, s store.Store, life ti
 	}
 	opening, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
+	if w.marks != nil {
+		link := faultstore.New(w.marks.Client(), faultstore.Seeded(rng.Uint64(), w.rates), nil)
+		guard, err := counter.OpenStoreGuard(opening, link, "default", "drawn")
+		if err != nil {
+			w.count(func(t *tally) { t.Refused++ })
+			return
+		}
+		config.Guard = guard
+		defer link.Deliver(context.Background()) //nolint:errcheck // what was late arrives after the process has ended
+	}
 	next, end, err := w.open(opening, config)
 	if err != nil {
 		w.count(func(t *tally) { t.Refused++ })

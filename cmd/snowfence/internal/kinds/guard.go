@@ -25,6 +25,9 @@ func (p *place) setGuard(name string) error {
 		return errors.New("must be another store than that of the generator")
 	case engine.Private(url):
 		return errors.New("must be a store that is there after this process")
+	case column == "" && engine.Loss(url) > 0:
+		return fmt.Errorf("must be a store that loses nothing, because a mark that is lost refuses nothing: durable=true in its URL says so, and %s can lose %s",
+			engine.Redact(url), engine.Loss(url))
 	}
 	p.guard = name
 	return nil
@@ -57,7 +60,11 @@ func (p *place) openGuard(ctx context.Context) (err error) {
 		return fmt.Errorf("open the guard: %w", err)
 	}
 	p.opened = append(p.opened, s.Close)
-	p.Guard = counter.NewStoreGuard(s, p.Namespace, p.Name)
+	guard, err := counter.OpenStoreGuard(ctx, s, p.Namespace, p.Name)
+	if err != nil {
+		return err
+	}
+	p.Guard = guard
 	return nil
 }
 
@@ -73,20 +80,46 @@ func (p *place) columnGuard(url string) (counter.Guard, error) {
 		names[i] = db.Quote(name)
 	}
 	last := len(names) - 1
-	query := "SELECT max(" + names[last] + ") FROM " + strings.Join(names[:last], ".")
+	column, table := names[last], strings.Join(names[:last], ".")
+	// It is max(column), and has the column's own type.
+	query := "SELECT " + column + " FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY " + column + " DESC LIMIT 1"
 	return counter.QueryGuard{
 		Name: "max of " + p.column + " in " + p.guard,
-		Greatest: func(ctx context.Context) (int64, error) {
-			var greatest sql.NullInt64
-			if err := db.QueryRowContext(ctx, query).Scan(&greatest); err != nil {
+		Greatest: func(ctx context.Context) (greatest int64, err error) {
+			rows, err := db.QueryContext(ctx, query)
+			if err != nil {
 				return 0, err
 			}
-			if !greatest.Valid {
-				return -1, nil // the table is empty
+			defer func() { err = errors.Join(err, rows.Close()) }()
+			if err := p.whole(rows); err != nil {
+				return 0, err
 			}
-			return greatest.Int64, nil
+			if !rows.Next() {
+				return -1, rows.Err() // the table is empty
+			}
+			return greatest, rows.Scan(&greatest)
 		},
 	}, nil
+}
+
+// whole returns an error unless the column holds whole numbers. The greatest text of 999 and 1000 is
+// 999, and a fraction can't be compared with numbers of a counter.
+func (p *place) whole(rows *sql.Rows) error {
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return err
+	}
+	name := types[0].DatabaseTypeName()
+	switch strings.TrimPrefix(name, "UNSIGNED ") {
+	case "INT2", "INT4", "INT8", "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT":
+		return nil
+	case "NUMERIC", "DECIMAL":
+		if _, scale, ok := types[0].DecimalSize(); ok && scale == 0 {
+			return nil
+		}
+		name += " with a fraction"
+	}
+	return &counter.ConfigError{Field: "guard-column", Value: p.column + " of type " + name, Limit: "must be a column of whole numbers"}
 }
 
 // source returns a source with the guard, if there is one.

@@ -51,7 +51,7 @@ func TestRemedyOfASystemEndsItsError(t *testing.T) {
 			}
 			guard, _ := inAFolder(t)
 			mark := got.Last() + 50
-			if err := guard.Raise(t.Context(), mark); err != nil {
+			if err := guard.Raise(t.Context(), got.First, mark); err != nil {
 				t.Fatal(err)
 			}
 			_, err = counter.Guarded(l.source, guard, "orders").Reserve(t.Context(), few(1))

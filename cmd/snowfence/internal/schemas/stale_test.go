@@ -88,7 +88,11 @@ func inAFolder(t *testing.T) (counter.Guard, func(int64)) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return counter.NewStoreGuard(s, "default", "orders"), func(int64) {}
+	guard, err := counter.OpenStoreGuard(t.Context(), s, "default", "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return guard, func(int64) {}
 }
 
 // byOrders has the numbers in the table of orders of another server, and the mark is the greatest.

@@ -1,0 +1,79 @@
+package kinds
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/kind"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// TestColumnThatHoldsNoWholeNumbersIsNoGuard has the numbers 999 and 1050 in a column of each type. The
+// greatest text of them is 999.
+func TestColumnThatHoldsNoWholeNumbersIsNoGuard(t *testing.T) {
+	for name, types := range map[string]map[string]string{ // the database's name of a type that is refused
+		"postgres": {
+			"smallint": "", "int": "", "bigint": "", "numeric(20,0)": "",
+			"text": "TEXT", "varchar(20)": "VARCHAR", "char(20)": "BPCHAR", "numeric": "NUMERIC", "numeric(20,2)": "NUMERIC", "double precision": "FLOAT8", "real": "FLOAT4",
+		},
+		"mysql": {
+			"smallint": "", "mediumint": "", "int": "", "bigint": "", "bigint unsigned": "", "decimal(20,0)": "",
+			"text": "TEXT", "varchar(20)": "VARCHAR", "char(20)": "CHAR", "varbinary(20)": "VARBINARY", "decimal(20,2)": "DECIMAL", "double": "DOUBLE", "float": "FLOAT",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := testkit.StartEngine(t, name).URL("", 0)
+			db, err := engine.Connect(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close() //nolint:errcheck // the server ends with the test
+			for of, refused := range types {
+				table := "of_" + strings.NewReplacer(" ", "_", "(", "_", ")", "", ",", "_").Replace(of)
+				for _, statement := range []string{
+					"CREATE TABLE " + table + " (id " + of + ")", "INSERT INTO " + table + " VALUES (NULL)",
+					"INSERT INTO " + table + " VALUES (999)", "INSERT INTO " + table + " VALUES (1050)",
+				} {
+					if _, err := db.ExecContext(t.Context(), statement); err != nil {
+						t.Fatal(err)
+					}
+				}
+				err := mintBehind(t, url, table+".id")
+				var back *counter.BackwardsError
+				var wrong *counter.ConfigError
+				switch {
+				case refused == "" && (!errors.As(err, &back) || back.Mark != 1050):
+					t.Errorf("%s: %v, must be the refusal of a counter that is behind 1050", of, err)
+				case refused != "" && (!errors.As(err, &wrong) || !strings.HasPrefix(wrong.Value, table+".id of type "+refused)):
+					t.Errorf("%s: %v, must be refused as %s", of, err, refused)
+				}
+			}
+		})
+	}
+}
+
+// mintBehind mints one ticket of a new counter whose guard is a column.
+func mintBehind(t *testing.T, url, column string) error {
+	t.Helper()
+	c, err := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "pg", "guard-column": column}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Settings.Stores["pg"] = url
+	open, err := c.Configure("orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.(kind.Closer).Close(t.Context()) //nolint:errcheck // it has no number
+	return m.Mint(t.Context(), 1, new(kind.Batch))
+}
