@@ -116,7 +116,7 @@ func (r *register) confirm(ctx context.Context, w written) error {
 		if r.history[w.version] != w.number || r.history[r.latest()] < w.number {
 			return fmt.Errorf("counter %s: %w", r.Name, errForgotten)
 		}
-		c.Settled = true // the record was begun before w
+		c.Unsettled = false // the record was begun before w
 		return nil
 	})
 	return err
@@ -155,7 +155,7 @@ func (r *register) sign(c *stored.Counter) (value []byte, err error) {
 		return nil, err
 	}
 	c.Clock, c.Process, c.Limit = r.Clock.Wall(), r.Process, r.Limit
-	c.Settled = c.Settled || r.loss == 0
+	c.Unsettled = c.Unsettled && r.loss > 0
 	if r.loss > 0 {
 		if before := c.Writer; before != "" {
 			c.Writers = slices.DeleteFunc(c.Writers, func(w stored.Writer) bool { return w.Nonce == before })
@@ -178,7 +178,7 @@ func (r *register) take(reply lease.Reply) error {
 		}
 		r.version = ""
 		r.record = stored.Counter{
-			Kind: r.kind, Incarnation: incarnation, Start: r.Start, Increment: r.Increment,
+			Kind: r.kind, Incarnation: incarnation, Unsettled: r.loss > 0, Start: r.Start, Increment: r.Increment,
 			Zone: r.zone, Digits: r.digits, Created: r.Clock.Wall(),
 		}
 		if r.kind != stored.Daily {
@@ -205,7 +205,7 @@ func (r *register) take(reply lease.Reply) error {
 // hold takes the record as it was read or written. From when it is settled on, no other one is taken.
 func (r *register) hold(version store.Version, c stored.Counter) {
 	r.version, r.record = version, c
-	if c.Settled || r.loss == 0 {
+	if !c.Unsettled {
 		r.incarnation = c.Incarnation
 	}
 	r.seen.Store(&c)

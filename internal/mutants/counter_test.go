@@ -98,7 +98,7 @@ var counted = drawn([]mutant{
 	{
 		name: "counter: a record is held to before it is settled",
 		file: writing,
-		old:  "if c.Settled || r.loss == 0 {",
+		old:  "if !c.Unsettled {",
 		new:  "{",
 		in:   "counter",
 		test: "TestCounterThatAFailoverTookAtItsFirstNumberIsBegunAgain",
@@ -106,7 +106,7 @@ var counted = drawn([]mutant{
 	{
 		name: "counter: a record that is settled may be another one later",
 		file: writing,
-		old:  "\t\tc.Settled = true // the record was begun before w\n",
+		old:  "\t\tc.Unsettled = false // the record was begun before w\n",
 		new:  "",
 		in:   "counter",
 		test: "TestRecordThatIsGoneIsRefusedOnceItIsSettled",

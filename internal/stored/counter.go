@@ -18,9 +18,9 @@ type Counter struct {
 	// created. A process that sees another one knows that the counter was begun again.
 	Incarnation string
 
-	// Settled says that the store can't lose the beginning of the record any more. Until then a
-	// failover may take it away, and the counter is begun again.
-	Settled bool
+	// Unsettled says that the store can still lose the beginning of the record. A failover may
+	// take it away, and then the counter is begun again. Records of earlier versions count as settled.
+	Unsettled bool
 
 	// Start is the first number, and Increment the distance between two.
 	Start, Increment int64
@@ -80,7 +80,7 @@ func (c *Counter) text() any {
 		Format      int        `json:"format"`
 		Kind        *string    `json:"kind"`
 		Incarnation *string    `json:"incarnation"`
-		Settled     *bool      `json:"settled"`
+		Unsettled   *flag      `json:"unsettled,omitzero"`
 		Start       *int64     `json:"start"`
 		Increment   *int64     `json:"increment"`
 		Limit       *int64     `json:"limit"`
@@ -97,7 +97,7 @@ func (c *Counter) text() any {
 		Version     *string    `json:"version"`
 		Started     *time.Time `json:"started"`
 	}{
-		format, &c.Kind, &c.Incarnation, &c.Settled, &c.Start, &c.Increment, &c.Limit, &c.Zone, &c.Digits, &c.Lanes, &c.Writer, &c.Writers,
+		format, &c.Kind, &c.Incarnation, (*flag)(&c.Unsettled), &c.Start, &c.Increment, &c.Limit, &c.Zone, &c.Digits, &c.Lanes, &c.Writer, &c.Writers,
 		&c.Write, &c.Created, &c.Clock, &c.Process.Host, &c.Process.PID, &c.Process.Version, &c.Process.Started,
 	}
 }
