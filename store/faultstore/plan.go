@@ -39,6 +39,11 @@ type Fault struct {
 	// Other verbs fail as by Before.
 	Late bool
 
+	// Again carries a swap out, and keeps a copy of it until Store.Deliver carries
+	// that out, too: a request that the network doubled. It means nothing to other
+	// verbs.
+	Again bool
+
 	// Stale answers a read from what this client saw before: each register as
 	// it was one state earlier, if more than one of its states were seen. It
 	// means nothing to Swap and Traits.
@@ -65,6 +70,7 @@ type Rates struct {
 	Late      float64
 	Stale     float64
 	LostReply float64
+	Again     float64
 
 	Delay    float64       // the probability of a delay, for each way
 	MaxDelay time.Duration // a delay is drawn evenly from 0 up to this
@@ -98,6 +104,7 @@ func Seeded(seed uint64, rates Rates) Plan {
 			Stale:      hits(rates.Stale),
 			LostReply:  hits(rates.LostReply),
 			ReplyDelay: delay(),
+			Again:      hits(rates.Again),
 		}
 	}
 }

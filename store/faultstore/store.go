@@ -82,7 +82,7 @@ func (s *Store) Calls() []Record {
 	return slices.Clone(s.calls)
 }
 
-// Deliver carries out the swaps that [Fault.Late] keeps, in the order in which
+// Deliver carries out the swaps that [Fault.Late] and [Fault.Again] keep, in the order in which
 // they were made, and returns the outcome of each: nil if it took effect.
 func (s *Store) Deliver(ctx context.Context) []error {
 	s.mu.Lock()
@@ -128,7 +128,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 		return s.inner.Swap(ctx, key, prev, value)
 	}
 	fault := s.begin(Swap, key)
-	if fault.Late && ctx.Err() == nil {
+	if (fault.Late || fault.Again) && ctx.Err() == nil {
 		s.mu.Lock()
 		s.late = append(s.late, lateSwap{key: key, prev: prev, value: slices.Clone(value)})
 		s.mu.Unlock()

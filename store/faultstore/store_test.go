@@ -124,6 +124,26 @@ func TestLateSwapTakesEffectWhenDelivered(t *testing.T) {
 	}
 }
 
+func TestDoubledSwapTakesEffectAndArrivesOnceMore(t *testing.T) {
+	memory := memstore.NewWith(memstore.Config{Loss: time.Hour})
+	s := faultstore.New(memory.Client(), faultstore.Nth(faultstore.Swap, "a", 1, faultstore.Fault{Again: true}), nil)
+	swap(t, s, "a", "", "sent once")
+	if outcomes := s.Deliver(t.Context()); len(outcomes) != 1 || !errors.Is(outcomes[0], store.ErrConflict) {
+		t.Errorf("the copy: %v, want a conflict", outcomes)
+	}
+	s.Follow(faultstore.Always(faultstore.Fault{Again: true}))
+	swap(t, s, "b", "", "sent once")
+	if _, err := memory.Failover(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if outcomes := s.Deliver(t.Context()); len(outcomes) != 1 || outcomes[0] != nil {
+		t.Errorf("the copy after a failover: %v, want success", outcomes)
+	}
+	if got := value(t, s, "b"); got != "sent once" {
+		t.Errorf("after the copy: %q", got)
+	}
+}
+
 func TestStaleReadShowsTheStateBefore(t *testing.T) {
 	plain := memstore.New().Client()
 	s := faultstore.New(plain, faultstore.Only(

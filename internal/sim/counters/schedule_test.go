@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-
 	"math/rand/v2"
+	"reflect"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/countertest"
-	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -36,8 +36,10 @@ func TestDrawnSchedulesGiveNoNumberTwice(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules: %+v", *seeds, total)
-	if *seeds >= 100 && (total.Segments == 0 || total.Tickets == 0 || total.Dailies == 0 || total.Failovers == 0 || total.Crashes == 0 || total.Lost == 0 || total.Left == 0 || total.Backs == 0) {
-		t.Errorf("the schedules show too little: %+v", total)
+	for i, v := 0, reflect.ValueOf(total); *seeds >= 100 && i < v.NumField(); i++ {
+		if v.Field(i).Int() == 0 {
+			t.Errorf("no schedule has %s: %+v", v.Type().Field(i).Name, total)
+		}
 	}
 }
 
@@ -46,14 +48,17 @@ type tally struct {
 	Segments, Tickets, Dailies                     int // numbers that callers got
 	Refused, Crashes, Ends, Failovers, Lost, Steps int
 	Left                                           int // calls whose callers went away
-	Backs                                          int // times that an earlier state of the store was restored
+	Full                                           int // calls that met a limit
+	Sets, Unset                                    int // an operator's writes that succeeded, and that did not
+	Restores, Backwards                            int // of a store with a guard, and calls that the guard refused
 }
 
 func (a tally) plus(b tally) tally {
-	return tally{
-		a.Segments + b.Segments, a.Tickets + b.Tickets, a.Dailies + b.Dailies, a.Refused + b.Refused, a.Crashes + b.Crashes,
-		a.Ends + b.Ends, a.Failovers + b.Failovers, a.Lost + b.Lost, a.Steps + b.Steps, a.Left + b.Left, a.Backs + b.Backs,
+	sum := reflect.ValueOf(&a).Elem()
+	for i := range sum.NumField() {
+		sum.Field(i).SetInt(sum.Field(i).Int() + reflect.ValueOf(b).Field(i).Int())
 	}
+	return a
 }
 
 // world is one schedule under way.
@@ -62,12 +67,12 @@ type world struct {
 	seed   uint64
 	rng    *rand.Rand // of what is drawn before the processes run, and of the operator
 	memory *memstore.Memory
-	marks  *memstore.Memory // of a guard; nil without one
+	marks  *memstore.Memory // of the guard; nil without one
 	loss   time.Duration
 	zone   *time.Location
 	rates  faultstore.Rates
 	kind   int
-	step   int64
+	apart  int64         // the increment
 	swing  time.Duration // of the clocks
 	begun  time.Time
 	over   atomic.Bool
@@ -76,6 +81,8 @@ type world struct {
 	tally tally
 	drawn []countertest.Drawn
 	texts []string
+	least map[string]int64 // by date: what was set last, and no restore has undone
+	past  int              // restores
 }
 
 const (
@@ -90,7 +97,7 @@ const span = time.Minute
 
 func run(t *testing.T, seed uint64) tally {
 	rng := rand.New(rand.NewPCG(seed, 12))
-	w := &world{t: t, seed: seed, rng: rng, kind: rng.IntN(kinds), begun: time.Now(), step: 1 + rng.Int64N(20), swing: time.Duration(1+rng.IntN(40)) * 24 * time.Hour}
+	w := &world{t: t, seed: seed, rng: rng, kind: rng.IntN(kinds), begun: time.Now(), apart: 1 + rng.Int64N(3), swing: time.Duration(1+rng.IntN(40)) * 24 * time.Hour, least: map[string]int64{}}
 	if w.kind != ticket && rng.IntN(3) > 0 {
 		w.loss = time.Duration(1+rng.IntN(3000)) * time.Millisecond
 	}
@@ -103,15 +110,19 @@ func run(t *testing.T, seed uint64) tally {
 		chance := func(most float64) float64 { return rng.Float64() * most }
 		w.rates = faultstore.Rates{
 			Before: chance(0.1), Late: chance(0.1), Stale: chance(0.3), LostReply: chance(0.2),
-			Delay: chance(1), MaxDelay: time.Duration(rng.IntN(2000)) * time.Millisecond,
+			Again: chance(0.2), Delay: chance(1), MaxDelay: time.Duration(rng.IntN(2000)) * time.Millisecond,
 		}
 	}
 	w.memory = memstore.NewWith(memstore.Config{Loss: w.loss})
-	if w.kind != daily && seed%2 == 1 {
+	backup := w.memory.Snapshot()
+	if w.kind != daily && rng.IntN(2) == 0 {
 		w.marks = memstore.New()
 	}
-	earlier := w.memory.Snapshot()
 	var hosts sync.WaitGroup
+	if rng.IntN(3) > 0 {
+		source := rand.New(rand.NewPCG(seed, 99))
+		hosts.Go(func() { w.operate(source) })
+	}
 	for i := range 2 + rng.IntN(3) {
 		source := rand.New(rand.NewPCG(seed, 100+uint64(i)))
 		hosts.Go(func() { w.host(source) })
@@ -123,50 +134,20 @@ func run(t *testing.T, seed uint64) tally {
 			if err != nil {
 				t.Error(err)
 			}
-			w.tally.Failovers++
-			w.tally.Lost += lost
+			w.count(func(t *tally) { t.Failovers, t.Lost = t.Failovers+1, t.Lost+lost })
 		}
-		if w.marks == nil {
-			continue
-		}
-		if rng.IntN(3) == 0 {
-			w.memory.Restore(earlier)
-			w.count(func(t *tally) { t.Backs++ })
-			pass(time.Duration(rng.IntN(2000)) * time.Millisecond)
-			w.set()
-		}
-		if rng.IntN(2) == 0 {
-			earlier = w.memory.Snapshot()
+		switch {
+		case w.marks == nil || rng.IntN(4) > 0:
+		case rng.IntN(2) == 0:
+			backup = w.memory.Snapshot()
+		default:
+			w.restore(backup)
 		}
 	}
 	w.over.Store(true)
 	hosts.Wait()
 	w.judge()
 	return w.tally
-}
-
-// set is what an operator does when a dump was restored: the counter goes above its guard's mark.
-func (w *world) set() {
-	ctx := context.Background()
-	guard, err := counter.OpenStoreGuard(ctx, w.marks.Client(), "default", "drawn")
-	if err != nil {
-		w.t.Error(err)
-		return
-	}
-	mark, err := guard.Mark(ctx)
-	if err != nil {
-		w.t.Error(err)
-	}
-	s := w.memory.Client()
-	info, err := counter.Show(ctx, s, "default", "drawn")
-	if err != nil {
-		return // there is none yet
-	}
-	if raised, err := info.Raised("", max(info.Lanes[0].Next, mark+1)); err != nil {
-		w.t.Error(err)
-	} else if _, err := counter.Set(ctx, s, raised, counter.Process{}, time.Now()); err != nil && !errors.Is(err, store.ErrConflict) {
-		w.t.Error(err)
-	}
 }
 
 // pass lets virtual time pass.
@@ -216,26 +197,30 @@ func (w *world) host(rng *rand.Rand) {
 type mint func(context.Context, int) ([]int64, []string, error)
 
 // process opens a counter, draws from it for a while, and crashes or ends.
-func (w *world) process(rng *rand.Rand, clock *hostClock, s store.Store, life time.Duration) {
+func (w *world) process(rng *rand.Rand, clock *hostClock, s *faultstore.Store, life time.Duration) {
 	ctx, crash := context.WithCancel(context.Background())
 	defer crash()
 	config := counter.Config{
-		Store: s, Name: "drawn", Clock: clock, Start: 1, Increment: 1 + w.step%3,
+		Store: s, Name: name, Clock: clock, Start: 1, Increment: w.apart,
 		Rand: rand.NewChaCha8(seeded(rng)), MaxWait: time.Duration(1+rng.IntN(10)) * time.Second, RequestTimeout: time.Duration(200+rng.IntN(2000)) * time.Millisecond,
 	}
-	opening, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
+	if rng.IntN(8) == 0 {
+		config.Limit = 1 + rng.Int64N(2000)
+	}
+	var guards *faultstore.Store
 	if w.marks != nil {
-		link := faultstore.New(w.marks.Client(), faultstore.Seeded(rng.Uint64(), w.rates), nil)
-		guard, err := counter.OpenStoreGuard(opening, link, "default", "drawn")
+		guards = faultstore.New(w.marks.Client(), faultstore.Seeded(rng.Uint64(), w.rates), nil)
+		guard, err := counter.OpenStoreGuard(ctx, guards, "default", name)
 		if err != nil {
 			w.count(func(t *tally) { t.Refused++ })
 			return
 		}
 		config.Guard = guard
-		defer link.Deliver(context.Background()) //nolint:errcheck // what was late arrives after the process has ended
 	}
-	next, end, err := w.open(opening, config)
+	opening, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	set := w.wereSet()
+	next, end, err := w.open(opening, config, 1+rng.Int64N(20))
 	if err != nil {
 		w.count(func(t *tally) { t.Refused++ })
 		return
@@ -246,15 +231,18 @@ func (w *world) process(rng *rand.Rand, clock *hostClock, s store.Store, life ti
 		source := rand.New(rand.NewPCG(rng.Uint64(), 1))
 		callers.Go(func() {
 			for !dead.Load() {
-				w.draw(ctx, source, clock, next, &dead)
+				w.draw(ctx, source, clock, next, set, &dead)
 				pass(time.Duration(source.IntN(1500)) * time.Millisecond)
 			}
 		})
 	}
 	for at := time.Now().Add(life); time.Now().Before(at) && !w.over.Load(); {
 		pass(time.Duration(rng.IntN(5000)) * time.Millisecond)
-		if f, ok := s.(*faultstore.Store); ok && rng.IntN(2) == 0 {
-			_ = f.Deliver(ctx)
+		if rng.IntN(2) == 0 {
+			_ = s.Deliver(ctx)
+		}
+		if guards != nil && rng.IntN(2) == 0 {
+			_ = guards.Deliver(ctx)
 		}
 		if rng.IntN(4) == 0 {
 			clock.ahead.Store(rng.Int64N(int64(w.swing)) - int64(w.swing/2))
@@ -285,7 +273,7 @@ func seeded(rng *rand.Rand) (seed [32]byte) {
 }
 
 // draw makes one call.
-func (w *world) draw(ctx context.Context, rng *rand.Rand, clock *hostClock, next mint, dead *atomic.Bool) {
+func (w *world) draw(ctx context.Context, rng *rand.Rand, clock *hostClock, next mint, set bounds, dead *atomic.Bool) {
 	n := 1 + rng.IntN(3)*rng.IntN(8)
 	if rng.IntN(4) == 0 {
 		limited, cancel := context.WithTimeout(ctx, time.Duration(rng.IntN(1000))*time.Millisecond)
@@ -299,6 +287,14 @@ func (w *world) draw(ctx context.Context, rng *rand.Rand, clock *hostClock, next
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
 		w.count(func(t *tally) { t.Left++ })
 	}
+	w.count(func(t *tally) {
+		switch full, back := (*counter.FullError)(nil), (*counter.BackwardsError)(nil); {
+		case errors.As(err, &full):
+			t.Full++
+		case errors.As(err, &back):
+			t.Backwards++
+		}
+	})
 	if err != nil || dead.Load() {
 		return
 	}
@@ -306,9 +302,15 @@ func (w *world) draw(ctx context.Context, rng *rand.Rand, clock *hostClock, next
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, number := range numbers {
+		w.above(set, "", number)
 		w.drawn = append(w.drawn, countertest.Drawn{Number: number, Begun: begun, End: end})
 	}
 	for _, text := range texts {
+		number, err := strconv.ParseInt(text[9:], 10, 64)
+		if err != nil {
+			w.t.Error(err)
+		}
+		w.above(set, text[1:9], number)
 		// A step in between may have been there and back.
 		if date := text[1:9]; after.Sub(before) == end-begun && (date < before.In(w.zone).Format("20060102") || date > after.In(w.zone).Format("20060102")) {
 			w.t.Errorf("%s was given between %s and %s", text, before.In(w.zone), after.In(w.zone))
@@ -327,7 +329,7 @@ func (w *world) count(change func(*tally)) {
 }
 
 // open opens a counter of the schedule's kind.
-func (w *world) open(ctx context.Context, c counter.Config) (mint, func(context.Context) error, error) {
+func (w *world) open(ctx context.Context, c counter.Config, step int64) (mint, func(context.Context) error, error) {
 	fill := func(fill func(context.Context, []snowfence.ID) error) mint {
 		return func(ctx context.Context, n int) ([]int64, []string, error) {
 			ids := make([]snowfence.ID, n)
@@ -341,7 +343,7 @@ func (w *world) open(ctx context.Context, c counter.Config) (mint, func(context.
 	}
 	switch w.kind {
 	case segment:
-		s, err := counter.OpenSegments(ctx, counter.SegmentsConfig{Config: c, Step: w.step, MostStep: 4 * w.step, Target: 3 * time.Second})
+		s, err := counter.OpenSegments(ctx, counter.SegmentsConfig{Config: c, Step: step, MostStep: 4 * step, Target: 3 * time.Second})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -353,8 +355,8 @@ func (w *world) open(ctx context.Context, c counter.Config) (mint, func(context.
 		}
 		return fill(tickets.Fill), tickets.Close, nil
 	default:
-		c.Increment = 0
-		d, err := counter.OpenDaily(ctx, counter.DailyConfig{Config: c, Prefix: "D", Zone: w.zone, Digits: 9, Step: w.step})
+		c.Increment, c.Limit = 0, 0
+		d, err := counter.OpenDaily(ctx, counter.DailyConfig{Config: c, Prefix: "D", Zone: w.zone, Digits: 9, Step: step})
 		if err != nil {
 			return nil, nil, err
 		}
