@@ -154,23 +154,29 @@ const goRun = `go run -C "$SNOWFENCE" "$PWD/ids.go"`
 // ways are how the snippets of docs/clients.md are run, by their headings.
 func ways() map[string]way {
 	return map[string]way{
-		"curl":                        {"ids.sh", "", "sh -e ids.sh"},
-		"Java":                        {"Ids.java", javaProgram, "java Ids.java"},
-		"redis-cli":                   {"ids.sh", "", "sh -e ids.sh"},
-		"Go: package client":          {"ids.go", goProgram("id", "snowfence.example/snowfence/client"), goRun},
-		"grpcurl":                     {"ids.sh", "", `PATH="$SNOWFENCE/../../.bin:$PATH" sh -e ids.sh`},
-		"Go: grpc-go":                 {"ids.go", goProgram("ids", "google.golang.org/grpc", "google.golang.org/grpc/credentials/insecure", "snowfence.example/snowfence/api/snowfencev1"), goRun},
-		"Go: go-redis":                {"ids.go", goProgram("id", "github.com/redis/go-redis/v9"), goRun},
-		"Python: redis-py":            {"ids.py", "", python + "ids.py"},
-		"Node.js: ioredis":            {"ids.js", "", "node ids.js"},
-		"Node.js: node-redis":         {"ids.js", "", "node ids.js"},
-		"Ruby: redis":                 {"ids.rb", "", "ruby ids.rb"},
-		"PHP: phpredis":               {"ids.php", "", "php ids.php"},
-		"PHP: Predis":                 {"ids.php", "", "php ids.php"},
-		"Leaf":                        {"ids.sh", "", "sh -e ids.sh"},
-		"tinyid":                      {"ids.sh", "", "sh -e ids.sh"},
-		"Twitter's Snowflake: Python": {"ids.py", thriftProgram, `thrift --gen py "$SNOWFENCE/../../api/snowflake.thrift" && ` + python + "ids.py"},
-		"C: hiredis":                  {"ids.c", hiredisProgram, "gcc -Wall -Werror ids.c -lhiredis -o ids && ./ids"},
+		"curl":                                  {"ids.sh", "", "sh -e ids.sh"},
+		"Java":                                  {"Ids.java", javaProgram, "java Ids.java"},
+		"redis-cli":                             {"ids.sh", "", "sh -e ids.sh"},
+		"Go: package client":                    {"ids.go", goProgram("id", "snowfence.example/snowfence/client"), goRun},
+		"grpcurl":                               {"ids.sh", "", `PATH="$SNOWFENCE/../../.bin:$PATH" sh -e ids.sh`},
+		"Go: grpc-go":                           {"ids.go", goProgram("ids", "google.golang.org/grpc", "google.golang.org/grpc/credentials/insecure", "snowfence.example/snowfence/api/snowfencev1"), goRun},
+		"Go: go-redis":                          {"ids.go", goProgram("id", "github.com/redis/go-redis/v9"), goRun},
+		"Python: redis-py":                      {"ids.py", "", python + "ids.py"},
+		"Node.js: ioredis":                      {"ids.js", "", "node ids.js"},
+		"Node.js: node-redis":                   {"ids.js", "", "node ids.js"},
+		"Node.js: node-redis 3":                 {"ids.js", "", `sed 's/"redis"/"redis3"/' ids.js >ids3.js && node ids3.js`},
+		"Node.js: tedis":                        {"ids.js", "", "node ids.js"},
+		"Node.js: grpc-js":                      {"ids.js", grpcProgram, `cp "$SNOWFENCE/../../api/snowfencev1/snowfence.proto" . && node ids.js`},
+		"Node.js: the paths of Leaf and tinyid": {"ids.js", "", "node ids.js"},
+		"Lua: redis-lua":                        {"ids.lua", "", "lua5.1 ids.lua"},
+		"Ruby: redis":                           {"ids.rb", "", "ruby ids.rb"},
+		"PHP on 32 bits":                        {"ids.php", "", "php ids.php"},
+		"PHP: phpredis":                         {"ids.php", "", "php ids.php"},
+		"PHP: Predis":                           {"ids.php", "", "php ids.php"},
+		"Leaf":                                  {"ids.sh", "", "sh -e ids.sh"},
+		"tinyid":                                {"ids.sh", "", "sh -e ids.sh"},
+		"Twitter's Snowflake: Python":           {"ids.py", thriftProgram, `thrift --gen py "$SNOWFENCE/../../api/snowflake.thrift" && ` + python + "ids.py"},
+		"C: hiredis":                            {"ids.c", hiredisProgram, "gcc -Wall -Werror ids.c -lhiredis -o ids && ./ids"},
 	}
 }
 
@@ -217,6 +223,13 @@ SNIPPET
 }
 `
 }
+
+const grpcProgram = `
+import { credentials, loadPackageDefinition } from "@grpc/grpc-js"
+import { loadSync } from "@grpc/proto-loader"
+
+SNIPPET
+`
 
 const thriftProgram = `
 import sys

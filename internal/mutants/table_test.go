@@ -243,4 +243,32 @@ var table = []mutant{
 		new:  "if err := l.check(p); err != nil && p.Tick < 0 {",
 		test: "TestHorizonOfAWideLayoutFitsTheGenerator",
 	},
+	{
+		name: "respfront: an INCR is minted when it is queued",
+		file: "cmd/snowfence/internal/wire/respfront/command.go",
+		old:  "c.open == nil && c.silence",
+		new:  "c.silence",
+		test: "TestTransactionIsAnsweredAsInRedis",
+	},
+	{
+		name: "respfront: INCRs after a skipped one have no replies either",
+		file: "cmd/snowfence/internal/wire/respfront/ids.go",
+		old:  "for c.silence != silentNow && bytes",
+		new:  "for bytes",
+		test: "TestTransactionIsAnsweredAsInRedis",
+	},
+	{
+		name: "respfront: a refused command spoils no transaction",
+		file: "cmd/snowfence/internal/wire/respfront/transaction.go",
+		old:  "c.open.spoiled = true",
+		new:  "_ = c.open.spoiled",
+		test: "TestRepliesAreAsManyAndOfTheKindsOfRedis",
+	},
+	{
+		name: "respfront: the bytes of a transaction stay taken after EXEC",
+		file: "cmd/snowfence/internal/wire/respfront/transaction.go",
+		old:  "c.queued.Add(-int64(len(t.text)))",
+		new:  "_ = data",
+		test: "TestTransactionIsAnsweredAsInRedis",
+	},
 }

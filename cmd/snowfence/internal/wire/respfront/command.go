@@ -29,7 +29,7 @@ type argument struct {
 
 // commands lists every command.
 func commands() []command {
-	const ids, link, server = "generic", "connection", "server"
+	const ids, transactions, link, server = "generic", "transactions", "connection", "server"
 	key := argument{name: "key", kind: "key"}
 	return []command{
 		{"INCR", 1, 1, true, true, false, ids, "Mints one id of the generator that is named by the key.", []argument{key}, (*conn).incr},
@@ -41,6 +41,12 @@ func commands() []command {
 			{name: "id", kind: "string"}, {name: "layout", kind: "string", token: "LAYOUT", optional: true}, {name: "generator", kind: "string", token: "GENERATOR", optional: true},
 		}, (*conn).decode},
 		{"GET", 1, 1, true, false, false, ids, "Is refused: it never mints an id.", []argument{key}, (*conn).get},
+
+		{"MULTI", 0, 0, false, false, false, transactions, "Begins a transaction: commands are answered by EXEC.", nil, (*conn).multi},
+		{"EXEC", 0, -1, false, false, false, transactions, "Answers the commands of the transaction.", nil, (*conn).exec},
+		{"DISCARD", 0, 0, false, false, false, transactions, "Forgets the commands of the transaction.", nil, (*conn).discard},
+		{"WATCH", 1, -1, true, false, false, transactions, "Changes nothing: no key has a value that a client could have read.", []argument{key}, (*conn).watch},
+		{"UNWATCH", 0, 0, false, false, false, transactions, "Changes nothing.", nil, (*conn).unwatch},
 
 		{"AUTH", 1, 2, false, false, true, link, "Shows the token.", []argument{{name: "username", kind: "string", optional: true}, {name: "password", kind: "string"}}, (*conn).auth},
 		{"HELLO", 0, -1, false, false, true, link, "Chooses the version of the protocol.", []argument{{name: "protover", kind: "integer", optional: true}}, (*conn).hello},
@@ -62,19 +68,25 @@ func commands() []command {
 func (c *conn) do() {
 	name, args := c.parts[0], c.parts[1:]
 	// Most commands are this one, so it spares the way through the table.
-	if c.authorized && len(args) == 1 && is(name, "INCR") {
+	if c.authorized && len(args) == 1 && c.open == nil && c.silence != silentNext && is(name, "INCR") {
 		c.incr(args)
 		return
 	}
 	c.settle() // answers keep the order of their commands
+	if c.silence == silentNext {
+		c.skipped(c.do)
+		return
+	}
 	known := c.find(name)
 	switch {
 	case !c.authorized && (known == nil || !known.before):
-		c.refuse("NOAUTH Authentication required.")
+		c.reject("NOAUTH Authentication required.")
 	case known == nil:
-		c.refuse("ERR unknown command '" + clip(name) + "'")
+		c.reject("ERR unknown command '" + clip(name) + "'")
 	case len(args) < known.least || known.most >= 0 && len(args) > known.most:
-		c.refuse("ERR wrong number of arguments for '" + strings.ToLower(known.name) + "' command")
+		c.reject("ERR wrong number of arguments for '" + strings.ToLower(known.name) + "' command")
+	case c.open != nil && !known.atOnce():
+		c.queue(known, args)
 	default:
 		known.answer(c, args)
 	}

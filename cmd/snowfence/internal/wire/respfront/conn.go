@@ -24,6 +24,9 @@ type conn struct {
 	parts [][]byte    // and in parts
 	batch *kind.Batch // of the answer that is made
 
+	open    *transaction // nil outside of MULTI and EXEC
+	silence silence      // of CLIENT REPLY
+
 	answered int    // commands since the last write
 	pending  int    // INCRs of key that are not minted yet
 	key      string // the generator that was used last
@@ -61,6 +64,9 @@ func (c *conn) step() bool {
 	case err != nil:
 		c.settle()
 		c.closing = true
+		if c.silence == silentNext {
+			c.hush(silentNow)
+		}
 		c.meter.Failed("protocol-error")
 		if !errors.Is(err, errWeb) {
 			c.fail("ERR Protocol error: " + err.Error())
@@ -74,6 +80,8 @@ func (c *conn) step() bool {
 	if len(c.parts) > 0 {
 		c.answered++
 		c.do()
+	} else if c.silence == silentNext {
+		c.silence = silentNever // as in Redis, an empty line is the next command
 	}
 	if c.authorized {
 		c.since, c.served = c.began, true // the client has time for its next command
@@ -101,7 +109,7 @@ func (c *conn) write() {
 			c.since = c.began
 		}
 	}
-	if len(c.text) == 0 || c.broken {
+	if len(c.text) == 0 || c.broken || c.silence.silent() {
 		c.text = c.text[:0]
 		return
 	}

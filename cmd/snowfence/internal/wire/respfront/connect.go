@@ -107,6 +107,10 @@ func (c *conn) quit([][]byte) {
 func (c *conn) reset([][]byte) {
 	c.client = c.config.Service.Client(c.address)
 	c.proto, c.name, c.authorized = 2, "", !c.config.Service.Guarded()
+	c.leave()
+	if c.silence == silentAlways {
+		c.hush(silentNever)
+	}
 	c.simple("RESET")
 }
 
@@ -128,8 +132,10 @@ func (c *conn) clientCommand(args [][]byte) {
 	case (sub == "INFO" || sub == "LIST") && len(rest) == 0:
 		c.bulkString(fmt.Sprintf("id=%d addr=%s laddr=%s name=%s db=0 resp=%d\n", c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, c.proto))
 	case sub == "SETINFO" && len(rest) == 2, sub == "TRACKING" && len(rest) > 0, sub == "CACHING" && len(rest) == 1,
-		sub == "NO-EVICT" && len(rest) == 1, sub == "NO-TOUCH" && len(rest) == 1, sub == "REPLY" && len(rest) == 1 && is(rest[0], "ON"):
+		sub == "NO-EVICT" && len(rest) == 1, sub == "NO-TOUCH" && len(rest) == 1:
 		c.ok()
+	case sub == "REPLY" && len(rest) == 1:
+		c.clientReply(rest[0])
 	default:
 		c.refuse("ERR unknown subcommand or wrong number of arguments for '" + clip(args[0]) + "'.")
 	}

@@ -17,7 +17,7 @@ func (c *conn) incr(args [][]byte) {
 	}
 	c.pending++
 	// Most pipelines repeat one command, so its bytes are compared and not parsed.
-	for bytes.HasPrefix(c.data[c.next:], c.wire) {
+	for c.silence != silentNow && bytes.HasPrefix(c.data[c.next:], c.wire) {
 		c.next += len(c.wire)
 		c.pending++
 		c.answered++

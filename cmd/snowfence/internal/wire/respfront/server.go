@@ -38,6 +38,7 @@ type Server struct {
 	commands map[string]*command // of the table, by name in capitals and in small letters
 	clients  atomic.Int64        // the number of the last connection
 	scratch  sync.Pool           // of *scratch, empty
+	queued   atomic.Int64        // bytes of the transactions of all connections
 }
 
 // New returns the front.
@@ -69,6 +70,7 @@ func (s *Server) serve(ctx context.Context, n *session.Conn) {
 		reply: reply{proto: 2}, authorized: !s.config.Service.Guarded(),
 	}
 	c.client = s.config.Service.Client(c.address)
+	defer c.leave()
 	for c.read() {
 		if !c.answer() {
 			return

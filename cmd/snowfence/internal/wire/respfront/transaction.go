@@ -1,0 +1,176 @@
+package respfront
+
+import "fmt"
+
+const (
+	// maxQueued is the most commands of a transaction, and maxQueuedBytes are their most bytes.
+	maxQueued, maxQueuedBytes = 50_000, 2 << 20
+
+	// maxQueuedInAll is the most bytes that the transactions of all connections keep.
+	maxQueuedInAll = 128 << 20
+)
+
+// transaction is what came after MULTI.
+type transaction struct {
+	commands int
+	text     []byte // the commands as they came
+	spoiled  bool   // one was refused, so EXEC answers none of them
+}
+
+// atOnce reports whether a command is answered within a transaction as it comes.
+func (known *command) atOnce() bool {
+	switch known.name {
+	case "MULTI", "EXEC", "DISCARD", "WATCH", "RESET", "QUIT":
+		return true
+	}
+	return false
+}
+
+// reject refuses a command before it is answered or queued. A transaction is spoiled by that.
+func (c *conn) reject(text string) {
+	c.refuse(text)
+	if c.open != nil {
+		c.forget()
+		c.open.spoiled = true
+	}
+}
+
+// forget gives up the commands of the transaction.
+func (c *conn) forget() {
+	if c.open != nil {
+		c.queued.Add(-int64(len(c.open.text)))
+		c.open.text = nil
+	}
+}
+
+// leave ends the transaction, if there is one.
+func (c *conn) leave() {
+	c.forget()
+	c.open = nil
+}
+
+// queue keeps the present command until EXEC.
+func (c *conn) queue(known *command, args [][]byte) {
+	t, n := c.open, len(c.wire)
+	switch {
+	case known.name == "CLIENT" && is(args[0], "REPLY"):
+		// The reply of EXEC says how many replies are in it.
+		c.reject("ERR CLIENT REPLY is not allowed inside a transaction")
+		return
+	case t.spoiled:
+	case t.commands == maxQueued || len(t.text)+n > maxQueuedBytes:
+		c.reject(fmt.Sprintf("ERR the transaction is too long: it may have %d commands in %d bytes; send several", maxQueued, maxQueuedBytes))
+		return
+	case c.queued.Add(int64(n)) > maxQueuedInAll:
+		c.queued.Add(-int64(n))
+		c.reject(fmt.Sprintf("TRYAGAIN the transactions of all clients have more than %d bytes: send shorter ones", maxQueuedInAll))
+		return
+	default:
+		t.text = append(t.text, c.wire...)
+		t.commands++
+		c.answered-- // it is counted when EXEC answers it
+	}
+	c.simple("QUEUED")
+}
+
+func (c *conn) multi([][]byte) {
+	if c.open != nil {
+		c.refuse("ERR MULTI calls can not be nested")
+		return
+	}
+	c.open = new(transaction)
+	c.ok()
+}
+
+// exec answers the commands of the transaction. They are read again as if they came now, so ids are minted,
+// and tokens and rates looked at, as of any pipeline. An error stands in the place of its command.
+func (c *conn) exec(args [][]byte) {
+	t := c.open
+	switch {
+	case len(args) > 0:
+		c.leave()
+		c.refuse("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command")
+		return
+	case t == nil:
+		c.refuse("ERR EXEC without MULTI")
+		return
+	case t.spoiled:
+		c.leave()
+		c.refuse("EXECABORT Transaction discarded because of previous errors.")
+		return
+	}
+	c.open = nil
+	c.array(t.commands)
+	data, next := c.data, c.next
+	c.data, c.next = t.text, 0
+	for !c.closing && c.step() {
+		c.flush()
+	}
+	c.settle()
+	c.data, c.next = data, next
+	c.queued.Add(-int64(len(t.text)))
+}
+
+func (c *conn) discard([][]byte) {
+	if c.open == nil {
+		c.refuse("ERR DISCARD without MULTI")
+		return
+	}
+	c.leave()
+	c.ok()
+}
+
+// watch takes any keys. None of them can be read, so nothing that EXEC does can be out of date.
+func (c *conn) watch([][]byte) {
+	if c.open != nil {
+		c.refuse("ERR WATCH inside MULTI is not allowed")
+		return
+	}
+	c.ok()
+}
+
+func (c *conn) unwatch([][]byte) { c.ok() }
+
+// silence is which replies a client wants, by CLIENT REPLY.
+type silence uint8
+
+const (
+	silentNever silence = iota
+	silentNext          // of the next command
+	silentNow           // of the present command
+	silentAlways
+)
+
+// silent reports whether replies that are made now are dropped.
+func (s silence) silent() bool { return s >= silentNow }
+
+// hush changes it. The replies that are made already belong to the time before.
+func (c *conn) hush(s silence) {
+	c.write()
+	c.silence = s
+}
+
+// skipped answers a command without a reply. The command may end that, or ask for the same of the next one.
+func (c *conn) skipped(answer func()) {
+	c.hush(silentNow)
+	answer()
+	if c.silence == silentNow {
+		c.hush(silentNever)
+	}
+}
+
+// clientReply answers CLIENT REPLY. Only ON has a reply.
+func (c *conn) clientReply(mode []byte) {
+	switch {
+	case is(mode, "ON"):
+		c.hush(silentNever)
+		c.ok()
+	case is(mode, "OFF"):
+		c.hush(silentAlways)
+	case is(mode, "SKIP") && c.silence != silentAlways:
+		c.hush(silentNext)
+	case is(mode, "SKIP"):
+	default:
+		c.refuse("ERR syntax error")
+	}
+}
