@@ -23,6 +23,9 @@ var (
 	// this process has counted with. The store was emptied, restored or exchanged.
 	ErrReplaced = snowfence.NewError(snowfence.ClassLease, "snowfence: the counter was replaced in the store")
 
+	// ErrMustExist is wrapped by the error for a counter whose record is gone, if Existing is set.
+	ErrMustExist = stored.ErrMustExist
+
 	// ErrLossy is returned by [OpenTickets] for a store that can lose acknowledged writes.
 	ErrLossy = snowfence.NewError(snowfence.ClassUsage, "snowfence: tickets need a durable store")
 

@@ -67,9 +67,9 @@ func (d *daemon) openStore(ctx context.Context, url string, lazy bool) (store.St
 		if err := engine.CheckFiles(url); err != nil {
 			return nil, err
 		}
-		return engine.Lazy(url, func(s store.Store) { d.introduce(url, s) })
+		return engine.Lazy(url, d.settings.StoreMustExist, func(s store.Store) { d.introduce(url, s) })
 	}
-	s, err := engine.Open(ctx, url)
+	s, err := engine.OpenFor(ctx, url, d.settings.StoreMustExist)
 	if err == nil {
 		d.introduce(url, s)
 	}
