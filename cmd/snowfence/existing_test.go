@@ -61,3 +61,41 @@ func mustRefuse(t *testing.T, file, generator, want string) {
 		t.Errorf("%s: exit code %d, id %q: %s", generator, code, id, said)
 	}
 }
+
+// TestRestoredStoreIsOlderThanWhatWasGivenOut copies a store, mints on, and puts the copy back.
+func TestRestoredStoreIsOlderThanWhatWasGivenOut(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "store")
+	file := configured(t, "file:"+folder, "  ids: {namespace: shop}\n  users: {kind: segment, namespace: shop, settings: {step: \"1\"}}\n")
+	mint := func(generator string) string {
+		id, said, code := mintExisting(t, file, generator, false)
+		if code != exitOK {
+			t.Fatal(said)
+		}
+		return id
+	}
+	mint("ids")
+	mint("users")
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := os.CopyFS(backup, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	for range 40 { // some have a worker id that the backup has never seen
+		id = mint("ids")
+	}
+	number := mint("users")
+	ids := filepath.Join(t.TempDir(), "ids.txt")
+	if err := os.WriteFile(ids, []byte(id+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]int{folder: exitOK, backup: exitFailure} {
+		for _, what := range []string{"--last-id=" + id, "--ids=" + ids, "--last-number=users=" + number} {
+			p, stdout, stderr := inTest(t)
+			code := p.run(t.Context(), "namespace", "verify", "--store", "file:"+at, "--namespace", "shop", what)
+			remedied := strings.Contains(stdout.String(), "run 'snowfence ")
+			if code != want || remedied != (want == exitFailure) {
+				t.Errorf("%s, %s: exit code %d, want %d: %s%s", at, what, code, want, stdout, stderr)
+			}
+		}
+	}
+}
