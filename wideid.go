@@ -69,7 +69,8 @@ func ParseWide(s string) (id WideID, err error) {
 
 // Text returns an id of the layout as its readers expect it: a UUID for a layout with a version,
 // otherwise as many hexadecimal digits as the layout's bits need, so 24 for an ObjectID. Those
-// texts sort as the ids do. [ParseWide] reads both.
+// texts sort as the ids do. [ParseWide] reads both. No text has 16 bytes, which [WideID.Scan] takes
+// as they are: where 16 digits are needed, there are 17.
 func (l Layout) Text(id WideID) string {
 	return string(l.AppendID(make([]byte, 0, uuidWidth), id))
 }
@@ -82,7 +83,11 @@ func (l Layout) AppendID(dst []byte, id WideID) []byte {
 	}
 	var digits [2 * len(id)]byte
 	hex.Encode(digits[:], id[:])
-	return append(dst, digits[len(digits)-(l.TotalBits()+3)/4:]...)
+	width := (l.TotalBits() + 3) / 4
+	if width == len(id) {
+		width++ // databases give a text and the bytes of an id in the same way
+	}
+	return append(dst, digits[len(digits)-width:]...)
 }
 
 // String returns the text of a UUID: 32 lower-case hexadecimal digits with hyphens.

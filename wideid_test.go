@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 const wideText = "01890a5d-ac96-874b-8000-0c0000000001"
@@ -81,4 +82,25 @@ func FuzzWideIDIsReadAsItIsWritten(f *testing.F) {
 			t.Fatalf("%s is read as %s, %v", id, again, err)
 		}
 	})
+}
+
+// TestNoTextOfAWideIDIsTakenForItsBytes scans texts as MySQL's driver gives them.
+func TestNoTextOfAWideIDIsTakenForItsBytes(t *testing.T) {
+	for random := range 62 {
+		layout := Layout{Unit: time.Millisecond, Epoch: time.Unix(0, 0), Wide: true}
+		layout.Fields = []Field{{Kind: Time, Bits: 41}, {Kind: Sequence, Bits: 1}, {Kind: Random, Bits: random + 1}}
+		if err := layout.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		id, err := layout.ComposeWide(Parts{Tick: 1<<41 - 1, Sequence: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got WideID
+		if text := layout.Text(id); len(text) == len(id) {
+			t.Errorf("%s: text %s has as many bytes as an id", layout, text)
+		} else if err := got.Scan([]byte(text)); err != nil || got != id {
+			t.Errorf("%s: text %s is scanned as %x, %v, want %x", layout, text, got, err, id)
+		}
+	}
 }

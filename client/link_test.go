@@ -19,6 +19,18 @@ func TestAnswerIsNotBelievedBeforeItHasCome(t *testing.T) {
 	}
 }
 
+func TestAnswerOfFewerOrMoreIDsThanWereAskedForIsRefused(t *testing.T) {
+	for answer, ok := range map[string]bool{
+		ranges(1, 5): true, ranges(1, 2, 7, 3): true,
+		ranges(): false, ranges(1, 4): false, ranges(1, 2, 7, 2): false, ranges(1, 6): false, ranges(1, 2, 7, 4): false,
+	} {
+		l := &link{reader: bufio.NewReaderSize(strings.NewReader(answer), maxLine)}
+		if runs, err := l.runs(5); (err == nil) != ok {
+			t.Errorf("%q for 5 ids: %v, %v", answer, runs, err)
+		}
+	}
+}
+
 // FuzzAnswer holds the reader of answers to what it promises: as many ids as were asked for, in
 // increasing order, whatever a server sends.
 func FuzzAnswer(f *testing.F) {

@@ -58,6 +58,33 @@ func TestSilentServerIsLeftAfterTheTimeout(t *testing.T) {
 	})
 }
 
+func TestLateAnswerIsNeverReadAsTheAnswerOfALaterRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		connections := []*responder{
+			{answer: script(silent, ranges(1, 1))}, // id 1 answers the first request, after its timeout
+			{answer: script(ranges(2, 1), ranges(3, 1))},
+		}
+		next := 0
+		t.Cleanup(func() {
+			for _, c := range connections {
+				c.open.Wait()
+			}
+		})
+		c := newClient(t, Config{Servers: []string{"a"}, Timeout: 3 * time.Second, Dial: func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			of := connections[next]
+			next++
+			of.open.Go(func() { of.talk(far) })
+			return near, nil
+		}})
+		for _, want := range []snowfence.ID{2, 3} {
+			if id, err := c.Next(t.Context()); err != nil || id != want {
+				t.Errorf("got %d, %v: want %d", id, err, want)
+			}
+		}
+	})
+}
+
 func TestServerThatFallsSilentIsAskedOnce(t *testing.T) {
 	count := counting(new(atomic.Int64))
 	var asked atomic.Int64
@@ -296,20 +323,22 @@ func TestAnswerThatRepeatsOrGoesBackIsRefused(t *testing.T) {
 	}
 }
 
-func TestStrictClientRefusesLowerIDsOfAnotherServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		first := script(ranges(100, 1), "-TRYAGAIN\r\n", ranges(101, 1))
-		second := func([]string) string { return ranges(50, 1) }
-		c, servers := connected(t, Config{Strict: true}, first, second)
-		for _, want := range []snowfence.ID{100, 101} {
-			if id, err := c.Next(t.Context()); err != nil || id != want {
-				t.Error(id, err)
+func TestStrictClientRefusesEqualAndLowerIDsOfAnotherServer(t *testing.T) {
+	for _, given := range []int64{50, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			first := script(ranges(100, 1), "-TRYAGAIN\r\n", ranges(101, 1))
+			second := func([]string) string { return ranges(given, 1) }
+			c, servers := connected(t, Config{Strict: true}, first, second)
+			for _, want := range []snowfence.ID{100, 101} {
+				if id, err := c.Next(t.Context()); err != nil || id != want {
+					t.Error(given, id, err)
+				}
 			}
-		}
-		if servers["b"].requests.Load() == 0 {
-			t.Error("the other server was not asked")
-		}
-	})
+			if servers["b"].requests.Load() == 0 {
+				t.Error("the other server was not asked")
+			}
+		})
+	}
 }
 
 func TestServerThatOnlyRepeatsIsUnavailable(t *testing.T) {

@@ -26,6 +26,11 @@ type Config struct {
 	// means "default".
 	Namespace, Name string
 
+	// Existing refuses to begin a new counter: its record must be there, or an error wrapping
+	// [ErrMustExist] is returned. Set it once the counter exists, so that a store that was emptied
+	// or mistyped gives no number a second time.
+	Existing bool
+
 	// Start is the first number, 0 or more. Zero means 1. It never changes.
 	Start int64
 

@@ -26,6 +26,8 @@ var (
 	// ErrLossy is returned by [OpenTickets] and [OpenStoreGuard] for a store that can lose
 	// acknowledged writes.
 	ErrLossy = snowfence.NewError(snowfence.ClassUsage, "snowfence: tickets and guards need a durable store")
+	// ErrMustExist is wrapped by the error for a counter whose record is gone, if Existing is set.
+	ErrMustExist = stored.ErrMustExist
 
 	// errGone says that the record was there before. A late read can say so, too.
 	errGone = fmt.Errorf("%w: it is gone", ErrReplaced)

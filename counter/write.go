@@ -171,6 +171,8 @@ func (r *register) sign(c *stored.Counter) (value []byte, err error) {
 func (r *register) take(reply lease.Reply) error {
 	r.known = false
 	switch {
+	case reply.Outcome == lease.Absent && r.incarnation == "" && r.Existing:
+		return stored.Gone("counter " + r.Name + " of namespace " + r.Namespace)
 	case reply.Outcome == lease.Absent && r.incarnation == "":
 		incarnation, err := r.random(16)
 		if err != nil {

@@ -46,6 +46,11 @@ type Config struct {
 	// the default policy. Its MaxWait also bounds how long a call waits for a new term.
 	Policy snowfence.Policy
 
+	// Existing refuses to make a new namespace: its record must be there, or [Open] returns an error
+	// wrapping [ErrMustExist]. Set it once the namespace exists, so that a store that was emptied or
+	// mistyped gives no ids a second time.
+	Existing bool
+
 	// Datacenters are those that this store may issue, where several stores share a
 	// namespace. A new namespace records them, an existing one must have the same. Empty
 	// means those of the record.
@@ -215,7 +220,7 @@ func (c *Config) prepare() (lease.State, error) {
 	state, err := lease.New(lease.Config{
 		Namespace: c.Namespace, Layout: c.Layout, Datacenters: c.Datacenters, Datacenter: c.Datacenter, Worker: c.Worker, Workers: c.Workers,
 		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: policy.MaxRollback, MaxWait: policy.MaxWait, RequestTimeout: c.RequestTimeout,
-		EngineClock: hasClock, Process: c.Process, JournalAhead: c.JournalAhead,
+		EngineClock: hasClock, Existing: c.Existing, Process: c.Process, JournalAhead: c.JournalAhead,
 	})
 	if err != nil {
 		return state, err

@@ -34,6 +34,10 @@ var (
 	// ErrJournalRefused is wrapped by the error of a [Journal] with an unusable page.
 	ErrJournalRefused = stored.ErrJournalRefused
 
+	// ErrMustExist is wrapped by the error of [Open] for a namespace whose record is gone, if
+	// Existing is set.
+	ErrMustExist = stored.ErrMustExist
+
 	// ErrNamespaceReplaced ends a holder for good when its namespace was emptied
 	// or exchanged in the store.
 	ErrNamespaceReplaced = stored.ErrNamespaceReplaced

@@ -101,6 +101,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	}
 	opened := make(chan error, 1)
 	l := newLoop(h, opened)
+	l.before = was.Page != nil
 	if was.Certain {
 		l.line.Trust()
 	}

@@ -26,6 +26,7 @@ type loop struct {
 
 	line          *drive.Line
 	disk          *drive.Disk
+	before        bool // the journal has a term of an earlier process
 	horizonWarned bool
 	logged        string // the last claim's error that was logged
 }

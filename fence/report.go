@@ -57,7 +57,13 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Answered:
 		log.Info("the store answers again", "after", r.For.Round(time.Millisecond))
 	case lease.Made:
-		log.Info("made a new namespace", "layout", l.config.Layout.String())
+		layout := l.config.Layout.String()
+		if l.before {
+			log.Warn("made a new namespace, though this host's journal has a term of one: if the store was emptied or exchanged, "+
+				"ids that were given before may come again: see docs/restoring.md", "layout", layout)
+		} else {
+			log.Info("made a new namespace", "layout", layout)
+		}
 	case lease.Ended:
 		switch {
 		case r.Term == 0:

@@ -14,7 +14,7 @@ type Codec interface {
 	Encode(id snowfence.ID) (string, error)
 
 	// Decode reads a text of Encode. A *[snowfence.IDError], which wraps
-	// [snowfence.ErrInvalidID], is returned for any other text.
+	// [snowfence.ErrInvalidID], is returned for any other text, and [ErrSetting] as by Encode.
 	Decode(text string) (snowfence.ID, error)
 }
 

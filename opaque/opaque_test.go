@@ -267,10 +267,10 @@ func TestZeroValueIsRefusedAndDoesNotPanic(t *testing.T) {
 			if p, err := opaque.NewPrefixed("order", codec); p != nil || !errors.Is(err, opaque.ErrSetting) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: prefixed as %v, %v", form, p, err)
 			}
-		}
-		for _, text := range []string{"1", "", "b76JseD7RK5YAhUdxQorLhe", "_1"} {
-			if id, err := codecs[0].Decode(text); id != 0 || err == nil {
-				t.Errorf("%s: %q is read as %v, %v", form, text, id, err)
+			for _, text := range []string{"1", "", "b76JseD7RK5YAhUdxQorLhe", "_1"} {
+				if id, err := codec.Decode(text); id != 0 || !errors.Is(err, opaque.ErrSetting) || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %q is read as %v, %v", form, text, id, err)
+				}
 			}
 		}
 	}

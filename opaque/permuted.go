@@ -53,6 +53,9 @@ func (p *Permuted) Encode(id snowfence.ID) (string, error) {
 
 // Decode reads a number as [snowfence.Parse] does, with its errors, and restores the id.
 func (p *Permuted) Decode(text string) (snowfence.ID, error) {
+	if err := checkID("permuted", p != nil && p.ff1.block != nil, 0); err != nil {
+		return 0, err
+	}
 	number, err := snowfence.Parse(text)
 	if err != nil {
 		return 0, err

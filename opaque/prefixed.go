@@ -58,7 +58,7 @@ func (p *Prefixed) Encode(id snowfence.ID) (string, error) {
 // Decode reads a text with this very prefix. A *[snowfence.IDError] is returned for any other
 // prefix, and the errors of the inner form for the text behind it.
 func (p *Prefixed) Decode(text string) (snowfence.ID, error) {
-	if err := checkID("prefixed", p.inner != nil, 0); err != nil {
+	if err := checkID("prefixed", p != nil && p.inner != nil, 0); err != nil {
 		return 0, err
 	}
 	start := strings.LastIndexByte(text, '_') + 1

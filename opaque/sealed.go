@@ -62,6 +62,9 @@ func (s *Sealed) Encode(id snowfence.ID) (string, error) {
 // Decode reads a token of any of the keys. A *[snowfence.IDError] is returned for anything else:
 // a token of a key that is not here, one for another purpose, one that was changed or made up.
 func (s *Sealed) Decode(text string) (snowfence.ID, error) {
+	if err := checkID("sealed", s != nil && len(s.keys) > 0, 0); err != nil {
+		return 0, err
+	}
 	if len(text) != sealedWidth {
 		return 0, invalid("sealed", text, -1, "has %d bytes, not %d", len(text), sealedWidth)
 	}

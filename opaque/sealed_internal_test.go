@@ -24,3 +24,21 @@ func TestSealedBlockOfANegativeIDIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestSealedBlockWithAnyOtherTagIsRefused(t *testing.T) {
+	key, err := NewKey('a', unhex(t, nistKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := NewSealed("orders", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bit := range 64 {
+		block := key.block.encrypt([2]uint64{1, sealed.tag ^ 1<<bit})
+		text := "a" + snowfence.ID(block[0]).Base62() + snowfence.ID(block[1]).Base62()
+		if id, err := sealed.Decode(text); !errors.Is(err, snowfence.ErrInvalidID) {
+			t.Errorf("another bit %d of the tag: %d, %v", bit, id, err)
+		}
+	}
+}

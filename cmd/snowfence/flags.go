@@ -153,7 +153,7 @@ func settingFlags(cmd *cobra.Command, only ...string) *settings {
 
 // argumentWord is what the help calls a flag's value; a switch has none.
 func argumentWord(flag string) string {
-	words := map[string]string{"insecure": "", "store": "URL", "namespace": "NAME", "layout": "SPEC", "data": "DIR", "http": "ADDR"}
+	words := map[string]string{"insecure": "", config.KeyMustExist: "", "store": "URL", "namespace": "NAME", "layout": "SPEC", "data": "DIR", "http": "ADDR"}
 	if word, ok := words[flag]; ok {
 		return word
 	}

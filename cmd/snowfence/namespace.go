@@ -208,13 +208,20 @@ func (p program) namespaceVerify() *cobra.Command {
   - that no two registers are copies: of one claim, or of one write
   - whether a process holds several worker ids
 
+Give what was given out, and verify says whether the store is older, as after a
+restored backup: the greatest ids by --last-id, whole columns by --ids, and the
+greatest numbers of counters by --last-number. Each finding has its remedy.
+
 The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
 json streams: one object a line with "type":"finding", and a last one with
 "type":"verdict".`,
 		Example: `  snowfence namespace verify
   snowfence namespace verify --namespace orders -o json
-  snowfence namespace verify -o table`,
+  snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
+  snowfence namespace verify --last-number invoices=20261125:5 -o table`,
 	}
+	known := givenOut{program: p}
+	known.add(cmd)
 	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, _ []string) error {
 		var verdict roster.Verdict
 		var rows [][]string
@@ -225,6 +232,13 @@ json streams: one object a line with "type":"finding", and a last one with
 			if err := p.printFinding(f, x, &rows); err != nil {
 				return err
 			}
+		}
+		err := known.compare(cmd.Context(), r, r.Store(), func(x roster.Finding) error {
+			verdict.Faults++
+			return p.printFinding(f, x, &rows)
+		})
+		if err != nil {
+			return err
 		}
 		if err := p.printVerdict(f, r, verdict, rows); err != nil {
 			return err

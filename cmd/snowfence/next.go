@@ -49,7 +49,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s")
 	cmd.Flags().VarP(textFlag(&generator, "NAME"), "generator", "g", "generator of the configuration (default: the one named default, or the only one)")
 	cmd.Flags().Var(textFlag(&show, "ID..."), "show", "ids that exist, in place of new ones, for kind opaque")
-	s := siteFlags(cmd)
+	s := settingFlags(cmd, "store", "namespace", "layout", "data", config.KeyMustExist)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := s.load(p)
 		if err != nil {
@@ -85,7 +85,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 			}
 			return p.printTexts(*f, texts)
 		}
-		minted, layout, err := p.mint(cmd.Context(), c.StoresOf(g)[0], g, n)
+		minted, layout, err := p.mint(cmd.Context(), c, g, n)
 		if err != nil {
 			return err
 		}
@@ -115,10 +115,10 @@ func chooseGenerator(c config.Config, name string) (string, config.Generator, er
 func (p program) mintTexts(ctx context.Context, c config.Config, name string, n int) ([]string, error) {
 	switch g := c.Generators[name]; g.Kind {
 	case config.KindSnowflake:
-		ids, _, err := p.mint(ctx, c.StoresOf(g)[0], g, n)
+		ids, _, err := p.mint(ctx, c, g, n)
 		return textsOf(decode.Decimal, ids), err
 	case config.KindWide:
-		return p.mintWide(ctx, c.StoresOf(g)[0], g, n)
+		return p.mintWide(ctx, c, g, n)
 	}
 	texts, err := p.counted(c).Mint(ctx, name, n)
 	return texts, unavailable(err)
@@ -147,9 +147,9 @@ func (p program) printTexts(f form, texts []string) error {
 }
 
 // mint mints n ids of 64 bits.
-func (p program) mint(ctx context.Context, storeURL string, g config.Generator, n int) (ids []snowfence.ID, layout snowfence.Layout, err error) {
+func (p program) mint(ctx context.Context, c config.Config, g config.Generator, n int) (ids []snowfence.ID, layout snowfence.Layout, err error) {
 	ids = make([]snowfence.ID, n)
-	err = p.hold(ctx, storeURL, g, func(h *fence.Holder, g config.Generator) error {
+	err = p.hold(ctx, c, g, func(h *fence.Holder, g config.Generator) error {
 		if layout = g.Layout; layout.Wide {
 			return snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %q has the wide layout %s: say --layout %[2]s", g.Namespace, layout))
 		}
@@ -159,9 +159,9 @@ func (p program) mint(ctx context.Context, storeURL string, g config.Generator, 
 }
 
 // mintWide mints n ids of a wide layout, and returns their texts.
-func (p program) mintWide(ctx context.Context, storeURL string, g config.Generator, n int) ([]string, error) {
+func (p program) mintWide(ctx context.Context, c config.Config, g config.Generator, n int) ([]string, error) {
 	ids, texts := make([]snowfence.WideID, n), make([]string, n)
-	err := p.hold(ctx, storeURL, g, func(h *fence.Holder, g config.Generator) error { return inChunks(ctx, g, ids, h.FillWide) })
+	err := p.hold(ctx, c, g, func(h *fence.Holder, g config.Generator) error { return inChunks(ctx, g, ids, h.FillWide) })
 	for i, id := range ids {
 		texts[i] = g.Layout.Text(id)
 	}
@@ -170,16 +170,17 @@ func (p program) mintWide(ctx context.Context, storeURL string, g config.Generat
 
 // hold claims a worker id, has mint mint ids with the layout that they have, and gives the worker id back. If that fails, it
 // is only noted: the ids are good, and the worker id rests until its window ends.
-func (p program) hold(ctx context.Context, storeURL string, g config.Generator, mint func(*fence.Holder, config.Generator) error) error {
+func (p program) hold(ctx context.Context, c config.Config, g config.Generator, mint func(*fence.Holder, config.Generator) error) error {
+	storeURL := c.StoresOf(g)[0]
 	done := p.awaiting("the store " + engine.Redact(storeURL))
-	s, err := engine.Open(ctx, storeURL)
+	s, err := engine.OpenFor(ctx, storeURL, c.StoreMustExist)
 	done()
 	if err != nil {
 		return unavailable(err)
 	}
 	defer p.closing("close store: ", s.Close)
 	f := g.Fence()
-	f.Store = s
+	f.Store, f.Existing = s, c.StoreMustExist
 	f.Process = daemon.Process(thisBuild().Version, p.clock.Wall())
 	f.Clock = p.clock
 	log := &waits{program: p, namespace: f.Namespace, store: engine.Redact(storeURL)}

@@ -60,6 +60,8 @@ type Config struct {
 	EngineClock    bool           // the store has a clock to judge this one by
 	Process        stored.Process // written into the register
 
+	Existing bool // no new namespace is made: its record must be there
+
 	// JournalAhead is how far ahead of the clock ticks are marked as used in the
 	// journal, in whole ticks, at least two. Zero means that there is no journal.
 	JournalAhead time.Duration

@@ -3,6 +3,7 @@ package lease
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,21 @@ func TestNewNamespaceIsCreatedAndReadBack(t *testing.T) {
 	}
 	s.in(Opening)
 	s.found("n1", n)
+	s.in(Probing)
+}
+
+func TestNamespaceThatMustExistIsNeverMade(t *testing.T) {
+	s := newScript(t, func(c *Config) { c.Existing = true })
+	s.do(Started{})
+	s.absent()
+	s.in(Failed)
+	s.uncalled(Swap)
+	if err := request[Report](s).Err; !errors.Is(err, stored.ErrMustExist) || !strings.Contains(err.Error(), "the record of namespace default is gone") {
+		t.Error(err)
+	}
+	s = newScript(t, func(c *Config) { c.Existing = true })
+	s.do(Started{})
+	s.found("n1", testNamespace())
 	s.in(Probing)
 }
 

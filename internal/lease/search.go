@@ -119,6 +119,9 @@ func (s *search) found(x *step) verdict {
 	if s.settled {
 		return s.retry(x, errNamespaceGone)
 	}
+	if x.Existing {
+		return verdict{what: failed, err: stored.Gone("namespace " + x.Namespace)}
+	}
 	if err := x.outside(); err != nil {
 		return verdict{what: gaveUp, err: err} // a record of this layout would only shut others out
 	}

@@ -271,4 +271,32 @@ var table = []mutant{
 		new:  "_ = data",
 		test: "TestTransactionIsAnsweredAsInRedis",
 	},
+	{
+		name: "client: an answer with fewer ids than were asked for is taken",
+		file: "client/link.go",
+		old:  "if left > 0 {",
+		new:  "if left == int64(n) {",
+		test: "TestAnswerOfFewerOrMoreIDsThanWereAskedForIsRefused",
+	},
+	{
+		name: "client: the last id of one server is strictly taken from another",
+		file: "client/servers.go",
+		old:  "s.config.Strict && first <= s.last",
+		new:  "s.config.Strict && first < s.last",
+		test: "TestStrictClientRefusesEqualAndLowerIDsOfAnotherServer",
+	},
+	{
+		name: "client: a connection is used again after a timeout",
+		file: "client/servers.go",
+		old:  "if l := of.link; l != nil {",
+		new:  "if l := of.link; l != nil && !errors.As(err, new(net.Error)) {",
+		test: "TestLateAnswerIsNeverReadAsTheAnswerOfALaterRequest",
+	},
+	{
+		name: "opaque: half of the tag is compared",
+		file: "opaque/sealed.go",
+		old:  "block[1] == s.tag &&",
+		new:  "uint32(block[1]) == uint32(s.tag) &&",
+		test: "TestSealedBlockWithAnyOtherTagIsRefused",
+	},
 }

@@ -203,6 +203,9 @@ func (r *Roster) Dry() *Roster {
 // Name returns the namespace's name.
 func (r *Roster) Name() string { return r.config.Namespace }
 
+// Store is where the namespace lives.
+func (r *Roster) Store() store.Store { return r.config.Store }
+
 // Record returns the namespace's record.
 func (r *Roster) Record() stored.Namespace {
 	n := r.record

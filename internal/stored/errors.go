@@ -15,6 +15,9 @@ var (
 	// forgotten which ticks are in use.
 	ErrNamespaceReplaced = snowfence.NewError(snowfence.ClassLease, "snowfence: the namespace was replaced in the store")
 
+	// ErrMustExist is wrapped by the error for a record that is gone, where a new one is refused.
+	ErrMustExist = snowfence.NewError(snowfence.ClassFinal, "snowfence: the store must exist, and no new one is begun: see docs/restoring.md")
+
 	// ErrJournalRefused is wrapped by the error of a journal with an unusable page.
 	ErrJournalRefused = errors.New("snowfence: the journal can't be resumed from")
 
@@ -72,3 +75,6 @@ func (e *LayoutMismatchError) Error() string {
 
 // Class is [snowfence.ClassUsage].
 func (e *LayoutMismatchError) Class() snowfence.Class { return snowfence.ClassUsage }
+
+// Gone returns the error, wrapping [ErrMustExist], for a record that has to be there.
+func Gone(what string) error { return fmt.Errorf("the record of %s is gone: %w", what, ErrMustExist) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -115,6 +116,33 @@ func TestGeneratorThatIsRefusedStopsNoOther(t *testing.T) {
 	d.stop()
 	if err := d.end(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestKindsWithoutAStoreServeWhileAnothersStoreHangs has a store whose server accepts connections and says nothing.
+func TestKindsWithoutAStoreServeWhileAnothersStoreHangs(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	s := settings("", map[string]Generator{"numbers": {Kind: "segment"}})
+	s.Store = "redis://" + silent.Addr().String()
+	alone := []string{"uuid", "ulid", "objectid"}
+	for _, name := range alone {
+		s.Generators[name] = Generator{Kind: name}
+	}
+	d := start(t, s)
+	for _, name := range alone {
+		for d.status("/v1/generators/"+name+"/ids") != http.StatusOK {
+			if log := d.log.String(); strings.Contains(log, "can't start yet: it is tried again\" generator="+name) {
+				t.Fatalf("%s waits for the store of another generator:\n%s", name, log)
+			}
+			runtime.Gosched()
+		}
+	}
+	if status, body := d.get("/v1/generators/numbers/ids"); status != http.StatusServiceUnavailable {
+		t.Errorf("numbers: %d %s", status, body)
 	}
 }
 

@@ -67,9 +67,9 @@ func (d *daemon) openStore(ctx context.Context, url string, lazy bool) (store.St
 		if err := engine.CheckFiles(url); err != nil {
 			return nil, err
 		}
-		return engine.Lazy(url, func(s store.Store) { d.introduce(url, s) })
+		return engine.Lazy(url, d.settings.StoreMustExist, func(s store.Store) { d.introduce(url, s) })
 	}
-	s, err := engine.Open(ctx, url)
+	s, err := engine.OpenFor(ctx, url, d.settings.StoreMustExist)
 	if err == nil {
 		d.introduce(url, s)
 	}
@@ -134,7 +134,11 @@ func (d *daemon) open(ctx context.Context, failed func(error)) {
 // try opens a generator, which then serves.
 func (d *daemon) try(ctx context.Context, name string) error {
 	g := d.settings.Generators[name]
-	if s := d.stores[storeName(g)]; s != nil && !g.Fenced() {
+	var s store.Store // nil for kinds that need none: another generator's must not delay them
+	if kinds.OnStore(g.Kind) {
+		s = d.stores[storeName(g)]
+	}
+	if s != nil && !g.Fenced() {
 		// It opens the store. Holders do that, and can do without it if they have a journal.
 		traits, err := s.Traits(ctx)
 		if err != nil {
@@ -144,7 +148,7 @@ func (d *daemon) try(ctx context.Context, name string) error {
 			d.log.Info("opening the generator, which may wait until the store can't lose what it reserves", "generator", name, "for", traits.Loss)
 		}
 	}
-	minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: d.stores[storeName(g)], Namespace: g.Namespace})
+	minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: s, Namespace: g.Namespace})
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (s snowflake) Ready() error {
 func (d *daemon) fenced(settings config.Generator) kind.Opener {
 	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
 		c := settings.Fence()
-		c.Store = spec.Store
+		c.Store, c.Existing = spec.Store, d.settings.StoreMustExist
 		c.Process = Process(d.config.Version, d.started)
 		c.Clock = d.clock
 		c.Logger = d.log.With("generator", spec.Generator)

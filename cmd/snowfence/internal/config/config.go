@@ -26,6 +26,10 @@ type Config struct {
 	// Data is the directory that the program may write to, needed unless Store is set.
 	Data string
 
+	// StoreMustExist refuses to make a store, a namespace or a counter that is not there: it was emptied or
+	// mistyped, and would give ids a second time.
+	StoreMustExist bool
+
 	// HTTP, RESP, GRPC and Thrift are the addresses of the fronts, as host:port. Empty means none.
 	// Without a token file of its own, Thrift is turned off by one, since its protocol has no tokens.
 	HTTP   string

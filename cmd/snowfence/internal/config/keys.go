@@ -52,6 +52,7 @@ const (
 
 // Keys of files that others than this package read.
 const (
+	KeyMustExist   = "store-must-exist"
 	KeyTokenFile   = "token-file"
 	KeyCertificate = "tls.certificate"
 	KeyPrivateKey  = "tls.key"
@@ -92,6 +93,7 @@ func configKeys(c *Config) []entry {
 		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, str(&c.Namespace)},
 		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, of generators that name none; a namespace that exists keeps its own if none is given"}, layout(&c.Layout)},
 		{Key{keyData, "data", "directory that the program may write to"}, str(&c.Data)},
+		{Key{KeyMustExist, KeyMustExist, "refuse to make a store, a namespace or a counter that is gone; see docs/restoring.md"}, toggle(&c.StoreMustExist)},
 		{Key{keyHTTP, "http", `address of the HTTP front as host:port; "" turns it off`}, str(&c.HTTP)},
 		{Key{keyRESP, "resp", `address of the RESP front, for clients of Redis; "" turns it off`}, str(&c.RESP)},
 		{Key{keyGRPC, "grpc", `address of the gRPC front; "" turns it off`}, str(&c.GRPC)},

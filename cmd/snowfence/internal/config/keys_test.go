@@ -16,6 +16,7 @@ data: /data
 http: 0.0.0.0:7000
 hosts: ids.example, ids
 insecure: true
+store-must-exist: true
 token-file: /etc/token
 tls: {certificate: /etc/c.pem, key: /etc/k.pem, client-ca: /etc/ca.pem}
 resp: 127.0.0.1:7701

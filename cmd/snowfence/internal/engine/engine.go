@@ -79,6 +79,21 @@ func OpenExisting(ctx context.Context, storeURL string) (store.Store, error) {
 	return open(ctx, storeURL, true)
 }
 
+// OpenFor opens as Open does. If the store must exist, it opens as OpenExisting does, and a missing
+// one is an error that is [Missing] and says what to do.
+func OpenFor(ctx context.Context, storeURL string, mustExist bool) (store.Store, error) {
+	s, err := open(ctx, storeURL, mustExist)
+	return s, gone(err, mustExist)
+}
+
+// gone adds to the error for a store that is missing and must exist.
+func gone(err error, mustExist bool) error {
+	if mustExist && Missing(err) {
+		return fmt.Errorf("%w: the store must exist, and no new one is made: see docs/restoring.md", err)
+	}
+	return err
+}
+
 // Missing reports whether an error means that a store which has to exist does not.
 func Missing(err error) bool { return errors.Is(err, store.ErrNoStore) }
 

@@ -120,7 +120,7 @@ func TestFilesThatAURLNamesAreReadByWhatOpensItAlone(t *testing.T) {
 				t.Errorf("%s: %s: %v, want %q and the file", url, name, err, want)
 			}
 		}
-		s, err := Lazy(url, nil)
+		s, err := Lazy(url, false, nil)
 		if err != nil {
 			t.Errorf("%s: a lazy store needs its files at the start: %v", url, err)
 			continue

@@ -18,14 +18,16 @@ const openLimit = 10 * time.Second
 // again until that succeeds: so a program can start while its store is away. An attempt
 // may outlive the call that began it, so that short calls open a slow store too. Each
 // reads the files that the URL names. Lazy calls opened, unless it is nil, once, with
-// the open store. It returns a *[URLError] when the URL names no store.
-func Lazy(storeURL string, opened func(store.Store)) (store.Store, error) {
+// the open store. One that must exist is not made, as by [OpenFor]. It returns a *[URLError] when the URL
+// names no store.
+func Lazy(storeURL string, mustExist bool, opened func(store.Store)) (store.Store, error) {
 	p, err := parse(storeURL)
 	if err != nil {
 		return nil, err
 	}
 	l := newLazy(func(ctx context.Context) (store.Store, error) {
-		s, err := p.open(ctx, false)
+		s, err := p.open(ctx, mustExist)
+		err = gone(err, mustExist)
 		if err == nil && opened != nil {
 			opened(s)
 		}

@@ -17,14 +17,14 @@ import (
 
 func TestLazyStoreKeepsEveryRule(t *testing.T) {
 	url := "file:" + t.TempDir()
-	storetest.Run(t, storetest.Harness{Open: func(context.Context) (store.Store, error) { return Lazy(url, nil) }})
+	storetest.Run(t, storetest.Harness{Open: func(context.Context) (store.Store, error) { return Lazy(url, false, nil) }})
 }
 
 func TestLazyStoreIsOpenedWhenItCanBe(t *testing.T) {
 	server := testkit.Redis(t)
 	server.Kill()
 	told := 0
-	s, err := Lazy("redis://"+server.Addr(), func(store.Store) { told++ })
+	s, err := Lazy("redis://"+server.Addr(), false, func(store.Store) { told++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestLazyStoreHasAClockIfItsEngineHas(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = s.Close() }()
-			l, err := Lazy(url, nil)
+			l, err := Lazy(url, false, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,11 +75,11 @@ func TestLazyStoreHasAClockIfItsEngineHas(t *testing.T) {
 
 func TestLazyStoreRefusesAURLAtOnceAndOpensNothingAfterClose(t *testing.T) {
 	var refused *URLError
-	if _, err := Lazy("etcd://", nil); !errors.As(err, &refused) {
+	if _, err := Lazy("etcd://", false, nil); !errors.As(err, &refused) {
 		t.Errorf("error is %v", err)
 	}
 	dir := filepath.Join(t.TempDir(), "store")
-	s, err := Lazy("file:"+dir, nil)
+	s, err := Lazy("file:"+dir, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestLazyStoreThatIsClosedOpensNoLonger(t *testing.T) {
 	server := testkit.Redis(t)
 	server.Pause()
 	defer server.Resume()
-	s, err := Lazy("redis://"+server.Addr(), nil)
+	s, err := Lazy("redis://"+server.Addr(), false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestShortCallsOpenASlowStore(t *testing.T) {
 	server := testkit.Redis(t)
 	proxy := testkit.NewProxy(t, server.Addr())
 	proxy.Delay(0, 300*time.Millisecond)
-	s, err := Lazy("redis://"+proxy.Addr(), nil)
+	s, err := Lazy("redis://"+proxy.Addr(), false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestLazyStoreOpensWithoutAMemberThatIsAway(t *testing.T) {
 			e := testkit.StartEngine(t, name)
 			silent := testkit.NewProxy(t, e.Server.Addr())
 			silent.Drop()
-			s, err := Lazy(e.URL(silent.Addr()+","+e.Server.Addr(), 0), nil)
+			s, err := Lazy(e.URL(silent.Addr()+","+e.Server.Addr(), 0), false, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

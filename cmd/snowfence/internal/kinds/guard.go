@@ -55,7 +55,7 @@ func (p *place) openGuard(ctx context.Context) (err error) {
 		p.Guard, err = p.columnGuard(url)
 		return err
 	}
-	s, err := engine.Open(ctx, url)
+	s, err := engine.OpenFor(ctx, url, p.config.Settings.StoreMustExist)
 	if err != nil {
 		return fmt.Errorf("open the guard: %w", err)
 	}

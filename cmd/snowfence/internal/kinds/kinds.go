@@ -115,7 +115,7 @@ func (c Config) Configure(generator string) (kind.Opener, error) {
 	}
 	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
 		m, err := open(ctx, spec)
-		if s, ok := m.(*Series); ok && err == nil {
+		if s, ok := m.(*Series); ok && err == nil && !c.Settings.StoreMustExist {
 			if err := s.Create(ctx); err != nil {
 				return nil, errors.Join(err, s.Close(ctx))
 			}
@@ -135,7 +135,7 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 	known, check, open := k.configure(&p)
 	err := read(k.name, known, g.Settings)
 	p.Namespace, p.Name = g.Namespace, cmp.Or(p.Name, generator)
-	p.Clock, p.Process = c.Clock, c.Process
+	p.Clock, p.Process, p.Existing = c.Clock, c.Process, c.Settings.StoreMustExist
 	if err == nil && check != nil {
 		err = check()
 	}

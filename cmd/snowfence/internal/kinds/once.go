@@ -25,7 +25,7 @@ func (c Config) Mint(ctx context.Context, generator string, n int) ([]string, er
 	g := c.Settings.Generators[generator]
 	var on store.Store
 	if OnStore(g.Kind) {
-		if on, err = engine.Open(ctx, c.Settings.StoresOf(g)[0]); err != nil {
+		if on, err = engine.OpenFor(ctx, c.Settings.StoresOf(g)[0], c.Settings.StoreMustExist); err != nil {
 			return nil, err
 		}
 		defer func() { _ = on.Close() }() // the numbers are reserved

@@ -9,6 +9,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/kind"
+	"snowfence.example/snowfence/store"
 )
 
 // place is where one generator counts.
@@ -29,12 +30,24 @@ type place struct {
 func (p *place) open(ctx context.Context, k entry, open open) (kind.Minter, error) {
 	err := p.connect(ctx, k)
 	if err == nil {
+		p.announce(ctx, k)
 		var m kind.Minter
 		if m, err = open(ctx, p); err == nil {
 			return m, nil
 		}
 	}
 	return nil, errors.Join(err, p.close())
+}
+
+// announce says that the generator begins a new counter: one that was there before is gone from the store.
+func (p *place) announce(ctx context.Context, k entry) {
+	if p.Store == nil || p.Existing || len(k.databases) > 0 || k.store != "" || p.config.Logger == nil {
+		return
+	}
+	if _, err := counter.Show(ctx, p.Store, p.Namespace, p.Name); errors.Is(err, store.ErrNotFound) {
+		p.config.Logger.Info("begins a new counter: if it gave numbers before, its record is gone: see docs/restoring.md",
+			"generator", p.generator, "namespace", p.Namespace, "counter", p.Name)
+	}
 }
 
 func (p *place) connect(ctx context.Context, k entry) (err error) {

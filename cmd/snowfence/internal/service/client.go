@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"net/netip"
 	"slices"
@@ -149,8 +150,10 @@ func unknown() error {
 func (c *Client) pay(name string, n int) error {
 	n = max(n, 1) // a count below is refused, and must not give anything back
 	// The token's first: what it refuses must not cost others of the same address.
-	for _, limit := range c.limits() {
+	limits := c.limits()
+	for i, limit := range limits {
 		if wait, ok := c.take(limit, n); !ok {
+			c.giveBack(limits[:i], n)
 			if g, err := c.service.find(name); err == nil {
 				return c.service.problem(g, limited(wait))
 			}
@@ -158,6 +161,15 @@ func (c *Client) pay(name string, n int) error {
 		}
 	}
 	return nil
+}
+
+// giveBack gives back what [Client.take] took.
+func (c *Client) giveBack(limits []*rate.Limiter, n int) {
+	for _, limit := range limits {
+		if limit != nil {
+			limit.ReserveN(c.now(), -min(n, limit.Burst()))
+		}
+	}
 }
 
 // maxDebt is the most that a client can owe, in seconds of its rate: a day.
@@ -219,10 +231,12 @@ func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch)
 		return err
 	}
 	err := c.service.Mint(ctx, name, n, into)
-	if err == nil {
+	g, p := c.service.generators[name], new(Problem)
+	switch {
+	case err == nil:
 		c.settle(n, n)
-	} else if g, known := c.service.generators[name]; known && g.settings.Fenced() {
-		c.settle(n, 0) // other kinds get nothing back: their store may have counted
+	case g != nil && g.settings.Fenced(), errors.As(err, &p) && p.Type.unasked():
+		c.settle(n, 0) // other failures give nothing back: the store may have counted
 	}
 	return err
 }

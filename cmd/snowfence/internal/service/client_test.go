@@ -355,6 +355,57 @@ func TestRefusalsTakeNothingFromARate(t *testing.T) {
 	}
 }
 
+func TestRateThatIsTakenBeforeAnotherRefusesIsGivenBack(t *testing.T) {
+	ring, _ := opened(t, "team "+token.HashOf("team").String()+" rate=100\nfree "+token.HashOf("free").String())
+	s, _ := rated(t, ring, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
+	mint := func(address, token string) error {
+		c := s.Client(netip.MustParseAddr(address))
+		if err := c.Authorize(token); err != nil {
+			t.Fatal(err)
+		}
+		return c.Mint(t.Context(), "a", 100, new(kind.Batch))
+	}
+	if err := mint("192.0.2.1", "free"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if p := problemOf(t, mint("192.0.2.1", "team")); p.Type != RateLimited {
+			t.Errorf("from an address that used its rate up: %v", p)
+		}
+	}
+	if err := mint("192.0.2.2", "team"); err != nil {
+		t.Errorf("the token from another address: %v", err)
+	}
+}
+
+// TestRequestThatReachesNoMinterCostsOneID asks a generator that counts, whose failures give nothing back else.
+func TestRequestThatReachesNoMinterCostsOneID(t *testing.T) {
+	c := config.Default()
+	c.Store, c.Generators = "mem:", map[string]config.Generator{"a": {Kind: "segment"}}
+	c, err := c.Complete("segment")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Limits = config.Limits{Batch: 100, AddressRate: 100}
+	s := New(Config{Settings: c, Clock: &fixedClock{}})
+	client := s.Client(netip.MustParseAddr("192.0.2.1"))
+	mint := func(n int) error { return client.Mint(t.Context(), "a", n, new(kind.Batch)) }
+	for _, x := range []struct {
+		n    int
+		want Type
+	}{{101, CountOutOfRange}, {90, Starting}} {
+		if p := problemOf(t, mint(x.n)); p.Type != x.want {
+			t.Errorf("%d: %v, want %v", x.n, p, x.want)
+		}
+	}
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := mint(98); err != nil {
+		t.Errorf("after two requests that reached no minter: %v", err)
+	}
+}
+
 func TestRateOfATokenIsSharedByItsClients(t *testing.T) {
 	ring, _ := opened(t, "slow "+token.HashOf("slow").String()+" rate=10\nfree "+token.HashOf("free").String())
 	s := New(Config{Settings: settings(t, "a"), Tokens: ring, Clock: &fixedClock{}})

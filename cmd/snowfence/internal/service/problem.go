@@ -111,6 +111,15 @@ func (t Type) String() string { return t.describe().name }
 // Meaning returns what problems of this type mean to the client.
 func (t Type) Meaning() Meaning { return t.describe().meaning }
 
+// unasked reports whether a problem of this type is found before a minter is asked.
+func (t Type) unasked() bool {
+	switch t {
+	case UnknownGenerator, CountOutOfRange, NeedsReservation, Starting, Refused, Standby:
+		return true
+	}
+	return false
+}
+
 // Title returns one line for people, the same for all problems of the type.
 func (t Type) Title() string { return t.describe().title }
 

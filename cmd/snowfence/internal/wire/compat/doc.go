@@ -20,6 +20,9 @@
 // Errors have status 200, and code 5 for the token or 6. The Simple forms then have no body. A batch that is
 // too large is cut to what one request may have.
 //
+// GET, POST, PUT, PATCH and DELETE all ask for numbers, as there. HEAD and OPTIONS use none up. Every other
+// method is refused.
+//
 // A POST may have its parameters as a form. Those of the query come first.
 //
 // What neither system knows is answered as the HTTP front does: a token of Leaf's clients, a rate, a

@@ -6,7 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -17,13 +19,17 @@ import (
 )
 
 // table is a minter that has a row of leaf_alloc, and gives segments as tinyid does.
-type table struct{ counting }
+type table struct {
+	counting
+	segments atomic.Int64
+}
 
 func (*table) Status() counter.Status {
 	return counter.Status{Held: []counter.Range{{First: 1, Increment: 1, Count: 9}}}
 }
 func (*table) Step() int64 { return 10 }
 func (m *table) Segment(context.Context) (counter.Range, error) {
+	m.segments.Add(1)
 	return counter.Range{First: 1, Increment: 2, Count: 10}, m.err
 }
 
@@ -41,10 +47,11 @@ func newTable(t *testing.T, err error) fixture {
 		t.Fatal(wrong)
 	}
 	s := service.New(service.Config{Settings: c})
-	if err := s.Serve("users", &table{counting{err: err}}); err != nil {
+	m := &table{counting: counting{err: err}}
+	if err := s.Serve("users", m); err != nil {
 		t.Fatal(err)
 	}
-	return fixture{Handler: newHandler(s)}
+	return fixture{Handler: newHandler(s), minter: &m.counting, segments: &m.segments}
 }
 
 // addCompat adds the probes of Leaf's and tinyid's paths.
@@ -100,6 +107,35 @@ func addCompat(t *testing.T, add func(string, fixture, *http.Request, int), guar
 	}
 	add("/db", failing, request(http.MethodGet, "/db"), 503)
 	add("/tinyid/id/nextId", limited, request(http.MethodGet, "/tinyid/id/nextId?bizType=default"), 429)
+}
+
+// TestNoMethodThatOnlyAsksUsesANumberUp asks every path that mints, with every method of a registry and one of none.
+func TestNoMethodThatOnlyAsksUsesANumberUp(t *testing.T) {
+	counts, open := newTable(t, nil), newFixture(t, "")
+	for path, front := range map[string]fixture{
+		"/v1/generators/users/ids": counts, "/api/segment/get/users": counts, "/api/snowflake/get/default": open,
+		"/tinyid/id/nextId?bizType=users": counts, "/tinyid/id/nextIdSimple?bizType=users": counts,
+		"/tinyid/id/nextSegmentId?bizType=users": counts, "/tinyid/id/nextSegmentIdSimple?bizType=users": counts,
+	} {
+		for method, status := range map[string]int{
+			"HEAD": 200, "OPTIONS": 204, "TRACE": 405, "CONNECT": 405, "PROPFIND": 405, "SEARCH": 405, "REPORT": 405, "QUERY": 405, "BREW": 405, "get": 405,
+		} {
+			w := front.do(request(method, path))
+			allow := w.Header().Get("Allow")
+			if w.Code != status || status != 200 && !strings.Contains(allow, "GET, HEAD, POST") {
+				t.Errorf("%s %s: %d, Allow %q, want %d", method, path, w.Code, allow, status)
+			}
+		}
+	}
+	if n := counts.minter.minted.Load() + counts.segments.Load() + open.minter.minted.Load(); n != 0 {
+		t.Errorf("%d numbers and segments were used up", n)
+	}
+	for i, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} { // as Leaf and tinyid
+		w := counts.do(request(method, "/api/segment/get/users"))
+		if want := strconv.Itoa(1_000_000_000_000_000_000 + i); w.Code != 200 || w.Body.String() != want {
+			t.Errorf("%s: %d %s, want %s", method, w.Code, w.Body, want)
+		}
+	}
 }
 
 func TestOtherSystemsPathsTakeAForm(t *testing.T) {

@@ -55,6 +55,8 @@ type answer func(w http.ResponseWriter, r *call) error
 // table lists the routes. That which counts comes first, since the first match is taken.
 func (h *Handler) table() []route {
 	get, post, mint := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodGet, http.MethodPost}
+	// Leaf and tinyid serve any method that their framework does not answer by itself.
+	anyMethod := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	return []route{
 		{at("/v1/generators/{name}/ids"), mint, h.mint, clients},
 		{at("/v1/generators"), get, h.generators, clients},
@@ -62,15 +64,15 @@ func (h *Handler) table() []route {
 		{at("/v1/generators/{name}/reservations/{number}/confirm"), post, h.confirm, clients},
 		{at("/v1/generators/{name}/reservations/{number}/void"), post, h.void, clients},
 		{at("/v1/decode/{id}"), get, h.decode, clients},
-		{at("/api/snowflake/get/{key...}"), nil, h.compat(compat.LeafSnowflake), clients},
-		{at("/api/segment/get/{key...}"), nil, h.compat(compat.LeafSegment), clients},
-		{at("/decodeSnowflakeId"), nil, h.compat(compat.LeafDecode), clients},
+		{at("/api/snowflake/get/{key...}"), anyMethod, h.compat(compat.LeafSnowflake), clients},
+		{at("/api/segment/get/{key...}"), anyMethod, h.compat(compat.LeafSegment), clients},
+		{at("/decodeSnowflakeId"), anyMethod, h.compat(compat.LeafDecode), clients},
 		{at("/cache"), get, h.compat(compat.LeafCache), operators},
 		{at("/db"), get, h.compat(compat.LeafDB), operators},
-		{at("/tinyid/id/nextId"), nil, h.compat(compat.TinyIDs), others},
-		{at("/tinyid/id/nextIdSimple"), nil, h.compat(compat.TinyIDsSimple), others},
-		{at("/tinyid/id/nextSegmentId"), nil, h.compat(compat.TinySegment), others},
-		{at("/tinyid/id/nextSegmentIdSimple"), nil, h.compat(compat.TinySegmentSimple), others},
+		{at("/tinyid/id/nextId"), anyMethod, h.compat(compat.TinyIDs), others},
+		{at("/tinyid/id/nextIdSimple"), anyMethod, h.compat(compat.TinyIDsSimple), others},
+		{at("/tinyid/id/nextSegmentId"), anyMethod, h.compat(compat.TinySegment), others},
+		{at("/tinyid/id/nextSegmentIdSimple"), anyMethod, h.compat(compat.TinySegmentSimple), others},
 		{at("/livez"), get, h.static(typePlain, []byte("live\n")), everybody},
 		{at("/readyz"), get, h.ready, everybody},
 		{at("/readyz/{name}"), get, h.ready, everybody},
@@ -116,8 +118,12 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 	case route == nil:
 		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "the addresses are listed at /openapi.yaml"}
 	case !route.takes(r.Method):
-		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1)
+		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1) + ", OPTIONS"
 		w.Header().Set("Allow", allow)
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
 		return &problem{Type: typeMethodNotAllowed, Title: "The method is not allowed here", Status: http.StatusMethodNotAllowed, Detail: "allowed are " + allow}
 	}
 	if route.audience != everybody {

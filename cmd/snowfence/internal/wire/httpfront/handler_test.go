@@ -53,7 +53,8 @@ func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
 // fixture is a front with one generator, "default".
 type fixture struct {
 	*Handler
-	minter *counting
+	minter   *counting
+	segments *atomic.Int64 // that were reserved
 }
 
 // settings returns complete settings, changed by a test.
@@ -248,12 +249,12 @@ func TestAddressesAreExact(t *testing.T) {
 func TestOtherMethodsAreToldWhatIsAllowed(t *testing.T) {
 	f := newFixture(t, "")
 	for _, c := range []struct{ method, path, allow string }{
-		{"PUT", "/v1/generators/default/ids", "GET, HEAD, POST"},
-		{"OPTIONS", "/v1/generators/default/ids", "GET, HEAD, POST"},
-		{"POST", "/v1/generators", "GET, HEAD"},
-		{"DELETE", "/v1/decode/1", "GET, HEAD"},
-		{"POST", "/readyz", "GET, HEAD"},
-		{"BREW", "/metrics", "GET, HEAD"},
+		{"PUT", "/v1/generators/default/ids", "GET, HEAD, POST, OPTIONS"},
+		{"POST", "/v1/generators", "GET, HEAD, OPTIONS"},
+		{"DELETE", "/v1/decode/1", "GET, HEAD, OPTIONS"},
+		{"POST", "/readyz", "GET, HEAD, OPTIONS"},
+		{"BREW", "/metrics", "GET, HEAD, OPTIONS"},
+		{"PUT", "/v1/generators/default/reservations/1/void", "POST, OPTIONS"},
 	} {
 		w := f.do(request(c.method, c.path))
 		wantProblem(t, w, http.StatusMethodNotAllowed, "method-not-allowed")

@@ -100,7 +100,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 		}
 	case err != nil:
 		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
-	case r.route.methods == nil && isForm(r.Request):
+	case r.route.takesForm() && isForm(r.Request):
 		if r.PostForm, err = url.ParseQuery(string(body)); err == nil {
 			return nil
 		}

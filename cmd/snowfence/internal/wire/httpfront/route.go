@@ -12,7 +12,7 @@ import (
 // route is one address and what answers it.
 type route struct {
 	path    path
-	methods []string // GET stands for HEAD, too; none means any, and a form, as other systems take it
+	methods []string // GET stands for HEAD, too
 	answer  answer
 
 	audience audience
@@ -107,5 +107,8 @@ func (r *route) takes(method string) bool {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	return r.methods == nil || slices.Contains(r.methods, method)
+	return slices.Contains(r.methods, method)
 }
+
+// takesForm reports whether parameters may come as a form: other systems, which serve any method, take them so.
+func (r *route) takesForm() bool { return r.takes(http.MethodPut) }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// TestWhatMustExistIsNeverMadeOnAnyEngine mints on a store that has nothing yet, and then on one that has all.
+func TestWhatMustExistIsNeverMadeOnAnyEngine(t *testing.T) {
+	for _, name := range testkit.EngineNames() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := testkit.StartEngine(t, name).URL("", time.Second)
+			file := configured(t, url, "  ids: {}\n  users: {kind: segment}\n  days: {kind: daily}\n")
+			for _, generator := range []string{"ids", "users", "days"} {
+				mustRefuse(t, file, generator, "see docs/restoring.md")
+			}
+			for _, existing := range []bool{false, true} {
+				for _, generator := range []string{"ids", "users", "days"} {
+					if _, said, code := mintExisting(t, file, generator, existing); code != exitOK {
+						t.Errorf("%s, existing %t: exit code %d: %s", generator, existing, code, said)
+					}
+				}
+			}
+			// A store that is there does not make up for a record that is not.
+			file = configured(t, url, "  ids: {namespace: other}\n  users: {kind: segment, namespace: other}\n  days: {kind: daily, namespace: other}\n")
+			mustRefuse(t, file, "ids", "the record of namespace other is gone")
+			mustRefuse(t, file, "users", "the record of counter users of namespace other is gone")
+			mustRefuse(t, file, "days", "the record of counter days of namespace other is gone")
+		})
+	}
+}
+
+// configured writes a configuration.
+func configured(t *testing.T, store, generators string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "snowfence.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "store: '%s'\ngenerators:\n%s", store, generators), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// mintExisting mints one id without a daemon.
+func mintExisting(t *testing.T, file, generator string, existing bool) (id, said string, code int) {
+	t.Helper()
+	p, stdout, stderr := inTest(t)
+	code = p.run(t.Context(), "next", "--config", file, "-g", generator, fmt.Sprintf("--store-must-exist=%t", existing))
+	return strings.TrimSpace(stdout.String()), stderr.String(), code
+}
+
+func mustRefuse(t *testing.T, file, generator, want string) {
+	t.Helper()
+	if id, said, code := mintExisting(t, file, generator, true); code != exitFailure || id != "" || !strings.Contains(said, want) || !strings.Contains(said, "docs/restoring.md") {
+		t.Errorf("%s: exit code %d, id %q: %s", generator, code, id, said)
+	}
+}
+
+// TestRestoredStoreIsOlderThanWhatWasGivenOut copies a store, mints on, and puts the copy back.
+func TestRestoredStoreIsOlderThanWhatWasGivenOut(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "store")
+	file := configured(t, "file:"+folder, "  ids: {namespace: shop}\n  users: {kind: segment, namespace: shop, settings: {step: \"1\"}}\n")
+	mint := func(generator string) string {
+		id, said, code := mintExisting(t, file, generator, false)
+		if code != exitOK {
+			t.Fatal(said)
+		}
+		return id
+	}
+	mint("ids")
+	mint("users")
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := os.CopyFS(backup, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	for range 40 { // some have a worker id that the backup has never seen
+		id = mint("ids")
+	}
+	number := mint("users")
+	ids := filepath.Join(t.TempDir(), "ids.txt")
+	if err := os.WriteFile(ids, []byte(id+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]int{folder: exitOK, backup: exitFailure} {
+		for _, what := range []string{"--last-id=" + id, "--ids=" + ids, "--last-number=users=" + number} {
+			p, stdout, stderr := inTest(t)
+			code := p.run(t.Context(), "namespace", "verify", "--store", "file:"+at, "--namespace", "shop", what)
+			remedied := strings.Contains(stdout.String(), "run 'snowfence ")
+			if code != want || remedied != (want == exitFailure) {
+				t.Errorf("%s, %s: exit code %d, want %d: %s%s", at, what, code, want, stdout, stderr)
+			}
+		}
+	}
+}
