@@ -89,7 +89,7 @@ var tiers = []tier{
 	{dir: program + "/internal/wire/thriftfront", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/listen", program + "/internal/wire/session"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/session", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/session"}, library: true},
-	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", "internal/stored", program + "/internal/engine", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
+	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", "internal/storeurl", "internal/stored", program + "/internal/engine", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/engine", allowed: []string{
 		".", "store", "internal/storeclient", "store/memstore", "store/filestore", "store/sqlstore",
 		"store/etcdstore", "store/zkstore", "store/redisstore", "store/natsstore",

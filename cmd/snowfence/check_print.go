@@ -36,9 +36,14 @@ type checkPage struct {
 // findingsText says what was found: duplicates, where they are, and why.
 func findingsText(r check.Report) string {
 	p := &checkPage{Report: r}
-	if r.Duplicates == 0 {
+	switch {
+	case r.IDs == 0:
+		p.line("nothing is known: no ids were read")
+	case r.Duplicates == 0 && !r.Complete:
+		p.line("no duplicates among the %s that were read; whether all are different is not known: %s", text.Count(r.IDs, "id"), incomplete(r))
+	case r.Duplicates == 0:
 		p.line("no duplicates: %s, all distinct", text.Count(r.IDs, "id"))
-	} else {
+	default:
 		p.line("%s: %s, %s distinct; %s %s more than once", text.Count(r.Duplicates, "duplicate"), text.Count(r.IDs, "id"), text.Grouped(r.Distinct),
 			text.Count(r.Repeated, "id"), text.Plural(r.Repeated, "occurs", "occur"))
 	}
@@ -60,6 +65,14 @@ func findingsText(r check.Report) string {
 	p.ranges()
 	p.causes()
 	return p.String()
+}
+
+// incomplete says why it is not known whether all ids are different.
+func incomplete(r check.Report) string {
+	if r.Invalid > 0 {
+		return text.Count(r.Invalid, "line") + " " + text.Plural(r.Invalid, "was", "were") + " skipped"
+	}
+	return "some look rounded"
 }
 
 // firstOf says that a list is not all.

@@ -43,7 +43,7 @@ other kinds are in [kinds](kinds.md) and [counters](counters.md).
 // pageOf is docs/configuration.md as it must be.
 func pageOf(t *testing.T) string {
 	t.Helper()
-	c, err := config.Load(config.Sources{Environ: []string{"HOME=~"}})
+	c, err := config.Load(config.Sources{Environ: []string{"HOME=/home/me"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,24 @@ and three more words: ` + "`version`, `variant` and `random`" + `. ` + "`snowfen
 ## Variables
 
 A variable that begins with ` + "`SNOWFENCE_`" + ` and is no setting is warned of. In the URL of a store ` + "`${NAME}`" + ` stands for a
-variable, such as one that holds a password.
+variable, such as one that holds a password or a folder.
+
+## Paths
+
+A path that is taken literally is a folder in each working directory, and so a space of ids in each. So a setting
+that has a path is made whole, or refused at the start, by ` + "`" + `config check` + "`" + ` and by every verb.
+
+| in a path | means |
+|---|---|
+| ` + "`" + `~/` + "`" + ` in front | the home directory, ` + "`" + `$HOME` + "`" + ` |
+| ` + "`" + `${NAME}` + "`" + ` in a store's URL | the variable |
+| a relative path | begins at the folder of the file that has it, or, of a flag, in the working directory; refused in a variable for ` + "`" + `store` + "`" + ` and ` + "`" + `data` + "`" + ` |
+| ` + "`" + `~` + "`" + ` or ` + "`" + `~user` + "`" + `, ` + "`" + `$NAME` + "`" + `, ` + "`" + `$(…)` + "`" + `, ` + "`" + `${NAME:-…}` + "`" + ` | refused |
+| a blank at an end, a control character, a ` + "`" + `?` + "`" + ` in ` + "`" + `file:` + "`" + ` | refused |
+
+The prefixes, names of databases and files in the URLs of other engines follow the same rules. There ` + "`" + `%24` + "`" + ` and ` + "`" + `%7E` + "`" + `
+stand for the signs themselves. The log names the whole path: ` + "`" + `opening the store` + "`" + `. A Go program that gives a path by
+` + "`" + `filestore.Config` + "`" + ` gets the path as it is.
 `
 
 func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {

@@ -19,8 +19,9 @@ import (
 // idSourceHelp says in the help of verbs what their sources are.
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
 streams hold one id a line, in one spelling, or a column of CSV with --column,
-or with --format binary 8 bytes an id; gzip is recognised. Blank lines and lines
-that begin with # are left out. A database, postgres://USER@HOST/DATABASE or
+or with --format binary 8 bytes an id; gzip, bzip2 and zstd are recognised. Blank
+lines and lines that begin with # are left out; all rows of CSV must have the same
+number of fields. Hex of less than 16 digits needs 0x in front. A database, postgres://USER@HOST/DATABASE or
 mysql://USER@HOST/DATABASE, needs --table and --column, or --query; ${NAME} in
 its URL stands for a variable, such as the one that holds the password.
 
@@ -56,7 +57,7 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	f.options.Expand = func(url string) (string, error) { return config.Expand(url, p.environ) }
 	flags := cmd.Flags()
 	choiceFlag(cmd, &f.options.Format, "format", "", "of files and streams: %s (default: csv with --column, else text)", idsource.Formats()...)
-	choiceFlag(cmd, &f.options.Gzip, "gzip", "", "whether files and streams are compressed: %s (default: auto)", idsource.Gzips()...)
+	choiceFlag(cmd, &f.options.Gzip, "gzip", "", "whether files and streams are compressed: %s; never takes all bytes as they are (default: auto)", idsource.Gzips()...)
 	encodingFlag(cmd, &f.options.Encoding, "encoding of the ids: %s (default: the one of the first id that tells)")
 	flags.Var(textFlag(&f.options.Column, "NAME|N"), "column", "column of CSV, by its name in the header or by its number from 1; or of --table")
 	separator := func(s string) (string, error) { return s, f.options.Set("separator", s) }

@@ -64,9 +64,10 @@ to 5s ahead.
 Exit codes: 0 nothing clashes, and no issuer that you named can make a clash; 1
 ids clash; 5 none clashes now, but future ids may, or the past ids of an issuer
 are not known; 2 usage, 3 a source, a store or the disk failed, 4 what was read
-is no id; 130 interrupted by SIGINT, 143 by SIGTERM, without a verdict. -o json
-prints one object: verdict (none, clash, possible), summary, sides, data,
-strays, forecasts.`,
+is no id, or nothing clashes and a side has no ids, or some were skipped; 130
+interrupted by SIGINT, 143 by SIGTERM, without a verdict. -o json prints one
+object: verdict (none, clash, possible, unknown), summary, sides, data, strays,
+forecasts.`,
 		Example: `  snowfence merge-check eu.txt us.txt.gz --layout twitter
   snowfence merge-check --column id eu=players_eu.csv us=players_us.csv \
       eu=namespace:etcd://eu1/ids#players us=namespace:etcd://us1/ids#players
@@ -133,6 +134,8 @@ func (v *merging) run(ctx context.Context, args []string) error {
 	switch report.Verdict {
 	case merge.Clashes:
 		return reported(exitFailure)
+	case merge.Unknown:
+		return reported(exitInvalidID)
 	case merge.Possible:
 		return reported(exitUnsafe) // ids could not be vouched for
 	default:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
@@ -92,6 +93,13 @@ func mergeText(r *merge.Report) string {
 		}
 		for _, i := range side.Issuers {
 			part(i.Name, i.Layout.String())
+		}
+	}
+	for _, side := range r.Sides {
+		for _, s := range side.Sources {
+			if s.Rounded != "" {
+				p.say("", "%s of %s: %s: %s", s.Source, side.Name, s.Rounded, idsource.RoundedAdvice)
+			}
 		}
 	}
 	if r.Data != nil {

@@ -34,7 +34,7 @@ type mutant struct {
 }
 
 func TestMutantsInTheSourceAreCaught(t *testing.T) {
-	for _, m := range slices.Concat(table, simulated, counted, schemas, gapless) {
+	for _, m := range slices.Concat(table, simulated, counted, schemas, gapless, files) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			if err := m.plant(t.Context(), t.TempDir()); err != nil {

@@ -83,13 +83,20 @@ func Parse(raw string, schemes ...string) (*URL, error) {
 	if strings.Contains(rest, "#") {
 		return nil, errors.New("must not have a fragment")
 	}
+	if err := CheckReferences(raw); err != nil {
+		return nil, fmt.Errorf("%w, or %%24 for the sign", err)
+	}
 	path, query, _ := strings.Cut(rest, "?")
 	if err := u.takeAuthority(authority); err != nil {
 		return nil, err
 	}
+	path = strings.TrimPrefix(path, "/")
 	var err error
-	if u.Path, err = url.PathUnescape(strings.TrimPrefix(path, "/")); err != nil {
+	if u.Path, err = url.PathUnescape(path); err != nil {
 		return nil, errors.New("path: % must be followed by two hexadecimal digits")
+	}
+	if err := cmp.Or(CheckPath(path), checkBlanks(u.Path)); err != nil {
+		return nil, fmt.Errorf("path: %w", err)
 	}
 	return u, u.takeQuery(query)
 }
@@ -121,6 +128,9 @@ func (u *URL) takeQuery(raw string) error {
 			return fmt.Errorf("%.32q: must be given once, with a value", key)
 		}
 		u.query[key] = query.Get(key)
+		if err := cmp.Or(checkHome(u.query[key]), checkBlanks(u.query[key])); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
 	}
 	return nil
 }

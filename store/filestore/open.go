@@ -44,7 +44,8 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 }
 
 // ParseURL returns the config that a URL means: file:relative/path, file:/path or
-// file:///path. The path is taken as it is: a percent sign is a percent sign.
+// file:///path. The path is taken as it is: a percent sign is a percent sign. A path that was
+// hardly meant as it is written, such as ~/ids or $HOME/ids, is refused; [Open] takes any.
 func ParseURL(url string) (Config, error) {
 	scheme, path, ok := strings.Cut(url, ":")
 	if !ok || !strings.EqualFold(scheme, "file") {
@@ -59,6 +60,12 @@ func ParseURL(url string) (Config, error) {
 	}
 	if strings.Trim(path, "/") == "" {
 		return Config{}, errors.New("filestore: URL: must name a directory: write file:/path")
+	}
+	if err := storeurl.CheckPath(path); err != nil {
+		return Config{}, fmt.Errorf("filestore: URL: path %w", err)
+	}
+	if strings.Contains(path, "?") {
+		return Config{}, errors.New("filestore: URL: must have no ?: file: has no options")
 	}
 	return Config{Dir: path}, nil
 }

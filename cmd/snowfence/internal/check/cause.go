@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
@@ -22,7 +23,7 @@ func (r words) causes() []Cause {
 	})
 	var order []label
 	groups := map[label][]label{}
-	mixed := false
+	mixed, rounded := false, map[int]bool{}
 	for _, l := range labels {
 		g := l
 		g.worker = -1
@@ -31,6 +32,7 @@ func (r words) causes() []Cause {
 		}
 		groups[g] = append(groups[g], l)
 		mixed = mixed || l.kind == MixUp
+		rounded[l.sources[0]] = rounded[l.sources[0]] || l.kind == Rounded
 	}
 	causes := []Cause{}
 	for _, g := range order {
@@ -38,12 +40,24 @@ func (r words) causes() []Cause {
 	}
 	// Ids that don't fit are worth a warning, also where no duplicate is.
 	for i, w := range r.observer.sources {
+		if evidence := w.rounding.Text(); evidence != "" && !rounded[i] {
+			causes = append(causes, Cause{Kind: Rounded, Sources: []string{r.name(i)}, Evidence: evidence, Advice: idsource.RoundedAdvice})
+		}
 		if !mixed && w.unfit > 0 && len(causes) < len(order)+maxWorkers {
 			c := Cause{Kind: MixUp, Sources: []string{r.name(i)}, Evidence: r.fit(i), Advice: mixUpAdvice}
 			causes = append(causes, c)
 		}
 	}
-	slices.SortStableFunc(causes, func(a, b Cause) int { return cmp.Compare(b.Duplicates, a.Duplicates) })
+	slices.SortStableFunc(causes, func(a, b Cause) int {
+		switch first := a.Kind == Rounded; {
+		case first == (b.Kind == Rounded):
+		case first: // before all advice that would be wrong then
+			return -1
+		default:
+			return 1
+		}
+		return cmp.Compare(b.Duplicates, a.Duplicates)
+	})
 	return causes
 }
 
@@ -62,7 +76,7 @@ func (r words) cause(labels []label) Cause {
 		}
 	}
 	c.Duplicates = all.count
-	if f := r.observer.fields; f != nil && f.fits(all.first) && f.fits(all.last) && top.kind != MixUp {
+	if f := r.observer.fields; f != nil && f.fits(all.first) && f.fits(all.last) && top.kind != MixUp && top.kind != Rounded {
 		from, to := f.time(f.tick.of(all.first)), f.time(f.tick.of(all.last))
 		if from.After(to) {
 			from, to = to, from // of a layout in which the worker stands above the time
@@ -96,6 +110,8 @@ const (
 func (r words) explain(l label) (evidence, advice string) {
 	f := r.judge.findings[l]
 	switch {
+	case l.kind == Rounded:
+		return r.observer.sources[l.sources[0]].rounding.Text(), idsource.RoundedAdvice
 	case l.kind == Copies:
 		return r.copies(f), copiesAdvice
 	case l.kind == MixUp:

@@ -206,6 +206,10 @@ func (j *judge) settle() {
 	})
 	lines := j.copies(all)
 	for _, g := range all {
+		if by := j.rounded(g.sources); by >= 0 {
+			j.finding(label{Rounded, plain, [2]int{by, by}, -1}).pairs.add(g.pairs)
+			continue
+		}
 		rest := g.rest
 		for _, b := range g.blocks {
 			l := lines[course{g.sources, b.distance}]
@@ -224,6 +228,16 @@ func (j *judge) settle() {
 			j.settleRest(g, rest)
 		}
 	}
+}
+
+// rounded returns the first of two sources whose ids look rounded, or -1: then equal ids say nothing of the rows.
+func (j *judge) rounded(sources [2]int) int {
+	for _, source := range sources {
+		if j.observer.sources[source].rounding.Text() != "" {
+			return source
+		}
+	}
+	return -1
 }
 
 // settleRest finds the cause of the pairs of a group that are no copied rows.

@@ -25,6 +25,8 @@ type list struct {
 	read  int
 	fail  error // at the end, instead of it
 	cause func(read int)
+
+	skipped uint64
 }
 
 // numbered makes a source of ids, one a line.
@@ -56,10 +58,10 @@ func (l *list) Read(ctx context.Context, items []idsort.Item) (int, error) {
 	return n, nil
 }
 
-func (*list) Place(at uint64) string   { return fmt.Sprintf("line %d", at) }
-func (l *list) Done() int64            { return int64(l.read) }
-func (*list) Skipped() (uint64, error) { return 0, nil }
-func (*list) Close() error             { return nil }
+func (*list) Place(at uint64) string     { return fmt.Sprintf("line %d", at) }
+func (l *list) Done() int64              { return int64(l.read) }
+func (*list) Close() error               { return nil }
+func (l *list) Skipped() (uint64, error) { return l.skipped, nil }
 
 // inputs opens lists.
 func inputs(lists ...*list) []idsort.Input {

@@ -5,6 +5,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
 
 const (
@@ -72,6 +73,7 @@ type witness struct {
 	falls     uint64 // how often an id was lower than the one before
 	before    uint64
 	sample    []snowfence.ID
+	rounding  idsource.Rounding
 	unfit     uint64 // ids that don't fit the layout
 	firstBad  idsort.Item
 	badSample []snowfence.ID
@@ -103,6 +105,7 @@ func (o *observer) begin() *witness {
 
 // see watches items that were read.
 func (o *observer) see(w *witness, items []idsort.Item) {
+	w.rounding.Add(items)
 	for _, x := range items {
 		id := uint64(x.ID)
 		if id < w.before {

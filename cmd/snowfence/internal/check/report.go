@@ -12,6 +12,9 @@ type Report struct {
 	Repeated uint64 `json:"repeated"`
 	// Invalid is how many things were no ids and were skipped.
 	Invalid uint64 `json:"invalid"`
+	// Complete reports that there were ids, none was skipped and none looks rounded: without duplicates all are
+	// different then.
+	Complete bool `json:"complete"`
 
 	Sources []Source `json:"sources"`
 	// Between are the pairs of sources that have ids in common. Where there are
@@ -29,7 +32,7 @@ type Report struct {
 	Layout  string `json:"layout,omitempty"`
 	Preset  string `json:"preset,omitempty"`
 	Guessed bool   `json:"guessed"`
-	// Causes are the most frequent first. Their duplicates add up to Duplicates.
+	// Causes are the most frequent first, but rounded ids before all. Their duplicates add up to Duplicates.
 	Causes []Cause `json:"causes"`
 
 	// Spilled is how many bytes were put aside on the disk.
@@ -47,6 +50,8 @@ type Source struct {
 	FirstInvalid string `json:"first_invalid,omitempty"`
 	// Rising reports that no id is lower than the one before it.
 	Rising bool `json:"rising"`
+	// Rounded says what shows that the ids were rounded, or is empty.
+	Rounded string `json:"rounded,omitempty"`
 }
 
 // Pair is two sources and how many different ids are in both.
@@ -90,6 +95,7 @@ const (
 	SetBack     Kind = "clock set back"
 	MixUp       Kind = "layout mix-up"
 	Copies      Kind = "copies"
+	Rounded     Kind = "rounded ids"
 	Unexplained Kind = "unexplained"
 )
 

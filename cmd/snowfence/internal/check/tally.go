@@ -152,7 +152,7 @@ func (t *tally) end() Report {
 	r, w := &t.report, words{t}
 	r.Duplicates = r.IDs - r.Distinct
 	for i, seen := range t.observer.sources {
-		s := Source{Name: t.name(i), IDs: seen.ids, Within: t.within[i], Rising: seen.falls == 0}
+		s := Source{Name: t.name(i), IDs: seen.ids, Within: t.within[i], Rising: seen.falls == 0, Rounded: seen.rounding.Text()}
 		invalid, first := t.opened[i].Skipped()
 		if s.Invalid = invalid; first != nil {
 			s.FirstInvalid = first.Error()
@@ -160,6 +160,7 @@ func (t *tally) end() Report {
 		r.Invalid += invalid
 		r.Sources = append(r.Sources, s)
 	}
+	r.Complete = r.IDs > 0 && r.Invalid == 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Rounded != "" })
 	for p, n := range t.between {
 		r.Between = append(r.Between, Pair{t.name(p[0]), t.name(p[1]), n})
 	}

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
@@ -148,25 +151,52 @@ var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // Expand puts variables in place of ${NAME} in a URL, so that a password need not stand
 // in the configuration or on a command line. They are escaped, so a password may hold
-// any characters. URLs of directories know no escapes, and are left as they are. A
+// any characters, but in the URL of a folder, which knows no escapes; that may begin with ~/, too. A
 // variable that is not set or empty is an error. The URL with a word in its place is returned beside it.
 func Expand(storeURL string, environ []string) (string, error) {
-	if _, folder := cutFile(storeURL); folder {
-		return storeURL, nil
+	_, folder := cutFile(storeURL)
+	var unset, broken []string
+	placeholder := "unset" // so that what else is wrong with the URL is found, too
+	if folder {
+		placeholder = "/unset"
 	}
-	var unset []string
-	const placeholder = "unset" // so that what else is wrong with the URL is found, too
 	expanded := variable.ReplaceAllStringFunc(storeURL, func(reference string) string {
 		name := variable.FindStringSubmatch(reference)[1]
 		value := lookup(environ, name)
-		if value == "" {
+		switch {
+		case value == "":
 			unset = append(unset, name)
-			value = placeholder
+			return placeholder
+		case strings.TrimFunc(value, unicode.IsControl) != value:
+			broken = append(broken, name)
+			return placeholder
+		case folder:
+			return value
 		}
 		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
 	})
-	if len(unset) > 0 {
+	switch {
+	case len(unset) > 0:
 		return expanded, fmt.Errorf("variable %s is not set or empty", strings.Join(unset, ", "))
+	case len(broken) > 0:
+		return expanded, fmt.Errorf("variable %s has a line break or another control character at an end", strings.Join(broken, ", "))
+	case folder:
+		path, _ := cutFile(expanded)
+		path, err := expandHome(path, environ)
+		return "file:" + path, err
 	}
 	return expanded, nil
+}
+
+// expandHome puts the home directory in place of a ~ that begins a path, as a shell does where nothing quotes it.
+func expandHome(path string, environ []string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "~/")
+	if !ok {
+		return path, nil
+	}
+	home := lookup(environ, "HOME")
+	if !filepath.IsAbs(home) {
+		return path, errors.New("begins with ~/, and variable HOME is no absolute path: write the whole path")
+	}
+	return filepath.Join(home, rest), nil
 }

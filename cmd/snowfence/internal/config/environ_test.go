@@ -13,7 +13,7 @@ func TestVariablesOfTheStoreURLAreReplacedAndEscaped(t *testing.T) {
 		"redis://me:${PASSWORD}@${HOST}/0": "redis://me:p%2Fw%20%40%3A%3F%23%25@db/0",
 		"redis://host/0":                   "redis://host/0",
 		"redis://me:$PASSWORD@host":        "redis://me:$PASSWORD@host",
-		"file:/srv/${HOST}":                "file:/srv/${HOST}",
+		"file:/srv/${HOST}":                "file:/srv/db",
 	} {
 		if got, err := Expand(url, environ); err != nil || got != want {
 			t.Errorf("%s: %s (%v), want %s", url, got, err, want)

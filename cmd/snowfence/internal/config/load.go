@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/storeurl"
 )
 
 // Sources are the places that settings come from, besides the defaults.
@@ -39,14 +40,10 @@ func Load(sources Sources) (Config, error) {
 	}
 	s.readEnvironment(sources.Environ)
 	s.readFlags(sources.Flags)
-	s.anchor()
+	s.anchor(sources.Environ)
 
 	c := s.config()
 	c.environ = sources.Environ
-	c.Store = s.expand(keyStore, c.Store, sources.Environ)
-	for name, url := range c.Stores {
-		c.Stores[name] = s.expand(join(storeSection, name), url, sources.Environ)
-	}
 	c.Data = cmp.Or(c.Data, stateDirectory(sources.Environ))
 	c, err := c.Complete(sources.Kinds...)
 	// What could not be read is at its default in c, so that other faults are found, too.
@@ -86,47 +83,71 @@ func (s *settings) fault(origin Origin, key, value, reason string, args ...any) 
 	s.faults = append(s.faults, &Error{Origin: origin, Key: key, Value: value, Reason: fmt.Sprintf(reason, args...)})
 }
 
-// expand puts variables into a URL.
-func (s *settings) expand(path, url string, environ []string) string {
-	expanded, err := Expand(url, environ)
-	if err != nil {
-		s.fault(s.origins[path], path, display(path, url), "%s", text.Message(err))
+// expand puts variables into the URL of a store, and the home directory into the path of a file. It returns false for
+// a path that can't be meant as it is written.
+func (s *settings) expand(key string, expand func(string, []string) (string, error), environ []string) bool {
+	expanded, err := expand(s.texts[key], environ)
+	if !isStore(key) {
+		err = cmp.Or(err, storeurl.CheckPath(expanded))
 	}
-	return expanded
+	if err != nil {
+		s.fault(s.origins[key], key, display(key, s.texts[key]), "%s", text.Message(err))
+	}
+	if s.texts[key] = expanded; err != nil && !isStore(key) {
+		delete(s.texts, key) // so that nothing follows from it
+	}
+	return err == nil
 }
 
-// anchor makes relative paths whole. Those in a file begin at its folder, as one file must mean one store wherever
+// anchor makes paths whole. Relative ones in a file begin at its folder, as one file must mean one store wherever
 // the program starts. Those of flags begin in the working directory. Variables outlive a change of directory, so
 // a store's path in one must be whole.
-func (s *settings) anchor() {
+func (s *settings) anchor(environ []string) {
 	for _, key := range slices.Sorted(maps.Keys(s.texts)) {
-		scheme, path, ok := "", s.texts[key], false
+		scheme, mustBeWhole := "", key == keyData
 		switch {
-		case key == keyStore || strings.HasPrefix(key, storeSection+"."):
-			if path, ok = cutFile(path); ok {
-				scheme = "file:"
-			} else if origin := s.origins[key]; origin.Source == FromFile {
+		case isStore(key):
+			whole := s.expand(key, Expand, environ)
+			path, folder := cutFile(s.texts[key])
+			if origin := s.origins[key]; !folder && origin.Source == FromFile {
 				s.texts[key] = anchorFiles(s.texts[key], filepath.Dir(origin.Name))
 			}
-		case key == keyData:
-			ok = true
-		case slices.Contains([]string{KeyTokenFile, KeyCertificate, KeyPrivateKey, KeyClientCA}, key) || strings.HasSuffix(key, settingSection+"."+keyFile):
-			ok = s.origins[key].Source != FromEnvironment
-		}
-		if !ok || path == "" || filepath.IsAbs(path) {
+			if !whole || !folder || storeurl.CheckPath(path) != nil {
+				continue // what is wrong with the path is found with the rest of the URL
+			}
+			scheme, mustBeWhole = "file:", true
+		case isPath(key):
+			if !s.expand(key, expandHome, environ) {
+				continue
+			}
+		default:
 			continue
 		}
-		switch origin := s.origins[key]; origin.Source {
-		case FromEnvironment:
+		path, origin := strings.TrimPrefix(s.texts[key], scheme), s.origins[key]
+		switch {
+		case path == "" || filepath.IsAbs(path):
+			continue
+		case origin.Source == FromEnvironment && mustBeWhole:
 			s.fault(origin, key, s.texts[key], "must be an absolute path, or each working directory has a store of its own, and ids can be equal")
 			continue
-		case FromFile:
+		case origin.Source == FromEnvironment:
+			continue
+		case origin.Source == FromFile:
 			path = filepath.Join(filepath.Dir(origin.Name), path)
 		}
 		if whole, err := filepath.Abs(path); err == nil { // without a working directory, opening it says why
 			s.texts[key] = scheme + whole
 		}
 	}
+}
+
+// isStore reports whether a key has the URL of a store.
+func isStore(key string) bool { return key == keyStore || strings.HasPrefix(key, storeSection+".") }
+
+// isPath reports whether a key has the path of a file or folder.
+func isPath(key string) bool {
+	return slices.Contains([]string{keyData, KeyTokenFile, KeyCertificate, KeyPrivateKey, KeyClientCA}, key) ||
+		strings.HasSuffix(key, settingSection+"."+keyFile)
 }
 
 // urlFile is a file that the URL of a store names.
@@ -141,7 +162,7 @@ func anchorFiles(storeURL, folder string) string {
 	folder = strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(folder))
 	return urlFile.ReplaceAllStringFunc(storeURL, func(file string) string {
 		at := strings.IndexByte(file, '=') + 1
-		if path := file[at:]; path[0] == '/' || path[0] == '$' || strings.HasPrefix(strings.ToUpper(path), "%2F") {
+		if path := file[at:]; path[0] == '/' || path[0] == '~' || strings.HasPrefix(strings.ToUpper(path), "%2F") {
 			return file
 		}
 		return file[:at] + folder + "/" + file[at:]
@@ -227,7 +248,7 @@ func stateDirectory(environ []string) string {
 	if state := lookup(environ, "XDG_STATE_HOME"); filepath.IsAbs(state) {
 		return filepath.Join(state, "snowfence")
 	}
-	if home := lookup(environ, "HOME"); home != "" {
+	if home := lookup(environ, "HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "snowfence")
 	}
 	return ""

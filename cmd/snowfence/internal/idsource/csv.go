@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
 // records is a [Source]: a column of CSV. Package encoding/csv is not used: it refuses a quote
@@ -26,6 +27,8 @@ type records struct {
 	taken     uint64 // lines
 	at        uint64 // the line at which the last record begins
 	record    record
+	first     uint64 // the line of the first record
+	width     int    // how many fields that has, as all must
 }
 
 // maxColumns is the greatest number of a column.
@@ -77,14 +80,22 @@ func (r *records) id() (id snowfence.ID, hint string, err error) {
 	switch {
 	case r.record.stray:
 		return 0, "", r.fault("has text behind a closing quote: within quotes a quote must be doubled")
-	case r.record.columns() <= r.index:
-		return 0, "", r.fault(fmt.Sprintf("has no column %d, only %d", r.index+1, r.record.columns()))
+	case r.record.torn:
+		return 0, "", r.fault("has a line end within that is neither LF nor CR LF: such must be within quotes")
+	case r.record.columns() != r.width:
+		return 0, "", r.fault(fmt.Sprintf("has %s, and line %d has %d: a field with the separator in it must be within quotes",
+			text.Count(r.record.columns(), "field"), r.first, r.width))
+	case r.width <= r.index:
+		return 0, "", r.fault(fmt.Sprintf("has no column %d, only %d", r.index+1, r.width))
 	}
-	text := r.record.field(r.index)
-	if r.at == 1 && bytes.ContainsFunc(text, letter) {
+	field := r.record.field(r.index)
+	switch {
+	case r.at == 1 && bytes.ContainsFunc(field, letter):
 		hint = "if it is a header, --column NAME reads the column under it"
+	case ofSpreadsheet.Match(field):
+		hint = hintOf(string(field), r.at)
 	}
-	id, err = r.read(text, r.at)
+	id, err = r.read(field, r.at)
 	return id, hint, err
 }
 
@@ -96,7 +107,7 @@ func (r *records) header() error {
 		return &OptionError{"column", fmt.Sprintf("%s: is empty and has no column %q", r.Name(), r.column)}
 	case err != nil:
 		return err
-	case r.record.stray:
+	case r.record.stray || r.record.torn:
 		_, _, err := r.id()
 		return r.broken(err)
 	}
@@ -134,6 +145,9 @@ func (r *records) next() error {
 			line = bytes.TrimPrefix(line, []byte(mark))
 		}
 		if r.record.add(line, r.separator); r.record.at != within {
+			if r.width == 0 && !r.record.blank() {
+				r.first, r.width = r.at, r.record.columns()
+			}
 			return nil
 		}
 	}
@@ -156,6 +170,7 @@ type record struct {
 	ends   []int // of the fields, but for the last
 	at     standing
 	stray  bool // text stands behind a closing quote: nobody knows where that field ends
+	torn   bool // a line end that is none here stands outside quotes
 }
 
 // standing is where in a field one stands.
@@ -194,6 +209,7 @@ func (r *record) add(line []byte, separator byte) {
 		case r.at == begins || r.at == inside:
 			r.fields = append(r.fields, c)
 			r.at = inside
+			r.torn = r.torn || c == '\r' || (c == '\v' || c == '\f' || c >= 0x80) && endsLine(r.fields[max(0, len(r.fields)-3):])
 		case c == ' ' || c == '\t':
 			r.at = closed
 		default:
@@ -208,8 +224,8 @@ func (r *record) add(line []byte, separator byte) {
 // shown is the record for an error.
 func (r *record) shown() string { return clip(string(bytes.TrimRight(r.text, "\r\n"))) }
 
-// blank reports whether there is nothing but spaces.
-func (r *record) blank() bool { return len(bytes.TrimSpace(r.text)) == 0 }
+// blank reports whether there is nothing but spaces. A row of empty fields is a row.
+func (r *record) blank() bool { return len(r.ends) == 0 && len(bytes.TrimSpace(r.text)) == 0 }
 
 func (r *record) columns() int { return len(r.ends) + 1 }
 

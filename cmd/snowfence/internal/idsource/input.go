@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +66,7 @@ func openInput(ctx context.Context, name string, o Options) (*input, error) {
 	in.Reader = bufio.NewReaderSize(in.in, buffer)
 	go func() {
 		defer close(in.ended)
-		err := in.pump(source, o.Gzip, buffer)
+		err := in.pump(source, o, buffer)
 		if err != nil {
 			err = fmt.Errorf("read %s: %w", in.name, err)
 		}
@@ -132,40 +131,14 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pump moves the bytes, decompressed if they are compressed, to the parser.
-func (in *input) pump(source io.Reader, g Gzip, buffer int) error {
-	raw := bufio.NewReaderSize(counted{source, &in.done}, buffer)
-	if g != GzipNever {
-		magic := []byte{0x1f, 0x8b, 8}
-		head, err := raw.Peek(len(magic))
-		switch {
-		case err != nil && !errors.Is(err, io.EOF):
-			return err
-		case bytes.Equal(head, magic):
-			return in.inflate(raw, buffer)
-		case g == GzipAlways:
-			return fmt.Errorf("gzip: it is not compressed: must begin with % x", magic)
-		}
-	}
-	_, err := raw.WriteTo(in.out)
-	return err
-}
-
-// inflate moves the bytes of a gzip stream.
-func (in *input) inflate(raw io.Reader, buffer int) error {
-	z, err := gzip.NewReader(raw)
+// pump moves the bytes, unpacked if they are packed, to the parser.
+func (in *input) pump(source io.Reader, o Options, buffer int) error {
+	r, err := unpacked(bufio.NewReaderSize(counted{source, &in.done}, buffer), o)
 	if err == nil {
 		//nolint:gosec // However much it is, the parser takes it in bounded memory.
-		_, err = io.CopyBuffer(in.out, z, make([]byte, buffer))
+		_, err = io.CopyBuffer(in.out, r, make([]byte, buffer))
 	}
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		// Not the error itself: a stream that breaks off is no end.
-		return errors.New("gzip: it is cut off: the end of the stream is missing")
-	case err != nil:
-		return fmt.Errorf("gzip: %w", err)
-	}
-	return nil
+	return err
 }
 
 // until lets reading end with a context, until the func that it returns is called.

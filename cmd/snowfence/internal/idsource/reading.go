@@ -1,8 +1,10 @@
 package idsource
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -42,11 +44,7 @@ func (r *reading) read(text []byte, at uint64) (snowfence.ID, error) {
 	if v, length := r.decimal(text); length > 0 && length == len(text) {
 		return snowfence.ID(v), r.agree(decode.Decimal, at)
 	}
-	if r.encoding != "" {
-		is, err := decode.ReadAs(string(text), r.encoding)
-		return is.ID, err
-	}
-	readings, err := decode.Read(string(text))
+	readings, err := decode.Readings(string(text), r.encoding)
 	if err != nil {
 		return 0, err
 	}
@@ -127,16 +125,26 @@ func hintOf(line string, at uint64) string {
 	switch foreign, err := decode.ReadForeign(strings.TrimSpace(line)); {
 	case err == nil && foreign != nil:
 		return "it looks like one of more than 64 bits, a UUID for one: those are texts, and 'sort FILE | uniq -d' shows equal ones"
-	case strings.HasPrefix(line, "\xff\xfe") || strings.HasPrefix(line, "\xfe\xff"):
-		return "it looks like UTF-16: convert it to UTF-8 first"
+	case endsLine([]byte(strings.TrimSpace(line))):
+		return "lines must end in LF or CR LF: tr '\\r' '\\n' converts those that end in CR"
 	case strings.ContainsFunc(line, unprintable):
 		return "it looks like no text: --format binary reads 8 bytes an id"
+	case ofSpreadsheet.MatchString(strings.TrimSpace(line)):
+		return "it looks like a number as a spreadsheet shows it, which may be rounded: let it export the column as text"
 	case strings.ContainsAny(line, ",;\t|"):
 		return "it looks like CSV: --column NAME or --column N reads a column of it, --separator CHAR where it is no comma"
 	case at == 1 && strings.ContainsFunc(line, letter):
 		return "if it is a header, --column NAME reads the column under it"
 	}
 	return ""
+}
+
+// ofSpreadsheet is a number with an exponent, groups of digits, a fraction or an apostrophe in front.
+var ofSpreadsheet = regexp.MustCompile(`^('[0-9]+|[0-9]+([.,][0-9]+)?[eE]\+?[0-9]+|[0-9]{1,3}([.,' \x{a0}\x{202f}][0-9]{3}){2,}|[0-9]+[.,]0+)$`)
+
+// endsLine reports whether a line has a line end within that other programs know: CR, VT, FF, NEL, LS or PS.
+func endsLine(text []byte) bool {
+	return bytes.ContainsAny(text, "\r\v\f\u0085\u2028\u2029")
 }
 
 func unprintable(r rune) bool { return r < ' ' && r != '\t' || r == utf8.RuneError }

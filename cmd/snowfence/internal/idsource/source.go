@@ -136,11 +136,12 @@ type Gzip string
 
 // The words of --gzip.
 const (
-	// GzipAuto goes by the first bytes, 1f 8b 08, as with the zero Gzip.
+	// GzipAuto goes by the first bytes, as with the zero Gzip: bzip2 and zstd are read, too, and other packings
+	// named.
 	GzipAuto Gzip = "auto"
 	// GzipAlways refuses what is not compressed.
 	GzipAlways Gzip = "always"
-	// GzipNever is for binary ids that begin with those three bytes.
+	// GzipNever takes the bytes as they are: for binary ids that begin like a packed file or a text.
 	GzipNever Gzip = "never"
 )
 

@@ -30,7 +30,7 @@ func (l *lines) Read(ctx context.Context, items []Item) (n int, err error) {
 			return n, err
 		}
 		text := bytes.TrimSpace(line)
-		if len(text) == 0 || text[0] == '#' {
+		if len(text) == 0 || text[0] == '#' && !endsLine(text) { // else ids may stand behind the comment
 			continue
 		}
 		id, err := l.read(text, l.at)

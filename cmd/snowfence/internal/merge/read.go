@@ -122,6 +122,8 @@ type tap struct {
 	report *SideReport
 	source *SourceReport
 	strays []*Strays
+
+	rounding idsource.Rounding
 }
 
 func (t *tap) Read(ctx context.Context, items []idsource.Item) (int, error) {
@@ -135,11 +137,13 @@ func (t *tap) Read(ctx context.Context, items []idsource.Item) (int, error) {
 			}
 		}
 	}
+	t.rounding.Add(items[:n])
 	t.report.IDs += uint64(n)
 	t.source.IDs += uint64(n)
 	switch {
 	case errors.Is(err, io.EOF):
 		t.source.Skipped, t.source.Invalid = t.Source.Skipped()
+		t.source.Rounded = t.rounding.Text()
 	case err != nil && ctx.Err() == nil:
 		err = &SideError{Side: t.report.Name, Reason: err}
 	}

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ const (
 	Clashes Verdict = "clash"
 	// Possible: none does, but ids that are still to come may.
 	Possible Verdict = "possible"
+	// Unknown: nothing was found, but not all that was to be read was an id, or a side has none.
+	Unknown Verdict = "unknown"
 )
 
 // Config says what is merged. The sides are numbered in the order of Sides.
@@ -81,6 +84,8 @@ type SourceReport struct {
 	IDs          uint64 `json:"ids"`
 	Skipped      uint64 `json:"skipped"`
 	ClashingRows uint64 `json:"clashing_rows"`
+	// Rounded says what shows that the ids were rounded, or is empty.
+	Rounded string `json:"rounded,omitempty"`
 	// Invalid is the first thing that was skipped because it is no id, or nil.
 	Invalid error `json:"-"`
 
@@ -184,5 +189,26 @@ func (r *Report) conclude() {
 	default:
 		r.Summary = "no id that was read can be issued again"
 	}
+	if missing := r.missing(); missing != "" && r.Verdict == None {
+		r.Verdict, r.Summary = Unknown, missing+"; of the others: "+r.Summary
+	}
 	r.Summary = string(r.Verdict) + ": " + r.Summary
+}
+
+// missing says which ids were not compared, or is empty.
+func (r *Report) missing() string {
+	for _, side := range r.Sides {
+		if side.HasData && side.IDs == 0 {
+			return "no ids were read of side " + side.Name
+		}
+		for _, s := range side.Sources {
+			if s.Rounded != "" {
+				return "ids of side " + side.Name + " look rounded"
+			}
+			if s.Skipped > 0 {
+				return fmt.Sprintf("%s of side %s %s skipped", text.Count(s.Skipped, "id"), side.Name, text.Plural(s.Skipped, "was", "were"))
+			}
+		}
+	}
+	return ""
 }

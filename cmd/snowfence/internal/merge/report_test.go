@@ -35,7 +35,7 @@ func checked(t *testing.T, ids []string, issuers ...*merge.Issuer) (*merge.Repor
 			}
 		}
 		c.Inputs = append(c.Inputs, merge.Input{Side: n, Input: idsort.Input{Open: func(ctx context.Context) (idsource.Source, error) {
-			return idsource.Open(ctx, path, idsource.Options{Encoding: "decimal"})
+			return idsource.Open(ctx, path, idsource.Options{Encoding: "decimal", SkipInvalid: strings.Contains(lines, "skip")})
 		}}})
 	}
 	return merge.Check(t.Context(), c)
@@ -75,6 +75,21 @@ func TestVerdictIsTheWorstOfAllFindings(t *testing.T) {
 		}
 		if verdict, _, _ := strings.Cut(x.want, ":"); r.Summary != x.want || string(r.Verdict) != verdict {
 			t.Errorf("%s: %s, %q, want %q", x.name, r.Verdict, r.Summary, x.want)
+		}
+	}
+}
+
+// TestSideWithoutIDsOrWithSkippedOnesIsUnknown holds that what was not compared is never said not to clash.
+func TestSideWithoutIDsOrWithSkippedOnesIsUnknown(t *testing.T) {
+	rounded := strings.Repeat("117250214228971000 117250214228972000 ", 8)
+	for _, x := range []struct{ a, b, want string }{
+		{"1", "#none", "unknown: no ids were read of side B; of the others: no id is on two sides"},
+		{"1", "2 skip", "unknown: 1 id of side B was skipped; of the others: no id is on two sides"},
+		{"1", rounded, "unknown: ids of side B look rounded; of the others: no id is on two sides"},
+		{"2", "2 skip", "clash: 1 id is on more than one side"},
+	} {
+		if r, err := checked(t, []string{x.a, x.b}); err != nil || r.Summary != x.want {
+			t.Errorf("%s against %s: %q, %v, want %q", x.a, x.b, r.Summary, err, x.want)
 		}
 	}
 }

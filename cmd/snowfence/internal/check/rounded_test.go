@@ -1,0 +1,72 @@
+package check
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// TestRoundedIDsAreNamedBeforeAnyAdviceToDelete has rows that differ, whose ids a spreadsheet made equal: in the order of
+// rows that were copied.
+func TestRoundedIDsAreNamedBeforeAnyAdviceToDelete(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var exact, decimal, double []uint64
+	for i := range 400 {
+		id := uint64(117250214228971539>>22+uint64(i/3))<<22 | r.Uint64N(300) // up to three in a tick
+		exact, decimal, double = append(exact, id), append(decimal, id/1000*1000), append(double, id&^15)
+	}
+	for name, lists := range map[string][]*list{
+		"a spreadsheet, within": {numbered("one", decimal)},
+		"a double, within":      {numbered("one", double)},
+		"twice":                 {numbered("one", decimal), numbered("two", decimal)},
+		"beside exact ones":     {numbered("two", exact), numbered("one", double)},
+		"and rows twice":        {numbered("one", append(decimal, decimal...)), numbered("two", append(exact, exact...))},
+	} {
+		report := runCheck(t, layoutConfig(t, "default"), lists...)
+		sum := uint64(0)
+		for i, c := range report.Causes {
+			sum += c.Duplicates
+			if i == 0 && (c.Kind != Rounded || c.Duplicates == 0 || c.Sources[0] != "one" || !strings.Contains(c.Evidence, " long ids ") || !strings.HasPrefix(c.Advice, "these ids look rounded")) {
+				t.Errorf("%s: the first cause is %+v", name, c)
+			}
+			if c.Sources[0] == "one" && strings.Contains(c.Advice, "leave one copy out") {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+		if report.Duplicates == 0 || sum != report.Duplicates {
+			t.Errorf("%s: %d duplicates, of which %d have a cause", name, report.Duplicates, sum)
+		}
+	}
+	if report := runCheck(t, layoutConfig(t, "default"), numbered("exact", exact)); len(report.Causes) > 1 || len(report.Causes) == 1 && report.Causes[0].Kind == Rounded {
+		t.Errorf("exact ids: %+v", report.Causes)
+	}
+	if report := runCheck(t, layoutConfig(t, "default"), numbered("distinct", decimal[:1]), numbered("one", rising(decimal))); report.Causes[0].Kind != Rounded || report.Causes[0].Duplicates != 0 && report.Duplicates == 0 {
+		t.Errorf("without duplicates: %+v", report.Causes)
+	}
+}
+
+// rising leaves out what is equal to the one before.
+func rising(ids []uint64) (distinct []uint64) {
+	for i, id := range ids {
+		if i == 0 || id != ids[i-1] {
+			distinct = append(distinct, id)
+		}
+	}
+	return distinct
+}
+
+// TestAnswerIsCompleteOnlyWithEveryID holds that a check of no ids, or of fewer than there are lines, is no answer.
+func TestAnswerIsCompleteOnlyWithEveryID(t *testing.T) {
+	for name, x := range map[string]struct {
+		list *list
+		want bool
+	}{
+		"ids":     {numbered("a", []uint64{7, 8}), true},
+		"none":    {numbered("a", nil), false},
+		"skipped": {&list{name: "a", items: numbered("a", []uint64{7}).items, skipped: 1}, false},
+	} {
+		if report := runCheck(t, layoutConfig(t, "default"), x.list); report.Complete != x.want || report.Duplicates > 0 {
+			t.Errorf("%s: complete is %v", name, report.Complete)
+		}
+	}
+}

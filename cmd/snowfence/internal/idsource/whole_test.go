@@ -1,0 +1,134 @@
+package idsource
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"snowfence.example/snowfence"
+)
+
+// TestWhatIsNotUnderstoodWholeIsRefused is about files that programs misread: the ids in them would be lost, or
+// other numbers be read, and the answer be that all are different.
+func TestWhatIsNotUnderstoodWholeIsRefused(t *testing.T) {
+	for _, x := range []struct {
+		content string
+		options Options
+		message string // part of it
+	}{
+		// Rows that are not as long as the first: a separator in a name moves the columns.
+		{"name,qty,id\nSmith, John,7,117250214228971539\n", Options{Column: "id"}, "line 2: invalid id \"Smith, John,7,117250214228971539\": CSV: has 4 fields, and line 1 has 3"},
+		{"id,name\n7,a\n8\n", Options{Column: "id"}, "line 3: invalid id \"8\": CSV: has 1 field, and line 1 has 2"},
+		{"7,a\n8,a,b\n", Options{Column: "1"}, "line 2: invalid id \"8,a,b\": CSV: has 3 fields, and line 1 has 2"},
+		{"id\tname\n\t\n", Options{Column: "id", Separator: '\t'}, "line 2"},
+		// Line ends.
+		{"7\r8\r8\r", Options{}, "tr '\\r' '\\n'"},
+		{"# ids\r7\r7\r\n8\n", Options{}, "line 1"},
+		{"7\u00858\n", Options{}, "must end in LF"},
+		{"# x\u20287\u20287\n8\n", Options{}, "line 1"},
+		{"id,x\r7,a\r7,b\r\n8,c\n", Options{Column: "id"}, "line 1"},
+		{"id,x\n7,a\r8\n", Options{Column: "id"}, "has a line end within"},
+		{"id,x\n7,\"a\"\r\"8\n", Options{Column: "id"}, "line 2"},
+		{"id,x\n7,a\u20288\n", Options{Column: "id"}, "has a line end within"},
+		{"\xff\xfe7\x00\n\x007\x00\n\x00", Options{}, "'iconv -f UTF-16 -t UTF-8 FILE | snowfence check -'"},
+		{"\xff\xfe7\x00\n\x00", Options{Column: "1"}, "UTF-16"},
+		{"\xff\xfe7\x00\n\x00\x00\x00", Options{Format: Binary}, "UTF-16"},
+		// Numbers as a spreadsheet shows them, and words.
+		{"1.17E+17\n", Options{}, "as a spreadsheet shows it"},
+		{"1E17\n1E17\n", Options{}, "as a spreadsheet shows it"},
+		{"117,250,214,228,971,539\n", Options{}, "as a spreadsheet shows it"},
+		{"'117250214228971539\n", Options{}, "as a spreadsheet shows it"},
+		{"117250214228971539.0\n", Options{}, "as a spreadsheet shows it"},
+		{"id\n1,17E+17\n", Options{Column: "id", Separator: ';'}, "as a spreadsheet shows it"},
+		{"id\n\"117.250.214\"\n", Options{Column: "id"}, "as a spreadsheet shows it"},
+		{"bad\nface\n", Options{}, "may be hex, but has less than 16 digits: write 0xbad"},
+		{"id\ncafe\n", Options{Column: "id"}, "may be hex"},
+		// What is packed, or is text, in a format that takes any bytes.
+		{"117250214228971539\n117250214228971540\n11\n", Options{Format: Binary}, "looks like text"},
+		{"id,x\r\n7,a\r\n", Options{Format: BinaryLittle}, "looks like text"},
+		{"PK\x03\x04xxxx", Options{Format: Binary}, "unzip -p FILE"},
+		{"\x04\x22\x4d\x18xxxx", Options{}, "lz4 -dc FILE"},
+		{"\xfd7zXZ\x00xx", Options{Format: Binary}, "'xz -dc FILE | snowfence check -'"},
+		{"BZhx", Options{}, "bzip2: "},
+		{"\x28\xb5\x2f\xfdxxxx", Options{}, "zstd: "},
+	} {
+		items, _, err := readAll(t, strings.NewReader(x.content), x.options, 100)
+		if err == nil || !strings.Contains(err.Error(), x.message) {
+			t.Errorf("%q: %s, %v, want %q", x.content, shown(items), err, x.message)
+		}
+		if option := new(OptionError); !errors.Is(err, snowfence.ErrInvalidID) && !errors.As(err, &option) && !strings.Contains(x.message, ": ") {
+			t.Errorf("%q: %v is no error of ids", x.content, err)
+		}
+	}
+	if items, _, err := readAll(t, strings.NewReader("aaaaaaa\n"), Options{Format: Binary, Gzip: GzipNever}, 1); shown(items) != "7016996765293437194@1" || err != nil {
+		t.Errorf("bytes as they are: %s, %v", shown(items), err)
+	}
+}
+
+func TestPackedFilesAreReadToTheirEnd(t *testing.T) {
+	const ids = "117250214228971539\n117250214228971540\n"
+	content := strings.Repeat(ids, 5000)
+	bzip2, err := command("bzip2", content)
+	if err != nil {
+		t.Skip("needs bzip2")
+	}
+	zipped := func(content string) []byte {
+		w, err := zstd.NewWriter(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.EncodeAll([]byte(content), nil)
+	}
+	for name, whole := range map[string][]byte{"gzip": compressed(t, content), "bzip2": bzip2, "zstd": zipped(content)} {
+		for _, size := range []int{len(whole), 2 * len(whole)} { // two streams in one file, too
+			items, _, err := readAll(t, bytes.NewReader(append(whole, whole...)[:size]), Options{}, 1000)
+			if len(items) != 10_000*size/len(whole) || err != nil {
+				t.Errorf("%s: %d ids, %v", name, len(items), err)
+			}
+		}
+		for _, broken := range [][]byte{whole[:len(whole)-3], whole[:len(whole)/2], append(bytes.Clone(whole), "7\n7 and more than a header\n"...), append(bytes.Clone(whole), 0, 0)} {
+			if _, _, err := readAll(t, bytes.NewReader(broken), Options{}, 1000); err == nil || !strings.Contains(err.Error(), name+": ") {
+				t.Errorf("%s, %d of %d bytes: %v", name, len(broken), len(whole), err)
+			}
+		}
+	}
+}
+
+// command runs a program.
+func command(name, stdin string) ([]byte, error) {
+	c := exec.Command(name)
+	c.Stdin = strings.NewReader(stdin)
+	return c.Output()
+}
+
+// FuzzEveryLineIsAnIDOrRefused counts what was read against what is there.
+func FuzzEveryLineIsAnIDOrRefused(f *testing.F) {
+	for _, s := range []string{"1\n2\n", "# x\r1\r\n7\n\n", "a\n1e17\n'7\nface\n", "1,2\n3\n\"4\n\",5\n6,\r7\n,\n", "\x1f\x8b\x08", "1\u2028\n2"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, content string) {
+		for _, o := range []Options{{Encoding: "decimal"}, {Encoding: "decimal", Column: "1"}} {
+			o.SkipInvalid, o.Gzip = true, GzipNever
+			items, skipped, err := readAll(t, strings.NewReader(content), o, 7)
+			if err != nil || o.Column != "" && strings.Contains(content, `"`) {
+				continue // it was refused, or its records have several lines
+			}
+			lines := uint64(0)
+			for line := range strings.Lines(strings.TrimPrefix(content, mark)) {
+				line = strings.TrimSpace(strings.TrimSuffix(line, "\n"))
+				comment := o.Column == "" && strings.HasPrefix(line, "#") && len(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("\r\v\f\u0085\u2028\u2029", r) })) == 1
+				if line != "" && !comment {
+					lines++
+				}
+			}
+			if uint64(len(items))+skipped != lines {
+				t.Errorf("%q, %+v: %d ids and %d refused of %d lines", content, o, len(items), skipped, lines)
+			}
+		}
+		_, _, _ = readAll(t, strings.NewReader(content), Options{}, 7)
+	})
+}

@@ -1,0 +1,106 @@
+package mutants
+
+const sources = "cmd/snowfence/internal/idsource/"
+
+// files lists bugs that misread a path or a file of ids.
+var files = []mutant{
+	{
+		name: "storeurl: ~ is a folder of that name",
+		file: "internal/storeurl/literal.go",
+		old:  "return cmp.Or(checkHome(path), CheckReferences",
+		new:  "return cmp.Or(CheckReferences",
+		test: "TestPathThatIsHardlyMeantIsRefused",
+	},
+	{
+		name: "config: a path with a variable in it is taken literally",
+		file: "cmd/snowfence/internal/config/load.go",
+		old:  "err = cmp.Or(err, storeurl.CheckPath(expanded))",
+		new:  "_ = storeurl.CheckPath",
+		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
+	},
+	{
+		name: "config: ~/ is not the home directory",
+		file: "cmd/snowfence/internal/config/environ.go",
+		old:  "return filepath.Join(home, rest), nil",
+		new:  "return filepath.Join(\"/\", rest), nil",
+		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
+	},
+	{
+		name: "filestore: options in a path are a part of its name",
+		file: "store/filestore/open.go",
+		old:  "if strings.Contains(path, \"?\") {",
+		new:  "if false {",
+		in:   "cmd/snowfence/internal/config",
+		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
+	},
+	{
+		name: "idsource: a row that is shorter or longer is read",
+		file: sources + "csv.go",
+		old:  "case r.record.columns() != r.width:",
+		new:  "case r.record.columns() > 1<<30:",
+		test: "TestWhatIsNotUnderstoodWholeIsRefused",
+	},
+	{
+		name: "idsource: a line end of another program hides rows",
+		file: sources + "csv.go",
+		old:  "case r.record.torn:",
+		new:  "case false:",
+		test: "TestWhatIsNotUnderstoodWholeIsRefused",
+	},
+	{
+		name: "idsource: ids behind a comment are left out",
+		file: sources + "text.go",
+		old:  "text[0] == '#' && !endsLine(text)",
+		new:  "text[0] == '#'",
+		test: "TestWhatIsNotUnderstoodWholeIsRefused",
+	},
+	{
+		name: "idsource: a word is hex",
+		file: sources + "reading.go",
+		old:  "readings, err := decode.Readings(string(text), r.encoding)",
+		new:  "readings, err := decode.Readings(string(text), r.encoding)\n\tif r.encoding == \"\" {\n\t\treadings, err = decode.Read(string(text))\n\t}",
+		test: "TestWhatIsNotUnderstoodWholeIsRefused",
+	},
+	{
+		name: "idsource: text is read as ids of 8 bytes",
+		file: sources + "magic.go",
+		old:  "len(head) >= width && isText(head)",
+		new:  "len(head) < width && isText(head)",
+		test: "TestWhatIsNotUnderstoodWholeIsRefused",
+	},
+	{
+		name: "idsource: rounded ids are not known",
+		file: sources + "rounding.go",
+		old:  "case r.decimal.rounded():",
+		new:  "case false:",
+		test: "TestRoundedIDsAreKnown",
+	},
+	{
+		name: "idsource: ids with a sequence that is always 0 are called rounded",
+		file: sources + "rounding.go",
+		old:  " && l.odd*leastRounded >= l.alike",
+		new:  "",
+		test: "TestRoundedIDsAreKnown",
+	},
+	{
+		name: "check: rounded ids are called copies",
+		file: "cmd/snowfence/internal/check/judge.go",
+		old:  "if by := j.rounded(g.sources); by >= 0 {",
+		new:  "if by := j.rounded(g.sources); by > len(all) {",
+		test: "TestRoundedIDsAreNamedBeforeAnyAdviceToDelete",
+	},
+	{
+		name: "check: fewer ids than lines are all distinct",
+		file: "cmd/snowfence/internal/check/tally.go",
+		old:  "r.Complete = r.IDs > 0 && r.Invalid == 0 &&",
+		new:  "r.Complete =",
+		test: "TestAnswerIsCompleteOnlyWithEveryID",
+	},
+	{
+		name: "merge: a side without ids does not clash",
+		file: "cmd/snowfence/internal/merge/report.go",
+		old:  "if side.HasData && side.IDs == 0 {",
+		new:  "if side.HasData && side.IDs == 1 {",
+		test: "TestSideWithoutIDsOrWithSkippedOnesIsUnknown",
+	},
+}
