@@ -75,6 +75,11 @@ func TestDailyNumbersBeginAgainAtMidnightOfTheirZone(t *testing.T) {
 			[]string{"INV20260308001", "INV20260308002", "INV20260308003", "INV20260308004", "INV20260309001"},
 		},
 		{
+			"a day without midnight begins at one", "America/Santiago",
+			[]string{"2026-09-06T03:59:59Z", "2026-09-06T04:00:00Z", "2026-09-06T18:00:00Z", "2026-09-07T02:59:59Z", "2026-09-07T03:00:00Z"},
+			[]string{"INV20260905001", "INV20260906001", "INV20260906002", "INV20260906003", "INV20260907001"},
+		},
+		{
 			"a clock that is set back a day counts on", "UTC",
 			[]string{"2026-11-22T12:00:00Z", "2026-11-23T12:00:00Z", "2026-11-22T12:00:00Z", "2026-11-23T12:00:00Z"},
 			[]string{"INV20261122001", "INV20261123001", "INV20261122002", "INV20261123002"},
