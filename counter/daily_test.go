@@ -309,6 +309,45 @@ func TestDailyCallThatHasItsNumberWaitsForNoOtherDate(t *testing.T) {
 	})
 }
 
+// TestDailyCallWaitsForOneMaxWaitAtAChangeOfDate begins a call just before midnight. Max-wait is longer
+// than a close may take, as it is on many lossy stores.
+func TestDailyCallWaitsForOneMaxWaitAtAChangeOfDate(t *testing.T) {
+	const maxWait = 7 * time.Second
+	for takes, want := range map[time.Duration]string{6 * time.Second: "INV20261122002", time.Hour: ""} {
+		t.Run(takes.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { atAChangeOfDate(t, maxWait, takes, want) })
+		})
+	}
+}
+
+// atAChangeOfDate draws before and after midnight. Each write of the store but the first takes its time.
+func atAChangeOfDate(t *testing.T, maxWait, takes time.Duration, want string) {
+	t.Helper()
+	slow := faultstore.New(memstore.New().Client(), func(c faultstore.Call) (f faultstore.Fault) {
+		if c.Verb == faultstore.Swap && c.N > 1 {
+			f.Delay = takes
+		}
+		return f
+	}, nil)
+	d, clock := openDaily(t, slow, "UTC", func(c *counter.DailyConfig) { c.MaxWait, c.RequestTimeout = maxWait, time.Minute })
+	if _, err := d.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var calls sync.WaitGroup
+	next := func(want string) {
+		begun := time.Now()
+		text, err := d.Next(t.Context())
+		if took := time.Since(begun); text != want || want == "" && !errors.Is(err, counter.ErrUnavailable) || took > maxWait {
+			t.Errorf("got %q after %s, want %q within %s: %v", text, took, want, maxWait, err)
+		}
+	}
+	calls.Go(func() { next(want) })
+	time.Sleep(500 * time.Millisecond)
+	clock.set(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+	next("") // it ends the earlier date
+	calls.Wait()
+}
+
 func ExampleDaily() {
 	clock := &setClock{Clock: snowfence.SystemClock()}
 	clock.set(time.Date(2026, 11, 22, 16, 0, 0, 0, time.UTC))
