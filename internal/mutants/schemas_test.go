@@ -54,6 +54,20 @@ var schemas = served([]mutant{
 		test: "TestTinyidRangeHasTheNumbersOfTheRemainder",
 	},
 	{
+		name: "tinyid: a max_id that the column cut is not noticed",
+		file: tinyid,
+		old:  "case now.max != next:",
+		new:  "case now.max > next:",
+		test: "TestColumnThatIsTooNarrowRepeatsNoNumber",
+	},
+	{
+		name: "leafalloc: a max_id that the column cut is not noticed",
+		file: leaf,
+		old:  "now-amount != old",
+		new:  "now-amount > old",
+		test: "TestColumnThatIsTooNarrowRepeatsNoNumber",
+	},
+	{
 		name: "flickr: a server that fails is not skipped",
 		file: tickets,
 		old:  "case now < sv.until:",
@@ -73,6 +87,13 @@ var schemas = served([]mutant{
 		old:  "case number <= last:",
 		new:  "case number < 0:",
 		test: "TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer",
+	},
+	{
+		name: "flickr: a connection that keeps an old increment is used",
+		file: "counter/flickr/config.go",
+		old:  "@@global.auto_increment_increment = %d",
+		new:  "@@global.auto_increment_increment > %d - 1",
+		test: "TestTicketServerWhoseIncrementChangedIsRefused",
 	},
 	{
 		name: "flickr: two servers of one class are accepted",
