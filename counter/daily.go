@@ -82,6 +82,9 @@ type Daily struct {
 	chain  *chain     // of one date
 	closed bool
 	ending sync.WaitGroup // chains of other dates
+
+	life context.Context //nolint:containedctx // of all that ends a chain; ended by Close
+	cut  context.CancelFunc
 }
 
 // OpenDaily opens a daily sequence in a store.
@@ -103,7 +106,9 @@ func OpenDaily(ctx context.Context, c DailyConfig) (*Daily, error) {
 			c.Step = 100
 		}
 	}
-	return &Daily{config: c, register: r}, nil
+	d := &Daily{config: c, register: r}
+	d.life, d.cut = context.WithCancel(context.Background())
+	return d, nil
 }
 
 // Next returns the next text of today, by this machine's clock.
@@ -121,7 +126,7 @@ func (d *Daily) Next(ctx context.Context) (string, error) {
 // Fill returns n texts of one date, in increasing order. When it fails, none of them may be
 // used.
 func (d *Daily) Fill(ctx context.Context, n int) ([]string, error) {
-	numbers := make([]snowfence.ID, n)
+	numbers, begun := make([]snowfence.ID, n), d.config.Clock.Monotonic()
 	for {
 		ch, err := d.begin()
 		if err != nil {
@@ -136,6 +141,10 @@ func (d *Daily) Fill(ctx context.Context, n int) ([]string, error) {
 		}
 		if !errors.Is(err, ErrClosed) { // otherwise the date has changed meanwhile
 			return nil, err
+		}
+		// It changed before the call could queue, or the call has waited until the date's end.
+		if waited := d.config.Clock.Monotonic() - begun; waited >= d.config.MaxWait {
+			return nil, &UnavailableError{Counter: d.config.Name, For: waited, Reason: err}
 		}
 	}
 }
@@ -157,21 +166,22 @@ func (d *Daily) begin() (*chain, error) {
 	case d.chain != nil && d.chain.lane == today:
 		return d.chain, nil
 	case d.chain != nil:
-		d.end(context.Background())
+		d.end()
 	}
 	d.chain = newChain(lane{d.register, today}, d.config.Config, d.config.Step == 1, steps(d.config.Step))
 	return d.chain, nil
 }
 
 // end ends the present chain, beside the callers. Those that wait may still get a number of its
-// date.
-func (d *Daily) end(ctx context.Context) {
+// date, for as long as each may wait.
+func (d *Daily) end() {
 	ch := d.chain
 	d.chain = nil
 	d.ending.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, closeTakes)
+		rest := ch.close(d.life, d.config.MaxWait)
+		ctx, cancel := context.WithTimeout(d.life, closeTakes)
 		defer cancel()
-		if rest := ch.close(ctx, d.config.MaxWait); d.config.Step > 1 {
+		if d.config.Step > 1 {
 			_ = d.register.giveBack(ctx, ch.lane, rest) // what stays is a gap
 		}
 	})
@@ -180,10 +190,13 @@ func (d *Daily) end(ctx context.Context) {
 // Close ends the sequence. It gives the numbers back that no caller got, if nothing was
 // reserved after them.
 func (d *Daily) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTakes)
+	defer cancel()
+	defer context.AfterFunc(ctx, d.cut)()
 	d.mu.Lock()
 	d.closed = true
 	if d.chain != nil {
-		d.end(ctx)
+		d.end()
 	}
 	d.mu.Unlock()
 	d.ending.Wait()

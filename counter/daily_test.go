@@ -75,6 +75,11 @@ func TestDailyNumbersBeginAgainAtMidnightOfTheirZone(t *testing.T) {
 			[]string{"INV20260308001", "INV20260308002", "INV20260308003", "INV20260308004", "INV20260309001"},
 		},
 		{
+			"a day without midnight begins at one", "America/Santiago",
+			[]string{"2026-09-06T03:59:59Z", "2026-09-06T04:00:00Z", "2026-09-06T18:00:00Z", "2026-09-07T02:59:59Z", "2026-09-07T03:00:00Z"},
+			[]string{"INV20260905001", "INV20260906001", "INV20260906002", "INV20260906003", "INV20260907001"},
+		},
+		{
 			"a clock that is set back a day counts on", "UTC",
 			[]string{"2026-11-22T12:00:00Z", "2026-11-23T12:00:00Z", "2026-11-22T12:00:00Z", "2026-11-23T12:00:00Z"},
 			[]string{"INV20261122001", "INV20261123001", "INV20261122002", "INV20261123002"},
@@ -302,6 +307,45 @@ func TestDailyCallThatHasItsNumberWaitsForNoOtherDate(t *testing.T) {
 		}
 		today.Wait()
 	})
+}
+
+// TestDailyCallWaitsForOneMaxWaitAtAChangeOfDate begins a call just before midnight. Max-wait is longer
+// than a close may take, as it is on many lossy stores.
+func TestDailyCallWaitsForOneMaxWaitAtAChangeOfDate(t *testing.T) {
+	const maxWait = 7 * time.Second
+	for takes, want := range map[time.Duration]string{6 * time.Second: "INV20261122002", time.Hour: ""} {
+		t.Run(takes.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { atAChangeOfDate(t, maxWait, takes, want) })
+		})
+	}
+}
+
+// atAChangeOfDate draws before and after midnight. Each write of the store but the first takes its time.
+func atAChangeOfDate(t *testing.T, maxWait, takes time.Duration, want string) {
+	t.Helper()
+	slow := faultstore.New(memstore.New().Client(), func(c faultstore.Call) (f faultstore.Fault) {
+		if c.Verb == faultstore.Swap && c.N > 1 {
+			f.Delay = takes
+		}
+		return f
+	}, nil)
+	d, clock := openDaily(t, slow, "UTC", func(c *counter.DailyConfig) { c.MaxWait, c.RequestTimeout = maxWait, time.Minute })
+	if _, err := d.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var calls sync.WaitGroup
+	next := func(want string) {
+		begun := time.Now()
+		text, err := d.Next(t.Context())
+		if took := time.Since(begun); text != want || want == "" && !errors.Is(err, counter.ErrUnavailable) || took > maxWait {
+			t.Errorf("got %q after %s, want %q within %s: %v", text, took, want, maxWait, err)
+		}
+	}
+	calls.Go(func() { next(want) })
+	time.Sleep(500 * time.Millisecond)
+	clock.set(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+	next("") // it ends the earlier date
+	calls.Wait()
 }
 
 func ExampleDaily() {

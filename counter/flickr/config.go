@@ -67,7 +67,18 @@ func (c Config) complete() (Config, error) {
 }
 
 // settings are those of a server that decide which numbers it gives.
-type settings struct{ increment, offset, autocommit int64 }
+type settings struct {
+	increment, offset, autocommit int64
+	allIncrement, allOffset       int64 // those of new connections
+}
+
+// replace is Flickr's statement. It fails where a setting is no longer the one that was read, on this
+// connection or for new ones: stub is NOT NULL.
+func (s settings) replace() string {
+	return fmt.Sprintf("REPLACE INTO Tickets64 (stub) VALUES (IF(@@auto_increment_increment = %d AND @@auto_increment_offset = %d"+
+		" AND @@global.auto_increment_increment = %d AND @@global.auto_increment_offset = %d, 'a', NULL))",
+		s.increment, s.offset, s.allIncrement, s.allOffset)
+}
 
 // check refuses settings that don't fit n servers.
 func (s settings) check(server string, n int) error {

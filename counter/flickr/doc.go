@@ -12,7 +12,7 @@
 // or of one server, they increase in the order of time.
 //
 // The caller brings the driver, whose Result must report LAST_INSERT_ID(). The table is Flickr's
-// own, and the statement too:
+// own. The statement is too, with a condition on the settings in it:
 //
 //	CREATE TABLE Tickets64 (
 //	  id bigint unsigned NOT NULL auto_increment,
@@ -29,8 +29,15 @@
 // That is the same on all servers, and at least their number. A larger one leaves room for more
 // servers. So every server has a residue class of its own. The settings of each server are read
 // before its first number, together with autocommit, which must be 1. They can change later, or
-// be others on another connection. So every number is held against its server's class, and given
-// to no one if it lies outside.
+// be others on another connection. So the REPLACE stores a NULL, and fails, unless they are those
+// that were read, on its connection and for new ones. A server whose settings changed is not asked
+// again. And every number is held against its server's class, and given to no one if it lies outside.
+//
+// To change the increment, or the offsets: stop all clients, of every kind. On every server set
+// AUTO_INCREMENT of Tickets64 above the greatest number of all servers, and then the settings, also in
+// its configuration. Then start the clients. Without the first step the classes of the new increment
+// hold numbers that another server gave before. A client that keeps its connections keeps the old
+// increment.
 //
 // # Failures
 //

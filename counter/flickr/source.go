@@ -3,6 +3,7 @@ package flickr
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -14,8 +15,8 @@ import (
 )
 
 const (
-	inspect = "SELECT @@auto_increment_increment, @@auto_increment_offset, @@autocommit"
-	replace = "REPLACE INTO Tickets64 (stub) VALUES ('a')"
+	inspect = "SELECT @@auto_increment_increment, @@auto_increment_offset, @@autocommit," +
+		" @@global.auto_increment_increment, @@global.auto_increment_offset"
 
 	// tries is how often a statement is tried on one server. InnoDB ends one of two REPLACEs at a time
 	// with a deadlock, often several times in a row, and such a server must not be skipped.
@@ -143,14 +144,19 @@ func (s *Source) ticket(ctx context.Context, sv *server) (number int64, err erro
 			return err
 		}
 		s.mu.Lock()
-		last := sv.last
+		last, known := sv.last, sv.settings
 		s.mu.Unlock()
-		result, err := sv.DB.ExecContext(ctx, replace)
+		connection, err := sv.DB.Conn(ctx)
+		if err != nil {
+			return sv.in(err)
+		}
+		defer connection.Close() //nolint:errcheck // it goes back to its pool
+		result, err := connection.ExecContext(ctx, known.replace())
 		if err == nil {
 			number, err = result.LastInsertId()
 		}
 		if err != nil {
-			return sv.in(err)
+			return s.explain(ctx, sv, connection, sv.in(err))
 		}
 		return s.accept(sv, last, number)
 	})
@@ -167,8 +173,8 @@ func (s *Source) check(ctx context.Context, sv *server) error {
 	if done {
 		return err
 	}
-	var read settings
-	if err := sv.DB.QueryRowContext(ctx, inspect).Scan(&read.increment, &read.offset, &read.autocommit); err != nil {
+	read, err := look(sv.DB.QueryRowContext(ctx, inspect))
+	if err != nil {
 		return sv.in(err)
 	}
 	s.mu.Lock()
@@ -185,6 +191,29 @@ func (s *Source) check(ctx context.Context, sv *server) error {
 	}
 	sv.settings = read
 	return nil
+}
+
+// look reads settings.
+func look(found *sql.Row) (s settings, err error) {
+	err = found.Scan(&s.increment, &s.offset, &s.autocommit, &s.allIncrement, &s.allOffset)
+	return s, err
+}
+
+// explain returns the error of a statement that failed, or refuses the server if its settings changed.
+func (s *Source) explain(ctx context.Context, sv *server, connection *sql.Conn, failed error) error {
+	now, err := look(connection.QueryRowContext(ctx, inspect))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now.autocommit = sv.settings.autocommit
+	if err != nil || now == sv.settings {
+		return failed
+	}
+	if sv.unfit == nil {
+		s.refuse(sv, sv.in(fmt.Errorf("%w: its auto_increment_increment and auto_increment_offset were %d and %d (for new connections %d and %d), and are %d and %d (%d and %d): "+
+			"stop all clients, set AUTO_INCREMENT of Tickets64 on every server above the greatest number of all of them, and start again", ErrUnfit,
+			sv.settings.increment, sv.settings.offset, sv.settings.allIncrement, sv.settings.allOffset, now.increment, now.offset, now.allIncrement, now.allOffset)))
+	}
+	return sv.unfit
 }
 
 // refuse makes a server unfit. It needs the lock.

@@ -27,10 +27,11 @@
 //
 // Both are Leaf's, in one transaction as there:
 //
-//	UPDATE leaf_alloc SET max_id = max_id + ? WHERE biz_tag = ?
+//	UPDATE leaf_alloc SET max_id = LAST_INSERT_ID(max_id) + ? WHERE biz_tag = ? -- PostgreSQL: max_id + ?
 //	SELECT biz_tag, max_id, step FROM leaf_alloc WHERE biz_tag = ?
 //
-// The range is [max_id − amount, max_id). The UPDATE locks the row until the end of the
+// LAST_INSERT_ID shows whether a column that is too narrow cut max_id, as a server without strict
+// mode does. So the driver's Result must report it. The range is [max_id − amount, max_id). The UPDATE locks the row until the end of the
 // transaction, so no other range begins in between. The amount is the step that was read last,
 // or a multiple of it: as many steps as are needed, rounded down, and at least one. Leaf sends
 // multiples of the step by the same statement when it adapts its step. Its safety does not

@@ -57,9 +57,9 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// Leaf's statements, and one that shows a row.
+// Leaf's statements, and one that shows a row. In MySQL's the UPDATE also reports the old max_id.
 const (
-	add  = "UPDATE leaf_alloc SET max_id = max_id + ? WHERE biz_tag = ?"
+	add  = "UPDATE leaf_alloc SET max_id = LAST_INSERT_ID(max_id) + ? WHERE biz_tag = ?"
 	read = "SELECT biz_tag, max_id, step FROM leaf_alloc WHERE biz_tag = ?"
 	show = "SELECT biz_tag, max_id, step, CAST(update_time AS char(19)) FROM leaf_alloc WHERE biz_tag = ?"
 )
@@ -96,7 +96,7 @@ func Open(ctx context.Context, c Config) (*Source, error) {
 	if c.Dialect == PostgreSQL {
 		// At a stricter level one of two concurrent reservations would fail.
 		s.options = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
-		s.add = strings.Replace(strings.Replace(add, "?", "$1", 1), "?", "$2", 1)
+		s.add = "UPDATE leaf_alloc SET max_id = max_id + $1 WHERE biz_tag = $2"
 		s.read = strings.Replace(read, "?", "$1", 1)
 		s.show = strings.Replace(show, "?", "$1", 1)
 	}
@@ -185,10 +185,14 @@ func (s *Source) reserve(ctx context.Context, need func() int64) (counter.Range,
 		return counter.Range{}, &counter.FullError{Counter: s.config.Tag, Limit: math.MaxInt64}
 	}
 	amount := known.step * min(max(need()/known.step, 1), (math.MaxInt64-known.max)/known.step)
-	if _, err := tx.ExecContext(ctx, s.add, amount, s.config.Tag); err != nil {
+	result, err := tx.ExecContext(ctx, s.add, amount, s.config.Tag)
+	if err != nil {
 		return counter.Range{}, err
 	}
 	now, err := s.scan(tx.QueryRowContext(ctx, s.read, s.config.Tag))
+	if err == nil && s.config.Dialect == MySQL {
+		err = whole(result, now.max, amount)
+	}
 	if err != nil {
 		return counter.Range{}, err
 	}
@@ -205,6 +209,16 @@ func (s *Source) reserve(ctx context.Context, need func() int64) (counter.Range,
 		s.row = now
 	}
 	return counter.Range{First: now.max - amount, Increment: 1, Count: amount}, nil
+}
+
+// whole returns an error if max_id rose by less than the amount. Without strict mode a server stores
+// less than it was given in a column that is too narrow.
+func whole(result sql.Result, now, amount int64) error {
+	old, err := result.LastInsertId()
+	if err == nil && now-amount != old {
+		err = &counter.ConfigError{Field: "max_id", Value: fmt.Sprint(now), Limit: fmt.Sprintf("must be %d after a reservation: is its column a bigint?", old+amount)}
+	}
+	return err
 }
 
 // Remedy says how an operator sets the row above a number that is in use, for a

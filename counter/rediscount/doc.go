@@ -44,10 +44,13 @@
 //
 // A script does what INCR does, by INCRBY, and within the same step two things more. The usual
 // form of such counters overflows silently into the next day. Here a sequence that would outgrow
-// its length is refused with a *[counter.FullError], and the key stays as it is. And keys expire:
-// an hour after the date's end and Config.Keep. Before that hour begins, by the clock of Redis,
-// the date is refused with a *[counter.DateError]. So no date begins again, whatever the
-// process's clock shows. All programs must use the same zone and keep, and none may expire a key
+// its length is refused with a *[counter.FullError], and the key stays as it is. And a date that
+// ended longer than Config.Keep ago, by the clock of Redis, is refused with a *[counter.DateError].
+//
+// A key may expire an hour later. It gets its expiry when its date is refused by a process's clock
+// too: a source that reserves on a date for the first time sends EXPIREAT for the 31 dates before
+// those that it accepts. So no date begins again unless both clocks are wrong. A key stays if nobody
+// counted in those 31 days. All programs must use the same zone and keep, and none may expire a key
 // earlier.
 //
 // # What is not promised

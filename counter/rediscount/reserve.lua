@@ -8,5 +8,4 @@ if count <= 0 then
   return {0, 0, now}
 end
 local last = redis.call('INCRBY', KEYS[1], string.format('%.0f', count))
-redis.call('EXPIREAT', KEYS[1], ARGV[4])
 return {count, last, now}

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"sort"
 	"strconv"
 	"sync"
 	"time"
@@ -40,8 +41,8 @@ type Config struct {
 	// Zone is the time zone of the dates. Nil means UTC.
 	Zone *time.Location
 
-	// Keep is how long a date may still be counted on after its end. Its key expires an hour
-	// later. Zero means 10 days.
+	// Keep is how long a date may still be counted on after its end. Its key may expire an
+	// hour later. Zero means 10 days.
 	Keep time.Duration
 
 	// Timeout bounds each reservation. Zero means 5 s.
@@ -80,13 +81,17 @@ func (c Config) complete() (Config, error) {
 // dateForm is how dates are written, in keys and in numbers.
 const dateForm = "20060102"
 
-// margin is how long a key lives after its date is refused. Clocks of several servers differ.
-const margin = time.Hour
+const (
+	// margin is how long a key lives after its date is refused. Clocks of several servers differ.
+	margin = time.Hour
 
-// script reserves numbers: KEYS[1] is the key; ARGV is how many, the greatest sequence, until
-// when the date is accepted and when the key expires, in seconds. It returns how many it has
-// reserved, the last of them, and the time. It reserves 0 when the sequence is used up, and -1
-// when the date is over.
+	// retired is how many dates get their expiry at the first reservation of a new one.
+	retired = 31
+)
+
+// script reserves numbers: KEYS[1] is the key; ARGV is how many, the greatest sequence, and until
+// when the date is accepted, in seconds. It returns how many it has reserved, the last of them,
+// and the time. It reserves 0 when the sequence is used up, and -1 when the date is over.
 //
 //go:embed reserve.lua
 var script string
@@ -96,8 +101,9 @@ type Source struct {
 	config Config
 	base   int64 // 10^length
 
-	mu   sync.Mutex
-	last int64 // the greatest number that was reserved, of the present date
+	mu    sync.Mutex
+	last  int64  // the greatest number that was reserved, of the present date
+	swept string // the date on which earlier keys got their expiry
 }
 
 var _ counter.Source = (*Source)(nil)
@@ -126,10 +132,8 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	n := need()
-	year, month, day := s.config.Clock.Wall().In(s.config.Zone).Date()
-	begin := time.Date(year, month, day, 0, 0, 0, 0, s.config.Zone)
-	end := time.Date(year, month, day+1, 0, 0, 0, 0, s.config.Zone).Add(s.config.Keep)
-	name := begin.Format(dateForm)
+	now := s.config.Clock.Wall().In(s.config.Zone)
+	name := now.Format(dateForm)
 	date, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || date > 99991231 {
 		return counter.Range{}, &counter.ConfigError{Field: "the clock's date", Value: name, Limit: "must lie in the years 0 to 9999"}
@@ -139,14 +143,14 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 	last := s.last
 	s.mu.Unlock()
 
-	count, sequence, now, err := s.call(ctx, key, n, end)
+	count, sequence, redisNow, err := s.call(ctx, key, n, endOf(now).Add(s.config.Keep))
 	number := date*s.base + sequence
 	first := number - count + 1
 	switch {
 	case err != nil:
 		return counter.Range{}, fmt.Errorf("redis key %s: %w", key, err)
 	case count < 0:
-		return counter.Range{}, &counter.DateError{Counter: key, Date: name, Oldest: now.Add(-s.config.Keep).In(s.config.Zone).Format(dateForm)}
+		return counter.Range{}, &counter.DateError{Counter: key, Date: name, Oldest: redisNow.Add(-s.config.Keep).In(s.config.Zone).Format(dateForm)}
 	case count == 0:
 		return counter.Range{}, &counter.FullError{Counter: key, Date: name, Limit: s.base - 1}
 	case last/s.base == date && first <= last:
@@ -157,7 +161,44 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 	if number > s.last || s.last/s.base != date {
 		s.last = number
 	}
+	if s.swept != name {
+		s.swept = name
+		go s.retire(context.WithoutCancel(ctx), now)
+	}
 	return counter.Range{First: first, Increment: 1, Count: count}, nil
+}
+
+// endOf returns the first instant after which the zone of t never shows the date of t again.
+// It may show midnight twice, or not at all, and then it is no use to ask for that time.
+func endOf(t time.Time) time.Time {
+	year, month, day := t.Date()
+	const step = 30 * time.Minute // no change of a zone lets a date come back for less
+	later := func(t time.Time) bool {
+		y, m, d := t.Date()
+		return cmp.Or(cmp.Compare(y, year), cmp.Compare(m, month), cmp.Compare(d, day)) > 0
+	}
+	begin := time.Date(year, month, day+2, 0, 0, 0, 0, t.Location())
+	for later(begin) {
+		begin = begin.Add(-step)
+	}
+	seconds := sort.Search(int(step/time.Second), func(n int) bool { return later(begin.Add(time.Duration(n) * time.Second)) })
+	return begin.Add(time.Duration(seconds) * time.Second)
+}
+
+// retire lets the keys of early dates expire: of dates that are refused by this process's clock, as
+// they are by Redis'. So a step of Redis' clock alone deletes no key of a date that may be counted
+// on. A failure is mended on the next date.
+func (s *Source) retire(ctx context.Context, now time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	year, month, day := now.Add(-s.config.Keep).Date()
+	for ago := range retired {
+		date := time.Date(year, month, day-1-ago, 12, 0, 0, 0, s.config.Zone)
+		at := strconv.FormatInt(endOf(date).Add(s.config.Keep+margin).Unix(), 10)
+		if _, err := s.config.Client.Do(ctx, "EXPIREAT", s.config.Prefix+":"+date.Format(dateForm), at); err != nil {
+			return
+		}
+	}
 }
 
 // Remedy says how an operator sets the key of a date above a number that is in use, for a
@@ -171,10 +212,10 @@ func (s *Source) Remedy(mark int64) string {
 }
 
 // call runs the script.
-func (s *Source) call(ctx context.Context, key string, n int64, end time.Time) (count, sequence int64, now time.Time, err error) {
+func (s *Source) call(ctx context.Context, key string, n int64, until time.Time) (count, sequence int64, now time.Time, err error) {
 	text := func(n int64) string { return strconv.FormatInt(n, 10) }
 	reply, err := s.config.Client.Do(ctx, "EVAL", script, "1", key,
-		text(min(max(n, 1), s.base-1)), text(s.base-1), text(end.Unix()), text(end.Add(margin).Unix()))
+		text(min(max(n, 1), s.base-1)), text(s.base-1), text(until.Unix()))
 	if err != nil {
 		return 0, 0, now, err
 	}

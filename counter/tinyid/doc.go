@@ -1,6 +1,6 @@
 // Package tinyid reserves numbers from tiny_id_info, the table of Didi's tinyid, on MySQL and
 // MariaDB. Servers of tinyid may count on the same row at the same time: no number is given
-// twice. A reservation is one transaction, two statements and a flush of the database, and
+// twice. A reservation is one transaction, three statements and a flush of the database, and
 // again for each other writer that came first.
 //
 //	source, err := tinyid.Open(ctx, tinyid.Config{DB: db, BizType: "orders"})
@@ -35,7 +35,9 @@
 //	  where id=? and max_id=? and version=? and biz_type=?
 //
 // It takes effect only while max_id and version are those that were read. So of two writers
-// that read the same, one changes no row, and tries again. The range is (old max_id, new max_id],
+// that read the same, one changes no row, and tries again. The row is read once more before the
+// commit: without strict mode a server stores less than it was given in a column that is too narrow.
+// The range is (old max_id, new max_id],
 // and of it the numbers that leave the remainder when they are divided by delta. With several
 // databases each has a remainder of its own, and one source.
 //

@@ -152,6 +152,13 @@ func (s *Source) try(ctx context.Context, need func() int64) (counter.Range, err
 	if changed, err := result.RowsAffected(); err != nil || changed != 1 {
 		return counter.Range{}, err
 	}
+	// Without strict mode a server stores less than it was given in a column that is too narrow.
+	switch now, err := s.scan(tx.QueryRowContext(ctx, read, s.config.BizType)); {
+	case err != nil:
+		return counter.Range{}, err
+	case now.max != next:
+		return counter.Range{}, &counter.ConfigError{Field: "max_id", Value: fmt.Sprint(now.max), Limit: fmt.Sprintf("must be %d after a reservation: is its column a bigint?", next)}
+	}
 	// An error leaves the outcome open. The numbers are given to no one.
 	if err := tx.Commit(); err != nil {
 		return counter.Range{}, err

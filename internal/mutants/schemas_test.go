@@ -1,5 +1,7 @@
 package mutants
 
+import "cmp"
+
 const (
 	leaf    = "counter/leafalloc/source.go"
 	tinyid  = "counter/tinyid/source.go"
@@ -52,6 +54,20 @@ var schemas = served([]mutant{
 		test: "TestTinyidRangeHasTheNumbersOfTheRemainder",
 	},
 	{
+		name: "tinyid: a max_id that the column cut is not noticed",
+		file: tinyid,
+		old:  "case now.max != next:",
+		new:  "case now.max > next:",
+		test: "TestColumnThatIsTooNarrowRepeatsNoNumber",
+	},
+	{
+		name: "leafalloc: a max_id that the column cut is not noticed",
+		file: leaf,
+		old:  "now-amount != old",
+		new:  "now-amount > old",
+		test: "TestColumnThatIsTooNarrowRepeatsNoNumber",
+	},
+	{
 		name: "flickr: a server that fails is not skipped",
 		file: tickets,
 		old:  "case now < sv.until:",
@@ -73,6 +89,13 @@ var schemas = served([]mutant{
 		test: "TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer",
 	},
 	{
+		name: "flickr: a connection that keeps an old increment is used",
+		file: "counter/flickr/config.go",
+		old:  "@@global.auto_increment_increment = %d",
+		new:  "@@global.auto_increment_increment > %d - 1",
+		test: "TestTicketServerWhoseIncrementChangedIsRefused",
+	},
+	{
 		name: "flickr: two servers of one class are accepted",
 		file: "counter/flickr/config.go",
 		old:  "case s.offset == other.offset:",
@@ -89,9 +112,24 @@ var schemas = served([]mutant{
 	{
 		name: "rediscount: a date is accepted after its key has expired",
 		file: dated,
-		old:  "text(end.Unix()), text(end.Add(margin).Unix())",
-		new:  "text(end.Add(1e4*margin).Unix()), text(end.Add(margin).Unix())",
-		test: "TestDatedKeyExpiresAndItsDateIsRefusedBefore",
+		old:  "text(until.Unix())",
+		new:  "text(until.Add(1e4*margin).Unix())",
+		test: "TestDateWhoseKeyMayHaveExpiredIsRefused",
+	},
+	{
+		name: "rediscount: yesterday's key expires",
+		file: dated,
+		old:  "now.Add(-s.config.Keep).Date()",
+		new:  "now.Date()",
+		test: "TestDatedKeyExpiresOnlyWhenItsDateIsRefused",
+	},
+	{
+		name: "rediscount: a date is that of the midnight before",
+		file: dated,
+		old:  "name := now.Format(dateForm)",
+		new:  "y, m, d := now.Date()\n\tname := time.Date(y, m, d, 0, 0, 0, 0, now.Location()).Format(dateForm)",
+		in:   "counter/rediscount",
+		test: "TestDateIsThatOfTheInstantAtEachChangeOfEachZone",
 	},
 	{
 		name: "rediscount: a key that went back is counted on",
@@ -104,7 +142,7 @@ var schemas = served([]mutant{
 
 func served(mutants []mutant) []mutant {
 	for i := range mutants {
-		mutants[i].in = "cmd/snowfence/internal/schemas"
+		mutants[i].in = cmp.Or(mutants[i].in, "cmd/snowfence/internal/schemas")
 	}
 	return mutants
 }

@@ -341,3 +341,48 @@ func TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer(t *testing.T) {
 		t.Errorf("of an emptied table: %v", err)
 	}
 }
+
+// TestTicketServerWhoseIncrementChangedIsRefused raises the increment for new connections only. Those
+// that are open keep the old one, and their numbers could equal those of new processes.
+func TestTicketServerWhoseIncrementChangedIsRefused(t *testing.T) {
+	servers := ticketServers(t, 2)
+	open := func() *flickr.Source {
+		t.Helper()
+		source, err := flickr.Open(t.Context(), flickr.Config{Servers: pools(t, servers), Timeout: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return source
+	}
+	var all []counter.Range
+	draw := func(source *flickr.Source) {
+		t.Helper()
+		got, err := source.Reserve(t.Context(), few(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, got)
+	}
+	old, admins := open(), pools(t, servers)
+	for range 10 {
+		draw(old)
+	}
+	for range 50 { // the counts differ, as they always do
+		must(t, admins[1].DB, "REPLACE INTO Tickets64 (stub) VALUES ('a')")
+	}
+	for _, admin := range admins {
+		must(t, admin.DB, "ALTER TABLE Tickets64 AUTO_INCREMENT = 1001") // above the greatest of all
+		must(t, admin.DB, "SET GLOBAL auto_increment_increment = 3")
+	}
+	if got, err := old.Reserve(t.Context(), few(1)); !errors.Is(err, flickr.ErrUnfit) || !strings.Contains(err.Error(), "were 2 and 1 (for new connections 2 and 1), and are 2 and 1 (3 and 1)") {
+		t.Errorf("on connections with the old increment: %+v, %v", got, err)
+	}
+	for _, source := range []*flickr.Source{open(), open()} {
+		for range 40 {
+			draw(source)
+		}
+	}
+	if _, err := apart(all); err != nil {
+		t.Error(err)
+	}
+}

@@ -29,20 +29,30 @@ func (w *wall) Wall() time.Time { return w.now }
 // dated is a Redis, and a clock that can be set.
 type dated struct {
 	*redis.Client
-	clock *wall
+	clock   *wall
+	expired chan struct{} // has a place for each EXPIREAT that a source sent
 }
 
 func onRedis(t *testing.T) dated {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: testkit.Redis(t).Addr(), PoolSize: 2 * writers})
 	t.Cleanup(func() { _ = client.Close() })
-	return dated{client, &wall{snowfence.SystemClock(), time.Now()}}
+	return dated{client, &wall{snowfence.SystemClock(), time.Now()}, make(chan struct{}, 1000)}
 }
 
 // open returns a source whose keys begin with orders, and whose sequences have 6 digits.
 func (d dated) open(t *testing.T, change func(*rediscount.Config)) *rediscount.Source {
 	t.Helper()
-	do := func(ctx context.Context, args ...any) (any, error) { return d.Do(ctx, args...).Result() }
+	do := func(ctx context.Context, args ...any) (any, error) {
+		reply, err := d.Do(ctx, args...).Result()
+		if args[0] == "EXPIREAT" {
+			select {
+			case d.expired <- struct{}{}:
+			default: // nobody looks at them
+			}
+		}
+		return reply, err
+	}
 	c := rediscount.Config{Client: rediscount.Func(do), Prefix: "orders", Length: 6, Clock: d.clock}
 	if change != nil {
 		change(&c)
@@ -136,17 +146,49 @@ func TestDatedSequenceNeverOutgrowsItsLength(t *testing.T) {
 	}
 }
 
-func TestDatedKeyExpiresAndItsDateIsRefusedBefore(t *testing.T) {
+// expiry is when the key of a date expires; the time 0 if it never does.
+func (d dated) expiry(t *testing.T, at time.Time) time.Time {
+	t.Helper()
+	after, err := d.ExpireTime(t.Context(), "orders:"+at.Format("20060102")).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Unix(0, 0).Add(max(after, 0)).UTC()
+}
+
+// TestDatedKeyExpiresOnlyWhenItsDateIsRefused draws on the days that follow a date. A step of
+// Redis' clock deletes the keys that expire, so none may while its date can be counted on.
+func TestDatedKeyExpiresOnlyWhenItsDateIsRefused(t *testing.T) {
 	d := onRedis(t)
 	today := d.clock.now.UTC().Truncate(24 * time.Hour)
 	source := d.open(t, func(c *rediscount.Config) { c.Keep = 48 * time.Hour })
-	if _, err := source.Reserve(t.Context(), few(1)); err != nil {
-		t.Fatal(err)
+	for days := range 5 {
+		for _, of := range []time.Duration{0, 24*time.Hour - time.Second} {
+			d.clock.now = today.AddDate(0, 0, days).Add(of)
+			if _, err := source.Reserve(t.Context(), few(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 31 { // after the first reservation of the day
+			<-d.expired
+		}
+		for ago := range days + 1 {
+			date := today.AddDate(0, 0, days-ago)
+			want := time.Unix(0, 0).UTC() // never
+			if ago > 2 {
+				want = date.AddDate(0, 0, 3).Add(time.Hour)
+			}
+			if at := d.expiry(t, date); !at.Equal(want) {
+				t.Errorf("on day %d the key of %d days ago expires at %s, want %s", days, ago, at, want)
+			}
+		}
 	}
-	at, err := d.ExpireTime(t.Context(), d.key()).Result()
-	if want := today.AddDate(0, 0, 3).Add(time.Hour); err != nil || time.Unix(0, 0).Add(at).Sub(want) != 0 {
-		t.Errorf("the key expires at %s, want %s; %v", time.Unix(0, 0).Add(at).UTC(), want, err)
-	}
+}
+
+func TestDateWhoseKeyMayHaveExpiredIsRefused(t *testing.T) {
+	d := onRedis(t)
+	today := d.clock.now.UTC().Truncate(24 * time.Hour)
+	source := d.open(t, func(c *rediscount.Config) { c.Keep = 48 * time.Hour })
 	// The clock is set back. Two days ago is accepted still.
 	for days, accepted := range []bool{0: true, 1: true, 2: true, 3: false, 400: false} {
 		if days > 3 && days < 400 {

@@ -128,7 +128,7 @@ func datedOnAReplica(t *testing.T) replaceable {
 	return onAPair(pair, func(t *testing.T) counter.Source {
 		client := redis.NewClient(&redis.Options{Addr: pair.Primary.Addr()})
 		t.Cleanup(func() { _ = client.Close() })
-		return dated{client, clock}.open(t, nil)
+		return dated{Client: client, clock: clock}.open(t, nil)
 	})
 }
 
