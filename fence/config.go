@@ -81,7 +81,7 @@ type Config struct {
 	// Journal keeps the term on this machine's disk, so that the next process can go on
 	// with it while the store is away, for as long as its window lasts. Close it after the
 	// holder. On a lossy store Close then leaves the term to the next process, which need not
-	// wait for the loss, unless the window is longer than a minute. Nil means that a restart needs
+	// wait for the loss, unless the window is longer than ten minutes. Nil means that a restart needs
 	// the store.
 	Journal Journal
 

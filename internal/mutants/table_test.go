@@ -213,4 +213,11 @@ var table = []mutant{
 		new:  "if err := l.check(p); err != nil && p.Tick < 0 {",
 		test: "TestHorizonOfAWideLayoutFitsTheGenerator",
 	},
+	{
+		name: "lease: a write that a failover brings back is taken for a later one",
+		file: "internal/lease/judge.go",
+		old:  "later := s.term > before.term || s.term == before.term && s.clock.After(before.clock)\n",
+		new:  "later := true\n",
+		test: "TestWriteThatAFailoverBringsBackSaysNothingOfClocks",
+	},
 }
