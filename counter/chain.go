@@ -40,13 +40,14 @@ type chain struct {
 
 	current atomic.Pointer[run] // never nil
 
-	mu      sync.Mutex // guards the fields below
-	ready   []Range    // reserved and not begun, ascending
-	queue   list.List  // of *call
-	busy    bool       // a reservation is under way, or about to be: always while a call waits
-	steady  bool       // the last reservation succeeded, so a call may make the next one
-	watched bool       // watch runs
-	trouble error      // the last failed reservation's error; nil after one that succeeded
+	mu      sync.Mutex    // guards the fields below
+	ready   []Range       // reserved and not begun, ascending
+	queue   list.List     // of *call
+	busy    bool          // a reservation is under way, or about to be: always while a call waits
+	steady  bool          // the last reservation succeeded, so a call may make the next one
+	watched bool          // watch runs
+	trouble error         // the last failed reservation's error; nil after one that succeeded
+	failing time.Duration // since when reservations fail, on the monotonic clock
 	closed  bool
 	stop    context.CancelCauseFunc
 	context context.Context //nolint:containedctx // of all reservations; ended by close
@@ -299,6 +300,9 @@ func (ch *chain) reserve(ctx context.Context) (more bool, err error) {
 				ch.end(c, err)
 			}
 		}
+	}
+	if err != nil && ch.trouble == nil {
+		ch.failing = begun
 	}
 	ch.trouble = err
 	ch.busy = ch.wanted() && (err == nil || ch.queue.Len() > 0)

@@ -220,4 +220,11 @@ var table = []mutant{
 		new:  "later := true\n",
 		test: "TestWriteThatAFailoverBringsBackSaysNothingOfClocks",
 	},
+	{
+		name: "lease: a read that shows that the store took no write counts as a good answer",
+		file: "internal/lease/outage.go",
+		old:  "case undone && o.Unanswered != nil:\n\t\to.read = true\n\t\treturn\n",
+		new:  "case undone && err != nil:\n\t\to.read = true\n\t\treturn\n",
+		test: "TestStoreThatTakesNoWritesIsReportedThoughItAnswersReads",
+	},
 }
