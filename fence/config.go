@@ -32,6 +32,11 @@ type Config struct {
 	// Store is where the namespace lives. The holder does not close it.
 	Store store.Store
 
+	// StoreName names the store in the journal, so that its page is used on no other store. Give the same
+	// name at each start, and another one for each store: its servers, database and table. Empty means
+	// [store.NameOf], which is not known of a [database/sql] pool that the program opened itself.
+	StoreName string
+
 	// Namespace names the space of unique ids: 1 to 64 of [a-z0-9._-]. Empty
 	// means "default".
 	Namespace string
@@ -190,6 +195,9 @@ func (c *Config) prepare() (lease.State, error) {
 	}
 	if c.HorizonNotice < 0 {
 		return lease.State{}, &ConfigError{Field: "horizon-notice", Value: c.HorizonNotice.String(), Limit: "must not be negative"}
+	}
+	if c.StoreName = cmp.Or(c.StoreName, store.NameOf(c.Store)); c.Journal != nil && c.Store != nil && c.StoreName == "" {
+		return lease.State{}, &ConfigError{Field: "store-name", Value: "", Limit: "must be given with a journal on a store that does not name itself"}
 	}
 	c.HorizonNotice = cmp.Or(c.HorizonNotice, horizonNotice)
 	policy := c.Policy.WithDefaults(c.Layout)

@@ -227,4 +227,20 @@ var table = []mutant{
 		new:  "case undone && err != nil:\n\t\to.read = true\n\t\treturn\n",
 		test: "TestStoreThatTakesNoWritesIsReportedThoughItAnswersReads",
 	},
+	{
+		name: "drive: a journal's page of another store is resumed from",
+		file: "internal/lease/drive/recall.go",
+		old:  "case p == nil || p.Store == name && name != \"\":",
+		new:  "case p == nil || p.Store != \"\" && name != \"\":",
+		in:   "fence",
+		test: "TestPageIsResumedFromOnItsOwnStoreOnly",
+	},
+	{
+		name: "drive: a journal's page that names no store is resumed from",
+		file: "internal/lease/drive/recall.go",
+		old:  "case p == nil || p.Store == name && name != \"\":",
+		new:  "case p == nil || p.Store == name || p.Store == \"\":",
+		in:   "internal/journal",
+		test: "TestJournalOfAnEarlierVersionIsReadAndCostsNoStart",
+	},
 }

@@ -112,6 +112,11 @@ func (a age) MarshalText() ([]byte, error)     { return duration(a).MarshalText(
 func (a *age) UnmarshalText(text []byte) error { return (*duration)(a).UnmarshalText(text) }
 func (a *age) IsZero() bool                    { return *a == 0 }
 
+// optional is a text that is left out when it is empty.
+type optional string
+
+func (o *optional) IsZero() bool { return *o == "" }
+
 // explain says why a record can't be used: first of all because a newer
 // program wrote it, if so.
 func explain(value []byte, err error) error {
