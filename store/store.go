@@ -64,7 +64,9 @@ type Store interface {
 	// unknown: the swap may have taken effect, may not have, or may still.
 	//
 	// An engine must not repeat a swap by itself. A repeated swap meets its own
-	// first effect and reports a conflict that is none.
+	// first effect and reports a conflict that is none. Nor may anything on the way
+	// deliver an acknowledged swap again, unless the engine's server draws the
+	// version: see the package's comment.
 	Swap(ctx context.Context, key string, prev Version, value []byte) (Version, error)
 
 	// List yields the registers whose keys begin with prefix, byte for byte, in
