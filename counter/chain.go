@@ -49,6 +49,7 @@ type chain struct {
 	trouble error         // the last failed reservation's error; nil after one that succeeded
 	backoff time.Duration // the pause after the last reservation; 0 after one that succeeded
 	resume  time.Duration // when that pause ends
+	failing time.Duration // since when reservations fail, on the monotonic clock
 	closed  bool
 	stop    context.CancelCauseFunc
 	context context.Context //nolint:containedctx // of all reservations; ended by close
@@ -311,6 +312,9 @@ func (ch *chain) reserve(ctx context.Context) (more bool) {
 		}
 	default:
 		pause = min(max(leastPause, 2*ch.backoff), mostPause, ch.wait/2)
+	}
+	if err != nil && ch.trouble == nil {
+		ch.failing = begun
 	}
 	ch.trouble = err
 	ch.backoff, ch.resume = pause, now+pause

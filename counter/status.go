@@ -38,8 +38,9 @@ type Status struct {
 	Waiting int
 
 	// LastError is the last reservation's error; nil after one that succeeded. A *[FullError] shows
-	// when no number is left.
-	LastError error
+	// when no number is left. FailingFor is since when reservations fail.
+	LastError  error
+	FailingFor time.Duration
 }
 
 // NearEnd is how long before the end of a counter or a layout a program should say so.
@@ -115,7 +116,9 @@ func (ch *chain) status() Status {
 	}
 	s.Waiting = ch.queue.Len()
 	if s.Left == 0 || !errors.Is(ch.trouble, ErrFull) { // otherwise only larger calls fail
-		s.LastError = ch.trouble
+		if s.LastError = ch.trouble; s.LastError != nil {
+			s.FailingFor = ch.clock.Monotonic() - ch.failing
+		}
 	}
 	return s
 }

@@ -107,7 +107,8 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 //
 // The history is the record's Writers: for each process the version of its last write. A version
 // names one effect of one write. The very bytes may take effect a second time, when a late copy
-// arrives after a failover took the first effect away. That one is younger, and has another version.
+// arrives after a failover took the first effect away. That one is younger, and has another version,
+// unless a store draws its versions before it sends; so package store rules such copies out.
 func (r *register) confirm(ctx context.Context, w written) error {
 	if err := sleep(ctx, r.Clock, max(0, w.acked+r.loss-r.Clock.Monotonic())); err != nil {
 		return err

@@ -32,6 +32,11 @@ type Config struct {
 	// Store is where the namespace lives. The holder does not close it.
 	Store store.Store
 
+	// StoreName names the store in the journal, so that its page is used on no other store. Give the same
+	// name at each start, and another one for each store: its servers, database and table. Empty means
+	// [store.NameOf], which is not known of a [database/sql] pool that the program opened itself.
+	StoreName string
+
 	// Namespace names the space of unique ids: 1 to 64 of [a-z0-9._-]. Empty
 	// means "default".
 	Namespace string
@@ -86,7 +91,7 @@ type Config struct {
 	// Journal keeps the term on this machine's disk, so that the next process can go on
 	// with it while the store is away, for as long as its window lasts. Close it after the
 	// holder. On a lossy store Close then leaves the term to the next process, which need not
-	// wait for the loss, unless the window is longer than a minute. Nil means that a restart needs
+	// wait for the loss, unless the window is longer than ten minutes. Nil means that a restart needs
 	// the store.
 	Journal Journal
 
@@ -195,6 +200,9 @@ func (c *Config) prepare() (lease.State, error) {
 	}
 	if c.HorizonNotice < 0 {
 		return lease.State{}, &ConfigError{Field: "horizon-notice", Value: c.HorizonNotice.String(), Limit: "must not be negative"}
+	}
+	if c.StoreName = cmp.Or(c.StoreName, store.NameOf(c.Store)); c.Journal != nil && c.Store != nil && c.StoreName == "" {
+		return lease.State{}, &ConfigError{Field: "store-name", Value: "", Limit: "must be given with a journal on a store that does not name itself"}
 	}
 	c.HorizonNotice = cmp.Or(c.HorizonNotice, horizonNotice)
 	policy := c.Policy.WithDefaults(c.Layout)

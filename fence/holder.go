@@ -70,7 +70,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if err != nil {
 		return nil, err
 	}
-	was, err := drive.Recall(ctx, config.Store, config.Journal, config.Clock, config.Logger.With("namespace", config.Namespace), limit)
+	was, err := drive.Recall(ctx, config.Store, config.StoreName, config.Journal, config.Clock, config.Logger.With("namespace", config.Namespace), limit)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return nil, fmt.Errorf("ask the store what it guarantees: %w", err) // the caller has left
 	}

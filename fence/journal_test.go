@@ -203,7 +203,7 @@ func TestTwoHoldersDoNotShareAJournal(t *testing.T) {
 func TestStoreThatTurnsOutToLoseMoreThanTheJournalKnewEndsTheHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := &notebook{}
-		keep := func(c *fence.Config) { c.Window, c.Journal = time.Hour, book }
+		keep := func(c *fence.Config) { c.Window, c.Journal, c.StoreName = time.Hour, book, "the same one" }
 		left := faultstore.New(memstore.New().Client(), nil, nil)
 		h := open(t, left, keep)
 		next(t, h)

@@ -32,7 +32,7 @@ type loop struct {
 }
 
 func newLoop(h *Holder, opened chan<- error) *loop {
-	l := &loop{Holder: h, opened: opened, disk: drive.NewDisk(h.config.Journal), stopWake: func() bool { return false }}
+	l := &loop{Holder: h, opened: opened, disk: drive.NewDisk(h.config.Journal, h.config.StoreName), stopWake: func() bool { return false }}
 	l.line = &drive.Line{Store: h.config.Store, Clock: h.config.Clock, Judge: l.judgeTraits, Answered: l.count}
 	return l
 }

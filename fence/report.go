@@ -46,16 +46,23 @@ func (l *loop) Report(r lease.Report) {
 		log.Info("issues ids again", "after", r.For.Round(time.Millisecond))
 	case lease.Silent:
 		what := "the store does not answer"
-		if errors.Is(r.Err, store.ErrDamaged) {
+		switch {
+		case errors.Is(r.Err, store.ErrDamaged):
 			what = "the store can't be used"
+		case r.Reads:
+			what = "the store takes no writes"
 		}
 		log = log.With("for", r.For.Round(time.Millisecond))
-		if r.Since > 0 { // otherwise it has never answered this process
+		if r.Since > 0 && !r.Reads { // otherwise it has never answered this process
 			log = log.With("last-answer-before", r.Since.Round(time.Millisecond))
 		}
 		log.Warn(what, "left", r.Left.Round(time.Millisecond), "error", r.Err)
 	case lease.Answered:
-		log.Info("the store answers again", "after", r.For.Round(time.Millisecond))
+		what := "the store answers again"
+		if r.Reads {
+			what = "the store takes writes again"
+		}
+		log.Info(what, "after", r.For.Round(time.Millisecond))
 	case lease.Made:
 		layout := l.config.Layout.String()
 		if l.before {

@@ -72,6 +72,13 @@ type StoreStatus struct {
 	Requests, Errors uint64
 	Latency          time.Duration // of the last request
 	LastError        error
+
+	// Failing is why the store does not do its part now: the last error of a store that does not
+	// answer, or, with ReadOnly, that answers reads and takes no writes. It is nil while the store does
+	// its part, and after a single quick failure. Left says how long ids go on.
+	Failing    error
+	FailingFor time.Duration
+	ReadOnly   bool
 }
 
 // Status returns the holder's status.
@@ -80,6 +87,9 @@ func (h *Holder) Status() Status {
 	h.mu.Lock()
 	s := h.status
 	s.LastError = h.lease.Outage.Reason
+	if t := h.lease.Trouble; t.Err != nil {
+		s.Store.Failing, s.Store.FailingFor, s.Store.ReadOnly = t.Err, h.config.Clock.Monotonic()-t.Since, t.Reads
+	}
 	held := h.lease.Holding
 	h.mu.Unlock()
 	s.HorizonIn = h.config.Layout.Horizon().Sub(wall)

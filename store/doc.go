@@ -10,7 +10,10 @@
 //     much it can lose.
 //   - A [Version] never repeats for a key, not even after the store was rolled
 //     back to an earlier state. So a guard that was read before a rollback can
-//     never match what is written after it.
+//     never match what is written after it. A lossy engine may draw the version
+//     before it sends the swap. Then nothing on the way to its server may deliver
+//     an acknowledged request again: after a rollback a late copy would take
+//     effect under the same version. TCP delivers none. A proxy that hedges does.
 //   - [ErrConflict] is final: that swap did not and never will take effect.
 //     Every other error leaves the outcome unknown.
 //   - Nothing is ever deleted. A register that was seen is there for good, and

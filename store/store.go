@@ -64,7 +64,9 @@ type Store interface {
 	// unknown: the swap may have taken effect, may not have, or may still.
 	//
 	// An engine must not repeat a swap by itself. A repeated swap meets its own
-	// first effect and reports a conflict that is none.
+	// first effect and reports a conflict that is none. Nor may anything on the way
+	// deliver an acknowledged swap again, unless the engine's server draws the
+	// version: see the package's comment.
 	Swap(ctx context.Context, key string, prev Version, value []byte) (Version, error)
 
 	// List yields the registers whose keys begin with prefix, byte for byte, in
@@ -102,18 +104,41 @@ type Clock interface {
 // ClockOf returns the clock of s's engine, and whether it has one. A decorator
 // shows the store that it decorates by a method Unwrap() Store, and ClockOf
 // looks through it.
-func ClockOf(s Store) (Clock, bool) {
-	for s != nil {
-		if c, ok := s.(Clock); ok {
-			return c, true
-		}
-		decorator, ok := s.(interface{ Unwrap() Store })
-		if !ok {
-			break
-		}
-		s = decorator.Unwrap()
+func ClockOf(s Store) (clock Clock, ok bool) {
+	for s != nil && !ok {
+		clock, ok = s.(Clock)
+		s = inside(s)
 	}
-	return nil, false
+	return clock, ok
+}
+
+// Named is implemented by stores that can say which store they are. Use [NameOf].
+type Named interface {
+	// Name says where the store is: its engine, its servers or its folder, its
+	// database and its prefix. Clients that can reach different registers have
+	// different names. It has no secret, and it is known without asking the engine.
+	// Empty means that it is not known.
+	Name() string
+}
+
+// NameOf returns the name of s, or "" if it has none. It looks through decorators,
+// as [ClockOf] does.
+func NameOf(s Store) (name string) {
+	for s != nil && name == "" {
+		if named, ok := s.(Named); ok {
+			name = named.Name()
+		}
+		s = inside(s)
+	}
+	return name
+}
+
+// inside returns the store that s decorates, or nil.
+func inside(s Store) Store {
+	if decorator, ok := s.(interface{ Unwrap() Store }); ok {
+		return decorator.Unwrap()
+	}
+	return nil
 }
 
 // Errors that every engine returns, bare or wrapped.

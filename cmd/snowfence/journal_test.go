@@ -2,9 +2,12 @@ package main
 
 import (
 	"flag"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,5 +68,48 @@ func TestJournalCarriesIDsThroughCrashesWithoutTheStore(t *testing.T) {
 	// The next extension finds the register as the journal says it was left.
 	pause(t.Context(), 2*time.Second)
 	take()
+	d.Kill()
+}
+
+// A daemon that is started again with another store must not go on with its term: that store may have a holder of
+// the same worker id. The other server accepts connections and says nothing.
+func TestJournalOfOneStoreIsNotUsedOnAnother(t *testing.T) {
+	t.Parallel()
+	binary := testkit.Build(t, programPath, "")
+	config, data := filepath.Join(t.TempDir(), "snowfence.yaml"), t.TempDir()
+	if err := os.WriteFile(config, []byte("generators:\n  default:\n    window: 30s\n    workers: 5-5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() }) // nobody accepts: the system does
+	first, second := testkit.Redis(t).Addr(), silent.Addr().String()
+	start := func(address string) *testkit.Daemon {
+		return testkit.StartDaemon(t, binary, nil, "--config", config, "--store", "redis://"+address+"/0?loss=1s", "--data", data)
+	}
+	d, client := start(first), testkit.Client()
+	d.WaitReady(30 * time.Second)
+	if _, err := testkit.Mint(t.Context(), client, d.URL, "default", 100, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.Signal(syscall.SIGTERM)
+	d.WaitEnded(30 * time.Second)
+	d = start(second)
+	refused := func() bool {
+		return strings.Contains(d.Log(), "the journal's term is not resumed") && strings.Contains(d.Log(), "redis://"+first+"/0") && strings.Contains(d.Log(), "redis://"+second+"/0")
+	}
+	for begun := time.Now(); !refused(); pause(t.Context(), 50*time.Millisecond) {
+		if ids, err := testkit.Mint(t.Context(), client, d.URL, "default", 100, nil); err == nil {
+			t.Fatalf("it issues ids of the other store's term, such as %d:\n%s", ids[0], d.Log())
+		}
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("the log does not name the two stores:\n%s", d.Log())
+		}
+	}
+	if ids, err := testkit.Mint(t.Context(), client, d.URL, "default", 1, nil); err == nil {
+		t.Fatalf("it issues ids of the other store's term, such as %d:\n%s", ids[0], d.Log())
+	}
 	d.Kill()
 }

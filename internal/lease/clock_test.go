@@ -201,6 +201,34 @@ func TestPinnedClaimantIsJudgedByTheHolderThatKeepsItWaiting(t *testing.T) {
 	}
 }
 
+// TestWriteThatAFailoverBringsBackSaysNothingOfClocks shows a waiting claim the write of a holder, and then,
+// after a failover within the store's loss, an older one again. All clocks are right.
+func TestWriteThatAFailoverBringsBackSaysNothingOfClocks(t *testing.T) {
+	for name, earlier := range map[string]int64{"of the same term": 0, "of an earlier term": 1} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, pinned, lossy, func(c *Config) { c.ClaimWait = time.Hour })
+			s.open()
+			r := held(900_000)
+			s.found("v9", r)
+			s.in(Probing)
+			s.wake()
+			r.Term -= earlier
+			r.Clock = r.Clock.Add(-time.Hour) // the holder was idle until just before
+			s.found("v3", r)
+			s.in(Probing)
+			none[Report](s)
+			s.wake()
+			// The holder writes again. Its clock agrees with this one.
+			r.Clock = s.now.Wall
+			s.found("v10", r)
+			s.in(Probing)
+			if j := s.state.search.judgement; j.agree != 1 || j.disagree != 0 {
+				t.Errorf("%d clocks agree, and %d disagree", j.agree, j.disagree)
+			}
+		})
+	}
+}
+
 func TestClockBehindMakesAPoolChangeItsWorkerAndAPinnedHolderWait(t *testing.T) {
 	s := newScript(t)
 	s.claim()

@@ -144,6 +144,7 @@ type (
 		For    time.Duration // with Resumed, Silent and Answered; with Waiting for what could be lost, and with Ended until the page is of no use
 		Left   time.Duration // with Silent: for how long ids go on
 		Since  time.Duration // with Silent: from the store's last good answer on
+		Reads  bool          // with Silent and Answered: the store answers reads, and takes, or took, no write
 	}
 )
 
@@ -179,7 +180,7 @@ const (
 	Interrupted // no ids are issued and calls are refused from now on, and why
 	Resumed     // ids are issued again, after Interrupted
 
-	Silent   // the store does not answer; ids go on for as long as the window lasts
+	Silent   // the store does not answer, or takes no write; ids go on for as long as the window lasts
 	Answered // it does again, after Silent
 
 	Made // the namespace: there was none of its name

@@ -21,7 +21,7 @@ func (s *State) handle(x *step, e Event) {
 	case Reply:
 		if e.ID == s.awaited && s.awaited != 0 {
 			s.awaited = 0
-			s.hear(x, e.Err)
+			s.hear(x, e.Err, s.undone(x, e))
 			s.reply(x, e)
 		}
 	case Woken:
@@ -48,6 +48,11 @@ func (s *State) handle(x *step, e Event) {
 	case Written:
 		s.written(x, e)
 	}
+}
+
+// undone reports whether an answer is a read that shows that the open write had no effect.
+func (s *State) undone(x *step, e Reply) bool {
+	return x.verb == Get && s.term.write != nil && s.term.write.Settle(e) == Unsent
 }
 
 // reply takes an answer of the store to the machine that waits for it. A write with an

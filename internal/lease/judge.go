@@ -22,11 +22,25 @@ type judgement struct {
 	offset    time.Duration // of the one that disagreed the most
 }
 
-// sighting is when a register was at which version.
+// sighting is a register's last write as it was seen, and when.
 type sighting struct {
 	worker  int64
 	version store.Version
+	term    int64
+	clock   time.Time // its writer's
 	at      time.Duration
+}
+
+// sight returns the sighting of a register that is looked at now.
+func (l look) sight(x *step) sighting {
+	return sighting{worker: l.worker, version: l.version, term: l.register.Term, clock: l.register.Clock, at: x.now.Monotonic}
+}
+
+// follows reports whether the register was written between two sightings. A store that failed over may
+// show an older write again, under another version than the last one seen. That write says nothing of now.
+func (s sighting) follows(before sighting) bool {
+	later := s.term > before.term || s.term == before.term && s.clock.After(before.clock)
+	return later && s.version != before.version
 }
 
 // maxSightings bounds the memory of an attempt in a large pool. It is a whole block, so no
@@ -145,9 +159,9 @@ func (s *search) watchNext(x *step) bool {
 	return true
 }
 
-// see remembers a register. If the register has changed since it was last seen, not long
-// ago, see compares clocks: the register was written in between, and its clock field shows
-// the writer's time. A register of this program itself says nothing.
+// see remembers a register. If the register was written since it was last seen, not long
+// ago, see compares clocks: its clock field shows the writer's time. A register of this
+// program itself says nothing.
 func (s *search) see(x *step, l look) {
 	if l.version == "" || l.standing == stored.Unreadable || l.standing == stored.Foreign || l.register.Process.Same(x.Process) {
 		return
@@ -155,7 +169,7 @@ func (s *search) see(x *step, l look) {
 	if !x.copied {
 		s.sightings, x.copied = slices.Clone(s.sightings), true
 	}
-	seen := sighting{worker: l.worker, version: l.version, at: x.now.Monotonic}
+	seen := l.sight(x)
 	i := slices.IndexFunc(s.sightings, func(known sighting) bool { return known.worker == l.worker })
 	if i < 0 {
 		if len(s.sightings) < maxSightings {
@@ -166,7 +180,7 @@ func (s *search) see(x *step, l look) {
 	before := s.sightings[i]
 	s.sightings[i] = seen
 	age := seen.at - before.at
-	if before.version == seen.version || age > 2*x.watch() {
+	if !seen.follows(before) || age > 2*x.watch() {
 		return
 	}
 	// The writer's clock was read up to age ago. So this one may be ahead by that much

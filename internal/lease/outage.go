@@ -32,12 +32,21 @@ type Troubles struct {
 	Outages      uint64 // those that were reported
 	WindowsEnded uint64 // before the next was acknowledged, however short the gap was; the term goes on after most of them
 	Losses       uint64 // terms that were lost
-	Unanswered   error  // the store's last answer, if that was an error
+	Unanswered   error  // the store's last error, unless a good answer has followed
 
-	silent time.Duration // when the first request since its last good answer was made, on the monotonic clock
+	silent time.Duration // when the first request without a good answer was made, on the monotonic clock
 	heard  time.Duration // when its last good answer came, on the monotonic clock
 
 	answered bool // whether there was one
+	read     bool // the last answer was a read's, which showed that the open write had no effect
+	reads    bool // such a read came between the last two errors: the store takes no write
+}
+
+// Trouble is a store's failure that was reported, until the store does its part again. The zero value is none.
+type Trouble struct {
+	Err   error         // the last one
+	Since time.Duration // when the first request that failed was made, on the monotonic clock
+	Reads bool          // the store answers reads, and takes no write
 }
 
 // outage is the present [Outage] and the knowledge of its reason. It ends in the step that
@@ -98,24 +107,33 @@ func Passes(err error, g snowfence.GeneratorStatus, pinned bool) bool {
 	return false
 }
 
-// hear notes whether the store answers. In a term it reports a store that does not, every remindEvery,
+// hear notes whether the store does its part. In a term it reports a store that does not, every remindEvery,
 // and one that does again. A single quick failure is none: a connection may have been broken.
-func (s *State) hear(x *step, err error) {
+//
+// A store may answer reads and take no write: its disk is full, or a right was taken away. Then each swap
+// fails, and the read after it shows that the swap had no effect. Such a read is no good answer.
+func (s *State) hear(x *step, err error, undone bool) {
 	o, now := &s.outage, x.now.Monotonic
-	if err != nil && o.Unanswered == nil {
+	switch {
+	case undone && o.Unanswered != nil:
+		o.read = true
+		return
+	case err == nil:
+		o.heard, o.answered = now, true
+	case o.Unanswered == nil:
 		o.silent = s.asked
 	}
-	if err == nil {
-		o.heard, o.answered = now, true
+	if err != nil {
+		o.reads, o.read = o.read && x.verb == Swap, false
 	}
 	single := o.Unanswered == nil && now-s.asked < time.Second
 	o.Unanswered = err
 	switch {
 	case err == nil && o.remind > 0:
-		x.out = append(x.out, Report{What: Answered, For: now - o.silent})
+		x.out = append(x.out, Report{What: Answered, For: now - o.silent, Reads: o.reads})
 		o.remind = 0
 	case err != nil && !single && s.holding() && now >= o.remind:
-		silent := Report{What: Silent, Err: err, For: now - o.silent, Left: s.left(x)}
+		silent := Report{What: Silent, Err: err, For: now - o.silent, Left: s.left(x), Reads: o.reads}
 		if o.answered {
 			silent.Since = now - o.heard
 		}
@@ -195,8 +213,11 @@ func (s *State) because(x *step, reason error) error {
 	case s.outage.stalled != nil:
 		more = s.outage.stalled
 	case s.outage.Unanswered != nil:
-		lasted := (x.now.Monotonic - s.outage.silent).Round(time.Second)
-		return fmt.Errorf("the store has not answered for %s: %w: %w", lasted, reason, s.outage.Unanswered)
+		what, lasted := "has not answered", (x.now.Monotonic - s.outage.silent).Round(time.Second)
+		if s.outage.reads {
+			what = "has taken no write"
+		}
+		return fmt.Errorf("the store %s for %s: %w: %w", what, lasted, reason, s.outage.Unanswered)
 	default:
 		return reason
 	}

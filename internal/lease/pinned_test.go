@@ -84,6 +84,7 @@ func TestTwoHoldersOfOneProgramPinnedToOneWorkerAreToldWhenOneIsSeenToLive(t *te
 	s.found("v0", mine)
 	s.in(Probing)
 	s.wake()
+	mine.Clock = s.now.Wall
 	s.found("v1", mine)
 	s.in(Resting)
 	if err := request[Report](s).Err; !errors.Is(err, ErrPinnedTwice) || !errors.Is(err, ErrNoWorker) {
@@ -94,6 +95,19 @@ func TestTwoHoldersOfOneProgramPinnedToOneWorkerAreToldWhenOneIsSeenToLive(t *te
 	s = newScript(t, pinned)
 	s.open()
 	s.found("v0", mine)
+	s.in(Probing)
+}
+
+// A failover within the store's loss brings the write before back, under its own version.
+func TestWriteThatAFailoverBringsBackIsNotTakenForALivingTwin(t *testing.T) {
+	mine := held(5000)
+	mine.Process = testProcess()
+	s := newScript(t, pinned, func(c *Config) { c.ClaimWait = time.Hour })
+	s.open()
+	s.found("v2", mine)
+	s.wake()
+	mine.Clock = mine.Clock.Add(-300 * time.Millisecond)
+	s.found("v1", mine)
 	s.in(Probing)
 }
 

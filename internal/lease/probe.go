@@ -11,12 +11,12 @@ import (
 
 // probing is where an attempt looks for a worker id.
 type probing struct {
-	worker     int64         // the one being looked at; none while a block is listed
-	pinned     store.Version // of the pinned one's register when it was read last
-	tries      int           // worker ids picked at random
-	candidates []int64       // worker ids that a list showed as free; never written to in place
-	round      round         // one reading through of all registers
-	rounds     int           // readings through that found none free
+	worker     int64    // the one being looked at; none while a block is listed
+	pinned     sighting // of the pinned one's register when it was read last
+	tries      int      // worker ids picked at random
+	candidates []int64  // worker ids that a list showed as free; never written to in place
+	round      round    // one reading through of all registers
+	rounds     int      // readings through that found none free
 }
 
 // noWorker is the worker that is looked at while a block is listed.
@@ -152,8 +152,8 @@ func (s *search) mayIssue(x *step, l look) bool {
 func (s *search) await(x *step, l look) verdict {
 	left := s.deadline - x.now.Monotonic
 	held := &HeldError{Occupant: occupant(x, l), Reason: l.err}
-	changed := s.pinned != "" && s.pinned != l.version
-	s.pinned = l.version
+	before, seen := s.pinned, l.sight(x)
+	s.pinned = seen
 	switch l.standing {
 	case stored.Free: // by its ticks, and its holder may issue still
 		if left > 0 {
@@ -168,7 +168,7 @@ func (s *search) await(x *step, l look) verdict {
 		}
 		behind := l.register.Clock.Sub(x.now.Wall)
 		switch {
-		case twin && changed: // that one lives
+		case twin && before.version != "" && seen.follows(before): // that one lives
 		case behind > x.ClaimWait+x.MaxRollback:
 			// Its holder wrote at a time that this clock will not reach within the
 			// claim-wait.

@@ -156,6 +156,7 @@ type View struct {
 	Inherited  bool             // an earlier process began the term
 	Extensions uint64           // of this term, acknowledged
 	Outage     Outage
+	Trouble    Trouble // of the store
 	Troubles
 }
 
@@ -169,6 +170,9 @@ func (s State) View() View {
 	}
 	if s.inJournal() {
 		v.Kept = s.journal.used
+	}
+	if o := &s.outage; o.remind > 0 {
+		v.Trouble = Trouble{Err: o.Unanswered, Since: o.silent, Reads: o.reads}
 	}
 	return v
 }

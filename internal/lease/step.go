@@ -30,6 +30,7 @@ type line struct {
 	requests uint64        // so far; the last one's id
 	awaited  uint64        // the id of the request whose answer is awaited; 0 for none
 	asked    time.Duration // when the last one was made, on the monotonic clock
+	verb     Verb          // of the last one
 	wake     time.Duration // the date, on the monotonic clock
 	waking   bool          // whether there is one
 	failures int           // tries in a row that failed
@@ -43,6 +44,7 @@ func (x *step) enter(p Phase) { x.phase, x.waking, x.awaited = p, false, 0 }
 func (x *step) call(request Call) {
 	x.requests++
 	request.ID, x.awaited, x.waking, x.asked = x.requests, x.requests, false, x.now.Monotonic
+	x.verb = request.Verb
 	x.out = append(x.out, request)
 }
 

@@ -16,6 +16,7 @@ const maxPage = 4 * store.MaxValue
 // Page is the entry of a holder's journal for its term. With it the next process on this
 // machine can go on with the term while the store does not answer.
 type Page struct {
+	Store     string // its name, see [store.NameOf]; empty in a page of an earlier version
 	Name      string // of the namespace
 	Namespace Namespace
 	Worker    int64 // the term's worker number
@@ -47,6 +48,7 @@ type Page struct {
 func (p *Page) text() any {
 	return &struct {
 		Format    int             `json:"format"`
+		Store     *optional       `json:"store,omitzero"` // earlier versions have no store
 		Name      *string         `json:"name"`
 		Namespace inner           `json:"namespace"`
 		Worker    *int64          `json:"worker"`
@@ -58,7 +60,7 @@ func (p *Page) text() any {
 		Loss      *duration       `json:"loss"`
 		Age       *age            `json:"age,omitzero"` // earlier versions have no age
 	}{
-		format, &p.Name, inner{&p.Namespace}, &p.Worker, &p.Version, inner{&p.Register},
+		format, (*optional)(&p.Store), &p.Name, inner{&p.Namespace}, &p.Worker, &p.Version, inner{&p.Register},
 		&p.Usable, &p.Used, (*quoted)(&p.Pending), (*duration)(&p.Loss), (*age)(&p.Age),
 	}
 }

@@ -117,6 +117,11 @@ type flag bool
 
 func (f *flag) IsZero() bool { return !bool(*f) }
 
+// optional is a text that is left out when it is empty.
+type optional string
+
+func (o *optional) IsZero() bool { return *o == "" }
+
 // explain says why a record can't be used: first of all because a newer
 // program wrote it, if so.
 func explain(value []byte, err error) error {

@@ -263,6 +263,9 @@ func (s *Store) release() error {
 	return nil
 }
 
+// Name implements [store.Named].
+func (s *Store) Name() string { return s.config.Name() }
+
 // String returns the store's config, without its password.
 func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 

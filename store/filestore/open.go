@@ -70,6 +70,19 @@ func ParseURL(url string) (Config, error) {
 	return Config{Dir: path}, nil
 }
 
+// Name names the store, as [Store.Name] does: by its folder, absolute and after symbolic links. Those of a
+// folder that is not there yet are not followed.
+func (c Config) Name() string {
+	path, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return "file:" + path
+}
+
 // Open opens the store in the config's folder. A folder that is missing or empty
 // becomes a new store. A folder that holds anything else is refused with
 // ErrForeign, one on a network file system with ErrNetwork, and one that is
@@ -139,6 +152,7 @@ func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) 
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.named = Config{Dir: path}.Name()
 	return s, nil
 }
 

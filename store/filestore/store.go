@@ -24,6 +24,7 @@ import (
 type Store struct {
 	disk   disk
 	path   string // of the folder, absolute; for messages
+	named  string // the name of the store
 	system localdisk.System
 	clock  snowfence.Clock
 	random io.Reader
@@ -118,6 +119,9 @@ func (s *Store) Warnings() []string {
 	}
 	return []string{fmt.Sprintf("the store's folder %s does not last: %s, and a clock that is set back then repeats ids; give the store a folder on a disk or a volume", s.path, warning)}
 }
+
+// Name implements [store.Named]: the name is the folder, after symbolic links.
+func (s *Store) Name() string { return s.named }
 
 // Close implements [store.Store]. It waits for a swap that has begun to write.
 func (s *Store) Close() error {

@@ -99,6 +99,9 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return s.life.Traits(ctx, store.Traits{Engine: "memory", Durable: loss == 0, Loss: loss, OneHost: true})
 }
 
+// Name implements [store.Named]. Each [Memory] has another name.
+func (s *Store) Name() string { return s.memory.name }
+
 // Close implements [store.Store]. The memory and its other clients live on.
 func (s *Store) Close() error { return s.life.End(nil) }
 

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"cmp"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"maps"
@@ -38,6 +39,7 @@ type Config struct {
 // Memory is a store in memory: the state that its clients share. It is safe
 // for concurrent use.
 type Memory struct {
+	name   string
 	random io.Reader
 	loss   time.Duration
 	clock  snowfence.Clock
@@ -68,6 +70,7 @@ func New() *Memory { return NewWith(Config{}) }
 // NewWith returns an empty memory of the kind that c describes.
 func NewWith(c Config) *Memory {
 	return &Memory{
+		name:      "mem://" + rand.Text(),
 		random:    c.Rand,
 		loss:      c.Loss,
 		clock:     cmp.Or(c.Clock, snowfence.SystemClock()),

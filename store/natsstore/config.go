@@ -126,6 +126,16 @@ func (c Config) CheckFiles() error {
 	return nil
 }
 
+// Name names the store, as [Store.Name] does: by its servers, bucket and prefix, and by the user, whose account has buckets of its own.
+func (c Config) Name() string {
+	user := c.User
+	if c.Password == "" && c.PasswordFile == "" {
+		user = "" // it is a token, which is of no account
+	}
+	return storeurl.Name("nats", c.Endpoints, cmp.Or(c.Bucket, DefaultBucket), "prefix", cmp.Or(c.Prefix, DefaultPrefix),
+		"user", user, "creds", c.CredsFile, "nkey", c.NKeyFile)
+}
+
 // withDefaults returns the config with every zero value replaced, or an error
 // that names the field and its limit.
 func (c Config) withDefaults() (Config, error) {

@@ -183,6 +183,9 @@ func (s *Store) Close() error {
 	})
 }
 
+// Name implements [store.Named].
+func (s *Store) Name() string { return s.config.Name() }
+
 // String returns the store's config, without its secrets.
 func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 

@@ -142,6 +142,11 @@ func (c Config) CheckFiles() error {
 	return storeurl.CheckFiles("redisstore", c.TLS, c.PasswordFile, c.SentinelPasswordFile)
 }
 
+// Name names the store, as [Store.Name] does: by its servers, database and prefix.
+func (c Config) Name() string {
+	return storeurl.Name("redis", c.Endpoints, strconv.Itoa(c.Database), "prefix", cmp.Or(c.Prefix, DefaultPrefix), "sentinel", c.Sentinel)
+}
+
 // withDefaults returns the config with every zero value replaced, or an error
 // that names the field and its limit.
 func (c Config) withDefaults() (Config, error) {

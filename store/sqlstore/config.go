@@ -145,6 +145,20 @@ func ParseURL(url string) (Config, error) {
 	})
 }
 
+// Name names the store, as [Store.Name] does: by its servers, database and table.
+// With PostgreSQL the user may have a
+// schema of its own, in which a table without a schema is. A pool of the caller's has no name.
+func (c Config) Name() string {
+	if c.DB != nil {
+		return ""
+	}
+	table, user := cmp.Or(c.Table, DefaultTable), ""
+	if c.Dialect == PostgreSQL && !strings.Contains(table, ".") {
+		user = c.User
+	}
+	return storeurl.Name(strings.ToLower(c.Dialect.String()), c.Endpoints, c.Database, "table", table, "user", user)
+}
+
 // CheckFiles returns an error that names the field and the file unless every file
 // that the config names can be used. It connects to nothing.
 func (c Config) CheckFiles() error {

@@ -28,6 +28,7 @@ const (
 // use.
 type Store struct {
 	db         *sql.DB
+	name       string
 	own        bool // the pool is the store's
 	dialect    Dialect
 	statements statements
@@ -64,6 +65,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	c.Table = cmp.Or(c.Table, DefaultTable)
 	s := &Store{
 		db:         c.DB,
+		name:       c.Name(),
 		own:        c.DB == nil,
 		dialect:    c.Dialect,
 		statements: c.Dialect.statements(c.Table),
@@ -209,6 +211,9 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	}
 	return time.UnixMicro(microseconds).UTC(), nil
 }
+
+// Name implements [store.Named].
+func (s *Store) Name() string { return s.name }
 
 // Close implements [store.Store]. A pool that was handed in stays open.
 func (s *Store) Close() error {

@@ -122,6 +122,11 @@ func (c Config) CheckFiles() error {
 	return storeurl.CheckFiles("zkstore", c.TLS, c.PasswordFile)
 }
 
+// Name names the store, as [Store.Name] does: by its servers and prefix.
+func (c Config) Name() string {
+	return storeurl.Name("zookeeper", c.Endpoints, cmp.Or(c.Prefix, DefaultPrefix))
+}
+
 // withDefaults returns the config with every zero value replaced, or an error
 // that names the field and its limit.
 func (c Config) withDefaults() (Config, error) {

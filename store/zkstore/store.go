@@ -156,6 +156,9 @@ func (s *Store) Warnings() []string { return slices.Clone(s.warnings) }
 // second.
 func (s *Store) Close() error { return s.session.close() }
 
+// Name implements [store.Named].
+func (s *Store) Name() string { return s.config.Name() }
+
 // String returns the store's config, without its password.
 func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 

@@ -14,8 +14,11 @@ const (
 	wayOn = "docs/running-out.md"
 
 	// lookEvery is how often generators are looked at, and sayEvery how often the same is said.
-	lookEvery = time.Minute
+	lookEvery = 10 * time.Second
 	sayEvery  = 24 * time.Hour
+
+	// troubleEvery is how often the same trouble of a counter is said.
+	troubleEvery = time.Minute
 )
 
 // alarm is what was said of a generator's end, and when it is said again.
@@ -26,10 +29,11 @@ type alarm struct {
 
 // watch says in the log which generators end soon or have ended, until the context ends.
 func (d *daemon) watch(ctx context.Context) {
-	said := map[string]alarm{} // by generator
+	said, troubles := map[string]alarm{}, map[string]alarm{} // by generator
 	for ctx.Err() == nil {
 		for _, s := range d.service.Statuses() {
 			d.sayEnd(ctx, s, said)
+			d.sayTrouble(s, troubles)
 		}
 		expired, stop := d.clock.After(lookEvery)
 		select {
@@ -37,6 +41,21 @@ func (d *daemon) watch(ctx context.Context) {
 		case <-ctx.Done():
 		}
 		stop()
+	}
+}
+
+// sayTrouble says that a counter's store gives no numbers, and that it does again. A holder logs its own trouble.
+func (d *daemon) sayTrouble(s service.Status, said map[string]alarm) {
+	last, before := said[s.Name]
+	t, now := s.Trouble, d.clock.Monotonic()
+	switch {
+	case s.Counter == nil:
+	case t != nil && now >= last.due:
+		said[s.Name] = alarm{t.Text, now + troubleEvery}
+		d.log.Warn(t.Text, "generator", s.Name, "counter", s.Counter.Name, "since", t.Since.UTC())
+	case t == nil && before:
+		delete(said, s.Name)
+		d.log.Info("the store gives numbers again", "generator", s.Name, "counter", s.Counter.Name)
 	}
 }
 

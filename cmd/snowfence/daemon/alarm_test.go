@@ -80,7 +80,7 @@ func TestEndIsSaidWhenItComesNearOnceADayAndWhenItIsThere(t *testing.T) {
 		want("when few numbers are left", 1, 0, 1, 1, 0)
 		at(day - time.Minute)
 		want("before a day is over", 1, 0, 1, 1, 0)
-		at(day + 30*time.Second)
+		at(day + 5*time.Second)
 		want("a day later", 2, 0, 2, 1, 0)
 		at(36*time.Hour + 2*time.Minute)
 		want("when a layout has ended and another comes near", 2, 1, 2, 2, 1)

@@ -19,16 +19,17 @@ type Journal interface {
 // that owns it. So a slow disk holds up the journal's bound, and nothing more.
 type Disk struct {
 	journal Journal
+	store   string             // the name of the store, for pages
 	written <-chan lease.Event // the answer to the last request
 	turn    <-chan struct{}    // closed when it is idle again
 	hangs   bool               // an earlier request, which was given up, has not ended
 }
 
-// NewDisk returns an idle disk.
-func NewDisk(j Journal) *Disk {
+// NewDisk returns an idle disk for the pages of the store with that name.
+func NewDisk(j Journal, store string) *Disk {
 	turn := make(chan struct{})
 	close(turn)
-	return &Disk{journal: j, turn: turn}
+	return &Disk{journal: j, store: store, turn: turn}
 }
 
 // Written yields the answer to the last request.
@@ -57,6 +58,7 @@ func (d *Disk) Do(request lease.Request) {
 func (d *Disk) write(request lease.Request) lease.Event {
 	switch r := request.(type) {
 	case lease.Keep:
+		r.Page.Store = d.store
 		page, err := r.Page.Encode()
 		if err == nil {
 			err = d.journal.Keep(page)

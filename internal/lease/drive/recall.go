@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -32,8 +33,9 @@ type Recollection struct {
 // Recall reads the store's traits, for no longer than the limit, and consumes the
 // journal's page, in this order. So a process that ends while the store is silent has not
 // touched the journal. The page can stand in for the traits of a silent store. Then they
-// are not certain. The journal may be nil.
-func Recall(ctx context.Context, s store.Store, j Journal, clock snowfence.Clock, log *slog.Logger, limit time.Duration) (Recollection, error) {
+// are not certain. A page of a store with another name is dropped: its ticks are those of a
+// namespace there, and here another holder may have the same. The journal may be nil.
+func Recall(ctx context.Context, s store.Store, name string, j Journal, clock snowfence.Clock, log *slog.Logger, limit time.Duration) (Recollection, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	traits := func(limit time.Duration) (store.Traits, error) {
@@ -49,6 +51,10 @@ func Recall(ctx context.Context, s store.Store, j Journal, clock snowfence.Clock
 		return r, context.Cause(ctx)
 	}
 	r.Page, r.Journal = take(ctx, j, clock, log)
+	if err := ofStore(r.Page, name); err != nil {
+		log.Warn("the journal's term is not resumed: a worker id is claimed as without a journal", "worker", r.Page.Worker, "reason", err)
+		r.Page = nil
+	}
 	switch {
 	case err == nil:
 	case r.Page == nil:
@@ -71,6 +77,17 @@ func Record(ctx context.Context, s store.Store, namespace string, clock snowfenc
 		return stored.Namespace{}, err
 	}
 	return stored.DecodeNamespace(entry.Value)
+}
+
+// ofStore returns an error if a page, which may be nil, is not known to be of the store with that name.
+func ofStore(p *stored.Page, name string) error {
+	switch {
+	case p == nil || p.Store == name && name != "":
+		return nil
+	case p.Store == "":
+		return errors.New("its page names no store: an earlier version wrote it")
+	}
+	return fmt.Errorf("its page is of the store %s, and this holder is on the store %s: a holder of the first store rests its worker id there until its window ends", p.Store, name)
 }
 
 // take consumes the journal's page. It logs a fault of the page, and the holder starts

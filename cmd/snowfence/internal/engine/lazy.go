@@ -33,6 +33,7 @@ func Lazy(storeURL string, mustExist bool, opened func(store.Store)) (store.Stor
 		}
 		return s, err
 	})
+	l.name = p.name
 	if p.engine.clock {
 		return &clockedLazy{l}, nil
 	}
@@ -41,11 +42,12 @@ func Lazy(storeURL string, mustExist bool, opened func(store.Store)) (store.Stor
 
 // lazy is a store that may not be open yet. A call that can't open it reaches no engine.
 type lazy struct {
+	name   string
 	stores storeclient.Opener[store.Store]
 }
 
 func newLazy(open func(context.Context) (store.Store, error)) *lazy {
-	return &lazy{storeclient.Opener[store.Store]{
+	return &lazy{stores: storeclient.Opener[store.Store]{
 		Life: storeclient.Begin(), Limit: openLimit, Open: open, Works: func(store.Store) bool { return true },
 	}}
 }
@@ -111,6 +113,9 @@ func (l *lazy) Traits(ctx context.Context) (store.Traits, error) {
 	}
 	return s.Traits(ctx)
 }
+
+// Name implements [store.Named]: the name that the store has once it is open.
+func (l *lazy) Name() string { return l.name }
 
 // Unwrap returns the store once it is open, and nil before.
 func (l *lazy) Unwrap() store.Store {

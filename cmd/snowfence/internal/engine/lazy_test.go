@@ -51,7 +51,7 @@ func TestLazyStoreIsOpenedWhenItCanBe(t *testing.T) {
 	}
 }
 
-func TestLazyStoreHasAClockIfItsEngineHas(t *testing.T) {
+func TestLazyStoreHasTheNameAndTheClockOfItsEngine(t *testing.T) {
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
 			url := testkit.StartEngine(t, name).URL("", time.Second)
@@ -68,6 +68,9 @@ func TestLazyStoreHasAClockIfItsEngineHas(t *testing.T) {
 			_, want := store.ClockOf(s)
 			if _, has := store.ClockOf(l); has != want {
 				t.Errorf("it has a clock: %t, want %t", has, want)
+			}
+			if got, want := store.NameOf(l), store.NameOf(s); got != want || want == "" {
+				t.Errorf("its name is %q, want %q", got, want)
 			}
 		})
 	}

@@ -37,6 +37,7 @@ type engine struct {
 // parsed is a URL that was understood.
 type parsed struct {
 	engine engine
+	name   string // of the store; empty if it shows only when the store is open
 	// open opens the store, which has to exist if existing.
 	open func(ctx context.Context, existing bool) (store.Store, error)
 	// files returns an error unless each file that the URL names can be used.
@@ -117,6 +118,9 @@ func parser[C any, S store.Store](parse func(string) (C, error), open func(conte
 			},
 			files:  func() error { return nil },
 			schema: func() (string, error) { return "", nil },
+		}
+		if named, ok := any(c).(interface{ Name() string }); ok {
+			p.name = named.Name()
 		}
 		if checker, ok := any(c).(interface{ CheckFiles() error }); ok {
 			p.files = checker.CheckFiles

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -31,10 +33,44 @@ type Status struct {
 	// EndsSoon is true from a year before Ends, and while a counter has a tenth of its numbers
 	// left at most: its use may grow, and a daily sequence has no rate.
 	EndsSoon bool
+	// Trouble is a store that does not do its part, although ids are minted still; nil if there is none.
+	Trouble *Trouble
 	// IDs and Requests count what was minted, Problems what was not.
 	IDs      uint64
 	Requests uint64
 	Problems map[Type]uint64
+}
+
+// Trouble is a store that does not do its part.
+type Trouble struct {
+	Text  string    // in the store's words
+	Since time.Time // the first request that failed
+	Until time.Time // until then ids go on; zero if that is not known, or there are none
+}
+
+// troubleOf returns the trouble that a lease or a counter has with its store, or nil.
+func troubleOf(lease *fence.Status, numbers *counter.Status, now time.Time) *Trouble {
+	switch {
+	case lease != nil && lease.Store.Failing != nil:
+		t := &Trouble{Text: "the store does not answer: " + lease.Store.Failing.Error(), Since: now.Add(-lease.Store.FailingFor)}
+		if lease.Store.ReadOnly {
+			t.Text = "the store takes no writes: " + lease.Store.Failing.Error()
+		}
+		if lease.Left > 0 {
+			t.Until = now.Add(lease.Left)
+		}
+		return t
+	case numbers != nil && numbers.LastError != nil && !errors.Is(numbers.LastError, counter.ErrFull):
+		var held int64
+		for _, r := range numbers.Held {
+			held += r.Count
+		}
+		return &Trouble{
+			Text:  fmt.Sprintf("no numbers can be reserved, and %d are in hand: %v", held, numbers.LastError),
+			Since: now.Add(-numbers.FailingFor),
+		}
+	}
+	return nil
 }
 
 // leased is a minter that lives by a lease.
@@ -62,6 +98,7 @@ func (s *Service) status(g *generator) Status {
 	if status.Problem == nil {
 		status.Problem = s.troubled(g)
 	}
+	status.Trouble = troubleOf(status.Lease, status.Counter, s.clock.Wall())
 	status.Ends, status.EndsSoon = ending(g.layout(), status.Counter, s.clock.Wall())
 	return status
 }

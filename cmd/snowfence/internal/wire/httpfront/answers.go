@@ -123,6 +123,9 @@ type generatorJSON struct {
 	Problem   string    `json:"problem,omitempty"`
 	Ends      time.Time `json:"ends,omitzero"`
 	EndsSoon  bool      `json:"ends_soon"`
+	Trouble   string    `json:"trouble,omitempty"`
+	Since     time.Time `json:"trouble_since,omitzero"`
+	Until     time.Time `json:"ids_until,omitzero"`
 }
 
 // generatorsJSON is the answer that lists the generators.
@@ -186,6 +189,12 @@ func describe(statuses []service.Status) []generatorJSON {
 		}
 		if !s.Ends.IsZero() {
 			list[i].Ends = s.Ends.UTC().Truncate(time.Second)
+		}
+		if t := s.Trouble; t != nil {
+			list[i].Trouble, list[i].Since = t.Text, t.Since.UTC().Truncate(time.Second)
+			if !t.Until.IsZero() {
+				list[i].Until = t.Until.UTC().Truncate(time.Second)
+			}
 		}
 	}
 	return list

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// A server that answers reads and refuses writes, as with a full disk. The daemon says so while ids go on: in its
+// log, in its metrics, and in /readyz, with the server's own words.
+func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
+	t.Parallel()
+	binary := testkit.Build(t, programPath, "")
+	config := filepath.Join(t.TempDir(), "snowfence.yaml")
+	if err := os.WriteFile(config, []byte("generators:\n  default:\n    window: 12s\n  segments:\n    kind: segment\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := testkit.Redis(t)
+	set := func(replicas string) {
+		t.Helper()
+		if _, err := testkit.RedisCall(t.Context(), server.Addr(), "CONFIG SET min-replicas-to-write "+replicas); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := testkit.StartDaemon(t, binary, nil, "--config", config, "--store", "redis://"+server.Addr()+"?loss=1s")
+	d.WaitReady(30 * time.Second)
+	o := outage{daemon: d, client: testkit.Client()}
+	failing := regexp.MustCompile(`snowfence_store_failing_seconds\{generator="(default|segments)"\} [0-9.e-]*[1-9]`)
+	// said returns the trouble of each generator, and reports whether the daemon is ready.
+	type trouble struct {
+		Name, Trouble string
+		Since         time.Time `json:"trouble_since"`
+		Until         time.Time `json:"ids_until"`
+	}
+	said := func() (lease, numbers trouble, ready bool) {
+		t.Helper()
+		status, _, body := o.ask(t, http.MethodGet, "/readyz")
+		var answer struct{ Generators []trouble }
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Generators) != 2 {
+			t.Fatalf("/readyz says %s: %v", body, err)
+		}
+		return answer.Generators[0], answer.Generators[1], status == http.StatusOK
+	}
+	set("1")
+	var lease, numbers trouble
+	ready := true
+	for lease.Trouble == "" || numbers.Trouble == "" {
+		_, _ = testkit.Mint(t.Context(), o.client, d.URL, "segments", 1, nil) // until it reserves ahead
+		if lease, numbers, ready = said(); !ready {
+			t.Fatalf("it is not ready any more, and said no word of its trouble:\n%s", d.Log())
+		}
+		pause(t.Context(), 50*time.Millisecond)
+	}
+	if ids := o.try(t); !ids || !lease.Until.After(lease.Since) || !strings.Contains(lease.Trouble, "the store takes no writes: ") || !strings.Contains(lease.Trouble, "NOREPLICAS") {
+		t.Errorf("an id came: %v; /readyz says %+v", ids, lease)
+	}
+	if !strings.Contains(numbers.Trouble, "no numbers can be reserved") || !strings.Contains(numbers.Trouble, "NOREPLICAS") || numbers.Since.IsZero() {
+		t.Errorf("/readyz says %+v", numbers)
+	}
+	if _, _, body := o.ask(t, http.MethodGet, "/metrics"); len(failing.FindAllString(body, -1)) != 2 {
+		t.Errorf("the metrics do not say it:\n%s", body)
+	}
+	logged := func(parts ...string) {
+		t.Helper()
+		for begun := time.Now(); ; pause(t.Context(), 50*time.Millisecond) {
+			for line := range strings.Lines(d.Log()) {
+				found := true
+				for _, part := range parts {
+					found = found && strings.Contains(line, part)
+				}
+				if found {
+					return
+				}
+			}
+			if time.Since(begun) > time.Minute {
+				t.Fatalf("no line of the log has %q:\n%s", parts, d.Log())
+			}
+		}
+	}
+	logged("WARN", "the store takes no writes", "NOREPLICAS", "left=")
+	logged("WARN", "no numbers can be reserved", "NOREPLICAS")
+	set("0")
+	for lease.Trouble != "" || numbers.Trouble != "" {
+		_, _ = testkit.Mint(t.Context(), o.client, d.URL, "segments", 1, nil)
+		lease, numbers, _ = said()
+		pause(t.Context(), 20*time.Millisecond)
+	}
+	logged("INFO", "the store takes writes again")
+	logged("INFO", "the store gives numbers again")
+}
