@@ -74,18 +74,21 @@ func (d Dialect) bytes(b []byte) any {
 
 // tablePlace is a table and its schema, which MySQL calls database. Without a schema the
 // session decides.
-type tablePlace struct{ schema, name string }
+type tablePlace struct {
+	schema, name string
+	named        string // as the config has it, for errors
+}
 
 // place reads a valid table's name.
 func place(table string) tablePlace {
 	if schema, name, ok := strings.Cut(table, "."); ok {
-		return tablePlace{schema, name}
+		return tablePlace{schema, name, table}
 	}
-	return tablePlace{name: table}
+	return tablePlace{name: table, named: table}
 }
 
 // String returns the table's name as a config has it.
-func (p tablePlace) String() string { return strings.TrimPrefix(p.schema+"."+p.name, ".") }
+func (p tablePlace) String() string { return p.named }
 
 // quote returns a table's name as statements have it.
 func (d Dialect) quote(p tablePlace) string {
