@@ -13,6 +13,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/internal/sqlsession"
 )
 
 // ErrUnknownTag is returned when the table has no row of the tag.
@@ -57,21 +58,23 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// Leaf's statements, and one that shows a row. In MySQL's the UPDATE also reports the old max_id.
+// Leaf's statements, and one that shows a row. In MySQL's the UPDATE also reports the old max_id. The
+// read also returns the session's settings.
 const (
-	add  = "UPDATE leaf_alloc SET max_id = LAST_INSERT_ID(max_id) + ? WHERE biz_tag = ?"
-	read = "SELECT biz_tag, max_id, step FROM leaf_alloc WHERE biz_tag = ?"
-	show = "SELECT biz_tag, max_id, step, CAST(update_time AS char(19)) FROM leaf_alloc WHERE biz_tag = ?"
+	add  = "UPDATE {table} SET max_id = LAST_INSERT_ID(max_id) + ? WHERE biz_tag = ?"
+	read = "SELECT biz_tag, max_id, step, {settings} FROM {table} WHERE biz_tag = ?"
+	show = "SELECT biz_tag, max_id, step, CAST(update_time AS char(19)) FROM {table} WHERE biz_tag = ?"
 )
 
 // bare finds the table's engine if that has no transactions. Two ranges could then begin between the statements of one.
 const bare = "SELECT t.engine FROM information_schema.tables t JOIN information_schema.engines e ON e.engine = t.engine " +
-	"WHERE t.table_schema = DATABASE() AND t.table_name = 'leaf_alloc' AND e.transactions = 'NO'"
+	"WHERE t.table_schema = ? AND t.table_name = 'leaf_alloc' AND e.transactions = 'NO'"
 
 // Source is one row of leaf_alloc. It is a [counter.Source], safe for concurrent use.
 type Source struct {
 	config          Config
 	options         *sql.TxOptions
+	schema          string // of the table
 	add, read, show string
 
 	mu  sync.Mutex
@@ -92,16 +95,22 @@ func Open(ctx context.Context, c Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{config: c, add: add, read: read, show: show}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	s := &Source{config: c}
+	// Later another client of a pooler may show another table by that name.
+	if s.schema, err = sqlsession.Home(ctx, c.DB, c.Dialect == MySQL, "leaf_alloc"); err != nil {
+		return nil, s.in(err)
+	}
+	fill := strings.NewReplacer("{table}", sqlsession.Qualify(c.Dialect == MySQL, s.schema, "leaf_alloc"), "{settings}", sqlsession.Lasting(c.Dialect == MySQL))
+	s.add, s.read, s.show = fill.Replace(add), fill.Replace(read), fill.Replace(show)
 	if c.Dialect == PostgreSQL {
 		// At a stricter level one of two concurrent reservations would fail.
 		s.options = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
-		s.add = "UPDATE leaf_alloc SET max_id = max_id + $1 WHERE biz_tag = $2"
-		s.read = strings.Replace(read, "?", "$1", 1)
-		s.show = strings.Replace(show, "?", "$1", 1)
+		s.add = fill.Replace("UPDATE {table} SET max_id = max_id + $1 WHERE biz_tag = $2")
+		s.read = strings.Replace(s.read, "?", "$1", 1)
+		s.show = strings.Replace(s.show, "?", "$1", 1)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
 	if s.row, err = s.scan(c.DB.QueryRowContext(ctx, s.read, c.Tag)); err == nil {
 		err = s.judge(ctx)
 	}
@@ -117,7 +126,7 @@ func (s *Source) judge(ctx context.Context) error {
 		return nil
 	}
 	var engine string
-	switch err := s.config.DB.QueryRowContext(ctx, bare).Scan(&engine); {
+	switch err := s.config.DB.QueryRowContext(ctx, bare, s.schema).Scan(&engine); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	case err != nil:
@@ -163,19 +172,23 @@ func (s *Source) Row(ctx context.Context) (r Row, err error) {
 //
 // An error that is [ErrUnknownTag] is returned when the row is gone, a *[counter.ConfigError]
 // when its step can't be used, a *[counter.BackwardsError] when its max_id went back, and a
-// *[counter.FullError] when 63 bits are used up.
+// *[counter.FullError] when 63 bits are used up. A session whose commits can be lost, since another client of a pooler
+// changed it, is an error that names the setting: nothing was reserved.
 func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
-	got, err := s.reserve(ctx, need)
-	if err != nil {
+	var got counter.Range
+	if err := sqlsession.On(ctx, s.config.DB, func(connection *sql.Conn) (err error) {
+		got, err = s.reserve(ctx, connection, need)
+		return err
+	}); err != nil {
 		return counter.Range{}, s.in(err)
 	}
 	return got, nil
 }
 
-func (s *Source) reserve(ctx context.Context, need func() int64) (counter.Range, error) {
-	tx, err := s.config.DB.BeginTx(ctx, s.options)
+func (s *Source) reserve(ctx context.Context, connection *sql.Conn, need func() int64) (counter.Range, error) {
+	tx, err := connection.BeginTx(ctx, s.options)
 	if err != nil {
 		return counter.Range{}, err
 	}
@@ -229,8 +242,10 @@ func (s *Source) Remedy(mark int64) string {
 
 // scan reads a row.
 func (s *Source) scan(found *sql.Row) (r row, err error) {
-	var tag string // of the table's spelling
-	err = found.Scan(&tag, &r.max, &r.step)
+	var tag, settings string // the tag is of the table's spelling
+	if err = found.Scan(&tag, &r.max, &r.step, &settings); err == nil {
+		err = sqlsession.Lasts(s.config.Dialect == MySQL, settings)
+	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		err = ErrUnknownTag

@@ -28,9 +28,16 @@ type statements struct {
 	offered, renew, reserve, look, end, audit, engine string // of its numbers, and of a table
 }
 
+// own prepares a transaction of a verb's own in PostgreSQL, whatever another client of a pooler left in the session: locks
+// are not waited for without end, the commit lasts, and the tables are those of the user's own search path, no temporary ones.
+const own = `SELECT pg_catalog.set_config('lock_timeout', '10s', true),
+pg_catalog.set_config('synchronous_commit', COALESCE(NULLIF(pg_catalog.current_setting('synchronous_commit'), 'off'), 'on'), true),
+pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', NULLIF(reset_val, ''), 'pg_temp'), true)
+FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'search_path'`
+
 func (d Dialect) statements() statements {
 	const series, number, same = "snowfence_series", "snowfence_series_number", " WHERE tenant = ? AND name = ?"
-	patience, begin, engine := "SET LOCAL lock_timeout = '10s'", " ON CONFLICT (tenant, name) DO NOTHING", "SELECT relkind::text || relpersistence::text FROM pg_class WHERE oid = to_regclass(?)"
+	patience, begin, engine := own, " ON CONFLICT (tenant, name) DO NOTHING", "SELECT relkind::text || relpersistence::text FROM pg_class WHERE oid = to_regclass(?)"
 	now, numbered := "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", func(text string) string {
 		for n := 1; strings.Contains(text, "?"); n++ {
 			text = strings.Replace(text, "?", fmt.Sprint("$", n), 1)

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/internal/sqlsession"
 )
 
 var (
@@ -53,15 +55,16 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// tinyid's statements. The first one asks only for the columns that are used.
+// tinyid's statements. The first one asks only for the columns that are used, and for the session's settings.
 const (
-	read = "select id, max_id, coalesce(step, 0), coalesce(delta, 1), coalesce(remainder, 0), version from tiny_id_info where biz_type = ?"
-	swap = "update tiny_id_info set max_id= ?, update_time=now(), version=version+1 where id=? and max_id=? and version=? and biz_type=?"
+	read = "select id, max_id, coalesce(step, 0), coalesce(delta, 1), coalesce(remainder, 0), version, {settings} from {table} where biz_type = ?"
+	swap = "update {table} set max_id= ?, update_time=now(), version=version+1 where id=? and max_id=? and version=? and biz_type=?"
 )
 
 // Source is one row of tiny_id_info. It is a [counter.Source], safe for concurrent use.
 type Source struct {
-	config Config
+	config     Config
+	read, swap string
 
 	mu  sync.Mutex
 	row row // as it was read last
@@ -84,7 +87,14 @@ func Open(ctx context.Context, c Config) (*Source, error) {
 	s := &Source{config: c}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	if s.row, err = s.scan(c.DB.QueryRowContext(ctx, read, c.BizType)); err != nil {
+	// Later another client of the pool may have chosen another database.
+	schema, err := sqlsession.Home(ctx, c.DB, true, "tiny_id_info")
+	if err != nil {
+		return nil, s.in(err)
+	}
+	fill := strings.NewReplacer("{table}", sqlsession.Qualify(true, schema, "tiny_id_info"), "{settings}", sqlsession.Lasting(true))
+	s.read, s.swap = fill.Replace(read), fill.Replace(swap)
+	if s.row, err = s.scan(c.DB.QueryRowContext(ctx, s.read, c.BizType)); err != nil {
 		return nil, s.in(err)
 	}
 	return s, nil
@@ -114,8 +124,11 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	for range s.config.Tries {
-		got, err := s.try(ctx, need)
-		if err != nil {
+		var got counter.Range
+		if err := sqlsession.On(ctx, s.config.DB, func(connection *sql.Conn) (err error) {
+			got, err = s.try(ctx, connection, need)
+			return err
+		}); err != nil {
 			return counter.Range{}, s.in(err)
 		}
 		if got.Count > 0 {
@@ -126,14 +139,14 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 }
 
 // try reads the row and swaps it. The range is empty if another writer came first.
-func (s *Source) try(ctx context.Context, need func() int64) (counter.Range, error) {
+func (s *Source) try(ctx context.Context, connection *sql.Conn, need func() int64) (counter.Range, error) {
 	known := s.known()
-	tx, err := s.config.DB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	tx, err := connection.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return counter.Range{}, err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
-	old, err := s.scan(tx.QueryRowContext(ctx, read, s.config.BizType))
+	old, err := s.scan(tx.QueryRowContext(ctx, s.read, s.config.BizType))
 	if err != nil {
 		return counter.Range{}, err
 	}
@@ -144,7 +157,7 @@ func (s *Source) try(ctx context.Context, need func() int64) (counter.Range, err
 	if got.Count == 0 {
 		return counter.Range{}, &counter.FullError{Counter: s.config.BizType, Limit: math.MaxInt64}
 	}
-	result, err := tx.ExecContext(ctx, swap, next, old.id, old.max, old.version, s.config.BizType)
+	result, err := tx.ExecContext(ctx, s.swap, next, old.id, old.max, old.version, s.config.BizType)
 	if err != nil {
 		return counter.Range{}, err
 	}
@@ -198,7 +211,10 @@ func (s *Source) scan(found *sql.Row) (r row, err error) {
 	refuse := func(field string, value int64, limit string) error {
 		return &counter.ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
 	}
-	err = found.Scan(&r.id, &r.max, &r.step, &r.delta, &r.remainder, &r.version)
+	var settings string
+	if err = found.Scan(&r.id, &r.max, &r.step, &r.delta, &r.remainder, &r.version, &settings); err == nil {
+		err = sqlsession.Lasts(true, settings)
+	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		err = ErrUnknownBizType

@@ -33,6 +33,13 @@ var schemas = served([]mutant{
 		test: "TestLeafRowThatCannotBeUsedIsRefused",
 	},
 	{
+		name: "leafalloc: numbers are reserved in a session whose commits are not synced",
+		file: "internal/sqlsession/session.go",
+		old:  "case text == \"off\":",
+		new:  "case text == \"never\":",
+		test: "TestNumbersAreNotReservedInASessionWhoseCommitsCanBeLost",
+	},
+	{
 		name: "tinyid: a swap that changed no row counts",
 		file: tinyid,
 		old:  "err != nil || changed != 1 {",

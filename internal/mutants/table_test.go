@@ -80,6 +80,22 @@ var table = []mutant{
 		test: "TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone",
 	},
 	{
+		name: "sqlstore: a swap does not compare the settings of its session",
+		file: "store/sqlstore/statement.go",
+		old:  "fit(\"$5\")",
+		new:  "\"$5::pg_catalog.text IS NOT NULL\"",
+		in:   "cmd/snowfence/internal/engine",
+		test: "TestSessionThatAnotherClientChangedAcknowledgesNothing",
+	},
+	{
+		name: "sqlstore: the table is named without the schema that was found",
+		file: "store/sqlstore/session.go",
+		old:  "s.table.schema = schema\n",
+		new:  "_ = schema\n",
+		in:   "cmd/snowfence/internal/engine",
+		test: "TestSessionThatAnotherClientChangedAcknowledgesNothing",
+	},
+	{
 		name: "lease: the open write of a journal counts as sent when the term is resumed",
 		file: "internal/lease/resume.go",
 		old:  "sent: acked, //",

@@ -17,7 +17,7 @@
 //
 // The server loses no acknowledged swap that is older than the declared loss. With
 // Endpoints every new connection reads its settings, and lasts a minute; with DB one
-// connection does, so a pool must make all of them alike. These are refused with a
+// connection does. Each swap and each Get compares them again. These are refused with a
 // [*ServerError]:
 //
 //   - a standby, a replica, and a server that is read-only. Each Get asks again, since
@@ -47,7 +47,10 @@
 //
 // A swap is one statement in a transaction of its own. The server locks the row,
 // compares the version, and says how many rows it changed: one or none. Nothing stays
-// in the session, so PgBouncer may stand between. A version is 128 random bits that
+// in the session, so PgBouncer may stand between. What its other clients leave there with SET, the
+// statement itself compares with what was judged: in another session it takes no effect, and
+// the call returns a [*ServerError] that names the setting. Each Get does the same. Statements name the
+// table's schema, which is looked for once, when the store is opened. A version is 128 random bits that
 // each swap writes. So it does not repeat, not even after a restored backup.
 //
 // # Storage

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"snowfence.example/snowfence/internal/sqlsession"
 )
 
 // ServerError is returned for a server or a table that is not one to stand on.
@@ -22,21 +24,13 @@ func (e *ServerError) Error() string { return "sqlstore: " + e.Reason }
 
 func unfit(format string, a ...any) error { return &ServerError{fmt.Sprintf(format, a...)} }
 
-// settings are what a server says about itself, as text.
-type settings map[string]string
+// settings are what a session says about itself and its server, as text.
+type settings = sqlsession.Settings
 
 const (
-	// The view shows what holds in this session, be it set for the server, the
-	// database or the user.
-	postgresSettings = `SELECT name, setting FROM pg_settings WHERE name IN
-('fsync', 'full_page_writes', 'data_sync_retry', 'zero_damaged_pages', 'ignore_checksum_failure',
-'synchronous_commit', 'synchronous_standby_names', 'wal_writer_delay', 'transaction_read_only')
-UNION ALL SELECT 'in_recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END`
-
-	// They are the session's, too. Variables that the server does not know are
-	// left out of the answer.
+	// Variables that the server does not know are left out of the answer.
 	mysqlSettings = `SHOW VARIABLES WHERE Variable_name IN
-('autocommit', 'read_only', 'super_read_only', 'innodb_read_only', 'transaction_read_only', 'tx_read_only',
+('autocommit', 'in_transaction', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only', 'transaction_read_only', 'tx_read_only',
 'transaction_isolation', 'tx_isolation', 'innodb_doublewrite', 'innodb_force_recovery',
 'innodb_flush_log_at_trx_commit', 'innodb_flush_log_at_timeout', 'innodb_flush_method',
 'log_bin', 'sql_log_bin', 'sync_binlog', 'wsrep_on', 'wsrep_provider',
@@ -86,6 +80,7 @@ func mysqlRules() []rule {
 		{name: "transaction_isolation", fit: committed, why: uncommitted, silent: true},
 		{name: "tx_isolation", fit: committed, why: uncommitted, silent: true},
 		{name: "autocommit", fit: yes, why: "nothing would ever be committed otherwise"},
+		{name: "in_transaction", fit: no, why: "nothing would be committed before that transaction", silent: true},
 		{name: "innodb_force_recovery", fit: []string{"0"}, why: "the server is under repair", silent: true},
 		{name: "innodb_doublewrite", fit: []string{"ON", "1", "DETECT_AND_RECOVER", "fast"}, excused: true, pages: true},
 	}
@@ -98,15 +93,25 @@ const never = 24 * 60 * 60 * 1000
 // inspect asks the server at the other end of a connection for its settings,
 // and judges them.
 func inspect(ctx context.Context, connection driver.Conn, d Dialect, p promise) error {
-	query, judge := postgresSettings, judgePostgres
-	if d == MySQL {
-		query, judge = mysqlSettings, judgeMySQL
+	query := mysqlSettings
+	if d == PostgreSQL {
+		query = "SELECT '', " + sessionOf(d, postgresNames, "").expression
 	}
 	found, err := pairs(ctx, connection, query)
 	if err != nil {
 		return fmt.Errorf("sqlstore: read settings: %w", err)
 	}
-	return judge(found, p)
+	if d == PostgreSQL {
+		found = sqlsession.Parse(found[""], sessionOf(d, postgresNames, "").names)
+	}
+	return d.judge(found, p)
+}
+
+func (d Dialect) judge(s settings, p promise) error {
+	if d == MySQL {
+		return judgeMySQL(s, p)
+	}
+	return judgePostgres(s, p)
 }
 
 // judge returns a *ServerError if the rule is broken.
@@ -149,12 +154,10 @@ func judgePostgres(s settings, p promise) error {
 	case (commit == "local" || commit == "remote_write") && p.durable && standbys != "":
 		return unfit("synchronous_commit is %s and synchronous_standby_names is %q: commits must wait until the standbys of a durable store have synced them", commit, standbys)
 	case commit == "off":
-		// The manual: at most three times wal_writer_delay, which is in
-		// milliseconds here.
-		delay, err := strconv.Atoi(s["wal_writer_delay"])
-		most := 3 * time.Duration(delay) * time.Millisecond
-		if err != nil || p.loss < most {
-			return unfit("synchronous_commit is off and wal_writer_delay %s ms: the loss must be at least three times that, and is %v", s["wal_writer_delay"], p.loss)
+		// The manual: at most three times wal_writer_delay.
+		delay, err := time.ParseDuration(s["wal_writer_delay"])
+		if err != nil || p.loss < 3*delay {
+			return unfit("synchronous_commit is off and wal_writer_delay %s: the loss must be at least three times that, and is %v", s["wal_writer_delay"], p.loss)
 		}
 	}
 	return nil
@@ -176,6 +179,10 @@ func judgeMySQL(s settings, p promise) error {
 		return unfit("the server tells neither its setting transaction_isolation nor tx_isolation")
 	case (strings.EqualFold(method, "nosync") || strings.EqualFold(method, "littlesync")) && !p.declared:
 		return unfit("innodb_flush_method is %s: must be another, unless %s", method, declared)
+	case !off(binlog) && off(s["sql_log_bin"]):
+		return unfit("sql_log_bin is %s: must be ON where log_bin is, or no replica ever learns of a swap", s["sql_log_bin"])
+	case !off(binlog) && strings.EqualFold(s["binlog_format"], "STATEMENT"):
+		return unfit("binlog_format is STATEMENT: must be ROW or MIXED, or a replica judges its own session by the statement of a swap")
 	case off(s["wsrep_on"]) && s["wsrep_provider"] != "" && !strings.EqualFold(s["wsrep_provider"], "none"):
 		return unfit("wsrep_on is %s and wsrep_provider %s: must be ON, or the rest of the cluster never learns of a swap", s["wsrep_on"], s["wsrep_provider"])
 	case !off(binlog) && sync != "1" && !p.durable && !p.declared:
@@ -201,11 +208,11 @@ func judgeDurableMySQL(s settings) error {
 	switch {
 	case flush != "1" && flush != "3":
 		return unfit("innodb_flush_log_at_trx_commit is %s: must be 1 for a durable store", flush)
-	case off(s["log_bin"]) || off(s["sql_log_bin"]):
+	case off(s["log_bin"]):
 		// Without it InnoDB shows a commit to others before it is on the disk: a
 		// read could return what a crash still takes away. With it, the log is
 		// synced first.
-		return unfit("log_bin is %s and sql_log_bin %s: must be ON for a durable store, because InnoDB alone shows commits before they are on the disk", s["log_bin"], s["sql_log_bin"])
+		return unfit("log_bin is %s: must be ON for a durable store, because InnoDB alone shows commits before they are on the disk", s["log_bin"])
 	case s["sync_binlog"] != "1":
 		return unfit("sync_binlog is %s: must be 1 for a durable store", s["sync_binlog"])
 	}

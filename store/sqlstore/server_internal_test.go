@@ -47,7 +47,7 @@ func check(t *testing.T, good settings, judge func(settings, promise) error, jud
 func TestPostgresIsJudgedByItsSettings(t *testing.T) {
 	good := settings{
 		"fsync": "on", "synchronous_commit": "on", "synchronous_standby_names": "",
-		"wal_writer_delay": "200", "transaction_read_only": "off", "in_recovery": "off",
+		"wal_writer_delay": "200ms", "transaction_read_only": "off", "in_recovery": "off",
 		"full_page_writes": "on", "data_sync_retry": "off", "zero_damaged_pages": "off", "ignore_checksum_failure": "off",
 	}
 	check(t, good, judgePostgres, []judgement{
@@ -71,8 +71,8 @@ func TestPostgresIsJudgedByItsSettings(t *testing.T) {
 		{"reads damaged pages", settings{"ignore_checksum_failure": "on"}, halfMinute, "ignore_checksum_failure"},
 		{"no sync, durable", settings{"synchronous_commit": "off"}, durable, "synchronous_commit"},
 		{"no sync", settings{"synchronous_commit": "off"}, usual, ""},
-		{"no sync, long delay", settings{"synchronous_commit": "off", "wal_writer_delay": "334"}, second, "wal_writer_delay"},
-		{"no sync, delay at the limit", settings{"synchronous_commit": "off", "wal_writer_delay": "333"}, second, ""},
+		{"no sync, long delay", settings{"synchronous_commit": "off", "wal_writer_delay": "334ms"}, second, "wal_writer_delay"},
+		{"no sync, delay at the limit", settings{"synchronous_commit": "off", "wal_writer_delay": "333ms"}, second, ""},
 		{"local, durable", settings{"synchronous_commit": "local"}, durable, ""},
 		{"local beside standbys, durable", settings{"synchronous_commit": "local", "synchronous_standby_names": "*"}, durable, "synchronous_standby_names"},
 		{"local beside standbys", settings{"synchronous_commit": "local", "synchronous_standby_names": "*"}, usual, ""},
@@ -119,7 +119,12 @@ func TestMySQLIsJudgedByItsSettings(t *testing.T) {
 		{"MariaDB's 3, durable", settings{"innodb_flush_log_at_trx_commit": "3"}, durable, ""},
 		{"no binary log, durable", settings{"log_bin": "OFF"}, durable, "log_bin is OFF"},
 		{"no binary log", settings{"log_bin": "OFF"}, usual, ""},
-		{"no binary log for this user, durable", settings{"sql_log_bin": "OFF"}, durable, "sql_log_bin OFF"},
+		{"no binary log for this user, durable", settings{"sql_log_bin": "OFF"}, durable, "sql_log_bin is OFF"},
+		{"no binary log for this user", settings{"sql_log_bin": "OFF"}, halfMinute, "sql_log_bin is OFF"},
+		{"no binary log at all", settings{"log_bin": "OFF", "sql_log_bin": "OFF", "binlog_format": "STATEMENT"}, usual, ""},
+		{"statements in the binary log", settings{"binlog_format": "STATEMENT"}, usual, "binlog_format is STATEMENT"},
+		{"rows in the binary log, durable", settings{"binlog_format": "ROW"}, durable, ""},
+		{"within another's transaction", settings{"in_transaction": "1"}, halfMinute, "in_transaction is 1"},
 		{"lazy binary log, durable", settings{"sync_binlog": "0"}, durable, "sync_binlog is 0"},
 		{"lazy binary log", settings{"sync_binlog": "1000"}, usual, "sync_binlog is 1000"},
 		{"lazy binary log, declared", settings{"sync_binlog": "0"}, halfMinute, ""},

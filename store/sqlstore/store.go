@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"snowfence.example/snowfence/internal/storeclient"
@@ -20,6 +21,9 @@ const (
 	// callLimit bounds a call whose context sets no earlier end, and Open.
 	callLimit = 10 * time.Second
 
+	// sessionTries is how often a swap is sent that finds sessions which differ.
+	sessionTries = 4
+
 	// afterKeys is greater than every byte of a key.
 	afterKeys = "\xff"
 )
@@ -27,15 +31,17 @@ const (
 // Store is a client of the registers in a table. It is safe for concurrent
 // use.
 type Store struct {
-	db         *sql.DB
-	name       string
-	own        bool // the pool is the store's
-	dialect    Dialect
-	statements statements
-	duplicate  func(error) bool
-	promise    promise
-	random     io.Reader
-	life       *storeclient.Life
+	db        *sql.DB
+	name      string
+	own       bool // the pool is the store's
+	dialect   Dialect
+	table     tablePlace
+	judged    atomic.Pointer[judged]
+	role      atomic.Pointer[string] // of the session that was judged first
+	duplicate func(error) bool
+	promise   promise
+	random    io.Reader
+	life      *storeclient.Life
 }
 
 // OpenURL opens the store that a URL means, by the driver of its dialect: [ParseURL],
@@ -62,17 +68,16 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.DB == nil && c.Driver.Connector == nil || c.Dialect == MySQL && c.Driver.Duplicate == nil {
 		return nil, errors.New("sqlstore: driver: must have a connector for endpoints, and duplicate for MySQL")
 	}
-	c.Table = cmp.Or(c.Table, DefaultTable)
 	s := &Store{
-		db:         c.DB,
-		name:       c.Name(),
-		own:        c.DB == nil,
-		dialect:    c.Dialect,
-		statements: c.Dialect.statements(c.Table),
-		duplicate:  c.Driver.Duplicate,
-		promise:    c.promise(),
-		random:     c.Rand,
-		life:       storeclient.Begin(),
+		db:        c.DB,
+		name:      c.Name(),
+		own:       c.DB == nil,
+		dialect:   c.Dialect,
+		table:     place(cmp.Or(c.Table, DefaultTable)),
+		duplicate: c.Driver.Duplicate,
+		promise:   c.promise(),
+		random:    c.Rand,
+		life:      storeclient.Begin(),
 	}
 	if s.own {
 		var err error
@@ -82,7 +87,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	if err := s.prepare(ctx, c.Table, c.Existing); err != nil {
+	if err := s.prepare(ctx, c.Existing); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -90,7 +95,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 
 // prepare judges the server and the table. One that is not there is created,
 // unless it has to exist.
-func (s *Store) prepare(ctx context.Context, table string, existing bool) error {
+func (s *Store) prepare(ctx context.Context, existing bool) error {
 	if !s.own {
 		connection, err := s.db.Conn(ctx)
 		if err != nil {
@@ -103,7 +108,14 @@ func (s *Store) prepare(ctx context.Context, table string, existing bool) error 
 			return err
 		}
 	}
-	return ensureTable(ctx, s.db, s.dialect, table, existing)
+	if err := s.resolve(ctx); err != nil {
+		return err
+	}
+	if err := ensureTable(ctx, s.db, s.dialect, s.table, existing); err != nil {
+		return err
+	}
+	_, err := s.session(ctx)
+	return err
 }
 
 // Get implements [store.Store]. It reads from the primary: a *ServerError is
@@ -115,16 +127,13 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	}
 	call, done := s.bound(ctx)
 	defer done()
-	var token sql.Null[[]byte]
-	var value []byte
-	var replica string
-	err := s.db.QueryRowContext(call, s.statements.get, s.dialect.bytes([]byte(key))).Scan(&token, &value, &replica)
+	j, err := s.session(call)
 	if err != nil {
 		return store.Entry{}, s.explain(ctx, "get", key, err)
 	}
-	if !off(replica) {
-		s.renew()
-		return store.Entry{}, unfit("get %q: a replica answered, which may show what a failover takes away: must be the primary", key)
+	token, value, err := s.get(call, j, key)
+	if err != nil {
+		return store.Entry{}, s.explain(ctx, "get", key, err)
 	}
 	if !token.Valid {
 		return store.Entry{}, store.ErrNotFound
@@ -133,7 +142,8 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 }
 
 // Swap implements [store.Store]. It is one statement, of which the server says
-// how many rows it affected. Serialization failures, deadlocks and lock
+// how many rows it affected. A *ServerError is returned for a session whose settings
+// are not fit any more, by another client of a pooler, say: nothing took effect. Serialization failures, deadlocks and lock
 // timeouts are errors like any other, though nothing took effect: the register
 // may well be at the version named.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
@@ -142,39 +152,34 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	}
 	call, done := s.bound(ctx)
 	defer done()
-	guard, ok := storeclient.ParseToken(string(prev))
-	if prev != "" && !ok {
-		return "", store.ErrConflict // no register has ever had it
+	var guard *storeclient.Token
+	if prev != "" {
+		known, ok := storeclient.ParseToken(string(prev))
+		if !ok {
+			return "", store.ErrConflict // no register has ever had it
+		}
+		guard = &known
 	}
 	token, err := storeclient.DrawToken(s.random)
 	if err != nil {
 		return "", fmt.Errorf("sqlstore: %w", err)
 	}
-	b := s.dialect.bytes
-	var result sql.Result
-	if prev == "" {
-		result, err = s.db.ExecContext(call, s.statements.create, b([]byte(key)), b(token[:]), b(value))
-	} else {
-		result, err = s.db.ExecContext(call, s.statements.replace, b(token[:]), b(value), b([]byte(key)), b(guard[:]))
-	}
-	if err != nil {
-		if prev == "" && s.duplicate != nil && s.duplicate(err) {
-			return "", store.ErrConflict
+	// A session whose settings are others, and fit, costs one more try.
+	for range sessionTries {
+		j, err := s.session(call)
+		if err != nil {
+			return "", s.explain(ctx, "swap", key, err)
 		}
-		return "", s.explain(ctx, "swap", key, err)
+		switch o, err := s.swap(call, j, key, guard, token, value); {
+		case err != nil:
+			return "", s.explain(ctx, "swap", key, err)
+		case o == conflict:
+			return "", store.ErrConflict
+		case o == swapped:
+			return store.Version(token.String()), nil
+		}
 	}
-	// A replaced row always changes, because its token does: so MySQL's count of
-	// changed rows is that of found ones.
-	switch n, err := result.RowsAffected(); {
-	case err != nil:
-		return "", s.explain(ctx, "swap", key, err)
-	case n == 0:
-		return "", store.ErrConflict
-	case n == 1:
-		return store.Version(token.String()), nil
-	default:
-		return "", fmt.Errorf("sqlstore: swap %q: %d rows were affected, must be 0 or 1", key, n)
-	}
+	return "", unfit("swap %q: nothing took effect, because the settings of the server's sessions keep changing: they must be alike", key)
 }
 
 // List implements [store.Store]. It yields the registers in the order of their
@@ -205,8 +210,12 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	}
 	call, done := s.bound(ctx)
 	defer done()
+	j, err := s.session(call)
+	if err != nil {
+		return time.Time{}, s.explain(ctx, "read", "clock", err)
+	}
 	var microseconds int64
-	if err := s.db.QueryRowContext(call, s.statements.now).Scan(&microseconds); err != nil {
+	if err := s.db.QueryRowContext(call, j.now).Scan(&microseconds); err != nil {
 		return time.Time{}, s.explain(ctx, "read", "clock", err)
 	}
 	return time.UnixMicro(microseconds).UTC(), nil
@@ -232,7 +241,11 @@ func (s *Store) page(ctx context.Context, from, to []byte) (_ []store.Entry, err
 	}
 	call, done := s.bound(ctx)
 	defer done()
-	rows, err := s.db.QueryContext(call, s.statements.list, s.dialect.bytes(from), s.dialect.bytes(to))
+	j, err := s.session(call)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.db.QueryContext(call, j.list, s.dialect.bytes(from), s.dialect.bytes(to))
 	if err != nil {
 		return nil, err
 	}
@@ -266,18 +279,6 @@ func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc)
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	call, done := s.life.Bound(ctx)
 	return call, func() { done(); cancel() }
-}
-
-// explain says which call failed. Where the store was closed or the context
-// ended meanwhile that is the cause, whatever the driver makes of it.
-func (s *Store) explain(ctx context.Context, verb, what string, err error) error {
-	if cause := s.life.Usable(ctx); cause != nil {
-		err = cause
-	}
-	if errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrDamaged) {
-		return err
-	}
-	return fmt.Errorf("sqlstore: %s %q: %w", verb, what, err)
 }
 
 // entry makes a register of a row.

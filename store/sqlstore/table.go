@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	// regclass finds a table as statements do, by the search path. There is one
-	// row for each column, and none if there is no table.
-	postgresShape = `SELECT 'kind', c.relkind::text || c.relpersistence::text || CASE WHEN c.relrowsecurity THEN 'r' ELSE '' END
+	// postgresKind reads a row c of pg_class.
+	postgresKind = `pg_catalog.concat(c.relkind, c.relpersistence, CASE WHEN c.relrowsecurity THEN 'r' ELSE '' END)`
+
+	// There is one row for each column, and none if there is no table.
+	postgresShape = `SELECT 'kind', ` + postgresKind + `
 FROM pg_class c WHERE c.oid = to_regclass($1)
 UNION ALL SELECT 'column ' || a.attname, format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN '' ELSE ' null' END
 FROM pg_attribute a WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
@@ -26,21 +28,20 @@ UNION ALL SELECT 'rights', concat_ws(',', CASE WHEN has_any_column_privilege(c.o
 CASE WHEN has_any_column_privilege(c.oid, 'INSERT') THEN 'insert' END, CASE WHEN has_any_column_privilege(c.oid, 'UPDATE') THEN 'update' END)
 FROM pg_class c WHERE c.oid = to_regclass($1)`
 
-	// The schema is the one named, or the connection's.
 	mysqlShape = `SELECT 'kind', CONCAT(table_type, ' ', COALESCE(engine, 'no engine'))
-FROM information_schema.tables WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?
+FROM information_schema.tables WHERE table_schema = ? AND table_name = ?
 UNION ALL SELECT CONCAT('column ', column_name), CONCAT(column_type, IF(is_nullable = 'NO', '', ' null'))
-FROM information_schema.columns WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?
+FROM information_schema.columns WHERE table_schema = ? AND table_name = ?
 UNION ALL SELECT CONCAT('index ', index_name), CONCAT(GROUP_CONCAT(column_name), IF(MAX(COALESCE(sub_part, 0)) = 0, '', ' partly'))
-FROM information_schema.statistics WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND non_unique = 0
+FROM information_schema.statistics WHERE table_schema = ? AND table_name = ? AND non_unique = 0
 GROUP BY index_name
 UNION ALL SELECT 'rights', privileges
-FROM information_schema.columns WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND column_name = 'token'`
+FROM information_schema.columns WHERE table_schema = ? AND table_name = ? AND column_name = 'token'`
 )
 
 // ensureTable finds the table, or creates it, unless it has to exist. Of a table
 // that is there it changes nothing.
-func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string, existing bool) error {
+func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table tablePlace, existing bool) error {
 	found, err := findTable(ctx, db, d, table, existing)
 	if found || err != nil {
 		return err
@@ -49,13 +50,9 @@ func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string, exist
 		// A user without any right on a table does not see it.
 		return fmt.Errorf("sqlstore: table %s, as far as the user may see: %w", table, store.ErrNoStore)
 	}
-	ddl, err := DDL(d, table)
-	if err != nil {
-		return err
-	}
 	// Of two that create it at the same time one may fail, in PostgreSQL by the
 	// table's name or its type's being taken: then it is there.
-	_, failed := db.ExecContext(ctx, ddl)
+	_, failed := db.ExecContext(ctx, d.ddl(table))
 	if found, err = findTable(ctx, db, d, table, existing); found || err != nil {
 		return err
 	}
@@ -68,7 +65,7 @@ func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table string, exist
 // findTable reports whether the table is there. It returns a *ServerError if
 // it is there and can't hold registers, or if the user may not read and write them. Of a table that has to
 // exist the user need only read.
-func findTable(ctx context.Context, db *sql.DB, d Dialect, table string, existing bool) (bool, error) {
+func findTable(ctx context.Context, db *sql.DB, d Dialect, table tablePlace, existing bool) (bool, error) {
 	shape, err := shapeOf(ctx, db, d, table)
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: look for table %s: %w", table, err)
@@ -91,14 +88,10 @@ func findTable(ctx context.Context, db *sql.DB, d Dialect, table string, existin
 }
 
 // shapeOf returns what the server says of a table, and nothing if there is none.
-func shapeOf(ctx context.Context, db *sql.DB, d Dialect, table string) (_ map[string]string, err error) {
+func shapeOf(ctx context.Context, db *sql.DB, d Dialect, table tablePlace) (_ map[string]string, err error) {
 	query, arguments := postgresShape, []any{d.quote(table)}
 	if d == MySQL {
-		schema, name, ok := strings.Cut(table, ".")
-		if !ok {
-			schema, name = "", table
-		}
-		query, arguments = mysqlShape, []any{schema, name, schema, name, schema, name, schema, name}
+		query, arguments = mysqlShape, []any{table.schema, table.name, table.schema, table.name, table.schema, table.name, table.schema, table.name}
 	}
 	rows, err := db.QueryContext(ctx, query, arguments...)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // named returns the name of the store that a URL names. Nothing is opened.
 func named(t *testing.T, url string) string {
 	t.Helper()
-	s, err := engine.Lazy(url, nil)
+	s, err := engine.Lazy(url, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

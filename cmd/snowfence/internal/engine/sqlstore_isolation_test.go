@@ -247,7 +247,16 @@ func (p painted) QueryContext(ctx context.Context, query string, args []driver.N
 	if rest, ok := strings.CutPrefix(query, "SHOW VARIABLES "); ok {
 		query = "SELECT LOWER(variable_name), REPLACE(variable_value, 'READ-UNCOMMITTED', 'REPEATABLE-READ') FROM information_schema.session_variables " + rest
 	}
-	return p.mysqlConnection.QueryContext(ctx, query, args)
+	return p.mysqlConnection.QueryContext(ctx, paint(query), args)
+}
+
+func (p painted) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return p.mysqlConnection.ExecContext(ctx, paint(query), args)
+}
+
+// paint makes a statement see the default level.
+func paint(query string) string {
+	return strings.ReplaceAll(query, "@@tx_isolation", "REPLACE(@@tx_isolation, 'READ-UNCOMMITTED', 'REPEATABLE-READ')")
 }
 
 // shifted is the system's clock, set ahead.

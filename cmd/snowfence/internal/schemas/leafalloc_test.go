@@ -39,7 +39,7 @@ func onLeaf(t *testing.T, rule func(*testing.T, leafSide)) {
 		rule(t, side)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		s := testkit.Postgres(t, "synchronous_commit=off")
+		s := testkit.Postgres(t, "fsync=off")
 		side := leafSide{name: "PostgreSQL", dialect: leafalloc.PostgreSQL, db: postgres(t, s, nil), cut: &cutter{}}
 		side.cutDB = postgres(t, s, side.cut)
 		must(t, side.db, leafTable)

@@ -1,0 +1,240 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"snowfence.example/snowfence/internal/sqlsession"
+	"snowfence.example/snowfence/internal/storeclient"
+	"snowfence.example/snowfence/store"
+)
+
+// A judged session is one that is fit, and the statements that take effect in sessions like it alone.
+type judged struct {
+	statements
+	read expression
+	text string // of its settings
+}
+
+// session returns the session that was judged last. If there is none it judges one.
+func (s *Store) session(ctx context.Context) (*judged, error) {
+	if j := s.judged.Load(); j != nil {
+		return j, nil
+	}
+	j := &judged{}
+	err := sqlsession.On(ctx, s.db, func(connection *sql.Conn) error {
+		names := postgresNames
+		if s.dialect == MySQL {
+			err := connection.Raw(func(raw any) (err error) { names, err = mysqlNames(ctx, raw.(driver.Conn)); return err })
+			if err != nil {
+				return err
+			}
+		}
+		table := s.dialect.quote(s.table)
+		j.read = sessionOf(s.dialect, names, table)
+		j.statements = j.read.statements(s.dialect, table)
+		if err := connection.QueryRowContext(ctx, j.statements.session).Scan(&j.text); err != nil {
+			return err
+		}
+		settings := sqlsession.Parse(j.text, j.read.names)
+		role := settings["role"]
+		s.role.CompareAndSwap(nil, &role)
+		return s.judge(settings)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.judged.Store(j)
+	return j, nil
+}
+
+// judge returns a *ServerError for a session that is not one to stand on.
+func (s *Store) judge(settings settings) error {
+	if role := s.role.Load(); role != nil && settings["role"] != *role {
+		return unfit("role is %s, and was %s when the store was opened: must not change", settings["role"], *role)
+	}
+	if s.dialect == PostgreSQL {
+		if reason := judgePostgresKind(settings["kind"]); reason != "" {
+			return unfit("table %s: %s", s.table, reason)
+		}
+	}
+	return s.dialect.judge(settings, s.promise)
+}
+
+// accept judges the settings of the session in which a statement of j was run, if they are not those of j. Later
+// statements go by them, if they are fit.
+func (s *Store) accept(j *judged, text string) error {
+	if text == j.text {
+		return nil
+	}
+	if err := s.judge(sqlsession.Parse(text, j.read.names)); err != nil {
+		var found *ServerError
+		if errors.As(err, &found) {
+			return unfit("%s. It was fit before: another client of the pooler changed the session, or an operator the server", found.Reason)
+		}
+		return err
+	}
+	other := *j
+	other.text = text
+	s.judged.CompareAndSwap(j, &other)
+	return nil
+}
+
+// outcome is what came of a swap.
+type outcome int
+
+const (
+	nothing  outcome = iota // since the session was another one
+	conflict                // since the register has another version
+	swapped
+)
+
+// swap runs a swap on a session like j. It returns nothing only if another try is right: the swap took no effect,
+// and the session's settings are fit.
+func (s *Store) swap(ctx context.Context, j *judged, key string, guard *storeclient.Token, token storeclient.Token, value []byte) (o outcome, err error) {
+	b := s.dialect.bytes
+	query, arguments := j.create, []any{b([]byte(key)), b(token[:]), b(value)}
+	if guard != nil {
+		query, arguments = j.replace, []any{b(token[:]), b(value), b([]byte(key)), b(guard[:])}
+	}
+	err = sqlsession.On(ctx, s.db, func(connection *sql.Conn) (err error) {
+		if s.dialect == MySQL {
+			o, err = s.swapMySQL(ctx, connection, j, key, guard, query, append(arguments, strings.ToUpper(hex.EncodeToString([]byte(j.text)))))
+		} else {
+			o, err = s.swapPostgres(ctx, connection, j, query, append(arguments, j.text))
+		}
+		return err
+	})
+	return o, err
+}
+
+func (s *Store) swapPostgres(ctx context.Context, connection *sql.Conn, j *judged, query string, arguments []any) (outcome, error) {
+	var text string
+	var n int64
+	// Scan returns the error of the commit, too: it reads to the end of the answer.
+	if err := connection.QueryRowContext(ctx, query, arguments...).Scan(&text, &n); err != nil {
+		return nothing, err
+	}
+	switch {
+	case n > 1 || n == 1 && text != j.text:
+		return nothing, fmt.Errorf("%d rows were affected, in a session of settings %q: must be 0 or 1, in one of %q", n, text, j.text)
+	case n == 1:
+		return swapped, nil
+	case text == j.text:
+		return conflict, nil
+	}
+	return nothing, s.accept(j, text)
+}
+
+// swapMySQL can't learn the settings with a swap. So where no row was changed it reads both, by the same connection.
+func (s *Store) swapMySQL(ctx context.Context, connection *sql.Conn, j *judged, key string, guard *storeclient.Token, query string, arguments []any) (outcome, error) {
+	result, err := connection.ExecContext(ctx, query, arguments...)
+	if err != nil {
+		if guard == nil && s.duplicate(err) {
+			return conflict, nil
+		}
+		return nothing, err
+	}
+	// A replaced row always changes, because its token does: so MySQL's count of
+	// changed rows is that of found ones.
+	n, err := result.RowsAffected()
+	switch {
+	case err != nil:
+		return nothing, err
+	case n == 1:
+		return swapped, nil
+	case n != 0:
+		return nothing, fmt.Errorf("%d rows were affected, must be 0 or 1", n)
+	}
+	token, _, text, err := s.read(ctx, connection, j, key)
+	if err != nil {
+		return nothing, err
+	}
+	if text != j.text {
+		return nothing, s.accept(j, text)
+	}
+	// A version does not come back. If the register has another one, the swap was in conflict with that,
+	// wherever it was run.
+	if guard != nil && !(token.Valid && string(token.V) == string(guard[:])) {
+		return conflict, nil
+	}
+	return nothing, nil
+}
+
+// read reads a register and the settings of the session.
+func (s *Store) read(ctx context.Context, connection *sql.Conn, j *judged, key string) (token sql.Null[[]byte], value []byte, text string, err error) {
+	err = connection.QueryRowContext(ctx, j.get, s.dialect.bytes([]byte(key))).Scan(&token, &value, &text)
+	return token, value, text, err
+}
+
+// get reads a register in a session that is fit.
+func (s *Store) get(ctx context.Context, j *judged, key string) (token sql.Null[[]byte], value []byte, err error) {
+	err = sqlsession.On(ctx, s.db, func(connection *sql.Conn) error {
+		var text string
+		if token, value, text, err = s.read(ctx, connection, j, key); err != nil {
+			return err
+		}
+		if found := sqlsession.Parse(text, j.read.names); !off(cmp.Or(found["in_recovery"], found["read_only"], "0")) {
+			s.renew()
+			return unfit("get %q: a replica answered, which may show what a failover takes away: must be the primary", key)
+		}
+		return s.accept(j, text)
+	})
+	return token, value, err
+}
+
+// resolve names the table with its schema, so that no session's search path decides later.
+func (s *Store) resolve(ctx context.Context) error {
+	if s.table.schema != "" {
+		return nil
+	}
+	schema, err := sqlsession.Home(ctx, s.db, s.dialect == MySQL, s.table.name)
+	if errors.Is(err, sqlsession.ErrHidden) {
+		return unfit("table %s: %v, by table=schema.%s", s.table, err, s.table.name)
+	}
+	if err != nil {
+		return fmt.Errorf("sqlstore: look for table %s: %w", s.table, err)
+	}
+	s.table.schema = schema
+	return nil
+}
+
+// explain says which call failed. Where the store was closed or the context
+// ended meanwhile that is the cause, whatever the driver makes of it.
+func (s *Store) explain(ctx context.Context, verb, what string, err error) error {
+	if unfit := new(ServerError); s.dialect == MySQL && !errors.As(err, &unfit) {
+		s.judged.Store(nil) // a server of another release may lack a variable that the statements name
+	}
+	if cause := s.life.Usable(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	var refused interface{ SQLState() string }
+	if errors.As(err, &refused) && refused.SQLState() == "42501" { // insufficient_privilege
+		return fmt.Errorf("sqlstore: %s %q: %w; if the user has the right, another client of the pooler said SET ROLE", verb, what, err)
+	}
+	return fmt.Errorf("sqlstore: %s %q: %w", verb, what, err)
+}
+
+// mysqlNames returns the names of the variables that matter, and that the server has.
+func mysqlNames(ctx context.Context, connection driver.Conn) ([]string, error) {
+	found, err := pairs(ctx, connection, mysqlSettings)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range found {
+		names = append(names, strings.ToLower(name))
+	}
+	slices.Sort(names)
+	return names, nil
+}

@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"fmt"
+	"strings"
+
+	"snowfence.example/snowfence/internal/sqlsession"
+)
+
+// statements are the queries of a table. Each is one statement that is its own
+// transaction and leaves nothing behind in the session, so that a transaction
+// pooler may stand between. What other clients of the pooler leave behind, the statement
+// sees: a swap takes effect only in a session whose settings are those that were judged, and a read returns them.
+//
+// The server locks the row and compares with its newest version. At PostgreSQL's READ
+// COMMITTED, and at MySQL's levels from READ COMMITTED on, a swap that comes second
+// finds no row. From PostgreSQL's REPEATABLE READ on it may fail with a serialization
+// failure instead: the caller reads again, which is right and slower. At MySQL's READ
+// UNCOMMITTED a swap that hangs at its commit is shown, to its own sender too, who takes
+// it for acknowledged; so that level is refused.
+type statements struct {
+	session string // → settings
+	get     string // key → token, value, both NULL if there is no register, and settings
+	create  string // key, token, value, settings
+	replace string // new token, value, key, token that guards, settings
+	list    string // from, to → key, token, value
+	now     string // → microseconds since 1970 in UTC, whatever the time zone
+}
+
+// expression is what a statement reads of its session.
+type expression struct {
+	names      []string
+	expression string
+}
+
+// postgresNames are the settings of PostgreSQL that matter. The last one may hold any character.
+var postgresNames = []string{
+	"role", "fsync", "full_page_writes", "data_sync_retry", "zero_damaged_pages", "ignore_checksum_failure",
+	"synchronous_commit", "wal_writer_delay", "transaction_read_only", "synchronous_standby_names",
+}
+
+// sessionOf returns what is read of a session, and of a table if it is given, which is quoted: an operator may alter it.
+func sessionOf(d Dialect, names []string, table string) expression {
+	if d == MySQL {
+		return expression{names, sqlsession.Expression(true, names)}
+	}
+	first, extra := []string{"in_recovery"}, []string{"CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on' ELSE 'off' END"}
+	if table != "" {
+		first = append(first, "kind")
+		extra = append(extra, "COALESCE((SELECT "+postgresKind+" FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) '"+
+			strings.ReplaceAll(table, "'", "''")+"'::pg_catalog.regclass), '')")
+	}
+	return expression{append(first, names...), sqlsession.Expression(false, names, extra...)}
+}
+
+// statements returns the queries of a table, which is quoted.
+func (e expression) statements(d Dialect, t string) statements {
+	session := "(SELECT " + e.expression + " AS settings) AS session"
+	page := fmt.Sprintf("LIMIT %d", pageSize)
+	if d == MySQL {
+		// Plain INSERT says 1062 where the key exists. INSERT IGNORE would turn other
+		// failures into warnings, ON DUPLICATE KEY UPDATE counts differently under the
+		// client's flag for found rows, and WHERE NOT EXISTS does not see what another
+		// transaction has not committed yet.
+		//
+		// Bytes travel as hexadecimal digits, which mean the same in every character set
+		// that a connection can be in.
+		return statements{
+			session: "SELECT " + e.expression,
+			get:     "SELECT r.`token`, r.`value`, session.settings FROM " + session + " LEFT JOIN " + t + " AS r ON r.`key` = UNHEX(?)",
+			create:  "INSERT INTO " + t + " (`key`, `token`, `value`) SELECT UNHEX(?), UNHEX(?), UNHEX(?) FROM DUAL WHERE HEX(" + e.expression + ") = ?",
+			replace: "UPDATE " + t + " SET `token` = UNHEX(?), `value` = UNHEX(?) WHERE `key` = UNHEX(?) AND `token` = UNHEX(?) AND HEX(" + e.expression + ") = ?",
+			list:    "SELECT `key`, `token`, `value` FROM " + t + " WHERE `key` >= UNHEX(?) AND `key` < UNHEX(?) ORDER BY `key` " + page,
+			now:     "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))",
+		}
+	}
+	// A swap says how many rows it changed, and the settings, in one row.
+	swap := func(text string) string {
+		return "WITH session AS (SELECT " + e.expression + " AS settings), swapped AS (" + text + " RETURNING 1) " +
+			"SELECT session.settings, (SELECT pg_catalog.count(*) FROM swapped) FROM session"
+	}
+	fit := func(settings string) string {
+		return "(SELECT session.settings FROM session) OPERATOR(pg_catalog.=) " + settings + "::pg_catalog.text"
+	}
+	return statements{
+		session: "SELECT " + e.expression,
+		get:     "SELECT r.token, r.value, session.settings FROM " + session + " LEFT JOIN " + t + " AS r ON r.key OPERATOR(pg_catalog.=) $1::pg_catalog.bytea",
+		create: swap("INSERT INTO " + t + " (key, token, value) SELECT $1::pg_catalog.bytea, $2::pg_catalog.bytea, $3::pg_catalog.bytea WHERE " + fit("$4") +
+			" ON CONFLICT (key) DO NOTHING"),
+		replace: swap("UPDATE " + t + " AS r SET token = $1::pg_catalog.bytea, value = $2::pg_catalog.bytea WHERE r.key OPERATOR(pg_catalog.=) $3::pg_catalog.bytea AND " +
+			"r.token OPERATOR(pg_catalog.=) $4::pg_catalog.bytea AND " + fit("$5")),
+		list: "SELECT key, token, value FROM " + t + " WHERE key OPERATOR(pg_catalog.>=) $1::pg_catalog.bytea AND key OPERATOR(pg_catalog.<) $2::pg_catalog.bytea ORDER BY key " + page,
+		now:  "SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8",
+	}
+}
