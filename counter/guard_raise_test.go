@@ -83,21 +83,21 @@ func TestNumberIsGivenByOneProcessThoughAnotherRaisesTheGuardLate(t *testing.T) 
 				var slow atomic.Bool
 				counted := start(func() { slow.Store(true) })
 				first, second := counted.open(t, storeGuard(t, slowed(marks, &slow))), counted.open(t, storeGuard(t, marks.Client()))
-				next := func(tickets *counter.Tickets) snowfence.ID {
-					id, err := tickets.Next(t.Context())
-					if err != nil {
+				next := func(tickets *counter.Tickets, n int) snowfence.ID {
+					ids := make([]snowfence.ID, n)
+					if err := tickets.Fill(t.Context(), ids); err != nil {
 						t.Error(err)
 					}
-					return id
+					return ids[0]
 				}
-				next(first)
+				next(first, 1)
 				slow.Store(false)
 				counted.save()
 				got := make(chan snowfence.ID)
-				go func() { got <- next(first) }()
+				go func() { got <- next(first, 3) }()
 				synctest.Wait() // it has reserved, and the raise is under way
 				counted.back()
-				other := next(second)
+				other := next(second, 1) // the mark is within the range of the first one then
 				slow.Store(false)
 				if id := <-got; id <= other {
 					t.Errorf("the process that raised late gives %d, the other one %d", id, other)

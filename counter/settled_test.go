@@ -78,3 +78,24 @@ func TestRecordThatIsGoneIsRefusedOnceItIsSettled(t *testing.T) {
 		}
 	})
 }
+
+// TestNumberThatACallerHasIsNotLostByAFailover lets the store lose as much as it may, at the moment at which a
+// caller gets a number.
+func TestNumberThatACallerHasIsNotLostByAFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const loss = 10 * time.Second
+		memory := memstore.NewWith(memstore.Config{Loss: loss})
+		given := map[string]bool{}
+		for range 3 {
+			d, _ := openDaily(t, memory.Client(), "UTC", func(c *counter.DailyConfig) { c.MaxWait = time.Minute })
+			text, err := d.Next(t.Context())
+			if err != nil || given[text] {
+				t.Fatalf("%s was given before: %t (%v)", text, given[text], err)
+			}
+			given[text] = true
+			if _, err := memory.Failover(loss); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

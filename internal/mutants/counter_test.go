@@ -96,6 +96,22 @@ var counted = drawn([]mutant{
 		test: "TestSourceThatFailsIsAskedLessAndLess",
 	},
 	{
+		name: "counter: the guard is raised from the last number of a range on",
+		file: "counter/register.go",
+		old:  "r.guard.raise(ctx, got.First, got.Last())",
+		new:  "r.guard.raise(ctx, got.Last(), got.Last())",
+		in:   "counter",
+		test: "TestNumberIsGivenByOneProcessThoughAnotherRaisesTheGuardLate",
+	},
+	{
+		name: "counter: a range is confirmed when half of the loss has passed",
+		file: writing,
+		old:  "w.acked+r.loss-r.Clock.Monotonic()",
+		new:  "w.acked+r.loss/2-r.Clock.Monotonic()",
+		in:   "counter",
+		test: "TestNumberThatACallerHasIsNotLostByAFailover",
+	},
+	{
 		name: "counter: a record is held to before it is settled",
 		file: writing,
 		old:  "if !c.Unsettled {",
