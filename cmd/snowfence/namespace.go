@@ -275,7 +275,7 @@ func (v *verification) fault(p program, x roster.Finding) error {
 }
 
 // verify reads every register, and compares them with what was given out.
-func (p program) verify(ctx context.Context, r *roster.Roster, v *verification, known givenOut, kept map[string][]byte) error {
+func (p program) verify(ctx context.Context, r *roster.Roster, v *verification, known givenOut, kept map[string][][]byte) error {
 	for x, err := range r.Verify(ctx, &v.Verdict) {
 		if err != nil {
 			return unavailable(err)

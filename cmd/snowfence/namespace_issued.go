@@ -228,8 +228,8 @@ func again(c counter.Info, date string, number int64) bool {
 }
 
 // pages returns the pages in the journals of this host, by their folders, and changes nothing there.
-func pages(settings config.Config) (map[string][]byte, error) {
-	kept := map[string][]byte{}
+func pages(settings config.Config) (map[string][][]byte, error) {
+	kept := map[string][][]byte{}
 	if settings.Data == "" {
 		return kept, nil
 	}
@@ -239,34 +239,28 @@ func pages(settings config.Config) (map[string][]byte, error) {
 	}
 	for _, folder := range folders {
 		path := filepath.Join(settings.Journals(), folder.Name())
-		page, wrong := journal.Peek(path)
-		if err = errors.Join(err, wrong); page != nil {
-			kept[path] = page
-		}
+		var wrong error
+		kept[path], wrong = journal.Peek(path)
+		err = errors.Join(err, wrong)
 	}
 	return kept, err
 }
 
-// recall finds each worker id that is behind a journal's page, and returns how many pages were compared. A holder
-// may have released its worker id after its page was read, and discarded the page before that. So what is found
-// counts only if there is a page still.
-func recall(ctx context.Context, r *roster.Roster, kept map[string][]byte, found func(roster.Finding) error) (compared int64, err error) {
-	for folder, page := range kept {
-		behind, ours, err := r.Compare(ctx, page)
-		if len(behind) > 0 {
-			if page, err = journal.Peek(folder); err == nil && page != nil {
-				behind, ours, err = r.Compare(ctx, page)
-			} else {
-				behind, ours = nil, false
+// recall finds each worker id that is behind a journal's page, and returns how many pages were compared.
+func recall(ctx context.Context, r *roster.Roster, kept map[string][][]byte, found func(roster.Finding) error) (compared int64, err error) {
+	for folder, pages := range kept {
+		n, behind, err := compareAll(ctx, r, pages)
+		if err == nil && len(behind) > 0 { // or its holder has discarded its page since, and released
+			if pages, err = journal.Peek(folder); err == nil {
+				n, behind, err = compareAll(ctx, r, pages)
 			}
 		}
 		if err != nil {
 			return compared, unavailable(err)
 		}
-		if ours {
-			compared++
-		}
+		compared += n
 		for _, f := range behind {
+			f.Text = folder + ": " + f.Text
 			if err := found(f); err != nil {
 				return compared, err
 			}
@@ -275,12 +269,26 @@ func recall(ctx context.Context, r *roster.Roster, kept map[string][]byte, found
 	return compared, nil
 }
 
+// compareAll compares some pages, and returns how many are of the namespace.
+func compareAll(ctx context.Context, r *roster.Roster, pages [][]byte) (compared int64, behind []roster.Finding, err error) {
+	for _, page := range pages {
+		found, ours, err := r.Compare(ctx, page)
+		if err != nil {
+			return compared, nil, err
+		}
+		if behind = append(behind, found...); ours {
+			compared++
+		}
+	}
+	return compared, behind, nil
+}
+
 // alone returns nil if counters alone are asked for, and nothing shows that the namespace had a record. It
 // returns an error that says what there is otherwise.
-func (i *givenOut) alone(ctx context.Context, at *site, kept map[string][]byte) error {
+func (i *givenOut) alone(ctx context.Context, at *site, kept map[string][][]byte) error {
 	name, had := at.roster.Namespace, len(i.numbers) == 0 || len(i.ids)+len(i.places) > 0
-	for _, page := range kept {
-		had = had || roster.PageOf(name, page)
+	for _, pages := range kept {
+		had = had || slices.ContainsFunc(pages, func(page []byte) bool { return roster.PageOf(name, page) })
 	}
 	all, err := roster.Namespaces(ctx, at.roster.Store, at.clock.Wall())
 	if err != nil {

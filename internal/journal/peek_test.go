@@ -5,21 +5,21 @@ package journal
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
 // TestPageThatIsPeekedAtStaysForTheNextHolder peeks beside the owner, after its crash, and at torn files.
 func TestPageThatIsPeekedAtStaysForTheNextHolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
-	peek := func(want string) {
+	peek := func(fails bool, want ...string) {
 		t.Helper()
-		if page, err := Peek(dir); string(page) != want || (err != nil) != (want == "") {
-			t.Errorf("peeked at %q (%v), want %q", page, err, want)
+		pages, err := Peek(dir)
+		if same := slices.EqualFunc(pages, want, func(page []byte, want string) bool { return string(page) == want }); !same || (err != nil) != fails {
+			t.Errorf("peeked at %q (%v), want %q", pages, err, want)
 		}
 	}
-	if page, err := Peek(dir); page != nil || err != nil {
-		t.Errorf("no folder: %q, %v", page, err)
-	}
+	peek(false)
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("it made the folder")
 	}
@@ -28,18 +28,23 @@ func TestPageThatIsPeekedAtStaysForTheNextHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peek("b") // though it is locked
+	peek(false, "b") // though it is locked
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if page, err := take(t, dir); page != "b" || err != nil {
 		t.Errorf("the next holder takes %q, %v", page, err)
 	}
-	kept(t, dir, "a", "b") // the entries 2 and 3
-	for _, torn := range []struct{ name, want string }{{oddName, "a"}, {evenName, ""}} {
-		if err := os.Truncate(filepath.Join(dir, torn.name), 20); err != nil {
+	peek(false, "b")
+	kept(t, dir, "c", "d") // the entries 2 and 3
+	peek(false, "b", "d")
+	tear := func(name string) {
+		if err := os.Truncate(filepath.Join(dir, name), 20); err != nil {
 			t.Fatal(err)
 		}
-		peek(torn.want)
 	}
+	tear(oddName)
+	peek(false, "b", "c")
+	tear(evenName)
+	peek(true, "b")
 }

@@ -43,7 +43,7 @@ func (r *Roster) Compare(ctx context.Context, page []byte) (found []Finding, our
 	case p.Namespace.Incarnation != r.record.Incarnation && p.Store != store.NameOf(r.config.Store):
 		return nil, false, nil // of a namespace of that name elsewhere
 	case p.Namespace.Incarnation != r.record.Incarnation || p.Namespace.Layout != r.record.Layout:
-		return fault([]int64{p.Worker}, here, "a journal's page is of incarnation %s, and the namespace of %s: it was begun again",
+		return fault([]int64{p.Worker}, here, "a journal's page is of incarnation %s, and the namespace of %s: it was begun again since",
 			p.Namespace.Incarnation, r.record.Incarnation)
 	}
 	w, err := r.Worker(ctx, p.Worker)
