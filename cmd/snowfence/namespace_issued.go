@@ -308,5 +308,5 @@ func (i *givenOut) alone(ctx context.Context, at *site, kept map[string][][]byte
 	if len(counters) > 0 {
 		there = "compare its counters by --last-number: " + strings.Join(counters, ", ")
 	}
-	return fmt.Errorf("the record of namespace %s is gone, or never was there: see docs/restoring.md; %s: %w", name, there, roster.ErrNoNamespace)
+	return snowfence.NewError(snowfence.ClassFinal, fmt.Sprintf("the record of namespace %s is gone, or never was there: see docs/restoring.md; %s", name, there))
 }
