@@ -231,31 +231,38 @@ json streams: one object a line with "type":"finding", and a last one with
 		if err != nil {
 			return err
 		}
-		v := verification{form: f}
+		v := verification{form: f, clocks: clocksDocument{Reference: "host"}}
 		r, err := at.namespace(cmd)
+		var found []roster.Finding
 		switch {
 		case errors.Is(err, roster.ErrNoNamespace):
-			if err := known.alone(cmd.Context(), at, kept); err != nil {
-				return err
-			}
-			v.clocks = clocksDocument{Reference: "host"}
+			err = known.alone(cmd.Context(), at, kept)
 			v.Notes++
-			err = p.printFinding(f, roster.Finding{Severity: roster.Note, Check: roster.CheckNamespace, Key: at.roster.Namespace,
-				Text: "the namespace has no record, as one with counters alone: only these were compared"}, &v.rows)
+			found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: at.roster.Namespace,
+				Text: "the namespace has no record, as one with counters alone: only these were compared"}}
 		case err == nil:
 			v.clocks = clocksOf(r)
-			err = p.verify(cmd.Context(), r, &v, known, kept)
+			found, err = p.verify(cmd.Context(), r, &v, known, kept)
 		}
-		if err == nil {
-			err = known.counters(cmd.Context(), at, func(x roster.Finding) error { return v.fault(p, x) })
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = p.printVerdict(at.roster.Namespace, v)
+		behind, err := known.counters(cmd.Context(), at)
+		if err != nil {
+			return err
 		}
-		if err == nil && v.Faults > 0 {
-			err = reported(exitFailure)
+		for _, x := range append(found, behind...) {
+			if err := p.printFinding(f, x, &v.rows); err != nil {
+				return err
+			}
+			if x.Severity == roster.Fault {
+				v.Faults++
+			}
 		}
-		return err
+		if err := p.printVerdict(at.roster.Namespace, v); err != nil || v.Faults == 0 {
+			return err
+		}
+		return reported(exitFailure)
 	})
 }
 
@@ -268,28 +275,30 @@ type verification struct {
 	clocks clocksDocument
 }
 
-// fault prints and counts what was found beside the registers.
-func (v *verification) fault(p program, x roster.Finding) error {
-	v.Faults++
-	return p.printFinding(v.form, x, &v.rows)
-}
-
-// verify reads every register, and compares them with what was given out.
-func (p program) verify(ctx context.Context, r *roster.Roster, v *verification, known givenOut, kept map[string][][]byte) error {
+// verify reads every register and prints its faults. It returns what is behind what was given out.
+func (p program) verify(ctx context.Context, r *roster.Roster, v *verification, known givenOut, kept [][]byte) ([]roster.Finding, error) {
 	for x, err := range r.Verify(ctx, &v.Verdict) {
 		if err != nil {
-			return unavailable(err)
+			return nil, unavailable(err)
 		}
 		if err := p.printFinding(v.form, x, &v.rows); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	fault := func(x roster.Finding) error { return v.fault(p, x) }
-	var err error
-	if v.pages, err = recall(ctx, r, kept, fault); err != nil {
-		return err
+	found, err := known.compare(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	return known.compare(ctx, r, fault)
+	for _, page := range kept {
+		behind, ours, err := r.Compare(ctx, page)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		if found = append(found, behind...); ours {
+			v.pages++
+		}
+	}
+	return found, nil
 }
 
 // printFinding prints what was found, or keeps it for a table.

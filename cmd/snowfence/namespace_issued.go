@@ -49,28 +49,30 @@ func (i *givenOut) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&i.numbers, "last-number", nil, "greatest number of a counter, NAME=NUMBER, or NAME=DATE:NUMBER or NAME=TEXT of a daily sequence; may be repeated")
 }
 
+// older is what is found where the store is behind.
+func older(key, format string, args ...any) roster.Finding {
+	return roster.Finding{Severity: roster.Fault, Check: roster.CheckIssued, Key: key, Text: fmt.Sprintf(format, args...)}
+}
+
 // compare finds each worker id that is behind the ids that were given out.
-func (i *givenOut) compare(ctx context.Context, r *roster.Roster, found func(roster.Finding) error) error {
+func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roster.Finding, err error) {
 	places := i.places
 	if len(i.ids) > 0 {
 		places = append([]string{lastID}, places...)
 	}
 	if len(places) > 0 && r.Layout().Wide {
-		return snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %s has a wide layout: its ids can't be compared, only journals and counters", r.Name()))
+		return nil, snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %s has a wide layout: its ids can't be compared, only journals and counters", r.Name()))
 	}
 	latest := map[int64]snowfence.Parts{} // by worker number
 	for _, place := range places {
 		name, newest, err := i.newest(ctx, place, r.Layout())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		last := slices.MaxFunc(slices.Collect(maps.Values(newest)), func(a, b snowfence.Parts) int { return cmp.Compare(a.Tick, b.Tick) })
 		if last.Tick < r.Begun() {
-			text := fmt.Sprintf("its newest id is of %s, before the namespace was made: these are other numbers (of a counter: --last-number), "+
-				"or the namespace was begun again: see docs/restoring.md", decode.FormatTime(r.Layout().TimeOf(last.Tick), r.Layout().Unit))
-			if err := found(roster.Finding{Severity: roster.Fault, Check: roster.CheckIssued, Key: name, Text: text}); err != nil {
-				return err
-			}
+			found = append(found, older(name, "its newest id is of %s, before the namespace was made: these are other numbers (of a counter: --last-number), "+
+				"or the namespace was begun again: see docs/restoring.md", decode.FormatTime(r.Layout().TimeOf(last.Tick), r.Layout().Unit)))
 			continue
 		}
 		for number, parts := range newest {
@@ -82,22 +84,21 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster, found func(ros
 	for number, parts := range latest {
 		w, err := r.Worker(ctx, number)
 		if err != nil {
-			return unavailable(err)
+			return nil, unavailable(err)
 		}
 		if w.Register.Until > parts.Tick {
 			continue
 		}
 		id, err := r.Layout().Compose(parts)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		text := fmt.Sprintf("id %d was given out at tick %d, and the store ends at %d: the store is older than its ids. Stop all holders, "+
+		behind := older(w.Key, "id %d was given out at tick %d, and the store ends at %d: the store is older than its ids. Stop all holders, "+
 			"and run 'snowfence workers import list --workers all --layout %s --last-id %d'", id, parts.Tick, w.Register.Until, r.Layout(), id)
-		if err := found(roster.Finding{Severity: roster.Fault, Check: roster.CheckIssued, Workers: []int64{number}, Key: w.Key, Text: text}); err != nil {
-			return err
-		}
+		behind.Workers = []int64{number}
+		found = append(found, behind)
 	}
-	return nil
+	return found, nil
 }
 
 // newest returns the greatest tick of each worker id in a place, and how the place is named. It refuses a place without ids.
@@ -158,45 +159,39 @@ func (i *givenOut) read(ctx context.Context, text string, see func(snowfence.ID)
 }
 
 // counters finds each counter that is gone, or would give a number again.
-func (i *givenOut) counters(ctx context.Context, at *site, found func(roster.Finding) error) error {
+func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Finding, err error) {
 	for _, text := range i.numbers {
 		name, last, _ := strings.Cut(text, "=")
-		wrong := func(limit string) error {
-			return snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("last-number %q: %s", text, limit))
+		key := "counter/" + at.roster.Namespace + "/" + name
+		wrong := func(limit string) ([]roster.Finding, error) {
+			return nil, snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("last-number %q: %s", text, limit))
 		}
 		if name == "" || last == "" {
 			return wrong("must be NAME=NUMBER, or of a daily sequence NAME=DATE:NUMBER or NAME=TEXT")
 		}
-		behind := ""
 		c, err := counter.Show(ctx, at.roster.Store, at.roster.Namespace, name)
 		switch g, configured := at.settings.Generators[name]; {
 		case errors.Is(err, store.ErrNotFound) && configured && !slices.Contains([]string{"segment", "ticket", "daily"}, g.Kind):
 			return wrong(fmt.Sprintf("generator %s is of kind %s, without a counter in the store, so it can't be compared: see docs/restoring.md", name, g.Kind))
 		case errors.Is(err, store.ErrNotFound):
-			behind = fmt.Sprintf("counter %s gave %s, and its record is gone: see docs/restoring.md", name, last)
+			found = append(found, older(key, "counter %s gave %s, and its record is gone: see docs/restoring.md", name, last))
 		case err != nil:
-			return unavailable(err)
+			return nil, unavailable(err)
 		default:
+			option := ""
 			date, greatest, ok := given(c, last)
 			if !ok {
 				return wrong(fmt.Sprintf("must be a number, or for a daily sequence DATE:NUMBER or a whole text: counter %s is a %s", name, c.Kind))
 			}
+			if date != "" {
+				option = " --date " + date
+			}
 			if again(c, date, greatest) {
-				behind = fmt.Sprintf("counter %s gave %s, and the store would give it again: run 'snowfence counters set %s %d", name, last, name, greatest+1)
-				if date != "" {
-					behind += " --date " + date
-				}
-				behind += "'"
+				found = append(found, older(key, "counter %s gave %s, and the store would give it again: run 'snowfence counters set %s %d%s'", name, last, name, greatest+1, option))
 			}
 		}
-		if behind == "" {
-			continue
-		}
-		if err := found(roster.Finding{Severity: roster.Fault, Check: roster.CheckIssued, Key: "counter/" + at.roster.Namespace + "/" + name, Text: behind}); err != nil {
-			return err
-		}
 	}
-	return nil
+	return found, nil
 }
 
 // given reads a number of a counter. That of a daily sequence is DATE:NUMBER, or a text that ends in both.
@@ -216,85 +211,39 @@ func given(c counter.Info, last string) (date string, number int64, ok bool) {
 	return date, int64(n), err == nil
 }
 
-// again reports whether a counter would give a number again. A date that is too old to be begun is none.
+// again reports whether a counter would give a number again. No date is begun that is too old.
 func again(c counter.Info, date string, number int64) bool {
-	for _, lane := range c.Lanes {
-		if lane.Name == date {
-			return lane.Next <= number
-		}
+	if at := slices.IndexFunc(c.Lanes, func(l counter.Lane) bool { return l.Name == date }); at >= 0 {
+		return c.Lanes[at].Next <= number
 	}
 	_, err := c.Raised(date, number)
 	return !errors.As(err, new(*counter.DateError))
 }
 
-// pages returns the pages in the journals of this host, by their folders, and changes nothing there.
-func pages(settings config.Config) (map[string][][]byte, error) {
-	kept := map[string][][]byte{}
-	if settings.Data == "" {
-		return kept, nil
-	}
+// pages returns the pages in the journals of this host, and changes nothing there.
+func pages(settings config.Config) (kept [][]byte, err error) {
 	folders, err := os.ReadDir(settings.Journals())
-	if errors.Is(err, fs.ErrNotExist) {
-		return kept, nil
+	if settings.Data == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
 	for _, folder := range folders {
-		path := filepath.Join(settings.Journals(), folder.Name())
-		var wrong error
-		kept[path], wrong = journal.Peek(path)
-		err = errors.Join(err, wrong)
+		peeked, wrong := journal.Peek(filepath.Join(settings.Journals(), folder.Name()))
+		kept, err = append(kept, peeked...), errors.Join(err, wrong)
 	}
 	return kept, err
 }
 
-// recall finds each worker id that is behind a journal's page, and returns how many pages were compared.
-func recall(ctx context.Context, r *roster.Roster, kept map[string][][]byte, found func(roster.Finding) error) (compared int64, err error) {
-	for folder, pages := range kept {
-		n, behind, err := compareAll(ctx, r, pages)
-		if err == nil && len(behind) > 0 { // or its holder has discarded its page since, and released
-			if pages, err = journal.Peek(folder); err == nil {
-				n, behind, err = compareAll(ctx, r, pages)
-			}
-		}
-		if err != nil {
-			return compared, unavailable(err)
-		}
-		compared += n
-		for _, f := range behind {
-			f.Text = folder + ": " + f.Text
-			if err := found(f); err != nil {
-				return compared, err
-			}
-		}
-	}
-	return compared, nil
-}
-
-// compareAll compares some pages, and returns how many are of the namespace.
-func compareAll(ctx context.Context, r *roster.Roster, pages [][]byte) (compared int64, behind []roster.Finding, err error) {
-	for _, page := range pages {
-		found, ours, err := r.Compare(ctx, page)
-		if err != nil {
-			return compared, nil, err
-		}
-		if behind = append(behind, found...); ours {
-			compared++
-		}
-	}
-	return compared, behind, nil
-}
-
 // alone returns nil if counters alone are asked for, and nothing shows that the namespace had a record. It
 // returns an error that says what there is otherwise.
-func (i *givenOut) alone(ctx context.Context, at *site, kept map[string][][]byte) error {
-	name, had := at.roster.Namespace, len(i.numbers) == 0 || len(i.ids)+len(i.places) > 0
-	for _, pages := range kept {
-		had = had || slices.ContainsFunc(pages, func(page []byte) bool { return roster.PageOf(name, page) })
-	}
+func (i *givenOut) alone(ctx context.Context, at *site, kept [][]byte) error {
+	name := at.roster.Namespace
 	all, err := roster.Namespaces(ctx, at.roster.Store, at.clock.Wall())
 	if err != nil {
 		return unavailable(err)
 	}
-	if had = had || slices.ContainsFunc(all, func(s roster.Summary) bool { return s.Name == name }); !had {
+	had := slices.ContainsFunc(all, func(s roster.Summary) bool { return s.Name == name }) ||
+		slices.ContainsFunc(kept, func(page []byte) bool { return roster.PageOf(name, page) })
+	if len(i.numbers) > 0 && len(i.ids)+len(i.places) == 0 && !had {
 		return nil
 	}
 	var counters []string

@@ -26,11 +26,11 @@ func PageOf(namespace string, page []byte) bool {
 
 // Compare holds the store to a journal's page. It reports whether the page is of this namespace and store. A
 // fault is found where the store is older: its register has an earlier term, or its until is below the ticks that
-// the page shows as used. A release may lower until below these, but its holder has discarded the page before: so
-// compare a page that is still there.
+// the page shows as used. A release may lower until below these after the holder has discarded the page: so a page
+// that was read before can be wrong, while holders run.
 func (r *Roster) Compare(ctx context.Context, page []byte) (found []Finding, ours bool, err error) {
 	fault := func(workers []int64, key, format string, args ...any) ([]Finding, bool, error) {
-		text := fmt.Sprintf(format, args...) + ". Stop all holders, and see docs/restoring.md"
+		text := fmt.Sprintf(format, args...) + ". Stop all holders, verify again, and see docs/restoring.md"
 		return []Finding{{Severity: Fault, Check: CheckIssued, Workers: workers, Key: key, Text: text}}, true, nil
 	}
 	p, err := stored.DecodePage(page)
