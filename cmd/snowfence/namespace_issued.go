@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,18 +197,17 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 
 // given reads a number of a counter. That of a daily sequence is DATE:NUMBER, or a text that ends in both.
 func given(c counter.Info, last string) (date string, number int64, ok bool) {
-	digits := last
 	if c.Digits > 0 {
-		isDate := func(s string) bool { _, err := time.Parse("20060102", s); return err == nil }
-		date, digits, _ = strings.Cut(last, ":")
-		if at := len(last) - c.Digits; !isDate(date) && at >= 8 {
-			date, digits = last[at-8:at], last[at:]
+		parts := regexp.MustCompile(fmt.Sprintf(`(\d{8})(?::(\d+)|(\d{%d}))$`, c.Digits)).FindStringSubmatch(last)
+		if parts == nil {
+			return "", 0, false
 		}
-		if !isDate(date) {
+		date, last = parts[1], parts[2]+parts[3]
+		if _, err := time.Parse("20060102", date); err != nil {
 			return "", 0, false
 		}
 	}
-	n, err := strconv.ParseUint(digits, 10, 63)
+	n, err := strconv.ParseUint(last, 10, 63)
 	return date, int64(n), err == nil
 }
 
