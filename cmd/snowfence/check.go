@@ -44,8 +44,8 @@ count), named, ranges, range_count, layout, preset, guessed, causes, spilled;
 -o table the places of the duplicates.
 
 Exit codes: 0 no duplicates, 1 duplicates; 2 usage, 3 a source or the disk
-failed, 4 what was read is no id, or there were no ids, or some were skipped and
-the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
+failed, 4 what was read is no id, or a source had no ids, or some were skipped,
+and the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 		Example: `  snowfence check orders.txt
   snowfence check --column order_id eu.csv.gz us.csv.gz
   snowfence check 'eu.csv#column=id' 'us.csv#column=2' 'old.bin#format=binary'
