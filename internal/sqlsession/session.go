@@ -9,6 +9,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"snowfence.example/snowfence"
@@ -22,14 +23,17 @@ const separator = "|"
 
 // Expression returns the SQL expression of a session's settings, which [Parse] reads. Of PostgreSQL it names
 // everything with its schema, since the search path can be another client's. Extra are expressions of further settings, in
-// the order of their names. Each name must be a setting that the server has; in PostgreSQL it may lack some.
+// the order of their names. Each name must be a setting that the server has.
 func Expression(mysql bool, names []string, extra ...string) string {
 	terms := append([]string{}, extra...)
 	for _, name := range names {
-		if mysql {
+		switch {
+		case mysql && slices.Contains(mysqlNull, name):
 			terms = append(terms, "IFNULL(@@"+name+",'')")
-		} else {
-			terms = append(terms, "COALESCE(pg_catalog.current_setting('"+name+"', true), '')")
+		case mysql:
+			terms = append(terms, "@@"+name)
+		default:
+			terms = append(terms, "pg_catalog.current_setting('"+name+"')")
 		}
 	}
 	concat := "pg_catalog.concat_ws"
@@ -39,10 +43,18 @@ func Expression(mysql bool, names []string, extra ...string) string {
 	return concat + "('" + separator + "', " + strings.Join(terms, ", ") + ")"
 }
 
-// Parse reads the value of an expression whose settings have these names, those of extra first.
+// mysqlNull are variables that may be NULL, which CONCAT_WS would leave out: they are texts. To ask that of each costs too much.
+var mysqlNull = []string{"innodb_flush_method", "wsrep_provider"}
+
+// Parse reads the value of an expression whose settings have these names, those of extra first. If it has fewer values,
+// no setting is known.
 func Parse(text string, names []string) Settings {
 	s := make(Settings, len(names))
-	for i, value := range strings.SplitN(text, separator, len(names)) {
+	values := strings.SplitN(text, separator, len(names))
+	if len(values) < len(names) {
+		return s
+	}
+	for i, value := range values {
 		s[names[i]] = value
 	}
 	return s

@@ -54,6 +54,7 @@ func postgresRules() []rule {
 	return []rule{
 		{name: "in_recovery", fit: []string{"off"}, why: "the server is a standby, and its primary decides"},
 		{name: "transaction_read_only", fit: []string{"off"}, why: "a standby, or a primary that was replaced"},
+		{name: "row_security_active", fit: []string{"f"}, why: "rows may be hidden", silent: true}, // told of a table alone
 		{name: "fsync", fit: []string{"on"}, excused: true},
 		{name: "full_page_writes", fit: []string{"on"}, excused: true, pages: true},
 		{name: "data_sync_retry", fit: []string{"off"}, why: "a sync that succeeds after one that failed proves nothing", silent: true},
