@@ -166,7 +166,7 @@ func (s *Source) try(ctx context.Context, connection *sql.Conn, need func() int6
 		return counter.Range{}, err
 	}
 	// Without strict mode a server stores less than it was given in a column that is too narrow.
-	switch now, err := s.scan(tx.QueryRowContext(ctx, read, s.config.BizType)); {
+	switch now, err := s.scan(tx.QueryRowContext(ctx, s.read, s.config.BizType)); {
 	case err != nil:
 		return counter.Range{}, err
 	case now.max != next:
