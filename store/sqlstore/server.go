@@ -96,14 +96,14 @@ const never = 24 * 60 * 60 * 1000
 func inspect(ctx context.Context, connection driver.Conn, d Dialect, p promise) error {
 	query := mysqlSettings
 	if d == PostgreSQL {
-		query = "SELECT '', " + sessionOf(d, postgresNames, "").expression
+		query = "SELECT '', " + sessionOf(d, postgresNames(), "").expression
 	}
 	found, err := pairs(ctx, connection, query)
 	if err != nil {
 		return fmt.Errorf("sqlstore: read settings: %w", err)
 	}
 	if d == PostgreSQL {
-		found = sqlsession.Parse(found[""], sessionOf(d, postgresNames, "").names)
+		found = sqlsession.Parse(found[""], sessionOf(d, postgresNames(), "").names)
 	}
 	return d.judge(found, p)
 }

@@ -29,7 +29,7 @@ func (s *Store) session(ctx context.Context) (*judged, error) {
 	}
 	j := &judged{}
 	err := sqlsession.On(ctx, s.db, func(connection *sql.Conn) error {
-		names := postgresNames
+		names := postgresNames()
 		if s.dialect == MySQL {
 			err := connection.Raw(func(raw any) (err error) { names, err = mysqlNames(ctx, raw.(driver.Conn)); return err })
 			if err != nil {

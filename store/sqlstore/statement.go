@@ -34,10 +34,12 @@ type expression struct {
 	expression string
 }
 
-// postgresNames are the settings of PostgreSQL that matter, and that each release has. The last one may hold any character.
-var postgresNames = []string{
-	"role", "fsync", "full_page_writes", "zero_damaged_pages", "ignore_checksum_failure",
-	"synchronous_commit", "wal_writer_delay", "transaction_read_only", "synchronous_standby_names",
+// postgresNames returns the settings of PostgreSQL that matter, and that each release has. The last one may hold any character.
+func postgresNames() []string {
+	return []string{
+		"role", "fsync", "full_page_writes", "zero_damaged_pages", "ignore_checksum_failure",
+		"synchronous_commit", "wal_writer_delay", "transaction_read_only", "synchronous_standby_names",
+	}
 }
 
 // sessionOf returns what is read of a session, and of a table if it is given, which is quoted. An operator may alter that.
