@@ -92,7 +92,7 @@ var tiers = []tier{
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/session"}, library: true},
 	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", "internal/storeurl", "internal/stored", program + "/internal/engine", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/engine", allowed: []string{
-		".", "store", "internal/storeclient", "store/memstore", "store/filestore", "store/sqlstore",
+		".", "store", "internal/storeclient", "internal/sqlsession", "store/memstore", "store/filestore", "store/sqlstore",
 		"store/etcdstore", "store/zkstore", "store/redisstore", "store/natsstore",
 	}, library: true},
 	{dir: program + "/internal/takeover", allowed: []string{".", "internal/lease", "internal/roster", "internal/stored", program + "/internal/text"}, library: true, refused: io},

@@ -1,7 +1,10 @@
 package kinds
 
 import (
+	"context"
+	"database/sql"
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -58,8 +61,55 @@ func TestColumnThatHoldsNoWholeNumbersIsNoGuard(t *testing.T) {
 	}
 }
 
+// TestColumnGuardLooksAtTheTableThatWasFoundAtOpening opens a guard behind a pooler. Then another client lets the sessions show a
+// table of the same name, in another schema.
+func TestColumnGuardLooksAtTheTableThatWasFoundAtOpening(t *testing.T) {
+	t.Parallel()
+	pooler := testkit.PgBouncer(t, testkit.Postgres(t), "transaction")
+	pooled := "postgres://" + url.UserPassword(testkit.SQLUser, testkit.SQLPassword).String() + "@" + pooler.Addr() + "/" + testkit.SQLDatabase
+	db, err := engine.Connect(pooled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() //nolint:errcheck // the server ends with the test
+	for _, statement := range []string{
+		"CREATE TABLE orders (id bigint)", "INSERT INTO orders VALUES (1050)", "CREATE SCHEMA other", "CREATE TABLE other.orders (id bigint)",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	minter := openBehind(t, pooled, "orders.id")
+	var others []*sql.Tx
+	for range 3 { // the pooler has as many sessions
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err == nil {
+			_, err = tx.ExecContext(t.Context(), "SET search_path = other")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, tx)
+	}
+	for _, tx := range others {
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var back *counter.BackwardsError
+	if err := minter.Mint(t.Context(), 1, new(kind.Batch)); !errors.As(err, &back) || back.Mark != 1050 {
+		t.Errorf("%v, must be the refusal of a counter that is behind 1050", err)
+	}
+}
+
 // mintBehind mints one ticket of a new counter whose guard is a column.
 func mintBehind(t *testing.T, url, column string) error {
+	t.Helper()
+	return openBehind(t, url, column).Mint(t.Context(), 1, new(kind.Batch))
+}
+
+// openBehind opens a new counter whose guard is a column.
+func openBehind(t *testing.T, url, column string) kind.Minter {
 	t.Helper()
 	c, err := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "pg", "guard-column": column}})
 	if err != nil {
@@ -74,6 +124,6 @@ func mintBehind(t *testing.T, url, column string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.(kind.Closer).Close(t.Context()) //nolint:errcheck // it has no number
-	return m.Mint(t.Context(), 1, new(kind.Batch))
+	t.Cleanup(func() { _ = m.(kind.Closer).Close(context.Background()) }) // it has no number
+	return m
 }
