@@ -81,6 +81,7 @@ func infoOf(namespace, name string, version store.Version, c stored.Counter) Inf
 // above it of the counter's increment. Of a daily sequence date says which count is meant: of a date
 // that the store does not hold it is begun, by the rules of [Daily]. The number may lie above the
 // limit, which is that of the process that wrote last. Where it does, the counter is full for that process.
+// If the counter is there already it stays: a process that runs may still give back numbers below.
 //
 // A *[ConfigError] is returned for a number that is below the counter's next: some of those are in
 // use. It is returned, too, for one that no limit reaches. A *[DateError] is returned for a date that
