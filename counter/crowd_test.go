@@ -17,7 +17,7 @@ type crowd struct {
 	*testing.T
 	memory *memstore.Memory
 	ended  sync.WaitGroup
-	stop   context.Context //nolint:containedctx // of all processes
+	stop   context.Context // of all processes
 
 	mu     sync.Mutex
 	draws  bool
@@ -27,6 +27,9 @@ type crowd struct {
 	errors map[string]int
 	failed int // calls and openings
 }
+
+// pass lets virtual time pass.
+func pass(d time.Duration) { at(time.Now(), int(d.Milliseconds())) }
 
 const crowdLoss = 15 * time.Second
 
@@ -44,7 +47,7 @@ func (c *crowd) grow(n int, apart time.Duration) {
 		c.last, c.held = append(c.last, time.Time{}), append(c.held, nil)
 		c.mu.Unlock()
 		c.ended.Go(func() { c.process(i) })
-		time.Sleep(apart)
+		pass(apart)
 	}
 }
 
@@ -54,13 +57,13 @@ func (c *crowd) process(i int) {
 		s, err := counter.OpenSegments(c.stop, counter.SegmentsConfig{Config: counter.Config{Store: c.memory.Client(), Name: "orders"}, Step: 10})
 		if err != nil {
 			c.note(i, 0, err)
-			time.Sleep(3 * time.Second)
+			pass(3 * time.Second)
 			continue
 		}
 		c.mu.Lock()
 		c.held[i] = func() []counter.Range { return s.Status().Held }
 		c.mu.Unlock()
-		for ; c.stop.Err() == nil; time.Sleep(500 * time.Millisecond) {
+		for ; c.stop.Err() == nil; pass(500 * time.Millisecond) {
 			c.mu.Lock()
 			draws := c.draws
 			c.mu.Unlock()
@@ -93,7 +96,7 @@ func (c *crowd) judge() (burnt int64) {
 	c.mu.Lock()
 	c.draws = false
 	c.mu.Unlock()
-	time.Sleep(time.Minute) // reservations under way end
+	pass(time.Minute) // reservations under way end
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	info, err := counter.Show(c.Context(), c.memory.Client(), "default", "orders")
@@ -123,7 +126,7 @@ func TestFleetOfALossyStoreGrowsWithoutGaps(t *testing.T) {
 		defer end()
 		for _, n := range []int{20, 40} {
 			c.grow(n, 100*time.Millisecond)
-			time.Sleep(5 * time.Minute)
+			pass(5 * time.Minute)
 			if burnt := c.judge(); burnt != 0 || c.failed != 0 {
 				t.Errorf("%d numbers were burnt, and %v failed", burnt, c.errors)
 			}
@@ -137,7 +140,7 @@ func TestProcessesBeyondTheLimitWaitForTheirTurn(t *testing.T) {
 		c, end := newCrowd(t)
 		defer end()
 		c.grow(150, 10*time.Millisecond)
-		time.Sleep(3 * time.Minute)
+		pass(3 * time.Minute)
 		if burnt := c.judge(); burnt > 150*10 {
 			t.Errorf("%d numbers were burnt", burnt)
 		}
