@@ -34,7 +34,7 @@ var (
 
 	// errForgotten says that the store lost a reservation before it was confirmed. Another
 	// one is made; the numbers are given to no one.
-	errForgotten = errors.New("the store lost the write")
+	errForgotten = errors.New("the store lost the write, or it was confirmed too late")
 )
 
 // ConfigError is returned for a setting that can't be used: Field, Value and Limit.

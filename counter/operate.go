@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -77,32 +78,42 @@ func infoOf(namespace, name string, version store.Version, c stored.Counter) Inf
 }
 
 // Raised returns the counter as [Set] would write it: its next number is next, or the first one
-// above it of the counter's increment. Of a daily sequence date says which count is meant. A count
-// that is missing is begun; a *[DateError] is returned for a date that is too old. A *[ConfigError] is
-// returned for a number that is below the counter's next: some of those are in use.
+// above it of the counter's increment. Of a daily sequence date says which count is meant: of a date
+// that the store does not hold it is begun, by the rules of [Daily]. The number may lie above the
+// limit, which is that of the process that wrote last. Where it does, the counter is full for that process.
+// If the counter is there already it stays: a process that runs may still give back numbers below.
+//
+// A *[ConfigError] is returned for a number that is below the counter's next: some of those are in
+// use. It is returned, too, for one that no limit reaches. A *[DateError] is returned for a date that
+// the store has forgotten.
 func (i Info) Raised(date string, next int64) (Info, error) {
-	i.record.Lanes = slices.Clone(i.record.Lanes)
-	at, ok := i.record.Lane(date)
-	if _, wrong := time.Parse(stored.DateForm, date); i.Kind == stored.Daily && wrong == nil {
-		var err error
-		if at, err = (&register{Config: Config{Name: i.Name, Start: i.Start}}).enter(&i.record, date); err != nil {
-			return i, err
-		}
-	} else if !ok {
-		limit := fmt.Sprintf("must not be given: counter %s has no dates", i.Name)
-		if i.Kind == stored.Daily {
-			limit = fmt.Sprintf("must be a date such as 20261122: counter %s has one count for each", i.Name)
-		}
-		return i, refuse("date", date, limit)
+	end := math.MaxInt64 - i.Increment + 1 // one past the greatest limit
+	switch _, err := time.Parse(stored.DateForm, date); {
+	case i.Kind != stored.Daily && date != "":
+		return i, refuse("date", date, fmt.Sprintf("must not be given: counter %s has no dates", i.Name))
+	case i.Kind == stored.Daily && err != nil:
+		return i, refuse("date", date, fmt.Sprintf("must be like 20261122: counter %s counts by date", i.Name))
+	case i.Kind == stored.Daily:
+		end = int64(math.Pow10(i.Digits))
 	}
-	i.Lanes = i.record.Lanes
-	if now := i.Lanes[at].Next; next < now {
-		return i, refuse("next", next, fmt.Sprintf("must be at least %d, the next number of counter %s: a counter never goes back", now, i.Name))
+	record := i.record
+	record.Lanes = slices.Clone(record.Lanes)
+	at, err := enter(&record, i.Name, date)
+	if err != nil {
+		return i, err
 	}
-	if next > i.Limit {
-		return i, refuse("next", next, fmt.Sprintf("must be at most the limit of counter %s, %d", i.Name, i.Limit))
+	lane := &record.Lanes[at]
+	switch {
+	case next < lane.Next:
+		return i, refuse("next", next, fmt.Sprintf("must be at least %d, the next number of counter %s: a counter never goes back", lane.Next, i.Name))
+	case next > max(end, lane.Next):
+		return i, refuse("next", next, fmt.Sprintf("must be at most %d: counter %s has no numbers from there on, whatever its limit", end, i.Name))
 	}
-	i.Lanes[at].Next = i.Start + (next-i.Start+i.Increment-1)/i.Increment*i.Increment
+	if over := (next - i.Start) % i.Increment; over > 0 {
+		next += i.Increment - over
+	}
+	lane.Next = next
+	i.record, i.Lanes = record, record.Lanes
 	return i, nil
 }
 
@@ -142,9 +153,10 @@ func Set(ctx context.Context, s store.Store, i Info, by Operator) (Info, error) 
 		if changed = r.version != i.version; changed {
 			return store.ErrConflict
 		}
-		sent = true
 		c.Lanes = i.record.Lanes
-		return nil
+		err := r.enlist(c)
+		sent = sent || err == nil
+		return err
 	})
 	switch {
 	case err == nil:

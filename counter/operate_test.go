@@ -1,7 +1,9 @@
 package counter_test
 
 import (
+	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +27,7 @@ func TestOperatorRaisesACounterAndNeverLowersIt(t *testing.T) {
 	if err != nil || info.Kind != "ticket" || info.Lanes[0].Next != 15 {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	for _, next := range []int64{14, 1001} {
+	for _, next := range []int64{14, math.MaxInt64 - 8} {
 		var wrong *counter.ConfigError
 		if _, err := info.Raised("", next); !errors.As(err, &wrong) || wrong.Field != "next" {
 			t.Errorf("set to %d: %v", next, err)
@@ -57,32 +59,123 @@ func TestOperatorRaisesACounterAndNeverLowersIt(t *testing.T) {
 	}
 }
 
-// TestDateThatASequenceLacksIsBegunByItsOperator sets a date that a restored store has never seen.
-func TestDateThatASequenceLacksIsBegunByItsOperator(t *testing.T) {
+// TestDateThatASequenceLacksIsSetByTheRulesOfItsProcesses restores a sequence to a day of which the store holds nothing.
+func TestDateThatASequenceLacksIsSetByTheRulesOfItsProcesses(t *testing.T) {
 	s := memstore.New().Client()
 	d, clock := openDaily(t, s, "UTC", nil)
-	for range 2 {
-		if _, err := d.Next(t.Context()); err != nil {
+	next := func(want string) {
+		t.Helper()
+		if text, err := d.Next(t.Context()); err != nil || !strings.HasSuffix(text, want) {
+			t.Errorf("it gave %s, not %s: %v", text, want, err)
+		}
+	}
+	show := func() counter.Info {
+		t.Helper()
+		info, err := counter.Show(t.Context(), s, "default", "invoices")
+		if err != nil {
 			t.Fatal(err)
 		}
-		clock.set(clock.Wall().AddDate(0, 0, 5))
+		return info
+	}
+	next("20261122001")
+	for date, value := range map[string]string{"": `""`, "20261131": "20261131"} {
+		_, err := show().Raised(date, 50)
+		want := "snowfence: date is " + value + ": must be like 20261122: counter invoices counts by date"
+		if err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	}
+	for _, date := range []string{"20261130", "20261123", "20261124", "20261125", "20261126", "20261127", "20261128", "20261129", "20261120", "20261121"} {
+		raised, err := show().Raised(date, 50)
+		if err == nil {
+			_, err = counter.Set(t.Context(), s, raised, counter.Operator{})
+		}
+		full := date == "20261121" // there are ten from 20261120 on, so that goes
+		if err != nil || full && (raised.Lanes[0].Name != date || len(raised.Lanes) != 10) {
+			t.Fatalf("date %s: %v, %v", date, raised.Lanes, err)
+		}
+	}
+	next("20261122002")
+	clock.set(clock.Wall().AddDate(0, 0, 1))
+	next("20261123050")
+	var forgotten *counter.DateError
+	if _, err := show().Raised("20261120", 60); !errors.As(err, &forgotten) || forgotten.Oldest != "20261121" {
+		t.Errorf("a date that is forgotten: %v", err)
+	}
+	var wrong *counter.ConfigError
+	if _, err := show().Raised("20261201", 0); !errors.As(err, &wrong) || wrong.Field != "next" {
+		t.Errorf("a new date below its first number: %v", err)
+	}
+}
+
+// TestCounterIsSetAboveTheLimitOfItsLastWriter restores counters that were full, or whose limit was raised since.
+func TestCounterIsSetAboveTheLimitOfItsLastWriter(t *testing.T) {
+	for name, x := range map[string]struct {
+		config   counter.Config
+		set, got int64
+	}{
+		"one past the limit":                        {counter.Config{Start: 1, Limit: 10}, 11, 11},
+		"far above it":                              {counter.Config{Start: 1, Limit: 10}, 5000, 5000},
+		"above it, by the increment":                {counter.Config{Start: 1, Increment: 10, Limit: 15}, 5000, 5001},
+		"one past the greatest limit":               {counter.Config{Start: 1}, math.MaxInt64, math.MaxInt64},
+		"one past the greatest, by the increment":   {counter.Config{Start: 1, Increment: 7}, math.MaxInt64 - 6, math.MaxInt64 - 6},
+		"just below that, which is the same number": {counter.Config{Start: 1, Increment: 7}, math.MaxInt64 - 12, math.MaxInt64 - 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := memstore.New().Client()
+			x.config.Store, x.config.Name = s, "orders"
+			open := func() *counter.Tickets {
+				tickets, err := counter.OpenTickets(t.Context(), x.config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = tickets.Close(context.Background()) })
+				return tickets
+			}
+			if _, err := open().Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, next := range []int64{x.set, x.got} { // the second time it is there already
+				info, err := counter.Show(t.Context(), s, "default", "orders")
+				if err != nil {
+					t.Fatal(err)
+				}
+				raised, err := info.Raised("", next)
+				if err == nil {
+					raised, err = counter.Set(t.Context(), s, raised, counter.Operator{})
+				}
+				if err != nil || raised.Lanes[0].Next != x.got {
+					t.Fatalf("set to %v: %v", raised.Lanes, err)
+				}
+			}
+			if n, err := open().Next(t.Context()); !errors.Is(err, counter.ErrFull) {
+				t.Errorf("with the old limit it gave %d, %v", n, err)
+			}
+			if x.config.Limit = 100_000; x.got < x.config.Limit {
+				if n, err := open().Next(t.Context()); err != nil || int64(n) != x.got {
+					t.Errorf("with a greater limit it gave %d, %v, not %d", n, err, x.got)
+				}
+			}
+		})
+	}
+	s := memstore.New().Client()
+	d, _ := openDaily(t, s, "UTC", func(c *counter.DailyConfig) { c.Digits = 1 })
+	if _, err := d.Next(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	info, err := counter.Show(t.Context(), s, "default", "invoices")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := info.Raised("20261131", 50); err == nil || !strings.HasSuffix(err.Error(), "must be a date such as 20261122: counter invoices has one count for each") {
-		t.Errorf("no date: %v", err)
+	if _, err := info.Raised("20261122", 11); err == nil {
+		t.Error("set beyond the end of a date")
 	}
-	raised, err := info.Raised("20261202", 50)
+	raised, err := info.Raised("20261122", 10)
 	if err == nil {
-		_, err = counter.Set(t.Context(), s, raised, counter.Operator{Clock: clock})
+		_, err = counter.Set(t.Context(), s, raised, counter.Operator{})
 	}
-	if err != nil || len(info.Lanes) != 2 {
-		t.Fatalf("%v, and before %v", err, info.Lanes)
-	}
-	if text, err := d.Next(t.Context()); err != nil || text != "INV20261202050" {
-		t.Errorf("%s, %v", text, err)
+	if text, full := d.Next(t.Context()); err != nil || !errors.Is(full, counter.ErrFull) {
+		t.Errorf("a date that is full gave %s, %v (%v)", text, full, err)
 	}
 }
 

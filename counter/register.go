@@ -36,19 +36,13 @@ type register struct {
 	version     store.Version
 	record      stored.Counter
 	incarnation string // once it is settled: a record that is gone, or another one, is refused then
-	nonce       string // of this process's writes on a lossy store; see confirm
-	number      int64  // of the last write that took effect
-	history     map[store.Version]int64
 
 	mu   sync.Mutex       // guards used, so that a call which has its numbers waits for no other write
 	used map[string]int64 // by lane: the greatest number that this process has reserved, and not given back
 }
 
-const (
-	lanesKept   = 10   // dates that a daily sequence holds
-	historyKept = 1000 // writes of its own that a process remembers on a lossy store: far more than wait to be confirmed
-	writersKept = 24   // processes that can confirm at a time on a lossy store
-)
+// lanesKept is how many dates a daily sequence holds.
+const lanesKept = 10
 
 // open reads the store's traits, and holds the counter to its record if that is there.
 func open(ctx context.Context, c Config, kind string) (*register, error) {
@@ -73,10 +67,7 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	r := &register{
 		Config: c, kind: kind, key: stored.CounterPrefix(c.Namespace) + c.Name, loss: traits.Loss,
 		guard: guarding{Guard: c.Guard, counter: c.Name},
-		turn:  make(chan struct{}, 1), used: map[string]int64{}, history: map[store.Version]int64{},
-	}
-	if r.nonce, err = r.random(8); err != nil {
-		return nil, err
+		turn:  make(chan struct{}, 1), used: map[string]int64{},
 	}
 	// A store that is away shows when numbers are reserved.
 	reply := r.call(ctx, lease.Call{Verb: lease.Get, Key: r.key})
@@ -96,7 +87,7 @@ func (r *register) reserve(ctx context.Context, lane string, need func() int64) 
 	var behind error
 	w, err := r.write(ctx, func(c *stored.Counter) error {
 		got, behind = Range{}, nil
-		i, err := r.enter(c, lane)
+		i, err := enter(c, r.Name, lane)
 		if err != nil {
 			return err
 		}
@@ -109,8 +100,10 @@ func (r *register) reserve(ctx context.Context, lane string, need func() int64) 
 			behind = &BackwardsError{Counter: r.Name, Next: next, Mark: mark, By: by}
 			return nil
 		}
-		got, err = r.advance(c, i, need())
-		return err
+		if got, err = r.advance(c, i, need()); err != nil {
+			return err
+		}
+		return r.enlist(c)
 	})
 	if err == nil {
 		err = behind
@@ -175,16 +168,16 @@ func (r *register) full(lane string) error {
 // enter returns the place of a lane, which it adds if that is allowed. The earliest date goes
 // when there are too many. From then on the list stays full. So no date before its first is
 // begun, and a date after it that is missing was never begun before.
-func (r *register) enter(c *stored.Counter, lane string) (int, error) {
+func enter(c *stored.Counter, name, lane string) (int, error) {
 	i, ok := c.Lane(lane)
 	if ok {
 		return i, nil
 	}
 	full := len(c.Lanes) == lanesKept
 	if full && i == 0 {
-		return 0, &DateError{Counter: r.Name, Date: lane, Oldest: c.Lanes[0].Name}
+		return 0, &DateError{Counter: name, Date: lane, Oldest: c.Lanes[0].Name}
 	}
-	c.Lanes = slices.Insert(c.Lanes, i, stored.Lane{Name: lane, Next: r.Start})
+	c.Lanes = slices.Insert(c.Lanes, i, stored.Lane{Name: lane, Next: c.Start})
 	if full {
 		c.Lanes, i = c.Lanes[1:], i-1
 	}

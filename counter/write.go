@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -21,9 +20,8 @@ import (
 
 // written is a write that took effect.
 type written struct {
-	version store.Version
-	number  int64
-	acked   time.Duration
+	effect string // its name in the record's history
+	acked  time.Duration
 }
 
 // write changes the record, once. The change is computed from the record as it is, again for
@@ -60,7 +58,7 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 			}
 		}
 		next := r.record
-		next.Lanes, next.Writers = slices.Clone(next.Lanes), slices.Clone(next.Writers)
+		next.Lanes, next.Waits, next.Waiting = slices.Clone(next.Lanes), false, r.waiting()
 		if err := change(&next); err != nil {
 			if fresh {
 				return written{}, err
@@ -68,7 +66,6 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 			r.known = false // it may not hold any more
 			continue
 		}
-		before := r.latest()
 		value, err := r.sign(&next)
 		if err != nil {
 			return written{}, err
@@ -85,8 +82,7 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 		switch outlook {
 		case lease.Landed:
 			r.hold(reply.Landed(), next)
-			r.remember(before)
-			return written{r.version, r.number, r.Clock.Monotonic()}, nil
+			return written{r.record.Effect(r.version).Effect, r.Clock.Monotonic()}, nil
 		case lease.Missed:
 			if err := r.take(reply); err != nil && final(err) && !errors.Is(err, errGone) {
 				return written{}, err
@@ -100,56 +96,6 @@ func (r *register) write(ctx context.Context, change func(*stored.Counter) error
 	}
 }
 
-// confirm waits until the store can't lose a write any more, and shows that it has not lost
-// it: by another swap, sent at least loss after the write was acknowledged, and guarded by a
-// record that has the write in its history. When that swap takes effect, the write is there
-// and older than loss.
-//
-// The history is the record's Writers: for each process the version of its last write. A version
-// names one effect of one write. The very bytes may take effect a second time, when a late copy
-// arrives after a failover took the first effect away. That one is younger, and has another version,
-// unless a store draws its versions before it sends; so package store rules such copies out.
-func (r *register) confirm(ctx context.Context, w written) error {
-	if err := sleep(ctx, r.Clock, max(0, w.acked+r.loss-r.Clock.Monotonic())); err != nil {
-		return err
-	}
-	_, err := r.write(ctx, func(c *stored.Counter) error {
-		if r.history[w.version] != w.number || r.history[r.latest()] < w.number {
-			return fmt.Errorf("counter %s: %w", r.Name, errForgotten)
-		}
-		c.Unsettled = false // the record was begun before w
-		return nil
-	})
-	return err
-}
-
-// latest returns the version of this process's last write in the history of the record as it was
-// read; none if there is none.
-func (r *register) latest() store.Version {
-	if r.record.Writer == r.nonce {
-		return r.version
-	}
-	for _, w := range r.record.Writers {
-		if w.Nonce == r.nonce {
-			return w.Version
-		}
-	}
-	return ""
-}
-
-// remember records a write that took effect, when last was the one before it in the record's
-// history. Each write's history has those before it, so it has all up to last. What came after
-// last is gone.
-func (r *register) remember(last store.Version) {
-	if r.loss == 0 {
-		return
-	}
-	kept := r.history[last] // 0 if it is not known: then all are gone
-	maps.DeleteFunc(r.history, func(_ store.Version, number int64) bool { return number > kept || number < kept-historyKept })
-	r.number++
-	r.history[r.version] = r.number
-}
-
 // sign completes a record that is to be written.
 func (r *register) sign(c *stored.Counter) (value []byte, err error) {
 	if c.Write, err = r.random(8); err != nil {
@@ -157,14 +103,7 @@ func (r *register) sign(c *stored.Counter) (value []byte, err error) {
 	}
 	c.Clock, c.Process, c.Limit = r.Clock.Wall(), r.Process, r.Limit
 	c.Unsettled = c.Unsettled && r.loss > 0
-	if r.loss > 0 {
-		if before := c.Writer; before != "" {
-			c.Writers = slices.DeleteFunc(c.Writers, func(w stored.Writer) bool { return w.Nonce == before })
-			c.Writers = append(c.Writers, stored.Writer{Nonce: before, Version: r.version})
-			c.Writers = c.Writers[max(0, len(c.Writers)-writersKept):]
-		}
-		c.Writer = r.nonce
-	}
+	c.Writer, c.Writers = "", nil // of an earlier version
 	return c.Encode()
 }
 

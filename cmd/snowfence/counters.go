@@ -162,7 +162,12 @@ func (p program) countersSet() *cobra.Command {
 		Long: `Set raises a counter: NEXT, or the first number above it of the counter's
 increment, is reserved next. It shows the counter before and after, and asks;
 --yes answers that. A number below the counter's next is refused: some of those
-are in use.
+are in use. One above the limit of the counter's last writer is not: the limit
+may be raised at any time.
+
+A daily sequence counts each date of its own, so it needs --date. A date that the
+store does not hold is begun at NEXT. The store holds ten: if it is the eleventh,
+the earliest goes, and a date before all ten is refused.
 
 It is one swap under the version that was read. If a process wrote meanwhile,
 nothing is changed. Processes that have reserved segments still give those.
@@ -192,6 +197,11 @@ the time that is shown, and set it again then.`,
 		after, err := before.Raised(date, next)
 		if err != nil {
 			return err
+		}
+		for _, lane := range after.Lanes {
+			if lane.Name == date && lane.Next > after.Limit {
+				p.note("counter %s: next is %d then, above %d, the limit of its last writer: processes with that limit give no number", args[0], lane.Next, after.Limit)
+			}
 		}
 		plan := table(", "+counterColumns, append(labelled("before", counterRows(before)), labelled("after", counterRows(after))...))
 		said := "dry run, nothing was written\n"

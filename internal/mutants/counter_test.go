@@ -1,10 +1,11 @@
 package mutants
 
 const (
-	register = "counter/register.go"
-	writing  = "counter/write.go"
-	chain    = "counter/chain.go"
-	guards   = "counter/guard.go"
+	register   = "counter/register.go"
+	writing    = "counter/write.go"
+	confirming = "counter/confirm.go"
+	chain      = "counter/chain.go"
+	guards     = "counter/guard.go"
 )
 
 // counted lists bugs in counters. Drawn schedules find them.
@@ -17,21 +18,47 @@ var counted = drawn([]mutant{
 	},
 	{
 		name: "counter: it is confirmed by a write that was sent too early",
-		file: writing,
+		file: confirming,
 		old:  "w.acked+r.loss-r.Clock.Monotonic()",
 		new:  "w.acked-r.Clock.Monotonic()",
 	},
 	{
 		name: "counter: a confirmation does not look at the history",
-		file: writing,
-		old:  "if r.history[w.version] != w.number || r.history[r.latest()] < w.number {",
-		new:  "if len(r.record.Writers) == 0 && r.record.Writer == \"\" {",
+		file: confirming,
+		old:  "return other.Effect == w.effect })",
+		new:  "return true })",
 	},
 	{
-		name: "counter: a write that is gone is still remembered",
-		file: writing,
-		old:  "return number > kept || number < kept-historyKept",
-		new:  "return number < kept-historyKept",
+		name: "counter: bytes that take effect a second time count as their first effect",
+		file: "internal/stored/counter.go",
+		old:  "[]byte(c.Write + string(v))",
+		new:  "[]byte(c.Write)",
+		in:   "internal/stored",
+		test: "TestEffectIsOfOneWriteAndOneVersion",
+	},
+	{
+		name: "counter: a write is sent though it has no place to wait for its confirmation",
+		file: confirming,
+		old:  "\tif i < 0 {\n\t\treturn fmt.Errorf(\"counter %s: %d",
+		new:  "\tif i = max(i, 0); i < 0 {\n\t\treturn fmt.Errorf(\"counter %s: %d",
+		in:   "counter",
+		test: "TestProcessesBeyondTheLimitWaitForTheirTurn",
+	},
+	{
+		name: "counter: a write that is confirmed keeps its place",
+		file: confirming,
+		old:  "\t\tc.Waiting = slices.Delete(c.Waiting, i, i+1) // if",
+		new:  "\t\t// if",
+		in:   "counter",
+		test: "TestFleetOfALossyStoreGrowsWithoutGaps",
+	},
+	{
+		name: "counter: a process that ended keeps its place for good",
+		file: confirming,
+		old:  ".Abs() > late",
+		new:  ".Abs() > 1000*late",
+		in:   "counter",
+		test: "TestProcessesThatEndBeforeTheyConfirmStopNoOther",
 	},
 	{
 		name: "counter: numbers are given back though others were reserved after them",
@@ -105,7 +132,7 @@ var counted = drawn([]mutant{
 	},
 	{
 		name: "counter: a range is confirmed when half of the loss has passed",
-		file: writing,
+		file: confirming,
 		old:  "w.acked+r.loss-r.Clock.Monotonic()",
 		new:  "w.acked+r.loss/2-r.Clock.Monotonic()",
 		in:   "counter",
@@ -121,8 +148,8 @@ var counted = drawn([]mutant{
 	},
 	{
 		name: "counter: a record that is settled may be another one later",
-		file: writing,
-		old:  "\t\tc.Unsettled = false // the record was begun before w\n",
+		file: confirming,
+		old:  "\t\tc.Unsettled = false                          // the record was begun before w\n",
 		new:  "",
 		in:   "counter",
 		test: "TestRecordThatIsGoneIsRefusedOnceItIsSettled",

@@ -2,8 +2,11 @@ package stored
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"snowfence.example/snowfence/store"
@@ -38,8 +41,12 @@ type Counter struct {
 	// goes but the earliest, when there are too many.
 	Lanes []Lane
 
-	// Writer is the nonce of the process that wrote this on a lossy store, and Writers are those
-	// that wrote before, the latest at the end.
+	// Waits says that this very write waits to be confirmed, on a lossy store. Waiting are the
+	// writes before it that do, the latest at the end.
+	Waits   bool
+	Waiting []Wait
+
+	// Writer and Writers are in records of earlier versions, and empty in later ones.
 	Writer  string
 	Writers []Writer
 
@@ -59,7 +66,41 @@ type Lane struct {
 	Next int64  `json:"next"`
 }
 
-// Writer says which write of a process is the last one in the record's history.
+// Wait names one effect of one write in a record's history.
+type Wait struct {
+	Effect string // of 72 bits; see [Counter.Effect]
+	Sent   uint32 // when it was sent, by its writer's clock: the lower 32 bits of Unix seconds
+}
+
+// effectLength is how many characters an effect has, and waitLength how many the text of a Wait.
+const effectLength, waitLength = 12, 12 + 8
+
+// MarshalText implements [encoding.TextMarshaler]. A record of many must fit into [store.MaxValue].
+func (w Wait) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%s%08x", w.Effect, w.Sent), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (w *Wait) UnmarshalText(text []byte) error {
+	if len(text) != waitLength {
+		return fmt.Errorf("field \"waiting\" has %q: must be %d characters", text, waitLength)
+	}
+	sent, err := strconv.ParseUint(string(text[effectLength:]), 16, 32)
+	w.Effect, w.Sent = string(text[:effectLength]), uint32(sent)
+	return err
+}
+
+// waits is a list that is left out when it is empty.
+type waits []Wait
+
+func (w *waits) IsZero() bool { return len(*w) == 0 }
+
+// Effect names the effect that this record's write had when it made the version. The very bytes
+// may take effect again, with another version. That effect has another name.
+func (c *Counter) Effect(v store.Version) Wait {
+	sum := sha256.Sum256([]byte(c.Write + string(v)))
+	return Wait{base64.RawURLEncoding.EncodeToString(sum[:])[:effectLength], uint32(c.Clock.Unix())}
+}
+
+// Writer says which write of a process was the last one in the record's history.
 type Writer struct {
 	Nonce   string        `json:"nonce"`
 	Version store.Version `json:"version"` // of the register after that write
@@ -89,6 +130,8 @@ func (c *Counter) text() any {
 		Lanes       *[]Lane    `json:"lanes"`
 		Writer      *string    `json:"writer"`
 		Writers     *[]Writer  `json:"writers"`
+		Waits       *flag      `json:"waits,omitzero"`
+		Waiting     *waits     `json:"waiting,omitzero"`
 		Write       *string    `json:"write"`
 		Created     *time.Time `json:"created"`
 		Clock       *time.Time `json:"clock"`
@@ -98,7 +141,7 @@ func (c *Counter) text() any {
 		Started     *time.Time `json:"started"`
 	}{
 		format, &c.Kind, &c.Incarnation, (*flag)(&c.Unsettled), &c.Start, &c.Increment, &c.Limit, &c.Zone, &c.Digits, &c.Lanes, &c.Writer, &c.Writers,
-		&c.Write, &c.Created, &c.Clock, &c.Process.Host, &c.Process.PID, &c.Process.Version, &c.Process.Started,
+		(*flag)(&c.Waits), (*waits)(&c.Waiting), &c.Write, &c.Created, &c.Clock, &c.Process.Host, &c.Process.PID, &c.Process.Version, &c.Process.Started,
 	}
 }
 

@@ -100,5 +100,8 @@ func (w *world) set(rng *rand.Rand, clock *hostClock, s *faultstore.Store) (date
 		return "", 0, err
 	}
 	_, err = counter.Set(ctx, s, raised, counter.Operator{Clock: clock})
+	if next == lane.Next {
+		next = 0 // the counter was there already: a process that runs may still give numbers back
+	}
 	return lane.Name, next, err
 }
