@@ -6,8 +6,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
@@ -143,14 +145,23 @@ func (QueryGuard) Raise(context.Context, int64, int64) error { return nil }
 type guarding struct {
 	Guard
 	counter string
-	works   atomic.Bool // the last raise took effect
+	timeout time.Duration // bounds each call to the guard
+	limit   int64         // the greatest number that the counter can give
+	works   atomic.Bool   // the last raise took effect
 }
 
-// mark returns the mark, when the guard is known to take raises.
-func (g *guarding) mark(ctx context.Context) (int64, error) {
-	mark, err := g.Mark(ctx)
-	if err != nil {
+// mark returns the mark, when the guard is known to take raises. A *[FullError] is returned for a mark
+// above which there is no number.
+func (g *guarding) mark(ctx context.Context) (mark int64, err error) {
+	err = g.within(ctx, func(ctx context.Context) (err error) {
+		mark, err = g.Mark(ctx)
+		return err
+	})
+	switch {
+	case err != nil:
 		return 0, fmt.Errorf("counter %s: read its guard: %w", g.counter, err)
+	case mark >= g.limit:
+		return 0, fmt.Errorf("%d is in use already, says %s: %w", mark, g, &FullError{Counter: g.counter, Limit: g.limit})
 	}
 	if !g.works.Load() {
 		err = g.raise(ctx, mark+1, mark)
@@ -158,9 +169,21 @@ func (g *guarding) mark(ctx context.Context) (int64, error) {
 	return mark, err
 }
 
+// within makes a call to the guard, within the timeout. A call without an answer would hold up every
+// later reservation.
+func (g *guarding) within(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, drive.ErrTimeout)
+	defer cancel()
+	err := call(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), drive.ErrTimeout) {
+		err = fmt.Errorf("%s: %w of %s: %w", g, drive.ErrTimeout, g.timeout, err)
+	}
+	return err
+}
+
 // raise raises the mark from below first to last.
 func (g *guarding) raise(ctx context.Context, first, last int64) error {
-	err := g.Raise(ctx, first, last)
+	err := g.within(ctx, func(ctx context.Context) error { return g.Raise(ctx, first, last) })
 	if !errors.Is(err, errPassed) { // which says that other processes raise it
 		g.works.Store(err == nil)
 	}
@@ -172,10 +195,11 @@ func (g *guarding) raise(ctx context.Context, first, last int64) error {
 
 // Guarded returns a source that refuses ranges at or below a guard's mark: for the table of another
 // system whose server was replaced by a stale copy. The source's numbers must increase in the order
-// of time, as those of one server do. Name is for errors. What it refuses is a gap.
+// of time, as those of one server do. Name is for errors. What it refuses is a gap. A call to the guard
+// may take 5 s.
 // If the source has a method Remedy(mark int64) string, that is the remedy of the *[BackwardsError].
 func Guarded(s Source, g Guard, name string) Source {
-	return &guarded{s, guarding{Guard: g, counter: name}}
+	return &guarded{s, guarding{Guard: g, counter: name, timeout: requestTimeout, limit: math.MaxInt64}}
 }
 
 type guarded struct {

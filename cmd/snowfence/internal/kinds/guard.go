@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
@@ -97,7 +99,14 @@ func (p *place) columnGuard(url string) (counter.Guard, error) {
 			if !rows.Next() {
 				return -1, rows.Err() // the table is empty
 			}
-			return greatest, rows.Scan(&greatest)
+			var text string
+			if err := rows.Scan(&text); err != nil {
+				return 0, err
+			}
+			if greatest, err = strconv.ParseInt(text, 10, 64); err != nil { // bigint unsigned and numeric hold more
+				return 0, &counter.ConfigError{Field: "guard-column", Value: p.column + " with " + text, Limit: "must hold no number above " + strconv.Itoa(math.MaxInt64)}
+			}
+			return greatest, nil
 		},
 	}, nil
 }
