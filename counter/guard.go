@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -26,12 +30,13 @@ type StoreGuard struct {
 }
 
 // OpenStoreGuard returns a guard for a counter. The store must be another one than the counter's,
-// and is not closed with it.
+// and is not closed with it. The mark is kept by what is counted: by a namespace and a counter's name,
+// or by a system, its database and its row. Guards of equal names share a mark. The names may be any texts.
 //
 // [ErrLossy] is returned for a store that can lose what it acknowledged: a mark that is lost
 // refuses nothing. Otherwise the store's own error is returned.
-func OpenStoreGuard(ctx context.Context, s store.Store, namespace, name string) (*StoreGuard, error) {
-	text := fmt.Sprintf("the guard of counter %s in another store", name)
+func OpenStoreGuard(ctx context.Context, s store.Store, counted ...string) (*StoreGuard, error) {
+	text := fmt.Sprintf("the guard of %s in another store", strings.Join(counted, "/"))
 	traits, err := s.Traits(ctx)
 	switch {
 	case err != nil:
@@ -39,7 +44,29 @@ func OpenStoreGuard(ctx context.Context, s store.Store, namespace, name string) 
 	case traits.Loss > 0:
 		return nil, fmt.Errorf("%w: %s: that store can lose what it acknowledged in the last %s, and a mark that is lost refuses nothing: durable=true in the URL of that store says that it loses nothing", ErrLossy, text, traits.Loss)
 	}
-	return &StoreGuard{s, "guard/" + namespace + "/" + name, text}, nil
+	return &StoreGuard{s, guardKey(counted), text}, nil
+}
+
+// guardKey is the key of a mark. Names that a key can't hold as they are become a hash. Their allowed
+// characters stand before it, for people. Only such a key has an empty part, so it equals no other one.
+func guardKey(counted []string) string {
+	const shown = 100
+	plain := strings.Join(counted, "/")
+	key := "guard/" + plain
+	if store.ValidateKey(key) == nil && !slices.ContainsFunc(counted, func(name string) bool { return name == "" || strings.Contains(name, "/") }) {
+		return key
+	}
+	readable := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(store.KeyAlphabet, r) {
+			return r
+		}
+		return -1
+	}, strings.ToLower(plain))
+	hash := sha256.New()
+	for _, name := range counted {
+		fmt.Fprintf(hash, "%d:%s", len(name), name)
+	}
+	return "guard/" + readable[:min(len(readable), shown)] + "//" + hex.EncodeToString(hash.Sum(nil))
 }
 
 // String implements [Guard].

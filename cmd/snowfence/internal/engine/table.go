@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/etcdstore"
 	"snowfence.example/snowfence/store/filestore"
@@ -215,6 +216,20 @@ func Name(storeURL string) string {
 		return ""
 	}
 	return e.schemes[0]
+}
+
+// DatabaseOf returns the name of the database that a URL names, or its number; empty for a wrong URL and
+// where none is named.
+func DatabaseOf(storeURL string) string {
+	e, err := find(storeURL)
+	if err != nil {
+		return ""
+	}
+	u, err := storeurl.Parse(storeURL, e.schemes...)
+	if err != nil {
+		return ""
+	}
+	return u.Path
 }
 
 // IsDatabase reports whether a text is the URL of a database, which can hold ids

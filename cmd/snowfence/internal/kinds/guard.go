@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -47,6 +48,16 @@ func (p *place) setColumn(column string) error {
 	return nil
 }
 
+// counted names what the generator counts, by which a guard keeps its mark. A generator of another name
+// meets the same mark, and so does a copy of the database on another host.
+func (p *place) counted() []string {
+	if p.row == nil {
+		return []string{p.Namespace, p.Name}
+	}
+	system := p.config.Settings.Generators[p.generator].Kind
+	return []string{system, cmp.Or(engine.DatabaseOf(p.urls[0]), "0"), cmp.Or(*p.row, p.Name)} // Redis begins with 0
+}
+
 // openGuard opens the guard, if there is one.
 func (p *place) openGuard(ctx context.Context) (err error) {
 	if p.guard == "" {
@@ -62,9 +73,14 @@ func (p *place) openGuard(ctx context.Context) (err error) {
 		return fmt.Errorf("open the guard: %w", err)
 	}
 	p.opened = append(p.opened, s.Close)
-	guard, err := counter.OpenStoreGuard(ctx, s, p.Namespace, p.Name)
+	counted := p.counted()
+	guard, err := counter.OpenStoreGuard(ctx, s, counted...)
 	if err != nil {
 		return err
+	}
+	if mark, err := guard.Mark(ctx); err == nil && mark < 0 && p.config.Logger != nil {
+		p.config.Logger.Info("begins a new mark: numbers that were given before are not in it: see docs/counters.md",
+			"generator", p.generator, "guard", p.guard, "of", strings.Join(counted, "/"))
 	}
 	p.Guard = guard
 	return nil
