@@ -203,7 +203,7 @@ func (g *guarding) within(ctx context.Context, call func(context.Context) error)
 	defer cancel()
 	err := call(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), drive.ErrTimeout) {
-		err = fmt.Errorf("%s: %w of %s: %w", g, drive.ErrTimeout, g.timeout, err)
+		err = fmt.Errorf("%s: %w, %s: %w", g, drive.ErrTimeout, g.timeout, err)
 	}
 	return err
 }
