@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/etcdstore"
 	"snowfence.example/snowfence/store/filestore"
@@ -218,18 +217,16 @@ func Name(storeURL string) string {
 	return e.schemes[0]
 }
 
-// DatabaseOf returns the name of the database that a URL names, or its number; empty for a wrong URL and
-// where none is named.
+// DatabaseOf returns the name of the SQL database that a URL names, or the number of the Redis database;
+// empty for another URL.
 func DatabaseOf(storeURL string) string {
-	e, err := find(storeURL)
-	if err != nil {
-		return ""
+	if c, err := sqlstore.ParseURL(storeURL); err == nil {
+		return c.Database
 	}
-	u, err := storeurl.Parse(storeURL, e.schemes...)
-	if err != nil {
-		return ""
+	if c, err := redisstore.ParseURL(storeURL); err == nil {
+		return strconv.Itoa(c.Database)
 	}
-	return u.Path
+	return ""
 }
 
 // IsDatabase reports whether a text is the URL of a database, which can hold ids

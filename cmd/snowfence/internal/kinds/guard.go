@@ -55,7 +55,7 @@ func (p *place) counted() []string {
 		return []string{p.Namespace, p.Name}
 	}
 	system := p.config.Settings.Generators[p.generator].Kind
-	return []string{system, cmp.Or(engine.DatabaseOf(p.urls[0]), "0"), cmp.Or(*p.row, p.Name)} // Redis begins with 0
+	return []string{system, engine.DatabaseOf(p.urls[0]), cmp.Or(*p.row, p.Name)}
 }
 
 // openGuard opens the guard, if there is one.
