@@ -95,10 +95,10 @@ func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 	}{
 		"nothing happens": {took: setLoss},
 		"a failover loses it": {
-			meanwhile: func(s *setting, _ func()) { time.Sleep(2 * time.Second); s.failover(5 * time.Second) },
+			meanwhile: func(s *setting, _ func()) { at(time.Now(), 2000); s.failover(5 * time.Second) },
 			uncertain: true, took: setLoss,
 		},
-		"a failover does not lose it": {meanwhile: func(s *setting, _ func()) { time.Sleep(6 * time.Second); s.failover(5 * time.Second) }, took: setLoss},
+		"a failover does not lose it": {meanwhile: func(s *setting, _ func()) { at(time.Now(), 6000); s.failover(5 * time.Second) }, took: setLoss},
 		"processes write after it": {meanwhile: func(s *setting, _ func()) {
 			for range 3 {
 				process := s.open()
@@ -108,7 +108,7 @@ func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 		}, took: setLoss},
 		"the operator does not wait": {noWait: true, uncertain: true},
 		"the operator is interrupted": {
-			meanwhile: func(_ *setting, interrupt func()) { time.Sleep(3 * time.Second); interrupt() },
+			meanwhile: func(_ *setting, interrupt func()) { at(time.Now(), 3000); interrupt() },
 			uncertain: true, reason: interrupted, took: 3 * time.Second,
 		},
 	} {
@@ -143,7 +143,7 @@ func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 				case !uncertain.Until.Equal(begun.Add(setLoss)):
 					t.Errorf("it is uncertain until %s", uncertain.Until)
 				default:
-					time.Sleep(time.Until(uncertain.Until))
+					at(uncertain.Until, 0)
 					if err := s.set(t.Context(), counter.Patience{}); err != nil {
 						t.Fatal(err)
 					}

@@ -107,7 +107,7 @@ func OpenDaily(ctx context.Context, c DailyConfig) (*Daily, error) {
 		}
 	}
 	d := &Daily{config: c, register: r}
-	d.life, d.cut = context.WithCancel(context.Background())
+	d.life, d.cut = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	return d, nil
 }
 

@@ -342,7 +342,7 @@ func atAChangeOfDate(t *testing.T, maxWait, takes time.Duration, want string) {
 		}
 	}
 	calls.Go(func() { next(want) })
-	time.Sleep(500 * time.Millisecond)
+	at(time.Now(), 500)
 	clock.set(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
 	next("") // it ends the earlier date
 	calls.Wait()

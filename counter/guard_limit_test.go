@@ -51,7 +51,7 @@ func TestReplyOfAGuardThatNeverComesCostsOneRequestTimeout(t *testing.T) {
 					synctest.Wait()                            // the segment ahead is reserved
 					silent.Store(true)
 					var last time.Duration // when the last call has failed
-					for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(100 * time.Millisecond) {
+					for begun := time.Now(); time.Since(begun) < 20*time.Second; at(time.Now(), 100) {
 						if err := segments.Fill(t.Context(), make([]snowfence.ID, 7)); err != nil {
 							last = time.Since(begun)
 						}

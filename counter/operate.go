@@ -77,30 +77,32 @@ func infoOf(namespace, name string, version store.Version, c stored.Counter) Inf
 }
 
 // Raised returns the counter as [Set] would write it: its next number is next, or the first one
-// above it of the counter's increment. Of a daily sequence date says which count is meant. A
-// *[ConfigError] is returned for a number that is below the counter's next: some of those are in
-// use.
+// above it of the counter's increment. Of a daily sequence date says which count is meant. A count
+// that is missing is begun; a *[DateError] is returned for a date that is too old. A *[ConfigError] is
+// returned for a number that is below the counter's next: some of those are in use.
 func (i Info) Raised(date string, next int64) (Info, error) {
+	i.record.Lanes = slices.Clone(i.record.Lanes)
 	at, ok := i.record.Lane(date)
-	if !ok {
+	if _, wrong := time.Parse(stored.DateForm, date); i.Kind == stored.Daily && wrong == nil {
+		var err error
+		if at, err = (&register{Config: Config{Name: i.Name, Start: i.Start}}).enter(&i.record, date); err != nil {
+			return i, err
+		}
+	} else if !ok {
 		limit := fmt.Sprintf("must not be given: counter %s has no dates", i.Name)
 		if i.Kind == stored.Daily {
-			limit = fmt.Sprintf("must be one of those that counter %s has:", i.Name)
-			for _, lane := range i.Lanes {
-				limit += " " + lane.Name
-			}
+			limit = fmt.Sprintf("must be a date such as 20261122: counter %s has one count for each", i.Name)
 		}
 		return i, refuse("date", date, limit)
 	}
+	i.Lanes = i.record.Lanes
 	if now := i.Lanes[at].Next; next < now {
 		return i, refuse("next", next, fmt.Sprintf("must be at least %d, the next number of counter %s: a counter never goes back", now, i.Name))
 	}
 	if next > i.Limit {
 		return i, refuse("next", next, fmt.Sprintf("must be at most the limit of counter %s, %d", i.Name, i.Limit))
 	}
-	i.Lanes = slices.Clone(i.Lanes)
 	i.Lanes[at].Next = i.Start + (next-i.Start+i.Increment-1)/i.Increment*i.Increment
-	i.record.Lanes = i.Lanes
 	return i, nil
 }
 

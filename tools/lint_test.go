@@ -75,7 +75,7 @@ var tiers = []tier{
 	{dir: "api/snowfencev1", library: true},
 	{dir: "client", allowed: []string{"."}},
 
-	{dir: program, allowed: []string{".", "counter", "fence", "store", "internal/roster", program + "/internal/takeover", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/kinds", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/sqlfunc", program + "/internal/token", program + "/internal/wire/listen", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
+	{dir: program, allowed: []string{".", "counter", "fence", "store", "internal/journal", "internal/roster", program + "/internal/takeover", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/kinds", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/sqlfunc", program + "/internal/token", program + "/internal/wire/listen", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/daemon", allowed: []string{
 		".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", program + "/internal/takeover", "counter", "keys", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "counter/series", "api", "api/snowfencev1", "client",
 		program, program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/kinds", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/sqlfunc", program + "/internal/text", program + "/internal/token",
@@ -92,7 +92,7 @@ var tiers = []tier{
 	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/session"}, library: true},
 	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", "internal/storeurl", "internal/stored", program + "/internal/engine", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
 	{dir: program + "/internal/engine", allowed: []string{
-		".", "store", "internal/storeclient", "store/memstore", "store/filestore", "store/sqlstore",
+		".", "store", "internal/storeclient", "internal/sqlsession", "store/memstore", "store/filestore", "store/sqlstore",
 		"store/etcdstore", "store/zkstore", "store/redisstore", "store/natsstore",
 	}, library: true},
 	{dir: program + "/internal/takeover", allowed: []string{".", "internal/lease", "internal/roster", "internal/stored", program + "/internal/text"}, library: true, refused: io},

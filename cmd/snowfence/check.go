@@ -32,20 +32,20 @@ func (p program) check() *cobra.Command {
 once, within a source and between sources. It finds every duplicate, and names
 the first ones with their places. Where the numbers show a cause, it names the
 cause: one worker id in two places, overlapping terms, a clock set back, layouts
-mixed up, copied rows, or ids that a spreadsheet or JavaScript rounded. If no rule explains the duplicates, or more than one
-does, it calls them unexplained.
+mixed up, copied rows, or ids that a spreadsheet or JavaScript rounded. If no
+rule explains the duplicates, or more than one does, it calls them unexplained.
 
 ` + idSourceHelp + `
 
 Without --layout the layout is guessed among the presets, and the output says
 so. -o json prints one object: ids, distinct, duplicates, repeated, invalid,
-complete, sources, between (and between_partial, if there are too many pairs to count),
-named, ranges, range_count, layout, preset, guessed, causes, spilled; -o table
-the places of the duplicates.
+complete, sources, between (and between_partial, if there are too many pairs to
+count), named, ranges, range_count, layout, preset, guessed, causes, spilled;
+-o table the places of the duplicates.
 
 Exit codes: 0 no duplicates, 1 duplicates; 2 usage, 3 a source or the disk
-failed, 4 what was read is no id, or there were no ids, or some were skipped and
-the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
+failed, 4 what was read is no id, or a source had no ids, or some were skipped,
+and the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 		Example: `  snowfence check orders.txt
   snowfence check --column order_id eu.csv.gz us.csv.gz
   snowfence check 'eu.csv#column=id' 'us.csv#column=2' 'old.bin#format=binary'

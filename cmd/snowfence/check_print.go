@@ -72,6 +72,11 @@ func incomplete(r check.Report) string {
 	if r.Invalid > 0 {
 		return text.Count(r.Invalid, "line") + " " + text.Plural(r.Invalid, "was", "were") + " skipped"
 	}
+	for _, s := range r.Sources {
+		if s.IDs == 0 {
+			return s.Name + " has no ids"
+		}
+	}
 	return "some look rounded"
 }
 

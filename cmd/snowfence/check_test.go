@@ -117,7 +117,7 @@ func TestNamesOfFilesDoNotReachTheTerminalRaw(t *testing.T) {
 		{[]string{"check", name + "#format=binary"}, exitInvalidID, `"red\x1b[31m": `},
 		{[]string{"check", name + "#colum=1"}, exitUsage, `"red\x1b[31m#colum=1": option "colum"`},
 		{[]string{"merge-check", name, name}, exitFailure, `"red\x1b[31m" line 1`},
-		{[]string{"merge-check", "namespace:file:" + name, name}, exitUnavailable, `red\x1b[31m`},
+		{[]string{"merge-check", "namespace:file:" + name, name}, exitUsage, `red\x1b[31m`},
 	} {
 		p, stdout, stderr := inTest(t)
 		code := p.run(t.Context(), x.args...)

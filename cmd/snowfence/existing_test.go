@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -98,4 +102,124 @@ func TestRestoredStoreIsOlderThanWhatWasGivenOut(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestStoreThatIsBehindThisHostsJournalIsOlder has a holder with a journal on a store, of which there is a copy.
+func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
+	folder, data := filepath.Join(t.TempDir(), "store"), t.TempDir()
+	file := configured(t, "file:"+folder, "  ids: {namespace: shop}\n")
+	if _, said, code := mintExisting(t, file, "ids", false); code != exitOK {
+		t.Fatal(said)
+	}
+	backup := filepath.Join(t.TempDir(), "backup")
+	if err := os.CopyFS(backup, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := engine.Open(t.Context(), "file:"+folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // of a test
+	j, err := fence.OpenJournal(filepath.Join(data, "journal", "ids"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close() //nolint:errcheck // of a test
+	h, err := fence.Open(t.Context(), fence.Config{Store: s, Namespace: "shop", Journal: j})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	verify := func(at, data string, want int, says string) {
+		t.Helper()
+		p, stdout, stderr := inTest(t)
+		code := p.run(t.Context(), "namespace", "verify", "--store", "file:"+at, "--namespace", "shop", "--data", data)
+		if code != want || !strings.Contains(stdout.String()+stderr.String(), says) {
+			t.Errorf("exit code %d, want %d and %q: %s%s", code, want, says, stdout, stderr)
+		}
+	}
+	verify(folder, data, exitOK, "1 page of journals compared")
+	verify(backup, data, exitFailure, "the store is older than what was issued")
+	verify(backup, t.TempDir(), exitOK, "nothing is known from a journal")
+	// A namespace of that name on another store is not this one. On the same store it was begun again.
+	elsewhere := filepath.Join(t.TempDir(), "store")
+	for _, at := range []string{elsewhere, folder} {
+		if at == folder {
+			if err := os.RemoveAll(folder); err != nil {
+				t.Fatal(err)
+			}
+			verify(elsewhere, data, exitOK, "nothing is known from a journal")
+		}
+		if _, said, code := mintExisting(t, configured(t, "file:"+at, "  ids: {namespace: shop}\n"), "ids", false); code != exitOK {
+			t.Fatal(said)
+		}
+	}
+	verify(folder, data, exitFailure, "it was begun again since")
+	_ = h.Close(t.Context()) // its register is gone
+}
+
+// TestDaemonRefusesAnEmptiedStoreThatMustExist empties the table of a daemon that is down, and starts it with the
+// setting and without.
+func TestDaemonRefusesAnEmptiedStoreThatMustExist(t *testing.T) {
+	t.Parallel()
+	address, db := testkit.SQL(t, "postgres")
+	binary := testkit.Build(t, programPath, "")
+	file := configured(t, address+"?loss=1s", "  ids: {namespace: shop}\n  users: {kind: segment, namespace: shop}\n  other: {kind: uuid}\n")
+	data := t.TempDir()
+	start := func(existing bool) *testkit.Daemon {
+		return testkit.StartDaemon(t, binary, nil, "--config", file, "--data", data, fmt.Sprintf("--store-must-exist=%t", existing))
+	}
+	expect := func(d *testkit.Daemon, lines ...string) {
+		t.Helper()
+		testkit.Eventually(t, time.Minute, func(context.Context) error {
+			for _, line := range lines {
+				if !strings.Contains(d.Log(), line) {
+					return fmt.Errorf("the log does not say %q:\n%s", line, d.Log())
+				}
+			}
+			return nil
+		})
+	}
+	empty := func(d *testkit.Daemon) {
+		t.Helper()
+		d.Kill() // its journal keeps a page
+		if _, err := db.ExecContext(t.Context(), "TRUNCATE snowfence_registers"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const made, began = `msg="made a new namespace`, `level=INFO msg="begins a new counter`
+	d := start(false)
+	d.WaitReady(time.Minute)
+	expect(d, "level=INFO "+made, began)
+	empty(d)
+
+	d = start(true)
+	expect(d, "the record of namespace shop is gone", "the record of counter users of namespace shop is gone", "see docs/restoring.md")
+	if ready := ask(t, "GET", d.URL+"/readyz"); ready.status != http.StatusServiceUnavailable || !strings.Contains(ready.body, "refused") {
+		t.Errorf("/readyz answers %d: %s", ready.status, ready.body)
+	}
+	var rows int
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM snowfence_registers").Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("%d rows were written (%v)", rows, err)
+	}
+	d.Kill()
+
+	d = start(false) // the page was taken when the namespace was gone
+	d.WaitReady(time.Minute)
+	expect(d, "level=INFO "+made, began)
+	verify := func() {
+		t.Helper()
+		p, stdout, stderr := inTest(t)
+		if code := p.run(t.Context(), "namespace", "verify", "--config", file, "--namespace", "shop", "--data", data); code != exitFailure || !strings.Contains(stdout.String(), "it was begun again since") {
+			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+		}
+	}
+	verify()
+	empty(d)
+	d = start(false)
+	d.WaitReady(time.Minute)
+	expect(d, "level=WARN "+made, began)
+	verify()
 }

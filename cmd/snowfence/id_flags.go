@@ -19,11 +19,12 @@ import (
 // idSourceHelp says in the help of verbs what their sources are.
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
 streams hold one id a line, in one spelling, or a column of CSV with --column,
-or with --format binary 8 bytes an id; gzip, bzip2 and zstd are recognised. Blank
-lines and lines that begin with # are left out; all rows of CSV must have the same
-number of fields. Hex of less than 16 digits needs 0x in front. A database, postgres://USER@HOST/DATABASE or
-mysql://USER@HOST/DATABASE, needs --table and --column, or --query; ${NAME} in
-its URL stands for a variable, such as the one that holds the password.
+or with --format binary 8 bytes an id; gzip, bzip2 and zstd are recognised.
+Blank lines and lines that begin with # are left out; all rows of CSV must have
+the same number of fields. Hex of less than 16 digits needs 0x in front. A
+database, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE, needs
+--table and --column, or --query; ${NAME} in its URL stands for a variable, such
+as the one that holds the password.
 
 A source may have options of its own behind a #: orders.csv#column=id,
 ids.bin#format=binary, -#encoding=hex. The keys are column, encoding, format,

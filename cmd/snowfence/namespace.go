@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -192,6 +193,7 @@ type verdictDocument struct {
 	Errors    int64          `json:"errors"`
 	Warnings  int64          `json:"warnings"`
 	Notes     int64          `json:"notes"`
+	Pages     int64          `json:"journal_pages"` // that were compared
 	Clocks    clocksDocument `json:"clocks"`
 }
 
@@ -208,9 +210,11 @@ func (p program) namespaceVerify() *cobra.Command {
   - that no two registers are copies: of one claim, or of one write
   - whether a process holds several worker ids
 
-Give what was given out, and verify says whether the store is older, as after a
-restored backup: the greatest ids by --last-id, whole columns by --ids, and the
-greatest numbers of counters by --last-number. Each finding has its remedy.
+Verify also says whether the store is older than what was given out, as after a
+restored backup. It compares the journals in this host's data directory, which it
+only reads, and what you give: the greatest ids by --last-id, whole columns by
+--ids, and the greatest numbers of counters by --last-number. Each finding has
+its remedy. Ids of wide layouts, and numbers of a series, are refused.
 
 The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
 json streams: one object a line with "type":"finding", and a last one with
@@ -222,32 +226,79 @@ json streams: one object a line with "type":"finding", and a last one with
 	}
 	known := givenOut{program: p}
 	known.add(cmd)
-	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, _ []string) error {
-		var verdict roster.Verdict
-		var rows [][]string
-		for x, err := range r.Verify(cmd.Context(), &verdict) {
-			if err != nil {
-				return unavailable(err)
-			}
-			if err := p.printFinding(f, x, &rows); err != nil {
-				return err
-			}
-		}
-		err := known.compare(cmd.Context(), r, r.Store(), func(x roster.Finding) error {
-			verdict.Faults++
-			return p.printFinding(f, x, &rows)
-		})
+	return p.onSite(cmd, func(cmd *cobra.Command, f form, at *site, _ []string) error {
+		kept, err := pages(at.settings)
 		if err != nil {
 			return err
 		}
-		if err := p.printVerdict(f, r, verdict, rows); err != nil {
+		v := verification{form: f, clocks: clocksDocument{Reference: "host"}}
+		r, err := at.namespace(cmd)
+		var found []roster.Finding
+		switch {
+		case errors.Is(err, roster.ErrNoNamespace):
+			err = known.alone(cmd.Context(), at, kept)
+			v.Notes++
+			found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: at.roster.Namespace,
+				Text: "the namespace has no record, as one with counters alone: only these were compared"}}
+		case err == nil:
+			v.clocks = clocksOf(r)
+			found, err = p.verify(cmd.Context(), r, &v, known, kept)
+		}
+		if err != nil {
 			return err
 		}
-		if verdict.Faults > 0 {
-			return reported(exitFailure)
+		behind, err := known.counters(cmd.Context(), at)
+		if err != nil {
+			return err
 		}
-		return nil
+		for _, x := range append(found, behind...) {
+			if err := p.printFinding(f, x, &v.rows); err != nil {
+				return err
+			}
+			if x.Severity == roster.Fault {
+				v.Faults++
+			}
+		}
+		if err := p.printVerdict(at.roster.Namespace, v); err != nil || v.Faults == 0 {
+			return err
+		}
+		return reported(exitFailure)
 	})
+}
+
+// verification is one run of verify.
+type verification struct {
+	roster.Verdict
+	form   form
+	rows   [][]string // of a table
+	pages  int64      // of journals, compared
+	clocks clocksDocument
+}
+
+// verify reads every register and prints its faults. It returns what is behind what was given out.
+func (p program) verify(ctx context.Context, r *roster.Roster, v *verification, known givenOut, kept [][]byte) ([]roster.Finding, error) {
+	for x, err := range r.Verify(ctx, &v.Verdict) {
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		if err := p.printFinding(v.form, x, &v.rows); err != nil {
+			return nil, err
+		}
+	}
+	found, err := known.compare(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range kept {
+		behind, ours, err := r.Compare(ctx, page)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		if found = append(found, behind...); ours {
+			v.pages++
+		}
+	}
+	return found, nil
 }
 
 // printFinding prints what was found, or keeps it for a table.
@@ -270,14 +321,17 @@ func (p program) printFinding(f form, x roster.Finding, rows *[][]string) error 
 	}
 }
 
-func (p program) printVerdict(f form, r *roster.Roster, v roster.Verdict, rows [][]string) error {
-	valid, word := v.Faults == 0, "valid"
+func (p program) printVerdict(name string, v verification) error {
+	valid, word, known := v.Faults == 0, "valid", "nothing is known from a journal"
 	if !valid {
 		word = "not valid"
 	}
-	return p.answer(f, verdictDocument{"verdict", r.Name(), valid, v.Registers, v.Faults, v.Warnings, v.Notes, clocksOf(r)},
-		table("severity, workers, check, key, text", rows),
-		fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes\n", r.Name(), word, v.Registers, v.Faults, v.Warnings, v.Notes))
+	if v.pages > 0 {
+		known = text.Count(v.pages, "page") + " of journals compared"
+	}
+	return p.answer(v.form, verdictDocument{"verdict", name, valid, v.Registers, v.Faults, v.Warnings, v.Notes, v.pages, v.clocks},
+		table("severity, workers, check, key, text", v.rows),
+		fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes; %s\n", name, word, v.Registers, v.Faults, v.Warnings, v.Notes, known))
 }
 
 func (p program) namespaceSchema() *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -148,7 +149,7 @@ func TestServeHasAFlagForEveryKeyThatNamesOne(t *testing.T) {
 		f := serve.Flags().Lookup(key.Flag)
 		if f == nil {
 			t.Errorf("--%s is missing", key.Flag)
-		} else if isSwitch := f.Value.Type() == "bool"; isSwitch != (key.Flag == "insecure") {
+		} else if isSwitch := f.Value.Type() == "bool"; isSwitch != slices.Contains([]string{"insecure", "store-must-exist"}, key.Flag) {
 			t.Errorf("--%s: a switch: %v", key.Flag, isSwitch)
 		}
 	}

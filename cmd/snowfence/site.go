@@ -132,6 +132,20 @@ func (at *site) close() {
 // onRoster completes a verb that works on a namespace, which must exist, and hold to
 // --layout if that is given. Each argument of such a verb is a worker number.
 func (p program) onRoster(cmd *cobra.Command, run func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error) *cobra.Command {
+	return p.onSite(cmd, func(cmd *cobra.Command, f form, at *site, args []string) error {
+		r, err := at.namespace(cmd)
+		if errors.Is(err, roster.ErrNoNamespace) {
+			err = fmt.Errorf("%w (see 'snowfence namespace list', and for generators that count 'snowfence counters list')", err)
+		}
+		if err != nil {
+			return err
+		}
+		return run(cmd, f, r, args)
+	})
+}
+
+// onSite completes a verb that works on a site, whose store must exist.
+func (p program) onSite(cmd *cobra.Command, run func(cmd *cobra.Command, f form, at *site, args []string) error) *cobra.Command {
 	f, s := outputFlag(cmd), siteFlags(cmd)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -143,17 +157,19 @@ func (p program) onRoster(cmd *cobra.Command, run func(cmd *cobra.Command, f for
 			return err
 		}
 		defer at.close()
-		r, err := roster.Open(cmd.Context(), at.roster)
-		if errors.Is(err, roster.ErrNoNamespace) {
-			err = fmt.Errorf("%w (see 'snowfence namespace list', and for generators that count 'snowfence counters list')", err)
-		}
-		if err != nil {
-			return unavailable(err)
-		}
-		if given := at.settings.Layout; cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
-			return &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
-		}
-		return run(cmd, *f, r, args)
+		return run(cmd, *f, at, args)
 	}
 	return cmd
+}
+
+// namespace reads the site's namespace, which must hold to --layout if that is given.
+func (at *site) namespace(cmd *cobra.Command) (*roster.Roster, error) {
+	r, err := roster.Open(cmd.Context(), at.roster)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	if given := at.settings.Layout; cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
+		return nil, &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
+	}
+	return r, nil
 }

@@ -77,7 +77,8 @@ agree. Each worker id has an action:
   keep     its floor is high enough
   unset    it can't be read, and so has no floor: the exit code is 1
 On a lossy store import waits until no floor can be lost any more, and confirms
-each. With --no-wait, or if the wait or a confirmation fails, the exit code is 6.
+each. With --no-wait, or if the wait or a confirmation fails, the exit code is
+6.
 Import can be run again, also when it was interrupted. -o json
 streams: one object a line with "type":"step", and a last one with
 "type":"plan".`,

@@ -64,7 +64,7 @@ func TestStoreThatTakesNoWritesIsReportedThoughItAnswersReads(t *testing.T) {
 	if back := request[Report](s); back.What != Answered || !back.Reads || back.For < 600*time.Millisecond {
 		t.Errorf("its end is reported as %+v", back)
 	}
-	if trouble := s.state.View().Trouble; trouble != (Trouble{}) { //nolint:errorlint // the zero value
+	if trouble := s.state.View().Trouble; trouble != (Trouble{}) {
 		t.Errorf("the view shows %+v", trouble)
 	}
 }

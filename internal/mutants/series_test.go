@@ -1,5 +1,7 @@
 package mutants
 
+import "cmp"
+
 const (
 	numbers    = "counter/series/series.go"
 	statements = "counter/series/sql.go"
@@ -49,11 +51,25 @@ var gapless = ruled([]mutant{
 		old:  "case until <= now:",
 		new:  "case until <= 0:",
 	},
+	{
+		name: "series: a commit is not synced in a session that another client changed",
+		file: statements,
+		old:  "NULLIF(pg_catalog.current_setting('synchronous_commit'), 'off')",
+		new:  "pg_catalog.current_setting('synchronous_commit')",
+		test: "TestSeriesLastsInASessionThatAnotherClientChanged",
+	},
+	{
+		name: "series: a session's own search path decides which tables are meant",
+		file: statements,
+		old:  "pg_catalog.set_config('search_path',",
+		new:  "pg_catalog.set_config('application_name',",
+		test: "TestSeriesLastsInASessionThatAnotherClientChanged",
+	},
 })
 
 func ruled(mutants []mutant) []mutant {
 	for i := range mutants {
-		mutants[i].in, mutants[i].test = "cmd/snowfence/internal/engine", "TestSeriesKeepsEveryRule"
+		mutants[i].in, mutants[i].test = "cmd/snowfence/internal/engine", cmp.Or(mutants[i].test, "TestSeriesKeepsEveryRule")
 	}
 	return mutants
 }

@@ -89,10 +89,18 @@ var table = []mutant{
 	{
 		name: "sqlstore: a swap does not compare the settings of its session",
 		file: "store/sqlstore/statement.go",
-		old:  "fit(\"$5\")",
+		old:  "fit + \"$5::pg_catalog.text\"",
 		new:  "\"$5::pg_catalog.text IS NOT NULL\"",
 		in:   "cmd/snowfence/internal/engine",
 		test: "TestSessionThatAnotherClientChangedAcknowledgesNothing",
+	},
+	{
+		name: "sqlstore: the kind of an altered table is not judged",
+		file: "store/sqlstore/session.go",
+		old:  "err = s.judgeKind(kind)\n",
+		new:  "_ = kind\n",
+		in:   "cmd/snowfence/internal/engine",
+		test: "TestTableThatIsAlteredLaterIsRefused",
 	},
 	{
 		name: "sqlstore: the table is named without the schema that was found",

@@ -22,14 +22,18 @@ const separator = "|"
 
 // Expression returns the SQL expression of a session's settings, which [Parse] reads. Of PostgreSQL it names
 // everything with its schema, since the search path can be another client's. Extra are expressions of further settings, in
-// the order of their names. Each name must be a setting that the server has; in PostgreSQL it may lack some.
+// the order of their names. Each name must be a setting that the server has.
 func Expression(mysql bool, names []string, extra ...string) string {
 	terms := append([]string{}, extra...)
 	for _, name := range names {
-		if mysql {
+		switch {
+		case mysql && (name == "innodb_flush_method" || name == "wsrep_provider"):
+			// Texts may be NULL, which CONCAT_WS would leave out. To ask that of each costs too much.
 			terms = append(terms, "IFNULL(@@"+name+",'')")
-		} else {
-			terms = append(terms, "COALESCE(pg_catalog.current_setting('"+name+"', true), '')")
+		case mysql:
+			terms = append(terms, "@@"+name)
+		default:
+			terms = append(terms, "pg_catalog.current_setting('"+name+"')")
 		}
 	}
 	concat := "pg_catalog.concat_ws"
@@ -39,10 +43,15 @@ func Expression(mysql bool, names []string, extra ...string) string {
 	return concat + "('" + separator + "', " + strings.Join(terms, ", ") + ")"
 }
 
-// Parse reads the value of an expression whose settings have these names, those of extra first.
+// Parse reads the value of an expression whose settings have these names, those of extra first. If it has fewer values,
+// no setting is known.
 func Parse(text string, names []string) Settings {
 	s := make(Settings, len(names))
-	for i, value := range strings.SplitN(text, separator, len(names)) {
+	values := strings.SplitN(text, separator, len(names))
+	if len(values) < len(names) {
+		return s
+	}
+	for i, value := range values {
 		s[names[i]] = value
 	}
 	return s
@@ -110,10 +119,7 @@ var ErrUnfit = snowfence.NewError(snowfence.ClassUnavailable, "snowfence: a comm
 // Lasting returns the expression of the settings by which the commit of a transaction lasts. It is read within that
 // transaction, by a statement that is sent anyway, and [Lasts] judges it before the commit.
 func Lasting(mysql bool) string {
-	if mysql {
-		return Expression(true, mysqlLasting)
-	}
-	return Expression(false, postgresLasting)
+	return Expression(mysql, lasting(mysql))
 }
 
 // Lasts returns an error that names the setting if a commit in a session may be lost.
@@ -121,7 +127,7 @@ func Lasts(mysql bool, text string) error {
 	const who = "another client of a pooler may have set it in the session"
 	switch {
 	case mysql:
-		s := Parse(text, mysqlLasting)
+		s := Parse(text, lasting(true))
 		off := func(value string) bool { return value == "0" || value == "OFF" }
 		if !off(s["log_bin"]) && off(s["sql_log_bin"]) {
 			return fmt.Errorf("%w: sql_log_bin is %s: must be ON where log_bin is; %s", ErrUnfit, s["sql_log_bin"], who)
@@ -132,10 +138,13 @@ func Lasts(mysql bool, text string) error {
 	return nil
 }
 
-var (
-	mysqlLasting    = []string{"log_bin", "sql_log_bin"}
-	postgresLasting = []string{"synchronous_commit"}
-)
+// lasting returns the names of the settings by which a commit lasts.
+func lasting(mysql bool) []string {
+	if mysql {
+		return []string{"log_bin", "sql_log_bin"}
+	}
+	return []string{"synchronous_commit"}
+}
 
 // Qualify returns a table's name with its schema, as statements have it.
 func Qualify(mysql bool, schema, table string) string {

@@ -14,13 +14,15 @@ func Name(engine string, endpoints []string, path string, pairs ...string) strin
 		servers[i] = strings.ToLower(endpoint)
 	}
 	slices.Sort(servers)
-	name := engine + "://" + strings.Join(slices.Compact(servers), ",") + "/" + strings.TrimPrefix(path, "/")
-	separator := "?"
+	var options []string
 	for pair := range slices.Chunk(pairs, 2) {
 		if pair[1] != "" {
-			name += separator + pair[0] + "=" + pair[1]
-			separator = "&"
+			options = append(options, pair[0]+"="+pair[1])
 		}
 	}
-	return name
+	name := engine + "://" + strings.Join(slices.Compact(servers), ",") + "/" + strings.TrimPrefix(path, "/")
+	if len(options) == 0 {
+		return name
+	}
+	return name + "?" + strings.Join(options, "&")
 }

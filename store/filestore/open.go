@@ -77,8 +77,8 @@ func (c Config) Name() string {
 	if err != nil {
 		return ""
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
 	}
 	return "file:" + path
 }

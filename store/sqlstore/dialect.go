@@ -72,6 +72,14 @@ func (d Dialect) bytes(b []byte) any {
 	return b
 }
 
+// text returns the argument that is compared with the settings of a session.
+func (d Dialect) text(settings string) any {
+	if d == MySQL {
+		return strings.ToUpper(hex.EncodeToString([]byte(settings)))
+	}
+	return settings
+}
+
 // tablePlace is a table and its schema, which MySQL calls database. Without a schema the
 // session decides.
 type tablePlace struct {

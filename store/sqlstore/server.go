@@ -54,6 +54,7 @@ func postgresRules() []rule {
 	return []rule{
 		{name: "in_recovery", fit: []string{"off"}, why: "the server is a standby, and its primary decides"},
 		{name: "transaction_read_only", fit: []string{"off"}, why: "a standby, or a primary that was replaced"},
+		{name: "row_security_active", fit: []string{"f"}, why: "rows may be hidden", silent: true}, // told of a table alone
 		{name: "fsync", fit: []string{"on"}, excused: true},
 		{name: "full_page_writes", fit: []string{"on"}, excused: true, pages: true},
 		{name: "data_sync_retry", fit: []string{"off"}, why: "a sync that succeeds after one that failed proves nothing", silent: true},
@@ -95,14 +96,14 @@ const never = 24 * 60 * 60 * 1000
 func inspect(ctx context.Context, connection driver.Conn, d Dialect, p promise) error {
 	query := mysqlSettings
 	if d == PostgreSQL {
-		query = "SELECT '', " + sessionOf(d, postgresNames, "").expression
+		query = "SELECT '', " + sessionOf(d, postgresNames(), "").expression
 	}
 	found, err := pairs(ctx, connection, query)
 	if err != nil {
 		return fmt.Errorf("sqlstore: read settings: %w", err)
 	}
 	if d == PostgreSQL {
-		found = sqlsession.Parse(found[""], sessionOf(d, postgresNames, "").names)
+		found = sqlsession.Parse(found[""], sessionOf(d, postgresNames(), "").names)
 	}
 	return d.judge(found, p)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,7 +29,7 @@ func (s *Store) session(ctx context.Context) (*judged, error) {
 	}
 	j := &judged{}
 	err := sqlsession.On(ctx, s.db, func(connection *sql.Conn) error {
-		names := postgresNames
+		names := postgresNames()
 		if s.dialect == MySQL {
 			err := connection.Raw(func(raw any) (err error) { names, err = mysqlNames(ctx, raw.(driver.Conn)); return err })
 			if err != nil {
@@ -40,13 +39,14 @@ func (s *Store) session(ctx context.Context) (*judged, error) {
 		table := s.dialect.quote(s.table)
 		j.read = sessionOf(s.dialect, names, table)
 		j.statements = j.read.statements(s.dialect, table)
-		if err := connection.QueryRowContext(ctx, j.statements.session).Scan(&j.text); err != nil {
+		var kind string
+		if err := connection.QueryRowContext(ctx, j.statements.session).Scan(&j.text, &kind); err != nil {
 			return err
 		}
 		settings := sqlsession.Parse(j.text, j.read.names)
 		role := settings["role"]
 		s.role.CompareAndSwap(nil, &role)
-		return s.judge(settings)
+		return cmp.Or(s.judge(settings), s.judgeKind(kind))
 	})
 	if err != nil {
 		return nil, err
@@ -60,21 +60,31 @@ func (s *Store) judge(settings settings) error {
 	if role := s.role.Load(); role != nil && settings["role"] != *role {
 		return unfit("role is %s, and was %s when the store was opened: must not change", settings["role"], *role)
 	}
-	if s.dialect == PostgreSQL {
-		if reason := judgePostgresKind(settings["kind"]); reason != "" {
-			return unfit("table %s: %s", s.table, reason)
-		}
-	}
 	return s.dialect.judge(settings, s.promise)
 }
 
-// accept judges the settings of the session in which a statement of j was run, if they are not those of j. Later
-// statements go by them, if they are fit.
-func (s *Store) accept(j *judged, text string) error {
-	if text == j.text {
-		return nil
+// judgeKind returns a *ServerError for a table that can't hold registers. MySQL tells its kind at opening alone.
+func (s *Store) judgeKind(kind string) error {
+	if s.dialect == PostgreSQL {
+		if reason := judgePostgresKind(kind); reason != "" {
+			return unfit("table %s: %s", s.table, reason)
+		}
 	}
-	if err := s.judge(sqlsession.Parse(text, j.read.names)); err != nil {
+	return nil
+}
+
+// accept judges the settings of the session in which a statement of j was run, which are not those of j. Later
+// statements go by them, if they are fit.
+func (s *Store) accept(ctx context.Context, connection *sql.Conn, j *judged, text string) error {
+	err := s.judge(sqlsession.Parse(text, j.read.names))
+	if err == nil {
+		// The kind is read after the table's file was. If it is that of a later file, the next statement finds that one.
+		var later, kind string
+		if err = connection.QueryRowContext(ctx, j.statements.session).Scan(&later, &kind); err == nil {
+			err = s.judgeKind(kind)
+		}
+	}
+	if err != nil {
 		var found *ServerError
 		if errors.As(err, &found) {
 			return unfit("%s. It was fit before: another client of the pooler changed the session, or an operator the server", found.Reason)
@@ -105,39 +115,17 @@ func (s *Store) swap(ctx context.Context, j *judged, key string, guard *storecli
 		query, arguments = j.replace, []any{b(token[:]), b(value), b([]byte(key)), b(guard[:])}
 	}
 	err = sqlsession.On(ctx, s.db, func(connection *sql.Conn) (err error) {
-		if s.dialect == MySQL {
-			o, err = s.swapMySQL(ctx, connection, j, key, guard, query, append(arguments, strings.ToUpper(hex.EncodeToString([]byte(j.text)))))
-		} else {
-			o, err = s.swapPostgres(ctx, connection, j, query, append(arguments, j.text))
-		}
+		o, err = s.swapOn(ctx, connection, j, key, guard, query, append(arguments, s.dialect.text(j.text)))
 		return err
 	})
 	return o, err
 }
 
-func (s *Store) swapPostgres(ctx context.Context, connection *sql.Conn, j *judged, query string, arguments []any) (outcome, error) {
-	var text string
-	var n int64
-	// Scan returns the error of the commit, too: it reads to the end of the answer.
-	if err := connection.QueryRowContext(ctx, query, arguments...).Scan(&text, &n); err != nil {
-		return nothing, err
-	}
-	switch {
-	case n > 1 || n == 1 && text != j.text:
-		return nothing, fmt.Errorf("%d rows were affected, in a session of settings %q: must be 0 or 1, in one of %q", n, text, j.text)
-	case n == 1:
-		return swapped, nil
-	case text == j.text:
-		return conflict, nil
-	}
-	return nothing, s.accept(j, text)
-}
-
-// swapMySQL can't learn the settings with a swap. So where no row was changed it reads both, by the same connection.
-func (s *Store) swapMySQL(ctx context.Context, connection *sql.Conn, j *judged, key string, guard *storeclient.Token, query string, arguments []any) (outcome, error) {
+// swapOn runs a swap by a connection. Where no row was changed it reads the register and the settings by the same one.
+func (s *Store) swapOn(ctx context.Context, connection *sql.Conn, j *judged, key string, guard *storeclient.Token, query string, arguments []any) (outcome, error) {
 	result, err := connection.ExecContext(ctx, query, arguments...)
 	if err != nil {
-		if guard == nil && s.duplicate(err) {
+		if guard == nil && s.dialect == MySQL && s.duplicate(err) {
 			return conflict, nil
 		}
 		return nothing, err
@@ -158,19 +146,25 @@ func (s *Store) swapMySQL(ctx context.Context, connection *sql.Conn, j *judged, 
 		return nothing, err
 	}
 	if text != j.text {
-		return nothing, s.accept(j, text)
+		return nothing, s.accept(ctx, connection, j, text)
 	}
 	// A version does not come back. If the register has another one, the swap was in conflict with that,
 	// wherever it was run.
-	if guard != nil && !(token.Valid && string(token.V) == string(guard[:])) {
+	if same := guard == nil && !token.Valid || guard != nil && token.Valid && string(token.V) == string(guard[:]); !same {
 		return conflict, nil
 	}
 	return nothing, nil
 }
 
-// read reads a register and the settings of the session.
+// read reads a register and the settings of the session. Of one that is not there it asks twice, so that the answer comes
+// with settings, too.
 func (s *Store) read(ctx context.Context, connection *sql.Conn, j *judged, key string) (token sql.Null[[]byte], value []byte, text string, err error) {
-	err = connection.QueryRowContext(ctx, j.get, s.dialect.bytes([]byte(key))).Scan(&token, &value, &text)
+	for _, query := range []string{j.get, j.look} {
+		err = connection.QueryRowContext(ctx, query, s.dialect.bytes([]byte(key))).Scan(&token, &value, &text)
+		if !errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+	}
 	return token, value, text, err
 }
 
@@ -181,11 +175,14 @@ func (s *Store) get(ctx context.Context, j *judged, key string) (token sql.Null[
 		if token, value, text, err = s.read(ctx, connection, j, key); err != nil {
 			return err
 		}
+		if text == j.text {
+			return nil
+		}
 		if found := sqlsession.Parse(text, j.read.names); !off(cmp.Or(found["in_recovery"], found["read_only"], "0")) {
 			s.renew()
 			return unfit("get %q: a replica answered, which may show what a failover takes away: must be the primary", key)
 		}
-		return s.accept(j, text)
+		return s.accept(ctx, connection, j, text)
 	})
 	return token, value, err
 }

@@ -19,8 +19,9 @@ import (
 // UNCOMMITTED a swap that hangs at its commit is shown, to its own sender too, who takes
 // it for acknowledged; so that level is refused.
 type statements struct {
-	session string // → settings
-	get     string // key → token, value, both NULL if there is no register, and settings
+	session string // → settings and, of PostgreSQL, the kind of the table; a proof of it costs more than a swap may
+	get     string // key → token, value and settings, if there is a register
+	look    string // key → as get, with NULLs if there is none; slower
 	create  string // key, token, value, settings
 	replace string // new token, value, key, token that guards, settings
 	list    string // from, to → key, token, value
@@ -33,29 +34,39 @@ type expression struct {
 	expression string
 }
 
-// postgresNames are the settings of PostgreSQL that matter. The last one may hold any character.
-var postgresNames = []string{
-	"role", "fsync", "full_page_writes", "data_sync_retry", "zero_damaged_pages", "ignore_checksum_failure",
-	"synchronous_commit", "wal_writer_delay", "transaction_read_only", "synchronous_standby_names",
+// postgresNames returns the settings of PostgreSQL that matter, and that each release has. The last one may hold any character.
+func postgresNames() []string {
+	return []string{
+		"role", "fsync", "full_page_writes", "zero_damaged_pages", "ignore_checksum_failure",
+		"synchronous_commit", "wal_writer_delay", "transaction_read_only", "synchronous_standby_names",
+	}
 }
 
-// sessionOf returns what is read of a session, and of a table if it is given, which is quoted: an operator may alter it.
+// sessionOf returns what is read of a session, and of a table if it is given, which is quoted. An operator may alter that.
+// Then it has another file, or its row security is active: both cost less to read than its kind. The server parses and
+// plans the expression for every statement. So its length counts.
 func sessionOf(d Dialect, names []string, table string) expression {
 	if d == MySQL {
 		return expression{names, sqlsession.Expression(true, names)}
 	}
-	first, extra := []string{"in_recovery"}, []string{"CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on' ELSE 'off' END"}
+	first := []string{"in_recovery", "data_sync_retry"}
+	extra := []string{"CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on' ELSE 'off' END", "COALESCE(pg_catalog.current_setting('data_sync_retry', true), '')"}
 	if table != "" {
-		first = append(first, "kind")
-		extra = append(extra, "COALESCE((SELECT "+postgresKind+" FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) '"+
-			strings.ReplaceAll(table, "'", "''")+"'::pg_catalog.regclass), '')")
+		first = append(first, "file", "row_security_active")
+		extra = append(extra, "COALESCE(pg_catalog.pg_relation_filenode("+regclass(table)+"), 0)", "pg_catalog.row_security_active("+regclass(table)+")")
 	}
 	return expression{append(first, names...), sqlsession.Expression(false, names, extra...)}
 }
 
+// regclass returns the constant that stands for a table, which is quoted.
+func regclass(table string) string {
+	return "'" + strings.ReplaceAll(table, "'", "''") + "'::pg_catalog.regclass"
+}
+
 // statements returns the queries of a table, which is quoted.
 func (e expression) statements(d Dialect, t string) statements {
-	session := "(SELECT " + e.expression + " AS settings) AS session"
+	columns := "SELECT r.token, r.value, " + e.expression + " FROM "
+	get, look := columns+t+" AS r WHERE r.", columns+"(SELECT 1) AS one LEFT JOIN "+t+" AS r ON r."
 	page := fmt.Sprintf("LIMIT %d", pageSize)
 	if d == MySQL {
 		// Plain INSERT says 1062 where the key exists. INSERT IGNORE would turn other
@@ -66,29 +77,24 @@ func (e expression) statements(d Dialect, t string) statements {
 		// Bytes travel as hexadecimal digits, which mean the same in every character set
 		// that a connection can be in.
 		return statements{
-			session: "SELECT " + e.expression,
-			get:     "SELECT r.`token`, r.`value`, session.settings FROM " + session + " LEFT JOIN " + t + " AS r ON r.`key` = UNHEX(?)",
+			session: "SELECT " + e.expression + ", ''",
+			get:     get + "`key` = UNHEX(?)",
+			look:    look + "`key` = UNHEX(?)",
 			create:  "INSERT INTO " + t + " (`key`, `token`, `value`) SELECT UNHEX(?), UNHEX(?), UNHEX(?) FROM DUAL WHERE HEX(" + e.expression + ") = ?",
 			replace: "UPDATE " + t + " SET `token` = UNHEX(?), `value` = UNHEX(?) WHERE `key` = UNHEX(?) AND `token` = UNHEX(?) AND HEX(" + e.expression + ") = ?",
 			list:    "SELECT `key`, `token`, `value` FROM " + t + " WHERE `key` >= UNHEX(?) AND `key` < UNHEX(?) ORDER BY `key` " + page,
 			now:     "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))",
 		}
 	}
-	// A swap says how many rows it changed, and the settings, in one row.
-	swap := func(text string) string {
-		return "WITH session AS (SELECT " + e.expression + " AS settings), swapped AS (" + text + " RETURNING 1) " +
-			"SELECT session.settings, (SELECT pg_catalog.count(*) FROM swapped) FROM session"
-	}
-	fit := func(settings string) string {
-		return "(SELECT session.settings FROM session) OPERATOR(pg_catalog.=) " + settings + "::pg_catalog.text"
-	}
+	fit := e.expression + " OPERATOR(pg_catalog.=) "
 	return statements{
-		session: "SELECT " + e.expression,
-		get:     "SELECT r.token, r.value, session.settings FROM " + session + " LEFT JOIN " + t + " AS r ON r.key OPERATOR(pg_catalog.=) $1::pg_catalog.bytea",
-		create: swap("INSERT INTO " + t + " (key, token, value) SELECT $1::pg_catalog.bytea, $2::pg_catalog.bytea, $3::pg_catalog.bytea WHERE " + fit("$4") +
-			" ON CONFLICT (key) DO NOTHING"),
-		replace: swap("UPDATE " + t + " AS r SET token = $1::pg_catalog.bytea, value = $2::pg_catalog.bytea WHERE r.key OPERATOR(pg_catalog.=) $3::pg_catalog.bytea AND " +
-			"r.token OPERATOR(pg_catalog.=) $4::pg_catalog.bytea AND " + fit("$5")),
+		session: "SELECT " + e.expression + ", " + postgresKind + " FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) " + regclass(t),
+		get:     get + "key OPERATOR(pg_catalog.=) $1::pg_catalog.bytea",
+		look:    look + "key OPERATOR(pg_catalog.=) $1::pg_catalog.bytea",
+		create: "INSERT INTO " + t + " (key, token, value) SELECT $1::pg_catalog.bytea, $2::pg_catalog.bytea, $3::pg_catalog.bytea WHERE " + fit + "$4::pg_catalog.text" +
+			" ON CONFLICT (key) DO NOTHING",
+		replace: "UPDATE " + t + " AS r SET token = $1::pg_catalog.bytea, value = $2::pg_catalog.bytea WHERE r.key OPERATOR(pg_catalog.=) $3::pg_catalog.bytea AND " +
+			"r.token OPERATOR(pg_catalog.=) $4::pg_catalog.bytea AND " + fit + "$5::pg_catalog.text",
 		list: "SELECT key, token, value FROM " + t + " WHERE key OPERATOR(pg_catalog.>=) $1::pg_catalog.bytea AND key OPERATOR(pg_catalog.<) $2::pg_catalog.bytea ORDER BY key " + page,
 		now:  "SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8",
 	}

@@ -154,7 +154,7 @@ const traitsWait = time.Second
 
 // journal opens the generator's journal, if it has one. It is for restarts alone, so ids need not wait for it.
 func (d *daemon) journal(ctx context.Context, settings config.Generator, spec kind.Spec, log *slog.Logger) fence.ClosableJournal {
-	folder := filepath.Join(d.settings.Data, "journal", spec.Generator)
+	folder := filepath.Join(d.settings.Journals(), spec.Generator)
 	switch {
 	case settings.Journal == config.JournalOn:
 	case settings.Journal == config.JournalOff, d.settings.Data == "", settings.Layout.Workers() == 1:

@@ -12,8 +12,8 @@ type Report struct {
 	Repeated uint64 `json:"repeated"`
 	// Invalid is how many things were no ids and were skipped.
 	Invalid uint64 `json:"invalid"`
-	// Complete reports that there were ids, none was skipped and none looks rounded: without duplicates all are
-	// different then.
+	// Complete reports that every source had ids, none was skipped and none looks rounded: without duplicates all
+	// are different then.
 	Complete bool `json:"complete"`
 
 	Sources []Source `json:"sources"`

@@ -58,14 +58,15 @@ func rising(ids []uint64) (distinct []uint64) {
 // TestAnswerIsCompleteOnlyWithEveryID holds that a check of no ids, or of fewer than there are lines, is no answer.
 func TestAnswerIsCompleteOnlyWithEveryID(t *testing.T) {
 	for name, x := range map[string]struct {
-		list *list
-		want bool
+		lists []*list
+		want  bool
 	}{
-		"ids":     {numbered("a", []uint64{7, 8}), true},
-		"none":    {numbered("a", nil), false},
-		"skipped": {&list{name: "a", items: numbered("a", []uint64{7}).items, skipped: 1}, false},
+		"ids":         {[]*list{numbered("a", []uint64{7, 8})}, true},
+		"none":        {[]*list{numbered("a", nil)}, false},
+		"none of one": {[]*list{numbered("a", []uint64{7}), numbered("b", nil), numbered("c", []uint64{8})}, false},
+		"skipped":     {[]*list{{name: "a", items: numbered("a", []uint64{7}).items, skipped: 1}}, false},
 	} {
-		if report := runCheck(t, layoutConfig(t, "default"), x.list); report.Complete != x.want || report.Duplicates > 0 {
+		if report := runCheck(t, layoutConfig(t, "default"), x.lists...); report.Complete != x.want || report.Duplicates > 0 {
 			t.Errorf("%s: complete is %v", name, report.Complete)
 		}
 	}

@@ -160,7 +160,7 @@ func (t *tally) end() Report {
 		r.Invalid += invalid
 		r.Sources = append(r.Sources, s)
 	}
-	r.Complete = r.IDs > 0 && r.Invalid == 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Rounded != "" })
+	r.Complete = r.IDs > 0 && r.Invalid == 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.IDs == 0 || s.Rounded != "" })
 	for p, n := range t.between {
 		r.Between = append(r.Between, Pair{t.name(p[0]), t.name(p[1]), n})
 	}

@@ -42,6 +42,9 @@ func (c Config) Complete(kinds ...string) (Config, error) {
 // Names returns the names of the generators in order.
 func (c Config) Names() []string { return slices.Sorted(maps.Keys(c.Generators)) }
 
+// Journals is the folder with a folder for each generator's journal. Without a Data directory there is none.
+func (c Config) Journals() string { return filepath.Join(c.Data, "journal") }
+
 // completion is a configuration in the course of [Config.Complete].
 type completion struct {
 	Config

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"snowfence.example/snowfence/internal/sqlsession"
 	"snowfence.example/snowfence/store/sqlstore"
 )
 
@@ -75,6 +76,13 @@ func OpenDatabase(ctx context.Context, databaseURL string) (*Database, error) {
 		failures = append(failures, err, db.Close())
 	}
 	return nil, errors.Join(failures...)
+}
+
+// Place returns the name of a table as statements have it, with the schema that holds it now. A session can look in another
+// one later, if another client of a pooler changes it.
+func (d *Database) Place(ctx context.Context, table string) (string, error) {
+	schema, err := sqlsession.Home(ctx, d.DB, d.MySQL, table)
+	return d.Quote(schema) + "." + d.Quote(table), err
 }
 
 // Quote makes a name of SQL out of any text.

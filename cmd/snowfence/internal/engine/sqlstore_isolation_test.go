@@ -70,7 +70,7 @@ func hangAtCommit(t *testing.T, level string) (h hang) {
 	network := testkit.NewProxy(t, server.Addr())
 	network.HideEnds()
 	calls := &reads{}
-	firstClock, secondClock := &shifted{Clock: snowfence.SystemClock()}, &shifted{Clock: snowfence.SystemClock()}
+	firstClock := &shifted{Clock: snowfence.SystemClock()}
 	first := holdUnjudged(t, s.url("durable=true", network.Addr()), "first", firstClock, func(s store.Store) store.Store { calls.Store = s; return calls })
 	firstIDs := take(t, first, 100)
 	if len(firstIDs) == 0 {
@@ -103,32 +103,39 @@ func hangAtCommit(t *testing.T, level string) (h hang) {
 		t.Fatalf("the server recovered the bound %d, want %d", got, committed)
 	}
 
-	// For the second one's clock the ticks of the committed bound are over: it is
-	// ahead by less than the window. The first one's then steps to where the second
-	// one began, which its generator notices within 100 ms, some 400 ids.
-	secondClock.setTo(isolationLayout().TimeOf(committed))
-	second := holdUnjudged(t, s.url("durable=true", server.Addr()), "second", secondClock, func(s store.Store) store.Store { return s })
-	secondIDs := take(t, second, 1000)
-	if len(secondIDs) == 0 {
-		t.Fatal("the second holder issues no ids")
+	h.repeated = issuedTwice(t, first, firstClock, firstIDs, committed, func(clock snowfence.Clock) *fence.Holder {
+		return holdUnjudged(t, s.url("durable=true", server.Addr()), "second", clock, func(s store.Store) store.Store { return s })
+	})
+	t.Logf("the bound that was never committed was taken for one: %t; %d ids are equal", h.adopted, h.repeated)
+	return h
+}
+
+// issuedTwice opens a second holder after a crash, and returns how many ids both issue. The first one has issued some. A
+// bound was recovered: for the second one's clock, which is ahead by less than the window, its ticks are over. The first one's clock then steps
+// to where the second one began, which its generator notices within 100 ms, some 400 ids.
+func issuedTwice(t *testing.T, first *fence.Holder, clock *shifted, ids []snowfence.ID, recovered snowfence.Tick, open func(snowfence.Clock) *fence.Holder) (equal int) {
+	t.Helper()
+	ahead := &shifted{Clock: snowfence.SystemClock()}
+	ahead.setTo(isolationLayout().TimeOf(recovered))
+	next := take(t, open(ahead), 1000)
+	if len(ids) == 0 || len(next) == 0 {
+		t.Fatalf("the holders issue %d and %d ids", len(ids), len(next))
 	}
-	begun, err := isolationLayout().Decompose(secondIDs[0])
+	begun, err := isolationLayout().Decompose(next[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	firstClock.setTo(isolationLayout().TimeOf(begun.Tick))
-	firstIDs = append(firstIDs, take(t, first, 1000)...)
+	clock.setTo(isolationLayout().TimeOf(begun.Tick))
 	issued := make(map[snowfence.ID]bool)
-	for _, id := range firstIDs {
+	for _, id := range append(ids, take(t, first, 1000)...) {
 		issued[id] = true
 	}
-	for _, id := range secondIDs {
+	for _, id := range next {
 		if issued[id] {
-			h.repeated++
+			equal++
 		}
 	}
-	t.Logf("the bound that was never committed was taken for one: %t; of %d and %d ids %d are equal", h.adopted, len(firstIDs), len(secondIDs), h.repeated)
-	return h
+	return equal
 }
 
 // isolationLayout has so few ids a tick that two holders of one tick issue

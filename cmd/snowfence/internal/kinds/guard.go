@@ -65,7 +65,7 @@ func (p *place) openGuard(ctx context.Context) (err error) {
 	}
 	url := p.config.Settings.Stores[p.guard]
 	if p.column != "" {
-		p.Guard, err = p.columnGuard(url)
+		p.Guard, err = p.columnGuard(ctx, url)
 		return err
 	}
 	s, err := engine.OpenFor(ctx, url, p.config.Settings.StoreMustExist)
@@ -87,18 +87,24 @@ func (p *place) openGuard(ctx context.Context) (err error) {
 }
 
 // columnGuard is a guard by the greatest number of a column.
-func (p *place) columnGuard(url string) (counter.Guard, error) {
+func (p *place) columnGuard(ctx context.Context, url string) (counter.Guard, error) {
 	all, err := p.connectAll([]string{url})
 	if err != nil {
 		return nil, err
 	}
 	db := all[0]
 	names := strings.Split(p.column, ".")
+	last := len(names) - 1
+	var table string
+	if last == 1 {
+		if table, err = db.Place(ctx, names[0]); err != nil {
+			return nil, fmt.Errorf("look for the table of the guard %s: %w", p.column, err)
+		}
+	}
 	for i, name := range names {
 		names[i] = db.Quote(name)
 	}
-	last := len(names) - 1
-	column, table := names[last], strings.Join(names[:last], ".")
+	column, table := names[last], cmp.Or(table, strings.Join(names[:last], "."))
 	// It is max(column), and has the column's own type.
 	query := "SELECT " + column + " FROM " + table + " WHERE " + column + " IS NOT NULL ORDER BY " + column + " DESC LIMIT 1"
 	return counter.QueryGuard{

@@ -68,6 +68,9 @@ func TestColumnThatIsTooNarrowRepeatsNoNumber(t *testing.T) {
 					all = append(all, got)
 				}
 			}
+			if len(all) == 0 {
+				t.Error("nothing was reserved, though the column had room")
+			}
 			if _, err := apart(all); err != nil {
 				t.Error(err)
 			}
