@@ -62,11 +62,8 @@ func guardKey(counted []string) string {
 		}
 		return -1
 	}, strings.ToLower(plain))
-	hash := sha256.New()
-	for _, name := range counted {
-		fmt.Fprintf(hash, "%d:%s", len(name), name)
-	}
-	return "guard/" + readable[:min(len(readable), shown)] + "//" + hex.EncodeToString(hash.Sum(nil))
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q", counted)) // quoted, so that no two lists of names are equal
+	return "guard/" + readable[:min(len(readable), shown)] + "//" + hex.EncodeToString(hash[:])
 }
 
 // String implements [Guard].
