@@ -304,7 +304,7 @@ func (ch *chain) reserve(ctx context.Context) (more bool) {
 	case ctx.Err() != nil && ch.context.Err() == nil:
 		err = nil // its call has left, which says nothing of the store
 	case final(err) || ch.context.Err() != nil:
-		some := ch.register != nil && errors.Is(err, ErrFull) // a smaller call that came since may be served
+		some := errors.Is(err, ErrFull) && ch.refuses() // a smaller call that came since may be served
 		for c := range ch.waiting() {
 			if !some || c.refused != nil {
 				ch.end(c, err)
@@ -350,6 +350,16 @@ func (ch *chain) need() (n int64) {
 		return 1 // the callers have left
 	}
 	return n
+}
+
+// refuses reports whether a call that waits is for more numbers than are left. It needs the lock.
+func (ch *chain) refuses() bool {
+	for c := range ch.waiting() {
+		if c.refused != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // waiting yields the calls of the queue, which may end meanwhile. It needs the lock.

@@ -44,7 +44,7 @@ type Config struct {
 	// store what it can lose in addition.
 	MaxWait time.Duration
 
-	// RequestTimeout bounds each request to the store. Zero means 5 s.
+	// RequestTimeout bounds each request to the store, and each call to the guard. Zero means 5 s.
 	RequestTimeout time.Duration
 
 	// Guard knows, independently of the store, which numbers are in use. Nil means none.
@@ -63,6 +63,8 @@ type Config struct {
 	zone   string // of a daily sequence
 	digits int
 }
+
+const requestTimeout = 5 * time.Second
 
 // A Guard is an independent high-water mark of a counter. With it a counter that went
 // backwards in its store is noticed: a stale replica was promoted, or a dump restored. It must
@@ -110,7 +112,7 @@ func (c Config) complete() (Config, error) {
 		return c, refuse("request-timeout", c.RequestTimeout, "must not be negative")
 	}
 	c.Limit = cmp.Or(c.Limit, math.MaxInt64-c.Increment)
-	c.RequestTimeout = cmp.Or(c.RequestTimeout, 5*time.Second)
+	c.RequestTimeout = cmp.Or(c.RequestTimeout, requestTimeout)
 	c.Clock, c.Rand = cmp.Or(c.Clock, snowfence.SystemClock()), cmp.Or(c.Rand, rand.Reader)
 	if c.Process.Started.IsZero() {
 		c.Process.Started = c.Clock.Wall()

@@ -4,10 +4,16 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
@@ -24,12 +30,13 @@ type StoreGuard struct {
 }
 
 // OpenStoreGuard returns a guard for a counter. The store must be another one than the counter's,
-// and is not closed with it.
+// and is not closed with it. The mark is kept by what is counted: by a namespace and a counter's name,
+// or by a system, its database and its row. Guards of equal names share a mark. The names may be any texts.
 //
 // [ErrLossy] is returned for a store that can lose what it acknowledged: a mark that is lost
 // refuses nothing. Otherwise the store's own error is returned.
-func OpenStoreGuard(ctx context.Context, s store.Store, namespace, name string) (*StoreGuard, error) {
-	text := fmt.Sprintf("the guard of counter %s in another store", name)
+func OpenStoreGuard(ctx context.Context, s store.Store, counted ...string) (*StoreGuard, error) {
+	text := fmt.Sprintf("the guard of %s in another store", strings.Join(counted, "/"))
 	traits, err := s.Traits(ctx)
 	switch {
 	case err != nil:
@@ -37,7 +44,26 @@ func OpenStoreGuard(ctx context.Context, s store.Store, namespace, name string) 
 	case traits.Loss > 0:
 		return nil, fmt.Errorf("%w: %s: that store can lose what it acknowledged in the last %s, and a mark that is lost refuses nothing: durable=true in the URL of that store says that it loses nothing", ErrLossy, text, traits.Loss)
 	}
-	return &StoreGuard{s, "guard/" + namespace + "/" + name, text}, nil
+	return &StoreGuard{s, guardKey(counted), text}, nil
+}
+
+// guardKey is the key of a mark. Names that a key can't hold as they are become a hash. Their allowed
+// characters stand before it, for people. Only such a key has an empty part, so it equals no other one.
+func guardKey(counted []string) string {
+	const shown = 100
+	plain := strings.Join(counted, "/")
+	key := "guard/" + plain
+	if store.ValidateKey(key) == nil && !slices.ContainsFunc(counted, func(name string) bool { return name == "" || strings.Contains(name, "/") }) {
+		return key
+	}
+	readable := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(store.KeyAlphabet, r) {
+			return r
+		}
+		return -1
+	}, strings.ToLower(plain))
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q", counted)) // quoted, so that no two lists of names are equal
+	return "guard/" + readable[:min(len(readable), shown)] + "//" + hex.EncodeToString(hash[:])
 }
 
 // String implements [Guard].
@@ -143,14 +169,23 @@ func (QueryGuard) Raise(context.Context, int64, int64) error { return nil }
 type guarding struct {
 	Guard
 	counter string
-	works   atomic.Bool // the last raise took effect
+	timeout time.Duration // bounds each call to the guard
+	limit   int64         // the greatest number that the counter can give
+	works   atomic.Bool   // the last raise took effect
 }
 
-// mark returns the mark, when the guard is known to take raises.
-func (g *guarding) mark(ctx context.Context) (int64, error) {
-	mark, err := g.Mark(ctx)
-	if err != nil {
+// mark returns the mark, when the guard is known to take raises. A *[FullError] is returned for a mark
+// above which there is no number.
+func (g *guarding) mark(ctx context.Context) (mark int64, err error) {
+	err = g.within(ctx, func(ctx context.Context) (err error) {
+		mark, err = g.Mark(ctx)
+		return err
+	})
+	switch {
+	case err != nil:
 		return 0, fmt.Errorf("counter %s: read its guard: %w", g.counter, err)
+	case mark >= g.limit:
+		return 0, fmt.Errorf("%d is in use already, says %s: %w", mark, g, &FullError{Counter: g.counter, Limit: g.limit})
 	}
 	if !g.works.Load() {
 		err = g.raise(ctx, mark+1, mark)
@@ -158,9 +193,21 @@ func (g *guarding) mark(ctx context.Context) (int64, error) {
 	return mark, err
 }
 
+// within makes a call to the guard, within the timeout. A call without an answer would hold up every
+// later reservation.
+func (g *guarding) within(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, drive.ErrTimeout)
+	defer cancel()
+	err := call(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), drive.ErrTimeout) {
+		err = fmt.Errorf("%s: %w, %s: %w", g, drive.ErrTimeout, g.timeout, err)
+	}
+	return err
+}
+
 // raise raises the mark from below first to last.
 func (g *guarding) raise(ctx context.Context, first, last int64) error {
-	err := g.Raise(ctx, first, last)
+	err := g.within(ctx, func(ctx context.Context) error { return g.Raise(ctx, first, last) })
 	if !errors.Is(err, errPassed) { // which says that other processes raise it
 		g.works.Store(err == nil)
 	}
@@ -172,10 +219,11 @@ func (g *guarding) raise(ctx context.Context, first, last int64) error {
 
 // Guarded returns a source that refuses ranges at or below a guard's mark: for the table of another
 // system whose server was replaced by a stale copy. The source's numbers must increase in the order
-// of time, as those of one server do. Name is for errors. What it refuses is a gap.
+// of time, as those of one server do. Name is for errors. What it refuses is a gap. A call to the guard
+// may take 5 s.
 // If the source has a method Remedy(mark int64) string, that is the remedy of the *[BackwardsError].
 func Guarded(s Source, g Guard, name string) Source {
-	return &guarded{s, guarding{Guard: g, counter: name}}
+	return &guarded{s, guarding{Guard: g, counter: name, timeout: requestTimeout, limit: math.MaxInt64}}
 }
 
 type guarded struct {

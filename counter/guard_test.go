@@ -223,3 +223,31 @@ func TestCounterThatWentBackByOneNumberIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestGuardsOfDifferentRowsShareNoMark has names that a key can't hold as they are.
+func TestGuardsOfDifferentRowsShareNoMark(t *testing.T) {
+	marks := memstore.New().Client()
+	long := strings.Repeat("x", 200)
+	rows := [][]string{
+		{"default", "orders"}, {"default", "Orders"}, {"default", "orders "}, {"default", "订单"}, {"default", "订货"}, {"default", ""}, {"default"},
+		{"leaf-segment", "shop", "orders"}, {"leaf-segment", "shop/orders"}, {"leaf-segment/shop", "orders"}, {"leaf-segment", "shopo", "rders"},
+		{"tinyid", "shop", "orders"}, {"tinyid", "shop", long}, {"tinyid", "shop", long + "y"}, {"tinyid", long, "shop"},
+	}
+	open := func(row []string) *counter.StoreGuard {
+		guard, err := counter.OpenStoreGuard(t.Context(), marks, row...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return guard
+	}
+	for mark, row := range rows {
+		if err := open(row).Raise(t.Context(), 0, int64(mark)); err != nil {
+			t.Errorf("%q: %v", row, err)
+		}
+	}
+	for mark, row := range rows {
+		if got, err := open(row).Mark(t.Context()); err != nil || got != int64(mark) {
+			t.Errorf("%q has the mark %d (%v), must be %d", row, got, err, mark)
+		}
+	}
+}

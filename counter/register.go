@@ -66,7 +66,7 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	c.MaxWait = cmp.Or(c.MaxWait, time.Second+traits.Loss)
 	r := &register{
 		Config: c, kind: kind, key: stored.CounterPrefix(c.Namespace) + c.Name, loss: traits.Loss,
-		guard: guarding{Guard: c.Guard, counter: c.Name},
+		guard: guarding{Guard: c.Guard, counter: c.Name, timeout: c.RequestTimeout, limit: c.Limit},
 		turn:  make(chan struct{}, 1), used: map[string]int64{},
 	}
 	// A store that is away shows when numbers are reserved.

@@ -70,13 +70,18 @@ func (c Config) complete() (Config, error) {
 type settings struct {
 	increment, offset, autocommit int64
 	allIncrement, allOffset       int64 // those of new connections
+	statements                    int64 // 1 if the binary log has statements
 }
+
+// logged is 1 on a connection whose statements are logged as they are. A replica would judge itself by
+// the settings in the REPLACE, and stop.
+const logged = "(@@log_bin = 1 AND @@binlog_format = 'STATEMENT')"
 
 // replace is Flickr's statement. It fails where a setting is no longer the one that was read, on this
 // connection or for new ones: stub is NOT NULL.
 func (s settings) replace() string {
 	return fmt.Sprintf("REPLACE INTO Tickets64 (stub) VALUES (IF(@@auto_increment_increment = %d AND @@auto_increment_offset = %d"+
-		" AND @@global.auto_increment_increment = %d AND @@global.auto_increment_offset = %d, 'a', NULL))",
+		" AND @@global.auto_increment_increment = %d AND @@global.auto_increment_offset = %d AND NOT "+logged+", 'a', NULL))",
 		s.increment, s.offset, s.allIncrement, s.allOffset)
 }
 
@@ -88,6 +93,11 @@ func (s settings) check(server string, n int) error {
 	switch {
 	case s.autocommit != 1:
 		return refuse("autocommit", s.autocommit, "must be 1")
+	case s.statements != 0:
+		return &counter.ConfigError{
+			Field: "binlog_format of ticket server " + server, Value: "STATEMENT",
+			Limit: "must be ROW or MIXED, or a replica runs the statement, judges its own settings, and stops",
+		}
 	case s.increment < int64(n):
 		return refuse("auto_increment_increment", s.increment, fmt.Sprintf("must be at least %d, the number of servers", n))
 	case s.offset < 1 || s.offset > s.increment:

@@ -31,7 +31,8 @@
 // before its first number, together with autocommit, which must be 1. They can change later, or
 // be others on another connection. So the REPLACE stores a NULL, and fails, unless they are those
 // that were read, on its connection and for new ones. A server whose settings changed is not asked
-// again. And every number is held against its server's class, and given to no one if it lies outside.
+// again. With a binary log binlog_format must be ROW or MIXED: a replica that runs the statement itself
+// would judge its own settings, and stop. And every number is held against its server's class, and given to no one if it lies outside.
 //
 // To change the increment, or the offsets: stop all clients, of every kind. On every server set
 // AUTO_INCREMENT of Tickets64 above the greatest number of all servers, and then the settings, also in

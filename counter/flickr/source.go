@@ -16,7 +16,7 @@ import (
 
 const (
 	inspect = "SELECT @@auto_increment_increment, @@auto_increment_offset, @@autocommit," +
-		" @@global.auto_increment_increment, @@global.auto_increment_offset"
+		" @@global.auto_increment_increment, @@global.auto_increment_offset, " + logged
 
 	// tries is how often a statement is tried on one server. InnoDB ends one of two REPLACEs at a time
 	// with a deadlock, often several times in a row, and such a server must not be skipped.
@@ -195,7 +195,7 @@ func (s *Source) check(ctx context.Context, sv *server) error {
 
 // look reads settings.
 func look(found *sql.Row) (s settings, err error) {
-	err = found.Scan(&s.increment, &s.offset, &s.autocommit, &s.allIncrement, &s.allOffset)
+	err = found.Scan(&s.increment, &s.offset, &s.autocommit, &s.allIncrement, &s.allOffset, &s.statements)
 	return s, err
 }
 
@@ -207,6 +207,9 @@ func (s *Source) explain(ctx context.Context, sv *server, connection *sql.Conn, 
 	now.autocommit = sv.settings.autocommit
 	if err != nil || now == sv.settings {
 		return failed
+	}
+	if sv.unfit == nil && now.statements != 0 {
+		s.refuse(sv, now.check(sv.Name, len(s.servers)))
 	}
 	if sv.unfit == nil {
 		s.refuse(sv, sv.in(fmt.Errorf("%w: its auto_increment_increment and auto_increment_offset were %d and %d (for new connections %d and %d), and are %d and %d (%d and %d): "+

@@ -107,6 +107,14 @@ var counted = drawn([]mutant{
 		test: "TestNothingIsReservedWhileAGuardCanNotBeRaised",
 	},
 	{
+		name: "counter: a call to the guard has no end",
+		file: guards,
+		old:  "context.WithTimeoutCause(ctx, g.timeout, drive.ErrTimeout)",
+		new:  "context.WithTimeoutCause(ctx, 1000*g.timeout, drive.ErrTimeout)",
+		in:   "counter",
+		test: "TestReplyOfAGuardThatNeverComesCostsOneRequestTimeout",
+	},
+	{
 		name: "counter: a guard's store may lose the mark",
 		file: guards,
 		old:  "case traits.Loss > 0:",

@@ -103,6 +103,20 @@ var schemas = served([]mutant{
 		test: "TestTicketServerWhoseIncrementChangedIsRefused",
 	},
 	{
+		name: "flickr: a server whose replicas run the statement is accepted",
+		file: "counter/flickr/config.go",
+		old:  "case s.statements != 0:",
+		new:  "case s.statements > 1:",
+		test: "TestTicketServersThatCouldGiveOneNumberTwiceAreRefused",
+	},
+	{
+		name: "flickr: a statement is sent though replicas run it",
+		file: "counter/flickr/config.go",
+		old:  " AND NOT \"+logged+\", 'a', NULL))\"",
+		new:  ", 'a', NULL))\"",
+		test: "TestTicketServersThatCouldGiveOneNumberTwiceAreRefused",
+	},
+	{
 		name: "flickr: two servers of one class are accepted",
 		file: "counter/flickr/config.go",
 		old:  "case s.offset == other.offset:",

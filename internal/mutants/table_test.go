@@ -33,9 +33,16 @@ var table = []mutant{
 	{
 		name: "roster: a claim that the store can lose makes a floor certain",
 		file: certain,
-		old:  "\t\t\td.keep(k.Worker, w, k.still)\n",
-		new:  "",
-		test: "TestFloorIsCertainUnderAClaimOnlyOnceTheClaimIsOldEnough",
+		old:  "case now.Term != then.Term, now.Floor != then.Floor, claimed",
+		new:  "case claimed && now.Holder == \"\"",
+		test: "TestFloorIsUncertainIfItsWorkerIDIsClaimedMeanwhile",
+	},
+	{
+		name: "roster: a write is certain though its namespace was replaced",
+		file: certain,
+		old:  "if err := d.r.unchanged(ctx); err != nil {",
+		new:  "if err := d.r.unchanged(ctx); err != nil && ctx.Err() != nil {",
+		test: "TestWriteIsUncertainIfItsNamespaceIsReplacedMeanwhile",
 	},
 	{
 		name: "journal: a page is discarded, and the folder is not synced",

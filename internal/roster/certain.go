@@ -17,8 +17,9 @@ type Patience = drive.Patience
 type UncertainError = drive.UncertainError
 
 var (
-	errTaken = errors.New("the store lost the write, or somebody wrote the register since")
-	errBusy  = errors.New("other operators keep writing the register")
+	errTaken   = errors.New("the store lost the write, or somebody wrote the register since")
+	errClaimed = errors.New("it was claimed before the write was certain, perhaps also by a process that the write did not bind")
+	errBusy    = errors.New("other operators keep writing the register")
 )
 
 // Desk has the verbs that write registers. Each takes a worker id as it was read.
@@ -79,6 +80,9 @@ func (d *Desk) confirm(ctx context.Context, p Patience) error {
 			if try == tries {
 				return errBusy
 			}
+			if err := d.r.unchanged(ctx); err != nil { // or the registers are judged by a record that was lost
+				return err
+			}
 			for _, k := range batch {
 				if err := d.again(ctx, k); err != nil {
 					return fmt.Errorf("confirm worker %d: %w", k.Number, err)
@@ -98,21 +102,20 @@ func (d *Desk) confirm(ctx context.Context, p Patience) error {
 // other version may have been written after the store had lost the write: a register has
 // no history to tell. So the new write is kept in its place.
 //
-// A holder's claim is not written over, as that would end its term. A claim that was found a loss
-// ago, and is still there, is old enough. A claim above what was kept has a higher term. Any other
-// one was made while the write was lost: only the holder's clock kept it above a floor, and the
-// store can lose the claim too.
+// A holder's claim is not written over, as that would end its term. A claim that was there when the
+// verb looked, a loss ago, and is still there, is old enough. A later term proves nothing, though it keeps
+// what was written: the store may have lost the write. Then another process, whose clock is behind, may
+// have claimed before, and stamped below the floor. A release and a quarantine keep term and floor.
 func (d *Desk) again(ctx context.Context, k kept) error {
 	_, err := d.r.Insist(ctx, k.Number, func(w Worker) (Worker, error) {
-		claimed := w.Register.Holder != "" && !w.Register.Quarantined
-		same := w.Register.Holder == k.Register.Holder
+		now, then := w.Register, k.Register
+		claimed := now.Holder != "" && !now.Quarantined
 		switch {
-		case !k.still(w), claimed && !same && w.Register.Term <= k.Register.Term:
+		case !k.still(w):
 			return w, fmt.Errorf("%w: worker %d is %s", errTaken, k.Number, w)
-		case w.State == Foreign, claimed && same:
-			return w, nil
-		case claimed:
-			d.keep(k.Worker, w, k.still)
+		case now.Term != then.Term, now.Floor != then.Floor, claimed && now.Holder != then.Holder:
+			return w, fmt.Errorf("%w: worker %d is %s", errClaimed, k.Number, w)
+		case w.State == Foreign, claimed:
 			return w, nil
 		}
 		after, err := d.r.write(ctx, w, w.Register)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/memstore"
@@ -133,24 +134,62 @@ func TestMarkThatOthersWriteOverIsConfirmedAnew(t *testing.T) {
 	}
 }
 
-// TestFloorIsCertainUnderAClaimOnlyOnceTheClaimIsOldEnough has a store lose a floor. Then two processes
-// claim the worker id, above the floor by their own clocks. The store can lose their claims too.
-func TestFloorIsCertainUnderAClaimOnlyOnceTheClaimIsOldEnough(t *testing.T) {
+// TestFloorIsUncertainIfItsWorkerIDIsClaimedMeanwhile has a store lose a floor. Then a process whose clock is
+// behind claims the worker id, and stamps ticks below the floor. The register shows no more of that at the end.
+func TestFloorIsUncertainIfItsWorkerIDIsClaimedMeanwhile(t *testing.T) {
+	claim := func(term int64, holder string, below snowfence.Tick) func(*stored.Register) {
+		return func(x *stored.Register) { // until lies beyond the floor
+			x.Term, x.Holder = term, strings.Repeat(holder, 32)
+			x.Floor = x.Until - 50_000 - below
+		}
+	}
+	for name, claims := range map[string][]func(*stored.Register){
+		"and again above the floor":                    {claim(1, "a", 1000), claim(2, "b", 0)},
+		"and again above the floor, and released":      {claim(1, "a", 1000), claim(2, "", 0)},
+		"with a window beyond the floor, and released": {claim(1, "", 1000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, r := lossy(t)
+				floor := r.Layout().TickAt(w.now)
+				time.AfterFunc(time.Second, func() {
+					w.failover(writeLoss)
+					for _, claim := range claims {
+						w.put(r, 5, w.register(r, claim))
+					}
+				})
+				_, err := raise(t.Context(), r, w.read(r, 5), floor)
+				if !errors.As(err, new(*roster.UncertainError)) {
+					t.Errorf("ticks below the floor may have been stamped, and it returns %v", err)
+				}
+				if _, err := raise(t.Context(), r, w.read(r, 5), floor); err != nil {
+					t.Errorf("repeated: %v", err)
+				}
+				w.failover(writeLoss)
+				if got := w.read(r, 5); !got.Floored(floor) {
+					t.Errorf("it has no floor: %s", got)
+				}
+			})
+		})
+	}
+}
+
+// TestWriteIsUncertainIfItsNamespaceIsReplacedMeanwhile has a store lose the namespace's record together with
+// the write. Another process founds the namespace again. Its registers are not those of the verb.
+func TestWriteIsUncertainIfItsNamespaceIsReplacedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, r := lossy(t)
-		floor := r.Layout().TickAt(begun)
+		w := newWorld(t)
+		w.memory = memstore.NewWith(memstore.Config{Loss: writeLoss})
+		w.store = w.memory.Client()
+		r := w.roster()
 		time.AfterFunc(time.Second, func() {
 			w.failover(writeLoss)
-			for term, nonce := range []string{"a", "b"} {
-				w.put(r, 5, w.register(r, func(x *stored.Register) { x.Term, x.Holder = int64(term)+1, strings.Repeat(nonce, 32) }))
-			}
+			again := w.roster()
+			w.put(again, 5, w.register(again))
 		})
-		if _, err := raise(t.Context(), r, w.read(r, 5), floor); err != nil {
-			t.Fatal(err)
-		}
-		w.failover(writeLoss)
-		if got := w.read(r, 5); !got.Floored(floor) {
-			t.Errorf("it has no floor: %s", got)
+		_, err := raise(t.Context(), r, w.read(r, 5), r.Layout().TickAt(w.now.Add(time.Hour)))
+		if !errors.As(err, new(*roster.UncertainError)) || !errors.Is(err, stored.ErrNamespaceReplaced) {
+			t.Errorf("it returned %v", err)
 		}
 	})
 }

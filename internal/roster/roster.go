@@ -185,6 +185,12 @@ func (r *Roster) Settle(ctx context.Context, p Patience) error {
 	if err := p.Wait(ctx, r.config.Clock, r.traits.Loss); err != nil {
 		return err
 	}
+	return r.unchanged(ctx)
+}
+
+// unchanged reads the namespace's record again. An error wrapping [stored.ErrNamespaceReplaced] is returned
+// if it has changed.
+func (r *Roster) unchanged(ctx context.Context) error {
 	again := &Roster{config: r.config}
 	if err := again.read(ctx); err != nil {
 		return err

@@ -217,6 +217,18 @@ func Name(storeURL string) string {
 	return e.schemes[0]
 }
 
+// DatabaseOf returns the name of the SQL database that a URL names, or the number of the Redis database;
+// empty for another URL.
+func DatabaseOf(storeURL string) string {
+	if c, err := sqlstore.ParseURL(storeURL); err == nil {
+		return c.Database
+	}
+	if c, err := redisstore.ParseURL(storeURL); err == nil {
+		return strconv.Itoa(c.Database)
+	}
+	return ""
+}
+
 // IsDatabase reports whether a text is the URL of a database, which can hold ids
 // or be a store. A path that looks like one can be given as ./mysql://…
 func IsDatabase(text string) bool {

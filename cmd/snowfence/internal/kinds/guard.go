@@ -6,7 +6,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
@@ -46,6 +48,16 @@ func (p *place) setColumn(column string) error {
 	return nil
 }
 
+// counted names what the generator counts, by which a guard keeps its mark. A generator of another name
+// meets the same mark, and so does a copy of the database on another host.
+func (p *place) counted() []string {
+	if p.row == nil {
+		return []string{p.Namespace, p.Name}
+	}
+	system := p.config.Settings.Generators[p.generator].Kind
+	return []string{system, engine.DatabaseOf(p.urls[0]), cmp.Or(*p.row, p.Name)}
+}
+
 // openGuard opens the guard, if there is one.
 func (p *place) openGuard(ctx context.Context) (err error) {
 	if p.guard == "" {
@@ -61,9 +73,14 @@ func (p *place) openGuard(ctx context.Context) (err error) {
 		return fmt.Errorf("open the guard: %w", err)
 	}
 	p.opened = append(p.opened, s.Close)
-	guard, err := counter.OpenStoreGuard(ctx, s, p.Namespace, p.Name)
+	counted := p.counted()
+	guard, err := counter.OpenStoreGuard(ctx, s, counted...)
 	if err != nil {
 		return err
+	}
+	if mark, err := guard.Mark(ctx); err == nil && mark < 0 && p.config.Logger != nil {
+		p.config.Logger.Info("begins a new mark: numbers that were given before are not in it: see docs/counters.md",
+			"generator", p.generator, "guard", p.guard, "of", strings.Join(counted, "/"))
 	}
 	p.Guard = guard
 	return nil
@@ -104,7 +121,14 @@ func (p *place) columnGuard(ctx context.Context, url string) (counter.Guard, err
 			if !rows.Next() {
 				return -1, rows.Err() // the table is empty
 			}
-			return greatest, rows.Scan(&greatest)
+			var text string
+			if err := rows.Scan(&text); err != nil {
+				return 0, err
+			}
+			if greatest, err = strconv.ParseInt(text, 10, 64); err != nil { // bigint unsigned and numeric hold more
+				return 0, &counter.ConfigError{Field: "guard-column", Value: p.column + " with " + text, Limit: "must hold no number above " + strconv.Itoa(math.MaxInt64)}
+			}
+			return greatest, nil
 		},
 	}, nil
 }

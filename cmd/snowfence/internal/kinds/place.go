@@ -23,6 +23,7 @@ type place struct {
 
 	// guard names the store of the guard, or the database of the column that is one.
 	guard, column string
+	row           *string        // the setting that names the row, if another system's is counted on; empty for the generator's name
 	opened        []func() error // closes what was opened, the last first
 }
 

@@ -20,6 +20,7 @@ import (
 func leafSegment(p *place) (settings, check, open) {
 	var own counter.SegmentsConfig
 	var row leafalloc.Config
+	p.row = &row.Tag
 	s := p.segments(&own)
 	s["tag"], s["timeout"] = text(&row.Tag), duration(&row.Timeout)
 	return s, fine, func(ctx context.Context, p *place) (kind.Minter, error) {
@@ -50,6 +51,7 @@ func (m leafRow) Row(ctx context.Context) (leafalloc.Row, error) { return m.sour
 func tinyID(p *place) (settings, check, open) {
 	var own counter.SegmentsConfig
 	var row tinyid.Config
+	p.row = &row.BizType
 	s := p.segments(&own)
 	s["biz-type"], s["tries"], s["timeout"] = text(&row.BizType), number(&row.Tries, 1), duration(&row.Timeout)
 	return s, fine, func(ctx context.Context, p *place) (kind.Minter, error) {
@@ -143,6 +145,7 @@ func (m scattered) Most() int {
 // redisDated counts on a Redis key for each date.
 func redisDated(p *place) (settings, check, open) {
 	own := rediscount.Config{Length: 6}
+	p.row = &own.Prefix
 	s := p.common("max-wait", "guard", "guard-column")
 	s["prefix"], s["length"], s["zone"] = text(&own.Prefix), number(&own.Length, 1), zone(&own.Zone)
 	s["keep"], s["timeout"] = duration(&own.Keep), duration(&own.Timeout)

@@ -283,6 +283,7 @@ func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 	with := func(increment, offset string) flickr.Server {
 		return flickr.Server{DB: mariaDB(t, s, nil, map[string]string{"auto_increment_increment": increment, "auto_increment_offset": offset})}
 	}
+	statements := flickr.Server{DB: mariaDB(t, s, nil, map[string]string{"binlog_format": "STATEMENT"})}
 	manual := flickr.Server{DB: mariaDB(t, s, nil, map[string]string{"autocommit": "0", "auto_increment_increment": "2"})}
 	for _, c := range []struct {
 		why     string
@@ -295,6 +296,7 @@ func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 		{"other increments", []flickr.Server{with("2", "1"), with("4", "2")}, "auto_increment_increment of ticket server 2 is 4: must be 2, as on server 1"},
 		{"small increment", []flickr.Server{with("2", "1"), with("2", "2"), with("2", "1")}, "auto_increment_increment of ticket server 1 is 2: must be at least 3"},
 		{"large offset", []flickr.Server{with("2", "3")}, "auto_increment_offset of ticket server 1 is 3: must be from 1 to 2"},
+		{"replicas that run the statement", []flickr.Server{statements}, `binlog_format of ticket server 1 is "STATEMENT": must be ROW or MIXED`},
 		{"no autocommit", []flickr.Server{manual}, "autocommit of ticket server 1 is 0: must be 1"},
 	} {
 		_, err := flickr.Open(t.Context(), flickr.Config{Servers: c.servers})
@@ -305,6 +307,16 @@ func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 	}
 	if _, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{with("4", "1"), with("4", "3")}}); err != nil {
 		t.Errorf("with room for more: %v", err)
+	}
+	late := with("2", "1")
+	late.DB.SetMaxOpenConns(1)
+	source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{late}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, late.DB, "SET binlog_format = STATEMENT")
+	if r, err := source.Reserve(t.Context(), few(1)); err == nil || !strings.Contains(err.Error(), `binlog_format of ticket server 1 is "STATEMENT"`) {
+		t.Errorf("whose log has statements later: %+v, %v", r, err)
 	}
 }
 
