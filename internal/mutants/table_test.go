@@ -281,6 +281,27 @@ var table = []mutant{
 		test: "TestRepliesAreAsManyAndOfTheKindsOfRedis",
 	},
 	{
+		name: "respfront: a transaction keeps an unknown subcommand",
+		file: "cmd/snowfence/internal/wire/respfront/command.go",
+		old:  "case known == nil:",
+		new:  "case known == nil && queued:\n\t\tc.queue(&c.table[0])\n\tcase known == nil:",
+		test: "TestRepliesAreAsManyAndOfTheKindsOfRedis",
+	},
+	{
+		name: "respfront: a part of a large command is taken for a command",
+		file: "cmd/snowfence/internal/wire/respfront/request.go",
+		old:  "if e.within > 0 || e.left == 0 {",
+		new:  "if true {",
+		test: "TestCommandThatIsTooLargeIsPassedOver",
+	},
+	{
+		name: "respfront: a large command gets more time by each byte",
+		file: "cmd/snowfence/internal/wire/respfront/conn.go",
+		old:  "c.served = false",
+		new:  "_ = c.served",
+		test: "TestCommandThatComesInDropsHasOneTimeout",
+	},
+	{
 		name: "respfront: the bytes of a transaction stay taken after EXEC",
 		file: "cmd/snowfence/internal/wire/respfront/transaction.go",
 		old:  "c.queued.Add(-int64(len(t.text)))",

@@ -35,15 +35,17 @@ func commands() []command {
 	key := argument{name: "key", kind: "key"}
 	client := []command{
 		{name: "SETNAME", least: 1, most: 1, answer: (*conn).setName}, {name: "GETNAME", answer: (*conn).getName},
-		{name: "ID", answer: (*conn).clientID}, {name: "INFO", answer: (*conn).clientInfo}, {name: "LIST", answer: (*conn).clientInfo},
+		{name: "ID", answer: func(c *conn, _ [][]byte) { c.integer(c.id) }}, {name: "INFO", answer: (*conn).clientInfo}, {name: "LIST", answer: (*conn).clientInfo},
 		{name: "SETINFO", least: 2, most: 2, answer: (*conn).agree}, {name: "TRACKING", least: 1, most: -1, answer: (*conn).agree},
 		{name: "CACHING", least: 1, most: 1, answer: (*conn).agree}, {name: "NO-EVICT", least: 1, most: 1, answer: (*conn).agree},
 		{name: "NO-TOUCH", least: 1, most: 1, answer: (*conn).agree}, {name: "REPLY", least: 1, most: 1, answer: (*conn).clientReply},
 	}
 	about := []command{
-		{name: "COUNT", answer: (*conn).countCommands}, {name: "INFO", most: -1, answer: (*conn).commandInfo}, {name: "DOCS", most: -1, answer: (*conn).commandDocs},
+		{name: "COUNT", answer: func(c *conn, _ [][]byte) { c.integer(int64(len(c.table))) }},
+		{name: "INFO", most: -1, answer: (*conn).commandInfo}, {name: "DOCS", most: -1, answer: (*conn).commandDocs},
 	}
-	replica := []command{{name: "ACK", least: 1, most: 1, answer: (*conn).acknowledged}, {name: "GETACK", least: 1, most: 1, answer: (*conn).acknowledged}}
+	silent := func(*conn, [][]byte) {} // as in Redis
+	replica := []command{{name: "ACK", least: 1, most: 1, answer: silent}, {name: "GETACK", least: 1, most: 1, answer: silent}}
 	config := []command{{name: "GET", least: 1, most: -1, answer: (*conn).configGet}}
 	return []command{
 		{"INCR", 1, 1, true, true, false, ids, "Mints one id of the generator that is named by the key.", []argument{key}, (*conn).incr, nil},
@@ -134,8 +136,6 @@ func (s *Server) find(name []byte) *command {
 	}
 	return s.commands[strings.ToUpper(string(name))]
 }
-
-func (c *conn) countCommands([][]byte) { c.integer(int64(len(c.table))) }
 
 func (c *conn) commandInfo(names [][]byte) {
 	found := make(list, len(names))

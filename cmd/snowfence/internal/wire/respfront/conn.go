@@ -44,11 +44,10 @@ type conn struct {
 func (c *conn) answer() bool {
 	s, _ := c.scratch.Get().(*scratch) // it holds nothing else
 	c.text, c.batch = s.text, &s.batch
-	if c.excess != nil {
-		c.pass(nil)
-	}
-	for !c.closing && c.step() {
-		c.flush()
+	if c.excess == nil || c.pass(nil) {
+		for !c.closing && c.step() {
+			c.flush()
+		}
 	}
 	c.write()
 	s.text = c.text

@@ -137,8 +137,6 @@ func (c *conn) getName([][]byte) {
 	c.bulkString(c.name)
 }
 
-func (c *conn) clientID([][]byte) { c.integer(c.id) }
-
 // clientInfo answers CLIENT INFO and CLIENT LIST.
 func (c *conn) clientInfo([][]byte) {
 	c.bulkString(fmt.Sprintf("id=%d addr=%s laddr=%s name=%s db=0 resp=%d\n", c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, c.proto))
@@ -147,9 +145,6 @@ func (c *conn) clientInfo([][]byte) {
 // agree answers what changes nothing. Of a cache in the client nothing is tracked, because no command has
 // a reply that may be cached.
 func (c *conn) agree([][]byte) { c.ok() }
-
-// acknowledged answers nothing, as Redis does.
-func (c *conn) acknowledged([][]byte) {}
 
 // info answers INFO. Each section is sent for every name, since there are few.
 func (c *conn) info([][]byte) {
