@@ -288,10 +288,10 @@ var table = []mutant{
 		test: "TestRepliesAreAsManyAndOfTheKindsOfRedis",
 	},
 	{
-		name: "respfront: a part of a large command is taken for a command",
+		name: "respfront: a part of a large command ends too early",
 		file: "cmd/snowfence/internal/wire/respfront/request.go",
-		old:  "if e.within > 0 || e.left == 0 {",
-		new:  "if true {",
+		old:  "begin-at+length+len",
+		new:  "begin-at+length+0*len",
 		test: "TestCommandThatIsTooLargeIsPassedOver",
 	},
 	{
