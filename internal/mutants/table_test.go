@@ -296,6 +296,27 @@ var table = []mutant{
 		test: "TestRepliesAreAsManyAndOfTheKindsOfRedis",
 	},
 	{
+		name: "respfront: a transaction keeps an unknown subcommand",
+		file: "cmd/snowfence/internal/wire/respfront/command.go",
+		old:  "case known == nil:",
+		new:  "case known == nil && queued:\n\t\tc.queue(&c.table[0])\n\tcase known == nil:",
+		test: "TestRepliesAreAsManyAndOfTheKindsOfRedis",
+	},
+	{
+		name: "respfront: a part of a large command ends too early",
+		file: "cmd/snowfence/internal/wire/respfront/request.go",
+		old:  "begin-at+length+len",
+		new:  "begin-at+length+0*len",
+		test: "TestCommandThatIsTooLargeIsPassedOver",
+	},
+	{
+		name: "respfront: a large command gets more time by each byte",
+		file: "cmd/snowfence/internal/wire/respfront/conn.go",
+		old:  "c.served = false",
+		new:  "_ = c.served",
+		test: "TestCommandThatComesInDropsHasOneTimeout",
+	},
+	{
 		name: "respfront: the bytes of a transaction stay taken after EXEC",
 		file: "cmd/snowfence/internal/wire/respfront/transaction.go",
 		old:  "c.queued.Add(-int64(len(t.text)))",

@@ -231,11 +231,12 @@ func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch)
 		return err
 	}
 	err := c.service.Mint(ctx, name, n, into)
-	g, p := c.service.generators[name], new(Problem)
-	switch {
-	case err == nil:
+	if err == nil {
 		c.settle(n, n)
-	case g != nil && g.settings.Fenced(), errors.As(err, &p) && p.Type.unasked():
+		return nil
+	}
+	g, p := c.service.generators[name], new(Problem)
+	if g != nil && g.settings.Fenced() || errors.As(err, &p) && p.Type.unasked() {
 		c.settle(n, 0) // other failures give nothing back: the store may have counted
 	}
 	return err

@@ -1,6 +1,7 @@
 package respfront
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -17,6 +18,7 @@ type command struct {
 	summary string
 	syntax  []argument
 	answer  func(*conn, [][]byte)
+	subs    []command // the first argument is one of them, if there is any; their groups and syntax are left out
 }
 
 // argument is one argument, for the hints of redis-cli.
@@ -31,36 +33,51 @@ type argument struct {
 func commands() []command {
 	const ids, transactions, link, server = "generic", "transactions", "connection", "server"
 	key := argument{name: "key", kind: "key"}
+	client := []command{
+		{name: "SETNAME", least: 1, most: 1, answer: (*conn).setName}, {name: "GETNAME", answer: (*conn).getName},
+		{name: "ID", answer: func(c *conn, _ [][]byte) { c.integer(c.id) }}, {name: "INFO", answer: (*conn).clientInfo}, {name: "LIST", answer: (*conn).clientInfo},
+		{name: "SETINFO", least: 2, most: 2, answer: (*conn).agree}, {name: "TRACKING", least: 1, most: -1, answer: (*conn).agree},
+		{name: "CACHING", least: 1, most: 1, answer: (*conn).agree}, {name: "NO-EVICT", least: 1, most: 1, answer: (*conn).agree},
+		{name: "NO-TOUCH", least: 1, most: 1, answer: (*conn).agree}, {name: "REPLY", least: 1, most: 1, answer: (*conn).clientReply},
+	}
+	about := []command{
+		{name: "COUNT", answer: func(c *conn, _ [][]byte) { c.integer(int64(len(c.table))) }},
+		{name: "INFO", most: -1, answer: (*conn).commandInfo}, {name: "DOCS", most: -1, answer: (*conn).commandDocs},
+	}
+	silent := func(*conn, [][]byte) {} // as in Redis
+	replica := []command{{name: "ACK", least: 1, most: 1, answer: silent}, {name: "GETACK", least: 1, most: 1, answer: silent}}
+	config := []command{{name: "GET", least: 1, most: -1, answer: (*conn).configGet}}
 	return []command{
-		{"INCR", 1, 1, true, true, false, ids, "Mints one id of the generator that is named by the key.", []argument{key}, (*conn).incr},
-		{"INCRBY", 2, 2, true, true, false, ids, "Reserves consecutive numbers of a counter, and returns the last of them.", []argument{key, {name: "increment", kind: "integer"}}, (*conn).incrBy},
+		{"INCR", 1, 1, true, true, false, ids, "Mints one id of the generator that is named by the key.", []argument{key}, (*conn).incr, nil},
+		{"INCRBY", 2, 2, true, true, false, ids, "Reserves consecutive numbers of a counter, and returns the last of them.", []argument{key, {name: "increment", kind: "integer"}}, (*conn).incrBy, nil},
 		{"ID.NEXT", 1, 4, true, true, false, ids, "Mints ids, as bulk strings or as ranges.", []argument{
 			key, {name: "n", kind: "integer", token: "COUNT", optional: true}, {name: "ranges", kind: "pure-token", token: "RANGES", optional: true},
-		}, (*conn).idNext},
+		}, (*conn).idNext, nil},
 		{"ID.DECODE", 1, 3, false, false, false, ids, "Returns what an id says: its time, worker id and sequence.", []argument{
 			{name: "id", kind: "string"}, {name: "layout", kind: "string", token: "LAYOUT", optional: true}, {name: "generator", kind: "string", token: "GENERATOR", optional: true},
-		}, (*conn).decode},
-		{"GET", 1, 1, true, false, false, ids, "Is refused: it never mints an id.", []argument{key}, (*conn).get},
+		}, (*conn).decode, nil},
+		{"GET", 1, 1, true, false, false, ids, "Is refused: it never mints an id.", []argument{key}, (*conn).get, nil},
 
-		{"MULTI", 0, 0, false, false, false, transactions, "Begins a transaction: commands are answered by EXEC.", nil, (*conn).multi},
-		{"EXEC", 0, -1, false, false, false, transactions, "Answers the commands of the transaction.", nil, (*conn).exec},
-		{"DISCARD", 0, 0, false, false, false, transactions, "Forgets the commands of the transaction.", nil, (*conn).discard},
-		{"WATCH", 1, -1, true, false, false, transactions, "Changes nothing: no key has a value that a client could have read.", []argument{key}, (*conn).watch},
-		{"UNWATCH", 0, 0, false, false, false, transactions, "Changes nothing.", nil, (*conn).unwatch},
+		{"MULTI", 0, 0, false, false, false, transactions, "Begins a transaction: commands are answered by EXEC.", nil, (*conn).multi, nil},
+		{"EXEC", 0, -1, false, false, false, transactions, "Answers the commands of the transaction.", nil, (*conn).exec, nil},
+		{"DISCARD", 0, 0, false, false, false, transactions, "Forgets the commands of the transaction.", nil, (*conn).discard, nil},
+		{"WATCH", 1, -1, true, false, false, transactions, "Changes nothing: no key has a value that a client could have read.", []argument{key}, (*conn).watch, nil},
+		{"UNWATCH", 0, 0, false, false, false, transactions, "Changes nothing.", nil, (*conn).unwatch, nil},
 
-		{"AUTH", 1, 2, false, false, true, link, "Shows the token.", []argument{{name: "username", kind: "string", optional: true}, {name: "password", kind: "string"}}, (*conn).auth},
-		{"HELLO", 0, -1, false, false, true, link, "Chooses the version of the protocol.", []argument{{name: "protover", kind: "integer", optional: true}}, (*conn).hello},
-		{"PING", 0, 1, false, false, false, link, "Returns PONG, or the message.", []argument{{name: "message", kind: "string", optional: true}}, (*conn).ping},
-		{"ECHO", 1, 1, false, false, false, link, "Returns the message.", []argument{{name: "message", kind: "string"}}, (*conn).echo},
-		{"SELECT", 1, 1, false, false, false, link, "Selects database 0, the only one.", []argument{{name: "index", kind: "integer"}}, (*conn).selectDB},
-		{"CLIENT", 1, -1, false, false, false, link, "Names the connection, or returns what is known of it.", nil, (*conn).clientCommand},
-		{"QUIT", 0, -1, false, false, true, link, "Closes the connection.", nil, (*conn).quit},
-		{"RESET", 0, 0, false, false, true, link, "Forgets what the connection has set.", nil, (*conn).reset},
+		{"AUTH", 1, -1, false, false, true, link, "Shows the token.", []argument{{name: "username", kind: "string", optional: true}, {name: "password", kind: "string"}}, (*conn).auth, nil},
+		{"HELLO", 0, -1, false, false, true, link, "Chooses the version of the protocol.", []argument{{name: "protover", kind: "integer", optional: true}}, (*conn).hello, nil},
+		{"PING", 0, -1, false, false, false, link, "Returns PONG, or the message.", []argument{{name: "message", kind: "string", optional: true}}, (*conn).ping, nil},
+		{"ECHO", 1, 1, false, false, false, link, "Returns the message.", []argument{{name: "message", kind: "string"}}, (*conn).echo, nil},
+		{"SELECT", 1, 1, false, false, false, link, "Selects database 0, the only one.", []argument{{name: "index", kind: "integer"}}, (*conn).selectDB, nil},
+		{"CLIENT", 1, -1, false, false, false, link, "Names the connection, or returns what is known of it.", nil, nil, client},
+		{"QUIT", 0, -1, false, false, true, link, "Closes the connection.", nil, (*conn).quit, nil},
+		{"RESET", 0, 0, false, false, true, link, "Forgets what the connection has set.", nil, (*conn).reset, nil},
 
-		{"INFO", 0, -1, false, false, false, server, "Returns what is known of the server.", []argument{{name: "section", kind: "string", optional: true}}, (*conn).info},
-		{"COMMAND", 0, -1, false, false, false, server, "Returns the commands of the server.", nil, (*conn).command},
-		{"CONFIG", 1, -1, false, false, false, server, "Returns the few settings that clients ask for.", nil, (*conn).configCommand},
-		{"CLUSTER", 1, -1, false, false, false, server, "Is refused: the server is no cluster of Redis.", nil, (*conn).cluster},
+		{"INFO", 0, -1, false, false, false, server, "Returns what is known of the server.", []argument{{name: "section", kind: "string", optional: true}}, (*conn).info, nil},
+		{"COMMAND", 0, -1, false, false, false, server, "Returns the commands of the server.", nil, (*conn).commandInfo, about},
+		{"CONFIG", 1, -1, false, false, false, server, "Returns the few settings that clients ask for.", nil, nil, config},
+		{"CLUSTER", 1, -1, false, false, false, server, "Is refused: the server is no cluster of Redis.", nil, (*conn).cluster, nil},
+		{"REPLCONF", 1, -1, false, false, false, server, "Returns nothing to ACK and GETACK, and is refused else.", nil, nil, replica},
 	}
 }
 
@@ -78,18 +95,37 @@ func (c *conn) do() {
 		return
 	}
 	known := c.find(name)
+	queued := c.open != nil && known != nil && !known.atOnce()
+	if known != nil && known.subs != nil && len(args) > 0 {
+		known, args = known.sub(args[0]), args[1:]
+	}
 	switch {
 	case !c.authorized && (known == nil || !known.before):
 		c.reject("NOAUTH Authentication required.")
 	case known == nil:
-		c.reject("ERR unknown command '" + clip(name) + "'")
+		c.reject("ERR unknown command '" + c.shown(args) + "'")
 	case len(args) < known.least || known.most >= 0 && len(args) > known.most:
-		c.reject("ERR wrong number of arguments for '" + strings.ToLower(known.name) + "' command")
-	case c.open != nil && !known.atOnce():
-		c.queue(known, args)
+		c.reject("ERR wrong number of arguments for '" + strings.ToLower(c.shown(args)) + "' command")
+	case queued:
+		c.queue(known)
 	default:
 		known.answer(c, args)
 	}
+}
+
+// shown is the name of the present command, and of its subcommand, before its arguments.
+func (c *conn) shown(args [][]byte) string {
+	return clip(bytes.Join(c.parts[:len(c.parts)-len(args)], []byte("|")))
+}
+
+// sub returns the subcommand of a name, or nil.
+func (known *command) sub(name []byte) *command {
+	for i := range known.subs {
+		if is(name, known.subs[i].name) {
+			return &known.subs[i]
+		}
+	}
+	return nil
 }
 
 // find returns the command of a name in small or large letters, or nil. Programs send one of the two,
@@ -101,36 +137,27 @@ func (s *Server) find(name []byte) *command {
 	return s.commands[strings.ToUpper(string(name))]
 }
 
-// command answers COMMAND, COMMAND COUNT, COMMAND INFO and COMMAND DOCS.
-func (c *conn) command(args [][]byte) {
-	switch {
-	case len(args) == 0, len(args) == 1 && is(args[0], "INFO"):
-		var all list
-		for _, known := range c.table {
-			all = append(all, known.describe())
+func (c *conn) commandInfo(names [][]byte) {
+	found := make(list, len(names))
+	for i, name := range names {
+		if known := c.find(name); known != nil {
+			found[i] = known.describe()
 		}
-		c.value(all)
-	case len(args) == 1 && is(args[0], "COUNT"):
-		c.integer(int64(len(c.table)))
-	case is(args[0], "INFO"):
-		found := make(list, len(args)-1)
-		for i, name := range args[1:] {
-			if known := c.find(name); known != nil {
-				found[i] = known.describe()
-			}
-		}
-		c.value(found)
-	case is(args[0], "DOCS"):
-		var docs object
-		for _, known := range c.table {
-			if len(args) == 1 || slices.ContainsFunc(args[1:], func(name []byte) bool { return is(name, known.name) }) {
-				docs = append(docs, strings.ToLower(known.name), known.docs())
-			}
-		}
-		c.value(docs)
-	default:
-		c.refuse("ERR unknown subcommand '" + clip(args[0]) + "'. Try COUNT, INFO or DOCS.")
 	}
+	for i := 0; len(names) == 0 && i < len(c.table); i++ {
+		found = append(found, c.table[i].describe())
+	}
+	c.value(found)
+}
+
+func (c *conn) commandDocs(names [][]byte) {
+	var docs object
+	for _, known := range c.table {
+		if len(names) == 0 || slices.ContainsFunc(names, func(name []byte) bool { return is(name, known.name) }) {
+			docs = append(docs, strings.ToLower(known.name), known.docs())
+		}
+	}
+	c.value(docs)
 }
 
 // describe returns the ten fields of COMMAND. The last three are tips, specifications of keys, and

@@ -26,6 +26,7 @@ type conn struct {
 
 	open    *transaction // nil outside of MULTI and EXEC
 	silence silence      // of CLIENT REPLY
+	excess  *excess      // nil, or what the client is in the middle of
 
 	answered int    // commands since the last write
 	pending  int    // INCRs of key that are not minted yet
@@ -43,8 +44,10 @@ type conn struct {
 func (c *conn) answer() bool {
 	s, _ := c.scratch.Get().(*scratch) // it holds nothing else
 	c.text, c.batch = s.text, &s.batch
-	for !c.closing && c.step() {
-		c.flush()
+	if c.excess == nil || c.pass(nil) {
+		for !c.closing && c.step() {
+			c.flush()
+		}
 	}
 	c.write()
 	s.text = c.text
@@ -63,15 +66,8 @@ func (c *conn) step() bool {
 	switch {
 	case err != nil:
 		c.settle()
-		c.closing = true
-		if c.silence == silentNext {
-			c.hush(silentNow)
-		}
-		c.meter.Failed("protocol-error")
-		if !errors.Is(err, errWeb) {
-			c.fail("ERR Protocol error: " + err.Error())
-		}
-		return false
+		c.next += n
+		return c.pass(err)
 	case n == 0:
 		return false
 	}
@@ -86,6 +82,35 @@ func (c *conn) step() bool {
 	if c.authorized {
 		c.since, c.served = c.began, true // the client has time for its next command
 	}
+	return true
+}
+
+// pass goes over a command that has too much, and answers it at its end. What can't be read ends the connection.
+func (c *conn) pass(err error) bool {
+	if err == nil || c.authorized && errors.As(err, &c.excess) {
+		var n int
+		n, err = c.excess.pass(c.data[c.next:])
+		c.next += n
+	}
+	switch {
+	case err != nil:
+		c.closing = true
+		if c.silence == silentNext {
+			c.hush(silentNow)
+		}
+		c.meter.Failed("protocol-error")
+		if !errors.Is(err, errWeb) {
+			c.fail("ERR Protocol error: " + err.Error())
+		}
+		return false
+	case c.excess.left+c.excess.within > 0:
+		c.served = false // the client has no more time for it than for its first command
+		return false
+	}
+	c.skipped(func() { c.reject("ERR " + c.excess.Error()) })
+	c.excess = nil
+	c.answered++
+	c.since, c.served = c.began, true
 	return true
 }
 

@@ -12,6 +12,10 @@ const redisVersion = "7.4.0"
 
 // auth answers AUTH [name] token. A name is taken and not looked at, as tokens have their own.
 func (c *conn) auth(args [][]byte) {
+	if len(args) > 2 {
+		c.refuse("ERR syntax error")
+		return
+	}
 	if !c.config.Service.Guarded() {
 		c.refuse("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 		return
@@ -82,11 +86,14 @@ func (c *conn) hello(args [][]byte) {
 }
 
 func (c *conn) ping(args [][]byte) {
-	if len(args) == 1 {
+	switch len(args) {
+	case 0:
+		c.simple("PONG")
+	case 1:
 		c.bulk(args[0])
-		return
+	default:
+		c.refuse("ERR wrong number of arguments for 'ping' command")
 	}
-	c.simple("PONG")
 }
 
 func (c *conn) echo(args [][]byte) { c.bulk(args[0]) }
@@ -114,32 +121,30 @@ func (c *conn) reset([][]byte) {
 	c.simple("RESET")
 }
 
-// clientCommand answers the subcommands of CLIENT that clients send by themselves. Of a cache in the
-// client nothing is tracked, because no command has a reply that may be cached.
-func (c *conn) clientCommand(args [][]byte) {
-	sub, rest := strings.ToUpper(string(args[0])), args[1:]
-	switch {
-	case sub == "SETNAME" && len(rest) == 1:
-		if c.named(rest[0]) {
-			c.ok()
-		}
-	case sub == "GETNAME" && len(rest) == 0 && c.name == "":
-		c.null()
-	case sub == "GETNAME" && len(rest) == 0:
-		c.bulkString(c.name)
-	case sub == "ID" && len(rest) == 0:
-		c.integer(c.id)
-	case (sub == "INFO" || sub == "LIST") && len(rest) == 0:
-		c.bulkString(fmt.Sprintf("id=%d addr=%s laddr=%s name=%s db=0 resp=%d\n", c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, c.proto))
-	case sub == "SETINFO" && len(rest) == 2, sub == "TRACKING" && len(rest) > 0, sub == "CACHING" && len(rest) == 1,
-		sub == "NO-EVICT" && len(rest) == 1, sub == "NO-TOUCH" && len(rest) == 1:
+// setName answers CLIENT SETNAME.
+func (c *conn) setName(args [][]byte) {
+	if c.named(args[0]) {
 		c.ok()
-	case sub == "REPLY" && len(rest) == 1:
-		c.clientReply(rest[0])
-	default:
-		c.refuse("ERR unknown subcommand or wrong number of arguments for '" + clip(args[0]) + "'.")
 	}
 }
+
+// getName answers CLIENT GETNAME.
+func (c *conn) getName([][]byte) {
+	if c.name == "" {
+		c.null()
+		return
+	}
+	c.bulkString(c.name)
+}
+
+// clientInfo answers CLIENT INFO and CLIENT LIST.
+func (c *conn) clientInfo([][]byte) {
+	c.bulkString(fmt.Sprintf("id=%d addr=%s laddr=%s name=%s db=0 resp=%d\n", c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, c.proto))
+}
+
+// agree answers what changes nothing. Of a cache in the client nothing is tracked, because no command has
+// a reply that may be cached.
+func (c *conn) agree([][]byte) { c.ok() }
 
 // info answers INFO. Each section is sent for every name, since there are few.
 func (c *conn) info([][]byte) {
@@ -149,15 +154,11 @@ func (c *conn) info([][]byte) {
 		redisVersion, c.config.Version, c.limits.Connections))
 }
 
-// configCommand answers CONFIG GET for what redis-benchmark asks: that nothing is written to a disk.
-func (c *conn) configCommand(args [][]byte) {
-	if !is(args[0], "GET") || len(args) < 2 {
-		c.refuse("ERR CONFIG has no subcommand but GET here: the daemon's settings are in its configuration")
-		return
-	}
+// configGet answers CONFIG GET for what redis-benchmark asks: that nothing is written to a disk.
+func (c *conn) configGet(args [][]byte) {
 	found := object{}
 	for _, setting := range [][2]string{{"save", ""}, {"appendonly", "no"}, {"databases", "1"}} {
-		for _, name := range args[1:] {
+		for _, name := range args {
 			if is(name, strings.ToUpper(setting[0])) || is(name, "*") {
 				found = append(found, setting[0], setting[1])
 			}
@@ -167,5 +168,5 @@ func (c *conn) configCommand(args [][]byte) {
 }
 
 func (c *conn) cluster([][]byte) {
-	c.refuse("ERR This instance has cluster support disabled")
+	c.reject("ERR This instance has cluster support disabled")
 }

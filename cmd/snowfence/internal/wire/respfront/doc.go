@@ -9,8 +9,8 @@
 //
 // A key is the name of a generator. GET is refused, because caches of clients may answer it twice.
 // MULTI keeps commands until EXEC answers them, as in Redis; WATCH watches nothing. The other commands
-// are those that clients send when they connect. A command that Redis knows and the front refuses has one
-// reply, an error, and spoils a transaction.
+// are those that clients send when they connect. A command or subcommand that the front does not have has
+// one reply, an error, and spoils a transaction.
 //
 // Errors begin with a word for programs: NOAUTH, WRONGPASS and NOPERM as of Redis; NOLEASE, CLOCK and
 // TRYAGAIN where a later call may succeed; else ERR.
@@ -23,8 +23,9 @@
 //
 // # Bounds
 //
-// A command has at most 16 KiB in 64 parts, and a client without its token 4 KiB in 10. Nothing is
-// allocated by what a length says. A connection keeps as much as its commands needed, 512 bytes to
+// A command has at most 16 KiB in 64 parts. One that has more is passed over and answered with an error, if
+// it ends within the read timeout. Before its token a client has 4 KiB in 10, and ends with more, and so does
+// a line of more than 16 KiB. Nothing is allocated by what a length says. A connection keeps as much as its commands needed, 512 bytes to
 // 16 KiB, and 512 bytes once it is quiet for 30 s. A transaction keeps up to 2 MiB, and all of them 128 MiB. Answers are written in pieces of some 32 KiB. A
 // client that does not read them is left after two write timeouts.
 package respfront

@@ -205,5 +205,5 @@ func (c *conn) decode(args [][]byte) {
 
 // get refuses to mint.
 func (c *conn) get(args [][]byte) {
-	c.refuse(fmt.Sprintf("ERR GET never mints an id, because its reply may be cached: use INCR %s or ID.NEXT %[1]s", clip(args[0])))
+	c.reject(fmt.Sprintf("ERR GET never mints an id, because its reply may be cached: use INCR %s or ID.NEXT %[1]s", clip(args[0])))
 }

@@ -134,7 +134,7 @@ func TestTimeThatIDsTakeIsNotTheClients(t *testing.T) {
 }
 
 func TestCommandThatComesInDropsHasOneTimeout(t *testing.T) {
-	for name, first := range map[string]string{"first command": "", "later command": "PING\r\n"} {
+	for name, first := range map[string]string{"first command": "", "later command": "PING\r\n", "passed over": "PING\r\n*1\r\n$100000\r\n"} {
 		drops := 0
 		play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
 			if drops++; drops == 1 && first != "" {
@@ -280,13 +280,12 @@ func FuzzConnection(f *testing.F) {
 		"INCR numbers\r\nINCR numbers\r\nINCR numbers\nPING\r\n", "HELLO 3\r\nID.NEXT numbers COUNT 5 RANGES\r\nCOMMAND DOCS\r\n",
 		"*2\r\n$4\r\nINCR\r\n$7\r\nnumbers\r\n*2\r\n$4\r\nINCR\r\n$7\r\nnumbers\r\n*2\r\n$4\r\nINCR\r\n$5\r\ntexts\r\n", "INCR none\r\nINCR none\r\n",
 		"ID.DECODE 1541815603606036480 LAYOUT twitter\r\nINFO\r\nCLIENT INFO\r\nQUIT\r\nPING\r\n", "*1\r\n$1073741824\r\n", "POST / HTTP/1.1\r\n",
+		"MULTI\r\nINCR numbers\r\n*2\r\n$4\r\nECHO\r\n$16384\r\n" + strings.Repeat("*", maxCommand) + "\r\nEXEC\r\nINCR 'numbers'\r\nINCR \"numbers\"\r\nPING \"\r\n",
+		"*70\r\n" + strings.Repeat("$0\r\n\r\n", 70) + "PING\r\n", "*65\r\n$1\r\nx\r\n+",
 	} {
 		f.Add([]byte(seed), uint16(len(seed)/2))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, cut uint16) {
-		if len(data) > maxCommand {
-			return // a connection has no more at a time
-		}
 		at := min(int(cut), len(data))
 		whole, pieces := replies(t, data), replies(t, data[:at], data[at:])
 		if whole != pieces {
@@ -302,11 +301,15 @@ func replies(t *testing.T, pieces ...[]byte) string {
 	s := &scripted{}
 	c := &conn{Server: f.server, ctx: t.Context(), client: f.server.config.Service.Client(netip.Addr{}), authorized: true}
 	c.input, c.proto = input{net: &session.Conn{Conn: s}, meter: f.server.config.Meter, limits: f.server.config.Limits}, 2
+	c.data = make([]byte, 0, smallBuffer)
 	for _, p := range pieces {
-		c.makeRoom()
-		c.data = append(c.data, p...)
-		if len(p) > 0 && !c.answer() {
-			break
+		for len(p) > 0 {
+			c.makeRoom()
+			n := copy(c.data[len(c.data):cap(c.data)], p)
+			c.data, p = c.data[:len(c.data)+n], p[n:]
+			if !c.answer() {
+				return s.written.String()
+			}
 		}
 	}
 	return s.written.String()

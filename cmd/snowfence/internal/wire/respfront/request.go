@@ -2,7 +2,9 @@ package respfront
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -25,13 +27,17 @@ func boundsOf(authorized bool) bounds {
 // maxCommand is the most bytes of a command.
 const maxCommand = 16 << 10
 
+// maxLength is Redis' own limit of a part.
+const maxLength = 512 << 20
+
 // Errors of commands that can't be read, in the words of Redis. The connection ends with them,
 // because where the next command begins is not known.
 var (
 	errArrayLength = errors.New("invalid multibulk length")
 	errBulkLength  = errors.New("invalid bulk length")
 	errNoBulk      = errors.New("expected '$'")
-	errTooLarge    = errors.New("too big request")
+	errTooLarge    = errors.New("too big inline request")
+	errQuotes      = errors.New("unbalanced quotes in request")
 	errNoLineEnd   = errors.New("expected CR LF after a bulk string")
 	errWeb         = errors.New("this is no HTTP server")
 )
@@ -39,15 +45,40 @@ var (
 // parse reads the first command in data into parts, which are slices of data. It returns how many
 // bytes the command has, or 0 if it is not complete yet. A command without parts is an empty line.
 func parse(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err error) {
-	read := inline
 	if len(data) > 0 && data[0] == '*' {
-		read = array
+		return array(data, parts[:0], most)
 	}
-	parts, n, err = read(data, parts[:0], most)
-	if n == 0 && err == nil && len(data) >= most.bytes {
-		err = errTooLarge
+	return inline(data, parts[:0], most)
+}
+
+// excess is a command that has more than its bounds allow, and is passed over.
+type excess struct {
+	parts, bytes int // as far as they came
+	most         bounds
+	left, within int // parts that are to come, and bytes of the present part
+}
+
+func (e *excess) Error() string {
+	return fmt.Sprintf("the command has %d parts in %d bytes: it may have %d in %d", e.parts, e.bytes+e.within, e.most.parts, e.most.bytes)
+}
+
+// pass returns how many of the bytes that came belong to the command.
+func (e *excess) pass(data []byte) (at int, err error) {
+	for {
+		n := min(e.within, len(data)-at)
+		at, e.bytes, e.within = at+n, e.bytes+n, e.within-n
+		if e.within > 0 || e.left == 0 {
+			return at, nil
+		}
+		if at < len(data) && data[at] != '$' {
+			return at, errNoBulk
+		}
+		length, begin, err := number(data, at+1, maxLength, errBulkLength)
+		if begin == 0 || err != nil {
+			return at, err
+		}
+		e.left, e.within = e.left-1, begin-at+length+len("\r\n")
 	}
-	return parts, n, err
 }
 
 // array reads a command as programs send it: an array of bulk strings. One of a length below zero is
@@ -57,22 +88,27 @@ func array(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
 		_, at, err := number(data, len("*-"), math.MaxInt32, errArrayLength)
 		return parts, at, err
 	}
-	count, at, err := number(data, 1, most.parts, errArrayLength)
-	if at == 0 || err != nil {
+	count, at, err := number(data, 1, math.MaxInt32, errArrayLength)
+	switch {
+	case at == 0 || err != nil:
 		return parts, 0, err
+	case count > most.parts:
+		return parts, at, &excess{count, at, most, count, 0}
 	}
-	for range count {
+	for i := range count {
 		if at < len(data) && data[at] != '$' {
 			return parts, 0, errNoBulk
 		}
-		length, begin, err := number(data, at+1, most.bytes, errBulkLength)
+		length, begin, err := number(data, at+1, maxLength, errBulkLength)
 		end := begin + length
 		switch {
-		case begin == 0 || err != nil:
+		case err != nil:
 			return parts, 0, err
+		case begin == 0 && len(data) >= most.bytes:
+			return parts, at, &excess{count, at, most, count - i, 0}
 		case end+2 > most.bytes:
-			return parts, 0, errTooLarge
-		case end+2 > len(data):
+			return parts, at, &excess{count, at, most, count - i - 1, end + 2 - at}
+		case begin == 0, end+2 > len(data):
 			return parts, 0, nil
 		case data[end] != '\r' || data[end+1] != '\n':
 			return parts, 0, errNoLineEnd
@@ -83,8 +119,8 @@ func array(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
 	return parts, at, nil
 }
 
-// number reads a number from 0 to most, and the end of its line. It returns where the next line
-// begins, or 0 if the line is not complete.
+// number reads a number from 0 to most, without a zero in front, and the end of its line. It returns where
+// the next line begins, or 0 if the line is not complete.
 func number(data []byte, at, most int, wrong error) (n, next int, err error) {
 	begin := at
 	for ; at < len(data) && data[at] >= '0' && data[at] <= '9'; at++ {
@@ -93,6 +129,8 @@ func number(data []byte, at, most int, wrong error) (n, next int, err error) {
 		}
 	}
 	switch left := len(data) - at; {
+	case at > begin+1 && data[begin] == '0':
+		return 0, 0, wrong
 	case left <= 0:
 		return 0, 0, nil
 	case at == begin || data[at] != '\r' || left > 1 && data[at+1] != '\n':
@@ -104,14 +142,18 @@ func number(data []byte, at, most int, wrong error) (n, next int, err error) {
 }
 
 // inline reads a command as people type it: words on a line.
-func inline(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
+func inline(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err error) {
 	end := bytes.IndexByte(data[:min(len(data), most.bytes)], '\n')
-	if end < 0 {
+	switch {
+	case end < 0 && len(data) >= most.bytes:
+		return parts, 0, fmt.Errorf("%w: a line may have %d bytes", errTooLarge, most.bytes)
+	case end < 0:
 		return parts, 0, nil
 	}
-	for word := range bytes.FieldsSeq(data[:end]) {
-		if len(parts) == most.parts {
-			return parts, 0, errArrayLength
+	for rest := bytes.TrimLeft(data[:end+1], blanks); len(rest) > 0; rest = bytes.TrimLeft(rest, blanks) {
+		var word []byte
+		if word, rest, err = next(rest); err != nil {
+			return parts, 0, err
 		}
 		parts = append(parts, word)
 	}
@@ -119,7 +161,42 @@ func inline(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
 	if len(parts) > 0 && (is(parts[0], "POST") || is(parts[0], "HOST:")) {
 		return parts, 0, errWeb
 	}
+	if len(parts) > most.parts {
+		return nil, end + 1, &excess{len(parts), end + 1, most, 0, 0}
+	}
 	return parts, end + 1, nil
+}
+
+// blanks stand between the words of a line.
+const blanks = " \t\r\n\v\f"
+
+// next takes a word from a line, as Redis does: what stands in quotes ends it. That is copied, because the
+// line is read again if it belongs to a transaction.
+func next(line []byte) (word, rest []byte, err error) {
+	at := bytes.IndexAny(line, " \t\r\n\"'")
+	quote := line[at]
+	if quote <= ' ' {
+		return line[:at], line[at:], nil
+	}
+	word = bytes.Clone(line[:at])
+	for rest = line[at+1:]; len(rest) > 1; rest = rest[1:] {
+		b := rest[0]
+		switch {
+		case b == quote && strings.IndexByte(blanks, rest[1]) < 0:
+			return nil, nil, errQuotes
+		case b == quote:
+			return word, rest[1:], nil
+		case b == '\\' && (quote == '"' || rest[1] == quote):
+			b, rest = rest[1], rest[1:]
+			if named := strings.IndexByte("nrtba", b); named >= 0 {
+				b = "\n\r\t\b\a"[named]
+			} else if code, err := hex.DecodeString(string(rest[1:min(len(rest), 3)])); b == 'x' && err == nil && len(code) == 1 {
+				b, rest = code[0], rest[2:]
+			}
+		}
+		word = append(word, b)
+	}
+	return nil, nil, errQuotes
 }
 
 // is reports whether a word is a name, in small or large letters.

@@ -3,6 +3,7 @@ package respfront
 import (
 	"bytes"
 	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,32 +51,57 @@ func TestCommandThatCanNotBeReadIsAnError(t *testing.T) {
 		"*\r\n":                         errArrayLength,
 		"*-\r\n":                        errArrayLength,
 		"*-2147483648\r\n":              errArrayLength,
-		"*65\r\n":                       errArrayLength,
+		"*2147483648\r\n":               errArrayLength,
+		"*01\r\n":                       errArrayLength,
+		"*1\r\n$04":                     errBulkLength,
 		"*99999999999999999999":         errArrayLength,
 		"*1\rx":                         errArrayLength,
 		"*1\r\n+OK\r\n":                 errNoBulk,
 		"*1\r\n$1073741824\r\n":         errBulkLength,
 		"*1\r\n$-1\r\n":                 errBulkLength,
-		"*1\r\n$16384\r\n":              errTooLarge,
 		"*1\r\n$1\r\nabc":               errNoLineEnd,
 		strings.Repeat("x", maxCommand): errTooLarge,
-		strings.Repeat("x ", 65) + "\n": errArrayLength,
+		"PING \"x\r\n":                  errQuotes,
 		"POST / HTTP/1.1\r\n":           errWeb,
 		"Host: 127.0.0.1:7601\r\n":      errWeb,
-		"*2\r\n$16000\r\n" + strings.Repeat("x", 16000) + "\r\n$1000\r\n": errTooLarge,
 	} {
 		if _, n, err := parse([]byte(data), nil, boundsOf(true)); n != 0 || !errors.Is(err, want) {
 			t.Errorf("%.40q: %d bytes, %v, want %v", data, n, err, want)
 		}
 	}
-	// Before a token was shown, less is read.
-	for data, want := range map[string]error{
-		"*11\r\n":         errArrayLength,
-		"*1\r\n$4097\r\n": errBulkLength,
-		strings.Repeat("x", boundsOf(false).bytes): errTooLarge,
+}
+
+func TestCommandThatIsTooLargeIsPassedOver(t *testing.T) {
+	long := strings.Repeat("x", maxCommand)
+	for text, want := range map[string]string{
+		"*65\r\n" + strings.Repeat("$1\r\n*\r\n", 65):                      "65 parts in 460 bytes: it may have 64 in 16384",
+		strings.Repeat("x ", 65) + "\n":                                    "65 parts in 131 bytes: it may have 64 in 16384",
+		string(encode("ECHO", long)):                                       "2 parts in 16408 bytes: it may have 64 in 16384",
+		string(encode("ECHO", long[:16000], long[:1000], "$", long, long)): "6 parts in 49828 bytes: it may have 64 in 16384",
 	} {
-		if _, _, err := parse([]byte(data), nil, boundsOf(false)); !errors.Is(err, want) {
-			t.Errorf("%.40q from a client without a token: %v, want %v", data, err, want)
+		for _, size := range []int{1, 7, maxCommand} { // of what the network brings
+			f := newFixture(t, "")
+			l := f.dial()
+			go func() {
+				for rest := text + "INCR numbers\r\n"; rest != ""; rest = rest[min(size, len(rest)):] {
+					_, _ = io.WriteString(l, rest[:min(size, len(rest))])
+				}
+			}()
+			if got := l.reply(); got != "-ERR the command has "+want {
+				t.Errorf("%.20q: %s, want %s", text, got, want)
+			}
+			if got := l.reply(); got != ":1" {
+				t.Errorf("%.20q is followed by %s", text, got)
+			}
+		}
+	}
+	for text, limit := range map[string]string{
+		"*11\r\n": "11 parts", "*1\r\n$4097\r\n": "in 4110 bytes: it may have 10 in 4096", long[:4096]: "4096 bytes",
+	} {
+		l := newFixture(t, "0123456789abcdef").dial()
+		_, _ = io.WriteString(l, text)
+		if got := l.reply(); !strings.HasPrefix(got, "-ERR Protocol error: ") || !strings.Contains(got, limit) || l.reply() != "closed" {
+			t.Errorf("%.20q from a client without a token: %s", text, got)
 		}
 	}
 }
@@ -91,10 +117,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parts, n, err := parse(data, nil, boundsOf(true))
-		if n < 0 || n > len(data) || n > 0 && err != nil || len(parts) > boundsOf(true).parts {
+		if n < 0 || n > len(data) || n > 0 && err != nil && !errors.As(err, new(*excess)) || len(parts) > boundsOf(true).parts {
 			t.Fatalf("%d of %d bytes, %d parts, %v", n, len(data), len(parts), err)
 		}
-		if n == 0 {
+		if n == 0 || err != nil {
 			if err == nil && len(data) > maxCommand {
 				t.Fatalf("%d bytes, and no command is complete", len(data))
 			}

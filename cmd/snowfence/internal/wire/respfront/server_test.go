@@ -262,15 +262,16 @@ func TestEachCommandHasItsReply(t *testing.T) {
 		{"CLIENT SETNAME me", "+OK"},
 		{"CLIENT ID", ":1"},
 		{"CLIENT TRACKING ON OPTIN", "+OK"},
-		{"CLIENT KILL x", "-ERR unknown subcommand or wrong number of arguments for 'KILL'."},
-		{"COMMAND COUNT", ":22"},
+		{"CLIENT KILL x", "-ERR unknown command 'CLIENT|KILL'"},
+		{"COMMAND COUNT", ":23"},
 		{"COMMAND INFO incr none", `(("incr" :2 (+fast +write) :1 :1 :1 (+@generic) () () ()) nil)`},
 		{"COMMAND DOCS id.next", `("id.next" ("summary" "Mints ids, as bulk strings or as ranges." "since" "1.0.0" "group" "generic" "arguments" (` +
 			`("name" "key" "type" "key") ("name" "n" "type" "integer" "token" "COUNT" "flags" (+optional)) ("name" "ranges" "type" "pure-token" "token" "RANGES" "flags" (+optional)))))`},
 		{"CONFIG GET save", `("save" "")`},
 		{"CONFIG GET appendonly", `("appendonly" "no")`},
 		{"CONFIG GET x", "()"},
-		{"CONFIG SET save x", "-ERR CONFIG has no subcommand but GET here: the daemon's settings are in its configuration"},
+		{"CONFIG SET save x", "-ERR unknown command 'CONFIG|SET'"},
+		{"CLIENT ID x", "-ERR wrong number of arguments for 'client|id' command"},
 		{"CLUSTER SLOTS", "-ERR This instance has cluster support disabled"},
 		{"RESET", "+RESET"},
 		{"QUIT", "+OK"},
@@ -293,7 +294,7 @@ func TestEveryCommandOfTheTableIsAnsweredInBothProtocols(t *testing.T) {
 			if c.name == "QUIT" || c.name == "HELLO" || c.name == "RESET" {
 				continue
 			}
-			if got := l.ask(c.name + strings.Repeat(" numbers", c.least)); got == "closed" || strings.Contains(got, "unknown command") || strings.Contains(got, "wrong number of arguments for '"+strings.ToLower(c.name)) {
+			if got := l.ask(c.name + strings.Repeat(" numbers", c.least)); got == "closed" || strings.Contains(got, "unknown command '"+c.name+"'") || strings.Contains(got, "wrong number of arguments for '"+strings.ToLower(c.name)) {
 				t.Errorf("%s in RESP%s: %s", c.name, proto, got)
 			}
 		}

@@ -20,7 +20,7 @@ type transaction struct {
 // atOnce reports whether a command is answered within a transaction as it comes.
 func (known *command) atOnce() bool {
 	switch known.name {
-	case "MULTI", "EXEC", "DISCARD", "WATCH", "RESET", "QUIT":
+	case "MULTI", "EXEC", "DISCARD", "WATCH", "RESET", "QUIT", "GET", "CLUSTER":
 		return true
 	}
 	return false
@@ -50,12 +50,12 @@ func (c *conn) leave() {
 }
 
 // queue keeps the present command until EXEC.
-func (c *conn) queue(known *command, args [][]byte) {
+func (c *conn) queue(known *command) {
 	t, n := c.open, len(c.wire)
 	switch {
-	case known.name == "CLIENT" && is(args[0], "REPLY"):
+	case known.name == "REPLY", known.name == "ACK", known.name == "GETACK":
 		// The reply of EXEC says how many replies are in it.
-		c.reject("ERR CLIENT REPLY is not allowed inside a transaction")
+		c.reject("ERR a command without a reply is not allowed inside a transaction")
 		return
 	case t.spoiled:
 	case t.commands == maxQueued || len(t.text)+n > maxQueuedBytes:
@@ -150,8 +150,13 @@ func (c *conn) hush(s silence) {
 	c.silence = s
 }
 
-// skipped answers a command without a reply. The command may end that, or ask for the same of the next one.
+// skipped answers a command without a reply, if the client wants none. The command may end that, or ask for
+// the same of the next one.
 func (c *conn) skipped(answer func()) {
+	if c.silence != silentNext {
+		answer()
+		return
+	}
 	c.hush(silentNow)
 	answer()
 	if c.silence == silentNow {
@@ -160,8 +165,8 @@ func (c *conn) skipped(answer func()) {
 }
 
 // clientReply answers CLIENT REPLY. Only ON has a reply.
-func (c *conn) clientReply(mode []byte) {
-	switch {
+func (c *conn) clientReply(args [][]byte) {
+	switch mode := args[0]; {
 	case is(mode, "ON"):
 		c.hush(silentNever)
 		c.ok()

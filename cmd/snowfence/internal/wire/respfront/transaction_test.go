@@ -30,14 +30,19 @@ func TestTransactionIsAnsweredAsInRedis(t *testing.T) {
 	}{
 		{"MULTI; INCR numbers; ID.NEXT numbers; EXEC; INCR numbers", []string{"+OK", queued, queued, `(:1 "2")`, ":3"}},
 		{"INCR numbers; MULTI; INCR numbers; INCR numbers; EXEC; EXEC", []string{":1", "+OK", queued, queued, "(:2 :3)", "-ERR EXEC without MULTI"}},
-		{"MULTI; INCR none; INCR texts; GET numbers; INCR numbers; EXEC", []string{"+OK", queued, queued, queued, queued,
+		{"MULTI; INCR none; INCR texts; INCR numbers; EXEC", []string{"+OK", queued, queued, queued,
 			`(-ERR unknown-generator: generator is "none": must be one of late, numbers, texts ` +
-				"-ERR the ids of texts are no numbers: use ID.NEXT texts " +
-				"-ERR GET never mints an id, because its reply may be cached: use INCR numbers or ID.NEXT numbers :1)"}},
+				"-ERR the ids of texts are no numbers: use ID.NEXT texts :1)"}},
 		{"MULTI; INCR numbers; DISCARD; INCR numbers", []string{"+OK", queued, "+OK", ":1"}},
 		{"MULTI; INCR numbers; SUBSCRIBE a b; EXEC; INCR numbers", []string{"+OK", queued, "-ERR unknown command 'SUBSCRIBE'", spoiled, ":1"}},
 		{"MULTI; INCR numbers; INCR; EXEC; INCR numbers", []string{"+OK", queued, "-ERR wrong number of arguments for 'incr' command", spoiled, ":1"}},
-		{"MULTI; INCR numbers; CLIENT REPLY OFF; EXEC; INCR numbers", []string{"+OK", queued, "-ERR CLIENT REPLY is not allowed", spoiled, ":1"}},
+		{"MULTI; INCR numbers; CLIENT REPLY OFF; EXEC; INCR numbers", []string{"+OK", queued, "-ERR a command without a reply is not allowed", spoiled, ":1"}},
+		{"MULTI; INCR numbers; GET numbers; EXEC; INCR numbers", []string{"+OK", queued, "-ERR GET never mints an id", spoiled, ":1"}},
+		{"MULTI; INCR numbers; CLIENT KILL x; EXEC; INCR numbers", []string{"+OK", queued, "-ERR unknown command", spoiled, ":1"}},
+		{"MULTI; INCR numbers; CONFIG SET save x; EXEC; INCR numbers", []string{"+OK", queued, "-ERR unknown command", spoiled, ":1"}},
+		{"MULTI; INCR numbers; CLUSTER INFO; EXEC; INCR numbers", []string{"+OK", queued, "-ERR This instance has cluster support disabled", spoiled, ":1"}},
+		{"MULTI; INCR numbers; REPLCONF ACK 1; EXEC; REPLCONF ACK 1; INCR numbers", []string{"+OK", queued, "-ERR a command without a reply", spoiled, ":1"}},
+		{"MULTI; INCR numbers; WATCH" + strings.Repeat(" k", 64) + "; EXEC; INCR numbers", []string{"+OK", queued, "-ERR the command has 65 parts", spoiled, ":1"}},
 		{"MULTI; MULTI; WATCH numbers; UNWATCH; EXEC", []string{"+OK", "-ERR MULTI calls can not be nested", "-ERR WATCH inside MULTI is not allowed", queued, "(+OK)"}},
 		{"WATCH numbers; MULTI; EXEC; DISCARD", []string{"+OK", "+OK", "()", "-ERR DISCARD without MULTI"}},
 		{"MULTI; INCR numbers; EXEC now; INCR numbers", []string{"+OK", queued, "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command", ":1"}},
