@@ -50,9 +50,9 @@ func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
 	}
 	set("1")
 	var lease, numbers trouble
-	ready := true
 	for lease.Trouble == "" || numbers.Trouble == "" {
 		_, _ = testkit.Mint(t.Context(), o.client, d.URL, "segments", 1, nil) // until it reserves ahead
+		var ready bool
 		if lease, numbers, ready = said(); !ready {
 			t.Fatalf("it is not ready any more, and said no word of its trouble:\n%s", d.Log())
 		}

@@ -12,7 +12,7 @@ func TestRoundedIDsAreNamedBeforeAnyAdviceToDelete(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var exact, decimal, double []uint64
 	for i := range 400 {
-		id := uint64(117250214228971539>>22+uint64(i/3))<<22 | r.Uint64N(300) // up to three in a tick
+		id := (117250214228971539>>22+uint64(i/3))<<22 | r.Uint64N(300) // up to three in a tick
 		exact, decimal, double = append(exact, id), append(decimal, id/1000*1000), append(double, id&^15)
 	}
 	for name, lists := range map[string][]*list{

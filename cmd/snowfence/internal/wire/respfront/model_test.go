@@ -323,8 +323,11 @@ func pipeline(chosen []line, style func() int) (text []byte, want []string) {
 func compare(r *bufio.Reader, want []string) error {
 	for i, w := range want {
 		got, err := kindOf(r, strings.HasPrefix(w, "("))
-		if err != nil || got != w {
-			return fmt.Errorf("reply %d of %d is %q (%v), want %q", i, len(want), got, err, w)
+		if err != nil {
+			return fmt.Errorf("reply %d of %d, want %q: %w", i, len(want), w, err)
+		}
+		if got != w {
+			return fmt.Errorf("reply %d of %d is %q, want %q", i, len(want), got, w)
 		}
 	}
 	if n := r.Buffered(); n > 0 {

@@ -18,8 +18,8 @@ type transaction struct {
 }
 
 // atOnce reports whether a command is answered within a transaction as it comes.
-func (known *command) atOnce() bool {
-	switch known.name {
+func (c *command) atOnce() bool {
+	switch c.name {
 	case "MULTI", "EXEC", "DISCARD", "WATCH", "RESET", "QUIT", "GET", "CLUSTER":
 		return true
 	}

@@ -1,6 +1,7 @@
 package respfront
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,7 +102,10 @@ func TestTransactionIsBounded(t *testing.T) {
 	f := newFixture(t, "")
 	t.Run("commands", func(t *testing.T) {
 		l := f.dial()
-		go l.send(slices.Concat([]string{"MULTI"}, slices.Repeat([]string{"PING"}, maxQueued+2), []string{"EXEC", "PING"})...)
+		all := encode("MULTI")
+		all = append(all, bytes.Repeat(encode("PING"), maxQueued+2)...)
+		all = append(append(all, encode("EXEC")...), encode("PING")...)
+		go func() { _, _ = l.Write(all) }() // a failure shows in the replies
 		for i := range maxQueued + 5 {
 			want := map[int]string{0: "+OK", maxQueued + 1: "-ERR the transaction is too long: ", maxQueued + 3: "-EXECABORT ", maxQueued + 4: "+PONG"}[i]
 			if got := l.reply(); !strings.HasPrefix(got, want) || want == "" && got != "+QUEUED" {
