@@ -20,8 +20,8 @@ type Key struct {
 }
 
 // NewKey returns the key with the id, one of 0-9, A-Z and a-z, and a secret of 16, 24 or 32
-// bytes for AES-128, AES-192 or AES-256. It does not keep the slice. [ErrSetting] is returned
-// for anything else.
+// bytes for AES-128, AES-192 or AES-256, not all zero. It does not keep the slice. [ErrSetting] is
+// returned for anything else.
 func NewKey(id byte, secret []byte) (Key, error) {
 	// The id is not shown: it may be a part of a secret that is in the wrong place.
 	if !('0' <= id && id <= '9' || 'A' <= id && id <= 'Z' || 'a' <= id && id <= 'z') {
@@ -30,6 +30,9 @@ func NewKey(id byte, secret []byte) (Key, error) {
 	block, err := aes.NewCipher(secret)
 	if err != nil {
 		return Key{}, fmt.Errorf("%w: the secret of key %q has %d bytes, not 16, 24 or 32", ErrSetting, id, len(secret))
+	}
+	if !slices.ContainsFunc(secret, func(b byte) bool { return b != 0 }) {
+		return Key{}, fmt.Errorf("%w: the secret of key %q is all zeros", ErrSetting, id)
 	}
 	return Key{id, &aesBlock{cipher: block}}, nil
 }
@@ -42,10 +45,11 @@ func NewKey(id byte, secret []byte) (Key, error) {
 //	a 603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4
 //
 // A line has the id and the secret of [NewKey], the secret in hexadecimal. The first key encodes,
-// the others only decode. Blank lines are allowed, and # begins a comment. [ErrSetting] is returned
+// the others only decode. No two have one secret. Blank lines are allowed, and # begins a comment. [ErrSetting] is returned
 // for anything else, and when there is no key. Errors name the line, and show no secret.
 func ParseKeys(text string) ([]Key, error) {
 	var keys []Key
+	lines := map[string]int{} // by the secret
 	for i, line := range strings.Split(text, "\n") {
 		content, _, _ := strings.Cut(line, "#")
 		fields := strings.Fields(content)
@@ -63,6 +67,10 @@ func ParseKeys(text string) ([]Key, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
+		if first, twice := lines[string(secret)]; twice {
+			return nil, fmt.Errorf("line %d: %w: the secret is that of line %d, so one key would have two ids", i+1, ErrSetting, first)
+		}
+		lines[string(secret)] = i + 1
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {

@@ -52,6 +52,8 @@ func TestWrongKeysAreRefusedWithTheirLineAndNoSecret(t *testing.T) {
 		{"a " + secret + "00", "line 1: snowfence: invalid opaque setting: the secret of key 'a' has 17 bytes, not 16, 24 or 32"},
 		{"a " + secret[:31] + "g", "the secret is not 32, 48 or 64 hexadecimal digits"},
 		{"a 0x" + secret, "the secret is not"},
+		{"a " + strings.Repeat("0", 48), "line 1: snowfence: invalid opaque setting: the secret of key 'a' is all zeros"},
+		{"a " + secret + "\n\nb " + strings.ToUpper(secret), "line 3: snowfence: invalid opaque setting: the secret is that of line 1"},
 	} {
 		keys, err := opaque.ParseKeys(test.text)
 		if keys != nil || !errors.Is(err, opaque.ErrSetting) || !strings.Contains(err.Error(), test.reason) {

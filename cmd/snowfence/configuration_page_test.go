@@ -121,6 +121,10 @@ and three more words: ` + "`version`, `variant` and `random`" + `. ` + "`snowfen
 A variable that begins with ` + "`SNOWFENCE_`" + ` and is no setting is warned of. In the URL of a store ` + "`${NAME}`" + ` stands for a
 variable, such as one that holds a password or a folder.
 
+A text that is empty is refused, from a file, a variable or a flag: an unset variable in a script would else lead to the
+default, such as another store. It means something for addresses, which are then off, for lists but ` + "`" + `store` + "`" + `, and for settings
+of kinds.
+
 ## Paths
 
 A path that is taken literally is a folder in each working directory, and so a space of ids in each. So a setting
@@ -132,6 +136,9 @@ that has a path is made whole, or refused at the start, by ` + "`" + `config che
 | ` + "`" + `${NAME}` + "`" + ` in a store's URL | the variable |
 | a relative path | begins at the folder of the file that has it, or, of a flag, in the working directory; refused in a variable for ` + "`" + `store` + "`" + ` and ` + "`" + `data` + "`" + ` |
 | ` + "`" + `~` + "`" + ` or ` + "`" + `~user` + "`" + `, ` + "`" + `$NAME` + "`" + `, ` + "`" + `$(…)` + "`" + `, ` + "`" + `${NAME:-…}` + "`" + ` | refused |
+| ` + "`" + `${NAME}` + "`" + ` in front of a path in ` + "`" + `file:` + "`" + ` | refused unless it holds a path that begins with ` + "`" + `/` + "`" + ` or ` + "`" + `~/` + "`" + ` |
+| quotes around a name, ` + "`" + `{{` + "`" + `, ` + "`" + `%NAME%` + "`" + `, ` + "`" + `<…>` + "`" + ` | refused in the path of a file or folder |
+| ` + "`" + `STATE_DIRECTORY` + "`" + `, of systemd | the first folder that it lists; refused if that is relative |
 | a blank at an end, a control character, a ` + "`" + `?` + "`" + ` in ` + "`" + `file:` + "`" + ` | refused |
 
 The prefixes, names of databases and files in the URLs of other engines follow the same rules. There ` + "`" + `%24` + "`" + ` and ` + "`" + `%7E` + "`" + `

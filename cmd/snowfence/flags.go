@@ -41,6 +41,7 @@ type parsed[T any] struct {
 	text  string
 	word  string // what the help calls a value
 	parse func(string) (T, error)
+	times int // that it was given
 }
 
 func (f *parsed[T]) String() string { return f.text }
@@ -52,6 +53,7 @@ func (f *parsed[T]) Set(s string) error {
 		return errors.New(text.Message(err))
 	}
 	*f.value, f.text = v, s
+	f.times++
 	return nil
 }
 
@@ -132,7 +134,7 @@ type settings struct {
 // that have a flag when none is, with the texts of the configuration's table.
 func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	s := &settings{cmd: cmd, keys: map[string]string{}}
-	cmd.Flags().Var(textFlag(&s.file, "FILE"), "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
+	cmd.Flags().Var(&parsed[string]{value: &s.file, word: "FILE", parse: config.NotEmpty}, "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
 	choices := map[string][]string{"layout": presetNames(), "log-level": config.LogLevels(), "log-format": config.LogFormats()}
 	for _, key := range config.Keys() {
 		if key.Flag == "" || len(only) > 0 && !slices.Contains(only, key.Path) {
@@ -161,17 +163,22 @@ func argumentWord(flag string) string {
 }
 
 // load reads the configuration, and passes its warnings on, also of one with faults. It passes
-// over the omitted flags.
+// over the omitted flags. A flag that says in which space ids are unique is refused when it is given twice: nobody
+// knows which one is meant.
 func (s *settings) load(p program, omitted ...string) (config.Config, error) {
 	given := map[string]string{}
+	spaces, twice := []string{"config", "store", "namespace", "data"}, []error(nil)
 	s.cmd.Flags().Visit(func(f *pflag.Flag) {
+		if text, ok := f.Value.(*parsed[string]); ok && text.times > 1 && slices.Contains(spaces, f.Name) {
+			twice = append(twice, &config.Error{Origin: config.Origin{Source: config.FromFlag, Name: f.Name}, Key: s.keys[f.Name], Reason: "is given twice: give it once"})
+		}
 		if path, ok := s.keys[f.Name]; ok && !slices.Contains(omitted, f.Name) {
 			given[path] = f.Value.String()
 		}
 	})
 	c, err := daemon.Load(daemon.Sources{File: s.file, Environ: p.environ, Flags: given})
 	p.warn(c.Warnings()...)
-	return c, err
+	return c, config.Join(append(twice, err)...)
 }
 
 // completeFlag lets shells complete a flag with words.

@@ -37,6 +37,18 @@ func CheckPath(path string) error {
 	return cmp.Or(checkHome(path), CheckReferences(path), checkBlanks(path))
 }
 
+// template is a part of a folder's path that a template or another shell would put a value in place of, or a quote
+// around a name, which a file of variables keeps. A quote within a name is a part of it.
+var template = regexp.MustCompile(`(?:^|/)["']|["'](?:/|$)|\{\{|%[A-Za-z_]\w*%|<[^/<>]*>`)
+
+// CheckFolder is [CheckPath] for the path of a folder on this host, which is no part of a URL and has no escapes.
+func CheckFolder(path string) error {
+	if part := template.FindString(path); part != "" {
+		return fmt.Errorf("has %s, which is hardly meant as it is written: write the path itself, without quotes and placeholders", part)
+	}
+	return CheckPath(path)
+}
+
 // checkHome returns an error for a path with a ~ in front.
 func checkHome(path string) error {
 	if strings.HasPrefix(strings.TrimLeft(path, "/"), "~") {

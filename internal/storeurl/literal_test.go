@@ -9,13 +9,13 @@ import (
 // taken as they are.
 func TestPathThatIsHardlyMeantIsRefused(t *testing.T) {
 	for path, want := range map[string]string{
-		"/var/ids": "", "ids": "", "a b/~c": "", "/price/$5": "", "été/日本": "",
+		"/var/ids": "", "/home/o'brien/a<b": "", "ids": "", "a b/~c": "", "/price/$5": "", "été/日本": "",
 		"~/ids": "begins with ~", "~me/ids": "begins with ~", "~": "begins with ~", "//~/ids": "begins with ~",
 		"$HOME/ids": "has $NAME…", "/x/${D}/ids": "has ${…", "/x/$(pwd)": "has $(…", "/x/${D:-y}": "has ${…", "/$_x": "has $NAME…",
 		" /ids": "no blank at its ends", "/ids ": "no blank", "/ids\n": "no blank", "\u00a0/ids": "no blank", "/ids\u200b": "no blank",
 		"\ufeff/ids": "no blank", "/i\rds": "no control character", "/i\x00": "no blank",
 	} {
-		err := CheckPath(path)
+		err := CheckFolder(path)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", path, err, want)
 		}

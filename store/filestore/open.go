@@ -61,7 +61,7 @@ func ParseURL(url string) (Config, error) {
 	if strings.Trim(path, "/") == "" {
 		return Config{}, errors.New("filestore: URL: must name a directory: write file:/path")
 	}
-	if err := storeurl.CheckPath(path); err != nil {
+	if err := storeurl.CheckFolder(path); err != nil {
 		return Config{}, fmt.Errorf("filestore: URL: path %w", err)
 	}
 	if strings.Contains(path, "?") {

@@ -182,6 +182,10 @@ func Expand(storeURL string, environ []string) (string, error) {
 		return expanded, fmt.Errorf("variable %s has a line break or another control character at an end", strings.Join(broken, ", "))
 	case folder:
 		path, _ := cutFile(expanded)
+		written, _ := cutFile(storeURL)
+		if first := variable.FindStringIndex(written); first != nil && first[0] == 0 && !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
+			return expanded, errors.New("the variable in front must hold a path that begins with / or ~/, and no quotes around it")
+		}
 		path, err := expandHome(path, environ)
 		return "file:" + path, err
 	}

@@ -184,6 +184,14 @@ func isList(path string) bool {
 	return path == keyHosts || slices.Contains([]string{keyAliases, keyDatacenters, keyStore}, key)
 }
 
+// canBeEmpty reports whether an empty text means something: an address that is off, a list of nothing, or what
+// the kind of a setting makes of it.
+func canBeEmpty(path string) bool {
+	_, key, _ := splitGenerator(path)
+	return slices.Contains([]string{keyHTTP, keyRESP, keyGRPC, keyThrift, keyAdmin, keyHosts}, path) ||
+		key == keyAliases || key == keyDatacenters || strings.HasPrefix(key, settingSection+".")
+}
+
 func join(names ...string) string { return strings.Join(names, ".") }
 
 // splitGenerator parts the path of a generator's key into name and relative key.

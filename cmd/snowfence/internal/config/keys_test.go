@@ -169,7 +169,7 @@ func TestUnknownVariablesAreWarnedOfUnlessTheyAreAnothers(t *testing.T) {
 // FuzzFile holds that no file makes the parser panic, and that a file which is
 // accepted can be written anew from what is shown of it.
 func FuzzFile(f *testing.F) {
-	for _, seed := range []string{everything, "", "a", "- a", "a: {b: [c]}", "&a {b: *a}", "<<: {http: x}", "---\n...\n---", "generators: {a: &x {}, b: *x}", "\x00", "? {a: b}\n: c", "http: !!binary aGk="} {
+	for _, seed := range []string{everything, "", "a", "- a", "a: {b: [c]}", "&a {b: *a}", "<<: {http: x}", "---\n...\n---", "generators: {a: &x {}, b: *x}", "\x00", "? {a: b}\n: c", "http: !!binary aGk=", " store: mem://", "store: ''"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -181,7 +181,7 @@ func FuzzFile(f *testing.F) {
 		}
 		again := newSettings()
 		for _, v := range c.Values() {
-			if v.Key != keyStore { // shown without passwords
+			if v.Key != keyStore && !v.Unset { // a store is shown without passwords
 				again.put(v.Key, v.Text, v.Origin)
 			}
 		}

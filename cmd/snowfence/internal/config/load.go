@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -35,11 +36,20 @@ type Sources struct {
 // Otherwise the error holds an [Error] for each thing that is wrong.
 func Load(sources Sources) (Config, error) {
 	s := newSettings()
-	if file := cmp.Or(sources.File, lookup(sources.Environ, EnvironmentFile)); file != "" {
+	file := sources.File
+	if file == "" {
+		var set bool
+		if file, set = (Config{environ: sources.Environ}).Variable(EnvironmentFile); set && file == "" {
+			_, err := NotEmpty(file)
+			s.fault(Origin{Source: FromEnvironment, Name: EnvironmentFile}, "", "", "%v", err)
+		}
+	}
+	if file != "" {
 		s.readFile(file)
 	}
 	s.readEnvironment(sources.Environ)
 	s.readFlags(sources.Flags)
+	s.readStateDirectory(sources.Environ)
 	s.anchor(sources.Environ)
 
 	c := s.config()
@@ -63,9 +73,22 @@ func newSettings() *settings {
 	return &settings{texts: map[string]string{}, origins: map[string]Origin{}}
 }
 
+// NotEmpty returns a text, and an error for an empty one, which is all that a forgotten variable leaves. The default
+// in its place would be another store or namespace than the one that was meant, or no token.
+func NotEmpty(text string) (string, error) {
+	if text == "" {
+		return "", errors.New("is empty: give a value or leave it out")
+	}
+	return text, nil
+}
+
 // put takes a setting, in the place of one from a weaker source.
 func (s *settings) put(path, text string, origin Origin) {
-	s.texts[path], s.origins[path] = text, origin
+	if _, err := NotEmpty(text); err != nil && !canBeEmpty(path) {
+		s.fault(origin, path, "", "%v", err)
+	} else {
+		s.texts[path], s.origins[path] = text, origin
+	}
 	if name, _, ok := splitGenerator(path); ok {
 		s.name(name, origin)
 	}
@@ -88,7 +111,7 @@ func (s *settings) fault(origin Origin, key, value, reason string, args ...any) 
 func (s *settings) expand(key string, expand func(string, []string) (string, error), environ []string) bool {
 	expanded, err := expand(s.texts[key], environ)
 	if !isStore(key) {
-		err = cmp.Or(err, storeurl.CheckPath(expanded))
+		err = cmp.Or(err, storeurl.CheckFolder(expanded))
 	}
 	if err != nil {
 		s.fault(s.origins[key], key, display(key, s.texts[key]), "%s", text.Message(err))
@@ -112,7 +135,7 @@ func (s *settings) anchor(environ []string) {
 			if origin := s.origins[key]; !folder && origin.Source == FromFile {
 				s.texts[key] = anchorFiles(s.texts[key], filepath.Dir(origin.Name))
 			}
-			if !whole || !folder || storeurl.CheckPath(path) != nil {
+			if !whole || !folder || storeurl.CheckFolder(path) != nil {
 				continue // what is wrong with the path is found with the rest of the URL
 			}
 			scheme, mustBeWhole = "file:", true
@@ -177,6 +200,15 @@ func cutFile(storeURL string) (path string, ok bool) {
 	return "", false
 }
 
+// readStateDirectory takes the folder that systemd gives a unit, unless one is set. Of several it is the first.
+func (s *settings) readStateDirectory(environ []string) {
+	const name = "STATE_DIRECTORY"
+	first, _, _ := strings.Cut(lookup(environ, name), ":")
+	if _, given := s.texts[keyData]; !given && first != "" {
+		s.put(keyData, first, Origin{Source: FromEnvironment, Name: name})
+	}
+}
+
 // readFlags takes the settings of flags.
 func (s *settings) readFlags(flags map[string]string) {
 	names := map[string]string{}
@@ -238,13 +270,9 @@ func (s *settings) apply(keys []entry, prefix string) {
 	}
 }
 
-// stateDirectory returns where a program keeps its state: what systemd says, what XDG
-// says, or the usual place below the home directory; empty if none is known.
+// stateDirectory returns where a program without systemd keeps its state: what XDG says, which has it that a
+// relative path is no path, or the usual place below the home directory; empty if none is known.
 func stateDirectory(environ []string) string {
-	// systemd lists the directories of a unit, its own first.
-	if first, _, _ := strings.Cut(lookup(environ, "STATE_DIRECTORY"), ":"); first != "" {
-		return first
-	}
 	if state := lookup(environ, "XDG_STATE_HOME"); filepath.IsAbs(state) {
 		return filepath.Join(state, "snowfence")
 	}

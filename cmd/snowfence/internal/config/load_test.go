@@ -140,13 +140,23 @@ func TestStateDirectoryIsWhatTheEnvironmentSays(t *testing.T) {
 		want    string
 	}{
 		{[]string{"STATE_DIRECTORY=/var/lib/snowfence:/var/lib/other", "XDG_STATE_HOME=/x", "HOME=/h"}, "/var/lib/snowfence"},
+		{[]string{"STATE_DIRECTORY=", "HOME=/h"}, "/h/.local/state/snowfence"},
 		{[]string{"XDG_STATE_HOME=/x", "HOME=/h"}, "/x/snowfence"},
 		{[]string{"XDG_STATE_HOME=relative", "HOME=/h"}, "/h/.local/state/snowfence"},
 		{[]string{"HOME=/other", "HOME=/h"}, "/h/.local/state/snowfence"},
 		{nil, ""},
 	} {
-		if got := stateDirectory(c.environ); got != c.want {
-			t.Errorf("%q: %q, want %q", c.environ, got, c.want)
+		if got, _ := Load(Sources{Environ: c.environ}); got.Data != c.want {
+			t.Errorf("%q: %q, want %q", c.environ, got.Data, c.want)
+		}
+	}
+	for _, directory := range []string{"rel", `"/q"`, "a:/b", "/var/lib/${X}", "/ids\n"} {
+		_, err := Load(Sources{Environ: []string{"HOME=/h", "STATE_DIRECTORY=" + directory}})
+		if err == nil || !strings.Contains(err.Error(), "$STATE_DIRECTORY: data: ") {
+			t.Errorf("%q is taken: %v", directory, err)
+		}
+		if c, err := Load(Sources{Environ: []string{"STATE_DIRECTORY=" + directory}, Flags: map[string]string{"data": "/d"}}); err != nil || c.Data != "/d" {
+			t.Errorf("%q stands in the way of --data: %q, %v", directory, c.Data, err)
 		}
 	}
 }

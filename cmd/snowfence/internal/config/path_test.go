@@ -9,7 +9,7 @@ import (
 // TestPathIsExpandedOrRefusedNeverTakenLiterally is about every setting that has a path: taken as it is written, such a
 // path is a folder in each working directory, and so a space of ids in each.
 func TestPathIsExpandedOrRefusedNeverTakenLiterally(t *testing.T) {
-	environ := []string{"HOME=/home/me", "D=/srv", "END=/srv\n", "TILDE=~/x"}
+	environ := []string{"HOME=/home/me", "D=/srv", "END=/srv\n", "TILDE=~/x", "REL=rel", `QUOTED="/srv/q"`, "URL=file:/srv"}
 	settings := map[string]string{ // what stands around the path
 		"store": "store: %q", "stores.a": "stores: {a: %q}", "data": "data: %q", "token-file": "token-file: %q",
 		"tls.certificate": "tls: {certificate: %q}", "tls.key": "tls: {key: %q}", "tls.client-ca": "tls: {client-ca: %q}",
@@ -32,6 +32,8 @@ func TestPathIsExpandedOrRefusedNeverTakenLiterally(t *testing.T) {
 		}
 		for _, path := range []string{
 			"~", "~you/ids", "$HOME/ids", "/a/$(pwd)", "/a/${D:-y}", "/a/${NONE}/b", "/ids ", " /ids", "/ids\n", "/i\tds", "${END}/ids", "/ids/${END}",
+			"${REL}", "${REL}/ids", "${QUOTED}", "${QUOTED}/ids", "${URL}", "x/${QUOTED}", `"/srv"`, "'/srv'/ids", `/srv/"ids"/a`, "%HOME%/ids", "/x/%DATA%",
+			"{{ .Values.path }}/ids", "<path>", "/srv/<name>/ids",
 		} {
 			_, err := Load(Sources{File: write(t, fmt.Sprintf(form, scheme+path)), Environ: environ, Kinds: []string{"opaque"}})
 			if err == nil || !strings.Contains(err.Error(), key+":") {

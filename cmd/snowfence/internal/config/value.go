@@ -236,20 +236,23 @@ func timeout(at *time.Duration, fallback, least, most time.Duration) place {
 // limit is a value within a range. A text must not be zero, which is the default in a [Config].
 func limit[V int | time.Duration](at *V, fallback, least, most V, form string, parse func(string) (V, error), write func(V) string) place {
 	span := "from " + write(least) + " to " + write(most)
+	inRange := func(v V) error {
+		if v < least || v > most {
+			return errors.New("must be " + span)
+		}
+		return nil
+	}
 	set := func(s string) (V, error) {
 		v, err := parse(s)
 		if err != nil || v == 0 {
 			return 0, fmt.Errorf("must be %s, %s", form, span)
 		}
-		return v, nil
+		return v, inRange(v)
 	}
 	p := field(at, set, write)
 	p.complete = func() error {
 		*at = cmp.Or(*at, fallback)
-		if *at < least || *at > most {
-			return errors.New("must be " + span)
-		}
-		return nil
+		return inRange(*at)
 	}
 	return p
 }

@@ -22,8 +22,8 @@ type Value struct {
 	Origin Origin
 	// About is one line of help. It is empty for a setting of a kind.
 	About string
-	// Unset is a setting of a generator without a value, such as a worker id that is not pinned. No text
-	// stands for that, so a file must not have it.
+	// Unset is a setting without a value, such as a worker id that is not pinned, or the file of tokens where none
+	// is asked for. No text stands for that, so a file must not have it.
 	Unset bool
 }
 
@@ -35,7 +35,7 @@ func (c Config) Values() []Value {
 		path := prefix + e.Path
 		values = append(values, Value{Key: path, Text: display(path, e.show()), Origin: c.originOf(path), About: e.About})
 		last := &values[len(values)-1]
-		last.Unset = prefix != "" && last.Text == "" && last.Origin == (Origin{})
+		last.Unset = last.Text == "" && last.Origin == (Origin{}) && (prefix != "" || !canBeEmpty(path))
 	}
 	for _, e := range configKeys(&c) {
 		add(e, "")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -98,6 +99,11 @@ func OnStore(name string) bool {
 	return len(k.databases) == 0 && !k.alone
 }
 
+// counts reports whether a kind has a counter of its own making in a store.
+func (k entry) counts() bool {
+	return k.name != "" && !k.alone && len(k.databases) == 0 && k.store == ""
+}
+
 func find(name string) entry {
 	all := table()
 	if i := slices.IndexFunc(all, func(k entry) bool { return k.name == name }); i >= 0 {
@@ -139,6 +145,9 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 	if err == nil && check != nil {
 		err = check()
 	}
+	if err == nil {
+		err = c.agree(generator)
+	}
 	if err != nil {
 		return nil, Fault(c.Settings, generator, err)
 	}
@@ -148,6 +157,34 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 		return p.open(ctx, k, open)
 	}, nil
 }
+
+// agree returns an error if another generator has the same counter and differs in what never changes of a counter.
+// Which of the two begins it would be chance, and the other would be refused from then on.
+func (c Config) agree(generator string) error {
+	at := func(g config.Generator, name string) []string {
+		return append(c.Settings.StoresOf(g), g.Namespace, cmp.Or(g.Settings["name"], name))
+	}
+	g := c.Settings.Generators[generator]
+	for _, name := range c.Settings.Names() {
+		other := c.Settings.Generators[name]
+		switch {
+		case name == generator || !find(other.Kind).counts() || !find(g.Kind).counts() || !slices.Equal(at(other, name), at(g, generator)):
+			continue
+		case other.Kind != g.Kind:
+			return c.Settings.Fault("generators."+generator+".kind", g.Kind, fmt.Sprintf("generator %s has the same counter, with kind %s: %s", name, other.Kind, apart))
+		}
+		for _, setting := range [][2]string{{"start", "1"}, {"increment", "1"}, {"zone", "UTC"}, {"digits", "6"}} {
+			key, usual := setting[0], setting[1]
+			if own, its := cmp.Or(g.Settings[key], usual), cmp.Or(other.Settings[key], usual); own != its {
+				return &kind.SettingError{Key: key, Limit: fmt.Sprintf("is %s, and generator %s has the same counter with %s: %s", own, name, its, apart)}
+			}
+		}
+	}
+	return nil
+}
+
+// apart ends an error of two generators that do not agree.
+const apart = "let them agree, or give one another name"
 
 // openAs opens a generator of the kind that has minters of type M, without a store and without a daemon.
 func openAs[M kind.Minter](ctx context.Context, c Config, generator string) (minter M, err error) {

@@ -277,3 +277,56 @@ func TestIDsAreReadAsTheirKindWritesThem(t *testing.T) {
 		}
 	}
 }
+
+// TestGeneratorsOfOneCounterAgree is about what never changes of a counter: the first generator to begin it would
+// decide, and the store would refuse the other from then on.
+func TestGeneratorsOfOneCounterAgree(t *testing.T) {
+	counts := func(kind string, settings ...string) config.Generator {
+		g := config.Generator{Kind: kind, Settings: map[string]string{"name": "x"}}
+		for pair := range slices.Chunk(settings, 2) {
+			g.Settings[pair[0]] = pair[1]
+		}
+		return g
+	}
+	elsewhere, apart, wide := counts("ticket"), counts("ticket"), counts("ticket")
+	elsewhere.Stores, apart.Namespace = []string{"marks"}, "shop"
+	wide.Settings["name"] = "y"
+	for _, test := range []struct {
+		a, b config.Generator
+		key  string // what is wrong with b
+	}{
+		{counts("segment"), counts("segment", "start", "1", "step", "7"), ""},
+		{counts("segment", "limit", "5"), counts("segment", "limit", "9"), ""}, // it is raised so
+		{counts("daily"), counts("daily", "zone", "UTC", "digits", "6", "prefix", "A"), ""},
+		{counts("segment"), counts("ticket"), "kind"},
+		{counts("segment"), elsewhere, ""},
+		{counts("segment"), apart, ""},
+		{counts("segment"), wide, ""},
+		{counts("segment"), config.Generator{Kind: "uuid"}, ""},
+		{counts("ticket", "start", "5"), counts("ticket", "start", "7"), "settings.start"},
+		{counts("ticket", "start", "5"), counts("ticket"), "settings.start"},
+		{counts("ticket"), counts("ticket", "increment", "2"), "settings.increment"},
+		{counts("daily"), counts("daily", "zone", "Asia/Tokyo"), "settings.zone"},
+		{counts("daily", "digits", "4"), counts("daily"), "settings.digits"},
+	} {
+		c, err := with(t, config.Generator{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Settings.Generators = map[string]config.Generator{"a": test.a, "b": test.b}
+		if c.Settings, err = c.Settings.Complete(Names()...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Configure("a"); (err == nil) != (test.key == "") { // both are refused: either could begin it
+			t.Errorf("%v beside %v: a: %v", test.a, test.b, err)
+		}
+		_, err = c.Configure("b")
+		wrong := new(config.Error)
+		switch {
+		case test.key == "" && err != nil:
+			t.Errorf("%v beside %v: %v", test.b, test.a, err)
+		case test.key != "" && (!errors.As(err, &wrong) || wrong.Key != "generators.b."+test.key || !strings.Contains(wrong.Reason, "generator a has the same counter")):
+			t.Errorf("%v beside %v: %v, want a fault of %s", test.b, test.a, err, test.key)
+		}
+	}
+}

@@ -141,14 +141,19 @@ func parseLine(line string) (*Grant, error) {
 	if err := checkName(g.Name); err != nil {
 		return nil, err
 	}
-	digits, ok := strings.CutPrefix(fields[1], hashPrefix)
-	hash, err := hex.DecodeString(digits)
+	text, ok := strings.CutPrefix(fields[1], hashPrefix)
+	hash, err := hex.DecodeString(text)
 	if !ok || err != nil || len(hash) != len(g.hash) {
 		return nil, fmt.Errorf("hash of %s must be %s and %d hexadecimal digits", g.Name, hashPrefix, 2*len(g.hash))
 	}
 	copy(g.hash[:], hash)
+	seen := map[string]bool{}
 	for _, field := range fields[2:] {
 		key, value, _ := strings.Cut(field, "=")
+		if seen[key] {
+			return nil, fmt.Errorf("%s= of %s is given twice", key, g.Name)
+		}
+		seen[key] = true
 		switch key {
 		case "generators":
 			g.Generators = strings.Split(value, ",")
@@ -173,6 +178,7 @@ func parseLine(line string) (*Grant, error) {
 // parse reads the grants of a file.
 func parse(content string) ([]*Grant, error) {
 	var grants []*Grant
+	lines := map[Hash]int{}
 	for i, line := range strings.Split(content, "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		if line = strings.TrimSpace(line); line == "" {
@@ -182,9 +188,10 @@ func parse(content string) ([]*Grant, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
-		if slices.ContainsFunc(grants, func(other *Grant) bool { return other.Name == g.Name && other.hash == g.hash }) {
-			return nil, fmt.Errorf("line %d: %s is granted this token twice", i+1, g.Name)
+		if first, twice := lines[g.hash]; twice {
+			return nil, fmt.Errorf("line %d: %s has the hash of line %d: a token has one line, which says all that it allows", i+1, g.Name, first)
 		}
+		lines[g.hash] = i + 1
 		grants = append(grants, g)
 	}
 	if len(grants) == 0 {
@@ -192,6 +199,9 @@ func parse(content string) ([]*Grant, error) {
 	}
 	return grants, nil
 }
+
+// digits are the text of a hash without its prefix.
+var digits = regexp.MustCompile(`^[0-9A-Fa-f]{64}$`)
 
 // bare reads a file that holds one token as it is.
 func bare(token string) ([]*Grant, error) {
@@ -203,6 +213,9 @@ func bare(token string) ([]*Grant, error) {
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the file holds something else than visible ASCII")
+	}
+	if strings.Contains(strings.ToLower(token), hashPrefix) || digits.MatchString(token) {
+		return nil, errors.New("the file holds a hash, or 64 digits that look like one, and not a token: write NAME " + hashPrefix + "…, as 'snowfence token NAME' prints it")
 	}
 	return []*Grant{{hash: HashOf(token)}}, nil
 }

@@ -31,6 +31,10 @@ func TestFileOfOneTokenAllowsEverything(t *testing.T) {
 		"correct horse battery staple":   "",
 		"correct-horse-battery-\x00-bla": "",
 		"correct-hörse-battery":          "",
+		HashOf("x").String():             "",
+		"a=" + HashOf("x").String():      "",
+		strings.Repeat("Ab", 32):         "",
+		strings.Repeat("Ab", 32) + "0":   strings.Repeat("Ab", 32) + "0",
 	} {
 		r, err := Open(write(t, content))
 		if (err == nil) != (want != "") {
@@ -70,20 +74,23 @@ func TestLineSaysWhatItsTokenAllows(t *testing.T) {
 }
 
 func TestLineThatCanNotBeReadIsNamed(t *testing.T) {
-	hash := HashOf("secret").String()
+	hash, other := HashOf("secret").String(), HashOf("other").String()
 	for line, want := range map[string]string{
-		"billing":                            "line 2: must be NAME",
-		"Billing " + hash:                    `name "Billing"`,
-		strings.Repeat("x", 64) + " " + hash: "at most 63",
-		"billing secret-in-plain-text":       "hash of billing",
-		"billing sha256:abc":                 "hash of billing",
-		"billing " + hash + "00":             "hash of billing",
-		"billing " + hash + " generators=":   `"" is no generator's name`,
-		"billing " + hash + " generator=a":   `"generator=a" of billing is unknown`,
-		"billing " + hash + " rate=0":        `rate of billing is "0"`,
-		"billing " + hash + " rate=fast":     `rate of billing is "fast"`,
-		"ops " + hash:                        "line 2: ops is granted this token twice",
-		"#":                                  "",
+		"billing":                                         "line 2: must be NAME",
+		"Billing " + hash:                                 `name "Billing"`,
+		strings.Repeat("x", 64) + " " + hash:              "at most 63",
+		"billing secret-in-plain-text":                    "hash of billing",
+		"billing sha256:abc":                              "hash of billing",
+		"billing " + hash + "00":                          "hash of billing",
+		"billing " + hash + " generators=":                `"" is no generator's name`,
+		"billing " + hash + " generator=a":                `"generator=a" of billing is unknown`,
+		"billing " + hash + " rate=0":                     `rate of billing is "0"`,
+		"billing " + hash + " rate=fast":                  `rate of billing is "fast"`,
+		"ops " + hash:                                     "line 2: ops has the hash of line 1: a token has one line",
+		"billing " + hash + " rate=5":                     "line 2: billing has the hash of line 1",
+		"billing " + other + " rate=5 rate=6":             "line 2: rate= of billing is given twice",
+		"billing " + other + " generators=a generators=b": "line 2: generators= of billing is given twice",
+		"#": "",
 	} {
 		_, err := Open(write(t, "ops "+hash+"\n"+line+"\n"))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
