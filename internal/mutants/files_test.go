@@ -14,8 +14,8 @@ var files = []mutant{
 	{
 		name: "config: a path with a variable in it is taken literally",
 		file: "cmd/snowfence/internal/config/load.go",
-		old:  "err = cmp.Or(err, storeurl.CheckPath(expanded))",
-		new:  "_ = storeurl.CheckPath",
+		old:  "err = cmp.Or(err, storeurl.CheckFolder(expanded))",
+		new:  "_ = storeurl.CheckFolder",
 		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
 	},
 	{
