@@ -118,6 +118,19 @@ func (id *WideID) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// UnmarshalJSON reads a JSON string as [ParseWide] does, without escapes. An *[IDError] is returned
+// for anything else, and for null, which only a *WideID can hold.
+func (id *WideID) UnmarshalJSON(data []byte) error {
+	n := len(data)
+	switch {
+	case string(data) == "null":
+		return &IDError{"JSON", "null", -1, "null is no id; read it into a *WideID"}
+	case n < 2 || data[0] != '"' || data[n-1] != '"':
+		return newIDError("JSON", data, -1, "must be a string: a number would be rounded")
+	}
+	return id.UnmarshalText(data[1 : n-1])
+}
+
 // Value hands the id to a database as a UUID's text, for columns of type UUID or CHAR(36). It
 // implements [driver.Valuer] and never fails. For a column of 16 bytes give id[:].
 func (id WideID) Value() (driver.Value, error) { return id.String(), nil }

@@ -41,6 +41,16 @@ func TestWideIDGoesThroughJSONAndDatabases(t *testing.T) {
 	if err := json.Unmarshal(written, &read); err != nil || read["id"] != id {
 		t.Errorf("read from JSON: %v, %v", read, err)
 	}
+	for _, text := range []string{"null", "7", `"x"`, `""`, "[]"} {
+		got := struct{ W WideID }{id} // used before
+		if err := json.Unmarshal([]byte(`{"W":`+text+`}`), &got); !errors.Is(err, ErrInvalidID) {
+			t.Errorf("read from JSON %s: %v, %v", text, got, err)
+		}
+	}
+	var none struct{ W *WideID }
+	if err := json.Unmarshal([]byte(`{"W":null}`), &none); err != nil || none.W != nil {
+		t.Errorf("null for a pointer: %v, %v", none.W, err)
+	}
 	if v, err := id.Value(); err != nil || v != wideText {
 		t.Errorf("value is %v, %v", v, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -136,12 +137,18 @@ func (v *decodeVerb) run(args []string) error {
 		}
 		words := bufio.NewScanner(v.stdin)
 		words.Split(bufio.ScanWords)
-		for words.Scan() {
+		count := 0
+		for ; words.Scan(); count++ {
 			if err := v.one(words.Text()); err != nil {
 				return err
 			}
 		}
-		if err := words.Err(); err != nil {
+		switch err := words.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			v.say(fmt.Sprintf("standard input: word %d: is longer than %d bytes: must be an id; words behind it were not read",
+				count+1, bufio.MaxScanTokenSize))
+			v.failed = true
+		case err != nil:
 			return fmt.Errorf("read standard input: %w", err)
 		}
 	}

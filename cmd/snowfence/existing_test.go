@@ -104,6 +104,30 @@ func TestRestoredStoreIsOlderThanWhatWasGivenOut(t *testing.T) {
 	}
 }
 
+// TestDamagedCounterHidesNoOther looks at a counter that can't be read, and at one behind it.
+func TestDamagedCounterHidesNoOther(t *testing.T) {
+	url := "file:" + filepath.Join(t.TempDir(), "store")
+	file := configured(t, url, "  users: {kind: segment, namespace: shop}\n")
+	if _, said, code := mintExisting(t, file, "users", false); code != exitOK {
+		t.Fatal(said)
+	}
+	s, err := engine.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Swap(t.Context(), "counter/shop/broken", "", []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p, stdout, stderr := inTest(t)
+	code := p.run(t.Context(), "namespace", "verify", "--config", file, "--namespace", "shop", "--last-number", "broken=7", "--last-number", "users=70000")
+	if code != exitFailure || !strings.Contains(stdout.String(), "counter broken gave 7, and can't be compared: ") || !strings.Contains(stdout.String(), "counters set users 70001 --namespace shop") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
 // TestStoreThatIsBehindThisHostsJournalIsOlder has a holder with a journal on a store, of which there is a copy.
 func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
 	folder, data := filepath.Join(t.TempDir(), "store"), t.TempDir()

@@ -12,6 +12,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/store"
 )
 
 // The exit codes. Scripts rely on them.
@@ -49,6 +50,9 @@ func usage(cmd *cobra.Command, err error) error {
 func unavailable(err error) error {
 	if err == nil || snowfence.ClassOf(err) != snowfence.ClassUnknown || errors.Is(err, context.Canceled) {
 		return err
+	}
+	if errors.As(err, new(*store.KeyError)) { // no name of anything in a store
+		return &classed{err, snowfence.ClassUsage, ""}
 	}
 	return &classed{err, snowfence.ClassUnavailable, ""}
 }

@@ -140,6 +140,9 @@ func (p *mergePage) data(r *merge.Report) {
 			}
 		}
 	}
+	if d.Rounded != "" {
+		p.say("", "of the ids that clash, %s: %s", d.Rounded, idsource.RoundedAdvice)
+	}
 	p.line("at least %s %s to be renumbered%s", text.Count(d.Renumber, "row"), text.Plural(d.Renumber, "has", "have"), fewestText(r))
 	for _, runs := range d.Runs {
 		p.WriteString("\n")

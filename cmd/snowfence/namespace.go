@@ -193,6 +193,7 @@ type verdictDocument struct {
 	Errors    int64          `json:"errors"`
 	Warnings  int64          `json:"warnings"`
 	Notes     int64          `json:"notes"`
+	IDs       uint64         `json:"ids"`           // that were compared
 	Pages     int64          `json:"journal_pages"` // that were compared
 	Clocks    clocksDocument `json:"clocks"`
 }
@@ -231,18 +232,18 @@ json streams: one object a line with "type":"finding", and a last one with
 		if err != nil {
 			return err
 		}
+		known.where = at.flags(cmd)
 		v := verification{form: f, clocks: clocksDocument{Reference: "host"}}
 		r, err := at.namespace(cmd)
 		var found []roster.Finding
 		switch {
 		case errors.Is(err, roster.ErrNoNamespace):
 			err = known.alone(cmd.Context(), at, kept)
-			v.Notes++
 			found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: at.roster.Namespace,
 				Text: "the namespace has no record, as one with counters alone: only these were compared"}}
 		case err == nil:
 			v.clocks = clocksOf(r)
-			found, err = p.verify(cmd.Context(), r, &v, known, kept)
+			found, err = p.verify(cmd.Context(), r, &v, &known, kept)
 		}
 		if err != nil {
 			return err
@@ -257,6 +258,8 @@ json streams: one object a line with "type":"finding", and a last one with
 			}
 			if x.Severity == roster.Fault {
 				v.Faults++
+			} else {
+				v.Notes++
 			}
 		}
 		if err := p.printVerdict(at.roster.Namespace, v); err != nil || v.Faults == 0 {
@@ -271,12 +274,13 @@ type verification struct {
 	roster.Verdict
 	form   form
 	rows   [][]string // of a table
+	ids    uint64     // that were compared
 	pages  int64      // of journals, compared
 	clocks clocksDocument
 }
 
 // verify reads every register and prints its faults. It returns what is behind what was given out.
-func (p program) verify(ctx context.Context, r *roster.Roster, v *verification, known givenOut, kept [][]byte) ([]roster.Finding, error) {
+func (p program) verify(ctx context.Context, r *roster.Roster, v *verification, known *givenOut, kept [][]byte) ([]roster.Finding, error) {
 	for x, err := range r.Verify(ctx, &v.Verdict) {
 		if err != nil {
 			return nil, unavailable(err)
@@ -289,6 +293,7 @@ func (p program) verify(ctx context.Context, r *roster.Roster, v *verification, 
 	if err != nil {
 		return nil, err
 	}
+	v.ids = known.compared
 	for _, page := range kept {
 		behind, ours, err := r.Compare(ctx, page)
 		if err != nil {
@@ -329,9 +334,9 @@ func (p program) printVerdict(name string, v verification) error {
 	if v.pages > 0 {
 		known = text.Count(v.pages, "page") + " of journals compared"
 	}
-	return p.answer(v.form, verdictDocument{"verdict", name, valid, v.Registers, v.Faults, v.Warnings, v.Notes, v.pages, v.clocks},
+	return p.answer(v.form, verdictDocument{"verdict", name, valid, v.Registers, v.Faults, v.Warnings, v.Notes, v.ids, v.pages, v.clocks},
 		table("severity, workers, check, key, text", v.rows),
-		fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes; %s\n", name, word, v.Registers, v.Faults, v.Warnings, v.Notes, known))
+		fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes; %s compared; %s\n", name, word, v.Registers, v.Faults, v.Warnings, v.Notes, text.Count(v.ids, "id"), known))
 }
 
 func (p program) namespaceSchema() *cobra.Command {

@@ -21,7 +21,10 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/internal/roster"
@@ -37,6 +40,10 @@ type givenOut struct {
 	ids     []snowfence.ID
 	places  []string
 	numbers []string // NAME=NUMBER, or of a daily sequence NAME=DATE:NUMBER or NAME=TEXT
+
+	where    string // flags for the commands of remedies
+	compared uint64 // ids of this store's datacenters
+	foreign  uint64 // ids of others
 }
 
 func (i *givenOut) add(cmd *cobra.Command) {
@@ -55,6 +62,18 @@ func older(key, format string, args ...any) roster.Finding {
 	return roster.Finding{Severity: roster.Fault, Check: roster.CheckIssued, Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
+// flags are those that a command of verify's needs to name the same namespace of the same store. No password is in them.
+func (at *site) flags(cmd *cobra.Command) string {
+	line := " --namespace " + merge.Quote(at.roster.Namespace)
+	if file := cmd.Flags().Lookup("config"); file.Changed {
+		line += " --config " + merge.Quote(file.Value.String())
+	}
+	if cmd.Flags().Changed("store") || at.store != at.settings.Store {
+		line += " --store " + merge.Quote(engine.Redact(at.store))
+	}
+	return line
+}
+
 // compare finds each worker id that is behind the ids that were given out.
 func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roster.Finding, err error) {
 	places := i.places
@@ -66,7 +85,7 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 	}
 	latest := map[int64]snowfence.Parts{} // by worker number
 	for _, place := range places {
-		name, newest, err := i.newest(ctx, place, r.Layout())
+		name, newest, err := i.newest(ctx, place, r)
 		if err != nil {
 			return nil, err
 		}
@@ -95,23 +114,38 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 			return nil, err
 		}
 		behind := older(w.Key, "id %d was given out at tick %d, and the store ends at %d: the store is older than its ids. Stop all holders, "+
-			"and run 'snowfence workers import list --workers all --layout %s --last-id %d'", id, parts.Tick, w.Register.Until, r.Layout(), id)
+			"and run 'snowfence workers import list --workers all --layout %s --last-id %d%s'", id, parts.Tick, w.Register.Until, r.Layout(), id, i.where)
 		behind.Workers = []int64{number}
 		found = append(found, behind)
+	}
+	if i.foreign > 0 {
+		said := fmt.Sprintf("%s of other datacenters than %v, which this store has: compare %s with the other store",
+			text.Count(i.foreign, "id"), r.Record().Datacenters, text.Plural(i.foreign, "it", "them"))
+		found = append(found, roster.Finding{Severity: roster.Note, Check: roster.CheckIssued, Key: r.Name(), Text: said})
 	}
 	return found, nil
 }
 
-// newest returns the greatest tick of each worker id in a place, and how the place is named. It refuses a place without ids.
-func (i *givenOut) newest(ctx context.Context, place string, l snowfence.Layout) (name string, newest map[int64]snowfence.Parts, err error) {
+// newest returns the greatest tick of each worker id in a place, and how the place is named. It refuses a place without ids
+// of this store, and one whose ids look rounded.
+func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (name string, newest map[int64]snowfence.Parts, err error) {
 	newest = map[int64]snowfence.Parts{}
+	l, rounding := r.Layout(), idsource.Rounding{}
 	see := func(id snowfence.ID) error {
+		rounding.Add([]idsource.Item{{ID: id}})
 		parts, err := l.Decompose(id)
 		number := parts.Datacenter<<l.Bits(snowfence.Worker) | parts.Worker
-		if before, ok := newest[number]; err == nil && (!ok || parts.Tick > before.Tick) {
+		switch before, ok := newest[number]; {
+		case err != nil:
+			return err
+		case !r.Own(number):
+			i.foreign++
+			return nil
+		case !ok || parts.Tick > before.Tick:
 			newest[number] = parts
 		}
-		return err
+		i.compared++
+		return nil
 	}
 	if place != lastID {
 		name, err = i.read(ctx, place, see)
@@ -121,8 +155,12 @@ func (i *givenOut) newest(ctx context.Context, place string, l snowfence.Layout)
 			err = errors.Join(err, see(id))
 		}
 	}
-	if err == nil && len(newest) == 0 {
-		err = snowfence.NewError(snowfence.ClassInvalidID, name+": no ids were read, so nothing is known of the store")
+	switch evidence := rounding.Text(); {
+	case err != nil:
+	case evidence != "":
+		err = snowfence.NewError(snowfence.ClassInvalidID, name+": "+evidence+": rounded ids have other worker ids: export the column as text from where the ids were made")
+	case len(newest) == 0:
+		err = snowfence.NewError(snowfence.ClassInvalidID, name+": no ids of this store were read, so nothing is known of it")
 	}
 	return name, newest, err
 }
@@ -176,6 +214,8 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 			return wrong(fmt.Sprintf("generator %s is of kind %s, without a counter in the store, so it can't be compared: see docs/restoring.md", name, g.Kind))
 		case errors.Is(err, store.ErrNotFound):
 			found = append(found, older(key, "counter %s gave %s, and its record is gone: see docs/restoring.md", name, last))
+		case err != nil && (c.Name != "" || errors.Is(err, store.ErrDamaged)):
+			found = append(found, older(key, "counter %s gave %s, and can't be compared: %v: see docs/restoring.md", name, last, err))
 		case err != nil:
 			return nil, unavailable(err)
 		default:
@@ -188,7 +228,7 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 				option = " --date " + date
 			}
 			if again(c, date, greatest) {
-				found = append(found, older(key, "counter %s gave %s, and the store would give it again: run 'snowfence counters set %s %d%s'", name, last, name, greatest+1, option))
+				found = append(found, older(key, "counter %s gave %s, and the store would give it again: run 'snowfence counters set %s %d%s%s'", name, last, name, greatest+1, option, i.where))
 			}
 		}
 	}

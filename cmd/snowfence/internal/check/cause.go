@@ -102,6 +102,7 @@ const (
 	mixUpAdvice     = "ids of two layouts can't share one column, table or topic: equal numbers mean different things there; keep them apart, or name the layout with --layout if this is a wrong guess"
 	unknownAdvice   = "look at the rows themselves, when and by which process each was made, and name the layout with --layout if the ids have one; numbers that a database counts up begin again in each database, so these may be different records with equal ids"
 	undecidedAdvice = "compare the rows themselves: copies are alike in every column, and leaving one out ends it; different records with one id are a collision, and the host's log tells whether its clock was set or its process restarted then"
+	fewAdvice       = "compare the rows themselves, and do not delete any: different records have one id if it was rounded; export the column as text from where the ids were made, and check again"
 	disorderAdvice  = "check the ids in the order in which they were made, or the log piece by piece, each in a check of its own: a clock that is set back again and again looks like this, and so do a second process with the worker id, and rows that are written twice, late or out of order"
 	alikeAdvice     = "look at the rows themselves: the same records, of which one refers to the other, was copied from it or was delivered twice, are no collision; different ones are of two processes with one worker id that act on the same events or timers, and each needs a worker id of its own"
 )
@@ -111,7 +112,8 @@ func (r words) explain(l label) (evidence, advice string) {
 	f := r.judge.findings[l]
 	switch {
 	case l.kind == Rounded:
-		return r.observer.sources[l.sources[0]].rounding.Text(), idsource.RoundedAdvice
+		evidence = r.observer.sources[l.sources[0]].rounding.Text()
+		return cmp.Or(evidence, "of the ids that repeat, "+r.judge.repeated[l.sources].Text()), idsource.RoundedAdvice
 	case l.kind == Copies:
 		return r.copies(f), copiesAdvice
 	case l.kind == MixUp:
@@ -124,6 +126,9 @@ func (r words) explain(l label) (evidence, advice string) {
 		return r.unknown(), unknownAdvice
 	}
 	evidence, advice = r.ofWorker(l, f)
+	if few := r.judge.repeated[l.sources].Few(); few != "" && l.why == undecided {
+		evidence, advice = evidence+"; "+few, fewAdvice
+	}
 	return r.worker(l.worker) + ": " + evidence, advice
 }
 

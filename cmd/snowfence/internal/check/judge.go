@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
 
 // judge takes pairs of places with equal ids, lowest ids first, and puts them into
@@ -15,6 +18,7 @@ type judge struct {
 	groups     map[subject]*group
 	blocks     int // of all groups
 	findings   map[label]*finding
+	repeated   map[[2]int]*idsource.Rounding // the ids that repeat, by their sources
 }
 
 const (
@@ -70,12 +74,16 @@ type block struct {
 }
 
 func newJudge(c *checker) *judge {
-	return &judge{checker: c, foreigners: c.foreign(), groups: map[subject]*group{}, findings: map[label]*finding{}}
+	return &judge{checker: c, foreigners: c.foreign(), groups: map[subject]*group{}, findings: map[label]*finding{}, repeated: map[[2]int]*idsource.Rounding{}}
 }
 
 // add adds a pair: an id that stands at two positions, a before b.
 func (j *judge) add(id, a, b uint64) {
 	g := j.group(j.subject(id, a, b))
+	if j.repeated[g.sources] == nil {
+		j.repeated[g.sources] = &idsource.Rounding{}
+	}
+	j.repeated[g.sources].Add([]idsource.Item{{ID: snowfence.ID(id)}})
 	p := pairs{1, id, id, a, a}
 	g.pairs.add(p)
 	i := slices.IndexFunc(g.blocks, func(k block) bool { return k.distance == b-a })
@@ -206,8 +214,8 @@ func (j *judge) settle() {
 	})
 	lines := j.copies(all)
 	for _, g := range all {
-		if by := j.rounded(g.sources); by >= 0 {
-			j.finding(label{Rounded, plain, [2]int{by, by}, -1}).pairs.add(g.pairs)
+		if by, ok := j.rounded(g.sources); ok {
+			j.finding(label{Rounded, plain, by, -1}).pairs.add(g.pairs)
 			continue
 		}
 		rest := g.rest
@@ -230,14 +238,15 @@ func (j *judge) settle() {
 	}
 }
 
-// rounded returns the first of two sources whose ids look rounded, or -1: then equal ids say nothing of the rows.
-func (j *judge) rounded(sources [2]int) int {
+// rounded returns the first of two sources whose ids look rounded, or both if those that repeat do: then equal ids say
+// nothing of the rows.
+func (j *judge) rounded(sources [2]int) ([2]int, bool) {
 	for _, source := range sources {
 		if j.observer.sources[source].rounding.Text() != "" {
-			return source
+			return [2]int{source, source}, true
 		}
 	}
-	return -1
+	return sources, j.repeated[sources].Text() != ""
 }
 
 // settleRest finds the cause of the pairs of a group that are no copied rows.

@@ -45,6 +45,37 @@ func TestRoundedIDsAreNamedBeforeAnyAdviceToDelete(t *testing.T) {
 	}
 }
 
+// TestClashingIDsThatLookRoundedAreNamedInASourceOfExactOnes has two sources at one pace, of which the first part was cut to
+// 15 digits. All ids that clash are of that part.
+func TestClashingIDsThatLookRoundedAreNamedInASourceOfExactOnes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var lists [2][]uint64
+	for i := range 800 {
+		tick := (117250214228971539>>22 + uint64(4*i) + r.Uint64N(4)) << 22
+		for n := range lists {
+			id := tick | uint64(n)<<5 | r.Uint64N(32)
+			if i < 740 {
+				id -= id % 1000
+			}
+			lists[n] = append(lists[n], id)
+		}
+	}
+	report := runCheck(t, layoutConfig(t, "default"), numbered("one", lists[0]), numbered("two", lists[1]))
+	if c := only(t, report, Rounded); !strings.HasPrefix(c.Evidence, "of the ids that repeat, ") || !strings.Contains(c.Advice, "do not delete any") {
+		t.Errorf("%d duplicates: %+v", report.Duplicates, c)
+	}
+}
+
+// TestFewRepeatedIDsThatLookRoundedAreNotToBeLeftOut has too few to tell. One that does not look rounded tells.
+func TestFewRepeatedIDsThatLookRoundedAreNotToBeLeftOut(t *testing.T) {
+	for id, out := range map[uint64]bool{117250214228971000: false, 117250214228971520: false, 117250214228971539: true} {
+		c := only(t, runCheck(t, layoutConfig(t, "default"), numbered("one", []uint64{id, id})), Unexplained)
+		if strings.Contains(c.Advice, "leaving one out") != out || strings.Contains(c.Evidence, "fewer than 8 can't tell") == out {
+			t.Errorf("%d: %+v", id, c)
+		}
+	}
+}
+
 // rising leaves out what is equal to the one before.
 func rising(ids []uint64) (distinct []uint64) {
 	for i, id := range ids {

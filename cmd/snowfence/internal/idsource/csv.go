@@ -150,6 +150,10 @@ func (r *records) next() error {
 			}
 			return nil
 		}
+		if r.separator == '\t' { // most programs that write TSV never quote: the lines up to the next quote would be lost
+			return r.broken(r.fault("has a quote that is not closed in its line: in TSV a record is one line; export CSV, " +
+				"or leave out the quote that begins the field"))
+		}
 	}
 }
 

@@ -27,6 +27,27 @@ func TestQuoteWithinAFieldOpensNothing(t *testing.T) {
 	}
 }
 
+// TestRecordOfTSVIsOneLine has what programs write that never quote. The row within the quotes would be lost otherwise.
+func TestRecordOfTSVIsOneLine(t *testing.T) {
+	for content, place := range map[string]string{
+		"id\tname\n1\t\"a\n1\tb\"\n2\tc\n": "line 2",
+		"id\tname\n1\ta\n2\t\"c\n":         "line 3",
+		"id\t\"name\n\"1\ta\n":             "line 1",
+	} {
+		for _, skip := range []bool{false, true} { // the lines behind it may be a part of it
+			items, _, err := readAll(t, strings.NewReader(content), Options{Column: "id", Separator: '\t', SkipInvalid: skip}, 10)
+			var invalid *InvalidError
+			if !errors.As(err, &invalid) || invalid.Place != place || !strings.Contains(err.Error(), "one line") {
+				t.Errorf("%q: %s, %v", content, shown(items), err)
+			}
+		}
+	}
+	items, _, err := readAll(t, strings.NewReader("id\tname\n\"1\"\t\"a\tb\"\n2\t5\" pipe\n"), Options{Column: "id", Separator: '\t'}, 10)
+	if shown(items) != "1@2 2@3" || err != nil {
+		t.Errorf("quotes within a line: %s, %v", shown(items), err)
+	}
+}
+
 func TestTextBehindAClosingQuoteIsRefused(t *testing.T) {
 	for _, content := range []string{
 		"id,x\n1,\"a\\\"b\"\n2,\n2,\"c\\\"d\"\n",

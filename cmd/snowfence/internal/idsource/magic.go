@@ -116,10 +116,11 @@ func (p packed) Read(b []byte) (int, error) {
 // fault says what is wrong with a packed stream. The error does not wrap io.EOF: a stream that breaks off is no end.
 func (p packed) fault(err error) error {
 	switch {
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zstd.ErrMagicMismatch):
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zstd.ErrMagicMismatch),
+		errors.Is(err, bzip2.StructuralError("bad magic value in continuation file")):
 		return fmt.Errorf("%s: bytes follow its end that are not %s: unpack the file by hand, and look at its end", p.name, p.name)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return fmt.Errorf("%s: it is cut off: the end of the stream is missing", p.name)
+		return fmt.Errorf("%s: it is cut off, or some bytes follow its end: '%s -t FILE' says which", p.name, p.name)
 	}
 	return fmt.Errorf("%s: %w", p.name, err)
 }

@@ -90,6 +90,11 @@ func TestPackedFilesAreReadToTheirEnd(t *testing.T) {
 				t.Errorf("%s: %d ids, %v", name, len(items), err)
 			}
 		}
+		for _, tail := range []string{"x", "xx", "seven\r\n"} {
+			if _, _, err := readAll(t, strings.NewReader(string(whole)+tail), Options{}, 1000); err == nil || !strings.Contains(err.Error(), "bytes follow its end") {
+				t.Errorf("%s and %q: %v", name, tail, err)
+			}
+		}
 		for _, broken := range [][]byte{whole[:len(whole)-3], whole[:len(whole)/2], append(bytes.Clone(whole), "7\n7 and more than a header\n"...), append(bytes.Clone(whole), 0, 0)} {
 			if _, _, err := readAll(t, bytes.NewReader(broken), Options{}, 1000); err == nil || !strings.Contains(err.Error(), name+": ") {
 				t.Errorf("%s, %d of %d bytes: %v", name, len(broken), len(whole), err)

@@ -174,7 +174,7 @@ func (s *Strays) remedy() Advice {
 	}
 	a := Advice{
 		Text:    "set the floor of worker id " + list + " above the highest of these ids, which ends the terms that began below",
-		Command: fmt.Sprintf("snowfence workers import list --workers %s --last-id %s --store %s --namespace %s", list, s.last, quote(i.Store), i.Namespace),
+		Command: fmt.Sprintf("snowfence workers import list --workers %s --last-id %s --store %s --namespace %s", list, s.last, Quote(i.Store), i.Namespace),
 	}
 	if ahead > takeover.DefaultAhead {
 		a.Command += fmt.Sprintf(" --ahead %dh", int64(ahead/time.Hour)+1)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
 
 // maxStands is how many of the places of one id are kept to be named.
@@ -44,6 +45,8 @@ type Data struct {
 	// Renumber is how many rows at least need another id, so that each id is on
 	// one side only: of each id all rows but those of the side that has most.
 	Renumber uint64 `json:"rows_to_renumber"`
+	// Rounded says what shows that the clashing ids were rounded, or is empty.
+	Rounded string `json:"rounded,omitempty"`
 	// FewestOn is the side with fewer clashing rows, if there are two sides and ids clash.
 	FewestOn string `json:"fewest_on,omitempty"`
 	// Between are the pairs of sides that have ids in common.
@@ -65,10 +68,11 @@ type Tally struct {
 	// rows, by side. A merge does not make those.
 	Twice, RowsTwice []uint64
 
-	names   []string
-	shown   int
-	runs    []*runs
-	between []uint64 // by the numbers of both sides
+	names    []string
+	shown    int
+	rounding idsource.Rounding // of the clashing ids
+	runs     []*runs
+	between  []uint64 // by the numbers of both sides
 
 	// Of the present id: its rows, sides, rows by side and by source, and first places.
 	id            snowfence.ID
@@ -139,6 +143,7 @@ func (t *Tally) next() {
 	}
 	if clash {
 		t.Clashing++
+		t.rounding.Add([]idsource.Item{{ID: t.id}})
 		t.Renumber += t.all - most
 		for source, n := range t.sources {
 			t.RowsIn[source] += n
@@ -161,6 +166,7 @@ func (t *Tally) next() {
 // End is called once, after the last row.
 func (t *Tally) End() {
 	t.next()
+	t.Rounded = t.rounding.Text()
 	for i, n := range t.between {
 		if n > 0 {
 			t.Between = append(t.Between, Pair{[2]string{t.names[i/len(t.names)], t.names[i%len(t.names)]}, n})

@@ -229,7 +229,7 @@ func floorsAdvice(namespace *Issuer, stays, ends string) []Advice {
 
 // floorsCommand sets floors in a namespace above the ids of a system that was stopped.
 func floorsCommand(namespace *Issuer) string {
-	return fmt.Sprintf("snowfence workers import list --workers all --stopped-at TIME --margin %s --store %s --namespace %s", marginWord(), quote(namespace.Store), namespace.Namespace)
+	return fmt.Sprintf("snowfence workers import list --workers all --stopped-at TIME --margin %s --store %s --namespace %s", marginWord(), Quote(namespace.Store), namespace.Namespace)
 }
 
 // marginText says what the margin is for, when it is free, and when not enough.
@@ -247,8 +247,8 @@ func rangesText(ranges []text.Range) string { return text.List(ranges, shownRang
 // instantText writes a time in UTC, with as much of the second as there is.
 func instantText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 
-// quote writes a word for a shell, quoted where that is needed.
-func quote(word string) string {
+// Quote writes a word for a shell, quoted where that is needed.
+func Quote(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@,=+%", r)
 	}
