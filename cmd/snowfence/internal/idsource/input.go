@@ -135,7 +135,7 @@ func (c counted) Read(p []byte) (int, error) {
 func (in *input) pump(source io.Reader, o Options, buffer int) error {
 	r, err := unpacked(bufio.NewReaderSize(counted{source, &in.done}, buffer), o)
 	if err == nil {
-		//nolint:gosec // However much it is, the parser takes it in bounded memory.
+		// However much it is, the parser takes it in bounded memory.
 		_, err = io.CopyBuffer(in.out, r, make([]byte, buffer))
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -47,15 +48,24 @@ func packings() []packing {
 	}
 }
 
-// longestMagic is how many bytes tell each packing.
-const longestMagic = 16
+// headOf returns the first bytes of a stream, as many as tell the packing. A pipe may give a few bytes and then
+// nothing for long. So it waits only while the bytes that are there can begin a packing.
+func headOf(raw *bufio.Reader) ([]byte, error) {
+	for n := 1; ; n++ {
+		head, err := raw.Peek(n)
+		open := slices.ContainsFunc(packings(), func(p packing) bool { return len(p.magic) > n && strings.HasPrefix(p.magic, string(head)) })
+		if err != nil || !open {
+			return head, err
+		}
+	}
+}
 
 // unpacked returns what a stream holds, by its first bytes.
 func unpacked(raw *bufio.Reader, o Options) (io.Reader, error) {
 	if o.Gzip == GzipNever {
 		return raw, nil
 	}
-	head, err := raw.Peek(longestMagic)
+	head, err := headOf(raw)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -63,7 +73,7 @@ func unpacked(raw *bufio.Reader, o Options) (io.Reader, error) {
 		switch {
 		case !bytes.HasPrefix(head, []byte(p.magic)):
 		case p.unpack == nil:
-			return nil, invalidBytes(fmt.Sprintf("it looks like %s, which is not read here: '%s | snowfence check -'; --gzip never takes the bytes as they are", p.name, p.command))
+			return nil, bytesError(fmt.Sprintf("it looks like %s, which is not read here: '%s | snowfence check -'; --gzip never takes the bytes as they are", p.name, p.command))
 		case o.Gzip != GzipAlways || p.name == "gzip":
 			r, err := p.unpack(raw)
 			if err != nil {
@@ -75,13 +85,13 @@ func unpacked(raw *bufio.Reader, o Options) (io.Reader, error) {
 	if o.Gzip == GzipAlways {
 		return nil, errors.New("gzip: it is not compressed: must begin with 1f 8b 08")
 	}
-	if head, _ := raw.Peek(leastText); (o.Format == Binary || o.Format == BinaryLittle) && len(head) >= width && isText(head) {
-		return nil, invalidBytes("it looks like text, and --format " + string(o.Format) + " would take each 8 bytes of it for an id: leave that out; --gzip never takes the bytes as they are")
+	if head, _ := raw.Peek(min(leastText, raw.Buffered())); (o.Format == Binary || o.Format == BinaryLittle) && len(head) >= width && isText(head) {
+		return nil, bytesError("it looks like text, and --format " + string(o.Format) + " would take each 8 bytes of it for an id: leave that out; --gzip never takes the bytes as they are")
 	}
 	return raw, nil
 }
 
-// leastText is how many bytes tell text from ids of 8 bytes each.
+// leastText is how many bytes are looked at to tell text from ids of 8 bytes each, as far as they are there.
 const leastText = 256
 
 // isText reports whether there is nothing but signs of ASCII and line ends.
@@ -91,13 +101,13 @@ func isText(head []byte) bool {
 	})
 }
 
-// invalidBytes is returned for a stream that has no ids as it is.
-type invalidBytes string
+// bytesError is returned for a stream that has no ids as it is.
+type bytesError string
 
-func (e invalidBytes) Error() string { return string(e) }
+func (e bytesError) Error() string { return string(e) }
 
 // Unwrap makes it an error of ids.
-func (invalidBytes) Unwrap() error { return snowfence.ErrInvalidID }
+func (bytesError) Unwrap() error { return snowfence.ErrInvalidID }
 
 // packed reads what is packed.
 type packed struct {

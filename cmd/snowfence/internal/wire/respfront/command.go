@@ -119,10 +119,10 @@ func (c *conn) shown(args [][]byte) string {
 }
 
 // sub returns the subcommand of a name, or nil.
-func (known *command) sub(name []byte) *command {
-	for i := range known.subs {
-		if is(name, known.subs[i].name) {
-			return &known.subs[i]
+func (c *command) sub(name []byte) *command {
+	for i := range c.subs {
+		if is(name, c.subs[i].name) {
+			return &c.subs[i]
 		}
 	}
 	return nil
