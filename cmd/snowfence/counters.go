@@ -165,9 +165,9 @@ increment, is reserved next. It shows the counter before and after, and asks;
 are in use. One above the limit of the counter's last writer is not: the limit
 may be raised at any time.
 
-A daily sequence counts each date of its own, so it needs --date. A date that the
-store does not hold is begun at NEXT. The store holds ten: if it is the eleventh,
-the earliest goes, and a date before all ten is refused.
+A daily sequence counts each date of its own, so it needs --date. A date that
+the store does not hold is begun at NEXT. The store holds ten: if it is the
+eleventh, the earliest goes, and a date before all ten is refused.
 
 It is one swap under the version that was read. If a process wrote meanwhile,
 nothing is changed. Processes that have reserved segments still give those.

@@ -212,10 +212,10 @@ func (p program) namespaceVerify() *cobra.Command {
   - whether a process holds several worker ids
 
 Verify also says whether the store is older than what was given out, as after a
-restored backup. It compares the journals in this host's data directory, which it
-only reads, and what you give: the greatest ids by --last-id, whole columns by
---ids, and the greatest numbers of counters by --last-number. Each finding has
-its remedy. Ids of wide layouts, and numbers of a series, are refused.
+restored backup. It compares the journals in this host's data directory, which
+it only reads, and what you give: the greatest ids by --last-id, whole columns
+by --ids, and the greatest numbers of counters by --last-number. Each finding
+has its remedy. Ids of wide layouts, and numbers of a series, are refused.
 
 The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
 json streams: one object a line with "type":"finding", and a last one with
