@@ -11,8 +11,8 @@ import (
 )
 
 // format is the version of the records that this program writes. A change of a record's
-// meaning, or a new field, needs a greater one. A page may get a field that only helps: an earlier
-// program refuses the page, and claims instead.
+// meaning, or a new field of a register or namespace, needs a greater one. A page or a counter may get a
+// field that is left out where it says nothing. An earlier program refuses the record while it has that.
 //
 // A record with an unknown field is refused, not carried along. The field may be one of
 // safety, and a program without that knowledge must not claim the register. Newer programs
