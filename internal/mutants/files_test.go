@@ -85,8 +85,8 @@ var files = []mutant{
 	{
 		name: "check: rounded ids are called copies",
 		file: "cmd/snowfence/internal/check/judge.go",
-		old:  "if by := j.rounded(g.sources); by >= 0 {",
-		new:  "if by := j.rounded(g.sources); by > len(all) {",
+		old:  "if by, ok := j.rounded(g.sources); ok {",
+		new:  "if by, ok := j.rounded(g.sources); ok && by[0] < -1 {",
 		test: "TestRoundedIDsAreNamedBeforeAnyAdviceToDelete",
 	},
 	{

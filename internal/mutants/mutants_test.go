@@ -34,7 +34,18 @@ type mutant struct {
 }
 
 func TestMutantsInTheSourceAreCaught(t *testing.T) {
-	for _, m := range slices.Concat(table, simulated, counted, schemas, gapless, files) {
+	caught(t, table, simulated, counted, files)
+}
+
+// TestMutantsBesideDatabasesAreCaught starts a server for each mutant, so it takes minutes. "make mutants" runs it,
+// and "make test" does not.
+func TestMutantsBesideDatabasesAreCaught(t *testing.T) {
+	caught(t, schemas, gapless)
+}
+
+func caught(t *testing.T, tables ...[]mutant) {
+	t.Helper()
+	for _, m := range slices.Concat(tables...) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			if err := m.plant(t.Context(), t.TempDir()); err != nil {
@@ -86,7 +97,7 @@ func (m mutant) plant(ctx context.Context, dir string) error {
 	}
 	// Compiled first and run then, so that a mutant that does not compile is none
 	// that was caught.
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", overlay, "-o", binary, ".")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags", "-s -w", "-overlay", overlay, "-o", binary, ".")
 	build.Dir = in
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %w\n%s", m.file, errBuild, err, out)
