@@ -200,9 +200,6 @@ func parse(content string) ([]*Grant, error) {
 	return grants, nil
 }
 
-// digits are the text of a hash without its prefix.
-var digits = regexp.MustCompile(`^[0-9A-Fa-f]{64}$`)
-
 // bare reads a file that holds one token as it is.
 func bare(token string) ([]*Grant, error) {
 	if token == "" {
@@ -214,8 +211,8 @@ func bare(token string) ([]*Grant, error) {
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the file holds something else than visible ASCII")
 	}
-	if strings.Contains(strings.ToLower(token), hashPrefix) || digits.MatchString(token) {
-		return nil, errors.New("the file holds a hash, or 64 digits that look like one, and not a token: write NAME " + hashPrefix + "…, as 'snowfence token NAME' prints it")
+	if strings.Contains(strings.ToLower(token), hashPrefix) {
+		return nil, errors.New("the file holds a hash and not a token: write NAME " + hashPrefix + "…, as 'snowfence token NAME' prints it")
 	}
 	return []*Grant{{hash: HashOf(token)}}, nil
 }
