@@ -138,11 +138,13 @@ func (s *Server) find(name []byte) *command {
 }
 
 func (c *conn) commandInfo(names [][]byte) {
-	found := make(list, len(names))
-	for i, name := range names {
+	found := make(list, 0, max(len(names), len(c.table)))
+	for _, name := range names {
+		var info any // nil for a name that is no command
 		if known := c.find(name); known != nil {
-			found[i] = known.describe()
+			info = known.describe()
 		}
+		found = append(found, info)
 	}
 	for i := 0; len(names) == 0 && i < len(c.table); i++ {
 		found = append(found, c.table[i].describe())
