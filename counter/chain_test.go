@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -238,10 +239,10 @@ func TestCallsWaitNoLongerForASourceThatIgnoresItsContext(t *testing.T) {
 }
 
 // broken is a source that fails, and may mend.
-type broken struct{ tries, mends int }
+type broken struct{ tries, mends atomic.Int64 }
 
 func (b *broken) Reserve(_ context.Context, need func() int64) (counter.Range, error) {
-	if b.tries++; b.tries != b.mends {
+	if b.tries.Add(1) != b.mends.Load() {
 		return counter.Range{}, errors.New("the disk is full")
 	}
 	return counter.Range{First: 1, Increment: 1, Count: need()}, nil
@@ -249,7 +250,7 @@ func (b *broken) Reserve(_ context.Context, need func() int64) (counter.Range, e
 
 // Each try may have reserved numbers, though its reply says that it failed.
 func TestSourceThatFailsIsAskedLessAndLess(t *testing.T) {
-	for wait, most := range map[time.Duration]int{
+	for wait, most := range map[time.Duration]int64{
 		10 * time.Second: 5 + 60/2, // after 3 s every 2 s
 		time.Second:      3 + 2*60, // so that each call sees a try
 	} {
@@ -258,21 +259,21 @@ func TestSourceThatFailsIsAskedLessAndLess(t *testing.T) {
 			tickets := counter.NewTickets(source, counter.Config{Name: "orders", MaxWait: wait})
 			next := func() error { _, err := tickets.Next(t.Context()); return err }
 			for begun := time.Now(); time.Since(begun) < time.Minute; {
-				before := source.tries
-				if err := next(); !errors.Is(err, counter.ErrUnavailable) || source.tries == before {
-					t.Fatalf("after %d tries: %v", source.tries-before, err)
+				before := source.tries.Load()
+				if err := next(); !errors.Is(err, counter.ErrUnavailable) || source.tries.Load() == before {
+					t.Fatalf("after %d tries: %v", source.tries.Load()-before, err)
 				}
 			}
-			if source.tries > most {
-				t.Errorf("max-wait %s: %d tries in a minute, must be at most %d", wait, source.tries, most)
+			if source.tries.Load() > most {
+				t.Errorf("max-wait %s: %d tries in a minute, must be at most %d", wait, source.tries.Load(), most)
 			}
-			source.mends = source.tries + 1
+			source.mends.Store(source.tries.Load() + 1)
 			if err := next(); err != nil {
 				t.Errorf("when it works again: %v", err)
 			}
-			begun := source.tries
+			begun := source.tries.Load()
 			_ = next() // after a success the pauses are short again
-			if tried := source.tries - begun; wait > time.Second && tried < 7 {
+			if tried := source.tries.Load() - begun; wait > time.Second && tried < 7 {
 				t.Errorf("%d tries in %s after a success", tried, wait)
 			}
 			if err := tickets.Close(t.Context()); err != nil {
