@@ -29,14 +29,8 @@ type importing struct {
 	patience *roster.Patience
 }
 
-func (p program) workersImport() *cobra.Command {
-	v := &importing{program: p, old: takeover.Old{Watch: takeover.DefaultWatch, Facts: takeover.Facts{Margin: takeover.DefaultMargin, Ahead: takeover.DefaultAhead}}}
-	old := &v.old
-	systems := strings.Join(text.Strings(takeover.Systems()), ", ")
-	cmd := &cobra.Command{
-		Use:   "import SOURCE",
-		Short: "Take over from another system: set floors above its ids",
-		Long: `Import lets a namespace go on where another system's ids end. For each worker id
+// importHelp is the long help of the verb.
+const importHelp = `Import lets a namespace go on where another system's ids end. For each worker id
 of the old system it sets a floor above every id that it can have issued. From
 then on no id repeats an old one, whatever the clocks do.
 
@@ -78,10 +72,17 @@ agree. Each worker id has an action:
   unset    it can't be read, and so has no floor: the exit code is 1
 On a lossy store import waits until no floor can be lost any more, and confirms
 each. With --no-wait, or if the wait or a confirmation fails, the exit code is
-6.
-Import can be run again, also when it was interrupted. -o json
-streams: one object a line with "type":"step", and a last one with
-"type":"plan".`,
+6. Import can be run again, also when it was interrupted. -o json streams: one
+object a line with "type":"step", and a last one with "type":"plan".`
+
+func (p program) workersImport() *cobra.Command {
+	v := &importing{program: p, old: takeover.Old{Watch: takeover.DefaultWatch, Facts: takeover.Facts{Margin: takeover.DefaultMargin, Ahead: takeover.DefaultAhead}}}
+	old := &v.old
+	systems := strings.Join(text.Strings(takeover.Systems()), ", ")
+	cmd := &cobra.Command{
+		Use:   "import SOURCE",
+		Short: "Take over from another system: set floors above its ids",
+		Long: importHelp,
 		Example: `  snowfence workers import leaf --zookeeper zk1:2181,zk2:2181 --name orders \
       --namespace orders --stopped-at 2026-11-21T10:00:00Z
   snowfence workers import twitter --zookeeper zk1 --datacenter 11 \

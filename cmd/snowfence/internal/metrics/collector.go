@@ -43,15 +43,7 @@ func NewCollector(s *service.Service) prometheus.Collector {
 	add := func(kind prometheus.ValueType, name, help string, read func(service.Status) (float64, bool)) {
 		c.figures = append(c.figures, figure{desc(name, help), kind, read})
 	}
-	add(gauge, "store_failing_seconds", "For how long the generator's store has not answered, or has taken no writes; 0 while it does its part.", func(s service.Status) (float64, bool) {
-		switch {
-		case s.Lease != nil:
-			return s.Lease.Store.FailingFor.Seconds(), true
-		case s.Counter != nil:
-			return s.Counter.FailingFor.Seconds(), true
-		}
-		return 0, false
-	})
+	add(gauge, "store_failing_seconds", "For how long the generator's store has not answered, or has taken no writes; 0 while it does its part.", failingFor)
 	lease := func(kind prometheus.ValueType, name, help string, read func(*fence.Status) float64) {
 		add(kind, name, help, func(s service.Status) (float64, bool) {
 			if s.Lease == nil {
@@ -102,6 +94,17 @@ func NewCollector(s *service.Service) prometheus.Collector {
 		return float64(c.RunsOut.Unix()), !c.RunsOut.IsZero()
 	})
 	return c
+}
+
+// failingFor is for how long a generator's store has failed. A generator without a store has no such time.
+func failingFor(s service.Status) (seconds float64, ok bool) {
+	switch {
+	case s.Lease != nil:
+		return s.Lease.Store.FailingFor.Seconds(), true
+	case s.Counter != nil:
+		return s.Counter.FailingFor.Seconds(), true
+	}
+	return 0, false
 }
 
 // term is the term of a lease that has not ended, or 0: the worker id of one
