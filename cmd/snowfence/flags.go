@@ -162,9 +162,9 @@ func argumentWord(flag string) string {
 	return "WORD"
 }
 
-// load reads the configuration, and passes its warnings on, also of one with faults. It passes
-// over the omitted flags. A flag that says in which space ids are unique is refused when it is given twice: nobody
-// knows which one is meant.
+// load reads the configuration, and passes its warnings on, even if the configuration has faults. It ignores
+// the omitted flags. The flags of spaces choose where ids are unique. Such a flag is refused if it is given
+// twice, because the two values would be two spaces.
 func (s *settings) load(p program, omitted ...string) (config.Config, error) {
 	given := map[string]string{}
 	spaces, twice := []string{"config", "store", "namespace", "data"}, []error(nil)

@@ -82,7 +82,7 @@ func (p program) workersImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
 		Short: "Take over from another system: set floors above its ids",
-		Long: importHelp,
+		Long:  importHelp,
 		Example: `  snowfence workers import leaf --zookeeper zk1:2181,zk2:2181 --name orders \
       --namespace orders --stopped-at 2026-11-21T10:00:00Z
   snowfence workers import twitter --zookeeper zk1 --datacenter 11 \

@@ -238,8 +238,8 @@ func (j *judge) settle() {
 	}
 }
 
-// rounded returns the first of two sources whose ids look rounded, or both if those that repeat do: then equal ids say
-// nothing of the rows.
+// rounded reports whether equal ids of two sources look rounded, so that they say nothing of the rows. It returns
+// the first source whose ids look rounded. It returns both sources if only their repeated ids look rounded.
 func (j *judge) rounded(sources [2]int) ([2]int, bool) {
 	for _, source := range sources {
 		if j.observer.sources[source].rounding.Text() != "" {

@@ -19,13 +19,13 @@ import (
 // packing is a way to pack files that their first bytes tell.
 type packing struct {
 	name, magic string
-	// unpack reads it. Nil stands for one that is refused.
+	// unpack reads the packed bytes. It is nil if the packing is refused.
 	unpack func(io.Reader) (io.Reader, error)
-	// command unpacks it to standard output, for those that are not read here.
+	// command unpacks a file to standard output. A refusal shows it.
 	command string
 }
 
-// packings are those that are told apart, and what is no text of UTF-8 at all.
+// packings returns the packings that are recognised, and formats that are no text in UTF-8.
 func packings() []packing {
 	return []packing{
 		{name: "gzip", magic: "\x1f\x8b\x08", unpack: func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},

@@ -126,7 +126,7 @@ func hintOf(line string, at uint64) string {
 	case err == nil && foreign != nil:
 		return "it looks like one of more than 64 bits, a UUID for one: those are texts, and 'sort FILE | uniq -d' shows equal ones"
 	case endsLine([]byte(strings.TrimSpace(line))):
-		return "lines must end in LF or CR LF: tr '\\r' '\\n' converts those that end in CR"
+		return "lines must end in LF or CR LF: tr '\\r' '\\n' converts lines that end in CR"
 	case strings.ContainsFunc(line, unprintable):
 		return "it looks like no text: --format binary reads 8 bytes an id"
 	case ofSpreadsheet.MatchString(strings.TrimSpace(line)):

@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// TestRoundedIDsAreKnown rounds ids as programs do, and takes those that are round by their layout for what they are.
+// TestRoundedIDsAreKnown rounds ids as programs do. Ids that are round by their layout are not called rounded.
 func TestRoundedIDsAreKnown(t *testing.T) {
 	ids := func(n int, of func(i int, random uint64) uint64) (items []Item) {
 		r := rand.New(rand.NewPCG(1, 2))
