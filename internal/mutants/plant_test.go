@@ -1,9 +1,23 @@
 package mutants
 
 import (
+	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 )
+
+// The text of every mutant is in the source, also of those that only "make mutants" plants.
+func TestMutantsAreOfTheSource(t *testing.T) {
+	for _, m := range slices.Concat(table, simulated, counted, files, schemas, gapless) {
+		source, err := os.ReadFile(filepath.Join(house, filepath.FromSlash(m.file)))
+		if n := bytes.Count(source, []byte(m.old)); err != nil || n != 1 {
+			t.Errorf("%s: %s: the text occurs %d times (%v): %q", m.name, m.file, n, err, m.old)
+		}
+	}
+}
 
 // A mutant that rotted, that does not compile or that no test finds is none that
 // was caught.
