@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"syscall"
 
@@ -65,6 +66,10 @@ Every setting can also stand in a configuration file or in a variable:
 			default: // one is asked for already
 			}
 		})
+		if os.Getenv("GOMEMLIMIT") == "" {
+			// The collector works harder near it. The rest is for what it does not count.
+			debug.SetMemoryLimit(int64(served.Settings.Limits.Memory) / 8 * 7)
+		}
 		err = daemon.Run(cmd.Context(), served)
 		if cmd.Context().Err() != nil {
 			return err // of an end that was asked for

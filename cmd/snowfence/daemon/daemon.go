@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
@@ -121,7 +122,8 @@ type daemon struct {
 	started  time.Time
 	stores   map[string]store.Store // by their name in the settings; "" is the settings' Store
 	service  *service.Service
-	tokens   *token.Ring // nil if none is asked for
+	tokens   *token.Ring    // nil if none is asked for
+	memory   *budget.Budget // of requests and answers
 	pools    *metrics.Pools
 
 	certificates *listen.Certificates // nil without TLS
@@ -160,7 +162,10 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	for _, w := range append(listen.Warnings(d.settings, d.clock.Wall()), d.settings.StoreWarnings()...) {
 		d.log.Warn(w)
 	}
-	d.service = service.New(service.Config{Settings: d.settings, Formats: kinds.Formats(), Tokens: d.tokens, Clock: d.clock, Logger: d.log})
+	d.memory = budget.New(d.settings.Limits.Memory / 4)
+	d.service = service.New(service.Config{
+		Settings: d.settings, Formats: kinds.Formats(), Tokens: d.tokens, Memory: d.memory, Clock: d.clock, Logger: d.log,
+	})
 	registry, err := metrics.NewRegistry(cfg.Version)
 	if err != nil {
 		return nil, err
@@ -177,8 +182,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		err = registry.Register(d.pools)
 	}
 	if err == nil {
-		p := parts{service: d.service, settings: d.settings, log: d.log, metrics: metrics.Handler(registry), version: cfg.Version, clock: d.clock}
-		err = d.openFronts(ctx, p, func(f *metrics.Front) error { return registry.Register(f) })
+		err = d.openFronts(ctx, d.newParts(metrics.Handler(registry)), func(f *metrics.Front) error { return registry.Register(f) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.closeFronts(), d.closeStores())

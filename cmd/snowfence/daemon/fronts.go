@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
@@ -39,6 +40,23 @@ type parts struct {
 	metrics  http.Handler
 	version  string
 	clock    snowfence.Clock
+	memory   *budget.Budget // of requests and answers
+	room     *listen.Room   // for the connections of clients
+}
+
+// newParts divides the memory of the program: a quarter is for what connections keep that are silent, a quarter for
+// requests and answers, and half for all else. It takes as many connections as there are file descriptors for.
+func (d *daemon) newParts(all http.Handler) parts {
+	limits := d.settings.Limits
+	if most := listen.Connections(limits.Connections); most < limits.Connections {
+		d.log.Warn("the process may have too few files open for so many connections: raise nofile (ulimit -n, LimitNOFILE)",
+			config.KeyConnections, limits.Connections, "accepted", most)
+		limits.Connections = most
+	}
+	return parts{
+		service: d.service, settings: d.settings, log: d.log, metrics: all, version: d.config.Version, clock: d.clock,
+		memory: d.memory, room: listen.NewRoom(limits, budget.New(limits.Memory/4)),
+	}
 }
 
 // protocol is one kind of front, in the table of all.
@@ -47,17 +65,18 @@ type protocol struct {
 	address func(config.Config) string
 	scheme  string   // of its URLs; with TLS it gets an s
 	alpn    []string // what TLS offers
+	keeps   int      // bytes of a connection that is silent, as measured by "make hostile"
 	open    func(parts) front
 }
 
 // protocols are the fronts that the program has.
 func protocols() []protocol {
 	return []protocol{
-		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, newHTTP},
-		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, newRESP},
-		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, newGRPC},
-		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, newAdmin},
-		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, newThrift},
+		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, 14 << 10, newHTTP},
+		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, 8 << 10, newRESP},
+		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, 32 << 10, newGRPC},
+		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, 14 << 10, newAdmin},
+		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, 12 << 10, newThrift},
 	}
 }
 
@@ -71,11 +90,11 @@ func newAdmin(p parts) front {
 }
 
 func newRESP(p parts) front {
-	return respfront.New(respfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Version: p.version})
+	return respfront.New(respfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Memory: p.memory, Version: p.version})
 }
 
 func newGRPC(p parts) front {
-	return grpcfront.New(grpcfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Clock: p.clock})
+	return grpcfront.New(grpcfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Memory: p.memory, Clock: p.clock})
 }
 
 func newThrift(p parts) front {
@@ -87,7 +106,7 @@ func newThrift(p parts) front {
 func (p parts) http(address string, admin, public bool) *httpfront.Handler {
 	host, _, _ := net.SplitHostPort(address) // Complete has seen it
 	return httpfront.New(httpfront.Config{
-		Service: p.service, Meter: p.meter, Metrics: p.metrics, Hosts: p.settings.Hosts, Admin: admin, Public: public,
+		Service: p.service, Meter: p.meter, Metrics: p.metrics, Memory: p.memory, Hosts: p.settings.Hosts, Admin: admin, Public: public,
 		AnyHost: p.service.Guarded() || !config.Loopback(host),
 	})
 }
@@ -119,7 +138,20 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		if err := register(p.meter); err != nil {
 			return err
 		}
-		listener, err := listen.Open(ctx, d.settings, listen.Front{Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates})
+		at := listen.Front{
+			Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates,
+			Room: p.room, Keeps: protocol.keeps,
+		}
+		if protocol.name != "thrift" { // whose messages have no more room than its connections keep
+			at.Memory = p.memory
+		}
+		switch protocol.name {
+		case "resp":
+			at.Behind = d.settings.Limits.WriteTimeout
+		case "admin":
+			at.Room = listen.NewOperatorsRoom(d.settings.Limits)
+		}
+		listener, err := listen.Open(ctx, at)
 		if err != nil {
 			return err
 		}

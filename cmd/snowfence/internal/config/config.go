@@ -88,17 +88,39 @@ type Log struct {
 // Limits bound what one client can cause. Zero means the default beside each.
 type Limits struct {
 	Batch        int           // most ids of one request; 10,000
-	Body         int           // most bytes of a request's body; 64 KiB
+	Body         int           // most bytes of a request's body; 4 KiB
 	Header       int           // most bytes of a request's header; 16 KiB
 	ReadTimeout  time.Duration // to read a request; 10 s
 	WriteTimeout time.Duration // to mint and write an answer; 30 s
 	IdleTimeout  time.Duration // between two requests of a connection of HTTP or gRPC; 2 min
-	Session      time.Duration // between two requests of a connection of RESP or Thrift; 1 h
+	Session      time.Duration // between two requests of a connection of RESP or Thrift; see [Limits.Idle]
 	Drain        time.Duration // for requests under way when the program ends; 10 s
 
-	Connections        int // most open connections of each front; 10,000
+	Memory             int // most bytes of the whole program; 512 MiB
+	Connections        int // most open connections of all fronts; 10,000
 	AddressConnections int // most of them from one address; 0, no limit
 	AddressRate        int // most ids a second for one address; 0, no limit
+}
+
+const (
+	// strangerSession is how long a client may be silent that is neither on this host nor known by a token.
+	strangerSession = time.Hour
+
+	// anySession stands for any time.
+	anySession = 10 * 365 * 24 * time.Hour
+)
+
+// Idle is how long a client of RESP or Thrift may be silent between two requests: Session, if that is set.
+// Otherwise it is any time for a client that is known, by a token or since it is on this host, and an hour for
+// others. The kernel ends the connections of hosts that are gone.
+func (l Limits) Idle(known bool) time.Duration {
+	switch {
+	case l.Session > 0:
+		return l.Session
+	case known:
+		return anySession
+	}
+	return strangerSession
 }
 
 // The kinds of fenced ids: of 64 bits, which are meant when none is named, and of up to 128.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +54,8 @@ const (
 // Keys of files that others than this package read.
 const (
 	KeyMustExist   = "store-must-exist"
+	KeyMemory      = "limits.memory"
+	KeyConnections = "limits.connections"
 	KeyTokenFile   = "token-file"
 	KeyCertificate = "tls.certificate"
 	KeyPrivateKey  = "tls.key"
@@ -109,15 +112,16 @@ func configKeys(c *Config) []entry {
 		{Key{"log.level", "log-level", "least level that is logged: debug, info, warn or error"}, level(&c.Log.Level)},
 		{Key{"log.format", "log-format", "how the log is written: text or json"}, word(&c.Log.Format, LogFormats())},
 		{Key{"limits.batch", "", "most ids of one request"}, count(&c.Limits.Batch, 10_000, 1, 1_000_000)},
-		{Key{"limits.body", "", "most bytes of a request's body"}, size(&c.Limits.Body, 64*kiB, kiB, 16*miB)},
+		{Key{"limits.body", "", "most bytes of a request's body"}, size(&c.Limits.Body, 4*kiB, kiB, miB)},
 		{Key{"limits.header", "", "most bytes of a request's header"}, size(&c.Limits.Header, 16*kiB, 4*kiB, miB)},
 		{Key{"limits.read-timeout", "", "longest time to read a request"}, timeout(&c.Limits.ReadTimeout, 10*second, second/10, 10*minute)},
 		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, timeout(&c.Limits.WriteTimeout, 30*second, second/10, 10*minute)},
 		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection of HTTP or gRPC"}, timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour)},
-		{Key{"limits.session", "", "longest time between two requests of a connection of RESP or Thrift"}, timeout(&c.Limits.Session, time.Hour, second, 24*time.Hour)},
+		{Key{"limits.session", "", "longest time between two requests of a connection of RESP or Thrift; 0 for any time if the client has a token or is on this host, and else 1h"}, pause(&c.Limits.Session)},
 		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, timeout(&c.Limits.Drain, 10*second, time.Millisecond, 10*minute)},
-		{Key{"limits.connections", "", "most open connections of each front"}, count(&c.Limits.Connections, 10_000, 1, 1_000_000)},
-		{Key{"limits.address-connections", "", "most open connections of each front from one address; 0 for any number"}, optional(&c.Limits.AddressConnections, 1_000_000)},
+		{Key{KeyMemory, "", "most memory of the whole program, of which half is for what clients make it keep"}, size(&c.Limits.Memory, 512*miB, 64*miB, math.MaxInt32)},
+		{Key{KeyConnections, "", "most open connections of all fronts"}, count(&c.Limits.Connections, 10_000, 1, 1_000_000)},
+		{Key{"limits.address-connections", "", "most open connections of all fronts from one address; 0 for any number"}, optional(&c.Limits.AddressConnections, 1_000_000)},
 		{Key{"limits.address-rate", "", "most ids a second for one address; 0 for any number"}, optional(&c.Limits.AddressRate, 1_000_000_000)},
 	}
 }

@@ -420,7 +420,7 @@ func TestListIsWrittenAsOneOrAsText(t *testing.T) {
 }
 
 func TestSizeIsWrittenInBytesOrInAUnit(t *testing.T) {
-	for written, want := range map[string]int{"2048": 2048, "2KiB": 2048, "1.5MiB": 3 << 19, "2K": 2048} {
+	for written, want := range map[string]int{"2048": 2048, "2KiB": 2048, "0.5MiB": 1 << 19, "2K": 2048} {
 		c := load(t, Sources{File: write(t, "limits: {body: "+written+"}")})
 		if c.Limits.Body != want {
 			t.Errorf("%s: %d bytes, want %d", written, c.Limits.Body, want)

@@ -233,6 +233,27 @@ func timeout(at *time.Duration, fallback, least, most time.Duration) place {
 	return limit(at, fallback, least, most, "a duration such as 500ms, 10s or 1m30s", time.ParseDuration, time.Duration.String)
 }
 
+// pause is a time up to a month, 0 standing for a default that depends on who waits.
+func pause(at *time.Duration) place {
+	const most = 31 * 24 * time.Hour
+	outOfRange := fmt.Errorf("must be 0 or a duration such as 10m or 24h, from 1s to %s", most)
+	inRange := func(d time.Duration) error {
+		if d != 0 && (d < time.Second || d > most) {
+			return outOfRange
+		}
+		return nil
+	}
+	p := field(at, func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return 0, outOfRange
+		}
+		return d, inRange(d)
+	}, time.Duration.String)
+	p.complete = func() error { return inRange(*at) }
+	return p
+}
+
 // limit is a value within a range. A text must not be zero, which is the default in a [Config].
 func limit[V int | time.Duration](at *V, fallback, least, most V, form string, parse func(string) (V, error), write func(V) string) place {
 	span := "from " + write(least) + " to " + write(most)

@@ -30,11 +30,12 @@ type Client struct {
 	guesses *rate.Limiter // of wrong tokens from the address, or nil
 	grant   *token.Grant  // nil before a token was shown
 	trusted bool
+	address netip.Addr
 }
 
 // Client returns the client at an address. Where tokens are asked for it may do nothing yet.
 func (s *Service) Client(address netip.Addr) Client {
-	c := Client{service: s}
+	c := Client{service: s, address: address}
 	if s.addresses != nil {
 		n := s.addresses.neighbour(Neighbours(address))
 		c.limit, c.guesses = n.ids, n.guesses
@@ -59,8 +60,25 @@ func (c *Client) Authorize(text string) error {
 	return nil
 }
 
+// Who tells clients apart: by their token, and where they show none by their address.
+type Who struct {
+	grant   *token.Grant
+	address netip.Prefix
+}
+
+// Who returns who the client is.
+func (c *Client) Who() Who {
+	if c.grant != nil {
+		return Who{grant: c.grant}
+	}
+	return Who{address: Neighbours(c.address)}
+}
+
 // Trust lets a client in that the front has identified by itself, as by a TLS certificate.
 func (c *Client) Trust() { c.trusted = true }
+
+// Trusted reports whether the front has identified the client.
+func (c *Client) Trusted() bool { return c.trusted }
 
 // Admit returns a [*Problem] if the client may not use a generator now, or ask it for n ids. It takes
 // them from the rates; 0 takes nothing.

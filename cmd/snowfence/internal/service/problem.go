@@ -52,6 +52,7 @@ const (
 	StoreUnavailable
 	ClockUnsafe
 	Saturated
+	Overloaded
 	RequestCancelled
 	HorizonPassed
 	NumbersUsedUp
@@ -93,6 +94,7 @@ func (t Type) describe() description {
 		StoreUnavailable:   {"store-unavailable", Unavailable, "The store gives no numbers", "the server's store did not answer, or not in time; the server's log says more"},
 		ClockUnsafe:        {"clock-unsafe", Unavailable, "The clock does not allow ids to be minted", "the server's clock is not safe to mint by; its log says why"},
 		Saturated:          {"saturated", Unavailable, "More ids are asked for than can be minted", "more ids are wanted than ticks can number"},
+		Overloaded:         {"overloaded", Unavailable, "The server has no memory for this request", "other clients keep all of the memory that the server has for them: ask for fewer ids, or later"},
 		RequestCancelled:   {"request-cancelled", Cancelled, "The request ended before its ids were minted", "the request was given up or took longer than it may"},
 		HorizonPassed:      {"horizon-passed", Broken, "The layout has run out of time", "the layout's time bits are used up: an operator must move to another namespace"},
 		NumbersUsedUp:      {"numbers-used-up", Broken, "The counter has reached its limit", "the counter has no number left: an operator must move to another counter"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
@@ -27,6 +28,8 @@ type Config struct {
 	Formats map[string]decode.Format
 	// Tokens are what clients must show one of. Nil means that none is asked for.
 	Tokens *token.Ring
+	// Memory is where large answers are taken from. Nil has no bounds.
+	Memory *budget.Budget
 	// Clock says how far ends are ahead. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 	// Logger gets the faults. Nil means that nothing is logged.
@@ -40,6 +43,7 @@ type Service struct {
 	generators map[string]*generator // by name and alias; never changes
 	tokens     *token.Ring           // nil if none is asked for
 	addresses  *addresses            // nil without a rate
+	memory     *budget.Budget
 	clock      snowfence.Clock
 	log        *slog.Logger
 }
@@ -84,6 +88,7 @@ func New(cfg Config) *Service {
 		formats:    cfg.Formats,
 		generators: make(map[string]*generator, len(cfg.Settings.Generators)),
 		tokens:     cfg.Tokens,
+		memory:     cfg.Memory,
 		clock:      cmp.Or(cfg.Clock, snowfence.SystemClock()),
 		log:        cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}

@@ -542,7 +542,7 @@ func TestTypesAreStable(t *testing.T) {
 	want := []string{
 		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token", "not-allowed", "rate-limited", "not-consecutive",
 		"not-a-series", "needs-reservation", "invalid-reservation", "reservation-ended", "starting", "refused", "standby", "stopped",
-		"lease-unavailable", "store-unavailable", "clock-unsafe", "saturated", "request-cancelled", "horizon-passed", "numbers-used-up", "counter-changed", "internal",
+		"lease-unavailable", "store-unavailable", "clock-unsafe", "saturated", "overloaded", "request-cancelled", "horizon-passed", "numbers-used-up", "counter-changed", "internal",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("types are %q, want %q", names, want)

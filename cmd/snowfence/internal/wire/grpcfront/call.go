@@ -5,26 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/encoding/gzip" // for clients that compress their calls
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
+	"google.golang.org/protobuf/proto"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
 
-// strangerTime is how long the first message of a client without a valid token may take.
-const strangerTime = time.Second
+const (
+	// strangerTime is how long the first message of a client without a valid token may take.
+	strangerTime = time.Second
+
+	// refusedTime is how long the first message of a call may take that gets no memory. Most clients send
+	// it together with the call, and learn why they are refused.
+	refusedTime = 5 * time.Millisecond
+)
 
 // opening is a call whose first message is awaited.
 type opening struct {
-	client service.Client
-	err    error
-	began  func() // stops the clock: the first message is there
+	client  service.Client
+	err     error
+	conn    *conn
+	began   func() // stops the clock: the first message is there
+	release func() // gives back what the call has taken, once
 }
 
 type openingKey struct{}
@@ -50,21 +62,30 @@ func (t timed) Err() error {
 func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, error) {
 	o, limit := &opening{}, s.config.Limits.ReadTimeout
 	if p, ok := peer.FromContext(ctx); ok {
-		o.client = s.config.Service.Client(listen.Host(p.Addr))
+		conn, remote := of(p.Addr)
+		complete(remote)
+		o.conn, o.client = conn, s.config.Service.Client(listen.Host(remote))
 	}
+	stranger := false
 	if s.config.Service.Guarded() {
-		known := call.FullMethodName != grpc_health_v1.Health_Check_FullMethodName
-		if known {
+		stranger = call.FullMethodName == grpc_health_v1.Health_Check_FullMethodName
+		if !stranger {
 			o.err = o.client.Authorize(token.Bearer(strings.Join(call.Header["authorization"], ",")))
-			known = o.err == nil
+			stranger = o.err != nil
 		}
-		if !known {
+		if stranger {
 			limit = min(limit, strangerTime)
 		}
 	}
+	if err := s.admit(o, call, stranger); err != nil {
+		o.err, limit = err, refusedTime
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	waiting, end := context.WithTimeout(ctx, limit)
-	stop := context.AfterFunc(waiting, cancel)
+	stop := context.AfterFunc(waiting, func() {
+		cancel()
+		o.release()
+	})
 	o.began = func() {
 		stop()
 		end()
@@ -72,33 +93,89 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 	return timed{context.WithValue(ctx, openingKey{}, o), waiting}, nil
 }
 
+// admit takes the memory of a call, and its place among those of strangers. It returns a [*service.Problem] if
+// there is none.
+func (s *Server) admit(o *opening, call *tap.Info, stranger bool) error {
+	bytes := perStream
+	for name, values := range call.Header {
+		bytes += len(name)
+		for _, value := range values {
+			bytes += len(value)
+		}
+	}
+	o.release = func() {}
+	if stranger = stranger && o.conn != nil; stranger && o.conn.strangers.Add(1) > maxOfStrangers {
+		o.conn.strangers.Add(-1)
+		return overloaded("more calls without a valid token wait for their message on this connection than it may have")
+	}
+	if s.config.Memory.Take(bytes) != nil {
+		if stranger {
+			o.conn.strangers.Add(-1)
+		}
+		return overloaded(budget.ErrSpent.Error())
+	}
+	var released atomic.Bool
+	o.release = func() {
+		if released.Swap(true) {
+			return
+		}
+		s.config.Memory.Give(bytes)
+		if stranger {
+			o.conn.strangers.Add(-1)
+		}
+	}
+	return nil
+}
+
+func overloaded(detail string) error {
+	p := service.Overloaded.Problem()
+	p.Detail = detail
+	return p
+}
+
 // unary makes one call, counts it and translates its error.
 func (s *Server) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, call grpc.UnaryHandler) (any, error) {
-	openingOf(ctx).began()
+	o := openingOf(ctx)
+	o.began()
+	defer o.release()
+	plain(ctx)
 	s.calls.Add(1)
 	defer s.calls.Add(-1)
 	began := s.config.Meter.Began()
 	answer, err := call(ctx, request)
 	s.config.Meter.Answered(began, 1)
-	return answer, s.fail(err)
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	message, _ := answer.(proto.Message) // all of them are
+	return outgoing{message, o.conn}, nil
+}
+
+// plain leaves the answer to a compressed call as it is: what gRPC makes of it would not be counted.
+func plain(ctx context.Context) {
+	if of, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ RecvCompress() string }); ok && of.RecvCompress() != "" {
+		_ = grpc.SetSendCompressor(ctx, "identity") // it fails only after the first answer
+	}
 }
 
 // stream makes one call with a stream, and translates its error. The call may wait for its client, so
 // when the front drains, the stream ends under it. It is for clients with a valid token, because it keeps
 // memory for as long as its client likes: the token is looked at before the client's first message.
 func (s *Server) stream(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, call grpc.StreamHandler) error {
-	if _, err := s.client(stream.Context()); err != nil {
+	o := openingOf(stream.Context())
+	defer o.release()
+	if o.err != nil {
+		return s.fail(o.err)
+	}
+	leave, err := s.enter(o.client.Who())
+	if err != nil {
 		return s.fail(err)
 	}
-	defer s.streams.Add(-1)
-	if s.streams.Add(1) > maxStreams {
-		busy := service.RateLimited.Problem()
-		busy.Detail = fmt.Sprintf("%d streams are open, and the server can have no more: use Next, or another server", maxStreams)
-		return s.fail(busy)
-	}
+	defer leave()
+	plain(stream.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- call(server, awaited{stream, openingOf(stream.Context()).began})
+		ended <- call(server, awaited{stream, o})
 	}()
 	select {
 	case err := <-ended:
@@ -106,6 +183,28 @@ func (s *Server) stream(server any, stream grpc.ServerStream, _ *grpc.StreamServ
 	case <-s.draining:
 		return s.fail(service.Stopped.Problem())
 	}
+}
+
+// enter counts a stream. No client has more than a part of all.
+func (s *Server) enter(who service.Who) (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams >= maxStreams || s.of[who] >= maxOfOne {
+		busy := service.RateLimited.Problem()
+		busy.Detail = fmt.Sprintf("%d streams are open, %d of them of this client: the server may have %d, and one client %d: use Next, or another server",
+			s.streams, s.of[who], maxStreams, maxOfOne)
+		return nil, busy
+	}
+	s.streams++
+	s.of[who]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.streams--
+		if s.of[who]--; s.of[who] == 0 {
+			delete(s.of, who)
+		}
+	}, nil
 }
 
 // client returns the client that makes a call. A [*service.Problem] is returned unless its token is
@@ -120,14 +219,19 @@ func openingOf(ctx context.Context) *opening {
 	return o
 }
 
-// awaited is a stream whose first message stops the clock.
+// awaited is a stream whose first message stops the clock, and whose answers are counted.
 type awaited struct {
 	grpc.ServerStream
-	began func()
+	*opening
 }
 
 func (a awaited) RecvMsg(m any) error {
 	err := a.ServerStream.RecvMsg(m)
 	a.began()
 	return err
+}
+
+func (a awaited) SendMsg(m any) error {
+	message, _ := m.(proto.Message) // all of them are
+	return a.ServerStream.SendMsg(outgoing{message, a.conn})
 }

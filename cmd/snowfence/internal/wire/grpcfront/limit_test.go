@@ -1,22 +1,29 @@
 package grpcfront
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 )
 
 func TestConnectionMustBeginInTime(t *testing.T) {
@@ -56,22 +63,128 @@ func TestRequestBeyondItsLimitIsRefused(t *testing.T) {
 }
 
 func TestStreamsAreLimited(t *testing.T) {
-	f := newFixture(t, "")
-	for range maxStreams / maxCalls {
+	f := newFixture(t, "one "+token.HashOf("of-the-first").String()+"\ntwo "+token.HashOf("of-the-second").String())
+	as := func(token string) context.Context {
+		return metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
+	}
+	for range maxOfOne / maxCalls {
 		client := snowfencev1.NewIdsClient(f.dial(t))
 		for range maxCalls {
-			if _, err := client.Stream(t.Context(), &snowfencev1.StreamRequest{Generator: "slow"}); err != nil {
+			if _, err := client.Stream(as("of-the-first"), &snowfencev1.StreamRequest{Generator: "slow"}); err != nil {
 				t.Fatal(err)
 			}
 			<-f.slow.waits
 		}
 	}
-	_, err := f.open(t, f.conn, &snowfencev1.StreamRequest{Total: 1})
+	stream, err := f.ids.Stream(as("of-the-first"), &snowfencev1.StreamRequest{Total: 1})
+	if err == nil {
+		_, err = stream.Recv()
+	}
 	if got := detailsOf(t, err); status.Code(err) != codes.ResourceExhausted || got != (details{"RATE_LIMITED", "", time.Second}) {
 		t.Errorf("one more: %v, %+v", err, got)
 	}
-	if _, err := f.ids.Next(t.Context(), &snowfencev1.NextRequest{}); err != nil {
+	if _, err := f.ids.Next(as("of-the-first"), &snowfencev1.NextRequest{}); err != nil {
 		t.Errorf("another call: %v", err)
+	}
+	if stream, err = f.ids.Stream(as("of-the-second"), &snowfencev1.StreamRequest{Total: 1}); err == nil {
+		_, err = stream.Recv()
+	}
+	if err != nil {
+		t.Errorf("another client: %v", err)
+	}
+}
+
+// silent is a client of HTTP/2 that reads no answers: its window is 0.
+func (f *fixture) silent(t *testing.T) (*http2.Framer, func(stream uint32, end bool, payload []byte)) {
+	t.Helper()
+	c, err := net.Dial("tcp", f.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	framer := http2.NewFramer(c, c)
+	_, err = io.WriteString(c, http2.ClientPreface)
+	if err = errors.Join(err, framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize})); err != nil {
+		t.Fatal(err)
+	}
+	return framer, func(stream uint32, end bool, payload []byte) {
+		var header bytes.Buffer
+		encoder := hpack.NewEncoder(&header)
+		for _, h := range [][2]string{
+			{":method", "POST"}, {":scheme", "http"}, {":path", snowfencev1.Ids_Next_FullMethodName}, {":authority", "localhost"},
+			{"content-type", "application/grpc"}, {"te", "trailers"},
+		} {
+			_ = encoder.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]}) // into memory
+		}
+		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: header.Bytes(), EndHeaders: true})
+		if err = errors.Join(err, framer.WriteData(stream, end, payload)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
+	f := newLimitedFixture(t, "", config.Limits{WriteTimeout: time.Second})
+	framer, call := f.silent(t)
+	request, err := proto.Marshal(&snowfencev1.NextRequest{Count: 10_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(request))), request...)
+	const calls = 60 // of 80 KiB and more each
+	for i := range calls {
+		call(uint32(2*i+1), true, message)
+	}
+	refused := 0
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			break // the server leaves a client that reads nothing
+		}
+		if h, ok := frame.(*http2.HeadersFrame); ok && h.StreamEnded() {
+			refused++
+		}
+	}
+	if kept := calls - refused; kept < 10 || kept > fixtureMemory/(80<<10) {
+		t.Errorf("%d answers were kept", kept)
+	}
+	// What they took is there again.
+	for began := time.Now(); f.memory.Used() > 0 && time.Since(began) < time.Minute; runtime.Gosched() {
+	}
+	if _, err := f.ids.Next(t.Context(), &snowfencev1.NextRequest{Count: 10_000}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFewCallsOfStrangersWaitForTheirMessage(t *testing.T) {
+	f := newFixture(t, "0123456789abcdef")
+	framer, call := f.silent(t)
+	const calls = 2 * maxOfStrangers
+	for i := range calls {
+		call(uint32(2*i+1), false, []byte{0})
+	}
+	for ended := 0; ended < calls; {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, ok := frame.(*http2.HeadersFrame); ok && h.StreamEnded() {
+			if ended++; ended == maxOfStrangers && f.memory.Used() == 0 {
+				t.Error("the first calls ended before those that are too many")
+			}
+		}
+	}
+}
+
+func TestCompressedCallIsAnsweredPlain(t *testing.T) {
+	f := newLimitedFixture(t, "", config.Limits{Body: 1 << 10})
+	answer, err := f.ids.Next(t.Context(), &snowfencev1.NextRequest{Count: 5_000}, grpc.UseCompressor("gzip"))
+	if err != nil || len(answer.GetIds()) != 5_000 {
+		t.Errorf("%d ids, %v", len(answer.GetIds()), err)
+	}
+	bomb := &snowfencev1.NextRequest{Generator: strings.Repeat("a", 100<<10)}
+	if _, err := f.ids.Next(t.Context(), bomb, grpc.UseCompressor("gzip")); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("a message of 100 KiB in some hundred bytes: %v", err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/api/snowfencev1"
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
@@ -28,16 +29,20 @@ type Config struct {
 	Service *service.Service // what the front translates for
 	Meter   *metrics.Front   // counts calls; each message of a stream is one
 	Limits  config.Limits    // of connections and messages, without zeros
+	Memory  *budget.Budget   // for calls and answers; nil has no bounds
 	Clock   snowfence.Clock  // says when health is looked at again
 }
 
 // Server is the front. Use [New] to make one. It is safe for concurrent use.
 type Server struct {
-	config  Config
-	grpc    *grpc.Server
-	health  *health
-	calls   atomic.Int64 // under way, without streams
-	streams atomic.Int64 // open
+	config Config
+	grpc   *grpc.Server
+	health *health
+	calls  atomic.Int64 // under way, without streams
+
+	mu      sync.Mutex // guards what follows
+	streams int        // open
+	of      map[service.Who]int
 
 	drain        func()
 	draining     <-chan struct{}
@@ -45,14 +50,17 @@ type Server struct {
 }
 
 const (
-	maxCalls   = 250                    // under way on one connection, as on the HTTP front; more wait
-	maxStreams = 1000                   // open; one of ids that waits keeps two messages, and 64 KiB that gRPC queues
-	settling   = 500 * time.Millisecond // between looks of Drain whether calls are under way still
+	maxCalls       = 100  // under way on one connection, as on the HTTP front; more wait
+	maxOfStrangers = 8    // of those that wait for a message of a client without a valid token
+	maxStreams     = 1000 // open; one of ids that waits keeps two messages, and 64 KiB that gRPC queues
+	maxOfOne       = 300  // of those of one token, or of one address
+	readBuffer     = 8 << 10
+	settling       = 500 * time.Millisecond // between looks of Drain whether calls are under way still
 )
 
 // New returns a front that serves nothing yet.
 func New(cfg Config) *Server {
-	s := &Server{config: cfg}
+	s := &Server{config: cfg, of: map[service.Who]int{}}
 	s.health = &health{grpchealth.NewServer(), cfg.Service, s.client}
 	s.health.look()
 	draining, drain := context.WithCancel(context.Background())
@@ -63,6 +71,8 @@ func New(cfg Config) *Server {
 		grpc.MaxHeaderListSize(uint32(cfg.Limits.Header)),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ConnectionTimeout(cfg.Limits.ReadTimeout),
+		grpc.ReadBufferSize(readBuffer), grpc.SharedWriteBuffer(true), // of each connection
+		grpc.ForceServerCodecV2(newAnswers(cfg.Memory)),
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), // their stacks have grown already
 		// A connection that is silent for a minute is asked for a sign of life. Clients may ask the server, too.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.Limits.IdleTimeout, Time: time.Minute, Timeout: 20 * time.Second}),
@@ -80,7 +90,7 @@ func New(cfg Config) *Server {
 // Serve answers the connections of a listener until Drain, and then returns nil. It may be called once.
 func (s *Server) Serve(l net.Listener) error {
 	go s.health.poll(s.config.Clock, s.draining)
-	err := s.grpc.Serve(fresh{l, s.whenDraining})
+	err := s.grpc.Serve(connections{l, s.config.Limits.WriteTimeout, s.whenDraining})
 	if errors.Is(err, grpc.ErrServerStopped) {
 		return nil // drained before
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -25,6 +26,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/api/snowfencev1"
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
@@ -90,12 +92,16 @@ type fixture struct {
 	minter  *numbers
 	slow    slow
 	late    func() // makes late serve
+	memory  *budget.Budget
 }
 
 func newFixture(t *testing.T, tokens string) *fixture {
 	t.Helper()
 	return newLimitedFixture(t, tokens, config.Limits{})
 }
+
+// fixtureMemory is what the clients of a fixture have together.
+const fixtureMemory = 4 << 20
 
 func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixture {
 	t.Helper()
@@ -116,8 +122,9 @@ func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixtu
 			t.Fatal(err)
 		}
 	}
-	s := service.New(service.Config{Settings: c, Tokens: ring})
-	f := &fixture{minter: new(numbers), slow: slow{waits: make(chan struct{}), release: make(chan struct{})}, late: func() {
+	memory := budget.New(fixtureMemory)
+	s := service.New(service.Config{Settings: c, Tokens: ring, Memory: memory})
+	f := &fixture{memory: memory, minter: new(numbers), slow: slow{waits: make(chan struct{}), release: make(chan struct{})}, late: func() {
 		if err := s.Serve("late", new(numbers)); err != nil {
 			t.Error(err)
 		}
@@ -126,7 +133,7 @@ func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixtu
 		t.Fatal(err)
 	}
 	clock := snowfence.SystemClock()
-	f.server = New(Config{Service: s, Meter: metrics.NewFront("grpc", clock.Monotonic), Limits: c.Limits, Clock: clock})
+	f.server = New(Config{Service: s, Meter: metrics.NewFront("grpc", clock.Monotonic), Limits: c.Limits, Memory: memory, Clock: clock})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -140,6 +147,11 @@ func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixtu
 		_ = f.conn.Close()
 		if err := f.server.Drain(context.Background()); err != nil {
 			t.Error(err)
+		}
+		for began := time.Now(); memory.Used() > 0; runtime.Gosched() {
+			if time.Since(began) > time.Minute {
+				t.Fatalf("%d bytes are still taken", memory.Used())
+			}
 		}
 		if err := <-ended; err != nil {
 			t.Error(err)

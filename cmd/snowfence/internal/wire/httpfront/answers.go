@@ -33,6 +33,11 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	}
 	b, _ := h.buffers.Get().(*buffer) // it holds nothing else
 	defer h.release(b)
+	held, err := h.Service.Hold(name, n)
+	if err != nil {
+		return err
+	}
+	defer h.Service.Release(held)
 	switch {
 	case query.Has("show"):
 		err = r.client.Show(name, query.Get("show"), &b.batch)
@@ -45,6 +50,9 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 		return err
 	}
 	h.setContentType(w, form)
+	if held > 0 {
+		b.text = slices.Grow(b.text, chunk)
+	}
 	switch {
 	case r.Method == http.MethodHead:
 	case form == typeJSON:
@@ -61,8 +69,13 @@ type buffer struct {
 	text  []byte
 }
 
-// chunk is how much text is gathered before it is written, however long the answer is.
-const chunk = 32 << 10
+const (
+	// chunk is how much text is gathered before it is written, however long the answer is.
+	chunk = 32 << 10
+
+	// few is how much text there is room for while a request waits for a few ids.
+	few = 2 << 10
+)
 
 func (h *Handler) release(b *buffer) {
 	b.batch.Reset()

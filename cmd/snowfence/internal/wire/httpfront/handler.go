@@ -2,12 +2,12 @@ package httpfront
 
 import (
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"snowfence.example/snowfence/api"
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
@@ -28,6 +28,9 @@ type Config struct {
 	// Public has the routes of clients, and Admin those of operators.
 	Public, Admin bool
 
+	// Memory is where the streams of HTTP/2 are taken from. Nil has no bounds.
+	Memory *budget.Budget
+
 	// AnyHost turns off the check of the Host header: for servers with a token, which
 	// no web page knows, and for addresses with names that this program can't know.
 	AnyHost bool
@@ -40,7 +43,6 @@ type Config struct {
 type Handler struct {
 	Config
 	routes  []route
-	limited bool                   // whether clients' addresses matter
 	buffers sync.Pool              // of *buffer, empty
 	host    atomic.Pointer[string] // of the last request, if it was known
 
@@ -84,10 +86,10 @@ func (h *Handler) table() []route {
 // New returns the front.
 func New(cfg Config) *Handler {
 	h := &Handler{
-		Config: cfg, limited: cfg.Service.Limits().AddressRate > 0, noStore: []string{"no-store"}, noSniff: []string{"nosniff"},
+		Config: cfg, noStore: []string{"no-store"}, noSniff: []string{"nosniff"},
 		contentTypes: map[string][]string{typeJSON: {typeJSON}, typePlain: {typePlain + "; charset=utf-8"}},
 	}
-	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, chunk)} }
+	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, few)} }
 	for _, route := range h.table() {
 		if (route.audience == clients || route.audience == others) && !h.Public || route.audience == operators && !h.Admin {
 			continue
@@ -103,11 +105,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.Meter.Answered(began, 1)
 	header := w.Header()
 	header["Cache-Control"], header["X-Content-Type-Options"] = h.noStore, h.noSniff
-	var from netip.Addr
-	if h.limited {
-		from = remote(r)
+	c := &call{Request: r, client: h.Service.Client(remote(r))}
+	err := h.admitStream(r)
+	if err == nil {
+		err = h.answer(w, c)
 	}
-	if err := h.answer(w, &call{Request: r, client: h.Service.Client(from)}); err != nil {
+	if err != nil {
 		h.fail(w, r, err)
 	}
 }

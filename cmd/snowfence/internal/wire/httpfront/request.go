@@ -82,25 +82,47 @@ func otherSite(r *http.Request) (header string, foreign bool) {
 	return origin, err != nil || u.Host == "" || u.Host != r.Host
 }
 
+// emptyBody is how many bytes a body may have that says nothing.
+const emptyBody = 64
+
 // checkBody refuses a body that says anything, but for a form that a client of another system posts.
 // Nothing else here takes one: a client that puts its count there would be given one id, and not know
-// why.
+// why. A body that can't be right is not waited for.
 func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	most := int64(h.Service.Limits().Body)
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	var tooLarge *http.MaxBytesError
+	form, most := r.route.takesForm() && isForm(r.Request), int64(emptyBody)
+	if form {
+		most = int64(h.Service.Limits().Body)
+	}
+	tooLarge := &problem{
+		Status: http.StatusRequestEntityTooLarge, Type: typeBodyTooLarge, Title: "The request's body is too large",
+		Detail: "no request needs a body", Field: "body", Limit: "at most " + strconv.FormatInt(most, 10) + " bytes",
+	}
+	unexpected := &problem{
+		Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body",
+		Detail: "no request takes a body: parameters stand in the query", Field: "body",
+	}
+	var refused error
 	switch {
-	case errors.As(err, &tooLarge):
-		return &problem{
-			Status: http.StatusRequestEntityTooLarge, Type: typeBodyTooLarge, Title: "The request's body is too large",
-			Detail: "no request needs a body", Field: "body", Limit: "at most " + strconv.FormatInt(most, 10) + " bytes",
-		}
+	case r.ContentLength > most, r.ContentLength < 0 && r.Method != http.MethodPost: // with no end in sight
+		refused = tooLarge
+	case h.Memory.Take(int(most)) != nil:
+		refused = service.Overloaded.Problem()
+	}
+	if refused != nil {
+		w.Header().Set("Connection", "close") // or the library would wait for the body
+		return refused
+	}
+	defer h.Memory.Give(int(most))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return tooLarge
 	case err != nil:
 		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
-	case r.route.takesForm() && isForm(r.Request):
+	case form:
 		if r.PostForm, err = url.ParseQuery(string(body)); err == nil {
 			return nil
 		}
@@ -111,10 +133,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	}
 	// Many HTTP clients send an empty JSON object with a POST.
 	if body = bytes.TrimSpace(body); len(body) > 0 && string(body) != "{}" {
-		return &problem{
-			Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body",
-			Detail: "no request takes a body: parameters stand in the query", Field: "body",
-		}
+		return unexpected
 	}
 	return nil
 }

@@ -6,29 +6,65 @@ import (
 	"net/netip"
 	"sync"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 )
 
-// limited is a listener that closes connections beyond its limits as they come.
-type limited struct {
-	net.Listener
-	most, mostOfAddress int // mostOfAddress is 0 for no limit
-	meter               Meter
+// Room is the room for connections that fronts share. Use [NewRoom] to make one. It is safe for concurrent use.
+type Room struct {
+	most, mostOfAddress int            // mostOfAddress is 0 for no limit
+	memory              *budget.Budget // of what every connection keeps
 
 	mu        sync.Mutex // guards what follows
 	open      int
 	addresses map[netip.Prefix]int // only kept with a limit
 }
 
-func newLimited(l net.Listener, limits config.Limits, meter Meter) *limited {
-	if meter == nil {
-		meter = uncounted{}
+// NewRoom returns room for connections within the limits, and within a budget of what they keep, which
+// may be nil.
+func NewRoom(limits config.Limits, memory *budget.Budget) *Room {
+	return &Room{most: limits.Connections, mostOfAddress: limits.AddressConnections, memory: memory, addresses: map[netip.Prefix]int{}}
+}
+
+// NewOperatorsRoom returns room for the listener of operators, which that of clients takes nothing from.
+func NewOperatorsRoom(limits config.Limits) *Room {
+	return &Room{most: operators, mostOfAddress: limits.AddressConnections, addresses: map[netip.Prefix]int{}}
+}
+
+// enter counts a connection in that keeps so many bytes, or returns the limit in its way.
+func (r *Room) enter(address netip.Prefix, bytes int) (limit string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.open >= r.most:
+		return "connections"
+	case r.mostOfAddress > 0 && r.addresses[address] >= r.mostOfAddress:
+		return "address-connections"
+	case r.memory.Take(bytes) != nil:
+		return "memory"
+	case r.mostOfAddress > 0:
+		r.addresses[address]++
 	}
-	return &limited{
-		Listener: l, most: limits.Connections, mostOfAddress: limits.AddressConnections, meter: meter,
-		addresses: map[netip.Prefix]int{},
+	r.open++
+	return ""
+}
+
+func (r *Room) leave(address netip.Prefix, bytes int) {
+	r.memory.Give(bytes)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open--
+	if r.addresses[address]--; r.addresses[address] <= 0 {
+		delete(r.addresses, address)
 	}
+}
+
+// limited is a listener that closes connections beyond the limits as they come.
+type limited struct {
+	net.Listener
+	front Front
+	cost  int // bytes that a connection keeps
 }
 
 // Accept returns the next connection within the limits.
@@ -38,15 +74,25 @@ func (l *limited) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		address := service.Neighbours(Remote(c))
-		if limit := l.enter(address); limit != "" {
-			l.meter.Refused(limit)
+		address, meter := service.Neighbours(Remote(c)), l.front.Meter
+		if limit := l.front.Room.enter(address, l.cost); limit != "" {
+			meter.Refused(limit)
 			_ = c.Close() // nothing was read or written
 			continue
 		}
-		l.meter.Opened()
+		meter.Opened()
 		bound(c)
-		return &conn{Conn: c, leave: sync.OnceFunc(func() { l.leave(address) })}, nil
+		within := &conn{Conn: c, leave: sync.OnceFunc(func() {
+			meter.Closed()
+			l.front.Room.leave(address, l.cost)
+		})}
+		switch {
+		case l.front.Behind > 0:
+			return newBehind(within, l.front.Memory, l.front.Behind), nil
+		case l.front.Memory != nil:
+			return &Counted{conn: within, memory: l.front.Memory}, nil
+		}
+		return within, nil
 	}
 }
 
@@ -61,32 +107,6 @@ func bound(c net.Conn) {
 		// An error means that the client is gone, which the first read will say.
 		_ = tcp.SetReadBuffer(buffer)
 		_ = tcp.SetWriteBuffer(buffer)
-	}
-}
-
-// enter counts a connection in, or returns the limit in its way.
-func (l *limited) enter(address netip.Prefix) (limit string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.open >= l.most:
-		return "connections"
-	case l.mostOfAddress > 0 && l.addresses[address] >= l.mostOfAddress:
-		return "address-connections"
-	case l.mostOfAddress > 0:
-		l.addresses[address]++
-	}
-	l.open++
-	return ""
-}
-
-func (l *limited) leave(address netip.Prefix) {
-	l.meter.Closed()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open--
-	if l.addresses[address]--; l.addresses[address] <= 0 {
-		delete(l.addresses, address)
 	}
 }
 
@@ -116,6 +136,9 @@ func Remote(c net.Conn) netip.Addr { return Host(c.RemoteAddr()) }
 
 // Host is [Remote] of an address alone.
 func Host(remote net.Addr) netip.Addr {
+	if of, ok := remote.(Address); ok {
+		remote = of.Addr
+	}
 	if tcp, ok := remote.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")
 	}

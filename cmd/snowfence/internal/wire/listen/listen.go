@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"net"
 	"syscall"
+	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 )
 
 // Front says what one front listens for.
@@ -23,7 +24,20 @@ type Front struct {
 	Meter Meter
 	// Certificates are what TLS shows. Nil means no TLS.
 	Certificates *Certificates
+	// Room is for the connections of several fronts. It must be given.
+	Room *Room
+	// Keeps is how many bytes a connection keeps that sends nothing, without TLS.
+	Keeps int
+	// Memory is where requests that are not complete, and answers that are not read, are taken from. Nil means
+	// that they are not counted.
+	Memory *budget.Budget
+	// Behind says that writes do not wait for clients, and how long the kernel has for each piece of what is
+	// kept for one. Zero means that they wait.
+	Behind time.Duration
 }
+
+// keptByTLS is how many bytes a connection of TLS keeps.
+const keptByTLS = 24 << 10
 
 // Meter counts the connections of a front.
 type Meter interface {
@@ -34,9 +48,9 @@ type Meter interface {
 }
 
 // Open listens for a front. With certificates connections speak TLS 1.2 or later, and with authorities for
-// clients they show a certificate. Beyond the limits of the settings, connections are closed as they
+// clients they show a certificate. Connections for which there is no room are closed as they
 // come. An error is returned when the address is taken.
-func Open(ctx context.Context, settings config.Config, front Front) (net.Listener, error) {
+func Open(ctx context.Context, front Front) (net.Listener, error) {
 	var tlsConfig *tls.Config
 	if front.Certificates != nil {
 		tlsConfig = front.Certificates.config(front.Protocols)
@@ -48,8 +62,13 @@ func Open(ctx context.Context, settings config.Config, front Front) (net.Listene
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s: %w", front.Address, err)
 	}
-	listener = newLimited(listener, settings.Limits, front.Meter)
+	if front.Meter == nil {
+		front.Meter = uncounted{}
+	}
+	within := &limited{listener, front, front.Keeps}
+	listener = within
 	if tlsConfig != nil {
+		within.cost += keptByTLS
 		listener = tls.NewListener(listener, tlsConfig)
 	}
 	return listener, nil

@@ -65,7 +65,8 @@ func open(t *testing.T, settings config.Config, front Front) (net.Listener, erro
 	if front.Certificates, err = NewCertificates(settings, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
-	return Open(t.Context(), settings, front)
+	front.Room = NewRoom(settings.Limits, nil)
+	return Open(t.Context(), front)
 }
 
 func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
@@ -145,12 +146,12 @@ func TestFileThatCanNotBeUsedNamesItsKey(t *testing.T) {
 }
 
 func TestAddressInUseIsAnErrorThatNamesIt(t *testing.T) {
-	l, err := Open(t.Context(), config.Config{Limits: limits}, Front{Address: "127.0.0.1:0"})
+	l, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	if _, err := Open(t.Context(), config.Config{Limits: limits}, Front{Key: "resp", Address: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) || !strings.Contains(err.Error(), "set resp") {
+	if _, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Key: "resp", Address: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) || !strings.Contains(err.Error(), "set resp") {
 		t.Errorf("error is %v, must name %s", err, l.Addr())
 	}
 }
@@ -266,7 +267,7 @@ func TestConnectionsBeyondTheLimitAreClosedAtOnce(t *testing.T) {
 		"address-connections": {Connections: 10, AddressConnections: 2},
 	} {
 		meter := &counted{changed: make(chan struct{}, 10)}
-		l, err := Open(t.Context(), config.Config{Limits: limits}, Front{Address: "127.0.0.1:0", Meter: meter})
+		l, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Address: "127.0.0.1:0", Meter: meter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +307,7 @@ func TestConnectionsBeyondTheLimitAreClosedAtOnce(t *testing.T) {
 }
 
 func TestConnectionCanEndItsOwnSideAlone(t *testing.T) {
-	l, err := Open(t.Context(), config.Config{Limits: limits}, Front{Address: "127.0.0.1:0"})
+	l, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +341,7 @@ func TestConnectionCanEndItsOwnSideAlone(t *testing.T) {
 }
 
 func TestKernelKeepsLittleForAClientThatDoesNotRead(t *testing.T) {
-	l, err := Open(t.Context(), config.Config{Limits: limits}, Front{Address: "127.0.0.1:0"})
+	l, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,12 @@ package respfront
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
-	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 	"snowfence.example/snowfence/kind"
 )
 
@@ -35,10 +37,18 @@ type conn struct {
 	id         int64
 	name       string // by CLIENT SETNAME
 	authorized bool
-	closing    bool          // after the answers that are due
-	broken     bool          // a write failed: what was to follow it must not be written
-	writeUntil time.Duration // the deadline of writes, of the meter's clock
+	closing    bool // after the answers that are due
+	broken     bool // a write failed: what was to follow it must not be written
 }
+
+// leave gives back what the connection keeps.
+func (c *conn) leave() {
+	c.end()
+	c.free()
+}
+
+// mostUnread is how many bytes of answers one client may leave unread.
+const mostUnread = 16 << 20
 
 // answer answers the commands that were read, and writes the answers.
 func (c *conn) answer() bool {
@@ -114,6 +124,9 @@ func (c *conn) pass(err error) bool {
 	return true
 }
 
+// errUnread is what a client is told that sends more and more, and reads nothing.
+var errUnread = fmt.Errorf("more than %d bytes of answers are unread: read them before you send more commands", mostUnread)
+
 // flush writes when there is enough to write.
 func (c *conn) flush() {
 	if len(c.text) >= chunk {
@@ -138,15 +151,18 @@ func (c *conn) write() {
 		c.text = c.text[:0]
 		return
 	}
-	// A client has from one to two timeouts, because to set the deadline costs as much as a command.
-	if timeout := c.limits.WriteTimeout; c.writeUntil-c.began < timeout {
-		c.writeUntil = c.began + 2*timeout
-		c.broken = c.net.WriteWithin(2*timeout) != nil
-	}
-	if !c.broken {
-		_, err := c.net.Write(c.text)
-		c.broken = err != nil
-	}
-	c.closing = c.closing || c.broken
+	_, err := c.net.Write(c.text)
 	c.text = c.text[:0]
+	if err == nil && listen.Unread(c.net.Conn) > mostUnread {
+		err = errUnread
+	}
+	if err == nil {
+		return
+	}
+	c.broken, c.closing = true, true
+	if errors.Is(err, budget.ErrSpent) || errors.Is(err, errUnread) {
+		c.fail("TRYAGAIN " + err.Error())
+		_, _ = c.net.Write(c.text)
+		c.text = c.text[:0]
+	}
 }

@@ -114,7 +114,7 @@ func (c *conn) quit([][]byte) {
 func (c *conn) reset([][]byte) {
 	c.client = c.config.Service.Client(c.address)
 	c.proto, c.name, c.authorized = 2, "", !c.config.Service.Guarded()
-	c.leave()
+	c.end()
 	if c.silence == silentAlways {
 		c.hush(silentNever)
 	}

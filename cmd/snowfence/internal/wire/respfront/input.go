@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/session"
@@ -15,6 +16,10 @@ type input struct {
 	net    *session.Conn
 	meter  *metrics.Front
 	limits config.Limits
+	known  bool // the client, once it has been answered
+	memory *budget.Budget
+	held   int  // bytes of data that were taken from it
+	spent  bool // it had none left for the present command
 
 	data []byte // what was read; from next on it is not answered yet
 	next int
@@ -38,7 +43,9 @@ const (
 // read waits for the client, and reads what it sent. It is false when the connection must end: by
 // the client, because it took too long, or because the server drains.
 func (in *input) read() bool {
-	in.makeRoom()
+	if in.spent = !in.makeRoom(); in.spent {
+		return false
+	}
 	if in.since == 0 {
 		in.since = in.meter.Began()
 		in.began = in.since
@@ -66,16 +73,22 @@ func (in *input) read() bool {
 		}
 		in.readUntil = 0 // it has passed, or the server drains; a handshake of TLS does not go on after it
 		if len(in.data) == 0 && cap(in.data) > smallBuffer {
-			in.data = make([]byte, 0, smallBuffer)
+			in.free()
 		}
 	}
+}
+
+// free gives up a large buffer.
+func (in *input) free() {
+	in.memory.Give(in.held)
+	in.data, in.next, in.held = make([]byte, 0, smallBuffer), 0, 0
 }
 
 // patience is how long the client may take: for its first command, and for the rest of one that it
 // began, less than until it sends the next.
 func (in *input) patience() time.Duration {
 	if in.served && len(in.data) == 0 {
-		return in.limits.Session
+		return in.limits.Idle(in.known)
 	}
 	return in.limits.ReadTimeout
 }
@@ -94,13 +107,16 @@ func (in *input) readWithin(now, d time.Duration) bool {
 }
 
 // makeRoom moves what is not answered to the front, and doubles the buffer that the last read
-// filled.
-func (in *input) makeRoom() {
-	filled := len(in.data) == cap(in.data)
+// filled, if there is memory. It is false if there is room for nothing more.
+func (in *input) makeRoom() bool {
+	size := cap(in.data)
+	filled := len(in.data) == size
 	rest := in.data[in.next:]
-	if filled && cap(in.data) < maxCommand {
-		in.data = make([]byte, 0, 2*cap(in.data))
+	if filled && size < maxCommand && in.memory.Take(size) == nil {
+		in.held += size
+		in.data = make([]byte, 0, 2*size)
 	}
 	in.data = append(in.data[:0], rest...)
 	in.next = 0
+	return len(in.data) < cap(in.data)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
@@ -25,6 +26,9 @@ type Config struct {
 	// Limits are those of connections.
 	Limits config.Limits
 
+	// Memory is where unfinished commands, transactions and batches are taken from. Nil has no bounds.
+	Memory *budget.Budget
+
 	// Version is the program's, for INFO.
 	Version string
 }
@@ -38,7 +42,6 @@ type Server struct {
 	commands map[string]*command // of the table, by name in capitals and in small letters
 	clients  atomic.Int64        // the number of the last connection
 	scratch  sync.Pool           // of *scratch, empty
-	queued   atomic.Int64        // bytes of the transactions of all connections
 }
 
 // New returns the front.
@@ -48,12 +51,13 @@ func New(cfg Config) *Server {
 		c := &s.table[i]
 		s.commands[c.name], s.commands[strings.ToLower(c.name)] = c, c
 	}
-	s.scratch.New = func() any { return &scratch{text: make([]byte, 0, 2*chunk)} }
+	s.scratch.New = func() any { return &scratch{text: make([]byte, 0, 4<<10)} }
 	s.Server = session.NewServer(s.serve)
 	return s
 }
 
-// scratch is what answers need while they are made. Connections that wait have none.
+// scratch is what answers need while they are made. Connections that wait for a command have none, but those that
+// wait for ids do, so it is small at first.
 type scratch struct {
 	text  []byte
 	batch kind.Batch
@@ -66,14 +70,19 @@ const chunk = 32 << 10
 func (s *Server) serve(ctx context.Context, n *session.Conn) {
 	c := &conn{
 		Server: s, ctx: ctx, address: listen.Remote(n), id: s.clients.Add(1),
-		input: input{net: n, meter: s.config.Meter, limits: s.config.Limits, data: make([]byte, 0, smallBuffer)},
+		input: input{net: n, meter: s.config.Meter, limits: s.config.Limits, memory: s.config.Memory, data: make([]byte, 0, smallBuffer)},
 		reply: reply{proto: 2}, authorized: !s.config.Service.Guarded(),
 	}
 	c.client = s.config.Service.Client(c.address)
+	c.known = s.config.Service.Guarded() || c.address.IsLoopback()
 	defer c.leave()
 	for c.read() {
 		if !c.answer() {
 			return
 		}
+	}
+	if c.spent {
+		c.fail("TRYAGAIN " + budget.ErrSpent.Error())
+		_, _ = c.net.Write(c.text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,10 +19,12 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/kind"
 )
@@ -69,12 +72,16 @@ type begun struct{ texts }
 
 func (begun) Form() kind.Form { return 0 }
 
+// memory is what the clients of a fixture have together.
+const memory = 64 << 20
+
 // fixture is a front with the generators numbers, texts, and late, which is still starting.
 type fixture struct {
 	t       *testing.T
 	numbers *numbers
 	address string
 	server  *Server
+	memory  *budget.Budget
 	ended   chan error
 }
 
@@ -82,7 +89,10 @@ type fixture struct {
 func newFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fixture {
 	t.Helper()
 	f := serviceFixture(t, tokens, change...)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	limits := f.server.config.Limits
+	l, err := listen.Open(t.Context(), listen.Front{
+		Address: "127.0.0.1:0", Room: listen.NewRoom(limits, nil), Memory: f.memory, Behind: limits.WriteTimeout,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +104,11 @@ func newFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fi
 		_ = f.server.Drain(ended)
 		if err := <-f.ended; err != nil {
 			t.Error(err)
+		}
+		for began := time.Now(); f.memory.Used() > 0; runtime.Gosched() { // connections that were cut off end
+			if time.Since(began) > time.Minute {
+				t.Fatalf("%d bytes are still taken", f.memory.Used())
+			}
 		}
 	})
 	return f
@@ -123,13 +138,13 @@ func serviceFixture(t *testing.T, tokens string, change ...func(*config.Config))
 			t.Fatal(err)
 		}
 	}
-	s := service.New(service.Config{Settings: c, Tokens: ring})
-	f := &fixture{t: t, numbers: new(numbers), ended: make(chan error, 1)}
+	f := &fixture{t: t, numbers: new(numbers), memory: budget.New(memory), ended: make(chan error, 1)}
+	s := service.New(service.Config{Settings: c, Tokens: ring, Memory: f.memory})
 	if err := errors.Join(s.Serve("numbers", f.numbers), s.Serve("texts", texts{})); err != nil {
 		t.Fatal(err)
 	}
 	clock := snowfence.SystemClock()
-	f.server = New(Config{Service: s, Meter: metrics.NewFront("resp", clock.Monotonic), Limits: c.Limits, Version: "test"})
+	f.server = New(Config{Service: s, Meter: metrics.NewFront("resp", clock.Monotonic), Limits: c.Limits, Memory: f.memory, Version: "test"})
 	return f
 }
 
@@ -468,7 +483,7 @@ func TestEveryProblemHasAPrefixForPrograms(t *testing.T) {
 		"unknown-generator": "ERR", "count-out-of-range": "ERR", "invalid-id": "ERR", "invalid-layout": "ERR", "invalid-token": "WRONGPASS",
 		"not-allowed": "NOPERM", "rate-limited": "TRYAGAIN", "not-consecutive": "ERR", "not-a-series": "ERR", "needs-reservation": "ERR", "invalid-reservation": "ERR",
 		"reservation-ended": "ERR", "starting": "TRYAGAIN", "refused": "TRYAGAIN", "standby": "NOLEASE", "stopped": "TRYAGAIN", "lease-unavailable": "NOLEASE", "store-unavailable": "TRYAGAIN",
-		"clock-unsafe": "CLOCK", "saturated": "TRYAGAIN", "request-cancelled": "TRYAGAIN", "horizon-passed": "ERR", "numbers-used-up": "ERR",
+		"clock-unsafe": "CLOCK", "saturated": "TRYAGAIN", "overloaded": "TRYAGAIN", "request-cancelled": "TRYAGAIN", "horizon-passed": "ERR", "numbers-used-up": "ERR",
 		"counter-changed": "ERR", "internal": "ERR",
 	}
 	n := 0

@@ -1,13 +1,14 @@
 package respfront
 
-import "fmt"
+import (
+	"fmt"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
+)
 
 const (
 	// maxQueued is the most commands of a transaction, and maxQueuedBytes are their most bytes.
 	maxQueued, maxQueuedBytes = 50_000, 2 << 20
-
-	// maxQueuedInAll is the most bytes that the transactions of all connections keep.
-	maxQueuedInAll = 128 << 20
 )
 
 // transaction is what came after MULTI.
@@ -38,13 +39,13 @@ func (c *conn) reject(text string) {
 // forget gives up the commands of the transaction.
 func (c *conn) forget() {
 	if c.open != nil {
-		c.queued.Add(-int64(len(c.open.text)))
+		c.memory.Give(cap(c.open.text))
 		c.open.text = nil
 	}
 }
 
-// leave ends the transaction, if there is one.
-func (c *conn) leave() {
+// end ends the transaction, if there is one.
+func (c *conn) end() {
 	c.forget()
 	c.open = nil
 }
@@ -61,16 +62,30 @@ func (c *conn) queue(known *command) {
 	case t.commands == maxQueued || len(t.text)+n > maxQueuedBytes:
 		c.reject(fmt.Sprintf("ERR the transaction is too long: it may have %d commands in %d bytes; send several", maxQueued, maxQueuedBytes))
 		return
-	case c.queued.Add(int64(n)) > maxQueuedInAll:
-		c.queued.Add(-int64(n))
-		c.reject(fmt.Sprintf("TRYAGAIN the transactions of all clients have more than %d bytes: send shorter ones", maxQueuedInAll))
-		return
 	default:
+		if err := t.grow(n, c.memory); err != nil {
+			c.reject("TRYAGAIN " + err.Error())
+			return
+		}
 		t.text = append(t.text, c.wire...)
 		t.commands++
 		c.answered-- // it is counted when EXEC answers it
 	}
 	c.simple("QUEUED")
+}
+
+// grow makes room for n bytes more.
+func (t *transaction) grow(n int, memory *budget.Budget) error {
+	had := cap(t.text)
+	if len(t.text)+n <= had {
+		return nil
+	}
+	size := max(2*had, len(t.text)+n)
+	if err := memory.Take(size - had); err != nil {
+		return err
+	}
+	t.text = append(make([]byte, 0, size), t.text...)
+	return nil
 }
 
 func (c *conn) multi([][]byte) {
@@ -88,14 +103,14 @@ func (c *conn) exec(args [][]byte) {
 	t := c.open
 	switch {
 	case len(args) > 0:
-		c.leave()
+		c.end()
 		c.refuse("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command")
 		return
 	case t == nil:
 		c.refuse("ERR EXEC without MULTI")
 		return
 	case t.spoiled:
-		c.leave()
+		c.end()
 		c.refuse("EXECABORT Transaction discarded because of previous errors.")
 		return
 	}
@@ -108,7 +123,7 @@ func (c *conn) exec(args [][]byte) {
 	}
 	c.settle()
 	c.data, c.next = data, next
-	c.queued.Add(-int64(len(t.text)))
+	c.memory.Give(cap(t.text))
 }
 
 func (c *conn) discard([][]byte) {
@@ -116,7 +131,7 @@ func (c *conn) discard([][]byte) {
 		c.refuse("ERR DISCARD without MULTI")
 		return
 	}
-	c.leave()
+	c.end()
 	c.ok()
 }
 

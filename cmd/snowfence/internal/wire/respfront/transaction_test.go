@@ -57,9 +57,6 @@ func TestTransactionIsAnsweredAsInRedis(t *testing.T) {
 	} {
 		f := newFixture(t, "")
 		f.dial().converse(c.commands, c.replies...)
-		if left := f.server.queued.Load(); left != 0 {
-			t.Errorf("%s: %d bytes are still taken for transactions", c.commands, left)
-		}
 	}
 }
 
@@ -131,15 +128,17 @@ func TestTransactionIsBounded(t *testing.T) {
 	})
 	t.Run("bytes of all", func(t *testing.T) {
 		l, other := f.dial(), f.dial()
-		f.server.queued.Store(maxQueuedInAll - 100)
 		l.ask("MULTI")
 		other.ask("MULTI")
+		spent := int(memory-f.memory.Used()) - 100
+		f.memory.Add(spent)
+		defer f.memory.Give(spent)
 		for _, c := range []struct {
 			of            *link
 			command, want string
 		}{
 			{l, "ECHO " + strings.Repeat("x", 50), "+QUEUED"},
-			{other, "ECHO " + strings.Repeat("x", 50), "-TRYAGAIN the transactions of all clients have more than "},
+			{other, "ECHO " + strings.Repeat("x", 50), "-TRYAGAIN clients keep all of the memory "},
 			{other, "EXEC", "-EXECABORT "},
 			{l, "EXEC", `("xx`},
 		} {
@@ -147,8 +146,8 @@ func TestTransactionIsBounded(t *testing.T) {
 				t.Errorf("%.10s: %s, want %s", c.command, got, c.want)
 			}
 		}
-		if left := f.server.queued.Load(); left != maxQueuedInAll-100 {
-			t.Errorf("%d bytes are taken, want %d", left, maxQueuedInAll-100)
+		if left := memory - f.memory.Used(); left != 100 {
+			t.Errorf("%d bytes are left, want 100", left)
 		}
 	})
 }
@@ -165,7 +164,7 @@ func TestNextConnectionHasNothingOfATransaction(t *testing.T) {
 	if err := f.server.Drain(t.Context()); err != nil { // waits for what the connection leaves
 		t.Error(err)
 	}
-	if left := f.server.queued.Load(); left != 0 || f.numbers.last.Load() != 0 {
-		t.Errorf("%d bytes are taken, %d numbers used up", left, f.numbers.last.Load())
+	if n := f.numbers.last.Load(); n != 0 {
+		t.Errorf("%d numbers are used up", n)
 	}
 }

@@ -119,11 +119,15 @@ func (s *Server) end(c *Conn) {
 
 // abort closes a connection at once. A farewell of TLS could wait for a client that does not read.
 func (c *Conn) abort() {
-	if secure, ok := c.Conn.(interface{ NetConn() net.Conn }); ok {
-		_ = secure.NetConn().Close()
+	conn := c.Conn
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secure.NetConn()
+	}
+	if behind, ok := conn.(interface{ Abort() error }); ok { // its Close waits for what is to be written
+		_ = behind.Abort()
 		return
 	}
-	_ = c.Close()
+	_ = conn.Close()
 }
 
 // Drain accepts no more connections, ends the reads of all, and waits for the requests under way.

@@ -39,7 +39,7 @@ func FuzzConnection(f *testing.F) {
 		for _, most := range []int{maxMessage, 1, 7} {
 			server := front(t, new(counting), limits)
 			c := &tape{Reader: bytes.NewReader(sent), most: most}
-			server.converse(t.Context(), c, server.config.Service.Client(netip.Addr{}))
+			server.converse(t.Context(), c, server.config.Service.Client(netip.Addr{}), false)
 			if first == nil {
 				first = c.answer.Bytes()
 			} else if !bytes.Equal(first, c.answer.Bytes()) {
@@ -63,7 +63,7 @@ func TestAnswerAllocatesLittle(t *testing.T) {
 		n := testing.AllocsPerRun(1, func() {
 			c.Seek(0, io.SeekStart) //nolint:errcheck // to the start
 			c.answer.Reset()
-			server.converse(t.Context(), c, server.config.Service.Client(netip.Addr{}))
+			server.converse(t.Context(), c, server.config.Service.Client(netip.Addr{}), false)
 		})
 		// Apache's protocols allocate the texts of a message: the method, the agent, and here
 		// those of the field that is passed over.

@@ -42,16 +42,17 @@ func New(cfg Config) *Server {
 
 // serve serves a connection.
 func (s *Server) serve(ctx context.Context, conn *session.Conn) {
-	client := s.config.Service.Client(listen.Remote(conn))
+	address := listen.Remote(conn)
+	client := s.config.Service.Client(address)
 	if err := s.greet(ctx, conn.Conn, &client); err != nil {
 		return // counted as a connection alone
 	}
-	s.converse(ctx, conn, client)
+	s.converse(ctx, conn, client, client.Trusted() || address.IsLoopback())
 }
 
 // converse answers the messages of a connection, until one can't be read or the client is gone.
-func (s *Server) converse(ctx context.Context, stream stream, client service.Client) {
-	c := connection{Config: &s.config, client: client, transport: &transport{stream: stream, limits: s.config.Limits}}
+func (s *Server) converse(ctx context.Context, stream stream, client service.Client, known bool) {
+	c := connection{Config: &s.config, client: client, transport: &transport{stream: stream, limits: s.config.Limits, known: known}}
 	bounds := &thrift.TConfiguration{MaxMessageSize: maxText, MaxFrameSize: maxMessage}
 	binary, compact := thrift.NewTBinaryProtocolConf(c.transport, bounds), thrift.NewTCompactProtocolConf(c.transport, bounds)
 	var err error

@@ -31,6 +31,7 @@ type stream interface {
 type transport struct {
 	stream stream
 	limits config.Limits
+	known  bool // the client
 
 	idle  bool // no byte of the next message has come; a new connection must send its first one soon
 	timed bool // the deadline of this message is set
@@ -113,7 +114,7 @@ func (t *transport) receive() error {
 	if !t.timed {
 		patience := t.limits.ReadTimeout
 		if t.idle {
-			patience = t.limits.Session
+			patience = t.limits.Idle(t.known)
 		}
 		if err := t.stream.ReadWithin(patience); err != nil {
 			return err

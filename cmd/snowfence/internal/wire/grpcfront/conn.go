@@ -1,0 +1,101 @@
+package grpcfront
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
+)
+
+// connections is a listener whose connections know what they owe their clients.
+type connections struct {
+	net.Listener
+	patience     time.Duration // for a client to read
+	whenDraining func(func()) (stop func() bool)
+}
+
+// Accept returns the next connection. It is closed when the front drains before HTTP/2 has begun: gRPC's server
+// would wait for it.
+func (l connections) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	conn := &conn{Conn: c, patience: l.patience}
+	conn.begun = l.whenDraining(func() { _ = c.Close() }) // nothing was answered
+	return conn, nil
+}
+
+// conn is a connection.
+type conn struct {
+	net.Conn
+	begun     func() bool
+	patience  time.Duration
+	strangers atomic.Int64 // calls that wait for a message, of clients without a valid token
+
+	mu     sync.Mutex // guards what follows
+	unread int        // answers that gRPC has not written
+	late   *time.Timer
+}
+
+// SetDeadline sets the deadline. gRPC's server lifts it once: when HTTP/2 has begun, or can't.
+func (c *conn) SetDeadline(t time.Time) error {
+	if t.IsZero() {
+		c.begun()
+	}
+	return c.Conn.SetDeadline(t)
+}
+
+// address is the address of a client, and its connection.
+type address struct {
+	net.Addr
+	conn *conn
+}
+
+// RemoteAddr is the address of the client, an address.
+func (c *conn) RemoteAddr() net.Addr { return address{c.Conn.RemoteAddr(), c} }
+
+// of returns the connection of a client, and its address as the listener has it.
+func of(remote net.Addr) (*conn, net.Addr) {
+	if a, ok := remote.(address); ok {
+		return a.conn, a.Addr
+	}
+	return nil, remote
+}
+
+// owe counts an answer that gRPC is to write. The connection is closed if it then writes none for too long, since its
+// client does not read them.
+func (c *conn) owe() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unread++; c.unread > 1 {
+		return
+	}
+	if c.late == nil {
+		c.late = time.AfterFunc(c.patience, func() { _ = c.Close() })
+	} else {
+		c.late.Reset(c.patience)
+	}
+}
+
+// paid counts an answer that was written, or that nobody waits for any more.
+func (c *conn) paid() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unread--; c.unread == 0 {
+		c.late.Stop()
+	} else {
+		c.late.Reset(c.patience)
+	}
+}
+
+// complete says that the front has a call.
+func complete(remote net.Addr) { listen.Complete(remote) }

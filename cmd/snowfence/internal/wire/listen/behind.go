@@ -1,0 +1,186 @@
+package listen
+
+import (
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
+)
+
+// Behind is a connection whose writes do not wait for the client. The answers that the kernel does not take are
+// kept, within a budget, and follow. So a client may send all of its commands before it reads the first answer.
+//
+// A write that gets nothing from the budget fails with [budget.ErrSpent]. A few bytes can be had still, to say so.
+type Behind struct {
+	*conn
+	memory   *budget.Budget
+	patience time.Duration // for the kernel to take a piece
+	raw      syscall.RawConn
+
+	mu     sync.Mutex // guards what follows
+	pieces [][]byte   // what the kernel did not take
+	busy   bool       // follow runs: until it ends it alone writes to the connection
+	half   bool       // and it ends what is written after that
+	closed bool       // and closes the connection
+	err    error      // why nothing can be written any more
+
+	// Of a write that is tried. They stand here so that nothing is allocated.
+	try    func(fd uintptr) bool
+	text   []byte
+	taken  int
+	failed error
+}
+
+const (
+	pieceSize = 32 << 10
+	lastWords = 512     // bytes that say why nothing more follows
+	lastPiece = 1 << 10 // for them
+)
+
+func newBehind(c *conn, memory *budget.Budget, patience time.Duration) *Behind {
+	b := &Behind{conn: c, memory: memory, patience: patience}
+	if of, ok := c.Conn.(syscall.Conn); ok {
+		b.raw, _ = of.SyscallConn() // without it all writes go the long way
+	}
+	b.try = func(fd uintptr) bool {
+		b.taken, b.failed = writeNow(fd, b.text)
+		return true // it does not wait
+	}
+	return b
+}
+
+// Write writes to the client, or keeps the bytes: all that the kernel did not take, or none of them.
+func (b *Behind) Write(p []byte) (n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return 0, b.err
+	}
+	if !b.busy && b.raw != nil {
+		b.text = p
+		err := b.raw.Write(b.try)
+		if err == nil {
+			err = b.failed
+		}
+		if n, b.text = b.taken, nil; err != nil || n == len(p) {
+			return n, err
+		}
+	}
+	if err := b.keep(p[n:]); err != nil {
+		if n > 0 {
+			b.err = err // the rest of it is missing
+		}
+		return n, err
+	}
+	if !b.busy {
+		b.busy = true
+		go b.follow()
+	}
+	return len(p), nil
+}
+
+// keep keeps bytes in pieces. It needs the lock.
+func (b *Behind) keep(p []byte) error {
+	var last []byte
+	if n := len(b.pieces); n > 0 {
+		last = b.pieces[n-1]
+	}
+	some := min(len(p), cap(last)-len(last))
+	size, pieces := pieceSize, (len(p)-some+pieceSize-1)/pieceSize
+	err := b.memory.Take(pieces * pieceSize)
+	if err != nil && len(p) <= lastWords {
+		size = lastPiece
+		err = b.memory.Take(size)
+	}
+	if err != nil {
+		return err
+	}
+	if some > 0 {
+		b.pieces[len(b.pieces)-1] = append(last, p[:some]...)
+		p = p[some:]
+	}
+	for len(p) > 0 {
+		some := min(len(p), size)
+		b.pieces, p = append(b.pieces, append(make([]byte, 0, size), p[:some]...)), p[some:]
+	}
+	return nil
+}
+
+// follow writes what is kept.
+func (b *Behind) follow() {
+	for b.mu.Lock(); len(b.pieces) > 0 && b.err == nil; b.mu.Lock() {
+		piece := b.pieces[0]
+		b.pieces = b.pieces[1:]
+		b.mu.Unlock()
+		err := b.conn.SetWriteDeadline(time.Now().Add(b.patience))
+		if err == nil {
+			_, err = b.conn.Conn.Write(piece)
+		}
+		b.memory.Give(cap(piece))
+		if err != nil {
+			b.mu.Lock()
+			b.err = err
+			b.mu.Unlock()
+		}
+	}
+	defer b.mu.Unlock()
+	for _, piece := range b.pieces {
+		b.memory.Give(cap(piece))
+	}
+	b.pieces, b.busy = nil, false
+	switch {
+	case b.closed || b.err != nil:
+		_ = b.conn.Close() // the client has all, or is left
+	case b.half:
+		_ = b.conn.CloseWrite()
+	default:
+		_ = b.conn.SetWriteDeadline(time.Time{})
+	}
+}
+
+// Unread returns how many bytes are kept for a client that did not read them yet.
+func (b *Behind) Unread() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.pieces) * pieceSize // about
+}
+
+// CloseWrite ends what is written, once all is.
+func (b *Behind) CloseWrite() error {
+	b.mu.Lock()
+	b.half = true
+	busy := b.busy
+	b.mu.Unlock()
+	if busy {
+		return nil
+	}
+	return b.conn.CloseWrite()
+}
+
+// Close closes the connection, once all is written.
+func (b *Behind) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	busy := b.busy
+	b.mu.Unlock()
+	if busy {
+		return nil
+	}
+	return b.conn.Close()
+}
+
+// Abort closes the connection at once.
+func (b *Behind) Abort() error { return b.conn.Close() }
+
+// Unread is [Behind.Unread] of a connection, with TLS or without. It is 0 for one that keeps nothing.
+func Unread(c net.Conn) int {
+	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = secure.NetConn()
+	}
+	if b, ok := c.(*Behind); ok {
+		return b.Unread()
+	}
+	return 0
+}

@@ -1,0 +1,12 @@
+//go:build unix
+
+package listen
+
+import "syscall"
+
+// descriptors returns how many files the process may have open. The runtime has raised that as far as it may.
+func descriptors() (uint64, bool) {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return uint64(limit.Cur), err == nil //nolint:unconvert // it is signed on some systems
+}
