@@ -248,7 +248,11 @@ func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch)
 	if err := c.Admit(name, n); err != nil {
 		return err
 	}
-	err := c.service.Mint(ctx, name, n, into)
+	var who Who
+	if n > slice {
+		who = c.Who()
+	}
+	err := c.service.mintFor(ctx, who, name, n, into)
 	if err == nil {
 		c.settle(n, n)
 		return nil

@@ -16,13 +16,18 @@ type shower interface {
 }
 
 // mint has a minter mint, or the other generator of one that shows ids.
-func (s *Service) mint(ctx context.Context, minter kind.Minter, n int, into *kind.Batch) error {
-	o, ok := minter.(shower)
-	if !ok {
+func (s *Service) mint(ctx context.Context, who Who, g *generator, n int, into *kind.Batch) error {
+	minter := g.minter.Load() // there is one: the generator is ready
+	o, ok := minter.Minter.(shower)
+	switch {
+	case ok:
+	case minter.maxWait > 0 && n > slice:
+		return s.inSlices(ctx, who, minter, n, into)
+	default:
 		return minter.Mint(ctx, n, into)
 	}
 	var ids kind.Batch
-	err := s.Mint(ctx, o.Of(), n, &ids)
+	err := s.mintFor(ctx, who, o.Of(), n, &ids)
 	for id := range ids.Texts() {
 		if err == nil {
 			err = show(o, string(id), into)

@@ -71,8 +71,10 @@ type generator struct {
 // served boxes a minter, since an atomic pointer can't point to an interface.
 type served struct {
 	kind.Minter
-	most   int              // ids of one request
-	layout snowfence.Layout // of the minter's ids, if they have one
+	most    int              // ids of one request
+	layout  snowfence.Layout // of the minter's ids, if they have one
+	maxWait time.Duration    // of one request, if the minter is fenced, and else 0
+	turns   turns
 }
 
 // bounded is a minter that can't mint any number of ids at a time.
@@ -113,15 +115,16 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	if !ok {
 		return fmt.Errorf("serve: no generator is named %q", name)
 	}
-	settings := g.settings
+	settings, maxWait := g.settings, time.Duration(0)
 	if l, ok := minter.(leased); ok {
 		settings.Layout = l.Status().Layout // the namespace's, where none is configured
+		maxWait = settings.Policy.WithDefaults(settings.Layout).MaxWait
 	}
 	most := most(settings, s.settings.Limits.Batch)
 	if b, ok := minter.(bounded); ok {
 		most = min(most, b.Most())
 	}
-	g.minter.Store(&served{minter, most, settings.Layout})
+	g.minter.Store(&served{Minter: minter, most: most, layout: settings.Layout, maxWait: maxWait})
 	return nil
 }
 
@@ -150,6 +153,11 @@ func (s *Service) Stop() {
 
 // Mint appends n new ids of a generator to the batch, on a [*Problem] none.
 func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch) error {
+	return s.mintFor(ctx, Who{}, name, n, into)
+}
+
+// mintFor is Mint for a client. Clients that ask for many ids take turns.
+func (s *Service) mintFor(ctx context.Context, who Who, name string, n int, into *kind.Batch) error {
 	g, minter, err := s.ready(name, n)
 	if err != nil {
 		return err
@@ -158,7 +166,7 @@ func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch
 		return s.problem(g, NeedsReservation.plain())
 	}
 	had := into.Len()
-	err = s.mint(ctx, minter, n, into)
+	err = s.mint(ctx, who, g, n, into)
 	if err == nil && into.Len() != had+n {
 		err = fmt.Errorf("kind %s minted %d ids instead of %d", g.settings.Kind, into.Len()-had, n)
 	}
