@@ -26,6 +26,8 @@ type conn struct {
 	parts [][]byte    // and in parts
 	batch *kind.Batch // of the answer that is made
 
+	batched int // bytes that are taken for the batch
+
 	open    *transaction // nil outside of MULTI and EXEC
 	silence silence      // of CLIENT REPLY
 	excess  *excess      // nil, or what the client is in the middle of
@@ -60,6 +62,7 @@ func (c *conn) answer() bool {
 		}
 	}
 	c.write()
+	c.release()
 	s.text = c.text
 	c.text, c.batch = nil, nil
 	c.wire = nil // it and the parts keep a large buffer alive
@@ -160,7 +163,7 @@ func (c *conn) write() {
 		return
 	}
 	c.broken, c.closing = true, true
-	if errors.Is(err, budget.ErrSpent) || errors.Is(err, errUnread) {
+	if c.spent = errors.Is(err, budget.ErrSpent) || errors.Is(err, errUnread); c.spent {
 		c.fail("TRYAGAIN " + err.Error())
 		_, _ = c.net.Write(c.text)
 		c.text = c.text[:0]

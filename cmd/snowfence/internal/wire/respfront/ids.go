@@ -58,7 +58,18 @@ func (c *conn) settle() {
 // mint mints n ids of the present generator into the batch.
 func (c *conn) mint(n int) error {
 	c.batch.Reset()
+	c.release() // the answer before is written, or its text is short
+	var err error
+	if c.batched, err = c.config.Service.Hold(c.key, n); err != nil {
+		return err
+	}
 	return c.client.Mint(c.ctx, c.key, n, c.batch)
+}
+
+// release gives back the memory of the batch.
+func (c *conn) release() {
+	c.config.Service.Release(c.batched)
+	c.batched = 0
 }
 
 // errTexts is returned for ids that are asked for as numbers, and are texts.

@@ -2,6 +2,7 @@ package respfront
 
 import (
 	"errors"
+	"io"
 	"net"
 	"time"
 
@@ -44,6 +45,7 @@ const (
 // the client, because it took too long, or because the server drains.
 func (in *input) read() bool {
 	if in.spent = !in.makeRoom(); in.spent {
+		_, _ = io.WriteString(in.net, "-TRYAGAIN "+budget.ErrSpent.Error()+"\r\n")
 		return false
 	}
 	if in.since == 0 {

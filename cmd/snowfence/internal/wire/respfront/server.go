@@ -2,6 +2,7 @@ package respfront
 
 import (
 	"context"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -76,13 +77,9 @@ func (s *Server) serve(ctx context.Context, n *session.Conn) {
 	c.client = s.config.Service.Client(c.address)
 	c.known = s.config.Service.Guarded() || c.address.IsLoopback()
 	defer c.leave()
-	for c.read() {
-		if !c.answer() {
-			return
-		}
+	for c.read() && c.answer() {
 	}
-	if c.spent {
-		c.fail("TRYAGAIN " + budget.ErrSpent.Error())
-		_, _ = c.net.Write(c.text)
+	if c.spent && c.net.ReadWithin(s.config.Limits.WriteTimeout) == nil {
+		_, _ = io.Copy(io.Discard, c.net) // or the client, which may send all before it reads, would not learn why
 	}
 }

@@ -1,0 +1,92 @@
+package respfront
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+func TestPipelineIsAnsweredThoughAllOfItIsSentBeforeTheFirstRead(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) { c.Limits.WriteTimeout = 10 * time.Minute })
+	l := f.dial()
+	const n = 200_000
+	if _, err := l.Write(bytes.Repeat(encode("INCR", "numbers"), n)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if got, want := l.reply(), fmt.Sprintf(":%d", i+1); got != want {
+			t.Fatalf("reply %d is %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestClientThatReadsNothingIsToldAndLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		left int // bytes of the memory that others do not have
+		want string
+	}{
+		"more than one client may have": {memory, "-TRYAGAIN more than 16777216 bytes of answers are unread"},
+		"all that clients have":         {memory/4 + 1<<20, "-TRYAGAIN clients keep all of the memory"},
+	} {
+		f := newFixture(t, "", func(c *config.Config) { c.Limits.WriteTimeout = 10 * time.Minute })
+		f.memory.Add(memory - c.left)
+		l := f.dial()
+		echo := encode("ECHO", strings.Repeat("x", 8000))
+		sent := make(chan error)
+		go func() {
+			_, err := l.Write(bytes.Repeat(echo, 10_000)) // 80 MB
+			sent <- err
+		}()
+		if err := <-sent; err != nil { // before anything is read
+			t.Fatal(err)
+		}
+		got := l.reply()
+		for !strings.HasPrefix(got, "-") && got != "closed" {
+			got = l.reply()
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %.200s", name, got)
+		}
+		f.memory.Give(memory - c.left)
+		if got := f.dial().ask("INCR numbers"); got != ":1" {
+			t.Errorf("%s: then %s", name, got)
+		}
+	}
+}
+
+func TestUnfinishedCommandTakesFromTheMemoryOfAll(t *testing.T) {
+	f := newFixture(t, "")
+	l := f.dial()
+	l.ask("PING")
+	spent := memory - int(f.memory.Used()) - 600 // a buffer of 1 KiB is to be had, and none of 2 KiB
+	f.memory.Add(spent)
+	defer f.memory.Give(spent)
+	if _, err := io.WriteString(l, "*2\r\n$4\r\nECHO\r\n$3000\r\n"+strings.Repeat("x", 2000)); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.reply(); !strings.HasPrefix(got, "-TRYAGAIN clients keep all of the memory") {
+		t.Errorf("%.100s", got)
+	}
+	if got := f.dial().ask("INCR numbers"); got != ":1" {
+		t.Errorf("another client: %s", got)
+	}
+}
+
+func TestBatchTakesFromTheMemoryOfAll(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) { c.Limits.Batch = 10_000 })
+	const spent = memory/4*3 - 100<<10 // of what large requests may take
+	f.memory.Add(spent)
+	defer f.memory.Give(spent)
+	l := f.dial()
+	if got := l.ask("ID.NEXT numbers COUNT 10000"); !strings.HasPrefix(got, "-TRYAGAIN overloaded: ") || f.numbers.last.Load() != 0 {
+		t.Errorf("%.100s", got)
+	}
+	if got := l.ask("INCR numbers"); got != ":1" {
+		t.Errorf("a single id: %s", got)
+	}
+}
