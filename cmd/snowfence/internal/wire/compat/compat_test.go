@@ -113,17 +113,20 @@ func TestLeafsCodesSayWhyThereIsNoNumber(t *testing.T) {
 // TestOneGeneratorCanAnswerEveryKeyOfLeafsSnowflakePath is as in Leaf, which does not look at keys there. On its
 // other path it does.
 func TestOneGeneratorCanAnswerEveryKeyOfLeafsSnowflakePath(t *testing.T) {
-	client := newClient(t, new(failing), new(failing), config.AnyKey, "order_no")
-	for i, key := range []string{"ids", "order_no", "never.seen", "users"} {
+	client := newClient(t, new(failing), new(failing), config.AnyKey, "order_no", "users.old")
+	for i, key := range []string{"ids", "order_no", "never.seen", "users", "ids.json", "users.old"} {
 		got, err := LeafSnowflake(keyed(key), client)
 		if want := strconv.Itoa(i + 1); err != nil || string(got.Body) != want {
 			t.Errorf("%s: %s, %v, want %s", key, got.Body, err, want)
 		}
 	}
-	for _, key := range []string{"never.seen", "order_no"} {
+	for _, key := range []string{"never.seen", "order_no", "users.old.x"} {
 		if got, err := LeafSegment(keyed(key), client); err == nil || !strings.Contains(string(got.Body), "id=-2") {
 			t.Errorf("segment %s: %s, %v", key, got.Body, err)
 		}
+	}
+	if got, err := LeafSegment(keyed("users.json"), client); err != nil || string(got.Body) != "1" {
+		t.Errorf("segment users.json: %s, %v", got.Body, err)
 	}
 	if got, err := LeafSnowflake(keyed(""), client); err == nil || !strings.Contains(string(got.Body), "Key is none") {
 		t.Errorf("no key: %s, %v", got.Body, err)
@@ -168,9 +171,9 @@ func FuzzAnswers(f *testing.F) {
 			switch {
 			case got.Status == 0 && err == nil:
 				t.Errorf("%q, %q: neither an answer nor an error", key, query)
-			case got.Type == jsonText && !json.Valid(got.Body):
+			case got.Type == jsonType && !json.Valid(got.Body):
 				t.Errorf("%q, %q: %s", key, query, got.Body)
-			case got.Type == plainText && strings.Trim(string(got.Body), "0123456789,") != "":
+			case got.Type == plainType && strings.Trim(string(got.Body), "0123456789,") != "":
 				t.Errorf("%q, %q: %s", key, query, got.Body)
 			}
 		}

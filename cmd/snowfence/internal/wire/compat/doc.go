@@ -23,7 +23,11 @@
 // GET, POST, PUT, PATCH and DELETE all ask for numbers, as there. HEAD and OPTIONS use none up. Every other
 // method is refused.
 //
-// A POST may have its parameters as a form. Those of the query come first.
+// A POST, PUT or PATCH may have its parameters as a form. Those of the query come first.
+//
+// Both systems run on Spring Boot 1.5, and paths and types are those of that: a slash or .json may stand at the end
+// of a path, and ;jsessionid=1 in it. A bare number has the type that Accept asks for, text/plain if it takes
+// all. A body of JSON, whose type is not negotiated, is JSON whatever is asked for.
 //
 // What neither system knows is answered as the HTTP front does: a token of Leaf's clients, a rate, a
 // page of another site.

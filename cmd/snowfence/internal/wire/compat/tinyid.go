@@ -42,7 +42,7 @@ func TinyIDs(r *http.Request, client *service.Client) (Answer, error) {
 // TinyIDsSimple answers with a batch, separated by commas.
 func TinyIDsSimple(r *http.Request, client *service.Client) (Answer, error) {
 	ids, err := batch(r, client)
-	return simple([]byte(ids), err)
+	return simple(r, []byte(ids), err)
 }
 
 // TinySegment answers with a whole segment, in JSON.
@@ -54,7 +54,7 @@ func TinySegment(r *http.Request, client *service.Client) (Answer, error) {
 // TinySegmentSimple answers with a whole segment, separated by commas.
 func TinySegmentSimple(r *http.Request, client *service.Client) (Answer, error) {
 	s, err := segment(r, client)
-	return simple(fmt.Appendf(nil, "%d,%d,%d,%d,%d", s.CurrentID, s.LoadingID, s.MaxID, s.Delta, s.Remainder), err)
+	return simple(r, fmt.Appendf(nil, "%d,%d,%d,%d,%d", s.CurrentID, s.LoadingID, s.MaxID, s.Delta, s.Remainder), err)
 }
 
 // tiny is a response with data or an error.
@@ -72,12 +72,12 @@ func tiny(data any, err error) (Answer, error) {
 }
 
 // simple is a bare answer, empty where tiny has an error.
-func simple(body []byte, err error) (Answer, error) {
+func simple(r *http.Request, body []byte, err error) (Answer, error) {
 	if err != nil {
 		a, err := tiny(nil, err)
-		return Answer{a.Status, plainText, nil}, err
+		return Answer{a.Status, typeOf(r), nil}, err
 	}
-	return plain(body), nil
+	return plain(r, body), nil
 }
 
 // admitted returns the parameters of a client whose token is right.

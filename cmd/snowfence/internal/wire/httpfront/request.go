@@ -119,10 +119,11 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	return nil
 }
 
-// isForm reports whether the body is a form, as servers of other systems take it.
+// isForm reports whether the body is a form, as Spring takes it.
 func isForm(r *http.Request) bool {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && r.Method == http.MethodPost && mediaType == "application/x-www-form-urlencoded"
+	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch}
+	return err == nil && slices.Contains(methods, r.Method) && mediaType == "application/x-www-form-urlencoded"
 }
 
 // parameters reads the query: known names, each once. A misspelt count must not mint one id.
