@@ -42,6 +42,7 @@ type Service struct {
 	addresses  *addresses            // nil without a rate
 	clock      snowfence.Clock
 	log        *slog.Logger
+	warned     atomic.Int64 // when Warn may log again, on the monotonic clock
 }
 
 // generator is starting until it has a minter, and stopped once that was taken away.

@@ -15,10 +15,10 @@
 //
 //	/tinyid/id/nextId           {"data":[2],"code":200,"message":""}
 //	/tinyid/id/nextIdSimple     2,3,4
-//	/tinyid/id/nextSegmentId    a whole segment, of a generator of kind tinyid
+//	/tinyid/id/nextSegmentId    a whole segment, of kind segment, leaf-segment or tinyid
 //
-// Errors have status 200, and code 5 for the token or 6. The Simple forms then have no body. A batch that is
-// too large is cut to what one request may have.
+// Errors have status 200, and code 5 for the token or 6. The Simple forms then have no body, and the log
+// has the reason. A batch that is too large is cut to what one request may have.
 //
 // GET, POST, PUT, PATCH and DELETE all ask for numbers, as there. HEAD and OPTIONS use none up. Every other
 // method is refused.
