@@ -115,6 +115,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 	route := r.find(h.routes)
 	switch {
+	case route == nil && r.Method == http.MethodOptions && r.URL.Path == "/":
+		w.WriteHeader(http.StatusNoContent) // HAProxy asks this, to see whether a server is there
+		return nil
 	case route == nil:
 		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "the addresses are listed at /openapi.yaml"}
 	case !route.takes(r.Method):
