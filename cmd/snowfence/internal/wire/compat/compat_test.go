@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -159,46 +158,53 @@ func TestSegmentsAreAsTinyidCountsThem(t *testing.T) {
 // TestClientOfTinyidThatGetsNothingIsLogged is for Simple forms: there a client sees no reason, and takes a cut
 // batch for the whole.
 func TestClientOfTinyidThatGetsNothingIsLogged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		c := config.Default()
-		c.Store, c.Limits.Batch, c.Generators = "mem:", 10, map[string]config.Generator{"ids": {}}
-		c, err := c.Complete()
-		if err != nil {
-			t.Fatal(err)
+	var log bytes.Buffer
+	clock := setClock{Clock: snowfence.SystemClock()}
+	c := config.Default()
+	c.Store, c.Limits.Batch, c.Generators = "mem:", 10, map[string]config.Generator{"ids": {}}
+	c, err := c.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := service.New(service.Config{Settings: c, Clock: &clock, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	client := s.Client(netip.Addr{})
+	if err := s.Serve("ids", new(failing)); err != nil {
+		t.Fatal(err)
+	}
+	const empty, cut = "tinyid gets an empty answer", "tinyid gets fewer numbers"
+	for _, test := range []struct {
+		a           Answerer
+		query, want string
+		after       time.Duration
+	}{
+		{TinySegmentSimple, "bizType=none", empty + ".*generator=none error=.*unknown-generator", 0},
+		{TinyIDsSimple, "bizType=none", "", 59 * time.Second},
+		{TinyIDsSimple, "bizType=none", empty, time.Second},
+		{TinyIDs, "bizType=none", "", time.Minute}, // it says why itself
+		{TinyIDsSimple, "bizType=ids&batchSize=10", "", 0},
+		{TinyIDsSimple, "bizType=ids&batchSize=11", cut + ".*generator=ids asked=11 given=10", 0},
+		{TinyIDs, "bizType=ids&batchSize=11", cut, time.Minute},
+	} {
+		clock.now += test.after
+		log.Reset()
+		r := keyed("")
+		r.URL.RawQuery = test.query
+		if got, _ := test.a(r, &client); got.Status != http.StatusOK {
+			t.Errorf("%s: %d %s", test.query, got.Status, got.Body)
 		}
-		s := service.New(service.Config{Settings: c, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		client := s.Client(netip.Addr{})
-		if err := s.Serve("ids", new(failing)); err != nil {
-			t.Fatal(err)
+		if test.want == "" && log.Len() > 0 || !regexp.MustCompile(test.want).MatchString(log.String()) {
+			t.Errorf("%s: logged %q, want %q", test.query, log.String(), test.want)
 		}
-		const empty, cut = "tinyid gets an empty answer", "tinyid gets fewer numbers"
-		for _, test := range []struct {
-			a           Answerer
-			query, want string
-			after       time.Duration
-		}{
-			{TinySegmentSimple, "bizType=none", empty + ".*generator=none error=.*unknown-generator", 0},
-			{TinyIDsSimple, "bizType=none", "", 59 * time.Second},
-			{TinyIDsSimple, "bizType=none", empty, time.Second},
-			{TinyIDs, "bizType=none", "", time.Minute}, // it says why itself
-			{TinyIDsSimple, "bizType=ids&batchSize=10", "", 0},
-			{TinyIDsSimple, "bizType=ids&batchSize=11", cut + ".*generator=ids asked=11 given=10", 0},
-			{TinyIDs, "bizType=ids&batchSize=11", cut, time.Minute},
-		} {
-			time.Sleep(test.after)
-			log.Reset()
-			r := keyed("")
-			r.URL.RawQuery = test.query
-			if got, _ := test.a(r, &client); got.Status != http.StatusOK {
-				t.Errorf("%s: %d %s", test.query, got.Status, got.Body)
-			}
-			if test.want == "" && log.Len() > 0 || !regexp.MustCompile(test.want).MatchString(log.String()) {
-				t.Errorf("%s: logged %q, want %q", test.query, log.String(), test.want)
-			}
-		}
-	})
+	}
 }
+
+// setClock is a clock that a test sets.
+type setClock struct {
+	snowfence.Clock
+	now time.Duration
+}
+
+func (c *setClock) Monotonic() time.Duration { return c.now }
 
 // FuzzAnswers asks every path, with any key and query. An answer in JSON must be JSON, and a plain one
 // must have nothing but digits and commas.

@@ -152,7 +152,8 @@ func (h *Handler) static(contentType string, body []byte) answer {
 	}
 }
 
-// theirs is a route of another system, answered as that one does.
+// theirs is a route of another system, answered as that one does. Paths of operators' pages are taken as they are, or
+// a rule of a proxy that keeps others from /cache could be got around by /cache;x.
 func (h *Handler) theirs(path string, methods []string, a compat.Answerer, who audience) route {
 	answer := func(w http.ResponseWriter, r *call) error {
 		r.SetPathValue("key", r.value("{key...}"))
@@ -165,7 +166,7 @@ func (h *Handler) theirs(path string, methods []string, a compat.Answerer, who a
 		}
 		return h.writeBody(w, r.Request, got.Status, got.Type, got.Body)
 	}
-	return route{path: at(path), methods: methods, answer: answer, audience: who, spring: true}
+	return route{path: at(path), methods: methods, answer: answer, audience: who, spring: who != operators}
 }
 
 // expose answers with the metrics.
