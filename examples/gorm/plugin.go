@@ -17,8 +17,8 @@ import (
 // model's hooks, so that BeforeCreate finds the key.
 //
 // An upsert (clause.OnConflict with DoNothing, DoUpdates or UpdateAll) may keep the row that is there, and its key.
-// The struct then has a key that no row has, unless the upsert is run with clause.Returning{} and updates the row:
-// DoNothing returns no row, so look for it by its other columns.
+// The struct then has a key that no row has. clause.Returning{} beside it gives the struct the row's own key, on
+// PostgreSQL and MariaDB. Only DoNothing on PostgreSQL returns no row: read it by its other columns.
 type Keys struct{ Rules *keys.Rules }
 
 // Name is the plugin's name.
