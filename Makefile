@@ -38,6 +38,8 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	'initdb|/usr/lib/postgresql/*/bin/initdb=postgresql' \
 	'pgbouncer|/usr/sbin/pgbouncer=pgbouncer' \
 	'mariadbd|/usr/sbin/mariadbd=mariadb-server' sqlite3=sqlite3 \
+	'nginx|/usr/sbin/nginx=nginx' /usr/lib/nginx/modules/ngx_stream_module.so=libnginx-mod-stream \
+	'haproxy|/usr/sbin/haproxy=haproxy' \
 	thrift=thrift-compiler,python3-thrift curl=curl wrk=wrk \
 	redis-cli=redis-tools node=nodejs npm=npm javac=default-jdk-headless \
 	ruby=ruby '/usr/share/rubygems-integration/all/gems/redis-*=ruby-redis' \
@@ -64,7 +66,7 @@ RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestTypeUUID|^TestEveryEngine
 REAL := $(REAL)|^TestProgram|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
 REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
-REAL := $(REAL)|^TestHostile|^TestStandby|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOf|^TestClientShows
+REAL := $(REAL)|^TestHostile|^TestStandby|^TestProxies|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOf|^TestClientShows
 
 .PHONY: test
 test: .bin/grpcurl ## every test of every module, real servers included; under 15 minutes on two cores

@@ -60,7 +60,10 @@ func (c SegmentsConfig) pace() (*pace, error) {
 // No number is given twice. The numbers of one process increase, if those of its source do. Those
 // of several processes are mixed, segment by segment. A crash leaves a gap: the rest of the
 // segments that were reserved.
-type Segments struct{ chain *chain }
+type Segments struct {
+	chain *chain
+	least int64
+}
 
 // OpenSegments opens a counter of segments in a store, and reserves the first one. On a lossy
 // store that takes as long as the store can lose writes for. A counter that has reached its limit
@@ -85,7 +88,7 @@ func NewSegments(ctx context.Context, source Source, c SegmentsConfig) (*Segment
 	if err != nil {
 		return nil, err
 	}
-	s := &Segments{chain: newChain(source, c.Config, false, p)}
+	s := &Segments{newChain(source, c.Config, false, p), p.least}
 	if err := s.chain.prime(ctx); err != nil {
 		return nil, err
 	}
@@ -110,6 +113,35 @@ func (s *Segments) Next(ctx context.Context) (snowfence.ID, error) {
 // Fill fills ids, in increasing order. It waits and fails as [Segments.Next] does. When it
 // fails, no id of the batch may be used.
 func (s *Segments) Fill(ctx context.Context, ids []snowfence.ID) error { return s.chain.fill(ctx, ids) }
+
+// Step is the least length of a segment.
+func (s *Segments) Step() int64 { return s.least }
+
+// Reserve reserves n numbers, or fewer, for the caller alone, who counts in them by itself. None of them is given by Next
+// or Fill, and none of them is ever given back. It asks the store each time, and waits and fails as [Segments.Next]
+// does.
+func (s *Segments) Reserve(ctx context.Context, n int64) (Range, error) {
+	ch := s.chain
+	ch.mu.Lock()
+	closed := ch.closed
+	ch.mu.Unlock()
+	if closed {
+		return Range{}, ErrClosed
+	}
+	begun := ch.clock.Monotonic()
+	limited, cancel := context.WithTimeout(ctx, ch.wait)
+	defer cancel()
+	got, err := ch.source.Reserve(limited, func() int64 { return n })
+	switch {
+	case err == nil:
+		return got, nil
+	case ctx.Err() != nil:
+		return Range{}, context.Cause(ctx)
+	case final(err):
+		return Range{}, err
+	}
+	return Range{}, &UnavailableError{Counter: ch.name, For: ch.clock.Monotonic() - begun, Reason: err}
+}
 
 // Close ends the counter. It gives the numbers back that no caller got, if nothing was
 // reserved after them. Otherwise the counter skips them, and there is no error. It skips them too when the store

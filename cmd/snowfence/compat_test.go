@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +35,7 @@ func startCompatible(t *testing.T, more string, arguments ...string) *testkit.Da
   session: {kind: uuid}
   orders: {kind: leaf-segment, store: leaf}
   users: {kind: tinyid, store: tiny}
+  numbers: {kind: segment, settings: {start: 5, increment: 3, step: 100}}
 `
 	file := filepath.Join(t.TempDir(), "snowfence.yaml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
@@ -124,8 +125,8 @@ func TestTinyidsCallersGetWhatTinyidAnswers(t *testing.T) {
 		{"nextId?bizType=users&batchSize=x", json, `^\{"data":null,"code":6,"message":"count is \\"x\\": .+"\}$`},
 		{"nextId?bizType=session", json, `^\{"data":null,"code":6,"message":".+must mint numbers"\}$`},
 		{"nextIdSimple?bizType=none", plain, `^$`},
-		{"nextSegmentId?bizType=orders", json, `^\{"data":null,"code":6,"message":".+ must be of kind tinyid"\}$`},
-		{"nextSegmentIdSimple?bizType=orders", plain, `^$`},
+		{"nextSegmentId?bizType=ids", json, `^\{"data":null,"code":6,"message":".+ must be of kind segment, leaf-segment or tinyid"\}$`},
+		{"nextSegmentIdSimple?bizType=ids", plain, `^$`},
 	} {
 		got := ask(t, http.MethodGet, d.URL+"/tinyid/id/"+test.path)
 		if got.status != http.StatusOK || got.kind != test.kind || !regexp.MustCompile(test.body).MatchString(got.body) {
@@ -135,59 +136,97 @@ func TestTinyidsCallersGetWhatTinyidAnswers(t *testing.T) {
 }
 
 // TestSegmentsOfTinyidsClientsHaveNoNumberTwice counts in segments as tinyid's own client does, beside
-// callers that get single numbers.
+// callers that get single numbers. In the middle the daemon is killed.
 func TestSegmentsOfTinyidsClientsHaveNoNumberTwice(t *testing.T) {
-	d := startCompatible(t, "")
-	var all []int64
-	for round := range 5 {
-		var document struct {
-			Data struct{ MaxID, LoadingID, CurrentID, Delta, Remainder int64 }
-			Code int
-		}
-		got := ask(t, http.MethodPost, d.URL+"/tinyid/id/nextSegmentId?bizType=users&token=any")
-		if err := json.Unmarshal([]byte(got.body), &document); err != nil || document.Code != 200 {
-			t.Fatalf("%+v: %v", got, err)
-		}
-		s := document.Data
-		if round%2 == 1 {
-			got := ask(t, http.MethodGet, d.URL+"/tinyid/id/nextSegmentIdSimple?bizType=users&token=any")
-			if _, err := fmt.Sscanf(got.body, "%d,%d,%d,%d,%d", &s.CurrentID, &s.LoadingID, &s.MaxID, &s.Delta, &s.Remainder); err != nil {
-				t.Fatalf("%+v: %v", got, err)
+	d := startCompatible(t, "", "--http", "127.0.0.1:"+strconv.Itoa(testkit.FreePort(t)))
+	all := map[string][]int64{}
+	for range 2 {
+		for name, want := range map[string]tinySegment{
+			"users": {delta: 2, remainder: 1, count: 50}, "orders": {delta: 1, count: 100}, "numbers": {delta: 3, remainder: 2, count: 100},
+		} {
+			for range 4 {
+				got := tinyClient(t, d.URL, name)
+				if got.delta != want.delta || got.remainder != want.remainder || got.loading <= got.current || got.loading >= got.most {
+					t.Errorf("%s: segment %+v", name, got)
+				}
+				numbers := countIn(got)
+				if len(numbers) != want.count {
+					t.Errorf("%s: segment %+v has %d numbers, want %d", name, got, len(numbers), want.count)
+				}
+				all[name] = append(all[name], numbers...)
+				for range 40 {
+					var id int64
+					if _, err := fmt.Sscan(ask(t, http.MethodGet, d.URL+"/tinyid/id/nextIdSimple?bizType="+name).body, &id); err != nil {
+						t.Fatal(err)
+					}
+					if id%want.delta != want.remainder {
+						t.Fatalf("%s: %d does not leave the remainder", name, id)
+					}
+					all[name] = append(all[name], id)
+				}
 			}
 		}
-		if s.Delta != 2 || s.Remainder != 1 || s.LoadingID <= s.CurrentID || s.LoadingID >= s.MaxID {
-			t.Errorf("segment %+v", s)
-		}
-		before := len(all)
-		all = append(all, countIn(s.CurrentID, s.MaxID, s.Delta, s.Remainder)...)
-		if len(all)-before != 50 {
-			t.Errorf("segment %+v has %d numbers, want 50", s, len(all)-before)
-		}
-		for range 40 {
-			var id int64
-			if _, err := fmt.Sscan(ask(t, http.MethodGet, d.URL+"/tinyid/id/nextIdSimple?bizType=users").body, &id); err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, id)
-		}
+		d.Kill()
+		d = d.Again()
 	}
-	slices.Sort(all)
-	for i, id := range all {
-		if id%2 != 1 || i > 0 && id == all[i-1] {
-			t.Fatalf("%d came twice, or does not leave the remainder 1", id)
+	for name, list := range all {
+		slices.Sort(list)
+		if n := len(slices.Compact(slices.Clone(list))); n != len(list) {
+			t.Errorf("%s: %d of %d numbers came twice", name, len(list)-n, len(list))
 		}
 	}
 }
 
+// tinySegment is a segment as tinyid's client reads it.
+type tinySegment struct {
+	current, loading, most, delta, remainder int64
+
+	count int // of its numbers, as a test wants it
+}
+
+// tinyClient asks for a segment as tinyid's client in Java does, by HttpURLConnection: a POST without a body, whose answer is
+// read when the status is 200, and split at commas.
+func tinyClient(t *testing.T, url, name string) (s tinySegment) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/tinyid/id/nextSegmentIdSimple?token=0f673adf80504e2eaa552f5d791b644c&bizType="+name, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("User-Agent", "Java/1.8.0_392")
+	r.Header.Set("Accept", "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %s, %v", name, answer.StatusCode, body, err)
+	}
+	fields := []*int64{&s.current, &s.loading, &s.most, &s.delta, &s.remainder}
+	parts := strings.Split(string(body), ",")
+	if len(parts) != len(fields) {
+		t.Fatalf("%s: the answer is %q", name, body)
+	}
+	for i, part := range parts {
+		if *fields[i], err = strconv.ParseInt(part, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
 // countIn is what SegmentId of tinyid's client does: its init, and its nextId to the end.
-func countIn(current, most, delta, remainder int64) (numbers []int64) {
-	if current%delta != remainder {
-		for current%delta != remainder {
+func countIn(s tinySegment) (numbers []int64) {
+	current := s.current
+	if current%s.delta != s.remainder {
+		for current%s.delta != s.remainder {
 			current++
 		}
-		current -= delta
+		current -= s.delta
 	}
-	for current += delta; current <= most; current += delta {
+	for current += s.delta; current <= s.most; current += s.delta {
 		numbers = append(numbers, current)
 	}
 	return numbers

@@ -15,6 +15,10 @@ import (
 // without one, alone, in a batch or as the association of another. The rules must name each
 // table's key, "orders.id", by the model's own table and column. The plugin runs before the
 // model's hooks, so that BeforeCreate finds the key.
+//
+// An upsert (clause.OnConflict with DoNothing, DoUpdates or UpdateAll) may keep the row that is there, and its key.
+// The struct then has a key that no row has. clause.Returning{} beside it gives the struct the row's own key, on
+// PostgreSQL and MariaDB. Only DoNothing on PostgreSQL returns no row: read it by its other columns.
 type Keys struct{ Rules *keys.Rules }
 
 // Name is the plugin's name.

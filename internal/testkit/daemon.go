@@ -24,6 +24,7 @@ type Daemon struct {
 
 	t       testing.TB
 	command *exec.Cmd
+	again   func() *Daemon
 	ready   chan struct{} // closed when it serves
 	ended   chan struct{} // closed when it has ended
 
@@ -43,6 +44,7 @@ func StartDaemon(t testing.TB, binary string, environ []string, arguments ...str
 	d := &Daemon{t: t, ready: make(chan struct{}), ended: make(chan struct{}), addresses: map[string]string{}}
 	d.command = exec.CommandContext(t.Context(), binary, append([]string{"serve", "--http", anyPort, "--resp", anyPort, "--grpc", anyPort, "--thrift", anyPort}, arguments...)...)
 	d.command.Env = append(d.command.Environ(), environ...)
+	d.again = func() *Daemon { return StartDaemon(t, binary, environ, arguments...) }
 	stderr, err := d.command.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -150,6 +152,14 @@ func (d *Daemon) Signal(s syscall.Signal) {
 func (d *Daemon) Kill() {
 	d.Signal(syscall.SIGKILL)
 	<-d.ended
+}
+
+// Again starts the daemon again after it has ended, with the same arguments, and waits until it is ready.
+func (d *Daemon) Again() *Daemon {
+	d.t.Helper()
+	next := d.again()
+	next.WaitReady(time.Minute)
+	return next
 }
 
 // Log returns what the daemon wrote to standard error.

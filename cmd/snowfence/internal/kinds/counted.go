@@ -22,7 +22,10 @@ func segment(p *place) (settings, check, open) {
 		own := own
 		own.Config = p.Config
 		s, err := counter.OpenSegments(ctx, own)
-		return numbers{s, p}, err
+		if err != nil {
+			return nil, err
+		}
+		return whole{numbers{s, p}, s, s.Step}, nil
 	}
 }
 
@@ -84,6 +87,21 @@ func (m numbers) Close(ctx context.Context) error {
 
 func (m numbers) Status() counter.Status { return m.counter.Status() }
 func (m numbers) Ready() error           { return ready(m.Status(), "") }
+
+// whole is a minter that also gives whole segments, as a server of tinyid does.
+type whole struct {
+	numbers
+	segments *counter.Segments
+	step     func() int64
+}
+
+// Segment reserves a segment for the caller alone.
+func (m whole) Segment(ctx context.Context) (counter.Range, error) {
+	return m.segments.Reserve(ctx, m.step())
+}
+
+// Step is how many numbers the segment will have.
+func (m whole) Step() int64 { return m.step() }
 
 // dailies is a daily sequence.
 type dailies struct{ *counter.Daily }

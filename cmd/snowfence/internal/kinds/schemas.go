@@ -40,7 +40,7 @@ func leafSegment(p *place) (settings, check, open) {
 
 // leafRow is a minter that shows its row.
 type leafRow struct {
-	numbers
+	whole
 	source *leafalloc.Source
 }
 
@@ -61,25 +61,9 @@ func tinyID(p *place) (settings, check, open) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := segmentsOf(ctx, p, source, own)
-		return tinySegments{m, p.source(source), source.Step}, err
+		return segmentsOf(ctx, p, source, own)
 	}
 }
-
-// tinySegments is a minter that also gives whole segments, as a server of tinyid does.
-type tinySegments struct {
-	numbers
-	source counter.Source
-	step   func() int64
-}
-
-// Segment reserves a step of the table, for the caller alone.
-func (m tinySegments) Segment(ctx context.Context) (counter.Range, error) {
-	return m.source.Reserve(ctx, m.step)
-}
-
-// Step is how many numbers a step has.
-func (m tinySegments) Step() int64 { return m.step() }
 
 // segments are the settings of segments whose step stands in a table.
 func (p *place) segments(c *counter.SegmentsConfig) settings {
@@ -97,10 +81,10 @@ type stepped interface {
 	Step() int64
 }
 
-func segmentsOf(ctx context.Context, p *place, s stepped, own counter.SegmentsConfig) (numbers, error) {
+func segmentsOf(ctx context.Context, p *place, s stepped, own counter.SegmentsConfig) (whole, error) {
 	own.Config, own.Step = p.Config, s.Step()
 	segments, err := counter.NewSegments(ctx, p.source(s), own)
-	return numbers{segments, p}, err
+	return whole{numbers{segments, p}, segments, s.Step}, err
 }
 
 // tickets64 draws from ticket servers.

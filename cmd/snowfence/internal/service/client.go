@@ -28,7 +28,8 @@ type Client struct {
 	service *Service
 	limit   *rate.Limiter // of the address, or nil
 	guesses *rate.Limiter // of wrong tokens from the address, or nil
-	grant   *token.Grant  // nil before a token was shown
+	grant   *token.Grant  // nil before a valid token was shown
+	shown   bool          // a token, valid or not
 	trusted bool
 	address netip.Addr
 }
@@ -50,6 +51,7 @@ func (c *Client) Authorize(text string) error {
 	if !c.service.Guarded() {
 		return nil
 	}
+	c.shown = text != ""
 	if c.guesses != nil && c.guesses.TokensAt(c.now()) < 1 {
 		return c.refuse()
 	}
@@ -145,7 +147,7 @@ func (c *Client) known() error {
 		c.grant = c.service.tokens.Now(c.grant)
 	}
 	if c.grant == nil {
-		return unknown() // no guess: Authorize has counted the token, if there was one
+		return c.unknown() // no guess: Authorize has counted the token, if there was one
 	}
 	return nil
 }
@@ -157,11 +159,15 @@ func (c *Client) refuse() error {
 		p.Detail = "too many requests without a valid token came from this address"
 		return p
 	}
-	return unknown()
+	return c.unknown()
 }
 
-func unknown() error {
-	return &Problem{Type: InvalidToken, Detail: "the request shows no token, or a wrong one"}
+func (c *Client) unknown() error {
+	detail := "the request shows no token"
+	if c.shown {
+		detail = "the token is not known"
+	}
+	return &Problem{Type: InvalidToken, Detail: detail}
 }
 
 // pay takes n ids from the rates of the token and the address.

@@ -504,6 +504,27 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 	}
 }
 
+func TestWrongTokenIsNotReportedAsNone(t *testing.T) {
+	ring, path := opened(t, "team "+token.HashOf("right").String())
+	s := New(Config{Settings: settings(t, "a"), Tokens: ring})
+	silent, wrong, revoked := s.Client(netip.Addr{}), s.Client(netip.Addr{}), s.Client(netip.Addr{})
+	_, _ = wrong.Authorize("wrong"), revoked.Authorize("right")
+	if err := os.WriteFile(path, []byte("team "+token.HashOf("next").String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ring.Again(slog.New(slog.DiscardHandler))
+	for want, errs := range map[string][]error{
+		"the request shows no token": {silent.Authorize(""), silent.Admit("a", 1)},
+		"the token is not known":     {wrong.Authorize("wrong"), wrong.Admit("a", 1), revoked.Admit("a", 1)},
+	} {
+		for i, err := range errs {
+			if p := problemOf(t, err); p.Type != InvalidToken || p.Detail != want {
+				t.Errorf("%d: %v, want %s", i, p, want)
+			}
+		}
+	}
+}
+
 // fixedClock is a clock that tests set.
 type fixedClock struct {
 	snowfence.Clock

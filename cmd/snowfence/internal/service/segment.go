@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence/counter/leafalloc"
 )
 
-// segmented is a minter that gives whole segments of a table.
+// segmented is a minter that gives whole segments.
 type segmented interface {
 	// Segment reserves the next one.
 	Segment(ctx context.Context) (counter.Range, error)
@@ -29,7 +29,7 @@ func (c *Client) Segment(ctx context.Context, name string) (counter.Range, error
 	}
 	of, ok := minter.(segmented)
 	if !ok {
-		return counter.Range{}, c.service.problem(g, invalid(UnknownGenerator, "generator", name, fmt.Sprintf("gives no segments: it is of kind %s, and must be of kind tinyid", g.settings.Kind)))
+		return counter.Range{}, c.service.problem(g, invalid(UnknownGenerator, "generator", name, fmt.Sprintf("gives no segments: it is of kind %s, and must be of kind segment, leaf-segment or tinyid", g.settings.Kind)))
 	}
 	step := int(of.Step())
 	if err := c.pay(name, step); err != nil {

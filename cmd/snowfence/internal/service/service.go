@@ -46,6 +46,7 @@ type Service struct {
 	memory     *budget.Budget
 	clock      snowfence.Clock
 	log        *slog.Logger
+	warned     atomic.Int64 // when Warn may log again, on the monotonic clock
 }
 
 // generator is starting until it has a minter, and stopped once that was taken away.

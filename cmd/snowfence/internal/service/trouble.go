@@ -52,6 +52,18 @@ func (s *Service) troubled(g *generator) *Problem {
 	return nil
 }
 
+// warnPause is between two warnings of [Client.Warn], whichever clients they are of.
+const warnPause = time.Minute
+
+// Warn logs that a client gets less than it asks for, by a protocol that can't say so. Clients ask as often as they like,
+// so no warning follows within a minute of another.
+func (c *Client) Warn(text string, arguments ...any) {
+	now, next := int64(c.service.clock.Monotonic()), c.service.warned.Load()
+	if now >= next && c.service.warned.CompareAndSwap(next, now+int64(warnPause)) {
+		c.service.log.Warn(text, arguments...)
+	}
+}
+
 func isLeased(minter any) bool {
 	_, ok := minter.(leased)
 	return ok

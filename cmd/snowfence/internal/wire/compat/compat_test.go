@@ -1,12 +1,15 @@
 package compat
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -113,17 +116,20 @@ func TestLeafsCodesSayWhyThereIsNoNumber(t *testing.T) {
 // TestOneGeneratorCanAnswerEveryKeyOfLeafsSnowflakePath is as in Leaf, which does not look at keys there. On its
 // other path it does.
 func TestOneGeneratorCanAnswerEveryKeyOfLeafsSnowflakePath(t *testing.T) {
-	client := newClient(t, new(failing), new(failing), config.AnyKey, "order_no")
-	for i, key := range []string{"ids", "order_no", "never.seen", "users"} {
+	client := newClient(t, new(failing), new(failing), config.AnyKey, "order_no", "users.old")
+	for i, key := range []string{"ids", "order_no", "never.seen", "users", "ids.json", "users.old"} {
 		got, err := LeafSnowflake(keyed(key), client)
 		if want := strconv.Itoa(i + 1); err != nil || string(got.Body) != want {
 			t.Errorf("%s: %s, %v, want %s", key, got.Body, err, want)
 		}
 	}
-	for _, key := range []string{"never.seen", "order_no"} {
+	for _, key := range []string{"never.seen", "order_no", "users.old.x"} {
 		if got, err := LeafSegment(keyed(key), client); err == nil || !strings.Contains(string(got.Body), "id=-2") {
 			t.Errorf("segment %s: %s, %v", key, got.Body, err)
 		}
+	}
+	if got, err := LeafSegment(keyed("users.json"), client); err != nil || string(got.Body) != "1" {
+		t.Errorf("segment users.json: %s, %v", got.Body, err)
 	}
 	if got, err := LeafSnowflake(keyed(""), client); err == nil || !strings.Contains(string(got.Body), "Key is none") {
 		t.Errorf("no key: %s, %v", got.Body, err)
@@ -149,6 +155,57 @@ func TestSegmentsAreAsTinyidCountsThem(t *testing.T) {
 	}
 }
 
+// TestClientOfTinyidThatGetsNothingIsLogged is for Simple forms: there a client sees no reason, and takes a cut
+// batch for the whole.
+func TestClientOfTinyidThatGetsNothingIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	clock := setClock{Clock: snowfence.SystemClock()}
+	c := config.Default()
+	c.Store, c.Limits.Batch, c.Generators = "mem:", 10, map[string]config.Generator{"ids": {}}
+	c, err := c.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := service.New(service.Config{Settings: c, Clock: &clock, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	client := s.Client(netip.Addr{})
+	if err := s.Serve("ids", new(failing)); err != nil {
+		t.Fatal(err)
+	}
+	const empty, cut = "tinyid gets an empty answer", "tinyid gets fewer numbers"
+	for _, test := range []struct {
+		a           Answerer
+		query, want string
+		after       time.Duration
+	}{
+		{TinySegmentSimple, "bizType=none", empty + ".*generator=none error=.*unknown-generator", 0},
+		{TinyIDsSimple, "bizType=none", "", 59 * time.Second},
+		{TinyIDsSimple, "bizType=none", empty, time.Second},
+		{TinyIDs, "bizType=none", "", time.Minute}, // it says why itself
+		{TinyIDsSimple, "bizType=ids&batchSize=10", "", 0},
+		{TinyIDsSimple, "bizType=ids&batchSize=11", cut + ".*generator=ids asked=11 given=10", 0},
+		{TinyIDs, "bizType=ids&batchSize=11", cut, time.Minute},
+	} {
+		clock.now += test.after
+		log.Reset()
+		r := keyed("")
+		r.URL.RawQuery = test.query
+		if got, _ := test.a(r, &client); got.Status != http.StatusOK {
+			t.Errorf("%s: %d %s", test.query, got.Status, got.Body)
+		}
+		if test.want == "" && log.Len() > 0 || !regexp.MustCompile(test.want).MatchString(log.String()) {
+			t.Errorf("%s: logged %q, want %q", test.query, log.String(), test.want)
+		}
+	}
+}
+
+// setClock is a clock that a test sets.
+type setClock struct {
+	snowfence.Clock
+	now time.Duration
+}
+
+func (c *setClock) Monotonic() time.Duration { return c.now }
+
 // FuzzAnswers asks every path, with any key and query. An answer in JSON must be JSON, and a plain one
 // must have nothing but digits and commas.
 func FuzzAnswers(f *testing.F) {
@@ -168,9 +225,9 @@ func FuzzAnswers(f *testing.F) {
 			switch {
 			case got.Status == 0 && err == nil:
 				t.Errorf("%q, %q: neither an answer nor an error", key, query)
-			case got.Type == jsonText && !json.Valid(got.Body):
+			case got.Type == jsonType && !json.Valid(got.Body):
 				t.Errorf("%q, %q: %s", key, query, got.Body)
-			case got.Type == plainText && strings.Trim(string(got.Body), "0123456789,") != "":
+			case got.Type == plainType && strings.Trim(string(got.Body), "0123456789,") != "":
 				t.Errorf("%q, %q: %s", key, query, got.Body)
 			}
 		}

@@ -15,15 +15,19 @@
 //
 //	/tinyid/id/nextId           {"data":[2],"code":200,"message":""}
 //	/tinyid/id/nextIdSimple     2,3,4
-//	/tinyid/id/nextSegmentId    a whole segment, of a generator of kind tinyid
+//	/tinyid/id/nextSegmentId    a whole segment, of kind segment, leaf-segment or tinyid
 //
-// Errors have status 200, and code 5 for the token or 6. The Simple forms then have no body. A batch that is
-// too large is cut to what one request may have.
+// Errors have status 200, and code 5 for the token or 6. The Simple forms then have no body, and the log
+// has the reason. A batch that is too large is cut to what one request may have.
 //
 // GET, POST, PUT, PATCH and DELETE all ask for numbers, as there. HEAD and OPTIONS use none up. Every other
 // method is refused.
 //
-// A POST may have its parameters as a form. Those of the query come first.
+// A POST, PUT or PATCH may have its parameters as a form. Those of the query come first.
+//
+// Both systems run on Spring Boot 1.5, and paths and types are those of that: a slash or .json may stand at the end
+// of a path, and ;jsessionid=1 in it. A bare number has the type that Accept asks for, text/plain if it takes
+// all. A body of JSON, whose type is not negotiated, is JSON whatever is asked for.
 //
 // What neither system knows is answered as the HTTP front does: a token of Leaf's clients, a rate, a
 // page of another site.

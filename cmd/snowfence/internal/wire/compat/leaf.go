@@ -1,12 +1,16 @@
 package compat
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
+	"strings"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -34,17 +38,47 @@ func parameters(r *http.Request) url.Values {
 	return all
 }
 
+// charset ends every type, as in Spring Boot 1.5.
 const (
-	plainText = "text/plain;charset=UTF-8"
-	jsonText  = "application/json;charset=UTF-8"
+	charset   = ";charset=UTF-8"
+	plainType = "text/plain" + charset
+	jsonType  = "application/json" + charset
 )
 
-func plain(body []byte) Answer { return Answer{http.StatusOK, plainText, body} }
+// plain is an answer without a form of its own, such as a bare number. Spring gives it the type that was asked for,
+// and the same body whatever that is.
+func plain(r *http.Request, body []byte) Answer { return Answer{http.StatusOK, typeOf(r), body} }
+
+// typeOf returns the type that a client asks for: by .json at the end of the path, or else by the type that Accept
+// likes best, of equal ones the first. Text is for a client that takes everything.
+func typeOf(r *http.Request) string {
+	if file, _, _ := strings.Cut(path.Base(r.URL.Path), ";"); strings.HasSuffix(file, ".json") {
+		return jsonType
+	}
+	best, most := plainType, 0.0
+	for element := range strings.SplitSeq(strings.Join(r.Header["Accept"], ","), ",") {
+		mediaType, parameters, err := mime.ParseMediaType(element)
+		if err != nil {
+			continue
+		}
+		switch mediaType {
+		case "*/*", "text/*":
+			mediaType = "text/plain"
+		case "application/*":
+			mediaType = "application/json"
+		}
+		quality, err := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
+		if family, _, ok := strings.Cut(mediaType, "/"); ok && family != "" && !strings.Contains(mediaType, "*") && err == nil && quality > most {
+			best, most = mediaType+charset, quality
+		}
+	}
+	return best
+}
 
 // jsonOf is an answer in JSON. The value always makes some.
 func jsonOf(status int, value any) Answer {
 	body, _ := json.Marshal(value) //nolint:errchkjson // of strings and numbers
-	return Answer{status, jsonText, body}
+	return Answer{status, jsonType, body}
 }
 
 // Codes of Leaf's Result.
@@ -66,15 +100,25 @@ func LeafSegment(r *http.Request, client *service.Client) (Answer, error) {
 
 func leaf(r *http.Request, client *service.Client, snowflake bool) (Answer, error) {
 	key := r.PathValue("key")
+	names := []string{key}
+	if i := strings.LastIndexByte(key, '.'); i > 0 {
+		names = append(names, key[:i]) // Spring takes any suffix
+	}
+	if snowflake && key != "" {
+		names = append(names, config.AnyKey)
+	}
 	batch, err := one(r, client, key, snowflake)
-	if snowflake && key != "" && nameless(err) {
-		if other, otherErr := one(r, client, config.AnyKey, snowflake); !nameless(otherErr) {
+	for _, name := range names[1:] {
+		if !nameless(err) {
+			break
+		}
+		if other, otherErr := one(r, client, name, snowflake); !nameless(otherErr) {
 			batch, err = other, otherErr
 		}
 	}
 	switch p := new(service.Problem); {
 	case err == nil:
-		return plain(batch.AppendID(nil, 0)), nil
+		return plain(r, batch.AppendID(nil, 0)), nil
 	case !errors.As(err, &p), ours(p):
 		return Answer{}, err
 	case key == "":

@@ -42,7 +42,7 @@ func TinyIDs(r *http.Request, client *service.Client) (Answer, error) {
 // TinyIDsSimple answers with a batch, separated by commas.
 func TinyIDsSimple(r *http.Request, client *service.Client) (Answer, error) {
 	ids, err := batch(r, client)
-	return simple([]byte(ids), err)
+	return simple(r, client, []byte(ids), err)
 }
 
 // TinySegment answers with a whole segment, in JSON.
@@ -54,7 +54,7 @@ func TinySegment(r *http.Request, client *service.Client) (Answer, error) {
 // TinySegmentSimple answers with a whole segment, separated by commas.
 func TinySegmentSimple(r *http.Request, client *service.Client) (Answer, error) {
 	s, err := segment(r, client)
-	return simple(fmt.Appendf(nil, "%d,%d,%d,%d,%d", s.CurrentID, s.LoadingID, s.MaxID, s.Delta, s.Remainder), err)
+	return simple(r, client, fmt.Appendf(nil, "%d,%d,%d,%d,%d", s.CurrentID, s.LoadingID, s.MaxID, s.Delta, s.Remainder), err)
 }
 
 // tiny is a response with data or an error.
@@ -71,13 +71,17 @@ func tiny(data any, err error) (Answer, error) {
 	return jsonOf(http.StatusOK, tinyResponse{nil, 6, p.Detail}), err
 }
 
-// simple is a bare answer, empty where tiny has an error.
-func simple(body []byte, err error) (Answer, error) {
+// simple is a bare answer, empty where tiny has an error. Its client sees no reason, so the log has it.
+func simple(r *http.Request, client *service.Client, body []byte, err error) (Answer, error) {
 	if err != nil {
 		a, err := tiny(nil, err)
-		return Answer{a.Status, plainText, nil}, err
+		if a.Status != 0 {
+			name := parameters(r).Get("bizType")
+			client.Warn("a client of tinyid gets an empty answer with status 200", "generator", name[:min(len(name), 128)], "error", err)
+		}
+		return Answer{a.Status, typeOf(r), nil}, err
 	}
-	return plain(body), nil
+	return plain(r, body), nil
 }
 
 // admitted returns the parameters of a client whose token is right.
@@ -106,7 +110,10 @@ func batch(r *http.Request, client *service.Client) (string, error) {
 	if terms.Form != kind.Number && terms.Form != 0 {
 		return "", &service.Problem{Type: service.UnknownGenerator, Detail: fmt.Sprintf("bizType %s mints %s ids, must mint numbers", name, terms.Form)}
 	}
-	n = min(n, mostBatch, terms.Most)
+	if most := min(mostBatch, terms.Most); n > most {
+		client.Warn("a client of tinyid gets fewer numbers than it asks for: see limits.batch", "generator", name, "asked", n, "given", most)
+		n = most
+	}
 	if r.Method == http.MethodHead {
 		return "", client.Check(name, n)
 	}

@@ -34,8 +34,18 @@ func (h *health) poll(clock snowfence.Clock, draining <-chan struct{}) {
 	}
 }
 
-// Check answers how a generator stands now.
+// Check answers how a generator stands now, to a client that may use it: or names could be guessed. How all
+// stand together it answers to everybody.
 func (h *health) Check(ctx context.Context, r *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+	if name := r.GetService(); !ofAll(name) {
+		client, err := h.client(ctx)
+		if err == nil {
+			err = client.Admit(name, 0)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	h.look()
 	return h.Server.Check(ctx, r)
 }
@@ -67,10 +77,13 @@ func (h *health) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_health_
 	return h.Server.Watch(r, stream)
 }
 
-// shows reports whether a client may see how a name stands: a generator's, or one of all together.
+// shows reports whether a client may see how a name stands.
 func shows(client *service.Client, name string) bool {
-	return name == "" || name == snowfencev1.Ids_ServiceDesc.ServiceName || client.Allows(name)
+	return ofAll(name) || client.Allows(name)
 }
+
+// ofAll reports whether a name stands for all generators together.
+func ofAll(name string) bool { return name == "" || name == snowfencev1.Ids_ServiceDesc.ServiceName }
 
 // look takes over how the generators stand, for those that ask and those that watch.
 func (h *health) look() {

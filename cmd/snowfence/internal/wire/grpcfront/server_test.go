@@ -447,6 +447,32 @@ func TestTokenSeesTheHealthOfItsGeneratorsAlone(t *testing.T) {
 	}
 }
 
+func TestNoNameCanBeGuessedByHealth(t *testing.T) {
+	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=texts\nall "+token.HashOf("of-all").String())
+	health := grpc_health_v1.NewHealthClient(f.conn)
+	for shown, want := range map[string][3]codes.Code{ // of a generator that serves, another one, and none
+		"":                        {codes.Unauthenticated, codes.Unauthenticated, codes.Unauthenticated},
+		"Bearer wrong":            {codes.Unauthenticated, codes.Unauthenticated, codes.Unauthenticated},
+		"Bearer of-all":           {codes.OK, codes.OK, codes.NotFound},
+		"Bearer of-one-generator": {codes.OK, codes.PermissionDenied, codes.PermissionDenied},
+	} {
+		ctx := t.Context()
+		if shown != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", shown)
+		}
+		for i, name := range []string{"texts", "late", "none"} {
+			if _, err := health.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: name}); status.Code(err) != want[i] {
+				t.Errorf("%s with %q: %v, want %s", name, shown, err, want[i])
+			}
+		}
+		for _, all := range []string{"", snowfencev1.Ids_ServiceDesc.ServiceName} {
+			if _, err := health.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: all}); err != nil {
+				t.Errorf("%q with %q: %v", all, shown, err)
+			}
+		}
+	}
+}
+
 func TestHealthFollowsTheGenerators(t *testing.T) {
 	f := newFixture(t, "")
 	client := grpc_health_v1.NewHealthClient(f.conn)

@@ -1,6 +1,7 @@
 package httpfront
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -162,20 +163,26 @@ func (h *Handler) generators(w http.ResponseWriter, r *call) error {
 }
 
 // ready answers 200 while every generator, or the one that is named, can mint and will be able to for a
-// while yet, and else a problem. Either way it says how those stand that the client may use. A wrong
-// token is like none here, and so is an unknown host or a page of another site: they must not take the
-// server away from a load balancer.
+// while yet, and else a problem. Either way it says how those stand that the client may use. Without a name a wrong
+// token is like none, and so is an unknown host or a page of another site: they must not take the
+// server away from a load balancer. With a name the token must allow it: or names could be guessed.
 func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 	name := r.value("{name}")
+	var refused error
+	if shown := r.Header.Get("Authorization"); shown != "" {
+		refused = r.client.Authorize(token.Bearer(shown))
+	}
+	if name != "" {
+		if err := cmp.Or(refused, r.client.Admit(name, 0)); err != nil {
+			return err
+		}
+	}
 	others := func(s service.Status) bool { return name != "" && s.Name != name }
 	statuses := slices.DeleteFunc(h.Service.Statuses(), others)
 	if len(statuses) == 0 {
 		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
 	}
 	ready := service.Ready(statuses)
-	if shown := r.Header.Get("Authorization"); shown != "" {
-		_ = r.client.Authorize(token.Bearer(shown))
-	}
 	statuses, _ = r.client.Statuses() // none without a token that is asked for
 	if h.admit(r.Request) != nil {
 		statuses = nil

@@ -2,6 +2,7 @@ package httpfront
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -138,6 +139,63 @@ func TestNoMethodThatOnlyAsksUsesANumberUp(t *testing.T) {
 	}
 }
 
+// TestOtherSystemsPathsAreReadAsSpringReadsThem asks by paths that Spring Boot 1.5 takes for one another, and by
+// what clients put into Accept.
+func TestOtherSystemsPathsAreReadAsSpringReadsThem(t *testing.T) {
+	const leaf, tiny, jsonType, plain = "/api/segment/get/users", "/tinyid/id/nextIdSimple?bizType=users", "application/json;charset=UTF-8", "text/plain;charset=UTF-8"
+	counts := newTable(t, nil)
+	n := 0
+	for _, test := range []struct{ method, target, accept, kind string }{
+		{"GET", leaf, "", plain},
+		{"GET", leaf, "*/*", plain},
+		{"GET", leaf, "text/*", plain},
+		{"GET", leaf, "application/json", jsonType},
+		{"GET", leaf, "application/*", jsonType},
+		{"GET", leaf, "application/json, application/*+json", jsonType}, // RestTemplate for a number
+		{"GET", leaf, "text/plain, */*", plain},                         // RestTemplate for a text
+		{"GET", leaf, "text/plain;q=0.5, Application/JSON;v=1", jsonType},
+		{"GET", leaf, "*/*;q=0.1, application/json;q=0.5", jsonType},
+		{"GET", leaf, "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", "text/html;charset=UTF-8"}, // HttpURLConnection
+		{"GET", leaf, "image/*", plain},
+		{"GET", leaf, "no type;;, /, a/b/c", plain},
+		{"GET", leaf + "/", "", plain},
+		{"GET", leaf + ".json", "", jsonType},
+		{"GET", leaf + ".json", "text/plain", jsonType},
+		{"GET", leaf + ".txt", "", plain},
+		{"GET", leaf + ";jsessionid=1", "", plain},
+		{"GET", leaf + ".json;jsessionid=1/", "", jsonType},
+		{"GET", "/api;v=1//segment;/get/users", "", plain},
+		{"GET", "//api/segment/get/users", "", plain},
+		{"POST", tiny, "application/json", jsonType},
+		{"POST", "/tinyid/id/nextIdSimple.json?bizType=users", "", jsonType},
+		{"POST", "/tinyid/id/nextIdSimple/?bizType=users", "", plain},
+		{"POST", "/tinyid/id/nextIdSimple;jsessionid=1?bizType=users", "text/plain", plain},
+	} {
+		header := []string{"Accept: " + test.accept}
+		if test.accept == "" {
+			header = nil
+		}
+		w := counts.do(request(test.method, test.target, header...))
+		want := strconv.Itoa(1_000_000_000_000_000_000 + n)
+		if n++; w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != test.kind {
+			t.Errorf("%s, Accept %q: %d %s %s, want %s, %s", test.target, test.accept, w.Code, w.Header().Get("Content-Type"), w.Body, test.kind, want)
+		}
+		if head := counts.do(request("HEAD", test.target, header...)); head.Code != 200 || head.Header().Get("Content-Type") != test.kind {
+			t.Errorf("HEAD %s, Accept %q: %d %s", test.target, test.accept, head.Code, head.Header().Get("Content-Type"))
+		}
+	}
+	for target, status := range map[string]int{
+		"/tinyid/id/nextId.json?bizType=users": 200, "/decodeSnowflakeId/?snowflakeId=1": 200,
+		"/api/segment/get/users%2F": 500, "/api/segment/get/users%3Bx": 500, // a part of the name
+		"/tinyid/id/nextIdx?bizType=users": 404, "/tinyid/id/.json?bizType=users": 404, "/v1/generators/": 404, "/v1/generators.json": 404,
+		"/v1/generators;jsessionid=1": 404, "//v1/generators": 404, "/livez/": 404, "/cache/": 404, "/cache.json": 404, "/db;jsessionid=1": 404, "//db": 404,
+	} {
+		if w := counts.do(request("GET", target)); w.Code != status {
+			t.Errorf("%s: %d %s, want %d", target, w.Code, w.Body, status)
+		}
+	}
+}
+
 func TestOtherSystemsPathsTakeAForm(t *testing.T) {
 	server := httptest.NewServer(newTable(t, nil))
 	t.Cleanup(server.Close)
@@ -147,17 +205,26 @@ func TestOtherSystemsPathsTakeAForm(t *testing.T) {
 		url, body string
 		status    int
 		want      string
+		method    string // POST if empty
 	}{
-		{server.URL + "/tinyid/id/nextIdSimple", "bizType=users&batchSize=3", 200, "1000000000000000000,1000000000000000001,1000000000000000002"},
-		{server.URL + "/tinyid/id/nextIdSimple?bizType=users", "bizType=none&batchSize=2", 200, "1000000000000000003,1000000000000000004"}, // the query is first
-		{server.URL + "/tinyid/id/nextSegmentIdSimple", "bizType=users", 200, "0,3,19,2,1"},
-		{server.URL + "/api/segment/get/users", "any=thing", 200, "1000000000000000005"},
-		{open.URL + "/decodeSnowflakeId", "snowflakeId=1169786042799259000", 200, `"sequenceId"`},
-		{server.URL + "/tinyid/id/nextId", "bizType=%zz", 400, "unexpected-body"},
-		{server.URL + "/tinyid/id/nextId", "bizType=users&x=" + strings.Repeat("x", config.Default().Limits.Body), 413, "body-too-large"},
-		{server.URL + "/v1/generators/users/ids", "count=3", 400, "unexpected-body"},
+		{server.URL + "/tinyid/id/nextIdSimple", "bizType=users&batchSize=3", 200, "1000000000000000000,1000000000000000001,1000000000000000002", ""},
+		{server.URL + "/tinyid/id/nextIdSimple?bizType=users", "bizType=none&batchSize=2", 200, "1000000000000000003,1000000000000000004", ""}, // the query is first
+		{server.URL + "/tinyid/id/nextSegmentIdSimple", "bizType=users", 200, "0,3,19,2,1", ""},
+		{server.URL + "/api/segment/get/users", "any=thing", 200, "1000000000000000005", ""},
+		{open.URL + "/decodeSnowflakeId", "snowflakeId=1169786042799259000", 200, `"sequenceId"`, ""},
+		{server.URL + "/tinyid/id/nextId", "bizType=%zz", 400, "unexpected-body", ""},
+		{server.URL + "/tinyid/id/nextId", "bizType=users&x=" + strings.Repeat("x", config.Default().Limits.Body), 413, "body-too-large", ""},
+		{server.URL + "/v1/generators/users/ids", "count=3", 400, "unexpected-body", ""},
+		{server.URL + "/tinyid/id/nextIdSimple", "bizType=users", 200, "1000000000000000006", http.MethodPut}, // Spring Boot reads it there, too
+		{server.URL + "/tinyid/id/nextIdSimple", "bizType=users", 200, "1000000000000000007", http.MethodPatch},
+		{server.URL + "/tinyid/id/nextIdSimple?bizType=users", "batchSize=2", 400, "unexpected-body", http.MethodDelete},
 	} {
-		answer, err := http.Post(test.url, "application/x-www-form-urlencoded; charset=UTF-8", strings.NewReader(test.body))
+		r, err := http.NewRequestWithContext(t.Context(), cmp.Or(test.method, http.MethodPost), test.url, strings.NewReader(test.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=UTF-8")
+		answer, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}

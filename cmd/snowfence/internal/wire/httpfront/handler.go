@@ -60,26 +60,26 @@ func (h *Handler) table() []route {
 	// Leaf and tinyid serve any method that their framework does not answer by itself.
 	anyMethod := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	return []route{
-		{at("/v1/generators/{name}/ids"), mint, h.mint, clients},
-		{at("/v1/generators"), get, h.generators, clients},
-		{at("/v1/generators/{name}/reservations"), mint, h.reservations, clients},
-		{at("/v1/generators/{name}/reservations/{number}/confirm"), post, h.confirm, clients},
-		{at("/v1/generators/{name}/reservations/{number}/void"), post, h.void, clients},
-		{at("/v1/decode/{id}"), get, h.decode, clients},
-		{at("/api/snowflake/get/{key...}"), anyMethod, h.compat(compat.LeafSnowflake), clients},
-		{at("/api/segment/get/{key...}"), anyMethod, h.compat(compat.LeafSegment), clients},
-		{at("/decodeSnowflakeId"), anyMethod, h.compat(compat.LeafDecode), clients},
-		{at("/cache"), get, h.compat(compat.LeafCache), operators},
-		{at("/db"), get, h.compat(compat.LeafDB), operators},
-		{at("/tinyid/id/nextId"), anyMethod, h.compat(compat.TinyIDs), others},
-		{at("/tinyid/id/nextIdSimple"), anyMethod, h.compat(compat.TinyIDsSimple), others},
-		{at("/tinyid/id/nextSegmentId"), anyMethod, h.compat(compat.TinySegment), others},
-		{at("/tinyid/id/nextSegmentIdSimple"), anyMethod, h.compat(compat.TinySegmentSimple), others},
-		{at("/livez"), get, h.static(typePlain, []byte("live\n")), everybody},
-		{at("/readyz"), get, h.ready, everybody},
-		{at("/readyz/{name}"), get, h.ready, everybody},
-		{at("/metrics"), get, h.expose, operators},
-		{at("/openapi.yaml"), get, h.static("application/yaml", api.OpenAPI()), everybody},
+		ours("/v1/generators/{name}/ids", mint, h.mint, clients),
+		ours("/v1/generators", get, h.generators, clients),
+		ours("/v1/generators/{name}/reservations", mint, h.reservations, clients),
+		ours("/v1/generators/{name}/reservations/{number}/confirm", post, h.confirm, clients),
+		ours("/v1/generators/{name}/reservations/{number}/void", post, h.void, clients),
+		ours("/v1/decode/{id}", get, h.decode, clients),
+		h.theirs("/api/snowflake/get/{key...}", anyMethod, compat.LeafSnowflake, clients),
+		h.theirs("/api/segment/get/{key...}", anyMethod, compat.LeafSegment, clients),
+		h.theirs("/decodeSnowflakeId", anyMethod, compat.LeafDecode, clients),
+		h.theirs("/cache", get, compat.LeafCache, operators),
+		h.theirs("/db", get, compat.LeafDB, operators),
+		h.theirs("/tinyid/id/nextId", anyMethod, compat.TinyIDs, others),
+		h.theirs("/tinyid/id/nextIdSimple", anyMethod, compat.TinyIDsSimple, others),
+		h.theirs("/tinyid/id/nextSegmentId", anyMethod, compat.TinySegment, others),
+		h.theirs("/tinyid/id/nextSegmentIdSimple", anyMethod, compat.TinySegmentSimple, others),
+		ours("/livez", get, h.static(typePlain, []byte("live\n")), everybody),
+		ours("/readyz", get, h.ready, everybody),
+		ours("/readyz/{name}", get, h.ready, everybody),
+		ours("/metrics", get, h.expose, operators),
+		ours("/openapi.yaml", get, h.static("application/yaml", api.OpenAPI()), everybody),
 	}
 }
 
@@ -118,6 +118,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 	route := r.find(h.routes)
 	switch {
+	case route == nil && r.Method == http.MethodOptions && r.URL.Path == "/":
+		w.WriteHeader(http.StatusNoContent) // HAProxy asks this, to see whether a server is there
+		return nil
 	case route == nil:
 		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "the addresses are listed at /openapi.yaml"}
 	case !route.takes(r.Method):
@@ -152,9 +155,10 @@ func (h *Handler) static(contentType string, body []byte) answer {
 	}
 }
 
-// compat answers as another system does.
-func (h *Handler) compat(a compat.Answerer) answer {
-	return func(w http.ResponseWriter, r *call) error {
+// theirs is a route of another system, answered as that one does. Paths of operators' pages are taken as they are, or
+// a rule of a proxy that keeps others from /cache could be got around by /cache;x.
+func (h *Handler) theirs(path string, methods []string, a compat.Answerer, who audience) route {
+	answer := func(w http.ResponseWriter, r *call) error {
 		r.SetPathValue("key", r.value("{key...}"))
 		got, err := a(r.Request, &r.client)
 		if got.Status == 0 {
@@ -165,6 +169,7 @@ func (h *Handler) compat(a compat.Answerer) answer {
 		}
 		return h.writeBody(w, r.Request, got.Status, got.Type, got.Body)
 	}
+	return route{path: at(path), methods: methods, answer: answer, audience: who, spring: who != operators}
 }
 
 // expose answers with the metrics.

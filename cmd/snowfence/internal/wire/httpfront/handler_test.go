@@ -321,10 +321,27 @@ func TestReadinessNamesGeneratorsOnlyToClientsWithATokenForThem(t *testing.T) {
 	const secret = "0123456789abcdef"
 	f := newFixture(t, secret)
 	for header, named := range map[string]bool{"": false, "Authorization: Bearer wrong": false, "Authorization: Bearer " + secret: true} {
-		for _, path := range []string{"/readyz", "/readyz/default"} {
-			w := f.do(request("GET", path, header))
-			if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"default"`) != named {
-				t.Errorf("%s with %q: %d %s", path, header, w.Code, w.Body)
+		w := f.do(request("GET", "/readyz", header))
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"default"`) != named {
+			t.Errorf("/readyz with %q: %d %s", header, w.Code, w.Body)
+		}
+	}
+}
+
+// TestNoNameCanBeGuessedByReadiness asks for a generator that serves, one that does not, and one that is none.
+func TestNoNameCanBeGuessedByReadiness(t *testing.T) {
+	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=default\nall "+token.HashOf("of-all").String(), func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"default": {}, "other": {}} // which is starting
+	})
+	for header, want := range map[string][3]int{
+		"":                                       {401, 401, 401},
+		"Authorization: Bearer wrong":            {401, 401, 401},
+		"Authorization: Bearer of-all":           {200, 503, 404},
+		"Authorization: Bearer of-one-generator": {200, 403, 403},
+	} {
+		for i, name := range []string{"default", "other", "none"} {
+			if w := f.do(request("GET", "/readyz/"+name, header)); w.Code != want[i] {
+				t.Errorf("%s with %q: %d %s, want %d", name, header, w.Code, w.Body, want[i])
 			}
 		}
 	}

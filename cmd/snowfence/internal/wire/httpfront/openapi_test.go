@@ -19,6 +19,7 @@ import (
 	"snowfence.example/snowfence/api"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
+	words "snowfence.example/snowfence/cmd/snowfence/internal/token"
 )
 
 // document returns the OpenAPI document, which must be a valid one.
@@ -196,7 +197,10 @@ func probes(t *testing.T) map[string][]probe {
 	add("/readyz", failing(snowfence.ErrRevoked), request("GET", "/readyz"), 503)
 	add("/readyz", starting, request("GET", "/readyz"), 503)
 	add("/readyz/{name}", open, request("GET", "/readyz/default"), 200)
-	add("/readyz/{name}", guarded, request("GET", "/readyz/default"), 200)
+	add("/readyz/{name}", guarded, request("GET", "/readyz/default"), 401)
+	few := newFixture(t, "few "+words.HashOf("of-none").String()+" generators=-")
+	add("/readyz/{name}", few, request("GET", "/readyz/default", "Authorization: Bearer of-none"), 403)
+	add("/readyz/{name}", newLimited(t, token), request("GET", "/readyz/default", "Authorization: Bearer wrong"), 429)
 	add("/readyz/{name}", open, request("GET", "/readyz/none"), 404)
 	add("/readyz/{name}", open, large("GET", "/readyz/default"), 413)
 	add("/readyz/{name}", starting, request("GET", "/readyz/default"), 503)

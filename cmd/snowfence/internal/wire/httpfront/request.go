@@ -22,7 +22,9 @@ func (h *Handler) admit(r *http.Request) error {
 	if !h.AnyHost && !h.knownHost(r.Host) {
 		return &problem{
 			Status: http.StatusMisdirectedRequest, Type: typeUnknownHost, Title: "The server does not answer to this host name",
-			Detail: "without a token, a loopback address answers to loopback names and the configured hosts only", Field: "Host", Value: r.Host,
+			Detail: "without a token, a loopback address answers to loopback names and to those in hosts only: if your own proxy sends this name, set hosts: [" +
+				hostName(r.Host) + "] in the configuration, or SNOWFENCE_HOSTS",
+			Field: "Host", Value: r.Host,
 		}
 	}
 	if header, foreign := otherSite(r); foreign {
@@ -48,11 +50,16 @@ func (h *Handler) knownHost(host string) bool {
 	return true
 }
 
-func (h *Handler) names(host string) bool {
+// hostName is what a Host header names, without the port.
+func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+func (h *Handler) names(host string) bool {
+	host = hostName(host)
 	return host == "" || config.Loopback(host) || slices.ContainsFunc(h.Hosts, func(known string) bool {
 		return strings.EqualFold(known, host)
 	})
@@ -138,10 +145,11 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	return nil
 }
 
-// isForm reports whether the body is a form, as servers of other systems take it.
+// isForm reports whether the body is a form, as Spring takes it.
 func isForm(r *http.Request) bool {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && r.Method == http.MethodPost && mediaType == "application/x-www-form-urlencoded"
+	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch}
+	return err == nil && slices.Contains(methods, r.Method) && mediaType == "application/x-www-form-urlencoded"
 }
 
 // parameters reads the query: known names, each once. A misspelt count must not mint one id.

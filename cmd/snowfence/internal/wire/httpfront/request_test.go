@@ -92,6 +92,9 @@ func TestPagesOfOtherSitesGetNothing(t *testing.T) {
 			}
 		})
 	}
+	if p := wantProblem(t, f.do(request("GET", ids, "Host: snowfence")), 421, "unknown-host"); !strings.Contains(p.Detail, `hosts: [snowfence]`) || !strings.Contains(p.Detail, "SNOWFENCE_HOSTS") {
+		t.Errorf("the problem does not say which key to set: %s", p.Detail)
+	}
 	// Probes come under any name, and find out nothing that matters.
 	if w := f.do(request("GET", "/livez", "Host: 10.0.0.1:7600")); w.Code != http.StatusOK {
 		t.Errorf("a probe got %d, want 200", w.Code)
@@ -118,8 +121,14 @@ func TestTokenIsAskedForButByProbes(t *testing.T) {
 		{"/livez", "", 200},
 		{"/readyz", "", 200},
 		{"/openapi.yaml", "", 200},
+		{"OPTIONS /", "", 204}, // as HAProxy checks
+		{"/", "", 404},
 	} {
-		r := request("GET", c.path, "Host: ids.example")
+		method, path, both := strings.Cut(c.path, " ")
+		if !both {
+			method, path = "GET", c.path
+		}
+		r := request(method, path, "Host: ids.example")
 		if c.authorization != "" {
 			r.Header.Set("Authorization", c.authorization)
 		}

@@ -16,6 +16,11 @@ type route struct {
 	answer  answer
 
 	audience audience
+	spring   bool // its path is read as Spring Boot 1.5 reads it: see springPath
+}
+
+func ours(path string, methods []string, answer answer, who audience) route {
+	return route{path: at(path), methods: methods, answer: answer, audience: who}
 }
 
 // path is the path of a route, between slashes. The part {name} stands for any that is not empty, and
@@ -49,29 +54,57 @@ const maxParts = 8
 
 // find returns the route of the request's path, or nil.
 func (r *call) find(routes []route) *route {
-	r.parts = r.array[:0]
-	escaped := r.URL.RawPath != ""
-	rest, more := r.URL.Path, true
+	path, escaped := r.URL.Path, r.URL.RawPath != ""
 	if escaped {
-		rest = r.URL.RawPath
+		path = r.URL.RawPath
 	}
-	for more {
-		part := rest
+	if cleaned := springPath(path); cleaned != path {
+		r.split(cleaned, escaped)
+		for i := range routes {
+			if routes[i].spring && routes[i].match(r.parts) {
+				r.route = &routes[i]
+				return r.route
+			}
+		}
+	}
+	r.split(path, escaped)
+	for i := range routes {
+		if routes[i].match(r.parts) {
+			r.route = &routes[i]
+			return r.route
+		}
+	}
+	return nil
+}
+
+// springPath is a path without what Spring Boot 1.5 passes over: all from a semicolon to the end of a part, empty
+// parts, and a slash at the end.
+func springPath(path string) string {
+	if !strings.Contains(path, ";") && !strings.Contains(path, "//") && !strings.HasSuffix(path, "/") {
+		return path // as in most requests
+	}
+	var cleaned strings.Builder
+	for part := range strings.SplitSeq(path, "/") {
+		if part, _, _ = strings.Cut(part, ";"); part != "" {
+			cleaned.WriteString("/" + part)
+		}
+	}
+	return cleaned.String()
+}
+
+// split takes a path apart.
+func (r *call) split(path string, escaped bool) {
+	r.parts = r.array[:0]
+	for more := true; more; {
+		part := path
 		if more = len(r.parts) < maxParts-1; more {
-			part, rest, more = strings.Cut(rest, "/")
+			part, path, more = strings.Cut(path, "/")
 		}
 		if escaped {
 			part, _ = url.PathUnescape(part) // package url has read it before
 		}
 		r.parts = append(r.parts, part)
 	}
-	for i := range routes {
-		if routes[i].path.match(r.parts) {
-			r.route = &routes[i]
-			return r.route
-		}
-	}
-	return nil
 }
 
 // value returns what a wildcard of the route stands for, or nothing if the route has none of this name.
@@ -86,8 +119,9 @@ func (r *call) value(wildcard string) string {
 	return r.parts[i]
 }
 
-// match reports whether a request's path is that of the route.
-func (p path) match(parts []string) bool {
+// match reports whether a request's path is that of the route. Spring takes any suffix at the end, such as .json.
+func (r *route) match(parts []string) bool {
+	p := r.path
 	for i, want := range p {
 		switch {
 		case i == len(parts):
@@ -95,7 +129,7 @@ func (p path) match(parts []string) bool {
 		case strings.HasSuffix(want, "...}"):
 			return true
 		case strings.HasPrefix(want, "{") && parts[i] != "":
-		case want != parts[i]:
+		case want != parts[i] && !(r.spring && i == len(p)-1 && strings.HasPrefix(parts[i], want+".")):
 			return false
 		}
 	}
