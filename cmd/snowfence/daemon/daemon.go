@@ -79,7 +79,7 @@ func (e *OpenError) Error() string { return fmt.Sprintf("open %s: %v", e.What, e
 // Unwrap returns the reason.
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// Run serves until the context ends, and then returns nil once what was under
+// Run serves until the context ends, and for the settings' linger after that. Then it returns nil once what was under
 // way has ended and the worker ids are given back. The kinds are served beside
 // the daemon's own, to the generators whose settings name them.
 //
@@ -97,8 +97,10 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	d.serve(stop)
-	go d.reload(running)
+	go d.reload(lasting)
 	d.open(running, stop)
 	d.watch(running)
 	switch cause := context.Cause(running); {
@@ -108,6 +110,10 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 		err = cause // a front failed, or no generator can be opened
 	}
 	stop(nil)
+	if err == nil {
+		d.linger(lasting)
+	}
+	end()
 	return errors.Join(err, d.end(context.WithoutCancel(ctx)))
 }
 
@@ -235,6 +241,15 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 // releaseTime is how long worker ids may take to be given back. One that could
 // not be is free again when its window is over.
 const releaseTime = 5 * time.Second
+
+// linger goes on serving for a while, and says that it is not ready. Load balancers then turn away before a connection is refused.
+func (d *daemon) linger(ctx context.Context) {
+	d.service.Leave()
+	if pause := d.settings.Limits.Linger; pause > 0 {
+		d.log.Info("ending: goes on serving for a while, and is not ready any more", "for", pause)
+		d.sleep(ctx, pause)
+	}
+}
 
 // end finishes what is under way, gives the worker ids back and closes the store, in
 // this order: each needs the next one.

@@ -94,6 +94,7 @@ type Limits struct {
 	WriteTimeout time.Duration // to mint and write an answer; 30 s
 	IdleTimeout  time.Duration // between two requests of a connection of HTTP or gRPC; 2 min
 	Session      time.Duration // between two requests of a connection of RESP or Thrift; 1 h
+	Linger       time.Duration // for which the program goes on serving, not ready, before it ends; 0
 	Drain        time.Duration // for requests under way when the program ends; 10 s
 
 	Connections        int // most open connections of each front; 10,000

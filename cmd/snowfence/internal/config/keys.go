@@ -115,6 +115,7 @@ func configKeys(c *Config) []entry {
 		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, timeout(&c.Limits.WriteTimeout, 30*second, second/10, 10*minute)},
 		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection of HTTP or gRPC"}, timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour)},
 		{Key{"limits.session", "", "longest time between two requests of a connection of RESP or Thrift"}, timeout(&c.Limits.Session, time.Hour, second, 24*time.Hour)},
+		{Key{"limits.linger", "", "how long the program goes on serving once it is asked to end, with /readyz at 503; 0 for not at all"}, pause(&c.Limits.Linger, 10*minute)},
 		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, timeout(&c.Limits.Drain, 10*second, time.Millisecond, 10*minute)},
 		{Key{"limits.connections", "", "most open connections of each front"}, count(&c.Limits.Connections, 10_000, 1, 1_000_000)},
 		{Key{"limits.address-connections", "", "most open connections of each front from one address; 0 for any number"}, optional(&c.Limits.AddressConnections, 1_000_000)},

@@ -212,6 +212,26 @@ func optional(at *int, most int) place {
 	return p
 }
 
+// pause is a duration up to a longest one, 0 standing for none.
+func pause(at *time.Duration, most time.Duration) place {
+	outOfRange := fmt.Errorf("must be a duration such as 10s, up to %s, or 0s for none", most)
+	inRange := func(d time.Duration) error {
+		if d < 0 || d > most {
+			return outOfRange
+		}
+		return nil
+	}
+	p := field(at, func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return 0, outOfRange
+		}
+		return d, inRange(d)
+	}, time.Duration.String)
+	p.complete = func() error { return inRange(*at) }
+	return p
+}
+
 func size(at *int, fallback, least, most int) place {
 	parse := func(s string) (int, error) {
 		n, err := text.ParseBytes(s)
