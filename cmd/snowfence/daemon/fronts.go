@@ -47,17 +47,19 @@ type protocol struct {
 	address func(config.Config) string
 	scheme  string   // of its URLs; with TLS it gets an s
 	alpn    []string // what TLS offers
+	probes  bool     // answers probes alone: by plain HTTP, whoever asks
 	open    func(parts) front
 }
 
 // protocols are the fronts that the program has.
 func protocols() []protocol {
 	return []protocol{
-		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, newHTTP},
-		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, newRESP},
-		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, newGRPC},
-		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, newAdmin},
-		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, newThrift},
+		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, false, newHTTP},
+		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, false, newRESP},
+		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, false, newGRPC},
+		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, false, newAdmin},
+		{"health", func(c config.Config) string { return c.Health }, "http", nil, true, newHealth},
+		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, false, newThrift},
 	}
 }
 
@@ -68,6 +70,11 @@ func newHTTP(p parts) front {
 // newAdmin serves what is for operators, and mints nothing.
 func newAdmin(p parts) front {
 	return httpfront.NewServer(p.http(p.settings.Admin, true, false), p.settings.Limits, p.log)
+}
+
+// newHealth serves probes.
+func newHealth(p parts) front {
+	return httpfront.NewServer(p.http(p.settings.Health, false, false), p.settings.Limits, p.log)
 }
 
 func newRESP(p parts) front {
@@ -102,7 +109,7 @@ type serving struct {
 // url is where clients find the front.
 func (s serving) url(c config.Config) string {
 	scheme := s.scheme
-	if c.TLS != (config.TLS{}) {
+	if c.TLS != (config.TLS{}) && !s.probes {
 		scheme += "s"
 	}
 	return scheme + "://" + s.listener.Addr().String()
@@ -119,14 +126,18 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		if err := register(p.meter); err != nil {
 			return err
 		}
-		listener, err := listen.Open(ctx, d.settings, listen.Front{Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates})
+		at := listen.Front{Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates}
+		if protocol.probes {
+			at.Certificates = nil
+		}
+		listener, err := listen.Open(ctx, d.settings, at)
 		if err != nil {
 			return err
 		}
 		s := serving{protocol, protocol.open(p), listener}
 		d.fronts = append(d.fronts, s)
 		host, _, _ := net.SplitHostPort(address) // Complete has seen it
-		if d.settings.Insecure && !config.Loopback(host) {
+		if d.settings.Insecure && !protocol.probes && !config.Loopback(host) {
 			d.log.Warn("other hosts can reach this address, and any of them can mint ids", protocol.name, listener.Addr().String())
 		}
 	}

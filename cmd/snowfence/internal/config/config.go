@@ -45,6 +45,10 @@ type Config struct {
 	// Empty means that the HTTP front has them.
 	Admin string
 
+	// Health is the address of a listener that answers /livez and /readyz alone, by plain HTTP and without a
+	// token. Other hosts may reach it. Empty means none.
+	Health string
+
 	// Hosts are further host names by which browsers may reach a loopback
 	// address without a token, such as that of a proxy on the same host.
 	Hosts []string

@@ -71,6 +71,7 @@ const (
 	keyThrift    = "thrift"
 	keyThriftGen = "thrift-generator"
 	keyAdmin     = "admin"
+	keyHealth    = "health"
 	keyHosts     = "hosts"
 
 	keyKind        = "kind"
@@ -100,6 +101,7 @@ func configKeys(c *Config) []entry {
 		{Key{keyThrift, "thrift", `address of the Thrift front, for clients of Twitter's Snowflake; "" turns it off`}, str(&c.Thrift)},
 		{Key{keyThriftGen, "", "generator whose ids Thrift clients get, whose protocol names none"}, str(&c.ThriftGenerator)},
 		{Key{keyAdmin, "", "address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"}, str(&c.Admin)},
+		{Key{keyHealth, "", "address of a listener that answers /livez and /readyz alone, without TLS and a token; other hosts may reach it"}, str(&c.Health)},
 		{Key{keyHosts, "", "further host names, separated by commas, that a loopback address without a token answers to"}, list(&c.Hosts)},
 		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, toggle(&c.Insecure)},
 		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, str(&c.TLS.Certificate)},
@@ -189,7 +191,7 @@ func isList(path string) bool {
 // the kind of a setting makes of it.
 func canBeEmpty(path string) bool {
 	_, key, _ := splitGenerator(path)
-	return slices.Contains([]string{keyHTTP, keyRESP, keyGRPC, keyThrift, keyAdmin, keyHosts}, path) ||
+	return slices.Contains([]string{keyHTTP, keyRESP, keyGRPC, keyThrift, keyAdmin, keyHealth, keyHosts}, path) ||
 		key == keyAliases || key == keyDatacenters || strings.HasPrefix(key, settingSection+".")
 }
 

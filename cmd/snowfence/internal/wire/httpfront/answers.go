@@ -160,12 +160,12 @@ func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
 	}
 	ready := service.Ready(statuses)
-	if shown := r.Header.Get("Authorization"); shown != "" {
+	if shown := r.Header.Get("Authorization"); shown != "" && h.has(everybody) {
 		_ = r.client.Authorize(token.Bearer(shown))
 	}
 	statuses, _ = r.client.Statuses() // none without a token that is asked for
-	if h.admit(r.Request) != nil {
-		statuses = nil
+	if h.admit(r.Request) != nil || !h.has(everybody) {
+		statuses = nil // a front for probes may be open to strangers
 	}
 	statuses = slices.DeleteFunc(statuses, others)
 	if ready {

@@ -25,7 +25,8 @@ type Config struct {
 	// Metrics answers /metrics.
 	Metrics http.Handler
 
-	// Public has the routes of clients, and Admin those of operators.
+	// Public has the routes of clients, and Admin those of operators. With neither, the front answers probes
+	// alone, and names no generators.
 	Public, Admin bool
 
 	// AnyHost turns off the check of the Host header: for servers with a token, which
@@ -73,9 +74,9 @@ func (h *Handler) table() []route {
 		{at("/tinyid/id/nextIdSimple"), anyMethod, h.compat(compat.TinyIDsSimple), others},
 		{at("/tinyid/id/nextSegmentId"), anyMethod, h.compat(compat.TinySegment), others},
 		{at("/tinyid/id/nextSegmentIdSimple"), anyMethod, h.compat(compat.TinySegmentSimple), others},
-		{at("/livez"), get, h.static(typePlain, []byte("live\n")), everybody},
-		{at("/readyz"), get, h.ready, everybody},
-		{at("/readyz/{name}"), get, h.ready, everybody},
+		{at("/livez"), get, h.static(typePlain, []byte("live\n")), monitors},
+		{at("/readyz"), get, h.ready, monitors},
+		{at("/readyz/{name}"), get, h.ready, monitors},
 		{at("/metrics"), get, h.expose, operators},
 		{at("/openapi.yaml"), get, h.static("application/yaml", api.OpenAPI()), everybody},
 	}
@@ -89,12 +90,25 @@ func New(cfg Config) *Handler {
 	}
 	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, chunk)} }
 	for _, route := range h.table() {
-		if (route.audience == clients || route.audience == others) && !h.Public || route.audience == operators && !h.Admin {
-			continue
+		if h.has(route.audience) {
+			h.routes = append(h.routes, route)
 		}
-		h.routes = append(h.routes, route)
 	}
 	return h
+}
+
+// has reports whether the front answers the routes of an audience.
+func (h *Handler) has(a audience) bool {
+	switch a {
+	case clients, others:
+		return h.Public
+	case operators:
+		return h.Admin
+	case everybody:
+		return h.Public || h.Admin
+	default:
+		return true
+	}
 }
 
 // ServeHTTP answers one request.
@@ -116,7 +130,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 	route := r.find(h.routes)
 	switch {
 	case route == nil:
-		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "the addresses are listed at /openapi.yaml"}
+		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: h.listed()}
 	case !route.takes(r.Method):
 		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1) + ", OPTIONS"
 		w.Header().Set("Allow", allow)
@@ -126,7 +140,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		}
 		return &problem{Type: typeMethodNotAllowed, Title: "The method is not allowed here", Status: http.StatusMethodNotAllowed, Detail: "allowed are " + allow}
 	}
-	if route.audience != everybody {
+	if route.audience != everybody && route.audience != monitors {
 		if err := h.admit(r.Request); err != nil {
 			return err
 		}
@@ -140,6 +154,14 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		return err
 	}
 	return route.answer(w, r)
+}
+
+// listed says where the addresses are listed that the front has.
+func (h *Handler) listed() string {
+	if h.has(everybody) {
+		return "the addresses are listed at /openapi.yaml"
+	}
+	return "this address answers /livez, /readyz and /readyz/NAME alone"
 }
 
 // static answers with the same at all times.
