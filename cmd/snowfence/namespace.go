@@ -222,7 +222,7 @@ The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
 json streams: one object a line with "type":"finding", and a last one with
 "type":"verdict".`,
 		Example: `  snowfence namespace verify
-  snowfence namespace verify --namespace orders -o json
+  snowfence namespace verify -g orders -o json
   snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
   snowfence namespace verify --last-number invoices=20261125:5 -o table`,
 	}
@@ -358,7 +358,7 @@ generators. It says so where nothing is needed. It connects to no store.`,
   snowfence namespace schema --store postgres://ids@db/ids | psql ...
   snowfence namespace schema --store 'nats://host/ids?replicas=3' > stream.json`,
 	}
-	s := siteFlags(cmd)
+	s := settingFlags(cmd, "store", "namespace", "layout", "data")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := s.load(p)
 		if err != nil {
