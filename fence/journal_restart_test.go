@@ -1,9 +1,12 @@
 package fence_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,6 +200,21 @@ func TestRestartBesideALossyStoreDoesNotWaitForItsLoss(t *testing.T) {
 			if err := j.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+// TestStopThatOutlastsTheWindowIsNoWarning starts again after a stop that was longer than the journal's term.
+func TestStopThatOutlastsTheWindowIsNoWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, faulty, book, keep := journaled(t, pinned)
+		next(t, h)
+		leave(h)
+		pass(h.Status().Window + time.Hour)
+		var log bytes.Buffer
+		next(t, open(t, faulty, keep, func(c *fence.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
+		if !strings.Contains(log.String(), `level=INFO msg="the journal's term of worker 0 is not resumed: its window ended`) || strings.Contains(log.String(), "WARN") || !book.has() {
+			t.Errorf("the log is\n%s", &log)
 		}
 	})
 }

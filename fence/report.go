@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,7 +16,11 @@ func (l *loop) Report(r lease.Report) {
 	log := l.config.Logger.With("namespace", l.config.Namespace)
 	switch r.What {
 	case lease.Noted:
-		log.Warn(r.Err.Error())
+		level := slog.LevelWarn
+		if errors.Is(r.Err, lease.ErrWindowEnded) {
+			level = slog.LevelInfo // nothing went wrong: the process was not running for a while
+		}
+		log.Log(context.Background(), level, r.Err.Error())
 	case lease.Waiting:
 		l.mu.Lock()
 		l.waited = r.Err

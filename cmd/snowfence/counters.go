@@ -82,12 +82,18 @@ func (p program) onStore(cmd *cobra.Command, run func(ctx context.Context, f for
 		if err != nil {
 			return err
 		}
-		opened, err := engine.OpenExisting(cmd.Context(), c.Store)
+		namespace, at := c.Namespace, c.Store
+		if s.generator != "" {
+			if namespace, at, err = s.named(c); err != nil {
+				return err
+			}
+		}
+		opened, err := engine.OpenExisting(cmd.Context(), at)
 		if err != nil {
 			return unavailable(err)
 		}
 		defer p.closing("close store: ", opened.Close)
-		return unavailable(run(cmd.Context(), *f, opened, c.Namespace, args))
+		return unavailable(run(cmd.Context(), *f, opened, namespace, args))
 	}
 	return cmd
 }
@@ -100,7 +106,7 @@ func (p program) countersList() *cobra.Command {
 sequence, the next number of each date that the store holds. -o json prints one
 object a line.`,
 		Example: `  snowfence counters list
-  snowfence counters list --namespace shop -o json`,
+  snowfence counters list -g invoices -o json`,
 		Args: exactly(0),
 	}, func(ctx context.Context, f form, s store.Store, namespace string, _ []string) error {
 		var rows [][]string

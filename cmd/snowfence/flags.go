@@ -128,6 +128,8 @@ type settings struct {
 	cmd  *cobra.Command
 	file string
 	keys map[string]string // key by flag
+
+	generator string // of verbs that look at its namespace and store; empty means none is named
 }
 
 // settingFlags adds --config and the flags of the keys that are named, all

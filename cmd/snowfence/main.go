@@ -129,6 +129,7 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
 	root.AddCommand(
 		p.serve(),
+		p.ready(),
 		p.token(),
 		p.next(),
 		p.decode(),

@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
@@ -221,7 +222,7 @@ The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
 json streams: one object a line with "type":"finding", and a last one with
 "type":"verdict".`,
 		Example: `  snowfence namespace verify
-  snowfence namespace verify --namespace orders -o json
+  snowfence namespace verify -g orders -o json
   snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
   snowfence namespace verify --last-number invoices=20261125:5 -o table`,
 	}
@@ -344,28 +345,47 @@ func (p program) namespaceSchema() *cobra.Command {
 		Use:   "schema",
 		Short: "Print what a store needs made by hand",
 		Long: `Schema prints what has to be there before ids can be minted, for those whose
-program may not create it: the statement that creates the table, for PostgreSQL
-and MySQL; the stream's configuration, for NATS (nats stream add --config FILE).
-With more rights the program makes it when it first needs it. The other engines
-need nothing: then it says so, and prints nothing. It connects to no store.`,
-		Example: `  snowfence namespace schema --store postgres://ids@db/ids | psql ...
+program may not create it. That is the statement that creates each table, for
+PostgreSQL and MySQL, and the stream's configuration, for NATS (nats stream add
+--config FILE). The program makes its own tables when it first needs them, with
+more rights; it never makes those of Leaf, tinyid and Flickr.
+
+With a configuration it prints what the generators need. Where they have several
+stores, a line before each part names its store. With --store it prints all that
+the program may need in this one: registers, series, and the tables of those
+generators. It says so where nothing is needed. It connects to no store.`,
+		Example: `  snowfence namespace schema --config snowfence.yaml
+  snowfence namespace schema --store postgres://ids@db/ids | psql ...
   snowfence namespace schema --store 'nats://host/ids?replicas=3' > stream.json`,
 	}
-	s := siteFlags(cmd)
+	s := settingFlags(cmd, "store", "namespace", "layout", "data")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := s.load(p)
 		if err != nil {
 			return err
 		}
-		schema, err := engine.Schema(c.Store)
+		all, err := kinds.Schemas(c, cmd.Flags().Changed("store"))
 		if err != nil {
 			return err
 		}
-		if schema == "" {
-			p.warn("nothing has to be made by hand in " + engine.Redact(c.Store))
-			return nil
+		var said page
+		needy := slices.DeleteFunc(slices.Clone(all), func(x kinds.Schema) bool { return len(x.Parts) == 0 })
+		for _, x := range all {
+			if len(x.Parts) == 0 {
+				p.warn("nothing has to be made by hand in " + engine.Redact(x.URL))
+				continue
+			}
+			if len(needy) > 1 {
+				said.line("-- in %s:", engine.Redact(x.URL))
+			}
+			for _, part := range x.Parts {
+				if engine.IsDatabase(x.URL) {
+					part += ";"
+				}
+				said.line("%s", part)
+			}
 		}
-		return p.print(strings.TrimRight(schema, "\n") + "\n")
+		return p.print(said.String())
 	}
 	return cmd
 }

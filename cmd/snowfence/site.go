@@ -13,6 +13,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/daemon"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/roster"
 )
@@ -29,7 +30,28 @@ type site struct {
 
 // siteFlags adds the flags that say which namespace of which store is meant.
 func siteFlags(cmd *cobra.Command) *settings {
-	return settingFlags(cmd, "store", "namespace", "layout", "data")
+	s := settingFlags(cmd, "store", "namespace", "layout", "data")
+	cmd.Flags().VarP(textFlag(&s.generator, "NAME"), "generator", "g", "generator of the configuration whose namespace and store are meant")
+	return s
+}
+
+// named returns the namespace and the store of the generator that --generator names. Another --store wins.
+func (s *settings) named(c config.Config) (namespace, store string, err error) {
+	name, g, err := chooseGenerator(c, s.generator)
+	switch {
+	case err != nil:
+	case s.cmd.Flags().Changed("namespace"):
+		err = errors.New("--namespace and --generator both name a namespace: must be one of them")
+	case !kinds.OnStore(g.Kind):
+		err = fmt.Errorf("generator %s is of kind %s: it has no namespace in a store", name, g.Kind)
+	}
+	if err != nil {
+		return "", "", usage(s.cmd, err)
+	}
+	if s.cmd.Flags().Changed("store") {
+		return g.Namespace, c.Store, nil
+	}
+	return g.Namespace, c.StoresOf(g)[0], nil
 }
 
 // siteOf finds the site that the configuration names. The namespace is that of
@@ -41,24 +63,29 @@ func (p program) siteOf(s *settings) (*site, error) {
 		return nil, err
 	}
 	namespace, rollback := s.cmd.Flags().Lookup("namespace").Value.String(), time.Duration(0)
+	store := c.Store
+	if s.generator != "" {
+		if namespace, store, err = s.named(c); err != nil {
+			return nil, err
+		}
+	}
 	if namespace == "" {
 		_, g, err := chooseGenerator(c, "")
 		if err != nil {
-			return nil, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: %w", err))
+			return nil, usage(s.cmd, fmt.Errorf("say by -g or --namespace which one is meant: %w", err))
 		}
 		if !g.Fenced() {
-			return nil, usage(s.cmd, fmt.Errorf("say by --namespace which one is meant: the generator is of kind %s, without worker ids", g.Kind))
+			return nil, usage(s.cmd, fmt.Errorf("say by -g or --namespace which one is meant: the generator is of kind %s, without worker ids", g.Kind))
 		}
 		namespace = g.Namespace
 	}
 	var datacenters []int64
-	store := c.Store
 	for _, name := range c.Names() {
 		g := c.Generators[name]
 		if !g.Fenced() || g.Namespace != namespace {
 			continue
 		}
-		if !s.cmd.Flags().Changed("store") {
+		if s.generator == "" && !s.cmd.Flags().Changed("store") {
 			store = c.StoresOf(g)[0]
 		}
 		rollback = cmp.Or(rollback, g.Policy.MaxRollback)

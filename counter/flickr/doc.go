@@ -12,14 +12,7 @@
 // or of one server, they increase in the order of time.
 //
 // The caller brings the driver, whose Result must report LAST_INSERT_ID(). The table is Flickr's
-// own. The statement is too, with a condition on the settings in it:
-//
-//	CREATE TABLE Tickets64 (
-//	  id bigint unsigned NOT NULL auto_increment,
-//	  stub char(1) NOT NULL default '',
-//	  PRIMARY KEY (id),
-//	  UNIQUE KEY stub (stub)
-//	);
+// own, and [DDL] has its statement. That of a number is Flickr's too, with a condition on the settings in it:
 //
 //	REPLACE INTO Tickets64 (stub) VALUES ('a');
 //

@@ -12,6 +12,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/internal/sqlsession"
 )
 
 const (
@@ -146,7 +147,7 @@ func (s *Source) ticket(ctx context.Context, sv *server) (number int64, err erro
 		s.mu.Lock()
 		last, known := sv.last, sv.settings
 		s.mu.Unlock()
-		connection, err := sv.DB.Conn(ctx)
+		connection, err := sqlsession.Connection(ctx, sv.DB)
 		if err != nil {
 			return sv.in(err)
 		}

@@ -8,17 +8,7 @@
 //	})
 //	id, err := segments.Next(ctx)
 //
-// The caller brings the driver. The table is Leaf's own:
-//
-//	CREATE TABLE leaf_alloc (
-//	  biz_tag varchar(128) NOT NULL DEFAULT '',
-//	  max_id bigint NOT NULL DEFAULT 1,
-//	  step int NOT NULL,
-//	  description varchar(256) DEFAULT NULL,
-//	  update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP,
-//	  PRIMARY KEY (biz_tag)
-//	);
-//
+// The caller brings the driver. The table is Leaf's own, leaf_alloc: [DDL] has its statement.
 // On MySQL and MariaDB update_time has ON UPDATE CURRENT_TIMESTAMP besides, and the table's engine must
 // have transactions, as InnoDB does: Open refuses MyISAM and the like. A program sets the row up as for
 // Leaf, whose max_id is the next number: this package adds no tag.

@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -77,24 +78,54 @@ func DDL(d Dialect) []string {
 	return strings.Split(strings.TrimSuffix(types.Replace(tables), ";\n"), ";\n")
 }
 
+// byHand says how somebody else can make the tables.
+const byHand = "'snowfence namespace schema' prints the statements for a user who may create tables"
+
 // Create makes the tables that are missing, and leaves those that are there. It returns an error
 // for a table that a crash can empty, or that has no transactions.
 func Create(ctx context.Context, db *sql.DB, d Dialect) error {
-	fit := map[Dialect]string{PostgreSQL: "rp", MySQL: "InnoDB"}[d] // rp: ordinary and persistent
-	for i, table := range []string{"snowfence_series", "snowfence_series_number"} {
-		engine, failed := "", error(nil)
-		find := func() error { return db.QueryRowContext(ctx, d.statements().engine, table).Scan(&engine) }
-		err := find()
-		if errors.Is(err, sql.ErrNoRows) { // of two that create it at the same time one may fail
-			_, failed = db.ExecContext(ctx, DDL(d)[i])
-			err = find()
-		}
-		if err == nil && engine != fit {
-			err = fmt.Errorf("it is of kind %q, must be %q", engine, fit)
+	for i, table := range tableNames() {
+		found, err := find(ctx, db, d, table)
+		if !found && err == nil { // of two that create it at the same time one may fail
+			_, failed := db.ExecContext(ctx, DDL(d)[i])
+			if found, err = find(ctx, db, d, table); !found && err == nil {
+				err = fmt.Errorf("series: create table %s: %s: %w", table, byHand, cmp.Or(failed, errors.New("it is not there after that")))
+			}
 		}
 		if err != nil {
-			return fmt.Errorf("series: table %s: %w", table, errors.Join(failed, err))
+			return err
 		}
 	}
 	return nil
+}
+
+// Check returns an error unless both tables are there and fit. It creates nothing.
+func Check(ctx context.Context, db *sql.DB, d Dialect) error {
+	for _, table := range tableNames() {
+		found, err := find(ctx, db, d, table)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("series: table %s is not there, as far as the user may see: %s", table, byHand)
+		}
+	}
+	return nil
+}
+
+// tableNames are the tables, in the order of [DDL].
+func tableNames() []string { return []string{"snowfence_series", "snowfence_series_number"} }
+
+// find reports whether a table is there. It returns an error if the table does not fit.
+func find(ctx context.Context, db *sql.DB, d Dialect, table string) (bool, error) {
+	engine, fit := "", map[Dialect]string{PostgreSQL: "rp", MySQL: "InnoDB"}[d] // rp: ordinary and persistent
+	switch err := db.QueryRowContext(ctx, d.statements().engine, table).Scan(&engine); {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("series: look for table %s: %w", table, err)
+	case engine != fit:
+		return true, fmt.Errorf("series: table %s: it is of kind %q, must be %q", table, engine, fit)
+	}
+	return true, nil
 }

@@ -9,22 +9,7 @@
 //	})
 //	id, err := segments.Next(ctx)
 //
-// The caller brings the driver. The table is tinyid's own:
-//
-//	CREATE TABLE tiny_id_info (
-//	  id bigint unsigned NOT NULL AUTO_INCREMENT,
-//	  biz_type varchar(63) NOT NULL DEFAULT '',
-//	  begin_id bigint NOT NULL DEFAULT 0,
-//	  max_id bigint NOT NULL DEFAULT 0,
-//	  step int DEFAULT 0,
-//	  delta int NOT NULL DEFAULT 1,
-//	  remainder int NOT NULL DEFAULT 0,
-//	  create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00',
-//	  update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00',
-//	  version bigint NOT NULL DEFAULT 0,
-//	  PRIMARY KEY (id),
-//	  UNIQUE KEY uniq_biz_type (biz_type)
-//	) ENGINE=InnoDB;
+// The caller brings the driver. The table is tinyid's own, tiny_id_info: [DDL] has its statement.
 //
 // # Statements
 //

@@ -26,6 +26,9 @@ var (
 	// id: at once if the other holder is seen to write, otherwise at the end of the claim-wait.
 	ErrPinnedTwice = errors.New("snowfence: this program holds the pinned worker id already")
 
+	// ErrWindowEnded is why a journal's term is not resumed whose ticks have passed, as after each longer stop.
+	ErrWindowEnded = errors.New("its window ended")
+
 	// ErrJournal is the cause of a term's end when its journal's page could neither be
 	// written nor removed.
 	ErrJournal = errors.New("snowfence: the journal failed")

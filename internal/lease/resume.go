@@ -89,7 +89,7 @@ func (s *State) mayResume(x *step, p stored.Page) error {
 	layout := x.Layout
 	switch used := layout.TimeOf(p.Used); {
 	case x.tick() >= p.Usable || p.Used >= p.Usable:
-		return fmt.Errorf("its window ended at %s", layout.TimeOf(p.Usable).UTC().Format(time.RFC3339Nano))
+		return fmt.Errorf("%w at %s", ErrWindowEnded, layout.TimeOf(p.Usable).UTC().Format(time.RFC3339Nano))
 	case x.Worker == nil && used.Sub(x.now.Wall) > x.MaxRollback+2*x.JournalAhead:
 		// A generator would only find that the clock is behind.
 		return fmt.Errorf("the clock is behind what was used by %s", used.Sub(x.now.Wall))

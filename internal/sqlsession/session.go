@@ -57,12 +57,41 @@ func Parse(text string, names []string) Settings {
 	return s
 }
 
+// NoConnectionError is returned for a call that ended while it waited for a connection of a pool.
+type NoConnectionError struct {
+	Most int // connections of the pool, all of which are in use; 0 if that is not known
+	Err  error
+}
+
+func (e *NoConnectionError) Error() string {
+	if e.Most == 0 {
+		return "no connection came about in time: the server is away, or all connections of a pool behind this one are in use"
+	}
+	return fmt.Sprintf("all %d connections of the pool are in use: give it a pool of its own, or a larger one", e.Most)
+}
+
+// Unwrap returns how the call ended.
+func (e *NoConnectionError) Unwrap() error { return e.Err }
+
+// Connection takes a connection of a pool, or returns a *[NoConnectionError] when the context ends first.
+func Connection(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+	connection, err := db.Conn(ctx)
+	if err != nil && err == ctx.Err() { //nolint:errorlint // a driver that was connecting says more
+		found := &NoConnectionError{Err: err}
+		if s := db.Stats(); s.MaxOpenConnections > 0 && s.InUse >= s.MaxOpenConnections {
+			found.Most = s.MaxOpenConnections
+		}
+		err = found
+	}
+	return connection, err
+}
+
 // On lends a connection of a pool for one call. After an error it is closed: a session that another client has
 // changed must not come back. A connection on which the driver sent nothing is replaced, as database/sql does it.
 func On(ctx context.Context, db *sql.DB, call func(*sql.Conn) error) error {
 	const most = 8 // connections that the server closed while they were idle
 	for n := 1; ; n++ {
-		connection, err := db.Conn(ctx)
+		connection, err := Connection(ctx, db)
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,9 @@ type Config struct {
 	Driver Driver `json:"-"`
 
 	// DB is a pool of the caller's. The store judges one connection when it is
-	// opened, and leaves the pool open when it is closed.
+	// opened, and leaves the pool open when it is closed. It should be a small pool for the
+	// store alone, of two connections: in a pool that the program's transactions use up, no
+	// lease is extended, and ids stop.
 	DB *sql.DB `json:"-"`
 
 	// Table holds the registers: name or schema.name, of [a-z0-9_]. Empty means

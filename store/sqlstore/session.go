@@ -209,7 +209,7 @@ func (s *Store) explain(ctx context.Context, verb, what string, err error) error
 	if unfit := new(ServerError); s.dialect == MySQL && !errors.As(err, &unfit) {
 		s.judged.Store(nil) // a server of another release may lack a variable that the statements name
 	}
-	if cause := s.life.Usable(ctx); cause != nil {
+	if cause := s.life.Usable(ctx); cause != nil && (s.life.Ended() || !errors.As(err, new(*sqlsession.NoConnectionError))) {
 		err = cause
 	}
 	if errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrDamaged) {

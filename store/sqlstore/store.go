@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"snowfence.example/snowfence/internal/sqlsession"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
@@ -97,7 +98,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // unless it has to exist.
 func (s *Store) prepare(ctx context.Context, existing bool) error {
 	if !s.own {
-		connection, err := s.db.Conn(ctx)
+		connection, err := sqlsession.Connection(ctx, s.db)
 		if err != nil {
 			return fmt.Errorf("sqlstore: connect: %w", err)
 		}
@@ -215,7 +216,9 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 		return time.Time{}, s.explain(ctx, "read", "clock", err)
 	}
 	var microseconds int64
-	if err := s.db.QueryRowContext(call, j.now).Scan(&microseconds); err != nil {
+	if err := sqlsession.On(call, s.db, func(connection *sql.Conn) error {
+		return connection.QueryRowContext(call, j.now).Scan(&microseconds)
+	}); err != nil {
 		return time.Time{}, s.explain(ctx, "read", "clock", err)
 	}
 	return time.UnixMicro(microseconds).UTC(), nil
@@ -235,7 +238,7 @@ func (s *Store) Close() error {
 }
 
 // page reads the first registers from a key on, up to another.
-func (s *Store) page(ctx context.Context, from, to []byte) (_ []store.Entry, err error) {
+func (s *Store) page(ctx context.Context, from, to []byte) (page []store.Entry, err error) {
 	if err := s.life.Usable(ctx); err != nil {
 		return nil, err
 	}
@@ -245,12 +248,20 @@ func (s *Store) page(ctx context.Context, from, to []byte) (_ []store.Entry, err
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.db.QueryContext(call, j.list, s.dialect.bytes(from), s.dialect.bytes(to))
+	err = sqlsession.On(call, s.db, func(connection *sql.Conn) error {
+		page, err = pageOn(call, connection, j.list, s.dialect.bytes(from), s.dialect.bytes(to))
+		return err
+	})
+	return page, err
+}
+
+// pageOn reads a page by a connection.
+func pageOn(ctx context.Context, connection *sql.Conn, list string, bounds ...any) (page []store.Entry, err error) {
+	rows, err := connection.QueryContext(ctx, list, bounds...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	var page []store.Entry
 	for rows.Next() {
 		var key, token, value []byte
 		if err := rows.Scan(&key, &token, &value); err != nil {

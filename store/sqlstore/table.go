@@ -59,7 +59,7 @@ func ensureTable(ctx context.Context, db *sql.DB, d Dialect, table tablePlace, e
 	if failed == nil {
 		failed = errors.New("it is not there after it was created")
 	}
-	return fmt.Errorf("sqlstore: create table %s, which may also be done by hand: %w", table, failed)
+	return fmt.Errorf("sqlstore: create table %s, which may also be done by hand ('snowfence namespace schema' prints the statement): %w", table, failed)
 }
 
 // findTable reports whether the table is there. It returns a *ServerError if

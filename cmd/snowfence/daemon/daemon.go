@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -80,7 +81,7 @@ func (e *OpenError) Error() string { return fmt.Sprintf("open %s: %v", e.What, e
 // Unwrap returns the reason.
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// Run serves until the context ends, and then returns nil once what was under
+// Run serves until the context ends, and for the settings' linger after that. Then it returns nil once what was under
 // way has ended and the worker ids are given back. The kinds are served beside
 // the daemon's own, to the generators whose settings name them.
 //
@@ -98,8 +99,10 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	d.serve(stop)
-	go d.reload(running)
+	go d.reload(lasting)
 	d.open(running, stop)
 	d.watch(running)
 	switch cause := context.Cause(running); {
@@ -109,6 +112,10 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 		err = cause // a front failed, or no generator can be opened
 	}
 	stop(nil)
+	if err == nil {
+		d.linger(lasting)
+	}
+	end()
 	return errors.Join(err, d.end(context.WithoutCancel(ctx)))
 }
 
@@ -177,6 +184,11 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if err != nil {
 		return nil, err
 	}
+	if d.certificates != nil {
+		if err := registry.Register(metrics.NewCertificate(d.certificates.Ends)); err != nil {
+			return nil, err
+		}
+	}
 	if err = d.openStores(ctx, watch); err == nil {
 		d.pools = metrics.NewPools(d.clock, d.namespaces())
 		err = registry.Register(d.pools)
@@ -240,6 +252,18 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 // not be is free again when its window is over.
 const releaseTime = 5 * time.Second
 
+// waitSaid is how long the end may wait for generators before the log says so.
+const waitSaid = time.Second
+
+// linger goes on serving for a while, and says that it is not ready. Load balancers then turn away before a connection is refused.
+func (d *daemon) linger(ctx context.Context) {
+	d.service.Leave()
+	if pause := d.settings.Limits.Linger; pause > 0 {
+		d.log.Info("ending: goes on serving for a while, and is not ready any more", "for", pause)
+		d.sleep(ctx, pause)
+	}
+}
+
 // end finishes what is under way, gives the worker ids back and closes the store, in
 // this order: each needs the next one.
 func (d *daemon) end(ctx context.Context) error {
@@ -249,20 +273,38 @@ func (d *daemon) end(ctx context.Context) error {
 	d.opening.Wait()
 	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()
-	closed := make(chan error)
-	for name, minter := range d.minters {
-		go func() { closed <- d.close(ctx, name, minter) }()
-	}
-	faults := []error{drained}
-	for range d.minters {
-		faults = append(faults, <-closed)
-	}
+	faults := append([]error{drained}, d.closeMinters(ctx)...)
 	d.pools.Close()
 	err := errors.Join(append(faults, d.closeStores())...)
 	if err == nil {
 		d.log.Info("ended")
 	}
 	return err
+}
+
+// closeMinters gives back what the generators hold. After waitSaid it says which of them it waits for.
+func (d *daemon) closeMinters(ctx context.Context) (faults []error) {
+	type result struct {
+		name string
+		err  error
+	}
+	closed, open := make(chan result), slices.Sorted(maps.Keys(d.minters))
+	for name, minter := range d.minters {
+		go func() { closed <- result{name, d.close(ctx, name, minter)} }()
+	}
+	slow, stop := d.clock.After(waitSaid)
+	defer stop()
+	for len(open) > 0 {
+		select {
+		case r := <-closed:
+			open = slices.DeleteFunc(open, func(name string) bool { return name == r.name })
+			faults = append(faults, r.err)
+		case <-slow:
+			slow = nil // it is said once
+			d.log.Info("waits for the store, so that worker ids and unused numbers are given back", "generators", open, "for", releaseTime)
+		}
+	}
+	return faults
 }
 
 // close gives back what a generator holds. It returns no error when the store is away. Then no

@@ -67,6 +67,12 @@ func settings(folder string, generators map[string]Generator) Settings {
 // start runs a daemon until the test ends, and returns once it listens.
 func start(t *testing.T, s Settings, kinds ...kind.Kind) *running {
 	t.Helper()
+	return startAt(t, nil, s, kinds...)
+}
+
+// startAt is start by a clock.
+func startAt(t *testing.T, clock snowfence.Clock, s Settings, kinds ...kind.Kind) *running {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	d := &running{t: t, serving: make(chan struct{}), ended: make(chan struct{}), stop: stop, log: new(syncBuffer)}
 	listening := make(chan [2]string, len(protocols()))
@@ -74,6 +80,7 @@ func start(t *testing.T, s Settings, kinds ...kind.Kind) *running {
 		defer close(d.ended)
 		d.result = Run(ctx, Config{
 			Settings:  s,
+			Clock:     clock,
 			Logger:    slog.New(slog.NewTextHandler(d.log, nil)),
 			Version:   "test",
 			Listening: func(front, url string) { listening <- [2]string{front, url} },
@@ -212,6 +219,45 @@ func TestOneCommandServesIDs(t *testing.T) {
 		if !strings.Contains(d.log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, d.log)
 		}
+	}
+}
+
+// longWait is the system's clock, but for one wait, which ends when it is told to.
+type longWait struct {
+	snowfence.Clock
+	wait time.Duration
+	over chan time.Time
+}
+
+func (c *longWait) After(d time.Duration) (<-chan time.Time, func() bool) {
+	if d == c.wait {
+		return c.over, func() bool { return false }
+	}
+	return c.Clock.After(d)
+}
+
+func TestDaemonGoesOnServingUnreadyBeforeItEnds(t *testing.T) {
+	s := settings(t.TempDir(), map[string]Generator{"default": {}, "plain": {Kind: "uuid"}})
+	s.Limits.Linger = 7 * time.Minute
+	clock := &longWait{snowfence.SystemClock(), s.Limits.Linger, make(chan time.Time)}
+	d := startAt(t, clock, s).ready()
+	d.stop()
+	for d.status("/readyz") == http.StatusOK {
+		runtime.Gosched()
+	}
+	http.DefaultClient.CloseIdleConnections() // new clients come, too
+	if status, body := d.get("/readyz/plain"); status != http.StatusServiceUnavailable || !strings.Contains(body, "problem/stopped") {
+		t.Errorf("readyz/plain: %d %s", status, body)
+	}
+	if len(d.mint("default", "3")) != 3 || d.status("/v1/generators/plain/ids") != http.StatusOK || d.status("/livez") != http.StatusOK {
+		t.Error("the daemon gives no ids, or is not live, while it lingers")
+	}
+	close(clock.over)
+	if err := d.end(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(d.log.String(), `msg="ending: goes on serving for a while, and is not ready any more" for=7m0s`) {
+		t.Errorf("the log does not say so:\n%s", d.log)
 	}
 }
 

@@ -66,17 +66,19 @@ type protocol struct {
 	scheme  string   // of its URLs; with TLS it gets an s
 	alpn    []string // what TLS offers
 	keeps   int      // bytes of a connection that is silent, as measured by "make hostile"
+	probes  bool     // answers probes alone: by plain HTTP, whoever asks
 	open    func(parts) front
 }
 
 // protocols are the fronts that the program has.
 func protocols() []protocol {
 	return []protocol{
-		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, 14 << 10, newHTTP},
-		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, 8 << 10, newRESP},
-		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, 32 << 10, newGRPC},
-		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, 14 << 10, newAdmin},
-		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, 12 << 10, newThrift},
+		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, 14 << 10, false, newHTTP},
+		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, 8 << 10, false, newRESP},
+		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, 32 << 10, false, newGRPC},
+		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, 14 << 10, false, newAdmin},
+		{"health", func(c config.Config) string { return c.Health }, "http", nil, 14 << 10, true, newHealth},
+		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, 12 << 10, false, newThrift},
 	}
 }
 
@@ -87,6 +89,11 @@ func newHTTP(p parts) front {
 // newAdmin serves what is for operators, and mints nothing.
 func newAdmin(p parts) front {
 	return httpfront.NewServer(p.http(p.settings.Admin, true, false), p.settings.Limits, p.log)
+}
+
+// newHealth serves probes.
+func newHealth(p parts) front {
+	return httpfront.NewServer(p.http(p.settings.Health, false, false), p.settings.Limits, p.log)
 }
 
 func newRESP(p parts) front {
@@ -121,7 +128,7 @@ type serving struct {
 // url is where clients find the front.
 func (s serving) url(c config.Config) string {
 	scheme := s.scheme
-	if c.TLS != (config.TLS{}) {
+	if c.TLS != (config.TLS{}) && !s.probes {
 		scheme += "s"
 	}
 	return scheme + "://" + s.listener.Addr().String()
@@ -145,10 +152,13 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		if protocol.name != "thrift" { // whose messages have no more room than its connections keep
 			at.Memory = p.memory
 		}
+		if protocol.probes {
+			at.Certificates = nil
+		}
 		switch protocol.name {
 		case "resp":
 			at.Behind = d.settings.Limits.WriteTimeout
-		case "admin":
+		case "admin", "health":
 			at.Room = listen.NewOperatorsRoom(d.settings.Limits)
 		}
 		listener, err := listen.Open(ctx, at)
@@ -158,7 +168,7 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		s := serving{protocol, protocol.open(p), listener}
 		d.fronts = append(d.fronts, s)
 		host, _, _ := net.SplitHostPort(address) // Complete has seen it
-		if d.settings.Insecure && !config.Loopback(host) {
+		if d.settings.Insecure && !protocol.probes && !config.Loopback(host) {
 			d.log.Warn("other hosts can reach this address, and any of them can mint ids", protocol.name, listener.Addr().String())
 		}
 	}

@@ -21,6 +21,7 @@ type gated struct {
 	entered chan struct{} // takes one for each call
 	gate    chan struct{} // closed to let them go
 	closed  atomic.Bool
+	held    chan struct{} // if not nil, Close waits until it is closed
 	step    string
 	spec    kind.Spec
 	tries   int
@@ -68,6 +69,9 @@ func (g *gated) Mint(_ context.Context, n int, into *kind.Batch) error {
 
 func (g *gated) Close(context.Context) error {
 	g.closed.Store(true)
+	if g.held != nil {
+		<-g.held
+	}
 	return nil
 }
 
@@ -88,6 +92,30 @@ func TestProgramsServeKindsOfTheirOwn(t *testing.T) {
 	d.stop()
 	if err := d.end(); err != nil || !g.closed.Load() {
 		t.Errorf("end: %v, closed %v", err, g.closed.Load())
+	}
+}
+
+func TestEndSaysWhichGeneratorItWaitsFor(t *testing.T) {
+	g := newGated()
+	g.held = make(chan struct{})
+	s := gatedSettings(t, nil)
+	clock := &longWait{snowfence.SystemClock(), waitSaid, make(chan time.Time)}
+	d := startAt(t, clock, s, g).ready()
+	d.stop()
+	for !g.closed.Load() {
+		runtime.Gosched()
+	}
+	close(clock.over)
+	const want = `msg="waits for the store, so that worker ids and unused numbers are given back" generators=[tickets] for=5s`
+	for !strings.Contains(d.log.String(), want) {
+		runtime.Gosched()
+	}
+	close(g.held)
+	if err := d.end(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(d.log.String(), "waits for the store"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, d.log)
 	}
 }
 

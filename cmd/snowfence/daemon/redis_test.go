@@ -3,12 +3,24 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
+
+// TestLossyStoreWithoutADirectoryForAJournalIsWarnedOf is a daemon that knows no HOME.
+func TestLossyStoreWithoutADirectoryForAJournalIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	s := settings("", nil)
+	s.Store = "redis://" + testkit.Redis(t).Addr()
+	d := start(t, s)
+	for !strings.Contains(d.log.String(), `level=WARN msg="without a journal a restart waits until the store can't lose the claim: set data or $HOME, no directory is known to keep one in" generator=default`) {
+		runtime.Gosched()
+	}
+}
 
 // TestReplicaThatNothingBoundsIsInTheLog is about a lone Redis server whose loss
 // is the default. Somebody must read of its first replica before ids end.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -157,10 +158,13 @@ func (d *daemon) journal(ctx context.Context, settings config.Generator, spec ki
 	folder := filepath.Join(d.settings.Journals(), spec.Generator)
 	switch {
 	case settings.Journal == config.JournalOn:
-	case settings.Journal == config.JournalOff, d.settings.Data == "", settings.Layout.Workers() == 1:
+	case settings.Journal == config.JournalOff, settings.Layout.Workers() == 1:
 		return nil
 	default:
-		_, none := os.Stat(folder)
+		none := fs.ErrNotExist
+		if d.settings.Data != "" {
+			_, none = os.Stat(folder)
+		}
 		if none == nil { // an earlier process kept a journal, as its store was lossy; it may be away now
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, traitsWait)
@@ -168,6 +172,10 @@ func (d *daemon) journal(ctx context.Context, settings config.Generator, spec ki
 		}
 		traits, err := spec.Store.Traits(ctx)
 		if err == nil && traits.Loss == 0 || err != nil && none != nil {
+			return nil
+		}
+		if d.settings.Data == "" {
+			log.Warn("without a journal a restart waits until the store can't lose the claim: set data or $HOME, no directory is known to keep one in")
 			return nil
 		}
 	}

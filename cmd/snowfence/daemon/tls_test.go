@@ -3,11 +3,16 @@ package daemon
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"snowfence.example/snowfence/internal/testkit"
 )
 
 // TestTLSAndTokenGuardTheFront runs a daemon that others than this host could
@@ -61,6 +66,54 @@ func TestTLSAndTokenGuardTheFront(t *testing.T) {
 		if answer.StatusCode != c.status || answer.ProtoMajor != 2 {
 			t.Errorf("%s with %q: %d over HTTP/%d, want %d over HTTP/2", c.path, c.token, answer.StatusCode, answer.ProtoMajor, c.status)
 		}
+	}
+}
+
+// TestHealthListenerAnswersProbesAlone has an address that other hosts reach, beside fronts with TLS and a token.
+func TestHealthListenerAnswersProbesAlone(t *testing.T) {
+	folder := t.TempDir()
+	const token = "correct-horse-battery"
+	s := settings(folder, nil)
+	s.Thrift, s.Health, s.TokenFile = "", "0.0.0.0:0", filepath.Join(folder, "token")
+	s.TLS.Certificate, s.TLS.Key = filepath.Join(folder, "c.pem"), filepath.Join(folder, "k.pem")
+	testkit.NewAuthority(t).IssueTo(t, s.TLS.Certificate, s.TLS.Key, "daemon", "127.0.0.1")
+	if err := os.WriteFile(s.TokenFile, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := start(t, s).ready()
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(d.urls["health"], "http://"))
+	for path, status := range map[string]int{
+		"/livez":                     http.StatusOK,
+		"/readyz":                    http.StatusOK,
+		"/readyz/default":            http.StatusOK,
+		"/openapi.yaml":              http.StatusNotFound,
+		"/metrics":                   http.StatusNotFound,
+		"/cache":                     http.StatusNotFound,
+		"/v1/generators":             http.StatusNotFound,
+		"/v1/generators/default/ids": http.StatusNotFound,
+		"/tinyid/id/nextId":          http.StatusNotFound,
+		"/api/snowflake/get/default": http.StatusNotFound,
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token) // a token by plain HTTP opens nothing
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != status || strings.Contains(string(body), `"default"`) {
+			t.Errorf("%s: %d %s, want %d without names", path, answer.StatusCode, body, status)
+		}
+	}
+	if strings.Contains(d.log.String(), "other hosts can reach") {
+		t.Errorf("warns of probes:\n%s", d.log)
 	}
 }
 

@@ -170,7 +170,7 @@ func (v *completion) listening() {
 		}
 		v.Thrift = ""
 	}
-	addresses := map[string]string{keyHTTP: v.HTTP, keyRESP: v.RESP, keyGRPC: v.GRPC, keyThrift: v.Thrift, keyAdmin: v.Admin}
+	addresses := map[string]string{keyHTTP: v.HTTP, keyRESP: v.RESP, keyGRPC: v.GRPC, keyThrift: v.Thrift, keyAdmin: v.Admin, keyHealth: v.Health}
 	keys := slices.SortedFunc(maps.Keys(addresses), func(a, b string) int { // those at their defaults first
 		return cmp.Or(cmp.Compare(v.originOf(a).Source, v.originOf(b).Source), cmp.Compare(a, b))
 	})
@@ -207,7 +207,7 @@ func (v *completion) address(key, address string) {
 		v.fault(key, address, "the port must be a number from 0 to 65535")
 	}
 	guarded := v.TLS.Certificate != "" && (v.TokenFile != "" || v.TLS.ClientCA != "")
-	if !Loopback(host) && !guarded && !v.Insecure {
+	if key != keyHealth && !Loopback(host) && !guarded && !v.Insecure {
 		v.fault(key, address, "other hosts can reach this address: set %s, %s and %s, or allow it with insecure", KeyCertificate, KeyPrivateKey, KeyTokenFile)
 	}
 }

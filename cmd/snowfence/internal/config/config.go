@@ -45,6 +45,10 @@ type Config struct {
 	// Empty means that the HTTP front has them.
 	Admin string
 
+	// Health is the address of a listener that answers /livez and /readyz alone, by plain HTTP and without a
+	// token. Other hosts may reach it. Empty means none.
+	Health string
+
 	// Hosts are further host names by which browsers may reach a loopback
 	// address without a token, such as that of a proxy on the same host.
 	Hosts []string
@@ -94,6 +98,7 @@ type Limits struct {
 	WriteTimeout time.Duration // to mint and write an answer; 30 s
 	IdleTimeout  time.Duration // between two requests of a connection of HTTP or gRPC; 2 min
 	Session      time.Duration // between two requests of a connection of RESP or Thrift; see [Limits.Idle]
+	Linger       time.Duration // for which the program goes on serving, not ready, before it ends; 0
 	Drain        time.Duration // for requests under way when the program ends; 10 s
 
 	Memory             int // most bytes of the whole program; 512 MiB

@@ -74,6 +74,7 @@ const (
 	keyThrift    = "thrift"
 	keyThriftGen = "thrift-generator"
 	keyAdmin     = "admin"
+	keyHealth    = "health"
 	keyHosts     = "hosts"
 
 	keyKind        = "kind"
@@ -103,6 +104,7 @@ func configKeys(c *Config) []entry {
 		{Key{keyThrift, "thrift", `address of the Thrift front, for clients of Twitter's Snowflake; "" turns it off`}, str(&c.Thrift)},
 		{Key{keyThriftGen, "", "generator whose ids Thrift clients get, whose protocol names none"}, str(&c.ThriftGenerator)},
 		{Key{keyAdmin, "", "address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"}, str(&c.Admin)},
+		{Key{keyHealth, "", "address of a listener that answers /livez and /readyz alone, without TLS and a token; other hosts may reach it"}, str(&c.Health)},
 		{Key{keyHosts, "", "further host names, separated by commas, that a loopback address without a token answers to"}, list(&c.Hosts)},
 		{Key{"insecure", "insecure", "allow addresses beyond loopback without TLS and a token"}, toggle(&c.Insecure)},
 		{Key{KeyCertificate, "", "file of the certificate chain, PEM"}, str(&c.TLS.Certificate)},
@@ -117,7 +119,8 @@ func configKeys(c *Config) []entry {
 		{Key{"limits.read-timeout", "", "longest time to read a request"}, timeout(&c.Limits.ReadTimeout, 10*second, second/10, 10*minute)},
 		{Key{"limits.write-timeout", "", "longest time to mint and write an answer"}, timeout(&c.Limits.WriteTimeout, 30*second, second/10, 10*minute)},
 		{Key{"limits.idle-timeout", "", "longest time between two requests of a connection of HTTP or gRPC"}, timeout(&c.Limits.IdleTimeout, 2*minute, second, time.Hour)},
-		{Key{"limits.session", "", "longest time between two requests of a connection of RESP or Thrift; 0 for any time if the client has a token or is on this host, and else 1h"}, pause(&c.Limits.Session)},
+		{Key{"limits.session", "", "longest time between two requests of a connection of RESP or Thrift; 0 for any time if the client has a token or is on this host, and else 1h"}, pause(&c.Limits.Session, 31*24*time.Hour)},
+		{Key{"limits.linger", "", "how long the program goes on serving once it is asked to end, with /readyz at 503; 0 for not at all"}, pause(&c.Limits.Linger, 10*minute)},
 		{Key{"limits.drain", "", "longest time for requests under way when the program ends"}, timeout(&c.Limits.Drain, 10*second, time.Millisecond, 10*minute)},
 		{Key{KeyMemory, "", "most memory of the whole program, of which half is for what clients make it keep"}, size(&c.Limits.Memory, 512*miB, 64*miB, math.MaxInt32)},
 		{Key{KeyConnections, "", "most open connections of all fronts"}, count(&c.Limits.Connections, 10_000, 1, 1_000_000)},
@@ -192,7 +195,7 @@ func isList(path string) bool {
 // the kind of a setting makes of it.
 func canBeEmpty(path string) bool {
 	_, key, _ := splitGenerator(path)
-	return slices.Contains([]string{keyHTTP, keyRESP, keyGRPC, keyThrift, keyAdmin, keyHosts}, path) ||
+	return slices.Contains([]string{keyHTTP, keyRESP, keyGRPC, keyThrift, keyAdmin, keyHealth, keyHosts}, path) ||
 		key == keyAliases || key == keyDatacenters || strings.HasPrefix(key, settingSection+".")
 }
 

@@ -24,8 +24,9 @@ grpc: 127.0.0.1:7702
 thrift: 127.0.0.1:7709
 thrift-generator: orders
 admin: 127.0.0.1:7710
+health: 0.0.0.0:7711
 log: {level: debug, format: json}
-limits: {batch: 7, body: 2KiB, header: 5000, read-timeout: 1s, write-timeout: 2s, idle-timeout: 3s, drain: 4s, session: 5s, memory: 65MiB, connections: 6, address-connections: 5, address-rate: 8}
+limits: {batch: 7, body: 2KiB, header: 5000, read-timeout: 1s, write-timeout: 2s, idle-timeout: 3s, linger: 9s, drain: 4s, session: 5s, memory: 65MiB, connections: 6, address-connections: 5, address-rate: 8}
 generators:
   orders:
     kind: snowflake

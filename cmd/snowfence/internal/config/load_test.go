@@ -331,6 +331,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			[]string{`%:1:26: generators.a.worker: "010": must be a whole number, 0 or more, without leading zeros`}},
 		{"yes is no boolean", "insecure: yes", nil, nil,
 			[]string{`%:1:11: insecure: "yes": must be true or false`}},
+		{"not a pause", "limits: {linger: 11m}", nil, nil, []string{`%:1:18: limits.linger: "11m": must be a duration such as 10s, up to 10m0s, or 0s for none`}},
 		{"out of range", "limits: {batch: 1000001, header: 1KiB}", nil, nil,
 			[]string{`%:1:17: limits.batch: "1000001": must be from 1 to 1000000`, `%:1:34: limits.header: "1KiB": must be from 4KiB to 1MiB`}},
 		{"variable", "", []string{"SNOWFENCE_LOG_FORMAT=xml"}, nil,

@@ -212,6 +212,26 @@ func optional(at *int, most int) place {
 	return p
 }
 
+// pause is a duration up to a longest one, 0 standing for none, or for a default.
+func pause(at *time.Duration, most time.Duration) place {
+	outOfRange := fmt.Errorf("must be a duration such as 10s, up to %s, or 0s, which means none", most)
+	inRange := func(d time.Duration) error {
+		if d < 0 || d > most {
+			return outOfRange
+		}
+		return nil
+	}
+	p := field(at, func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return 0, outOfRange
+		}
+		return d, inRange(d)
+	}, time.Duration.String)
+	p.complete = func() error { return inRange(*at) }
+	return p
+}
+
 func size(at *int, fallback, least, most int) place {
 	parse := func(s string) (int, error) {
 		n, err := text.ParseBytes(s)
@@ -231,27 +251,6 @@ func size(at *int, fallback, least, most int) place {
 
 func timeout(at *time.Duration, fallback, least, most time.Duration) place {
 	return limit(at, fallback, least, most, "a duration such as 500ms, 10s or 1m30s", time.ParseDuration, time.Duration.String)
-}
-
-// pause is a time up to a month, 0 standing for a default that depends on who waits.
-func pause(at *time.Duration) place {
-	const most = 31 * 24 * time.Hour
-	outOfRange := fmt.Errorf("must be 0 or a duration such as 10m or 24h, from 1s to %s", most)
-	inRange := func(d time.Duration) error {
-		if d != 0 && (d < time.Second || d > most) {
-			return outOfRange
-		}
-		return nil
-	}
-	p := field(at, func(s string) (time.Duration, error) {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			return 0, outOfRange
-		}
-		return d, inRange(d)
-	}, time.Duration.String)
-	p.complete = func() error { return inRange(*at) }
-	return p
 }
 
 // limit is a value within a range. A text must not be zero, which is the default in a [Config].

@@ -40,6 +40,8 @@ type entry struct {
 	many      bool   // it counts in several of them
 	store     string // the only engine of stores that it can use; empty means any
 	durable   bool   // it needs a store that loses nothing
+	// tables are the statements that create what it needs in a database.
+	tables func(mysql bool) []string
 	// configure returns the kind's settings, which are kept in the place and in what opens it, and
 	// what judges them together once they are read.
 	configure func(*place) (settings, check, open)
@@ -62,10 +64,10 @@ func table() []entry {
 		{name: "segment", form: kind.Number, reads: decode.Number, configure: segment},
 		{name: "ticket", durable: true, form: kind.Number, reads: decode.Number, configure: ticket},
 		{name: "daily", form: kind.Text, reads: decode.Dated, configure: daily},
-		{name: "series", form: kind.Text, reads: decode.Counted, databases: sql, configure: gapless},
-		{name: "leaf-segment", form: kind.Number, reads: decode.Number, databases: sql, configure: leafSegment},
-		{name: "tinyid", form: kind.Number, reads: decode.Number, databases: mysql, configure: tinyID},
-		{name: "tickets64", form: kind.Number, reads: decode.Number, databases: mysql, many: true, configure: tickets64},
+		{name: "series", form: kind.Text, reads: decode.Counted, databases: sql, tables: seriesTables, configure: gapless},
+		{name: "leaf-segment", form: kind.Number, reads: decode.Number, databases: sql, tables: leafTables, configure: leafSegment},
+		{name: "tinyid", form: kind.Number, reads: decode.Number, databases: mysql, tables: tinyTables, configure: tinyID},
+		{name: "tickets64", form: kind.Number, reads: decode.Number, databases: mysql, many: true, tables: ticketsTables, configure: tickets64},
 		{name: "redis-dated", form: kind.Number, reads: decode.Number, store: "redis", configure: redisDated},
 		{name: "uuid", form: kind.Wide, reads: decode.UUID, alone: true, configure: uuids},
 		{name: "ulid", form: kind.Text, reads: decode.ULID, alone: true, configure: ulids},
@@ -121,7 +123,7 @@ func (c Config) Configure(generator string) (kind.Opener, error) {
 	}
 	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
 		m, err := open(ctx, spec)
-		if s, ok := m.(*Series); ok && err == nil && !c.Settings.StoreMustExist {
+		if s, ok := m.(*Series); ok && err == nil {
 			if err := s.Create(ctx); err != nil {
 				return nil, errors.Join(err, s.Close(ctx))
 			}

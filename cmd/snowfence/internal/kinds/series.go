@@ -66,11 +66,18 @@ func (c Config) OpenSeries(ctx context.Context, generator string) (*Series, erro
 	return openAs[*Series](ctx, c, generator)
 }
 
-// Create makes the tables that are missing.
+// Create makes the tables that are missing, or returns an error for them where the store must exist.
 func (s *Series) Create(ctx context.Context) error {
 	return s.verb(ctx, "", func(ctx context.Context, _ *series.Series) error {
+		if s.place.Existing {
+			return s.check(ctx)
+		}
 		return series.Create(ctx, s.place.databases[0].DB, s.config.Dialect)
 	})
+}
+
+func (s *Series) check(ctx context.Context) error {
+	return series.Check(ctx, s.place.databases[0].DB, s.config.Dialect)
 }
 
 // Text returns a number with its prefix.
@@ -135,6 +142,9 @@ func (s *Series) verb(ctx context.Context, tenant string, run func(context.Conte
 	case turn <- struct{}{}:
 		defer func() { <-turn }()
 		err = run(limited, of)
+		if err != nil && limited.Err() == nil && snowfence.ClassOf(err) == snowfence.ClassUnknown {
+			err = cmp.Or(s.check(limited), err) // of a missing table a driver says only that
+		}
 	case <-limited.Done():
 		err = limited.Err()
 	}

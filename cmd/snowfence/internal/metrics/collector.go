@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -149,16 +150,27 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 // NewRegistry returns a registry with the process, the Go runtime and the version.
 func NewRegistry(version string) (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
-	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	return registry, errors.Join(
+		registry.Register(collectors.NewGoCollector()),
+		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+		registry.Register(newBuild(version)),
+	)
+}
+
+func newBuild(version string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "snowfence_build_info",
 		Help:        "Always 1: the program's version.",
 		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
-	return registry, errors.Join(
-		registry.Register(collectors.NewGoCollector()),
-		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
-		registry.Register(build),
-	)
+}
+
+// NewCertificate returns a collector of the end of the certificate that the fronts show.
+func NewCertificate(ends func() time.Time) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "snowfence_certificate_ends_timestamp_seconds",
+		Help: "When the certificate of the fronts ends, as last read from its file; absent without TLS.",
+	}, func() float64 { return float64(ends().Unix()) })
 }
 
 // Handler answers scrapes of the registry.

@@ -21,16 +21,13 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-const ticketsTable = `CREATE TABLE IF NOT EXISTS Tickets64 (
-	id bigint unsigned NOT NULL auto_increment, stub char(1) NOT NULL default '', PRIMARY KEY (id), UNIQUE KEY stub (stub)) ENGINE=InnoDB`
-
 // ticketServers starts n ticket servers. They leave flushing to the kernel, which outlives them.
 func ticketServers(t *testing.T, n int) (servers []*testkit.Server) {
 	t.Helper()
 	for i := range n {
 		s := testkit.MariaDB(t, "--auto-increment-increment="+strconv.Itoa(n), "--auto-increment-offset="+strconv.Itoa(i+1),
 			"--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0")
-		must(t, mariaDB(t, s, nil, nil), ticketsTable)
+		must(t, mariaDB(t, s, nil, nil), flickr.DDL())
 		servers = append(servers, s)
 	}
 	return servers
@@ -279,7 +276,7 @@ func TestTicketServerThatFailsIsLoggedOnceUntilItIsBack(t *testing.T) {
 
 func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 	s := testkit.MariaDB(t)
-	must(t, mariaDB(t, s, nil, nil), ticketsTable)
+	must(t, mariaDB(t, s, nil, nil), flickr.DDL())
 	with := func(increment, offset string) flickr.Server {
 		return flickr.Server{DB: mariaDB(t, s, nil, map[string]string{"auto_increment_increment": increment, "auto_increment_offset": offset})}
 	}
@@ -323,7 +320,7 @@ func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 func TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer(t *testing.T) {
 	s := testkit.MariaDB(t)
 	admin := mariaDB(t, s, nil, nil)
-	must(t, admin, ticketsTable)
+	must(t, admin, flickr.DDL())
 	open := func() *flickr.Source {
 		t.Helper()
 		db := mariaDB(t, s, nil, map[string]string{"auto_increment_increment": "2", "auto_increment_offset": "1"})

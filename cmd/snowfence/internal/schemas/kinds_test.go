@@ -14,6 +14,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/flickr"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/kind"
 )
@@ -58,7 +59,7 @@ func durableTicketServers(t *testing.T) (servers []*testkit.Server) {
 	t.Helper()
 	for _, offset := range []string{"1", "2"} {
 		servers = append(servers, testkit.MariaDB(t, "--auto-increment-increment=2", "--auto-increment-offset="+offset))
-		must(t, mariaDB(t, servers[len(servers)-1], nil, nil), ticketsTable)
+		must(t, mariaDB(t, servers[len(servers)-1], nil, nil), flickr.DDL())
 	}
 	must(t, mariaDB(t, servers[0], nil, nil), "ALTER TABLE Tickets64 AUTO_INCREMENT = 1001")
 	return servers

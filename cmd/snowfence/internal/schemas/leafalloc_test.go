@@ -14,10 +14,6 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-const leafTable = `CREATE TABLE leaf_alloc (
-	biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT 1, step int NOT NULL,
-	description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag))`
-
 // leafSide is a database with an empty leaf_alloc.
 type leafSide struct {
 	name    string
@@ -35,14 +31,14 @@ func onLeaf(t *testing.T, rule func(*testing.T, leafSide)) {
 		s := testkit.MariaDB(t, "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0")
 		side := leafSide{name: "MariaDB", dialect: leafalloc.MySQL, db: mariaDB(t, s, nil, nil), cut: &cutter{}}
 		side.cutDB = mariaDB(t, s, side.cut, nil)
-		must(t, side.db, strings.Replace(leafTable, "CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP", 1)+" ENGINE=InnoDB")
+		must(t, side.db, leafalloc.DDL(leafalloc.MySQL))
 		rule(t, side)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		s := testkit.Postgres(t, "fsync=off")
 		side := leafSide{name: "PostgreSQL", dialect: leafalloc.PostgreSQL, db: postgres(t, s, nil), cut: &cutter{}}
 		side.cutDB = postgres(t, s, side.cut)
-		must(t, side.db, leafTable)
+		must(t, side.db, leafalloc.DDL(leafalloc.PostgreSQL))
 		rule(t, side)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/flickr"
 	"snowfence.example/snowfence/counter/leafalloc"
+	"snowfence.example/snowfence/counter/tinyid"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -21,20 +22,20 @@ func TestColumnThatIsTooNarrowRepeatsNoNumber(t *testing.T) {
 	for system, prepare := range map[string]func(t *testing.T, db *sql.DB) (a, b counter.Source){
 		"leafalloc": func(t *testing.T, db *sql.DB) (a, b counter.Source) {
 			t.Helper()
-			must(t, db, strings.Replace(leafTable, "max_id bigint", "max_id int", 1))
+			must(t, db, strings.Replace(leafalloc.DDL(leafalloc.MySQL), "max_id      bigint", "max_id      int", 1))
 			l := leafSide{dialect: leafalloc.MySQL, db: db}
 			l.tag(t, "orders", last-1500, 1000)
 			return l.open(t, db, "orders"), l.open(t, db, "orders")
 		},
 		"tinyid": func(t *testing.T, db *sql.DB) (a, b counter.Source) {
 			t.Helper()
-			must(t, db, strings.Replace(tinyTable, "max_id bigint", "max_id int", 1))
+			must(t, db, strings.Replace(tinyid.DDL(), "max_id      bigint", "max_id      int", 1))
 			tinyRow(t, db, "orders", last-1500, 1000, 1, 0)
 			return openTiny(t, db, "orders"), openTiny(t, db, "orders")
 		},
 		"flickr": func(t *testing.T, db *sql.DB) (a, b counter.Source) {
 			t.Helper()
-			must(t, db, strings.Replace(ticketsTable, "bigint unsigned", "int", 1))
+			must(t, db, strings.Replace(flickr.DDL(), "bigint unsigned", "int", 1))
 			must(t, db, fmt.Sprint("ALTER TABLE Tickets64 AUTO_INCREMENT = ", last-3))
 			open := func() counter.Source {
 				source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{{DB: db}}})

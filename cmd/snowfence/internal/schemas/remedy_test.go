@@ -65,7 +65,7 @@ func TestRemedyOfASystemEndsItsError(t *testing.T) {
 func loweredLeaf(t *testing.T) lowered {
 	t.Helper()
 	db := mariaDB(t, testkit.MariaDB(t), nil, nil)
-	must(t, db, leafTable)
+	must(t, db, leafalloc.DDL(leafalloc.MySQL))
 	must(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 100, 10)")
 	set := func(n int64) { must(t, db, "UPDATE leaf_alloc SET max_id = ?", n) }
 	return lowered{

@@ -107,7 +107,7 @@ func TestStatusShowsWhyASourceGivesNoNumberMore(t *testing.T) {
 	const end = math.MaxInt64 - 15 // there is room for one step of 10
 	db, _, _ := tiny(t)
 	tinyRow(t, db, "orders", end, 10, 1, 0)
-	must(t, db, leafTable)
+	must(t, db, leafalloc.DDL(leafalloc.MySQL))
 	must(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', ?, 10)", int64(end))
 	full, old := onRedis(t), onRedis(t)
 	unused := counter.QueryGuard{Greatest: func(context.Context) (int64, error) { return -1, nil }}

@@ -85,7 +85,7 @@ func refused(t *testing.T, err error, want string) {
 // TestTinyIDIsNotReservedWithoutTheBinaryLog is the same rule for tiny_id_info.
 func TestTinyIDIsNotReservedWithoutTheBinaryLog(t *testing.T) {
 	db := mariaDB(t, testkit.MariaDB(t), nil, nil)
-	must(t, db, tinyTable)
+	must(t, db, tinyid.DDL())
 	must(t, db, "INSERT INTO tiny_id_info (biz_type, begin_id, max_id, step, delta, remainder, create_time, update_time, version) VALUES ('shared', 0, 0, 10, 1, 0, now(), now(), 1)")
 	source, err := tinyid.Open(t.Context(), tinyid.Config{DB: db, BizType: "shared"})
 	if err != nil {

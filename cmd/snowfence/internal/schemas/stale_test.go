@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/flickr"
 	"snowfence.example/snowfence/counter/leafalloc"
+	"snowfence.example/snowfence/counter/tinyid"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/filestore"
 )
@@ -115,7 +116,7 @@ func leafOnAStandby(t *testing.T) replaceable {
 	side := func(t *testing.T) leafSide {
 		return leafSide{dialect: leafalloc.PostgreSQL, db: postgres(t, pair.Primary, nil)}
 	}
-	must(t, side(t).db, leafTable)
+	must(t, side(t).db, leafalloc.DDL(leafalloc.PostgreSQL))
 	side(t).tag(t, "orders", 1, 10)
 	return onAPair(pair, func(t *testing.T) counter.Source { return side(t).open(t, side(t).db, "orders") })
 }
@@ -157,7 +158,7 @@ func leafInADump(t *testing.T) replaceable {
 	t.Helper()
 	side := func(db *sql.DB) leafSide { return leafSide{dialect: leafalloc.MySQL, db: db} }
 	return inADump(t, func(db *sql.DB) {
-		must(t, db, leafTable)
+		must(t, db, leafalloc.DDL(leafalloc.MySQL))
 		side(db).tag(t, "orders", 1, 10)
 	}, func(t *testing.T, db *sql.DB) counter.Source { return side(db).open(t, db, "orders") })
 }
@@ -165,14 +166,14 @@ func leafInADump(t *testing.T) replaceable {
 func tinyInADump(t *testing.T) replaceable {
 	t.Helper()
 	return inADump(t, func(db *sql.DB) {
-		must(t, db, tinyTable)
+		must(t, db, tinyid.DDL())
 		tinyRow(t, db, "orders", 0, 20, 2, 1)
 	}, func(t *testing.T, db *sql.DB) counter.Source { return openTiny(t, db, "orders") })
 }
 
 func ticketsInADump(t *testing.T) replaceable {
 	t.Helper()
-	return inADump(t, func(db *sql.DB) { must(t, db, ticketsTable) }, func(t *testing.T, db *sql.DB) counter.Source {
+	return inADump(t, func(db *sql.DB) { must(t, db, flickr.DDL()) }, func(t *testing.T, db *sql.DB) counter.Source {
 		source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{{Name: "a", DB: db}}})
 		if err != nil {
 			t.Fatal(err)

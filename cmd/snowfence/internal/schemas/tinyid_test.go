@@ -14,18 +14,12 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-const tinyTable = `CREATE TABLE tiny_id_info (
-	id bigint unsigned NOT NULL AUTO_INCREMENT, biz_type varchar(63) NOT NULL DEFAULT '', begin_id bigint NOT NULL DEFAULT 0,
-	max_id bigint NOT NULL DEFAULT 0, step int DEFAULT 0, delta int NOT NULL DEFAULT 1, remainder int NOT NULL DEFAULT 0,
-	create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00',
-	version bigint NOT NULL DEFAULT 0, PRIMARY KEY (id), UNIQUE KEY uniq_biz_type (biz_type)) ENGINE=InnoDB DEFAULT CHARSET=utf8`
-
 // tiny is a database with a tiny_id_info, and a way to it whose replies can be lost.
 func tiny(t *testing.T) (db, cutDB *sql.DB, cut *cutter) {
 	t.Helper()
 	s := testkit.MariaDB(t, "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--binlog-format=MIXED")
 	db, cut = mariaDB(t, s, nil, nil), &cutter{}
-	must(t, db, tinyTable)
+	must(t, db, tinyid.DDL())
 	return db, mariaDB(t, s, cut, nil), cut
 }
 

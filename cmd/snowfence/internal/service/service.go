@@ -44,6 +44,7 @@ type Service struct {
 	tokens     *token.Ring           // nil if none is asked for
 	addresses  *addresses            // nil without a rate
 	memory     *budget.Budget
+	leaving    atomic.Bool           // serves still, but says that it is not ready
 	clock      snowfence.Clock
 	log        *slog.Logger
 	warned     atomic.Int64 // when Warn may log again, on the monotonic clock
@@ -144,6 +145,10 @@ func (g *generator) layout() snowfence.Layout {
 	}
 	return g.settings.Layout
 }
+
+// Leave has every generator say that it is not ready, as with a problem of type [Stopped]. It serves still, so that clients can turn
+// to another server before this one refuses them.
+func (s *Service) Leave() { s.leaving.Store(true) }
 
 // Stop makes every later call a problem of type [Stopped]. It closes no minters.
 func (s *Service) Stop() {

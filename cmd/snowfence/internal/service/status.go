@@ -89,6 +89,9 @@ func (s *Service) Statuses() []Status {
 		if o, ok := minter.(shower); ok {
 			statuses[i].Problem = s.status(s.generators[o.Of()]).Problem
 		}
+		if statuses[i].Problem == nil && s.leaving.Load() {
+			statuses[i].Problem = Stopped.problem(nil)
+		}
 	}
 	return statuses
 }

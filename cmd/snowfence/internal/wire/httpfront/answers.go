@@ -169,7 +169,7 @@ func (h *Handler) generators(w http.ResponseWriter, r *call) error {
 func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 	name := r.value("{name}")
 	var refused error
-	if shown := r.Header.Get("Authorization"); shown != "" {
+	if shown := r.Header.Get("Authorization"); shown != "" && h.has(everybody) { // a front for probes asks for no token
 		refused = r.client.Authorize(token.Bearer(shown))
 	}
 	if name != "" {
@@ -184,8 +184,8 @@ func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 	}
 	ready := service.Ready(statuses)
 	statuses, _ = r.client.Statuses() // none without a token that is asked for
-	if h.admit(r.Request) != nil {
-		statuses = nil
+	if h.admit(r.Request) != nil || !h.has(everybody) {
+		statuses = nil // a front for probes may be open to strangers
 	}
 	statuses = slices.DeleteFunc(statuses, others)
 	if ready {

@@ -25,7 +25,8 @@ type Config struct {
 	// Metrics answers /metrics.
 	Metrics http.Handler
 
-	// Public has the routes of clients, and Admin those of operators.
+	// Public has the routes of clients, and Admin those of operators. With neither, the front answers probes
+	// alone, and names no generators.
 	Public, Admin bool
 
 	// Memory is where the streams of HTTP/2 are taken from. Nil has no bounds.
@@ -75,9 +76,9 @@ func (h *Handler) table() []route {
 		h.theirs("/tinyid/id/nextIdSimple", anyMethod, compat.TinyIDsSimple, others),
 		h.theirs("/tinyid/id/nextSegmentId", anyMethod, compat.TinySegment, others),
 		h.theirs("/tinyid/id/nextSegmentIdSimple", anyMethod, compat.TinySegmentSimple, others),
-		ours("/livez", get, h.static(typePlain, []byte("live\n")), everybody),
-		ours("/readyz", get, h.ready, everybody),
-		ours("/readyz/{name}", get, h.ready, everybody),
+		ours("/livez", get, h.static(typePlain, []byte("live\n")), monitors),
+		ours("/readyz", get, h.ready, monitors),
+		ours("/readyz/{name}", get, h.ready, monitors),
 		ours("/metrics", get, h.expose, operators),
 		ours("/openapi.yaml", get, h.static("application/yaml", api.OpenAPI()), everybody),
 	}
@@ -91,12 +92,25 @@ func New(cfg Config) *Handler {
 	}
 	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, few)} }
 	for _, route := range h.table() {
-		if (route.audience == clients || route.audience == others) && !h.Public || route.audience == operators && !h.Admin {
-			continue
+		if h.has(route.audience) {
+			h.routes = append(h.routes, route)
 		}
-		h.routes = append(h.routes, route)
 	}
 	return h
+}
+
+// has reports whether the front answers the routes of an audience.
+func (h *Handler) has(a audience) bool {
+	switch a {
+	case clients, others:
+		return h.Public
+	case operators:
+		return h.Admin
+	case everybody:
+		return h.Public || h.Admin
+	default:
+		return true
+	}
 }
 
 // ServeHTTP answers one request.
@@ -122,7 +136,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		w.WriteHeader(http.StatusNoContent) // HAProxy asks this, to see whether a server is there
 		return nil
 	case route == nil:
-		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "the addresses are listed at /openapi.yaml"}
+		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: h.listed()}
 	case !route.takes(r.Method):
 		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1) + ", OPTIONS"
 		w.Header().Set("Allow", allow)
@@ -132,7 +146,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		}
 		return &problem{Type: typeMethodNotAllowed, Title: "The method is not allowed here", Status: http.StatusMethodNotAllowed, Detail: "allowed are " + allow}
 	}
-	if route.audience != everybody {
+	if route.audience != everybody && route.audience != monitors {
 		if err := h.admit(r.Request); err != nil {
 			return err
 		}
@@ -146,6 +160,14 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		return err
 	}
 	return route.answer(w, r)
+}
+
+// listed says where the addresses are listed that the front has.
+func (h *Handler) listed() string {
+	if h.has(everybody) {
+		return "the addresses are listed at /openapi.yaml"
+	}
+	return "this address answers /livez, /readyz and /readyz/NAME alone"
 }
 
 // static answers with the same at all times.

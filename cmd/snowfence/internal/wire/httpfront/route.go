@@ -35,7 +35,8 @@ type audience uint8
 const (
 	clients   audience = iota
 	operators          // what only they should see
-	everybody          // no token is asked for: probes, and people who look for the way in
+	everybody          // no token is asked for: people who look for the way in
+	monitors           // no token is asked for, and every front has these
 	others             // clients of another system, who show their token in its way
 )
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
@@ -100,6 +101,9 @@ func (c *Certificates) latest() *tls.Config {
 	}
 	return c.current
 }
+
+// Ends returns when the certificate ends, as its file is now.
+func (c *Certificates) Ends() time.Time { return c.latest().Certificates[0].Leaf.NotAfter }
 
 // load reads the files if they changed, those that did not fit each other among them, or if one could not be
 // read. It looks first, so a change while they are read is seen the next time.

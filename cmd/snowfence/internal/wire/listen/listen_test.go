@@ -106,6 +106,27 @@ func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
 	}
 }
 
+func TestEndOfACertificateIsThatOfTheFileNow(t *testing.T) {
+	folder := t.TempDir()
+	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
+	certify(t, files, "first")
+	c, err := NewCertificates(config.Config{TLS: files}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		pair, err := tls.LoadX509KeyPair(files.Certificate, files.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Again()
+		if shown := c.latest().Certificates[0].Leaf; !c.Ends().Equal(pair.Leaf.NotAfter) || shown.SerialNumber.Cmp(pair.Leaf.SerialNumber) != 0 {
+			t.Errorf("ends at %s, want %s", c.Ends(), pair.Leaf.NotAfter)
+		}
+		certify(t, files, "second, renewed")
+	}
+}
+
 func TestCertificateMustBeThereAtStart(t *testing.T) {
 	files := config.TLS{Certificate: "/nowhere/c.pem", Key: "/nowhere/k.pem"}
 	if l, err := open(t, config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}}); err == nil {

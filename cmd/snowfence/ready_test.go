@@ -1,0 +1,33 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+)
+
+func TestReadyAsksTheFirstAddressThatAProbeCanReach(t *testing.T) {
+	secure := config.TLS{Certificate: "c.pem", Key: "k.pem"}
+	authorities := config.TLS{Certificate: "c.pem", Key: "k.pem", ClientCA: "ca.pem"}
+	for _, c := range []struct {
+		config config.Config
+		want   string // a URL, or a part of the error
+	}{
+		{config.Config{HTTP: "127.0.0.1:7600"}, "http://127.0.0.1:7600/readyz"},
+		{config.Config{HTTP: "0.0.0.0:7600", TLS: secure}, "https://127.0.0.1:7600/readyz"},
+		{config.Config{Admin: "[::]:7690"}, "http://[::1]:7690/readyz"},
+		{config.Config{HTTP: "127.0.0.1:7600", Health: ":7680", TLS: authorities}, "http://127.0.0.1:7680/readyz"},
+		{config.Config{HTTP: "127.0.0.1:7600", TLS: authorities}, "set health"},
+		{config.Config{}, "set health"},
+		{config.Config{HTTP: "127.0.0.1:0"}, "give a URL"},
+	} {
+		got, err := ownAddress(c.config)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
+			t.Errorf("%+v: %s, want %s", c.config, got, c.want)
+		}
+	}
+}

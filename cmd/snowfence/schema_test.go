@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// TestSchemaIsAllThatAUserWithoutRightsNeeds has an administrator make what schema prints, for a user who can't.
+func TestSchemaIsAllThatAUserWithoutRightsNeeds(t *testing.T) {
+	t.Parallel()
+	server := testkit.Postgres(t)
+	admin := database(t, "postgres", server, "CREATE ROLE ids LOGIN PASSWORD '"+testkit.SQLPassword+"'")
+	file := configured(t, strings.Replace(admin, testkit.SQLUser, "ids", 1), "  orders: {}\n  invoices: {kind: series}\n  leaf: {kind: leaf-segment}\n")
+	verb := func(want int, args ...string) string {
+		t.Helper()
+		p, stdout, stderr := inTest(t)
+		if code := p.run(t.Context(), append(args, "--config", file)...); code != want {
+			t.Errorf("%s: exit code %d, want %d: %s", args, code, want, stderr)
+		}
+		return stdout.String() + stderr.String()
+	}
+	for _, args := range [][]string{
+		{"series", "reserve", "invoices"}, {"series", "confirm", "invoices", "1", "TOKEN"}, {"next", "-g", "orders"},
+	} {
+		if said := verb(exitUnavailable, args...); !strings.Contains(said, "'snowfence namespace schema'") || strings.Contains(said, "no rows") {
+			t.Errorf("%s without tables: %s", args, said)
+		}
+	}
+	database(t, "postgres", server, verb(exitOK, "namespace", "schema"), "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ids",
+		"INSERT INTO leaf_alloc (biz_tag, step) VALUES ('leaf', 10)")
+	verb(exitOK, "series", "reserve", "invoices")
+	verb(exitOK, "next", "-g", "orders")
+	verb(exitOK, "next", "-g", "leaf")
+}
