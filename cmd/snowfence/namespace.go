@@ -362,7 +362,7 @@ need nothing: then it says so, and prints nothing. It connects to no store.`,
 			return err
 		}
 		if schema == "" {
-			p.warn("nothing has to be made by hand in " + engine.Redact(c.Store))
+			p.warn("nothing has to be made by hand in " + c.ShowStore(c.Store))
 			return nil
 		}
 		return p.print(strings.TrimRight(schema, "\n") + "\n")

@@ -172,7 +172,7 @@ func (p program) mintWide(ctx context.Context, c config.Config, g config.Generat
 // is only noted: the ids are good, and the worker id rests until its window ends.
 func (p program) hold(ctx context.Context, c config.Config, g config.Generator, mint func(*fence.Holder, config.Generator) error) error {
 	storeURL := c.StoresOf(g)[0]
-	done := p.awaiting("the store " + engine.Redact(storeURL))
+	done := p.awaiting("the store " + c.ShowStore(storeURL))
 	s, err := engine.OpenFor(ctx, storeURL, c.StoreMustExist)
 	done()
 	if err != nil {
@@ -183,7 +183,7 @@ func (p program) hold(ctx context.Context, c config.Config, g config.Generator, 
 	f.Store, f.Existing = s, c.StoreMustExist
 	f.Process = daemon.Process(thisBuild().Version, p.clock.Wall())
 	f.Clock = p.clock
-	log := &waits{program: p, namespace: f.Namespace, store: engine.Redact(storeURL)}
+	log := &waits{program: p, namespace: f.Namespace, store: c.ShowStore(storeURL)}
 	f.Logger = slog.New(log)
 	holder, err := fence.Open(ctx, f)
 	if err != nil {
