@@ -62,6 +62,9 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if store := c.StoresOf(g)[0]; kinds.OnStore(g.Kind) && engine.Private(store) {
 			p.warn("the store " + store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
 		}
+		if err := p.needsOutput("the ids"); err != nil {
+			return err
+		}
 		ids, shows := strings.Fields(show), cmd.Flags().Changed("show")
 		switch {
 		case g.Kind == kindSeries:

@@ -16,6 +16,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -53,6 +54,14 @@ func outputFlag(cmd *cobra.Command) *form {
 func (p program) print(text string) error {
 	_, err := io.WriteString(p.stdout, text)
 	return err
+}
+
+// needsOutput returns an error for a verb whose data is nowhere else, when it has no place to go.
+func (p program) needsOutput(what string) error {
+	if p.closed {
+		return errors.New("standard output is closed, so " + what + " would be lost: open it, or write > /dev/null to throw them away")
+	}
+	return nil
 }
 
 // printJSON writes one value on one line.
