@@ -60,7 +60,8 @@ func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeov
 	p.line("take over from %s into namespace %s of %s%s", v.old.System, at.roster.Namespace, at.settings.ShowStore(at.store), map[bool]string{true: ", which is new"}[made])
 	p.line("  layout  %s", plan.Layout)
 	p.line("  floor   tick %d  %s  %s", plan.Floor, shown, decode.Relative(begins, v.clock.Wall()))
-	p.line("  because %s, plus a margin of %s\n\n%s", plan.Because, v.old.Margin, rows)
+	p.line("  because %s, plus a margin of %s\n", plan.Because, v.old.Margin)
+	p.WriteString(rows + "\n")
 	p.line("%d worker ids; %d %s", len(steps), writes, map[bool]string{true: "written", false: "to be written"}[applied])
 	return v.print(p.String())
 }
