@@ -111,6 +111,9 @@ func (c Config) complete() (Config, error) {
 	case c.RequestTimeout < 0:
 		return c, refuse("request-timeout", c.RequestTimeout, "must not be negative")
 	}
+	if err := stored.CheckProcess(c.Process); err != nil {
+		return c, err
+	}
 	c.Limit = cmp.Or(c.Limit, math.MaxInt64-c.Increment)
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, requestTimeout)
 	c.Clock, c.Rand = cmp.Or(c.Clock, snowfence.SystemClock()), cmp.Or(c.Rand, rand.Reader)

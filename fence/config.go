@@ -101,7 +101,7 @@ type Config struct {
 	// if that is longer.
 	JournalAhead time.Duration
 
-	// Process is written into the register: Host and Version have at most 255 and 128 bytes. A zero
+	// Process is written into the register: Host and Version have at most 255 and 128 bytes without control characters. A zero
 	// Started means now, so each holder counts as another program. Give os.Hostname and os.Getpid as Host and
 	// PID: without them others read "a process that gave no name".
 	Process Process

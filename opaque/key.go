@@ -20,7 +20,7 @@ type Key struct {
 }
 
 // NewKey returns the key with the id, one of 0-9, A-Z and a-z, and a secret of 16, 24 or 32
-// bytes for AES-128, AES-192 or AES-256, not all zero. It does not keep the slice. [ErrSetting] is
+// bytes for AES-128, AES-192 or AES-256, not one byte again and again. It does not keep the slice. [ErrSetting] is
 // returned for anything else.
 func NewKey(id byte, secret []byte) (Key, error) {
 	// The id is not shown: it may be a part of a secret that is in the wrong place.
@@ -31,8 +31,8 @@ func NewKey(id byte, secret []byte) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("%w: the secret of key %q has %d bytes, not 16, 24 or 32", ErrSetting, id, len(secret))
 	}
-	if !slices.ContainsFunc(secret, func(b byte) bool { return b != 0 }) {
-		return Key{}, fmt.Errorf("%w: the secret of key %q is all zeros", ErrSetting, id)
+	if !slices.ContainsFunc(secret, func(b byte) bool { return b != secret[0] }) {
+		return Key{}, fmt.Errorf("%w: the secret of key %q is one byte again and again: use random bytes", ErrSetting, id)
 	}
 	return Key{id, &aesBlock{cipher: block}}, nil
 }
@@ -81,6 +81,11 @@ func ParseKeys(text string) ([]Key, error) {
 
 // String names the key by its id.
 func (k Key) String() string { return fmt.Sprintf("key %q", k.id) }
+
+// SameSecret reports whether two keys have one secret, whatever their ids. The zero Key has none.
+func (k Key) SameSecret(other Key) bool {
+	return k.block != nil && other.block != nil && k.block.encrypt([2]uint64{}) == other.block.encrypt([2]uint64{})
+}
 
 // check refuses an empty purpose, because texts for all uses would be interchangeable.
 func check(purpose string, keys ...Key) error {

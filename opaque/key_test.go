@@ -18,8 +18,8 @@ func TestKeysAreReadFromLines(t *testing.T) {
 		{newKey, "b"},
 		{newKey + "\n" + oldKey + "\n", "ba"},
 		{"# keys\r\n\r\n\t" + oldKey + "  # until May\r\n\n" + newKey, "ab"},
-		{"Z " + strings.Repeat("0F", 24), "Z"},
-		{"0 " + strings.Repeat("aB", 32), "0"},
+		{"Z " + strings.Repeat("0F1E", 12), "Z"},
+		{"0 " + strings.Repeat("aBcD", 16), "0"},
 	} {
 		keys, err := opaque.ParseKeys(test.text)
 		if err != nil {
@@ -52,7 +52,9 @@ func TestWrongKeysAreRefusedWithTheirLineAndNoSecret(t *testing.T) {
 		{"a " + secret + "00", "line 1: snowfence: invalid opaque setting: the secret of key 'a' has 17 bytes, not 16, 24 or 32"},
 		{"a " + secret[:31] + "g", "the secret is not 32, 48 or 64 hexadecimal digits"},
 		{"a 0x" + secret, "the secret is not"},
-		{"a " + strings.Repeat("0", 48), "line 1: snowfence: invalid opaque setting: the secret of key 'a' is all zeros"},
+		{"a " + strings.Repeat("0", 48), "line 1: snowfence: invalid opaque setting: the secret of key 'a' is one byte again and again"},
+		{"a " + strings.Repeat("fF", 32), "the secret of key 'a' is one byte again and again"},
+		{"a " + strings.Repeat("61", 16), "the secret of key 'a' is one byte again and again"},
 		{"a " + secret + "\n\nb " + strings.ToUpper(secret), "line 3: snowfence: invalid opaque setting: the secret is that of line 1"},
 	} {
 		keys, err := opaque.ParseKeys(test.text)
@@ -119,4 +121,26 @@ func FuzzParseKeys(f *testing.F) {
 			t.Errorf("%q is read as %d keys, %v", text, len(keys), err)
 		}
 	})
+}
+
+func TestKeysOfOneSecretAreKnownWhateverTheirIDs(t *testing.T) {
+	key := func(id byte, secret string) opaque.Key {
+		k, err := opaque.NewKey(id, []byte(secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	a := key('a', "a secret of 16 b")
+	for other, want := range map[opaque.Key]bool{
+		key('a', "a secret of 16 b"): true, key('b', "a secret of 16 b"): true,
+		key('a', "a secret of 16 B"): false, key('a', "a secret of 16 b and 8 b"): false, {}: false,
+	} {
+		if a.SameSecret(other) != want || other.SameSecret(a) != want {
+			t.Errorf("%v has the secret of %v: %v, want %v", other, a, !want, want)
+		}
+	}
+	if (opaque.Key{}).SameSecret(opaque.Key{}) {
+		t.Error("two zero Keys have a secret")
+	}
 }

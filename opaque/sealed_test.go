@@ -48,7 +48,7 @@ func TestSealedTextHasOneSpelling(t *testing.T) {
 
 func TestSealedTextIsForOnePurposeAndOneKey(t *testing.T) {
 	orders := newSealed(t, "orders", newKey)
-	sameID := newSealed(t, "orders", "b ffffffffffffffffffffffffffffffff")
+	sameID := newSealed(t, "orders", "b fffffffffffffffffffffffffffffffe")
 	for _, purpose := range []string{"users", "order", "orders ", "Orders"} {
 		other := newSealed(t, purpose, newKey)
 		for _, id := range sampleIDs(1000) {

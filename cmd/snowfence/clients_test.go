@@ -53,7 +53,7 @@ func clientDaemon(t *testing.T, environ []string, arguments ...string) (d *testk
 	return d, page
 }
 
-const clientToken = "correct-horse-battery"
+const clientToken = "Correct-horse-battery"
 
 // guardedDaemon is a clientDaemon that asks for clientToken, over TLS or not.
 func guardedDaemon(t *testing.T, secure bool) (*testkit.Daemon, *testkit.Authority) {

@@ -234,13 +234,13 @@ func countIn(s tinySegment) (numbers []int64) {
 
 func TestTokenOfTinyidsCallersIsOneOfOurs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(file, []byte("correct-horse-battery"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("Correct-horse-battery"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d := startCompatible(t, "token-file: "+file+"\n", "--thrift", "")
 	const refused = `{"data":null,"code":5,"message":"token is error"}`
 	for path, want := range map[string]string{
-		"nextId?bizType=users&token=correct-horse-battery": `{"data":[1],"code":200,"message":""}`,
+		"nextId?bizType=users&token=Correct-horse-battery": `{"data":[1],"code":200,"message":""}`,
 		"nextId?bizType=users&token=wrong":                 refused,
 		"nextId?bizType=users":                             refused,
 		"nextSegmentId?bizType=users":                      refused,

@@ -118,12 +118,21 @@ and three more words: ` + "`version`, `variant` and `random`" + `. ` + "`snowfen
 
 ## Variables
 
-A variable that begins with ` + "`SNOWFENCE_`" + ` and is no setting is warned of. In the URL of a store ` + "`${NAME}`" + ` stands for a
-variable, such as one that holds a password or a folder.
+A variable that begins with ` + "`SNOWFENCE_`" + ` and is no setting is warned of. Those that Kubernetes and Docker
+set for a service or a link are no settings, such as ` + "`SNOWFENCE_STORES_PORT`" + ` for a service ` + "`snowfence-stores`" + `.
+
+In the URL of a store ` + "`${NAME}`" + ` stands for a variable, such as one that holds a password or a folder. It is refused if
+it has a line break or another control character. ` + "`config print`" + `, errors and logs show the URL as it is written, and never a
+password. ` + "`$NAME`" + `, ` + "`$(…)`" + ` and ` + "`${NAME:-…}`" + ` are refused there, too.
 
 A text that is empty is refused, from a file, a variable or a flag: an unset variable in a script would else lead to the
 default, such as another store. It means something for addresses, which are then off, for lists but ` + "`" + `store` + "`" + `, and for settings
 of kinds.
+
+## Limits
+
+A file has at most 1 MiB, also with all that its aliases stand for, a setting at most 64 KiB, and a section at most 10,000
+keys. YAML's merge, ` + "`<<`" + `, is refused. An error shows at most 200 bytes of a setting.
 
 ## Paths
 

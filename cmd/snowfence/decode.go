@@ -277,7 +277,8 @@ func (d foreign) text(v *decodeVerb) string {
 
 // line prints a label and a value.
 func (v *decodeVerb) line(p *page, kind, label, value string) {
-	p.line("%s%s", v.paint(kind, fmt.Sprintf("%-14s", label)), value)
+	p.WriteString(v.paint(kind, fmt.Sprintf("%-14s", label)))
+	p.line("%s", value)
 }
 
 // whose prints the generator, if it is known.
@@ -300,7 +301,7 @@ func (d decoded) text(v *decodeVerb) string {
 	v.heading(&p, d)
 	p.line("")
 	for _, line := range d.result.Picture(func(field int, text string) string { return v.paint(d.Fields[field].Kind, text) }) {
-		p.line("%s", line)
+		p.WriteString(line + "\n")
 	}
 	p.line("")
 	line := func(kind, label, value string) { v.line(&p, kind, label, value) }

@@ -41,7 +41,7 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 	file := filepath.Join(folder, "ids.yaml")
 	for name, text := range map[string]string{
 		filepath.Join(folder, "clients.pem"): string(authority),
-		filepath.Join(folder, "tokens"):      line + "\n" + second,
+		filepath.Join(folder, "tokens"):      line + "\n" + second + "\n",
 		file:                                 config,
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -102,7 +102,7 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 	}
 	servers.IssueTo(t, filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"), "renewed", "127.0.0.1")
 	_, another := newToken(t, binary, "another")
-	if err := os.WriteFile(filepath.Join(folder, "tokens"), []byte("# not billing\n"+second+"\n"+another), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "tokens"), []byte("# not billing\n"+second+"\n"+another+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, 20*time.Second, func(context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/daemon"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
@@ -113,13 +114,13 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return nil
 	case cmd.HasAvailableSubCommands():
 		cmd.SuggestionsMinimumDistance = 2 // letters amiss
-		err := fmt.Errorf("unknown command %q", args[0])
+		err := fmt.Errorf("unknown command %q", engine.Redact(args[0]))
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 			err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 		}
 		return usage(cmd, err)
 	default:
-		return usage(cmd, fmt.Errorf("takes no argument, but got %q", args[0]))
+		return usage(cmd, fmt.Errorf("takes no argument, but got %q", engine.Redact(args[0])))
 	}
 }
 

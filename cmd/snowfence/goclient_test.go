@@ -234,7 +234,7 @@ func inOrder(t *testing.T, cfg client.Config, total *atomic.Int64, goOn func() b
 
 func TestClientShowsItsTokenByTLS(t *testing.T) {
 	t.Parallel()
-	const token = "correct-horse-battery"
+	const token = "Correct-horse-battery"
 	authority := testkit.NewAuthority(t)
 	certificate, key := authority.Issue(t, "daemon", "127.0.0.1")
 	folder := t.TempDir()

@@ -5,11 +5,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // an image with nothing but the program has no time zones
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +26,7 @@ type program struct {
 	stdin   io.Reader
 	stdout  io.Writer
 	stderr  io.Writer
+	closed  bool // whether stdout was closed at the start
 	colour  bool // whether stdout shows colours
 	asks    bool // whether somebody sits at stdin who can be asked
 	draws   bool // whether stderr is a terminal on which lines can be drawn over
@@ -38,6 +41,7 @@ func main() {
 		stdin:   os.Stdin,
 		stdout:  os.Stdout,
 		stderr:  os.Stderr,
+		closed:  isClosed(os.Stdout),
 		colour:  os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(os.Stdout),
 		asks:    isTerminal(os.Stdin),
 		draws:   os.Getenv("TERM") != "dumb" && isTerminal(os.Stderr),
@@ -190,6 +194,22 @@ func isTerminal(f *os.File) bool {
 	if err != nil || here.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
+	return !isNull(here)
+}
+
+// isNull reports whether a file is the null device.
+func isNull(file os.FileInfo) bool {
 	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(here, null)
+	return err == nil && os.SameFile(file, null)
+}
+
+// isClosed reports whether a file to write to was closed at the start of the process. Go's runtime then has the null device
+// in its place, opened for reading, too. A shell's > /dev/null opens it for writing alone.
+func isClosed(f *os.File) bool {
+	here, err := f.Stat()
+	if err != nil || !isNull(here) {
+		return err != nil
+	}
+	_, err = f.Read(make([]byte, 1))
+	return errors.Is(err, io.EOF)
 }

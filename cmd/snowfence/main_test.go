@@ -28,6 +28,7 @@ func scripted() program {
 		stdin:   os.Stdin,
 		stdout:  os.Stdout,
 		stderr:  os.Stderr,
+		closed:  isClosed(os.Stdout),
 		colour:  os.Getenv("COLOUR") != "",
 		clock:   snowfence.SystemClock(),
 		zone:    time.FixedZone("", 8*60*60),

@@ -372,17 +372,19 @@ generators. It says so where nothing is needed. It connects to no store.`,
 		needy := slices.DeleteFunc(slices.Clone(all), func(x kinds.Schema) bool { return len(x.Parts) == 0 })
 		for _, x := range all {
 			if len(x.Parts) == 0 {
-				p.warn("nothing has to be made by hand in " + engine.Redact(x.URL))
+				p.warn("nothing has to be made by hand in " + c.ShowStore(x.URL))
 				continue
 			}
 			if len(needy) > 1 {
-				said.line("-- in %s:", engine.Redact(x.URL))
+				said.line("-- in %s:", c.ShowStore(x.URL))
 			}
 			for _, part := range x.Parts {
 				if engine.IsDatabase(x.URL) {
 					part += ";"
 				}
-				said.line("%s", part)
+				for line := range strings.SplitSeq(part, "\n") {
+					said.line("%s", line)
+				}
 			}
 		}
 		return p.print(said.String())

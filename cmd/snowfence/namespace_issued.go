@@ -18,7 +18,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
@@ -65,7 +64,7 @@ func (at *site) flags(cmd *cobra.Command) string {
 		line += " --config " + merge.Quote(file.Value.String())
 	}
 	if cmd.Flags().Changed("store") || at.store != at.settings.Store {
-		line += " --store " + merge.Quote(engine.Redact(at.store))
+		line += " --store " + merge.Quote(at.settings.ShowStore(at.store))
 	}
 	return line
 }

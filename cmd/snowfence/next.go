@@ -62,6 +62,9 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if store := c.StoresOf(g)[0]; kinds.OnStore(g.Kind) && engine.Private(store) {
 			p.warn("the store " + store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
 		}
+		if err := p.needsOutput("the ids"); err != nil {
+			return err
+		}
 		ids, shows := strings.Fields(show), cmd.Flags().Changed("show")
 		switch {
 		case g.Kind == kindSeries:
@@ -172,7 +175,7 @@ func (p program) mintWide(ctx context.Context, c config.Config, g config.Generat
 // is only noted: the ids are good, and the worker id rests until its window ends.
 func (p program) hold(ctx context.Context, c config.Config, g config.Generator, mint func(*fence.Holder, config.Generator) error) error {
 	storeURL := c.StoresOf(g)[0]
-	done := p.awaiting("the store " + engine.Redact(storeURL))
+	done := p.awaiting("the store " + c.ShowStore(storeURL))
 	s, err := engine.OpenFor(ctx, storeURL, c.StoreMustExist)
 	done()
 	if err != nil {
@@ -183,7 +186,7 @@ func (p program) hold(ctx context.Context, c config.Config, g config.Generator, 
 	f.Store, f.Existing = s, c.StoreMustExist
 	f.Process = daemon.Process(thisBuild().Version, p.clock.Wall())
 	f.Clock = p.clock
-	log := &waits{program: p, namespace: f.Namespace, store: engine.Redact(storeURL)}
+	log := &waits{program: p, namespace: f.Namespace, store: c.ShowStore(storeURL)}
 	f.Logger = slog.New(log)
 	holder, err := fence.Open(ctx, f)
 	if err != nil {

@@ -16,6 +16,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,7 +25,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -51,13 +51,21 @@ func outputFlag(cmd *cobra.Command) *form {
 
 // print writes data.
 func (p program) print(text string) error {
-	_, err := io.WriteString(p.stdout, text)
+	_, err := io.WriteString(p.stdout, visibleLines(text, p.colour))
 	return err
+}
+
+// needsOutput returns an error for a verb whose data is nowhere else, when it has no place to go.
+func (p program) needsOutput(what string) error {
+	if p.closed {
+		return errors.New("standard output is closed, so " + what + " would be lost: open it, or write > /dev/null to throw them away")
+	}
+	return nil
 }
 
 // printJSON writes one value on one line.
 func (p program) printJSON(v any) error {
-	encoder := json.NewEncoder(p.stdout)
+	encoder := json.NewEncoder(jsonWriter{p.stdout})
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v)
 }
@@ -118,24 +126,8 @@ func (p program) closing(what string, end func() error) {
 // say writes lines to standard error. It can't report that writing fails.
 func (p program) say(text string) {
 	for line := range strings.Lines(text) {
-		_, _ = fmt.Fprintf(p.stderr, "snowfence: %s\n", visible(strings.TrimSuffix(line, "\n")))
+		_, _ = fmt.Fprintf(p.stderr, "snowfence: %s\n", visible(strings.TrimSuffix(line, "\n"), "\t"))
 	}
-}
-
-// visible writes out what a terminal would obey: errors carry names and answers of others.
-func visible(line string) string {
-	if !strings.ContainsFunc(line, unicode.IsControl) {
-		return line
-	}
-	var b strings.Builder
-	for _, r := range line {
-		if unicode.IsControl(r) && r != '\t' {
-			fmt.Fprintf(&b, `\x%02x`, r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // table lays out rows under a header: the names of the columns, with commas between
@@ -149,14 +141,21 @@ func table(columns string, rows [][]string) string {
 	for i, name := range header {
 		header[i], right[i] = strings.CutPrefix(strings.TrimSpace(name), ">")
 	}
-	rows = slices.Insert(slices.Clone(rows), 0, header)
-	for _, row := range rows {
+	shown := make([][]string, 0, len(rows)+1)
+	for _, row := range append([][]string{header}, rows...) {
+		row = slices.Clone(row)
+		for i, cell := range row {
+			row[i] = visible(cell, "")
+		}
+		shown = append(shown, row)
+	}
+	for _, row := range shown {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
 	var b strings.Builder
-	for _, row := range rows {
+	for _, row := range shown {
 		var line strings.Builder
 		for i, cell := range row {
 			padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
@@ -176,8 +175,19 @@ type page struct{ strings.Builder }
 // textWidth is what text is wrapped to.
 const textWidth = 80
 
-// line adds a line as it is.
-func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.Builder, format+"\n", args...) }
+// line adds a line. The texts in it are made visible, so no text begins another line.
+func (p *page) line(format string, args ...any) {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		switch text := arg.(type) {
+		case string:
+			args[i] = visible(text, "")
+		case error:
+			args[i] = visible(text.Error(), "")
+		}
+	}
+	fmt.Fprintf(&p.Builder, format+"\n", args...)
+}
 
 // table adds a table that is set in.
 func (p *page) table(indent, columns string, rows [][]string) {

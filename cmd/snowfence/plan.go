@@ -144,7 +144,7 @@ func offerText(asked plan.Requirements, o plan.Offer) string {
 	var p page
 	// options are numbered, with why each stands where it does, and how to use it.
 	options := func(list []plan.Option) {
-		p.line("%s", optionTable(list))
+		p.WriteString(optionTable(list) + "\n")
 		for i, o := range list {
 			p.line("%d  %s\n   --layout %s", i+1, o.Why, o.Layout)
 		}

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -343,3 +345,43 @@ func TestTablesAlign(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+// TestOthersTextsAreVisible: a terminal would obey or hide parts of hosts, versions, reasons and names in a store, and an own
+// line break would forge a line.
+func TestOthersTextsAreVisible(t *testing.T) {
+	const hostile = "a\x1b[2J\r\nINV-7\tconfirmed\u009b\u202eb\u2066\u2028\x7f\x9b\xff\u200bé"
+	const shown = `a\x1b[2J\r\nINV-7\tconfirmed\u009b\u202eb\u2066\u2028\x7f\x9b\xff\u200bé`
+	if got, want := table("a, b", [][]string{{hostile, "c"}}), "A"+strings.Repeat(" ", utf8.RuneCountInString(shown)+1)+"B\n"+shown+"  c\n"; got != want {
+		t.Errorf("a table is\n%q, want\n%q", got, want)
+	}
+	var page page
+	page.line("%s: %v, %v", hostile, errors.New(hostile), 7)
+	page.table("  ", "a", [][]string{{hostile}})
+	page.wrapped("- ", hostile)
+	if got, want := page.String(), shown+": "+shown+", 7\n  A\n  "+shown+"\n"; !strings.HasPrefix(got, want) || strings.ContainsFunc(got, unseen) {
+		t.Errorf("a page is\n%q, want\n%q", got, want)
+	}
+
+	p, stdout, stderr := inTest(t)
+	if err := errors.Join(p.print("a\x1b[2Jb\x9b\x1b[32m\tc\n"), p.printJSON([]string{hostile, "\U000e0041<"})); err != nil {
+		t.Fatal(err)
+	}
+	want := `a\x1b[2Jb\x9b\x1b[32m` + "\tc\n" + `["a\u001b[2J\r\nINV-7\tconfirmed\u009b\u202eb\u2066\u2028\u007f\ufffd\ufffd\u200bé","\udb40\udc41<"]` + "\n"
+	if got := stdout.String(); got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+	p.note("%s", hostile)
+	p.logger(jsonLog, slog.LevelInfo).Info(hostile, hostile, hostile)
+	p.logger("text", slog.LevelInfo).Info(hostile, hostile, hostile)
+	if got := strings.ReplaceAll(strings.ReplaceAll(stderr.String(), "\n", ""), "\t", ""); strings.ContainsFunc(got, unseen) || !utf8.ValidString(got) {
+		t.Errorf("said %q", got)
+	}
+	p.colour = true
+	stdout.Reset()
+	if err := p.print(p.paint("time", "t") + "\x1b[2J\x1b[5m"); err != nil || stdout.String() != "\x1b[36mt\x1b[0m"+`\x1b[2J\x1b[5m` {
+		t.Errorf("painted %q (%v)", stdout, err)
+	}
+}
+
+// unseen reports whether a terminal obeys or hides a character, but for a line break.
+func unseen(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }

@@ -141,7 +141,7 @@ func readmeFiles(t *testing.T, folder string) {
 		"us.csv.gz":      column("order_id\n", 1000, 2000),
 		"players_eu.csv": column("id\n", 0, 1000),
 		"players_us.csv": column("id\n", 1000, 2000),
-		"tokens":         "correct-horse-battery",
+		"tokens":         "Correct-horse-battery",
 	} {
 		file, err := os.OpenFile(filepath.Join(folder, name), os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {

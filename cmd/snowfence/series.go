@@ -95,6 +95,9 @@ missing.`,
 	}
 	cmd.Flags().Var(durationFlag(&timeout), "timeout", "how long the reservation lasts (default: as the generator is configured)")
 	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, _ []string) error {
+		if err := p.needsOutput("number and token"); err != nil {
+			return err
+		}
 		if err := s.Create(ctx); err != nil {
 			return err
 		}

@@ -130,7 +130,7 @@ func (p program) logger(format string, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if format == jsonLog {
 		options.ReplaceAttr = durationText
-		return slog.New(slog.NewJSONHandler(p.stderr, options))
+		return slog.New(slog.NewJSONHandler(jsonWriter{p.stderr}, options))
 	}
 	return slog.New(slog.NewTextHandler(p.stderr, options))
 }

@@ -140,7 +140,7 @@ func (at *site) open(ctx context.Context, mustExist bool) error {
 	if mustExist {
 		by = engine.OpenExisting
 	}
-	done := at.awaiting("the store " + engine.Redact(at.store))
+	done := at.awaiting("the store " + at.settings.ShowStore(at.store))
 	opened, err := by(ctx, at.store)
 	done()
 	if err == nil {

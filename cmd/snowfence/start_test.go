@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -228,5 +229,13 @@ func BenchmarkStart(b *testing.B) {
 				b.ReportMetric(times[len(times)/2].Seconds(), "s-"+what)
 			}
 		})
+	}
+}
+
+// TestProgramHasItsOwnTimeZones: an image with the program alone has no others, and daily numbers need them.
+func TestProgramHasItsOwnTimeZones(t *testing.T) {
+	program, err := os.ReadFile(testkit.Build(t, programPath, ""))
+	if err != nil || !bytes.Contains(program, []byte("Asia/Kathmandu")) {
+		t.Errorf("Asia/Kathmandu is not in the program: %v", err)
 	}
 }

@@ -37,6 +37,9 @@ is refused from then on, on open connections, too.`,
 		if cmd.Flags().Changed("generators") && len(*generators) == 0 {
 			return usage(cmd, errors.New("--generators is empty: name generators, or leave it out to allow all of them"))
 		}
+		if err := p.needsOutput("token and line"); err != nil {
+			return err
+		}
 		text, grant, err := token.New(rand.Reader, args[0], *generators, *rate)
 		if err != nil {
 			return usage(cmd, err)

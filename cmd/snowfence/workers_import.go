@@ -257,7 +257,7 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 		if r, err = roster.Create(ctx, at.roster, plan.Layout, at.datacenters); err != nil {
 			return unavailable(err)
 		}
-		v.note("made a new namespace %q in %s: layout %s", r.Name(), engine.Redact(at.store), plan.Layout)
+		v.note("made a new namespace %q in %s: layout %s", r.Name(), at.settings.ShowStore(at.store), plan.Layout)
 	}
 	var steps []takeover.Step
 	err := takeover.Apply(ctx, r, plan, *v.patience, func(s takeover.Step) { steps = append(steps, s) })

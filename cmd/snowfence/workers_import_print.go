@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
@@ -46,7 +45,7 @@ func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeov
 			}
 		}
 		return v.printJSON(planDocument{
-			Type: "plan", Store: engine.Redact(at.store), Namespace: at.roster.Namespace, New: made, Layout: plan.Layout.String(), Source: v.old.System,
+			Type: "plan", Store: at.settings.ShowStore(at.store), Namespace: at.roster.Namespace, New: made, Layout: plan.Layout.String(), Source: v.old.System,
 			Floor: floor, Because: plan.Because, Margin: v.old.Margin.Seconds(),
 			Workers: len(steps), Writes: writes, Applied: applied,
 		})
@@ -58,10 +57,11 @@ func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeov
 		return v.print(rows)
 	}
 	var p page
-	p.line("take over from %s into namespace %s of %s%s", v.old.System, at.roster.Namespace, engine.Redact(at.store), map[bool]string{true: ", which is new"}[made])
+	p.line("take over from %s into namespace %s of %s%s", v.old.System, at.roster.Namespace, at.settings.ShowStore(at.store), map[bool]string{true: ", which is new"}[made])
 	p.line("  layout  %s", plan.Layout)
 	p.line("  floor   tick %d  %s  %s", plan.Floor, shown, decode.Relative(begins, v.clock.Wall()))
-	p.line("  because %s, plus a margin of %s\n\n%s", plan.Because, v.old.Margin, rows)
+	p.line("  because %s, plus a margin of %s\n", plan.Because, v.old.Margin)
+	p.WriteString(rows + "\n")
 	p.line("%d worker ids; %d %s", len(steps), writes, map[bool]string{true: "written", false: "to be written"}[applied])
 	return v.print(p.String())
 }

@@ -243,7 +243,7 @@ func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
 	if !p.asks {
 		return usage(cmd, fmt.Errorf("%s: there is no terminal to ask on: add --yes, or --dry-run to look only", question))
 	}
-	if _, err := fmt.Fprintf(p.stderr, "snowfence: %s? [y/N] ", question); err != nil {
+	if _, err := fmt.Fprintf(p.stderr, "snowfence: %s? [y/N] ", visible(question, "")); err != nil {
 		return err
 	}
 	answer, err := bufio.NewReader(p.stdin).ReadString('\n')

@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"snowfence.example/snowfence"
@@ -131,18 +135,18 @@ func (s *Series) reserve(ctx context.Context, tx Tx, token string, timeout time.
 	if err != nil {
 		return Reservation{}, err
 	}
-	number, until, before := next, now+timeout.Microseconds(), ""
+	number, until, before, hash := next, now+timeout.Microseconds(), "", hashOf(token)
 	// What an earlier try of this call has reserved is taken too: it has the same token.
-	err = tx.QueryRowContext(ctx, s.sql.offered, s.c.Tenant, s.c.Name, now, token).Scan(&number, &before)
+	err = tx.QueryRowContext(ctx, s.sql.offered, s.c.Tenant, s.c.Name, now, hash).Scan(&number, &before)
 	switch {
 	case err == nil:
-		err = one(tx.ExecContext(ctx, s.sql.renew, token, now, until, s.c.Tenant, s.c.Name, number, before))
+		err = one(tx.ExecContext(ctx, s.sql.renew, hash, now, until, s.c.Tenant, s.c.Name, number, before))
 	case !errors.Is(err, sql.ErrNoRows):
 	case next == math.MaxInt64:
 		err = &counter.FullError{Counter: s.String(), Limit: next - 1}
 	default:
 		if err = one(tx.ExecContext(ctx, s.sql.advance, next+1, s.c.Tenant, s.c.Name, next)); err == nil {
-			err = one(tx.ExecContext(ctx, s.sql.reserve, s.c.Tenant, s.c.Name, next, token, now, until))
+			err = one(tx.ExecContext(ctx, s.sql.reserve, s.c.Tenant, s.c.Name, next, hash, now, until))
 		}
 	}
 	return Reservation{number, s.Text(number), token, time.UnixMicro(until).UTC()}, err
@@ -155,18 +159,18 @@ func (s *Series) Confirm(ctx context.Context, tx Tx, number int64, token string)
 }
 
 // Void ends a reservation: its document will never exist. The audit shows the reason, of at most
-// 1000 bytes. Once more with the same token and reason is no error. It returns a
+// 1000 bytes without control characters. Once more with the same token and reason is no error. It returns a
 // *[counter.ConfigError] without a reason, and the errors of [Series.Confirm].
 func (s *Series) Void(ctx context.Context, tx Tx, number int64, token, reason string) error {
-	if strings.TrimSpace(reason) == "" || len(reason) > 1000 || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
-		return &counter.ConfigError{Field: "reason", Value: reason, Limit: "must be a text of 1 to 1000 bytes in UTF-8, and not be blank"}
+	if strings.TrimSpace(reason) == "" || len(reason) > 1000 || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
+		return &counter.ConfigError{Field: "reason", Value: reason, Limit: "must be a text of 1 to 1000 bytes in UTF-8 without control characters, and not be blank"}
 	}
 	return s.run(ctx, tx, func(tx Tx) error { return s.end(ctx, tx, number, token, Void, reason) })
 }
 
 func (s *Series) end(ctx context.Context, tx Tx, number int64, token string, want State, reason string) error {
 	_, now, err := s.lock(ctx, tx)
-	state, given, owner, until := Missing, "", "", int64(0)
+	state, given, owner, until, hash := Missing, "", "", int64(0), hashOf(token)
 	if err == nil {
 		err = tx.QueryRowContext(ctx, s.sql.look, s.c.Tenant, s.c.Name, number).Scan(&state, &given, &owner, &until)
 	}
@@ -176,7 +180,7 @@ func (s *Series) end(ctx context.Context, tx Tx, number int64, token string, wan
 		refused = "it was never reserved"
 	case err != nil:
 		return err
-	case owner != token:
+	case subtle.ConstantTimeCompare([]byte(owner), []byte(hash)) == 0:
 		refused = "the token is not its; once a reservation has timed out, another one can get the number"
 	case state == want && given == reason:
 		return nil
@@ -185,9 +189,16 @@ func (s *Series) end(ctx context.Context, tx Tx, number int64, token string, wan
 	case until <= now:
 		refused = "but its time has run out, and it is offered again"
 	default:
-		return one(tx.ExecContext(ctx, s.sql.end, string(want), reason, now, s.c.Tenant, s.c.Name, number, token))
+		return one(tx.ExecContext(ctx, s.sql.end, string(want), reason, now, s.c.Tenant, s.c.Name, number, hash))
 	}
 	return fmt.Errorf("%w: number %d is %s, not %s: %s", ErrEnded, number, state, want, refused)
+}
+
+// hashOf is the text that the table has in place of a token: who reads the table ends no reservation. The token is
+// random, so it needs no salt.
+func hashOf(token string) string {
+	hash := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(hash[:])
 }
 
 // Audit yields each number that was reserved before it began, in ascending order. It reads pages of

@@ -2,6 +2,7 @@ package series_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"snowfence.example/snowfence/counter"
@@ -29,8 +30,11 @@ func TestRefusedTextIsHeldAgainstItsOwnRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Void(t.Context(), nil, 1, "", " ")
-	if want := `snowfence: reason is " ": must be a text of 1 to 1000 bytes in UTF-8, and not be blank`; err == nil || err.Error() != want {
-		t.Errorf("the error is %v, want %s", err, want)
+	for _, reason := range []string{" ", "", "\x1b[2Jspoilt\r\nINV-7  7  confirmed", "a\x00b", "\u009b2J", "\xff"} {
+		err = s.Void(t.Context(), nil, 1, "", reason)
+		want := fmt.Sprintf("snowfence: reason is %q: must be a text of 1 to 1000 bytes in UTF-8 without control characters, and not be blank", reason)
+		if err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/stored"
@@ -101,10 +100,9 @@ func (c Config) prepare() (Config, error) {
 		return c, refuse("max-rollback", c.MaxRollback.String(), "must not be negative")
 	case c.Worker != nil && (*c.Worker < 0 || *c.Worker >= c.Layout.Workers()):
 		return c, refuse("worker", fmt.Sprint(*c.Worker), fmt.Sprintf("must be from 0 to %d", c.Layout.Workers()-1))
-	case len(c.Process.Host) > 255 || !utf8.ValidString(c.Process.Host):
-		return c, refuse("host", c.Process.Host, "must be UTF-8 of at most 255 bytes")
-	case len(c.Process.Version) > 128 || !utf8.ValidString(c.Process.Version):
-		return c, refuse("version", c.Process.Version, "must be UTF-8 of at most 128 bytes")
+	}
+	if err := stored.CheckProcess(c.Process); err != nil {
+		return c, err
 	}
 	unit := c.Layout.Unit
 	c.ticks = max(minTicks, snowfence.Tick((c.Window-1)/unit+1))

@@ -27,6 +27,8 @@ func TestConfigNamesTheFieldAtFault(t *testing.T) {
 		{"worker", func(c *Config) { c.Worker = &minus }},
 		{"host", func(c *Config) { c.Process.Host = strings.Repeat("h", 256) }},
 		{"host", func(c *Config) { c.Process.Host = "\xff" }},
+		{"host", func(c *Config) { c.Process.Host = "a\r\nworker 1 free" }},
+		{"version", func(c *Config) { c.Process.Version = "v1\u009b2J" }},
 		{"version", func(c *Config) { c.Process.Version = strings.Repeat("v", 129) }},
 	}
 	for _, test := range tests {

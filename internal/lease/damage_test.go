@@ -263,6 +263,7 @@ func TestProcessReadsWellHoweverLittleItGave(t *testing.T) {
 		"a process on host a":         {Host: "a"},
 		"pid 7":                       {PID: 7},
 		"pid 7 on host a":             {PID: 7, Host: "a"},
+		`pid 7 on host a\r\n\x1b[2J`:  {PID: 7, Host: "a\r\n\x1b[2J"},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("it reads %q, not %q", got, want)

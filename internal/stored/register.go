@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/store"
@@ -14,28 +16,45 @@ import (
 // Process says which process writes a register. It is for people: no decision
 // about safety reads it.
 type Process struct {
-	// Host is the machine's name, at most 255 bytes.
+	// Host is the machine's name, at most 255 bytes of UTF-8 without control characters.
 	Host string
 	// PID is the process id on that machine.
 	PID int
-	// Version is the program's version, at most 128 bytes.
+	// Version is the program's version, at most 128 bytes of UTF-8 without control characters.
 	Version string
 	// Started is when the process started. Two holders with equal host, pid and
 	// start are one program.
 	Started time.Time
 }
 
-// String reads "pid 7 on host a", as far as these are given.
+// CheckProcess returns a *[ConfigError] for a host or a version that can't be written. Registers show them to people.
+func CheckProcess(p Process) error {
+	for _, text := range []struct {
+		field, value string
+		most         int
+	}{{"host", p.Host, 255}, {"version", p.Version, 128}} {
+		if len(text.value) > text.most || !utf8.ValidString(text.value) || strings.ContainsFunc(text.value, unicode.IsControl) {
+			limit := fmt.Sprintf("must be UTF-8 of at most %d bytes without control characters", text.most)
+			return &ConfigError{Field: text.field, Value: text.value, Limit: limit}
+		}
+	}
+	return nil
+}
+
+// String reads "pid 7 on host a", as far as these are given. A host from a store can have any characters: those that a
+// terminal would obey or hide are written out.
 func (p Process) String() string {
+	host := strconv.Quote(p.Host)
+	host = host[1 : len(host)-1]
 	switch {
 	case p.Host == "" && p.PID == 0:
 		return "a process that gave no name"
 	case p.Host == "":
 		return fmt.Sprintf("pid %d", p.PID)
 	case p.PID == 0:
-		return "a process on host " + p.Host
+		return "a process on host " + host
 	}
-	return fmt.Sprintf("pid %d on host %s", p.PID, p.Host)
+	return fmt.Sprintf("pid %d on host %s", p.PID, host)
 }
 
 // Same reports whether two holders are one program.

@@ -34,7 +34,7 @@ func (d *daemon) openStores(ctx context.Context, watch *metrics.Stopwatch) error
 		if name == "" {
 			url, what = d.settings.Store, "store"
 		}
-		d.log.Info("opening the store", "store", engine.Redact(url)) // a server that is away is silent for a while
+		d.log.Info("opening the store", "store", d.settings.ShowStore(url)) // a server that is away is silent for a while
 		s, err := d.openStore(ctx, url, lazy || !engine.Local(url))
 		if err != nil {
 			return &OpenError{what, err}
@@ -86,7 +86,7 @@ func (d *daemon) closeStores() error {
 
 // introduce says what is to be known of a store that was opened.
 func (d *daemon) introduce(url string, s store.Store) {
-	log := d.log.With("store", engine.Redact(url))
+	log := d.log.With("store", d.settings.ShowStore(url))
 	engine.LogTo(s, log)
 	for _, warning := range engine.Warnings(s) {
 		log.Warn(warning)
@@ -207,7 +207,7 @@ func (d *daemon) announce(name string) {
 		}
 		if l := status.Lease; l != nil {
 			at := d.settings.StoresOf(d.settings.Generators[name])[0]
-			attributes = append(attributes, "store", engine.Redact(at), "worker", l.Worker, "term", l.Term, "until", l.Layout.TimeOf(l.Until).UTC())
+			attributes = append(attributes, "store", d.settings.ShowStore(at), "worker", l.Worker, "term", l.Term, "until", l.Layout.TimeOf(l.Until).UTC())
 		}
 		d.log.Info("serving", attributes...)
 	}

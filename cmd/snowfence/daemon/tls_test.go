@@ -27,7 +27,7 @@ func TestTLSAndTokenGuardTheFront(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	const token = "correct-horse-battery"
+	const token = "Correct-horse-battery"
 	s := settings(folder, nil)
 	s.Thrift = "" // it has no tokens
 	s.TLS.Certificate, s.TLS.Key, s.TokenFile = filepath.Join(folder, "c.pem"), filepath.Join(folder, "k.pem"), filepath.Join(folder, "token")

@@ -67,7 +67,8 @@ func (c Config) Fault(key, value, reason string) error {
 		at = at[:max(strings.LastIndexByte(at, '.'), 0)]
 		origin = c.origins[at]
 	}
-	return &Error{origin, key, display(key, value), reason}
+	shown := c.display(key, value)
+	return &Error{origin, brief(key), brief(shown), cut(hide(reason, value, shown), mostReason)}
 }
 
 // SettingFault returns the [*Error] that a generator's kind refuses a setting.

@@ -70,6 +70,7 @@ type Config struct {
 
 	origins  map[string]Origin // of the keys that were set, by path
 	environ  []string          // as [Load] was given it
+	written  map[string]string // the URLs of stores before variables were put in place, by the URLs after it
 	warnings []string
 }
 

@@ -32,10 +32,10 @@ func (s *settings) readEnvironment(environ []string) {
 		keys[e.Environment()] = e.Path
 	}
 	var unknown []string
-	inFile := s.generators()
+	inFile, services := s.generators(), servicesOf(environ)
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, EnvironmentPrefix) || foreign(name) {
+		if !strings.HasPrefix(name, EnvironmentPrefix) || foreign(name) || slices.ContainsFunc(services, func(service string) bool { return ofService(name, service) }) {
 			continue
 		}
 		origin := Origin{Source: FromEnvironment, Name: name}
@@ -89,13 +89,37 @@ func (s *settings) holdsKeys(variable string) bool {
 	return false
 }
 
-// foreign tells variables that are no settings: the two named above, and those by which
-// Kubernetes and Docker tell a container of a service or link named snowfence.
+// foreign tells variables that are no settings: the two named above, and those of a service named snowfence.
 func foreign(name string) bool {
-	rest := strings.TrimPrefix(name, EnvironmentPrefix)
-	return name == EnvironmentFile || name == EnvironmentClockOffset ||
-		rest == "NAME" || rest == "PORT" || strings.HasPrefix(rest, "PORT_") ||
-		strings.HasPrefix(rest, "SERVICE_") || strings.HasPrefix(rest, "ENV_")
+	return name == EnvironmentFile || name == EnvironmentClockOffset || ofService(name, strings.TrimSuffix(EnvironmentPrefix, "_"))
+}
+
+// servicesOf returns the beginnings of the names of variables by which Kubernetes and Docker tell a container of its services
+// and links. A service snowfence-stores has SNOWFENCE_STORES_SERVICE_HOST, and SNOWFENCE_STORES_PORT with the URL of a socket.
+func servicesOf(environ []string) (services []string) {
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		service, host := strings.CutSuffix(name, "_SERVICE_HOST")
+		if host {
+			_, host = Config{environ: environ}.Variable(service + "_SERVICE_PORT")
+		}
+		link, port := strings.CutSuffix(name, "_PORT")
+		switch scheme, _, url := strings.Cut(value, "://"); {
+		case !strings.HasPrefix(name, EnvironmentPrefix):
+		case host:
+			services = append(services, service)
+		case port && url && slices.Contains([]string{"tcp", "udp", "sctp"}, scheme):
+			services = append(services, link)
+		}
+	}
+	return services
+}
+
+// ofService tells the variables of a service or link.
+func ofService(name, service string) bool {
+	rest, ok := strings.CutPrefix(name, service+"_")
+	return ok && (rest == "NAME" || rest == "PORT" || strings.HasPrefix(rest, "PORT_") ||
+		strings.HasPrefix(rest, "SERVICE_") || strings.HasPrefix(rest, "ENV_"))
 }
 
 // generatorPath leads from a variable to a generator's key. At most one way fits: no
@@ -167,7 +191,7 @@ func Expand(storeURL string, environ []string) (string, error) {
 		case value == "":
 			unset = append(unset, name)
 			return placeholder
-		case strings.TrimFunc(value, unicode.IsControl) != value:
+		case strings.ContainsFunc(value, unicode.IsControl):
 			broken = append(broken, name)
 			return placeholder
 		case folder:
@@ -179,7 +203,7 @@ func Expand(storeURL string, environ []string) (string, error) {
 	case len(unset) > 0:
 		return expanded, fmt.Errorf("variable %s is not set or empty", strings.Join(unset, ", "))
 	case len(broken) > 0:
-		return expanded, fmt.Errorf("variable %s has a line break or another control character at an end", strings.Join(broken, ", "))
+		return expanded, fmt.Errorf("variable %s has a line break or another control character in it", strings.Join(broken, ", "))
 	case folder:
 		path, _ := cutFile(expanded)
 		written, _ := cutFile(storeURL)

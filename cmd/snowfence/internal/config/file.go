@@ -14,8 +14,15 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 )
 
-// maxFile is the greatest size of a configuration file.
-const maxFile = 1 << 20
+// maxFile is the greatest size of a configuration file, also if each alias were written out. maxValue is that of a
+// setting's text.
+const (
+	maxFile  = 1 << 20
+	maxValue = 64 << 10
+
+	// maxGenerators bounds the keys of a section.
+	maxGenerators = 10_000
+)
 
 // readFile takes the settings of a YAML file.
 func (s *settings) readFile(path string) {
@@ -46,7 +53,8 @@ func readAll(path string) ([]byte, error) {
 // readYAML takes the settings of a file's content. YAML gives only the structure: every
 // value is a text that the key's parser reads, as for variables and flags.
 func (s *settings) readYAML(path string, content []byte) {
-	w := yamlWalk{settings: s, path: path}
+	left := maxFile
+	w := yamlWalk{settings: s, path: path, left: &left}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document, second yaml.Node
 	if err := decoder.Decode(&document); err != nil {
@@ -70,6 +78,18 @@ func (s *settings) readYAML(path string, content []byte) {
 type yamlWalk struct {
 	*settings
 	path string
+	left *int // bytes of keys and values that may follow
+}
+
+// spend counts a key or value with the sign behind it. It returns false, and says so once, if the file is too large with
+// all that its aliases stand for.
+func (w yamlWalk) spend(node *yaml.Node) bool {
+	before := *w.left
+	*w.left -= len(node.Value) + 1
+	if before >= 0 && *w.left < 0 {
+		w.fault(node, "", "", "has more than %d bytes with what its aliases stand for", maxFile)
+	}
+	return *w.left >= 0
 }
 
 func (w yamlWalk) origin(node *yaml.Node) Origin {
@@ -87,8 +107,11 @@ func (w yamlWalk) syntax(err error) {
 	if n, _ := fmt.Sscanf(message, "line %d:", &origin.Line); n == 1 {
 		_, message, _ = strings.Cut(message, ": ")
 	}
-	if strings.Contains(message, "cannot start any token") {
-		message += "; YAML is indented with spaces, not with tabs"
+	switch message = brief(message); {
+	case strings.Contains(message, "cannot start any token"):
+		message += "; YAML is indented with spaces, not with tabs, and a value that begins with @, ` or % must be quoted"
+	case strings.Contains(message, "expected alphabetic or numeric character"), strings.Contains(message, "unknown anchor"):
+		message += `; a value that begins with * or & must be quoted: "*"`
 	}
 	w.settings.fault(origin, "", "", "not YAML: %s", message)
 }
@@ -104,15 +127,22 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 		w.fault(node, path, "", "must be a mapping of keys to values, is %s", describe(node))
 		return
 	}
+	if n := len(node.Content) / 2; n > maxGenerators {
+		w.fault(node, path, "", "has %d keys: must be at most %d", n, maxGenerators)
+		return
+	}
 	known, lines := below(section), map[string]int{}
 	for pair := range slices.Chunk(node.Content, 2) {
 		key, name := resolve(pair[0]), resolve(pair[0]).Value
+		if !w.spend(key) {
+			return
+		}
 		if key.Kind != yaml.ScalarNode {
 			w.fault(key, path, "", "a key must be a single word, is %s", describe(key))
 			continue
 		}
 		if line, twice := lines[name]; twice {
-			w.fault(key, path, name, "stands here again, first in line %d", line)
+			w.fault(key, path, display("", name), "stands here again, first in line %d", line)
 			continue
 		}
 		lines[name] = key.Line
@@ -129,8 +159,11 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 			name = anyName
 		case slices.Equal(known, []string{anySetting}):
 			name = anySetting
+		case key.Tag == "!!merge":
+			w.fault(key, at, "", "YAML's merge is not read: write the keys themselves, or give the whole section as an alias")
+			continue
 		case !slices.Contains(known, name):
-			w.fault(key, at, "", "unknown key%s", text.DidYouMean(name, known))
+			w.fault(key, strings.TrimPrefix(join(path, display("", name)), "."), "", "unknown key%s", text.DidYouMean(name, known))
 			continue
 		}
 		if within := join(section, name); len(below(within)) > 0 {
@@ -150,8 +183,16 @@ func (w yamlWalk) value(key, node *yaml.Node, path string) {
 		items, limit = node.Content, "each item must be a single value without a comma"
 	}
 	var parts []string
+	size := 0
 	for _, item := range items {
 		item = resolve(item)
+		if size += len(item.Value) + 1; size > maxValue+1 {
+			w.fault(node, path, "", tooLong, maxValue)
+			return
+		}
+		if !w.spend(item) {
+			return
+		}
 		null := item.Tag == "!!null"
 		switch {
 		case item.Kind != yaml.ScalarNode || inList && (null || strings.Contains(item.Value, ",")):
@@ -182,7 +223,7 @@ func describe(node *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.ScalarNode:
-		return fmt.Sprintf("%q", node.Value)
+		return fmt.Sprintf("%q", brief(display("", node.Value)))
 	}
 	return "something else"
 }

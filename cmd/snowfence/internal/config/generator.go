@@ -34,6 +34,9 @@ func (v *completion) generator(name string, g Generator) Generator {
 	}
 	for _, store := range g.Stores {
 		if _, ok := v.Stores[store]; !ok {
+			if all := strings.Join(g.Stores, ","); strings.Contains(all, ":") {
+				store = all // a URL of several hosts, which shows no password as a whole
+			}
 			v.fault(join(path, keyStore), store, "is not among the names in %s: %s", storeSection, cmp.Or(strings.Join(slices.Sorted(maps.Keys(v.Stores)), ", "), "it has none"))
 		}
 	}

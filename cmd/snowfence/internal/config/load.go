@@ -67,10 +67,11 @@ type settings struct {
 	origins  map[string]Origin
 	warnings []string
 	faults   []error
+	written  map[string]string // as in [Config]
 }
 
 func newSettings() *settings {
-	return &settings{texts: map[string]string{}, origins: map[string]Origin{}}
+	return &settings{texts: map[string]string{}, origins: map[string]Origin{}, written: map[string]string{}}
 }
 
 // NotEmpty returns a text, and an error for an empty one, which is all that a forgotten variable leaves. The default
@@ -82,10 +83,15 @@ func NotEmpty(text string) (string, error) {
 	return text, nil
 }
 
+// tooLong is the reason against a longer text than maxValue.
+const tooLong = "must be at most %d bytes"
+
 // put takes a setting, in the place of one from a weaker source.
 func (s *settings) put(path, text string, origin Origin) {
 	if _, err := NotEmpty(text); err != nil && !canBeEmpty(path) {
 		s.fault(origin, path, "", "%v", err)
+	} else if len(text) > maxValue {
+		s.fault(origin, path, "", tooLong, maxValue)
 	} else {
 		s.texts[path], s.origins[path] = text, origin
 	}
@@ -103,7 +109,7 @@ func (s *settings) name(generator string, origin Origin) {
 }
 
 func (s *settings) fault(origin Origin, key, value, reason string, args ...any) {
-	s.faults = append(s.faults, &Error{Origin: origin, Key: key, Value: value, Reason: fmt.Sprintf(reason, args...)})
+	s.faults = append(s.faults, &Error{Origin: origin, Key: brief(key), Value: brief(value), Reason: cut(fmt.Sprintf(reason, args...), mostReason)})
 }
 
 // expand puts variables into the URL of a store, and the home directory into the path of a file. It returns false for
@@ -130,10 +136,14 @@ func (s *settings) anchor(environ []string) {
 		scheme, mustBeWhole := "", key == keyData
 		switch {
 		case isStore(key):
+			written := s.texts[key]
 			whole := s.expand(key, Expand, environ)
 			path, folder := cutFile(s.texts[key])
 			if origin := s.origins[key]; !folder && origin.Source == FromFile {
-				s.texts[key] = anchorFiles(s.texts[key], filepath.Dir(origin.Name))
+				s.texts[key], written = anchorFiles(s.texts[key], filepath.Dir(origin.Name)), anchorFiles(written, filepath.Dir(origin.Name))
+			}
+			if !folder {
+				s.written[s.texts[key]] = written
 			}
 			if !whole || !folder || storeurl.CheckFolder(path) != nil {
 				continue // what is wrong with the path is found with the rest of the URL
@@ -185,7 +195,7 @@ func anchorFiles(storeURL, folder string) string {
 	folder = strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(folder))
 	return urlFile.ReplaceAllStringFunc(storeURL, func(file string) string {
 		at := strings.IndexByte(file, '=') + 1
-		if path := file[at:]; path[0] == '/' || path[0] == '~' || strings.HasPrefix(strings.ToUpper(path), "%2F") {
+		if path := file[at:]; strings.IndexByte("/~$", path[0]) >= 0 || strings.HasPrefix(strings.ToUpper(path), "%2F") {
 			return file
 		}
 		return file[:at] + folder + "/" + file[at:]
@@ -228,7 +238,7 @@ func (s *settings) readFlags(flags map[string]string) {
 // config makes the typed configuration of the settings.
 func (s *settings) config() Config {
 	c := Default()
-	c.warnings, c.origins, c.Generators = s.warnings, s.origins, map[string]Generator{}
+	c.warnings, c.origins, c.written, c.Generators = s.warnings, s.origins, s.written, map[string]Generator{}
 	s.apply(configKeys(&c), "")
 	for path, url := range s.texts {
 		if name, ok := strings.CutPrefix(path, storeSection+"."); ok {
@@ -264,7 +274,8 @@ func (s *settings) apply(keys []entry, prefix string) {
 		path := prefix + e.Path
 		if value, given := s.texts[path]; given {
 			if err := e.set(value); err != nil {
-				s.fault(s.origins[path], path, display(path, value), "%s", text.Message(err))
+				shown := display(path, value)
+				s.fault(s.origins[path], path, shown, "%s", hide(text.Message(err), value, shown))
 			}
 		}
 	}

@@ -272,7 +272,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"every key of a counter", "generators: {a: {kind: ticket, aliases: ['*']}, b: {aliases: ['*']}}", nil, nil,
 			[]string{`%:1:41: generators.a.aliases: "*": is for kind snowflake, since Leaf looks at the keys of its segments`}},
 		{"merge key", "<<: {http: x}", nil, nil,
-			[]string{`%:1:1: <<: unknown key`}},
+			[]string{`%:1:1: <<: YAML's merge is not read: write the keys themselves, or give the whole section as an alias`}},
 		{"key twice", "http: 127.0.0.1:1\nhttp: 127.0.0.1:2\n", nil, nil,
 			[]string{`%:2:1: "http": stands here again, first in line 1`}},
 		{"generator twice", "generators:\n  a: {}\n  a: {}\n", nil, nil,
@@ -310,7 +310,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"front on the default port of another", "admin: 127.0.0.1:7601\n", nil, nil,
 			[]string{`%:1:8: admin: "127.0.0.1:7601": is the address of resp, too: each front needs its own port`}},
 		{"tab", "limits:\n\tdrain: 1s\n", nil, nil,
-			[]string{`%:2: not YAML: found character that cannot start any token; YAML is indented with spaces, not with tabs`}},
+			[]string{`%:2: not YAML: found character that cannot start any token; YAML is indented with spaces, not with tabs, and a value that begins with @, ` + "`" + ` or % must be quoted`}},
 		{"name of a store", "stores: {A: 'mem://'}", nil, nil,
 			[]string{`%:1:10: stores.A: "A": must be at most 63 lower-case letters, digits and single hyphens between them, beginning with a letter`}},
 		{"syntax in the first line", "store: mem:\n", nil, nil,
@@ -637,7 +637,7 @@ generators:
 	folder := filepath.Dir(path)
 	want := map[string]string{
 		"store": "file:" + folder + "/ids", "stores.other": "file:" + folder + "/more", "stores.main": "etcd://host/ids",
-		"stores.tls": "postgres://me@db/ids?tls=true&ca=" + folder + "/ca.pem&cert=/etc/c.pem&key=%2Fetc%2Fk.pem&password-file=" + folder + "/secret/one",
+		"stores.tls": "postgres://me@db/ids?tls=true&ca=" + folder + "/ca.pem&cert=/etc/c.pem&key=${KEY}&password-file=" + folder + "/secret/one",
 		"data":       folder + "/state", "token-file": folder + "/tokens",
 		"tls.certificate": folder + "/tls/server.pem", "tls.key": "/etc/server.key",
 		"generators.codes.settings.key-file": folder + "/codes.key",
@@ -650,6 +650,9 @@ generators:
 		}
 		for _, name := range []string{path, relative} {
 			c, _ := Load(Sources{File: name, Environ: []string{"HOME=/home/someone", "KEY=/etc/k.pem"}})
+			if got, text := c.Stores["tls"], strings.Replace(want["stores.tls"], "${KEY}", "%2Fetc%2Fk.pem", 1); got != text {
+				t.Errorf("%s read in %s: the store is %q, want %q", name, directory, got, text)
+			}
 			for key, text := range want {
 				if got := shown(t, c, key).Text; got != text {
 					t.Errorf("%s read in %s: %s is %q, want %q", name, directory, key, got, text)

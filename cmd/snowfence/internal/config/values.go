@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +35,7 @@ func (c Config) Values() []Value {
 	var values []Value
 	add := func(e entry, prefix string) {
 		path := prefix + e.Path
-		values = append(values, Value{Key: path, Text: display(path, e.show()), Origin: c.originOf(path), About: e.About})
+		values = append(values, Value{Key: path, Text: c.display(path, e.show()), Origin: c.originOf(path), About: e.About})
 		last := &values[len(values)-1]
 		last.Unset = last.Text == "" && last.Origin == (Origin{}) && (prefix != "" || !canBeEmpty(path))
 	}
@@ -42,7 +44,7 @@ func (c Config) Values() []Value {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Stores)) {
 		path := join(storeSection, name)
-		values = append(values, Value{Key: path, Text: display(path, c.Stores[name]), Origin: c.originOf(path)})
+		values = append(values, Value{Key: path, Text: c.display(path, c.Stores[name]), Origin: c.originOf(path)})
 	}
 	for _, name := range c.Names() {
 		g, path := c.Generators[name], join(generatorSection, name)+"."
@@ -119,11 +121,44 @@ func display(path, text string) string {
 			return engine.Hidden
 		}
 	}
-	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") {
-		return engine.Redact(text)
+	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") || strings.Contains(text, "://") {
+		text = engine.Redact(text)
 	}
 	return text
 }
+
+// mostText and mostReason are the numbers of bytes of a setting and of a reason that a line about a fault shows.
+const mostText, mostReason = 200, 500
+
+// brief cuts a setting that is too long for a line.
+func brief(text string) string { return cut(text, mostText) }
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// hide has a reason show a setting as it is shown beside it.
+func hide(reason, text, shown string) string {
+	if text == shown || text == "" {
+		return reason
+	}
+	return strings.NewReplacer(strconv.Quote(text), strconv.Quote(shown), text, shown).Replace(reason)
+}
+
+// display is that of a setting's text in effect. A store's URL is shown as it was written: the value of a variable may be a
+// password, wherever it was put.
+func (c Config) display(path, text string) string {
+	if written, ok := c.written[text]; ok {
+		text = written
+	}
+	return display(path, text)
+}
+
+// ShowStore returns the URL of a store for people's eyes: as it was written, with ${NAME} for a variable, and without a password.
+func (c Config) ShowStore(url string) string { return engine.Redact(cmp.Or(c.written[url], url)) }
 
 // horizonNotice is how long before its horizon a generator is warned of, as by a fence.
 const horizonNotice = 365 * 24 * time.Hour
@@ -140,7 +175,7 @@ func (c Config) StoreWarnings() (warnings []string) {
 				host = strings.Trim(address, "[]") // without a port
 			}
 			if host != "" && !Loopback(host) {
-				return &engine.URLError{URL: engine.Redact(url), Reason: "the password goes to " + host + " without TLS: add tls=true, and ca=FILE for an authority of your own"}
+				return &engine.URLError{URL: c.ShowStore(url), Reason: "the password goes to " + host + " without TLS: add tls=true, and ca=FILE for an authority of your own"}
 			}
 		}
 		return nil

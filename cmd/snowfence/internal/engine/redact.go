@@ -10,7 +10,10 @@ import (
 const Hidden = "xxxxx"
 
 // password is one in a text that is no URL, such as the key words of a driver.
-var password = regexp.MustCompile(`(?i)((?:password|passwd|pwd)=)[^\s&;]+`)
+var password = regexp.MustCompile(`(?i)((?:password|passwd|pwd)\s*=\s*)('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|\{[^}]*\}?|[^\s&;]+)`)
+
+// host is one of a URL, with a port or without. After another colon there may be a password.
+var host = regexp.MustCompile(`^(?:\[[^\]]*\]|[^:]*)(?::(?:[0-9]{1,5}|\$\{\w+\}))?$`)
 
 // shown reports whether some engine's URLs have that key: its values are no secrets.
 func shown(key string) bool {
@@ -30,24 +33,58 @@ func Redact(storeURL string) string {
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
 		slashes, rest = "//", after
 	}
+	if strings.EqualFold(scheme, "file") {
+		slashes += rest // a directory, whatever signs its name has
+		rest = ""
+	}
 	at := strings.LastIndexByte(rest, '@')
 	userinfo, rest := rest[:max(at, 0)], rest[at+1:]
 	if at >= 0 {
 		name, _, has := strings.Cut(userinfo, ":")
 		switch {
-		case strings.EqualFold(scheme, "file"): // a directory with such a name
-		case slashes == "" || strings.EqualFold(scheme, "nats") && !has: // for NATS a token
+		case slashes == "" || !has && tokenAlone(scheme):
 			userinfo = Hidden
 		case has:
 			userinfo = name + ":" + Hidden
 		}
 		userinfo += "@"
 	}
+	if slashes != "" || at < 0 && known(scheme) {
+		rest = redactHosts(rest)
+	}
 	path, query, has := strings.Cut(rest, "?")
 	if has {
 		query = "?" + redactQuery(query)
 	}
 	return scheme + ":" + slashes + userinfo + path + query
+}
+
+// tokenAlone reports whether a secret without a name stands in front of the hosts of a scheme's URLs: a token of NATS, or a
+// password of Redis that lacks its colon.
+func tokenAlone(scheme string) bool {
+	return slices.Contains([]string{"nats", "redis", "rediss"}, strings.ToLower(scheme))
+}
+
+// known reports whether some engine's URLs have that scheme.
+func known(scheme string) bool {
+	return slices.ContainsFunc(engines(), func(e engine) bool { return slices.Contains(e.schemes, strings.ToLower(scheme)) })
+}
+
+// redactHosts hides the rest of a URL from the first colon on that no port follows: the hosts are forgotten, and a
+// password has their place.
+func redactHosts(rest string) string {
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	at := 0
+	for one := range strings.SplitSeq(rest[:end], ",") {
+		if !host.MatchString(one) {
+			return rest[:at+strings.IndexByte(one, ':')+1] + Hidden
+		}
+		at += len(one) + 1
+	}
+	return rest
 }
 
 func redactQuery(query string) string {

@@ -187,7 +187,7 @@ const maxKey = 32
 
 // Shown is a name without a URL's password, and quoted if it has what a terminal would obey.
 func Shown(name string) string {
-	if engine.IsDatabase(name) {
+	if engine.IsDatabase(name) || strings.Contains(name, "://") {
 		name = engine.Redact(name)
 	}
 	return printable(name)

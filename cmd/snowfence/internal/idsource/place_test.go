@@ -112,7 +112,7 @@ func TestNamesAreShownWithoutWhatATerminalObeys(t *testing.T) {
 		"a\u202eb":                 `"a\u202eb"`,
 		"postgres://u:p@h/d":       "postgres://u:xxxxx@h/d",
 		"mysql://u:p@h/d\x1b[2J":   `"mysql://u:xxxxx@h/d\x1b[2J"`,
-		"redis://u\x9b:p@h/d":      `"redis://u\x9b:p@h/d"`,
+		"redis://u\x9b:p@h/d":      `"redis://u\x9b:xxxxx@h/d"`,
 		"standard input (\u3000a)": "standard input (\u3000a)",
 	} {
 		if got := Shown(name); got != want {

@@ -30,7 +30,7 @@ func (p *place) setGuard(name string) error {
 		return errors.New("must be a store that is there after this process")
 	case column == "" && engine.Loss(url) > 0:
 		return fmt.Errorf("must be a store that loses nothing, because a mark that is lost refuses nothing: durable=true in its URL says so, and %s can lose %s",
-			engine.Redact(url), engine.Loss(url))
+			p.config.Settings.ShowStore(url), engine.Loss(url))
 	}
 	p.guard = name
 	return nil

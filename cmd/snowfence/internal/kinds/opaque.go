@@ -134,50 +134,60 @@ func (s *opaqueSettings) codec(p *place) (c opaque.Codec, at string, err error) 
 		c, err = newSqids(s.alphabet, s.minLength)
 		return c, "alphabet", err
 	}
-	at = "key-file"
-	content, set := p.config.Settings.Variable(s.keyVariable)
-	switch {
-	case (s.keyFile == "") == (s.keyVariable == ""):
-		return nil, at, errors.New("must be set, or key-variable in its place")
-	case s.keyFile != "":
-		file, err := os.ReadFile(s.keyFile)
-		if err != nil {
-			return nil, at, errors.Unwrap(err) // without the path, which is said already
-		}
-		content = string(file)
-	case set:
-		at = "key-variable"
-	default:
-		return nil, "key-variable", errors.New("the variable is not set")
-	}
-	if other := s.sharer(p, at); other != "" {
-		return nil, at, fmt.Errorf("generator %s has the same keys in another form: a key is for one form only", other)
-	}
-	keys, err := opaque.ParseKeys(content)
+	keys, at, err := keysAt(p, s.keyFile, s.keyVariable)
 	switch purpose := cmp.Or(s.purpose, s.of); {
 	case err != nil:
+	case s.form == "permuted" && len(keys) > 1:
+		err = fmt.Errorf("has %d keys, and form permuted can have 1: its texts do not name theirs", len(keys))
+	case s.sharer(p, keys) != "":
+		err = fmt.Errorf("generator %s has the same keys in another form: a key is for one form only", s.sharer(p, keys))
 	case s.form == "sealed":
 		c, err = opaque.NewSealed(purpose, keys...)
-	case len(keys) > 1:
-		err = fmt.Errorf("has %d keys, and form permuted can have 1: its texts do not name theirs", len(keys))
 	default:
 		c, err = opaque.NewPermuted(purpose, keys[0])
 	}
 	return c, at, err
 }
 
-// sharer returns the first generator before this one that has its keys from the same place, for
-// another form, or nothing.
-func (s *opaqueSettings) sharer(p *place, at string) string {
+// keysAt reads the keys of a file, or else of a variable. An error is about the setting at.
+func keysAt(p *place, file, variable string) (keys []opaque.Key, at string, err error) {
+	at = "key-file"
+	content, set := p.config.Settings.Variable(variable)
+	switch {
+	case (file == "") == (variable == ""):
+		return nil, at, errors.New("must be set, or key-variable in its place")
+	case file != "":
+		read, err := os.ReadFile(file)
+		if err != nil {
+			return nil, at, errors.Unwrap(err) // without the path, which is said already
+		}
+		content = string(read)
+	case set:
+		at = "key-variable"
+	default:
+		return nil, "key-variable", errors.New("the variable is not set")
+	}
+	keys, err = opaque.ParseKeys(content)
+	return keys, at, err
+}
+
+// sharer returns the first generator before this one that has a secret of these keys for another form, or nothing. The
+// secrets count and not their places: a file can have two names.
+func (s *opaqueSettings) sharer(p *place, keys []opaque.Key) string {
 	all := p.config.Settings
 	for _, name := range all.Names() {
 		other := all.Generators[name]
 		if name >= p.generator {
 			break
 		}
-		form := cmp.Or(other.Settings["form"], "sealed")
-		if other.Kind == "opaque" && form != s.form && other.Settings[at] == all.Generators[p.generator].Settings[at] {
-			return name
+		if other.Kind != "opaque" || cmp.Or(other.Settings["form"], "sealed") == s.form {
+			continue
+		}
+		theirs, _, _ := keysAt(p, other.Settings["key-file"], other.Settings["key-variable"]) // its own check says what is wrong
+		for _, key := range theirs {
+			if slices.ContainsFunc(keys, key.SameSecret) {
+				return name
+			}
 		}
 	}
 	return ""

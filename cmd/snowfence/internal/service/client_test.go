@@ -23,7 +23,7 @@ import (
 func opened(t *testing.T, content string) (ring *token.Ring, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(content+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ring, err := token.Open(path)
@@ -39,13 +39,13 @@ func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
 	if err := c.Authorize(""); err != nil || open.Guarded() {
 		t.Errorf("without a token: %v, guarded %v", err, open.Guarded())
 	}
-	ring, _ := opened(t, "correct-horse-battery")
+	ring, _ := opened(t, "Correct-horse-battery")
 	guarded := New(Config{Settings: settings(t, "a"), Tokens: ring})
 	c = guarded.Client(netip.Addr{})
-	if err := c.Authorize("correct-horse-battery"); err != nil || !guarded.Guarded() {
+	if err := c.Authorize("Correct-horse-battery"); err != nil || !guarded.Guarded() {
 		t.Errorf("right token: %v, guarded %v", err, guarded.Guarded())
 	}
-	for _, token := range []string{"", "wrong", "correct-horse-batter", "correct-horse-battery "} {
+	for _, token := range []string{"", "wrong", "Correct-horse-batter", "Correct-horse-battery "} {
 		if p := problemOf(t, c.Authorize(token)); p.Type != InvalidToken || p.Type.Meaning() != Unauthorized {
 			t.Errorf("%q: %v", token, p)
 		}
@@ -183,7 +183,7 @@ func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(path, []byte("two "+token.HashOf("second").String()+" # alone"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("two "+token.HashOf("second").String()+" # alone\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ring.Reload(s.log)
@@ -446,7 +446,7 @@ func TestOpenClientGetsTheNewRightsOfItsToken(t *testing.T) {
 		{line + " generators=a", 0, NotAllowed}, {line + " generators=b", NotAllowed, 0}, {line + " rate=5", 0, 0},
 		{"team " + token.HashOf("another").String(), InvalidToken, InvalidToken},
 	} {
-		if err := os.WriteFile(path, []byte(x.line), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(x.line+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		ring.Again(slog.New(slog.DiscardHandler))
@@ -464,7 +464,7 @@ func TestOpenClientGetsTheNewRightsOfItsToken(t *testing.T) {
 // TestGuessingTokensCountsForTheAddress: beyond the rate a right token is refused as well, or a guess would show
 // that it is right at any speed. Ids that were minted with a right token count for another rate.
 func TestGuessingTokensCountsForTheAddress(t *testing.T) {
-	const right = "correct-horse-battery"
+	const right = "Correct-horse-battery"
 	ring, _ := opened(t, right)
 	settings, clock := settings(t, "a"), &fixedClock{}
 	settings.Limits = config.Limits{Batch: 1, AddressRate: 2}

@@ -200,7 +200,11 @@ func parse(content string) ([]*Grant, error) {
 	return grants, nil
 }
 
-// bare reads a file that holds one token as it is.
+// ofLine is a part of a line that nobody chose for a token: a hash, or rights.
+var ofLine = regexp.MustCompile(`(?i)sha256:|:[0-9a-f]{64}$|^(generators|rate)=`)
+
+// bare reads a file that holds one token as it is. The rest of a line that was cut is no token: its reader could use it. A
+// name is such a rest, unless it has the digits of hexadecimal alone, as random tokens and UUIDs do.
 func bare(token string) ([]*Grant, error) {
 	if token == "" {
 		return nil, errors.New("the file is empty: it needs a line for each token, as 'snowfence token NAME' prints it")
@@ -211,8 +215,8 @@ func bare(token string) ([]*Grant, error) {
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the file holds something else than visible ASCII")
 	}
-	if strings.Contains(strings.ToLower(token), hashPrefix) {
-		return nil, errors.New("the file holds a hash and not a token: write NAME " + hashPrefix + "…, as 'snowfence token NAME' prints it")
+	if checkName(token) == nil && strings.ContainsFunc(token, func(r rune) bool { return r > 'f' }) || ofLine.MatchString(token) {
+		return nil, errors.New("the file holds a part of a line and not a token: write NAME " + hashPrefix + "…, as 'snowfence token NAME' prints it")
 	}
 	return []*Grant{{hash: HashOf(token)}}, nil
 }

@@ -116,7 +116,7 @@ func (r *Ring) load() (changed bool, err error) {
 	if err != nil {
 		return false, plain(err)
 	}
-	grants, err := read(strings.TrimSpace(string(content)))
+	grants, err := read(string(content))
 	if err != nil {
 		return false, err
 	}
@@ -125,12 +125,18 @@ func (r *Ring) load() (changed bool, err error) {
 	return true, nil
 }
 
-// read tells the two kinds of file apart: a token has no blanks, and a file of lines has.
+// read tells the two kinds of file apart: a token has no blanks, and a file of lines has. Lines end with a line
+// break: what is left of the last one may allow more than the whole line.
 func read(content string) ([]*Grant, error) {
-	if strings.ContainsAny(content, " \t\n#") {
-		return parse(content)
+	trimmed := strings.TrimSpace(content)
+	if !strings.ContainsAny(trimmed, " \t\n#") {
+		return bare(trimmed)
 	}
-	return bare(content)
+	grants, err := parse(content)
+	if err == nil && !strings.HasSuffix(content, "\n") {
+		err = errors.New("the last line has no line break: the file is cut short, or a line break must be added at its end")
+	}
+	return grants, err
 }
 
 // adopt makes grants the valid ones. One that was valid before stays the same, so that its clients

@@ -115,7 +115,7 @@ func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixtu
 	var ring *token.Ring
 	if tokens != "" {
 		path := filepath.Join(t.TempDir(), "tokens")
-		if err := os.WriteFile(path, []byte(tokens), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(tokens+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if ring, err = token.Open(path); err != nil {

@@ -92,11 +92,11 @@ func addCompat(t *testing.T, add func(string, fixture, *http.Request, int), guar
 			add(c.path, c.front, request(method, c.target, "Host: evil.example"), 421)
 			if c.token {
 				add(c.path, guarded, request(method, c.target), 401)
-				add(c.path, newLimited(t, "correct-horse-battery"), request(method, c.target), 429)
+				add(c.path, newLimited(t, "Correct-horse-battery"), request(method, c.target), 429)
 			} else {
 				add(c.path, guarded, request(method, c.target), 200)
 				add(c.path, failing, request(method, c.target), 200)
-				add(c.path, newLimited(t, "correct-horse-battery"), request(method, c.target), 429)
+				add(c.path, newLimited(t, "Correct-horse-battery"), request(method, c.target), 429)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func ring(t testing.TB, text string) *token.Ring {
 		return nil
 	}
 	path := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r, err := token.Open(path)

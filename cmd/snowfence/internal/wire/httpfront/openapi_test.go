@@ -125,7 +125,7 @@ type probe struct {
 // that the document knows for every operation.
 func probes(t *testing.T) map[string][]probe {
 	t.Helper()
-	const ids, token = "/v1/generators/default/ids", "correct-horse-battery"
+	const ids, token = "/v1/generators/default/ids", "Correct-horse-battery"
 	open := newFixture(t, "")
 	guarded := newFixture(t, token)
 	failing := func(err error) fixture {

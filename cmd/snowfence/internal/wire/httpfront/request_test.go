@@ -102,7 +102,7 @@ func TestPagesOfOtherSitesGetNothing(t *testing.T) {
 }
 
 func TestTokenIsAskedForButByProbes(t *testing.T) {
-	const token = "correct-horse-battery"
+	const token = "Correct-horse-battery"
 	f := newFixture(t, token)
 	for _, c := range []struct {
 		path, authorization string

@@ -131,7 +131,7 @@ func serviceFixture(t *testing.T, tokens string, change ...func(*config.Config))
 	var ring *token.Ring
 	if tokens != "" {
 		path := filepath.Join(t.TempDir(), "tokens")
-		if err := os.WriteFile(path, []byte(tokens), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(tokens+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if ring, err = token.Open(path); err != nil {
@@ -423,7 +423,7 @@ func TestCommandsThatArriveInPiecesAreRead(t *testing.T) {
 }
 
 func TestTokenIsShownBeforeAnythingElse(t *testing.T) {
-	f := newFixture(t, "all "+token.HashOf("correct-horse-battery").String()+"\nfew "+token.HashOf("of-one-generator").String()+" generators=texts")
+	f := newFixture(t, "all "+token.HashOf("Correct-horse-battery").String()+"\nfew "+token.HashOf("of-one-generator").String()+" generators=texts")
 	l := f.dial()
 	for _, c := range []struct{ command, reply string }{
 		{"INCR numbers", "-NOAUTH Authentication required."},
@@ -435,11 +435,11 @@ func TestTokenIsShownBeforeAnythingElse(t *testing.T) {
 		{"AUTH default of-one-generator", "+OK"},
 		{"ID.NEXT texts", `"T-1"`},
 		{"INCR numbers", `-NOPERM not-allowed: generator is "numbers": the token allows texts`},
-		{"AUTH correct-horse-battery", "+OK"},
+		{"AUTH Correct-horse-battery", "+OK"},
 		{"INCR numbers", ":1"},
 		{"RESET", "+RESET"},
 		{"INCR numbers", "-NOAUTH Authentication required."},
-		{"HELLO 3 AUTH default correct-horse-battery SETNAME me", `{"server" "redis"`},
+		{"HELLO 3 AUTH default Correct-horse-battery SETNAME me", `{"server" "redis"`},
 		{"CLIENT GETNAME", `"me"`},
 		{"INCR numbers", ":2"},
 		{"AUTH wrong", "-WRONGPASS invalid-token: "},

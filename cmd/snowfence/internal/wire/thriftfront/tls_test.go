@@ -22,7 +22,7 @@ func TestCertificateStandsForAToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(at("tokens"), []byte("correct-horse-battery"), 0o600); err != nil {
+	if err := os.WriteFile(at("tokens"), []byte("Correct-horse-battery"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ring, err := token.Open(at("tokens"))

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestVariableInAURLIsShownByItsName: its value may be a password, wherever it was put.
+func TestVariableInAURLIsShownByItsName(t *testing.T) {
+	for url, want := range map[string]string{
+		"etcd://${PW}/db":             "etcd://${PW}/db",
+		"postgres://${PW}@h/${PW}":    "postgres://${PW}@h/${PW}",
+		"postgres://ids:${PW}@h:1/db": "postgres://ids:xxxxx@h:1/db",
+	} {
+		file := write(t, fmt.Sprintf("{stores: {a: %q}, store: a, generators: {x: {store: a}}}", url))
+		c := load(t, Sources{File: file, Environ: []string{"PW=secret"}})
+		for _, got := range []string{shown(t, c, "stores.a").Text, shown(t, c, "store").Text, c.ShowStore(c.Store)} {
+			if got != want {
+				t.Errorf("%s is shown as %s, want %s", url, got, want)
+			}
+		}
+		_, err := Load(Sources{File: file, Environ: []string{"PW=secret"}, Flags: map[string]string{"store": url + "?bogus=1"}})
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// TestURLInAWrongPlaceHidesItsPassword is about every text of a file that an error shows.
+func TestURLInAWrongPlaceHidesItsPassword(t *testing.T) {
+	for _, content := range []string{
+		"%q: x", "limits: {%q: x}", "generators: {%q: {}}", "stores: {%q: mem}", "generators: {a: {%q: x}}", "namespace: %q", "store: %q",
+		"limits: %q", "hosts: [%q, [a]]", "hosts: [[%q]]", "http: [%q]", "layout: %q", "generators: {a: {store: %q}}", "thrift-generator: %q",
+		"%[1]q: x\n%[1]q: x", "{[%q]: x}", "generators: {a: {kind: %q}}", "generators: {a: {preset: %q}}", "generators: {a: {aliases: %q}}", "limits: {batch: %q}",
+	} {
+		for _, url := range []string{"postgres://ids:hush/db", "etcd://u:p@h1,u:hush", "host=h password='a hush'"} {
+			if _, err := Load(Sources{File: write(t, fmt.Sprintf(content, url))}); err != nil && strings.Contains(err.Error(), "hush") {
+				t.Errorf("%s: %v", content, err)
+			}
+		}
+	}
+}
+
+// TestHostileFileIsRefusedInAShortLine is about files of at most a MiB, whose values are as long, or grow by aliases.
+func TestHostileFileIsRefusedInAShortLine(t *testing.T) {
+	long, aliases := strings.Repeat("x", 400_000), strings.Repeat("*a,", 2000)
+	var many strings.Builder
+	for n := range 50_000 {
+		fmt.Fprintf(&many, "  g%d: {}\n", n)
+	}
+	for name, test := range map[string][2]string{
+		"aliases":      {"namespace: &a " + long + "\nhosts: [" + aliases + "]\n", "must be at most 65536 bytes"},
+		"small ones":   {"namespace: &a " + long[:1000] + "\nhosts: [" + aliases + "]\n", "must be at most 65536 bytes"},
+		"empty ones":   {"namespace: &a ''\nhosts: [" + strings.Repeat("*a,", 300_000) + "]\n", "must be at most 65536 bytes"},
+		"a value":      {"namespace: " + long + "\n", "must be at most 65536 bytes"},
+		"a name":       {"generators:\n  ? " + long + "\n  : {}\n", "must be at most"},
+		"a key":        {"? " + long + "\n: 1\n", "unknown key"},
+		"a text":       {"limits: " + long + "\n", "must be a mapping"},
+		"a list":       {"http: [" + long + "]\n", "must be a single value"},
+		"an anchor":    {"namespace: *" + long + "\n", "not YAML"},
+		"generators":   {"generators:\n" + many.String(), "must be at most 10000"},
+		"much of them": {"a: &a {window: 1s, kind: snowflake, namespace: " + long[:1000] + "}\ngenerators: {" + strings.ReplaceAll(many.String()[:20000], "{}\n", "*a,\n") + "}", "with what its aliases stand for"},
+	} {
+		_, err := Load(Sources{File: write(t, test[0]), Environ: []string{"HOME=/home/someone"}})
+		if err == nil || !strings.Contains(err.Error(), test[1]) {
+			t.Errorf("%s: %.300v, want %q", name, err, test[1])
+			continue
+		}
+		for line := range strings.Lines(err.Error()) {
+			if len(line) > 1000 {
+				t.Errorf("%s: an error of %d bytes: %.300s", name, len(line), line)
+			}
+		}
+	}
+}
+
+// TestVariablesOfAServiceAreNoSettings is about the variables that Kubernetes and Docker put into a container for a service
+// or a link, whatever its name begins with.
+func TestVariablesOfAServiceAreNoSettings(t *testing.T) {
+	var environ []string
+	for _, service := range []string{"SNOWFENCE_STORES", "SNOWFENCE_STORES_SHOP", "SNOWFENCE_GENERATORS_A", "SNOWFENCE_HTTP", "SNOWFENCE"} {
+		for variable, value := range map[string]string{
+			"SERVICE_HOST": "10.0.0.1", "SERVICE_PORT": "6379", "SERVICE_PORT_REDIS": "6379", "PORT": "tcp://10.0.0.1:6379",
+			"PORT_6379_TCP": "tcp://10.0.0.1:6379", "PORT_6379_TCP_PROTO": "tcp", "PORT_6379_TCP_PORT": "6379", "PORT_6379_TCP_ADDR": "10.0.0.1",
+		} {
+			environ = append(environ, service+"_"+variable+"="+value)
+		}
+	}
+	for _, variable := range []string{"PORT=udp://172.17.0.2:53", "PORT_53_UDP=udp://172.17.0.2:53", "NAME=/web/snowfence-log", "ENV_VERSION=1"} { // a link of Docker
+		environ = append(environ, "SNOWFENCE_LOG_"+variable)
+	}
+	environ = append(environ, "SNOWFENCE_STORES_PORT_CITY=redis://h/", "SNOWFENCE_HTPP=x")
+	c := load(t, Sources{Environ: environ[:len(environ)-2]})
+	if got := c.Warnings(); len(got) > 0 || len(c.Stores) > 0 {
+		t.Errorf("warnings %q, stores %q", got, c.Stores)
+	}
+	c = load(t, Sources{Environ: environ[len(environ)-2:]})
+	if got := c.Warnings(); len(got) != 1 || c.Stores["port-city"] != "redis://h/" {
+		t.Errorf("without a service: warnings %q, stores %q", got, c.Stores)
+	}
+}
+
+// TestYAMLThatIsNoneOfOursSaysWhatToWrite is about what the words of YAML's library do not explain.
+func TestYAMLThatIsNoneOfOursSaysWhatToWrite(t *testing.T) {
+	for content, want := range map[string]string{
+		"generators: {a: {kind: ticket, aliases: [*]}}": `quoted: "*"`,
+		"generators: {a: {aliases: *}}":                 `quoted: "*"`,
+		"hosts: *.example":                              `quoted: "*"`,
+		"a: &a {window: 1m}\ngenerators: {x: {<<: *a}}": "write the keys themselves",
+		"log: &a {level: info}\n<<: [*a]":               "write the keys themselves",
+		"store: @h":                                     "quoted",
+	} {
+		if _, err := Load(Sources{File: write(t, content)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", content, err, want)
+		}
+	}
+}
+
+// TestVariableOfAURLHasNoControlCharacters: one that is read from a file keeps its line break, and is then another password.
+func TestVariableOfAURLHasNoControlCharacters(t *testing.T) {
+	for _, value := range []string{"a\n", "a\r\n", "a\x00b", "a\nb", "a\x7f", "\u009b2J"} {
+		_, err := Expand("postgres://me:${PW}@h/d", []string{"PW=" + value})
+		if err == nil || !strings.Contains(err.Error(), "variable PW has a line break or another control character") {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// visible writes out the characters that a terminal would obey or hide, but for the kept ones: errors, tables and pages carry
+// the names, reasons and answers of others. Among the characters are those that turn the direction of writing.
+func visible(text, kept string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch quoted := strconv.QuoteRune(r); {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], string(r)): // no UTF-8
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case hidden(r) && !strings.ContainsRune(kept, r):
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool { return !unicode.IsGraphic(r) }
+
+// painted is the beginning or the end of a colour of [program.paint].
+var painted = regexp.MustCompile(`\x1b\[(?:0|90|3[2356])m`)
+
+// visibleLines is visible for a text of lines, which may be painted.
+func visibleLines(text string, colour bool) string {
+	const kept = "\n\t"
+	if !colour {
+		return visible(text, kept)
+	}
+	var b strings.Builder
+	for text != "" {
+		at := painted.FindStringIndex(text)
+		if at == nil {
+			at = []int{len(text), len(text)}
+		}
+		b.WriteString(visible(text[:at[0]], kept) + text[at[0]:at[1]])
+		text = text[at[1]:]
+	}
+	return b.String()
+}
+
+// jsonWriter writes JSON, and escapes what [visible] writes out. A write has whole characters.
+type jsonWriter struct{ io.Writer }
+
+func (w jsonWriter) Write(json []byte) (int, error) {
+	text := string(json)
+	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && hidden(r) }) {
+		return w.Writer.Write(json)
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || !hidden(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	if _, err := io.WriteString(w.Writer, b.String()); err != nil {
+		return 0, err
+	}
+	return len(json), nil
+}
