@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,8 +37,11 @@ type Hostile struct {
 	Use func(ctx context.Context, address string) error
 
 	// Persists says that Use tries again until its context ends, which is then ended when the
-	// connection with the wrong answer is.
+	// first connection is.
 	Persists bool
+
+	// First is a part of the error when any answer but the right one comes first, or empty.
+	First string
 
 	// Answers are sent in place of a connection's first, second, third and fourth answer.
 	// Their error must name the server, if Wrong is set in these words.
@@ -46,7 +51,17 @@ type Hostile struct {
 // Answer is one that breaks the protocol.
 type Answer struct {
 	Bytes string
+	Times int    // how often they come; zero means once
 	Wrong string // a part of the error, wherever in the connection the answer comes
+}
+
+// reader reads the answer. A long one takes no room.
+func (a Answer) reader() io.Reader {
+	var parts []io.Reader
+	for range max(a.Times, 1) {
+		parts = append(parts, strings.NewReader(a.Bytes))
+	}
+	return io.MultiReader(parts...)
 }
 
 // HostileAnswers puts a client behind a proxy that spoils its server's answers: by chosen ones,
@@ -63,33 +78,37 @@ func HostileAnswers(t *testing.T, h Hostile) {
 			if answer.Wrong == "" {
 				patience = hostilePatience // it may leave the client waiting
 			}
-			err := h.run(t, patience, func(n int, b []byte) []byte {
+			err := h.run(t, patience, func(n int, b []byte) io.Reader {
 				if n != place {
-					return b
+					return bytes.NewReader(b)
 				}
 				spoiled = true
-				return []byte(answer.Bytes)
+				return answer.reader()
 			})
 			if !spoiled || answer.Wrong == "" {
 				continue
 			}
-			if err == nil || !strings.Contains(err.Error(), answer.Wrong) || !strings.Contains(err.Error(), "server 127.0.0.1:") {
-				t.Errorf("%.40q as answer %d: %v; want %q and the server", answer.Bytes, place, err, answer.Wrong)
+			want := answer.Wrong
+			if place == 0 {
+				want = cmp.Or(h.First, want)
+			}
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "server 127.0.0.1:") {
+				t.Errorf("%.40q as answer %d: %v; want %q and the server", answer.Bytes, place, err, want)
 			}
 		}
 	}
 	seeds := make(chan uint64)
 	var crowd sync.WaitGroup
-	for range 8 {
+	for range 4 {
 		crowd.Go(func() {
 			for seed := range seeds {
 				draw := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a run is repeated by its seed
 				place := draw.IntN(8)
-				_ = h.run(t, hostilePatience, func(n int, b []byte) []byte {
-					if n < place {
-						return b
+				_ = h.run(t, hostilePatience, func(n int, b []byte) io.Reader {
+					if n >= place {
+						b = h.spoil(draw, b)
 					}
-					return h.spoil(draw, b)
+					return bytes.NewReader(b)
 				})
 			}
 		})
@@ -113,7 +132,9 @@ func (h Hostile) spoil(draw *rand.Rand, b []byte) []byte {
 	b = append([]byte(nil), b...)
 	for range 1 + draw.IntN(3) {
 		at := draw.IntN(len(b) + 1)
-		switch chosen := h.Answers[draw.IntN(len(h.Answers))].Bytes; draw.IntN(6) {
+		chosen := h.Answers[draw.IntN(len(h.Answers))].Bytes
+		chosen = chosen[:min(len(chosen), 256<<10)]
+		switch draw.IntN(6) {
 		case 0:
 			b = append(b[:at:at], chosen...)
 		case 1:
@@ -128,12 +149,12 @@ func (h Hostile) spoil(draw *rand.Rand, b []byte) []byte {
 			}
 		}
 	}
-	return b[:min(len(b), 4<<20)]
+	return b[:min(len(b), 1<<20)]
 }
 
 // run uses the client behind a proxy that passes answers through spoil. The context of the
 // client's calls ends when patience is over.
-func (h Hostile) run(t *testing.T, patience time.Duration, spoil func(n int, answer []byte) []byte) error {
+func (h Hostile) run(t *testing.T, patience time.Duration, spoil func(n int, answer []byte) io.Reader) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -161,7 +182,7 @@ func (h Hostile) run(t *testing.T, patience time.Duration, spoil func(n int, ans
 
 // pass passes on what a client and the server send, but for what spoil changes. It returns at
 // the connection's end, and whether there was a change.
-func (h Hostile) pass(ctx context.Context, client net.Conn, spoil func(n int, answer []byte) []byte) (spoiled bool) {
+func (h Hostile) pass(ctx context.Context, client net.Conn, spoil func(n int, answer []byte) io.Reader) (left bool) {
 	defer func() { _ = client.Close() }()
 	server, err := (&net.Dialer{}).DialContext(ctx, "tcp", h.Server)
 	if err != nil {
@@ -171,20 +192,20 @@ func (h Hostile) pass(ctx context.Context, client net.Conn, spoil func(n int, an
 	defer requests.Wait()
 	defer func() { _ = server.Close() }()
 	defer context.AfterFunc(ctx, func() { _, _ = client.Close(), server.Close() })()
+	var gone atomic.Bool
 	requests.Go(func() {
 		_, _ = io.Copy(server, client)
-		_ = server.Close() // the client has gone
+		gone.Store(true)
+		_ = server.Close()
 	})
 	buffer := make([]byte, chunkSize)
 	for n := 0; ; n++ {
 		size, err := server.Read(buffer)
 		if err != nil {
-			return spoiled
+			return gone.Load()
 		}
-		answer := spoil(n, buffer[:size])
-		spoiled = spoiled || !bytes.Equal(answer, buffer[:size])
-		if _, err := client.Write(answer); err != nil {
-			return spoiled
+		if _, err := io.Copy(client, spoil(n, buffer[:size])); err != nil {
+			return gone.Load()
 		}
 	}
 }

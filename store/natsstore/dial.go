@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"snowfence.example/snowfence/internal/storeclient"
 )
 
 // dialer makes a function what the client dials by. The client leaves TLS to it: so the
@@ -56,7 +58,11 @@ func secure(ctx context.Context, raw net.Conn, address string, config *tls.Confi
 		Required  bool `json:"tls_required"`
 		Available bool `json:"tls_available"`
 	}
-	_, text, _ := bytes.Cut(line, []byte(" "))
+	word, text, _ := bytes.Cut(line, []byte(" "))
+	if !bytes.EqualFold(word, []byte("INFO")) || !bytes.HasSuffix(line, []byte("\r\n")) {
+		return nil, &storeclient.AnswerError{Server: address, Reason: fmt.Sprintf("the first line %.32q: must be INFO, and have at most %d bytes: "+
+			"is it a NATS server?", line, maxLine)}
+	}
 	_ = json.Unmarshal(text, &server) // the client refuses a line that is none
 	connection := raw
 	if server.Required || server.Available && config != nil {
