@@ -78,12 +78,12 @@ func HostileAnswers(t *testing.T, h Hostile) {
 			if answer.Wrong == "" {
 				patience = hostilePatience // it may leave the client waiting
 			}
-			err := h.run(t, patience, func(n int, b []byte) io.Reader {
+			err := h.run(t, patience, func(n int, b []byte) (io.Reader, bool) {
 				if n != place {
-					return bytes.NewReader(b)
+					return bytes.NewReader(b), false
 				}
 				spoiled = true
-				return answer.reader()
+				return answer.reader(), true
 			})
 			if !spoiled || answer.Wrong == "" {
 				continue
@@ -104,11 +104,11 @@ func HostileAnswers(t *testing.T, h Hostile) {
 			for seed := range seeds {
 				draw := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a run is repeated by its seed
 				place := draw.IntN(8)
-				_ = h.run(t, hostilePatience, func(n int, b []byte) io.Reader {
-					if n >= place {
-						b = h.spoil(draw, b)
+				_ = h.run(t, hostilePatience, func(n int, b []byte) (io.Reader, bool) {
+					if n < place {
+						return bytes.NewReader(b), false
 					}
-					return bytes.NewReader(b)
+					return bytes.NewReader(h.spoil(draw, b)), true
 				})
 			}
 		})
@@ -154,7 +154,7 @@ func (h Hostile) spoil(draw *rand.Rand, b []byte) []byte {
 
 // run uses the client behind a proxy that passes answers through spoil. The context of the
 // client's calls ends when patience is over.
-func (h Hostile) run(t *testing.T, patience time.Duration, spoil func(n int, answer []byte) io.Reader) error {
+func (h Hostile) run(t *testing.T, patience time.Duration, spoil func(n int, answer []byte) (instead io.Reader, changed bool)) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -164,14 +164,26 @@ func (h Hostile) run(t *testing.T, patience time.Duration, spoil func(n int, ans
 	var proxying sync.WaitGroup
 	defer proxying.Wait()
 	defer func() { _ = listener.Close(); cancel() }()
+	var over atomic.Bool
+	spoilt := func(n int, b []byte) io.Reader {
+		answer, changed := spoil(n, b)
+		if changed {
+			over.Store(true)
+		}
+		return answer
+	}
 	proxying.Go(func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
+			if h.Persists && over.Load() {
+				_ = client.Close() // by another try the cause would be lost
+				continue
+			}
 			proxying.Go(func() {
-				if h.pass(ctx, client, spoil) && h.Persists {
+				if h.pass(ctx, client, spoilt) && over.Load() && h.Persists {
 					cancel()
 				}
 			})

@@ -70,6 +70,7 @@ type session struct {
 	last      int                // the endpoint that was dialled last
 	current   net.Conn           // the connection that was made last; nil at first
 	guard     *storeclient.Guard // of that connection
+	wrong     error              // the last wrong answer since there was a session
 	settle    func()             // keeps it when there is a session; it may be called twice
 	failure   error              // why the last connection came to nothing
 }
@@ -139,16 +140,16 @@ func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (
 		return f(s.client)
 	})
 	if err != nil {
-		err = cmp.Or(s.usable(ctx), s.wrong(err), err)
+		err = cmp.Or(s.usable(ctx), s.lost(err), err)
 	}
 	return got, err
 }
 
-// wrong returns the error of a request whose connection ended with a wrong answer, else nil.
-func (s *session) wrong(err error) error {
+// lost returns the error of a request whose connection ended with a wrong answer, else nil.
+func (s *session) lost(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if wrong := s.guard.Wrong(); wrong != nil && isLoss(err) {
+	if wrong := cmp.Or(s.guard.Wrong(), s.wrong); wrong != nil && isLoss(err) {
 		return fmt.Errorf("%w: %w", err, wrong)
 	}
 	return nil
@@ -162,10 +163,10 @@ func (s *session) usable(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.isUp {
+	if s.isUp && s.guard.Wrong() == nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("%w: no session: %w", ctx.Err(), cmp.Or(s.guard.Wrong(), s.failure))
+	return fmt.Errorf("%w: no session: %w", ctx.Err(), cmp.Or(s.guard.Wrong(), s.wrong, s.failure))
 }
 
 // close ends the session. Calls that wait return, and so do later ones.
@@ -229,7 +230,7 @@ func (s *session) heed(e zk.Event) {
 	case zk.StateHasSession:
 		s.settle()
 		s.number.Add(1)
-		s.dials, s.forgotten = 0, 0
+		s.dials, s.forgotten, s.wrong = 0, 0, nil
 		if !s.isUp {
 			s.isUp = true
 			close(s.up)
@@ -264,6 +265,7 @@ func (s *session) dial(life context.Context, address string) (net.Conn, error) {
 		s.failure = err
 		return nil, err
 	}
+	s.wrong = cmp.Or(s.guard.Wrong(), s.wrong)
 	s.current, s.guard = connection, storeclient.NewGuard(address, &frames{}, connection.Close)
 	s.failure = fmt.Errorf("%s: accepts connections and grants no session", address)
 	stop := context.AfterFunc(limit, func() {
