@@ -35,9 +35,9 @@ type header struct {
 
 // fill takes from b until there are n bytes, and returns what is left of b.
 func (h *header) fill(b []byte, n int) ([]byte, bool) {
-	take := min(n-len(h.bytes), len(b))
+	take := min(max(n-len(h.bytes), 0), len(b))
 	h.bytes = append(h.bytes, b[:take]...)
-	return b[take:], len(h.bytes) == n
+	return b[take:], len(h.bytes) >= n
 }
 
 // postgresAnswers follows PostgreSQL's messages. The driver makes room for a length of any size,

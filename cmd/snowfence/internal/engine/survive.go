@@ -79,9 +79,11 @@ func (c *survivor) only(f func() error) error {
 func (c *survivor) Prepare(query string) (driver.Stmt, error) {
 	return c.PrepareContext(context.Background(), query)
 }
-func (c *survivor) Begin() (driver.Tx, error) { return c.BeginTx(context.Background(), driver.TxOptions{}) }
-func (c *survivor) Close() error              { return c.only(c.mysql.Close) }
-func (c *survivor) IsValid() bool             { return !c.broken && c.mysql.IsValid() }
+func (c *survivor) Begin() (driver.Tx, error) {
+	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+func (c *survivor) Close() error  { return c.only(c.mysql.Close) }
+func (c *survivor) IsValid() bool { return !c.broken && c.mysql.IsValid() }
 
 func (c *survivor) CheckNamedValue(v *driver.NamedValue) error { return c.mysql.CheckNamedValue(v) }
 
@@ -106,8 +108,7 @@ func (c *survivor) ExecContext(ctx context.Context, query string, args []driver.
 }
 
 func (c *survivor) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := survive(c, func() (driver.Rows, error) { return c.mysql.QueryContext(ctx, query, args) })
-	return survivingRows{rows, c}, err
+	return c.query(func() (driver.Rows, error) { return c.mysql.QueryContext(ctx, query, args) })
 }
 
 func (c *survivor) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
@@ -146,18 +147,34 @@ func (s survivingStatement) ExecContext(ctx context.Context, args []driver.Named
 }
 
 func (s survivingStatement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := survive(s.c, func() (driver.Rows, error) { return s.mysqlStatement.QueryContext(ctx, args) })
-	return survivingRows{rows, s.c}, err
+	return s.c.query(func() (driver.Rows, error) { return s.mysqlStatement.QueryContext(ctx, args) })
 }
 
-// survivingRows are the rows of one result. Of several results there is no use here.
-type survivingRows struct {
+// mysqlRows is what the rows of go-sql-driver can do, but for a next result.
+type mysqlRows interface {
 	driver.Rows
+	driver.RowsColumnTypeDatabaseTypeName
+	driver.RowsColumnTypeNullable
+	driver.RowsColumnTypePrecisionScale
+	driver.RowsColumnTypeScanType
+}
+
+type survivingRows struct {
+	mysqlRows
 	c *survivor
 }
 
-func (r survivingRows) Close() error { return r.c.only(r.Rows.Close) }
+// query calls f, which returns rows.
+func (c *survivor) query(f func() (driver.Rows, error)) (driver.Rows, error) {
+	rows, err := survive(c, f)
+	if err != nil {
+		return nil, err
+	}
+	return survivingRows{rows.(mysqlRows), c}, nil
+}
+
+func (r survivingRows) Close() error { return r.c.only(r.mysqlRows.Close) }
 
 func (r survivingRows) Next(into []driver.Value) error {
-	return r.c.only(func() error { return r.Rows.Next(into) })
+	return r.c.only(func() error { return r.mysqlRows.Next(into) })
 }
