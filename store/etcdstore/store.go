@@ -28,8 +28,11 @@ const (
 	openLimit = 10 * time.Second
 
 	// page is how many registers List asks for at a time. With the longest
-	// values they come to about 1 MiB, half of what the client accepts.
+	// keys and values they come to about 1.2 MiB, half of what the client accepts.
 	page = 250
+
+	maxAnswer  = 5 << 19  // bytes of one answer; the library's default is 2 GiB
+	maxHeaders = 64 << 10 // bytes of its headers, and so of an error's text
 
 	transaction  = "/etcdserverpb.KV/Txn"            // the method by which swaps are sent
 	authenticate = "/etcdserverpb.Auth/Authenticate" // the method by which a user asks for a token
@@ -103,7 +106,8 @@ func (s *Store) settings() (clientv3.Config, error) {
 		TLS:       tls,
 		Logger:    zap.NewNop(), // or it writes to standard error
 		// Bounds the first token.
-		DialTimeout: openLimit / 2,
+		DialTimeout:        openLimit / 2,
+		MaxCallRecvMsgSize: maxAnswer,
 		DialOptions: []grpc.DialOption{
 			// Often enough to find a server within a second of its return.
 			grpc.WithConnectParams(grpc.ConnectParams{
@@ -115,6 +119,7 @@ func (s *Store) settings() (clientv3.Config, error) {
 			// the library allows.
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
 			grpc.WithChainUnaryInterceptor(once),
+			grpc.WithMaxHeaderListSize(maxHeaders),
 		},
 	}, err
 }

@@ -1,6 +1,7 @@
 package natsstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -38,8 +39,9 @@ const (
 // reconnection, a publish that waits in a buffer would be sent to whatever
 // server comes next, by surprise and after the answers that it rests on.
 type session struct {
-	conn *nats.Conn
-	js   jetstream.JetStream
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	guard *storeclient.Guard // of the connection
 
 	// Times count from the store's opening.
 	judged atomic.Int64          // when the bucket was last found fit
@@ -75,13 +77,19 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 	// The client neither takes a context nor hands out its connection. It dials
 	// one server after the other, in this goroutine.
 	var keep []func() bool
+	next := &session{}
 	options = append(options, nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) {
 		raw, err := (&net.Dialer{Timeout: connectLimit}).DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		keep = append(keep, context.AfterFunc(ctx, func() { _ = raw.Close() }))
-		return unbroken{raw}, nil
+		next.guard = storeclient.NewGuard(address, &answers{}, raw.Close)
+		secured, err := secure(ctx, raw, address, s.tls)
+		if err != nil {
+			return nil, errors.Join(err, raw.Close())
+		}
+		return next.guard.Conn(unbroken{secured}), nil
 	})))
 	var servers []string
 	for _, endpoint := range s.config.Endpoints {
@@ -92,12 +100,12 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 		stop()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("dial %s: %w", strings.Join(s.config.Endpoints, ", "), err)
+		return nil, fmt.Errorf("dial %s: %w", strings.Join(s.config.Endpoints, ", "), cmp.Or(next.guard.Wrong(), err))
 	}
-	next := &session{conn: conn}
+	next.conn = conn
 	if err := s.fit(ctx, next); err != nil {
 		conn.Close()
-		return nil, err
+		return nil, cmp.Or(next.guard.Wrong(), err)
 	}
 	return next, nil
 }
@@ -265,12 +273,6 @@ func (c Config) options(tls *tls.Config) ([]nats.Option, error) {
 	}
 	return options, nil
 }
-
-// dialer makes a function what the client dials by.
-type dialer func(network, address string) (net.Conn, error)
-
-// Dial calls d.
-func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
 
 // unbroken is a connection that ends with its first write that fails. The client would
 // carry on after a write that took too long, and the server would take what follows for

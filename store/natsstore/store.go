@@ -209,6 +209,9 @@ func (s *Store) failed(ctx context.Context, verb string, err error) error {
 	if usable := s.life.Usable(ctx); usable != nil {
 		return fmt.Errorf("natsstore: %s: %w", verb, usable)
 	}
+	if current, ok := s.sessions.Value(); ok && current.guard.Wrong() != nil {
+		err = current.guard.Wrong() // the cause, whatever the client makes of it
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It is ours, and not the caller's: it must not be taken for that.
 		return fmt.Errorf("natsstore: %s: no answer within %v: %s", verb, requestLimit, err.Error())

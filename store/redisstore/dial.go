@@ -99,7 +99,7 @@ func dialer(config *tls.Config) func(ctx context.Context, network, address strin
 		if err != nil {
 			return broken{&unreached{text: err.Error()}}, nil //nolint:nilerr // the connection tells it
 		}
-		return connection, nil
+		return storeclient.NewGuard(address, &answers{}, connection.Close).Conn(connection), nil
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func TestListOutlivesAnAnswerThatIsTooShort(t *testing.T) {
 	server := testkit.Redis(t)
 	swap(t, open(t, redisstore.Config{Endpoints: []string{server.Addr()}}), "key", "", "value")
-	s := open(t, redisstore.Config{Endpoints: []string{impostor(t, server.Addr(), "mget", "*0\r\n")}})
+	s := open(t, redisstore.Config{Endpoints: []string{impostor(t, server.Addr(), "getrange", "*0\r\n")}})
 	var last error
 	for e, err := range s.List(t.Context(), "") {
 		if err == nil {

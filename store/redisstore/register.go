@@ -14,6 +14,10 @@ import (
 const (
 	head    = "1 "
 	valueAt = len(head) + storeclient.TokenDigits + 1
+
+	// lastByte is the last one that is read, just behind the longest register: of one that is
+	// longer the rest stays with the server.
+	lastByte = int64(valueAt + store.MaxValue)
 )
 
 // decode returns the register of a key as it is stored.
@@ -21,6 +25,9 @@ func decode(key, stored string) (store.Entry, error) {
 	if !strings.HasPrefix(stored, head) || len(stored) < valueAt || stored[valueAt-1] != ' ' ||
 		!storeclient.IsToken(stored[len(head):valueAt-1]) {
 		return store.Entry{}, damaged(key, "it is not a register that this version of the program knows")
+	}
+	if int64(len(stored)) > lastByte {
+		return store.Entry{}, damaged(key, fmt.Sprintf("its value is longer than %d bytes", store.MaxValue))
 	}
 	return store.Entry{
 		Key:     key,

@@ -177,13 +177,14 @@ func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 func (s *Store) GoString() string { return s.String() }
 
 // get reads one register. The index comes first: what it showed before the
-// register was looked for must be there, since nothing is ever deleted.
+// register was looked for must be there, since nothing is ever deleted. An empty text and
+// no text are alike to GETRANGE, and no register is either: a swap tells them apart.
 func (s *Store) get(ctx context.Context, client *redis.Client, key string) (store.Entry, error) {
 	var indexed *redis.FloatCmd
 	var stored *redis.StringCmd
 	_, failure := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		indexed = p.ZScore(ctx, s.config.indexName(), key)
-		stored = p.Get(ctx, s.config.registerName(key))
+		stored = p.GetRange(ctx, s.config.registerName(key), 0, lastByte)
 		return nil
 	})
 	text, err := stored.Result()
@@ -192,10 +193,10 @@ func (s *Store) get(ctx context.Context, client *redis.Client, key string) (stor
 		// It is not one of theirs: the server refused the connection, and they
 		// were not sent.
 		return store.Entry{}, failure
-	case err == nil:
-		return decode(key, text)
-	case !errors.Is(err, redis.Nil):
+	case err != nil:
 		return store.Entry{}, err
+	case text != "":
+		return decode(key, text)
 	case indexed.Err() == nil:
 		return store.Entry{}, damaged(key, "it is gone")
 	case !errors.Is(indexed.Err(), redis.Nil):
@@ -212,22 +213,23 @@ func (s *Store) page(ctx context.Context, client *redis.Client, from, to string)
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	names := make([]string, len(keys))
-	for i, key := range keys {
-		names[i] = s.config.registerName(key)
-	}
-	stored, err := client.MGet(ctx, names...).Result()
-	if err != nil {
-		return nil, err
-	}
-	if len(stored) != len(keys) {
-		return nil, fmt.Errorf("the server answered with %d registers of %d", len(stored), len(keys))
-	}
+	stored := make([]*redis.StringCmd, len(keys))
+	_, failure := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, key := range keys {
+			stored[i] = p.GetRange(ctx, s.config.registerName(key), 0, lastByte)
+		}
+		return nil
+	})
 	page := make([]store.Entry, len(keys))
 	for i, key := range keys {
-		text, ok := stored[i].(string)
-		if !ok {
-			return nil, damaged(key, "it is gone, or something else is in its place")
+		text, err := stored[i].Result()
+		switch {
+		case err != nil:
+			return nil, spoiled(key, err)
+		case failure != nil:
+			return nil, failure // of the connection: nothing was sent
+		case text == "":
+			return nil, damaged(key, "it is gone")
 		}
 		if page[i], err = decode(key, text); err != nil {
 			return nil, err
@@ -293,8 +295,18 @@ func describe(verb, key string, err error) error {
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrClosed):
 		return err
-	case refused(err) && strings.Contains(err.Error(), "WRONGTYPE"):
-		return damaged(key, "something else is in its place: "+err.Error())
+	}
+	if err := spoiled(key, err); errors.Is(err, store.ErrDamaged) {
+		return err
 	}
 	return fmt.Errorf("redisstore: %s %q: %w", verb, key, err)
+}
+
+// spoiled returns the error of a command on a register: that of a damaged one where the server
+// says that its key holds something else.
+func spoiled(key string, err error) error {
+	if refused(err) && strings.Contains(err.Error(), "WRONGTYPE") {
+		return damaged(key, "something else is in its place: "+err.Error())
+	}
+	return err
 }

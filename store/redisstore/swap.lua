@@ -6,7 +6,12 @@
 --
 -- Everything that can fail for what is stored comes before the first write:
 -- Redis does not undo half a script.
-local stored = redis.call('GET', KEYS[1])
+-- Of the register no more is read than the version, however long it is. To GETRANGE a key
+-- that is empty and one that is not there are alike.
+local stored = redis.call('GETRANGE', KEYS[1], 0, 34)
+if stored == '' and redis.call('EXISTS', KEYS[1]) == 0 then
+  stored = false
+end
 local indexed = redis.call('ZSCORE', KEYS[2], ARGV[1])
 
 local version = ''

@@ -26,11 +26,10 @@ const (
 	calls = 64
 
 	// The client's buffers: a request has at most a key, a value or the
-	// credentials, and an answer what jute.maxbuffer allows, which an operator
-	// may have raised.
+	// credentials, and an answer the names of a folder: see folderName.
 	maxCredentials = 16 << 10
 	requestSize    = 64 << 10
-	answerSize     = 8 << 20
+	answerSize     = 2 << 20
 
 	// firstPause and lastPause bound the pause before a server is dialled again.
 	firstPause = 20 * time.Millisecond
@@ -68,10 +67,12 @@ type session struct {
 	dials     int // since there was a session last
 	forgotten int // those of them that got no answer in time
 	endpoints []string
-	last      int      // the endpoint that was dialled last
-	current   net.Conn // the connection that was made last; nil at first
-	settle    func()   // keeps it when there is a session; it may be called twice
-	failure   error    // why the last connection came to nothing
+	last      int                // the endpoint that was dialled last
+	current   net.Conn           // the connection that was made last; nil at first
+	guard     *storeclient.Guard // of that connection
+	wrong     error              // the last wrong answer since there was a session
+	settle    func()             // keeps it when there is a session; it may be called twice
+	failure   error              // why the last connection came to nothing
 }
 
 // connect starts to connect.
@@ -139,9 +140,19 @@ func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (
 		return f(s.client)
 	})
 	if err != nil {
-		err = cmp.Or(s.usable(ctx), err)
+		err = cmp.Or(s.usable(ctx), s.lost(err), err)
 	}
 	return got, err
+}
+
+// lost returns the error of a request whose connection ended with a wrong answer, else nil.
+func (s *session) lost(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if wrong := cmp.Or(s.guard.Wrong(), s.wrong); wrong != nil && isLoss(err) {
+		return fmt.Errorf("%w: %w", err, wrong)
+	}
+	return nil
 }
 
 // usable returns store.ErrClosed after close, and an error if ctx has ended: with
@@ -152,10 +163,10 @@ func (s *session) usable(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.isUp {
+	if s.isUp && s.guard.Wrong() == nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("%w: no session: %w", ctx.Err(), s.failure)
+	return fmt.Errorf("%w: no session: %w", ctx.Err(), cmp.Or(s.guard.Wrong(), s.wrong, s.failure))
 }
 
 // close ends the session. Calls that wait return, and so do later ones.
@@ -219,7 +230,7 @@ func (s *session) heed(e zk.Event) {
 	case zk.StateHasSession:
 		s.settle()
 		s.number.Add(1)
-		s.dials, s.forgotten = 0, 0
+		s.dials, s.forgotten, s.wrong = 0, 0, nil
 		if !s.isUp {
 			s.isUp = true
 			close(s.up)
@@ -254,7 +265,8 @@ func (s *session) dial(life context.Context, address string) (net.Conn, error) {
 		s.failure = err
 		return nil, err
 	}
-	s.current = connection
+	s.wrong = cmp.Or(s.guard.Wrong(), s.wrong)
+	s.current, s.guard = connection, storeclient.NewGuard(address, &frames{}, connection.Close)
 	s.failure = fmt.Errorf("%s: accepts connections and grants no session", address)
 	stop := context.AfterFunc(limit, func() {
 		s.mu.Lock()
@@ -263,7 +275,7 @@ func (s *session) dial(life context.Context, address string) (net.Conn, error) {
 		_ = connection.Close()
 	})
 	s.settle = func() { stop(); cancel() }
-	return &frames{Conn: connection}, nil
+	return s.guard.Conn(connection), nil
 }
 
 // pause waits before a server is dialled again: longer from round to round.

@@ -29,7 +29,7 @@ func Connect(databaseURL string) (*Database, error) {
 	if err != nil {
 		return nil, refuse(databaseURL, err)
 	}
-	config.Driver = driverOf(config.Dialect, false)
+	config.Driver = driverOf(config.Dialect, false, false)
 	db, err := config.Pool()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func OpenDatabase(ctx context.Context, databaseURL string) (*Database, error) {
 	if err != nil {
 		return nil, refuse(databaseURL, err)
 	}
-	config.Driver = driverOf(config.Dialect, false)
+	config.Driver = driverOf(config.Dialect, false, true)
 	connectors, err := config.Connectors()
 	if err != nil {
 		return nil, err

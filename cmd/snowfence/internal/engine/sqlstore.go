@@ -5,32 +5,36 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store/sqlstore"
 )
 
 // openSQL opens the store that a URL of PostgreSQL, MySQL or MariaDB names.
 func openSQL(ctx context.Context, config sqlstore.Config, existing bool) (*sqlstore.Store, error) {
-	config.Existing, config.Driver = existing, driverOf(config.Dialect, true)
+	config.Existing, config.Driver = existing, driverOf(config.Dialect, true, false)
 	return sqlstore.Open(ctx, config)
 }
 
 // driverOf returns the driver of a dialect. Whole means that statements are sent whole, in one
 // go, with their arguments in the text: only for arguments of digits, which no character set
 // reads as anything else. It is of MySQL alone: PostgreSQL takes arguments beside the text.
-func driverOf(d sqlstore.Dialect, whole bool) sqlstore.Driver {
+// Stream means that one request may have any number of rows.
+func driverOf(d sqlstore.Dialect, whole, stream bool) sqlstore.Driver {
 	if d == sqlstore.MySQL {
-		connector := func(server sqlstore.Server) (driver.Connector, error) { return mysqlConnector(server, whole) }
+		connector := func(server sqlstore.Server) (driver.Connector, error) { return mysqlConnector(server, whole, stream) }
 		return sqlstore.Driver{Connector: connector, Duplicate: duplicateKey}
 	}
-	return sqlstore.Driver{Connector: postgresConnector}
+	return sqlstore.Driver{Connector: func(server sqlstore.Server) (driver.Connector, error) { return postgresConnector(server, stream) }}
 }
 
 // duplicateKey reports whether an error is MySQL's for a row whose key exists.
@@ -41,7 +45,7 @@ func duplicateKey(err error) bool {
 }
 
 // postgresConnector makes connections to one server by pgx.
-func postgresConnector(server sqlstore.Server) (driver.Connector, error) {
+func postgresConnector(server sqlstore.Server, stream bool) (driver.Connector, error) {
 	// The library makes a config only of a text, and fills it from files and the
 	// environment; what matters is set here.
 	config, err := pgx.ParseConfig("host=localhost port=5432 user=snowfence dbname=snowfence sslmode=disable passfile='' target_session_attrs=any")
@@ -59,6 +63,12 @@ func postgresConnector(server sqlstore.Server) (driver.Connector, error) {
 	config.StatementCacheCapacity, config.DescriptionCacheCapacity = 0, 0
 
 	config.DialFunc = dialUncancelled
+	address := net.JoinHostPort(server.Host, strconv.Itoa(int(server.Port)))
+	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		// The driver ends the connection, since it reads an error.
+		guard := storeclient.NewGuard(address, &postgresAnswers{reply: reply{stream: stream}}, func() error { return nil })
+		return pgproto3.NewFrontend(guard.Reader(r), guard.Writer(w))
+	}
 	config.OnPgError = func(_ *pgconn.PgConn, refused *pgconn.PgError) bool {
 		// A connection that was made when its server still was the primary is of
 		// no more use; the next call makes another one.
@@ -72,9 +82,20 @@ func postgresConnector(server sqlstore.Server) (driver.Connector, error) {
 }
 
 // mysqlConnector makes connections to one server by go-sql-driver.
-func mysqlConnector(server sqlstore.Server, whole bool) (driver.Connector, error) {
+func mysqlConnector(server sqlstore.Server, whole, stream bool) (driver.Connector, error) {
 	config := mysql.NewConfig()
 	config.Net, config.Addr = "tcp", net.JoinHostPort(server.Host, strconv.Itoa(int(server.Port)))
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		guard := storeclient.NewGuard(address, &mysqlAnswers{reply: reply{stream: stream}, encrypted: server.TLS != nil}, connection.Close)
+		if into, ok := ctx.Value(guardKey{}).(**storeclient.Guard); ok {
+			*into = guard
+		}
+		return guard.Conn(connection), nil
+	}
 	config.User, config.DBName = server.User, server.Database
 	config.TLS = server.TLS
 	config.Logger = &mysql.NopLogger{} // or it writes to standard error
@@ -99,7 +120,7 @@ func mysqlConnector(server sqlstore.Server, whole bool) (driver.Connector, error
 	if err != nil {
 		return nil, fmt.Errorf("prepare driver: %w", err)
 	}
-	return connector, nil
+	return surviving{connector, config.Addr}, nil
 }
 
 // uncancelled is a connection whose server can't be asked to cancel what runs

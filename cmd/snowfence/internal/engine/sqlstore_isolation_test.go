@@ -154,7 +154,7 @@ func holdUnjudged(t *testing.T, storeURL, host string, clock snowfence.Clock, ov
 	t.Helper()
 	client, err := sqlstore.OpenURL(t.Context(), storeURL, sqlstore.Driver{
 		Connector: func(server sqlstore.Server) (driver.Connector, error) {
-			c, err := mysqlConnector(server, true)
+			c, err := mysqlConnector(server, true, false)
 			return unjudged{c}, err
 		},
 		Duplicate: duplicateKey,
