@@ -24,20 +24,37 @@ import (
 )
 
 var (
-	hostileConnections = flag.Int("hostile.connections", 1000, "half-open connections of the hostile test")
-	hostileFor         = flag.Duration("hostile.for", 3*time.Second, "how long the hostile test lasts")
+	hostileConnections = flag.Int("hostile.connections", 20, "connections of each attack of the hostile test")
+	hostileIdle        = flag.Int("hostile.idle", 500, "idle and half-open connections beside all attacks")
+	hostileFor         = flag.Duration("hostile.for", time.Second, "how long each part of the hostile test lasts")
 )
 
-// What hostile clients may cost: the memory of the daemon, and the time of other clients' requests.
 const (
+	// hostileMemory is the most memory that a daemon may have, whatever its clients do.
 	hostileMemory = 512 << 20
-	hostileP99    = time.Second // beside attackers that take all the processors they get
+
+	// crowd is how many connections ask for 10,000 ids each, again and again.
+	crowd = 200
+
+	// hostileP99 is what a single id may take others beside that crowd.
+	hostileP99 = 100 * time.Millisecond
 )
 
 // hostile is what one client does to a connection again and again, until it can do no more.
 type hostile struct {
 	name, scheme string
 	attack       func(net.Conn) error
+}
+
+// send16k sends the beginning of a request and 16 KB of it, and waits.
+func send16k(begin string) func(net.Conn) error {
+	return func(c net.Conn) error {
+		if err := send(c, begin+strings.Repeat("x", 15_900-len(begin))); err != nil {
+			return err
+		}
+		_, err := io.Copy(io.Discard, c)
+		return err
+	}
 }
 
 // hostiles lists what is known to bring servers down.
@@ -84,59 +101,182 @@ func hostiles() []hostile {
 		{"a call whose struct has no end", "thrift", after("\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01", "\x0c\x00\x01\x0c\x00\x01\x0c\x00\x01")},
 		{"frames without end", "grpc", after(preface, "\x00\x40\x00\x00\x00\x00\x00\x00\x01"+strings.Repeat("x", 16<<10))},
 		{"pings without end", "grpc", after(preface, "\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678")},
+		{"unfinished commands of 16 KB", "redis", send16k("*2\r\n$4\r\nECHO\r\n$16000\r\n")},
+		{"a transaction without end", "redis", after("MULTI\r\n", "*2\r\n$4\r\nECHO\r\n$8000\r\n"+strings.Repeat("x", 8000)+"\r\n")},
+		{"unfinished headers of 16 KB", "http", send16k("GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")},
+		{"a body where none is taken", "http", send16k("GET /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65400\r\n\r\n")},
+		{"answers of 250 calls that are not read", "grpc", streams{path: next, body: nextRequest, whole: true}.attack},
+		{"bodies of 250 calls that do not end", "grpc", streams{path: next, body: half}.attack},
+		{"metadata of 250 calls whose message does not come", "grpc", streams{path: next, header: 15 << 10}.attack},
+		{"bodies of 250 requests where none is taken", "https2", streams{path: "/livez", body: half}.attack},
+		{"bodies of 250 requests that do not end", "https2", streams{method: "POST", path: "/v1/generators/default/ids", body: "{", header: 15 << 10}.attack},
+		{"answers of 250 requests that are not read", "https2", streams{method: "POST", path: "/v1/generators/default/ids?count=10000", whole: true}.attack},
 		{"headers that go on without end", "grpc", after(preface+"\x00\x00\x00\x01\x00\x00\x00\x00\x01", "\x00\x40\x00\x09\x00\x00\x00\x00\x01"+strings.Repeat("\x00", 16<<10))},
 	}
 }
 
-// TestHostileClientsCostLittleMemoryAndTime runs all that hostile clients are known to do at once,
-// beside half-open connections, and looks at what the others notice.
-func TestHostileClientsCostLittleMemoryAndTime(t *testing.T) {
+// victims are a daemon without TLS, and one with.
+type victims struct{ plain, secure *testkit.Daemon }
+
+func startVictims(t *testing.T, arguments ...string) victims {
+	t.Helper()
 	program := testkit.Build(t, programPath, "")
-	d := testkit.StartDaemon(t, program, nil, "--data", t.TempDir())
-	d.WaitReady(30 * time.Second)
 	certificate, key := testkit.NewAuthority(t).Issue(t, "server", "127.0.0.1")
-	secure := testkit.StartDaemon(t, program, []string{"SNOWFENCE_TLS_CERTIFICATE=" + certificate, "SNOWFENCE_TLS_KEY=" + key}, "--data", t.TempDir())
-	secure.WaitReady(30 * time.Second)
-	calm := measure(t, d, time.Second)
+	start := func(environ ...string) *testkit.Daemon {
+		d := testkit.StartDaemon(t, program, environ, append([]string{"--data", t.TempDir()}, arguments...)...)
+		d.WaitReady(time.Minute)
+		return d
+	}
+	return victims{start(), start("SNOWFENCE_TLS_CERTIFICATE="+certificate, "SNOWFENCE_TLS_KEY="+key)}
+}
+
+// attack runs an attack by many connections until the context ends, and returns how many were made.
+func (d victims) attack(ctx context.Context, t *testing.T, h hostile, connections int) int64 {
+	t.Helper()
+	var made atomic.Int64
 	var attackers sync.WaitGroup
+	for range connections {
+		attackers.Go(func() {
+			for ; ctx.Err() == nil; made.Add(1) {
+				switch h.scheme {
+				case "https2":
+					attackOnce(ctx, d.secure.Address("https"), overTLS(ctx, h.attack))
+				case "https", "grpcs":
+					attackOnce(ctx, d.secure.Address(h.scheme), h.attack)
+				case "rediss": // a handshake where none is expected
+					attackOnce(ctx, d.plain.Address("redis"), h.attack)
+				default:
+					attackOnce(ctx, d.plain.Address(h.scheme), h.attack)
+				}
+			}
+		})
+	}
+	attackers.Wait()
+	return made.Load()
+}
+
+// check fails the test if a daemon has ended, or had too much memory. It returns how much they had, in MiB.
+func (d victims) check(t *testing.T) (plain, secure int64) {
+	t.Helper()
+	for _, d := range []*testkit.Daemon{d.plain, d.secure} {
+		select {
+		case <-d.Ended():
+			t.Fatalf("the daemon ended:\n%s", d.Log())
+		default:
+		}
+		if peak := peakMemory(t, d); peak > hostileMemory {
+			t.Errorf("a daemon had %d MiB, more than %d", peak>>20, hostileMemory>>20)
+		}
+	}
+	return peakMemory(t, d.plain) >> 20, peakMemory(t, d.secure) >> 20
+}
+
+// TestHostileClientsCostLittleMemory runs each attack by itself on new daemons, which give ids all the time.
+func TestHostileClientsCostLittleMemory(t *testing.T) {
+	for _, h := range hostiles() {
+		t.Run(h.name, func(t *testing.T) {
+			d := startVictims(t)
+			ctx, stop := context.WithTimeout(t.Context(), *hostileFor)
+			defer stop()
+			var others sync.WaitGroup
+			others.Go(func() { measure(t, d.plain, *hostileFor) }) // which fails the test if an id is refused
+			made := d.attack(ctx, t, h, *hostileConnections)
+			others.Wait()
+			plain, secure := d.check(t)
+			t.Logf("%d connections, again and again %d: %d MiB, with TLS %d MiB", *hostileConnections, made, plain, secure)
+		})
+	}
+}
+
+// TestHostileClientsOfAllKindsCostLittleMemory runs all attacks at once, beside idle connections.
+func TestHostileClientsOfAllKindsCostLittleMemory(t *testing.T) {
+	d := startVictims(t)
 	idle, end := context.WithCancel(t.Context())
 	defer end()
-	open := halfOpen(idle, t, &attackers, d)
+	var clients sync.WaitGroup
+	open := halfOpen(idle, t, &clients, d.plain, *hostileIdle)
 	ctx, stop := context.WithTimeout(t.Context(), *hostileFor)
 	defer stop()
 	for _, h := range hostiles() {
-		attackers.Go(func() {
-			tries := 0
-			for ; ctx.Err() == nil; tries++ {
-				of := d
-				if strings.HasSuffix(h.scheme, "s") && h.scheme != "redis" {
-					of = secure
-				}
-				attackOnce(ctx, of.Address(h.scheme), h.attack)
-			}
-			t.Logf("%s: %d connections", h.name, tries)
-		})
+		clients.Go(func() { d.attack(ctx, t, h, max(1, *hostileConnections/10)) })
 	}
-	under := measure(t, d, *hostileFor)
-	t.Logf("%d connections are half-open", open.Load())
+	under := measure(t, d.plain, *hostileFor)
+	t.Logf("%d of %d connections are half-open; p99 of others: RESP %s, HTTP %s", open.Load(), *hostileIdle, under[0], under[1])
 	end()
-	attackers.Wait()
-	peak := max(peakMemory(t, d), peakMemory(t, secure))
-	t.Logf("p99 of others: RESP %s, then %s; HTTP %s, then %s; a daemon had %d MiB at the most", calm[0], under[0], calm[1], under[1], peak>>20)
-	if peak > hostileMemory {
-		t.Errorf("the daemon had %d MiB, more than %d", peak>>20, hostileMemory>>20)
-	}
+	clients.Wait()
+	plain, secure := d.check(t)
+	t.Logf("%d MiB, with TLS %d MiB", plain, secure)
+}
+
+// TestHostileCrowdDelaysNoSingleID has a crowd ask for the most ids of a request, beside idle connections, and looks at
+// what others notice that ask for one.
+func TestHostileCrowdDelaysNoSingleID(t *testing.T) {
+	d := startVictims(t)
+	idle, end := context.WithCancel(t.Context())
+	defer end()
+	var clients sync.WaitGroup
+	open := halfOpen(idle, t, &clients, d.plain, *hostileIdle)
+	calm := measure(t, d.plain, *hostileFor)
+	var answered atomic.Int64
+	many := hostile{"10,000 ids", "redis", func(c net.Conn) error {
+		r := bufio.NewReader(c)
+		for {
+			if err := send(c, "ID.NEXT default COUNT 10000\r\n"); err != nil {
+				return err
+			}
+			for range 1 + 2*10_000 { // lines
+				if line, err := r.ReadSlice('\n'); err != nil || line[0] == '-' {
+					return err
+				}
+			}
+			answered.Add(1)
+		}
+	}}
+	ctx, stop := context.WithTimeout(t.Context(), *hostileFor)
+	defer stop()
+	clients.Go(func() { d.attack(ctx, t, many, crowd) })
+	under := measure(t, d.plain, *hostileFor)
+	t.Logf("%d of %d connections are half-open; p99 of others: RESP %s, then %s; HTTP %s, then %s; the crowd has %d answers of 10,000 ids",
+		open.Load(), *hostileIdle, calm[0], under[0], calm[1], under[1], answered.Load())
+	end()
+	clients.Wait()
+	d.check(t)
 	for i, front := range []string{"RESP", "HTTP"} {
-		if under[i] > hostileP99 {
+		if *hostileIdle >= 9000 && under[i] > hostileP99 { // a figure: for "make hostile", on a machine that does nothing else
 			t.Errorf("p99 of other clients of %s is %s, more than %s", front, under[i], hostileP99)
 		}
 	}
-	for _, d := range []*testkit.Daemon{d, secure} {
-		select {
-		case <-d.Ended():
-			t.Errorf("the daemon ended:\n%s", d.Log())
-		default:
+}
+
+// TestHostileConnectionsLeaveDescriptors opens more connections than the process may have files.
+func TestHostileConnectionsLeaveDescriptors(t *testing.T) {
+	program, config := filepath.Join(t.TempDir(), "limited"), filepath.Join(t.TempDir(), "window.yaml")
+	script := "#!/bin/sh\nulimit -n 600\nexec " + testkit.Build(t, programPath, "") + " \"$@\"\n"
+	if err := errors.Join(os.WriteFile(program, []byte(script), 0o700), os.WriteFile(config, []byte("generators: {default: {window: 1s}}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d := testkit.StartDaemon(t, program, nil, "--data", t.TempDir(), "--config", config)
+	d.WaitReady(time.Minute)
+	if log := d.Log(); !strings.Contains(log, "too few files") {
+		t.Errorf("the daemon does not say that it may have 600 files: %s", log)
+	}
+	request := redisRequest(t, d)
+	for range 1200 {
+		c, err := net.Dial("tcp", d.Address("redis"))
+		if err != nil {
+			t.Fatal(err)
 		}
+		defer func() { _ = c.Close() }()
+		_ = send(c, "PING\r\n") // it may be closed already
+	}
+	// Longer than the window, so that the store is needed for ids to go on.
+	for began := time.Now(); time.Since(began) < 3*time.Second; {
+		if err := request(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if log := d.Log(); strings.Contains(log, "too many open files") {
+		t.Error(log)
 	}
 }
 
@@ -153,11 +293,11 @@ func attackOnce(ctx context.Context, address string, attack func(net.Conn) error
 
 // halfOpen keeps connections to every front that send the beginning of a request and nothing more, and
 // opens each again when the server has closed it. It returns once all are open.
-func halfOpen(ctx context.Context, t *testing.T, clients *sync.WaitGroup, d *testkit.Daemon) (open *atomic.Int64) {
+func halfOpen(ctx context.Context, t *testing.T, clients *sync.WaitGroup, d *testkit.Daemon, connections int) (open *atomic.Int64) {
 	t.Helper()
 	fronts := []struct{ scheme, begin string }{{"redis", "*2\r\n$4\r\nIN"}, {"http", "GET /v1/gen"}, {"grpc", "PRI * HTTP"}, {"thrift", "\x00\x00"}}
 	open = new(atomic.Int64)
-	for i := range *hostileConnections {
+	for i := range connections {
 		f := fronts[i%len(fronts)]
 		clients.Go(func() {
 			for ctx.Err() == nil {
@@ -174,7 +314,7 @@ func halfOpen(ctx context.Context, t *testing.T, clients *sync.WaitGroup, d *tes
 		})
 	}
 	testkit.Eventually(t, time.Minute, func(context.Context) error {
-		if n := open.Load(); n < int64(*hostileConnections) {
+		if n := open.Load(); n < int64(connections) {
 			return fmt.Errorf("only %d connections are open", n)
 		}
 		return nil

@@ -73,12 +73,12 @@ type protocol struct {
 // protocols are the fronts that the program has.
 func protocols() []protocol {
 	return []protocol{
-		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, 14 << 10, false, newHTTP},
-		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, 8 << 10, false, newRESP},
-		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, 32 << 10, false, newGRPC},
-		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, 14 << 10, false, newAdmin},
-		{"health", func(c config.Config) string { return c.Health }, "http", nil, 14 << 10, true, newHealth},
-		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, 12 << 10, false, newThrift},
+		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, 16 << 10, false, newHTTP},
+		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, 7 << 10, false, newRESP},
+		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, 22 << 10, false, newGRPC},
+		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, 16 << 10, false, newAdmin},
+		{"health", func(c config.Config) string { return c.Health }, "http", nil, 16 << 10, true, newHealth},
+		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, 9 << 10, false, newThrift},
 	}
 }
 

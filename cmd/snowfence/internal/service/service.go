@@ -44,7 +44,7 @@ type Service struct {
 	tokens     *token.Ring           // nil if none is asked for
 	addresses  *addresses            // nil without a rate
 	memory     *budget.Budget
-	leaving    atomic.Bool           // serves still, but says that it is not ready
+	leaving    atomic.Bool // serves still, but says that it is not ready
 	clock      snowfence.Clock
 	log        *slog.Logger
 	warned     atomic.Int64 // when Warn may log again, on the monotonic clock

@@ -13,7 +13,9 @@ import (
 	"snowfence.example/snowfence/kind"
 )
 
-func someone(last byte) Who { return Who{address: Neighbours(netip.AddrFrom4([4]byte{192, 0, 2, last}))} }
+func someone(last byte) Who {
+	return Who{address: Neighbours(netip.AddrFrom4([4]byte{192, 0, 2, last}))}
+}
 
 func TestClientsHaveTurnsWhateverTheNumberOfTheirRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
