@@ -214,7 +214,7 @@ func optional(at *int, most int) place {
 
 // pause is a duration up to a longest one, 0 standing for none, or for a default.
 func pause(at *time.Duration, most time.Duration) place {
-	outOfRange := fmt.Errorf("must be a duration such as 10s, up to %s, or 0s, which means none", most)
+	outOfRange := fmt.Errorf("must be a duration such as 10s, up to %s, or 0s for none", most)
 	inRange := func(d time.Duration) error {
 		if d < 0 || d > most {
 			return outOfRange

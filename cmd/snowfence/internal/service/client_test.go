@@ -509,7 +509,7 @@ func TestWrongTokenIsNotReportedAsNone(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a"), Tokens: ring})
 	silent, wrong, revoked := s.Client(netip.Addr{}), s.Client(netip.Addr{}), s.Client(netip.Addr{})
 	_, _ = wrong.Authorize("wrong"), revoked.Authorize("right")
-	if err := os.WriteFile(path, []byte("team "+token.HashOf("next").String()), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("team "+token.HashOf("next").String()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ring.Again(slog.New(slog.DiscardHandler))

@@ -8,21 +8,16 @@ import (
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that answers is made from
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
-
-	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 )
 
 // answers is gRPC's own codec, but that it counts the memory of each answer until gRPC has written it. gRPC keeps an
 // answer whose client does not read, and a call is over for its handler long before.
 type answers struct {
 	encoding.CodecV2
-	memory *budget.Budget
-	pool   sync.Pool // of *answer
+	pool sync.Pool // of *answer
 }
 
-func newAnswers(memory *budget.Budget) *answers {
-	return &answers{CodecV2: encoding.GetCodecV2("proto"), memory: memory}
-}
+func newAnswers() *answers { return &answers{CodecV2: encoding.GetCodecV2("proto")} }
 
 const (
 	// leastAnswer is the least memory of an answer. gRPC does not tell the end of a smaller one.
@@ -64,9 +59,7 @@ func (a *answers) Marshal(v any) (mem.BufferSlice, error) {
 		return nil, err
 	}
 	r.bytes, r.conn = bytes, message.conn
-	// Whether there is memory was asked before the ids were minted.
-	a.memory.Add(cap(r.bytes) + perStream)
-	r.conn.owe()
+	r.conn.owe(cap(r.bytes) + perStream)
 	return mem.BufferSlice{mem.NewBuffer(&r.bytes, r)}, nil
 }
 
@@ -79,8 +72,7 @@ func (r *answer) Get(length int) *[]byte {
 // Put takes the buffer back.
 func (r *answer) Put(*[]byte) {
 	a := r.from
-	r.conn.paid()
-	a.memory.Give(cap(r.bytes) + perStream)
+	r.conn.paid(cap(r.bytes) + perStream)
 	if r.conn = nil; cap(r.bytes) <= mostPooled {
 		a.pool.Put(r)
 	}

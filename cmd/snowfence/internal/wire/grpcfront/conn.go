@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
 
@@ -13,6 +14,7 @@ import (
 type connections struct {
 	net.Listener
 	patience     time.Duration // for a client to read
+	memory       *budget.Budget
 	whenDraining func(func()) (stop func() bool)
 }
 
@@ -23,7 +25,7 @@ func (l connections) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn := &conn{Conn: c, patience: l.patience}
+	conn := &conn{Conn: c, patience: l.patience, memory: l.memory}
 	conn.begun = l.whenDraining(func() { _ = c.Close() }) // nothing was answered
 	return conn, nil
 }
@@ -33,11 +35,14 @@ type conn struct {
 	net.Conn
 	begun     func() bool
 	patience  time.Duration
+	memory    *budget.Budget
 	strangers atomic.Int64 // calls that wait for a message, of clients without a valid token
 
 	mu     sync.Mutex // guards what follows
 	unread int        // answers that gRPC has not written
+	bytes  int        // that they take
 	late   *time.Timer
+	closed bool
 }
 
 // SetDeadline sets the deadline. gRPC's server lifts it once: when HTTP/2 has begun, or can't.
@@ -65,14 +70,17 @@ func of(remote net.Addr) (*conn, net.Addr) {
 	return nil, remote
 }
 
-// owe counts an answer that gRPC is to write. The connection is closed if it then writes none for too long, since its
-// client does not read them.
-func (c *conn) owe() {
-	if c == nil {
-		return
-	}
+// owe takes the memory of an answer that gRPC is to write. The connection is closed if it then writes none for too
+// long, since its client does not read them.
+func (c *conn) owe(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	// Whether there is memory was asked before the ids were minted.
+	c.memory.Add(bytes)
+	c.bytes += bytes
 	if c.unread++; c.unread > 1 {
 		return
 	}
@@ -83,18 +91,32 @@ func (c *conn) owe() {
 	}
 }
 
-// paid counts an answer that was written, or that nobody waits for any more.
-func (c *conn) paid() {
-	if c == nil {
-		return
-	}
+// paid gives back the memory of an answer that was written, or that nobody waits for any more.
+func (c *conn) paid(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.memory.Give(bytes)
+	c.bytes -= bytes
 	if c.unread--; c.unread == 0 {
 		c.late.Stop()
 	} else {
 		c.late.Reset(c.patience)
 	}
+}
+
+// Close closes the connection. gRPC forgets the answers that it has not written, and says nothing of them.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	c.memory.Give(c.bytes)
+	c.closed, c.bytes = true, 0
+	if c.late != nil {
+		c.late.Stop()
+	}
+	c.mu.Unlock()
+	return c.Conn.Close()
 }
 
 // complete says that the front has a call.

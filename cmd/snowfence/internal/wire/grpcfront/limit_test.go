@@ -70,7 +70,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	for range maxOfOne / maxCalls {
 		client := snowfencev1.NewIdsClient(f.dial(t))
 		for range maxCalls {
-			if _, err := client.Stream(as("of-the-first"), &snowfencev1.StreamRequest{Generator: "slow"}); err != nil {
+			if _, err := client.Stream(as("of-the-first"), &snowfencev1.StreamRequest{Generator: "slow", Chunk: 1}); err != nil {
 				t.Fatal(err)
 			}
 			<-f.slow.waits
@@ -125,13 +125,15 @@ func (f *fixture) silent(t *testing.T) (*http2.Framer, func(stream uint32, end b
 
 func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 	f := newLimitedFixture(t, "", config.Limits{WriteTimeout: time.Second})
+	const left = 1 << 20 // for large answers
+	f.memory.Add(fixtureMemory/4*3 - left)
 	framer, call := f.silent(t)
 	request, err := proto.Marshal(&snowfencev1.NextRequest{Count: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	message := append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(request))), request...)
-	const calls = 60 // of 80 KiB and more each
+	const calls = 60 // of some 30 KiB each
 	for i := range calls {
 		call(uint32(2*i+1), true, message)
 	}
@@ -145,11 +147,15 @@ func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 			refused++
 		}
 	}
-	if kept := calls - refused; kept < 10 || kept > fixtureMemory/(80<<10) {
+	if kept := calls - refused; kept < 10 || kept > left/(28<<10) {
 		t.Errorf("%d answers were kept", kept)
 	}
+	f.memory.Give(fixtureMemory/4*3 - left)
 	// What they took is there again.
-	for began := time.Now(); f.memory.Used() > 0 && time.Since(began) < time.Minute; runtime.Gosched() {
+	for began := time.Now(); f.memory.Used() > 0; runtime.Gosched() {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%d bytes are still taken", f.memory.Used())
+		}
 	}
 	if _, err := f.ids.Next(t.Context(), &snowfencev1.NextRequest{Count: 10_000}); err != nil {
 		t.Error(err)

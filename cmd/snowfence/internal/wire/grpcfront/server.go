@@ -72,7 +72,7 @@ func New(cfg Config) *Server {
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ConnectionTimeout(cfg.Limits.ReadTimeout),
 		grpc.ReadBufferSize(readBuffer), grpc.SharedWriteBuffer(true), // of each connection
-		grpc.ForceServerCodecV2(newAnswers(cfg.Memory)),
+		grpc.ForceServerCodecV2(newAnswers()),
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), // their stacks have grown already
 		// A connection that is silent for a minute is asked for a sign of life. Clients may ask the server, too.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.Limits.IdleTimeout, Time: time.Minute, Timeout: 20 * time.Second}),
@@ -90,7 +90,7 @@ func New(cfg Config) *Server {
 // Serve answers the connections of a listener until Drain, and then returns nil. It may be called once.
 func (s *Server) Serve(l net.Listener) error {
 	go s.health.poll(s.config.Clock, s.draining)
-	err := s.grpc.Serve(connections{l, s.config.Limits.WriteTimeout, s.whenDraining})
+	err := s.grpc.Serve(connections{l, s.config.Limits.WriteTimeout, s.config.Memory, s.whenDraining})
 	if errors.Is(err, grpc.ErrServerStopped) {
 		return nil // drained before
 	}

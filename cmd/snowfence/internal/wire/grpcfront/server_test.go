@@ -312,7 +312,7 @@ func TestEveryProblemHasItsCode(t *testing.T) {
 		"rate-limited": codes.ResourceExhausted, "not-consecutive": codes.InvalidArgument, "not-a-series": codes.NotFound,
 		"needs-reservation": codes.InvalidArgument, "invalid-reservation": codes.InvalidArgument, "reservation-ended": codes.FailedPrecondition,
 		"starting": codes.Unavailable, "refused": codes.Unavailable, "standby": codes.Unavailable, "stopped": codes.Unavailable, "lease-unavailable": codes.Unavailable, "store-unavailable": codes.Unavailable,
-		"clock-unsafe": codes.Unavailable, "saturated": codes.Unavailable, "request-cancelled": codes.Canceled,
+		"clock-unsafe": codes.Unavailable, "saturated": codes.Unavailable, "overloaded": codes.Unavailable, "request-cancelled": codes.Canceled,
 		"horizon-passed": codes.Internal, "numbers-used-up": codes.Internal, "counter-changed": codes.Internal, "internal": codes.Internal,
 	}
 	seen := 0
