@@ -85,7 +85,7 @@ func TestHealthListenerAnswersProbesAlone(t *testing.T) {
 	for path, status := range map[string]int{
 		"/livez":                     http.StatusOK,
 		"/readyz":                    http.StatusOK,
-		"/readyz/default":            http.StatusOK,
+		"/readyz/default":            http.StatusUnauthorized,
 		"/openapi.yaml":              http.StatusNotFound,
 		"/metrics":                   http.StatusNotFound,
 		"/cache":                     http.StatusNotFound,
