@@ -119,6 +119,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.Meter.Answered(began, 1)
 	header := w.Header()
 	header["Cache-Control"], header["X-Content-Type-Options"] = h.noStore, h.noSniff
+	if r.ContentLength != 0 && r.ProtoMajor == 1 {
+		header.Set(connection, "close") // or the library waits for a body that no route has read
+	}
 	c := &call{Request: r, client: h.Service.Client(remote(r))}
 	err := h.admitStream(r)
 	if err == nil {

@@ -89,6 +89,9 @@ func otherSite(r *http.Request) (header string, foreign bool) {
 	return origin, err != nil || u.Host == "" || u.Host != r.Host
 }
 
+// connection is the header that ends a connection of HTTP/1.
+const connection = "Connection"
+
 // emptyBody is how many bytes a body may have that says nothing.
 const emptyBody = 64
 
@@ -119,7 +122,6 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 		refused = service.Overloaded.Problem()
 	}
 	if refused != nil {
-		w.Header().Set("Connection", "close") // or the library would wait for the body
 		return refused
 	}
 	defer h.Memory.Give(int(most))
@@ -129,7 +131,9 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 		return tooLarge
 	case err != nil:
 		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
-	case form:
+	}
+	w.Header().Del(connection)
+	if form {
 		if r.PostForm, err = url.ParseQuery(string(body)); err == nil {
 			return nil
 		}

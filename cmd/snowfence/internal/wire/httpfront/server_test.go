@@ -9,11 +9,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 )
 
@@ -133,4 +135,58 @@ func TestConnectionWithoutARequestDelaysNoEnd(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestBodyThatNoRequestTakesIsNotWaitedFor sends headers that announce a body, and no body. The server has ten minutes
+// to read one.
+func TestBodyThatNoRequestTakesIsNotWaitedFor(t *testing.T) {
+	limits := config.Default().Limits
+	limits.ReadTimeout = 10 * time.Minute
+	for head, want := range map[string]int{
+		"GET /livez HTTP/1.1\r\nContent-Length: 65400":                                      http.StatusRequestEntityTooLarge,
+		"GET /livez HTTP/1.1\r\nTransfer-Encoding: chunked":                                 http.StatusRequestEntityTooLarge,
+		"POST /v1/generators/default/ids HTTP/1.1\r\nContent-Length: 65":                    http.StatusRequestEntityTooLarge,
+		"POST /v1/generators/none/ids HTTP/1.1\r\nContent-Length: 1073741824":               http.StatusRequestEntityTooLarge,
+		"POST /tinyid/id/nextId HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 65": http.StatusRequestEntityTooLarge,
+		"GET /none HTTP/1.1\r\nContent-Length: 65400":                                       http.StatusNotFound,
+	} {
+		c := dial(t, limits)
+		if _, err := io.WriteString(c, head+"\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Errorf("%s: %v", head, err)
+			continue
+		}
+		_ = r.Body.Close()
+		if r.StatusCode != want {
+			t.Errorf("%s: %d, want %d", head, r.StatusCode, want)
+		}
+	}
+}
+
+func TestRequestsOfHTTP2TakeFromTheMemoryUntilTheirEnd(t *testing.T) {
+	f := newFixture(t, "")
+	f.Handler.Memory = budget.New(4 * perStream)
+	ask := func(ctx context.Context, header int) int {
+		r := request(http.MethodPost, "/v1/generators/default/ids").WithContext(ctx)
+		r.ProtoMajor = 2
+		r.Header.Set("Long", strings.Repeat("x", header))
+		return f.do(r).Code
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	if got := ask(ctx, 10); got != http.StatusOK {
+		t.Errorf("the first: %d", got)
+	}
+	if got := ask(t.Context(), 12<<10); got != http.StatusServiceUnavailable || f.minter.minted.Load() != 1 {
+		t.Errorf("one with a large header: %d; %d ids were minted", got, f.minter.minted.Load())
+	}
+	end()
+	for began := time.Now(); f.Handler.Memory.Used() > 0; runtime.Gosched() {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%d bytes are taken", f.Handler.Memory.Used())
+		}
+	}
 }
