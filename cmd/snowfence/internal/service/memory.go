@@ -34,3 +34,9 @@ func (s *Service) Hold(name string, n int) (bytes int, err error) {
 
 // Release gives back what Hold has returned.
 func (s *Service) Release(bytes int) { s.memory.Give(bytes) }
+
+// Hold is [Service.Hold].
+func (c *Client) Hold(name string, n int) (bytes int, err error) { return c.service.Hold(name, n) }
+
+// Release is [Service.Release].
+func (c *Client) Release(bytes int) { c.service.Release(bytes) }

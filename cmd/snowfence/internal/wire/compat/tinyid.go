@@ -117,6 +117,11 @@ func batch(r *http.Request, client *service.Client) (string, error) {
 	if r.Method == http.MethodHead {
 		return "", client.Check(name, n)
 	}
+	held, err := client.Hold(name, n)
+	if err != nil {
+		return "", err
+	}
+	defer client.Release(held)
 	var b kind.Batch
 	err = client.Mint(r.Context(), name, n, &b)
 	var text []byte

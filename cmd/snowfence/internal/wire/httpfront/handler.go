@@ -192,6 +192,10 @@ func (h *Handler) theirs(path string, methods []string, a compat.Answerer, who a
 		if err != nil {
 			h.count(asProblem(err))
 		}
+		if err := h.Memory.Take(len(got.Body)); err != nil {
+			return service.Overloaded.Problem()
+		}
+		defer h.Memory.Give(len(got.Body))
 		return h.writeBody(w, r.Request, got.Status, got.Type, got.Body)
 	}
 	return route{path: at(path), methods: methods, answer: answer, audience: who, spring: who != operators}

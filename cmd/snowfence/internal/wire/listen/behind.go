@@ -22,8 +22,7 @@ type Behind struct {
 	mu     sync.Mutex // guards what follows
 	pieces [][]byte   // what the kernel did not take
 	busy   bool       // follow runs: until it ends it alone writes to the connection
-	half   bool       // and it ends what is written after that
-	closed bool       // and closes the connection
+	idle   sync.Cond  // of busy
 	err    error      // why nothing can be written any more
 
 	// Of a write that is tried. They stand here so that nothing is allocated.
@@ -41,6 +40,7 @@ const (
 
 func newBehind(c *conn, memory *budget.Budget, patience time.Duration) *Behind {
 	b := &Behind{conn: c, memory: memory, patience: patience}
+	b.idle.L = &b.mu
 	if of, ok := c.Conn.(syscall.Conn); ok {
 		b.raw, _ = of.SyscallConn() // without it all writes go the long way
 	}
@@ -130,13 +130,20 @@ func (b *Behind) follow() {
 		b.memory.Give(cap(piece))
 	}
 	b.pieces, b.busy = nil, false
-	switch {
-	case b.closed || b.err != nil:
-		_ = b.conn.Close() // the client has all, or is left
-	case b.half:
-		_ = b.conn.CloseWrite()
-	default:
-		_ = b.conn.SetWriteDeadline(time.Time{})
+	b.idle.Broadcast()
+	if b.err != nil {
+		_ = b.conn.Close() // the client is left
+		return
+	}
+	_ = b.conn.SetWriteDeadline(time.Time{})
+}
+
+// settle waits until all is written, or can't be.
+func (b *Behind) settle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.busy {
+		b.idle.Wait()
 	}
 }
 
@@ -149,25 +156,13 @@ func (b *Behind) Unread() int {
 
 // CloseWrite ends what is written, once all is.
 func (b *Behind) CloseWrite() error {
-	b.mu.Lock()
-	b.half = true
-	busy := b.busy
-	b.mu.Unlock()
-	if busy {
-		return nil
-	}
+	b.settle()
 	return b.conn.CloseWrite()
 }
 
 // Close closes the connection, once all is written.
 func (b *Behind) Close() error {
-	b.mu.Lock()
-	b.closed = true
-	busy := b.busy
-	b.mu.Unlock()
-	if busy {
-		return nil
-	}
+	b.settle()
 	return b.conn.Close()
 }
 
