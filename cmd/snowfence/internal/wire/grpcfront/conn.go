@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
 
@@ -34,6 +35,8 @@ type conn struct {
 	begun     func() bool
 	patience  time.Duration
 	strangers atomic.Int64 // calls that wait for a message, of clients without a valid token
+	guesses   service.Guesses
+	known     atomic.Bool // a valid token was shown
 
 	mu     sync.Mutex // guards what follows
 	unread int        // answers that gRPC has not written
@@ -94,6 +97,18 @@ func (c *conn) paid() {
 		c.late.Stop()
 	} else {
 		c.late.Reset(c.patience)
+	}
+}
+
+// judge closes a connection that shows wrong tokens alone: or it could try any number. A proxy has calls of many clients on
+// one connection, so one wrong client must not end the calls of others.
+func (c *conn) judge(client *service.Client, valid bool) {
+	switch {
+	case c == nil:
+	case valid:
+		c.known.Store(true)
+	case c.guesses.Note(client) && !c.known.Load():
+		_ = c.Close()
 	}
 }
 

@@ -363,6 +363,9 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 	with := func(value string) context.Context {
 		return metadata.AppendToOutgoingContext(t.Context(), "authorization", value)
 	}
+	if _, err := f.ids.Next(with("Bearer of-one-generator"), &snowfencev1.NextRequest{Generator: "texts"}); err != nil {
+		t.Fatal(err) // or wrong tokens would end the connection
+	}
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		code codes.Code

@@ -120,10 +120,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header["Cache-Control"], header["X-Content-Type-Options"] = h.noStore, h.noSniff
 	c := &call{Request: r, client: h.Service.Client(remote(r))}
+	guesses := guessesOf(r)
+	if guesses.Spent() {
+		header.Set("Connection", "close") // in HTTP/2 it is a GOAWAY
+	}
 	err := h.admitStream(r)
 	if err == nil {
 		err = h.answer(w, c)
 	}
+	guesses.Note(&c.client)
 	if err != nil {
 		h.fail(w, r, err)
 	}

@@ -39,6 +39,7 @@ type conn struct {
 	id         int64
 	name       string // by CLIENT SETNAME
 	authorized bool
+	guesses    service.Guesses
 	closing    bool // after the answers that are due
 	broken     bool // a write failed: what was to follow it must not be written
 }

@@ -2,8 +2,11 @@ package respfront
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 )
 
 // redisVersion is the version of Redis whose commands at connect the front has. Clients choose by
@@ -25,15 +28,22 @@ func (c *conn) auth(args [][]byte) {
 	}
 }
 
-// authorize shows a token, or answers with an error. As in Redis, a wrong token takes no right away.
+// authorize shows a token, or answers with an error. As in Redis, a wrong token takes no right away. A few of them end the
+// connection, whatever else it has shown: or one connection could try any number.
 func (c *conn) authorize(token []byte) bool {
 	client := c.client
-	if err := client.Authorize(string(token)); err != nil {
-		c.report(err, false)
-		return false
+	err := client.Authorize(string(token))
+	if err == nil {
+		c.client, c.authorized = client, true
+		return true
 	}
-	c.client, c.authorized = client, true
-	return true
+	if p := new(service.Problem); c.guesses.Note(&client) && errors.As(err, &p) {
+		last := *p
+		last.Detail += fmt.Sprintf("; the connection ends after %d wrong tokens: connect again with the right one", service.MaxGuesses)
+		err, c.closing = &last, true
+	}
+	c.report(err, false)
+	return false
 }
 
 // named gives the connection a name, or answers with the error of Redis.

@@ -457,6 +457,24 @@ func TestTokenIsShownBeforeAnythingElse(t *testing.T) {
 	}
 }
 
+func TestConnectionEndsAfterAFewWrongTokens(t *testing.T) {
+	f := newFixture(t, "all "+token.HashOf("Correct-horse-battery").String())
+	l := f.dial()
+	l.send("AUTH wrong", "HELLO 3 AUTH default wrong", "RESET", "AUTH Correct-horse-battery", "AUTH wrong", "AUTH x wrong", "AUTH wrong", "AUTH Correct-horse-battery")
+	wrong := "-WRONGPASS invalid-token: the token is not known"
+	for i, want := range []string{
+		wrong, wrong, "+RESET", "+OK", wrong, wrong,
+		wrong + "; the connection ends after 5 wrong tokens: connect again with the right one", "closed",
+	} {
+		if got := l.reply(); got != want {
+			t.Errorf("reply %d: %s, want %s", i, got, want)
+		}
+	}
+	if got := f.dial().ask("AUTH Correct-horse-battery"); got != "+OK" {
+		t.Errorf("the next connection: %s", got)
+	}
+}
+
 func TestNothingIsToldOfAGeneratorThatTheTokenDoesNotAllow(t *testing.T) {
 	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=numbers,gone")
 	l := f.dial()
