@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime/metrics"
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
@@ -158,10 +159,19 @@ func (c *conn) agree([][]byte) { c.ok() }
 
 // info answers INFO. Each section is sent for every name, since there are few.
 func (c *conn) info([][]byte) {
-	c.bulkString(fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nsnowfence_version:%s\r\n"+
-		"# Clients\r\nmaxclients:%d\r\n# Persistence\r\nloading:0\r\nasync_loading:0\r\n"+
+	c.bulkString(fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nuptime_in_seconds:%d\r\nsnowfence_version:%s\r\n"+
+		"# Clients\r\nconnected_clients:%d\r\nmaxclients:%d\r\n# Memory\r\nused_memory:%d\r\n# Persistence\r\nloading:0\r\nasync_loading:0\r\n"+
+		"# Stats\r\ntotal_connections_received:%d\r\ntotal_commands_processed:%d\r\n"+
 		"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n# Cluster\r\ncluster_enabled:0\r\n# Keyspace\r\n",
-		redisVersion, c.config.Version, c.limits.Connections))
+		redisVersion, int64((c.meter.Began() - c.up).Seconds()), c.config.Version, c.connected.Load(), c.limits.Connections,
+		usedMemory(), c.clients.Load(), c.processed.Load()+int64(c.answered)))
+}
+
+// usedMemory is the memory of the process in bytes, as its limit counts it.
+func usedMemory() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
 }
 
 // configGet answers CONFIG GET for what redis-benchmark asks: that nothing is written to a disk.

@@ -322,6 +322,41 @@ func TestEveryCommandOfTheTableIsAnsweredInBothProtocols(t *testing.T) {
 	}
 }
 
+// TestInfoCountsClientsAndCommands: redis-cli --stat prints these fields.
+func TestInfoCountsClientsAndCommands(t *testing.T) {
+	f := newFixture(t, "")
+	now := time.Hour
+	f.server.config.Meter = metrics.NewFront("resp", func() time.Duration { return now })
+	f.server.up = now
+	gone := f.dial()
+	gone.ask("QUIT")
+	if got := gone.reply(); got != "closed" {
+		t.Fatal(got)
+	}
+	for f.server.connected.Load() > 0 { // the connection is counted until its handler returns
+		runtime.Gosched()
+	}
+	other, l := f.dial(), f.dial()
+	other.ask("INCR numbers")
+	l.send("PING", "PING")
+	l.reply()
+	l.reply()
+	now += 90 * time.Second
+	got := l.ask("INFO")
+	for _, want := range []string{"connected_clients:2", "total_connections_received:3", "total_commands_processed:5", "uptime_in_seconds:90"} {
+		if !strings.Contains(got, `\r\n`+want+`\r\n`) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+	var used int64
+	if _, text, _ := strings.Cut(got, `used_memory:`); text != "" {
+		_, _ = fmt.Sscan(strings.ReplaceAll(text, `\r`, " "), &used)
+	}
+	if used < 1<<20 || used > 1<<40 {
+		t.Errorf("%d bytes are used: %s", used, got)
+	}
+}
+
 func TestDecodeIsAMapOfWhatAnIDSays(t *testing.T) {
 	f := newFixture(t, "")
 	l := f.dial()
