@@ -160,7 +160,7 @@ func (c *conn) agree([][]byte) { c.ok() }
 // info answers INFO. Each section is sent for every name, since there are few.
 func (c *conn) info([][]byte) {
 	c.bulkString(fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nuptime_in_seconds:%d\r\nsnowfence_version:%s\r\n"+
-		"# Clients\r\nconnected_clients:%d\r\nmaxclients:%d\r\n# Memory\r\nused_memory:%d\r\n# Persistence\r\nloading:0\r\nasync_loading:0\r\n"+
+		"# Clients\r\nconnected_clients:%d\r\nblocked_clients:0\r\nmaxclients:%d\r\n# Memory\r\nused_memory:%d\r\n# Persistence\r\nloading:0\r\nasync_loading:0\r\n"+
 		"# Stats\r\ntotal_connections_received:%d\r\ntotal_commands_processed:%d\r\n"+
 		"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n# Cluster\r\ncluster_enabled:0\r\n# Keyspace\r\n",
 		redisVersion, int64((c.meter.Began() - c.up).Seconds()), c.config.Version, c.connected.Load(), c.limits.Connections,
