@@ -158,7 +158,7 @@ func TestEveryPresetHasItsRowInTheDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range Presets() {
+	for _, p := range append(Presets(), WidePresets()...) {
 		if row := "| `" + p.Name + "` | `" + p.Layout.String() + "` |"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/configuration.md lacks %s", row)
 		}
