@@ -235,7 +235,10 @@ func (d *daemon) reload(ctx context.Context) {
 		expired, stop := d.clock.After(reloadEvery)
 		select {
 		case <-expired:
-			if d.tokens != nil && d.tokens.Reload(d.log) {
+			if d.tokens == nil {
+				break
+			}
+			if d.tokens.Reload(d.log) {
 				d.warnOfTokens()
 			}
 			d.service.WarnOfGuesses()
