@@ -72,7 +72,7 @@ func TestTLSAndTokenGuardTheFront(t *testing.T) {
 // TestHealthListenerAnswersProbesAlone has an address that other hosts reach, beside fronts with TLS and a token.
 func TestHealthListenerAnswersProbesAlone(t *testing.T) {
 	folder := t.TempDir()
-	const token = "correct-horse-battery"
+	const token = "Correct-horse-battery"
 	s := settings(folder, nil)
 	s.Thrift, s.Health, s.TokenFile = "", "0.0.0.0:0", filepath.Join(folder, "token")
 	s.TLS.Certificate, s.TLS.Key = filepath.Join(folder, "c.pem"), filepath.Join(folder, "k.pem")
