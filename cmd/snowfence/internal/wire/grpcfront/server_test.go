@@ -453,6 +453,10 @@ func TestTokenSeesTheHealthOfItsGeneratorsAlone(t *testing.T) {
 func TestNoNameCanBeGuessedByHealth(t *testing.T) {
 	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=texts\nall "+token.HashOf("of-all").String())
 	health := grpc_health_v1.NewHealthClient(f.conn)
+	known := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer of-all")
+	if _, err := health.Check(known, &grpc_health_v1.HealthCheckRequest{}); err != nil {
+		t.Fatal(err) // or wrong tokens would end the connection
+	}
 	for shown, want := range map[string][3]codes.Code{ // of a generator that serves, another one, and none
 		"":                        {codes.Unauthenticated, codes.Unauthenticated, codes.Unauthenticated},
 		"Bearer wrong":            {codes.Unauthenticated, codes.Unauthenticated, codes.Unauthenticated},
