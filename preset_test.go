@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -149,5 +150,17 @@ func TestUnknownPresetIsAnsweredWithTheNames(t *testing.T) {
 	_, err := PresetByName("Twitter")
 	if err == nil || !strings.Contains(err.Error(), `"Twitter"`) || !strings.Contains(err.Error(), "default, twitter, leaf") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestEveryPresetHasItsRowInTheDocument(t *testing.T) {
+	page, err := os.ReadFile("docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(Presets(), WidePresets()...) {
+		if row := "| `" + p.Name + "` | `" + p.Layout.String() + "` |"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/configuration.md lacks %s", row)
+		}
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -125,6 +127,43 @@ func TestDamagedCounterHidesNoOther(t *testing.T) {
 	code := p.run(t.Context(), "namespace", "verify", "--config", file, "--namespace", "shop", "--last-number", "broken=7", "--last-number", "users=70000")
 	if code != exitFailure || !strings.Contains(stdout.String(), "counter broken gave 7, and can't be compared: ") || !strings.Contains(stdout.String(), "counters set users 70001 --namespace shop") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// TestEveryNamespaceOfTheConfigurationIsVerified: without flags, and the exit code is that of the worst one.
+func TestEveryNamespaceOfTheConfigurationIsVerified(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "store")
+	file := configured(t, "file:"+folder, "  orders: {namespace: shop}\n  returns: {namespace: shop}\n  users: {namespace: people}\n  invoices: {kind: ticket, namespace: shop}\n")
+	verify := func(want int, flags ...string) string {
+		t.Helper()
+		p, stdout, stderr := inTest(t)
+		if code := p.run(t.Context(), append([]string{"namespace", "verify", "--config", file}, flags...)...); code != want {
+			t.Errorf("%q: exit code is %d, want %d: %s%s", flags, code, want, stdout, stderr)
+		}
+		return stdout.String() + stderr.String()
+	}
+	for _, name := range []string{"orders", "users"} {
+		if _, said, code := mintExisting(t, file, name, false); code != exitOK {
+			t.Fatal(said)
+		}
+	}
+	if said := verify(exitOK); strings.Count(said, "namespace shop: valid") != 1 || strings.Count(said, "namespace people: valid") != 1 {
+		t.Errorf("%s", said)
+	}
+	s, err := engine.Open(t.Context(), "file:"+folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // of a test
+	if _, err := s.Swap(t.Context(), stored.RegisterKey("people", snowfence.DefaultLayout(), 7), "", []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if said := verify(exitFailure); !strings.Contains(said, "namespace people: not valid") || !strings.Contains(said, "namespace shop: valid") {
+		t.Errorf("%s", said)
+	}
+	verify(exitOK, "-g", "orders")
+	if said := verify(exitUsage, "--last-id", "5"); !strings.Contains(said, "say by -g or --namespace which one is meant") {
+		t.Errorf("%s", said)
 	}
 }
 

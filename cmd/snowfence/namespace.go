@@ -218,17 +218,20 @@ it only reads, and what you give: the greatest ids by --last-id, whole columns
 by --ids, and the greatest numbers of counters by --last-number. Each finding
 has its remedy. Ids of wide layouts, and numbers of a series, are refused.
 
+Without -g and --namespace it verifies the namespace of each generator that has
+worker ids, one after the other. Flags that give ids or numbers are for one alone.
+
 The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
 json streams: one object a line with "type":"finding", and a last one with
 "type":"verdict".`,
-		Example: `  snowfence namespace verify
+		Example: `  snowfence namespace verify --config snowfence.yaml
   snowfence namespace verify -g orders -o json
   snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
   snowfence namespace verify --last-number invoices=20261125:5 -o table`,
 	}
 	known := givenOut{program: p}
 	known.add(cmd)
-	return p.onSite(cmd, func(cmd *cobra.Command, f form, at *site, _ []string) error {
+	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(cmd *cobra.Command, f form, at *site) error {
 		kept, err := pages(at.settings)
 		if err != nil {
 			return err

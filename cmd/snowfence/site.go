@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,6 +63,11 @@ func (p program) siteOf(s *settings) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.siteIn(c, s)
+}
+
+// siteIn is siteOf in a configuration that was loaded.
+func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 	namespace, rollback := s.cmd.Flags().Lookup("namespace").Value.String(), time.Duration(0)
 	store := c.Store
 	if s.generator != "" {
@@ -177,16 +183,74 @@ func (p program) onSite(cmd *cobra.Command, run func(cmd *cobra.Command, f form,
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		at, err := p.siteOf(s)
-		if err == nil {
-			err = at.open(cmd.Context(), true)
-		}
 		if err != nil {
 			return err
 		}
-		defer at.close()
-		return run(cmd, *f, at, args)
+		return at.run(cmd.Context(), func() error { return run(cmd, *f, at, args) })
 	}
 	return cmd
+}
+
+// onEverySite completes a verb that works on a site. Where no flag names one, and none is given that is for one site alone, it
+// works on the namespaces of all generators with worker ids, one after the other. What was reported of one of them is
+// returned unless another could not be read.
+func (p program) onEverySite(cmd *cobra.Command, single []string, run func(cmd *cobra.Command, f form, at *site) error) *cobra.Command {
+	f, s := outputFlag(cmd), siteFlags(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := s.load(p, "namespace")
+		if err != nil {
+			return err
+		}
+		names := []string{s.generator}
+		chosen := slices.ContainsFunc(append(single, "generator", "namespace"), cmd.Flags().Changed)
+		if all := namespacesOf(c); !chosen && len(all) > 0 {
+			names = all
+		}
+		var failed, found error
+		for _, s.generator = range names {
+			at, err := p.siteIn(c, s)
+			if err == nil {
+				err = at.run(cmd.Context(), func() error { return run(cmd, *f, at) })
+			}
+			switch {
+			case errors.As(err, new(reported)):
+				found = err
+			case err != nil && len(names) > 1:
+				failed = errors.Join(failed, fmt.Errorf("generator %s: %w", s.generator, err))
+			default:
+				failed = errors.Join(failed, err)
+			}
+		}
+		return cmp.Or(failed, found)
+	}
+	return cmd
+}
+
+// namespacesOf returns the first generator with worker ids of each namespace and store.
+func namespacesOf(c config.Config) (names []string) {
+	seen := map[[2]string]bool{}
+	for _, name := range c.Names() {
+		g := c.Generators[name]
+		if !g.Fenced() {
+			continue
+		}
+		key := [2]string{g.Namespace, c.StoresOf(g)[0]}
+		if !seen[key] {
+			seen[key] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// run opens the site's store, which must exist, for as long as something is done with it.
+func (at *site) run(ctx context.Context, do func() error) error {
+	if err := at.open(ctx, true); err != nil {
+		return err
+	}
+	defer at.close()
+	return do()
 }
 
 // namespace reads the site's namespace, which must hold to --layout if that is given.

@@ -235,9 +235,13 @@ func (d *daemon) reload(ctx context.Context) {
 		expired, stop := d.clock.After(reloadEvery)
 		select {
 		case <-expired:
-			if d.tokens != nil && d.tokens.Reload(d.log) {
+			if d.tokens == nil {
+				break
+			}
+			if d.tokens.Reload(d.log) {
 				d.warnOfTokens()
 			}
+			d.service.WarnOfGuesses()
 		case _, open := <-asked:
 			if !open {
 				asked = nil // or it would answer at once, again and again
@@ -253,9 +257,9 @@ func (d *daemon) reload(ctx context.Context) {
 	}
 }
 
-// warnOfTokens says which tokens are for generators that are not there.
+// warnOfTokens says what is odd about the tokens.
 func (d *daemon) warnOfTokens() {
-	for _, w := range d.tokens.Unknown(d.settings.Names()) {
+	for _, w := range d.tokens.Warnings(d.settings.Names()) {
 		d.log.Warn(w)
 	}
 }

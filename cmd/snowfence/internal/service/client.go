@@ -30,6 +30,7 @@ type Client struct {
 	guesses *rate.Limiter // of wrong tokens from the address, or nil
 	grant   *token.Grant  // nil before a valid token was shown
 	shown   bool          // a token, valid or not
+	guessed bool          // a token that was looked at, and was wrong
 	trusted bool
 	address netip.Addr
 }
@@ -51,15 +52,18 @@ func (c *Client) Authorize(text string) error {
 	if !c.service.Guarded() {
 		return nil
 	}
-	c.shown = text != ""
+	c.shown, c.guessed = text != "", false
 	if c.guesses != nil && c.guesses.TokensAt(c.now()) < 1 {
 		return c.refuse()
 	}
 	c.grant = c.service.tokens.Grant(token.HashOf(text))
-	if c.grant == nil {
-		return c.refuse()
+	if c.grant != nil {
+		return nil
 	}
-	return nil
+	if c.guessed = c.shown; c.guessed {
+		c.service.wrong.note(c.address)
+	}
+	return c.refuse()
 }
 
 // Who tells clients apart: by their token, and where they show none by their address.

@@ -1,13 +1,16 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -501,6 +504,40 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 		if p := problemOf(t, err); p.Type != x.want {
 			t.Errorf("%d, %s: %v, want %v", i, x.token, p, x.want)
 		}
+	}
+}
+
+// TestWrongTokensAreLoggedOnceAMinute: with their number and the last address, and never the token itself.
+func TestWrongTokensAreLoggedOnceAMinute(t *testing.T) {
+	ring, _ := opened(t, "Correct-horse-battery")
+	var log bytes.Buffer
+	clock := &fixedClock{}
+	s := New(Config{Settings: settings(t, "a"), Tokens: ring, Clock: clock, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	show := func(address string, tokens ...string) {
+		for _, text := range tokens {
+			c := s.Client(netip.MustParseAddr(address))
+			_ = c.Authorize(text)
+		}
+	}
+	for i, x := range []struct {
+		after time.Duration
+		show  []string
+		want  string
+	}{
+		{0, []string{"Correct-horse-battery", ""}, ""}, // no token is none that is wrong
+		{0, []string{"guess-1", "guess-2"}, "tokens=2 last_address=192.0.2.2"},
+		{59 * time.Second, []string{"guess-3"}, ""},
+		{time.Second, nil, "tokens=1 last_address=192.0.2.3"},
+		{time.Hour, nil, ""},
+	} {
+		clock.now += x.after
+		show(fmt.Sprintf("192.0.2.%d", i+1), x.show...)
+		s.WarnOfGuesses()
+		s.WarnOfGuesses()
+		if got := log.String(); strings.Count(got, "\n") != min(len(x.want), 1) || !strings.Contains(got, x.want) || strings.Contains(got, "guess-") {
+			t.Errorf("%d: %q, want %q", i, got, x.want)
+		}
+		log.Reset()
 	}
 }
 

@@ -48,6 +48,7 @@ type Service struct {
 	clock      snowfence.Clock
 	log        *slog.Logger
 	warned     atomic.Int64 // when Warn may log again, on the monotonic clock
+	wrong      wrong
 }
 
 // generator is starting until it has a minter, and stopped once that was taken away.

@@ -23,6 +23,10 @@ const (
 	maxLength = 1024
 )
 
+// fewCharacters is how many different characters a token of a person has less than. Of 16 random hexadecimal digits one in
+// a hundred has less, of 20 one in a thousand.
+const fewCharacters = 8
+
 // Hash is the SHA-256 of a token.
 type Hash [sha256.Size]byte
 
@@ -57,6 +61,7 @@ type Grant struct {
 	// Rate is how many ids a second all clients with this token may ask for. 0 means any number.
 	Rate int
 
+	weak  int // how many different characters the token has, if these are few
 	hash  Hash
 	limit *rate.Limiter // nil without a rate
 }
@@ -218,7 +223,15 @@ func bare(token string) ([]*Grant, error) {
 	if checkName(token) == nil && strings.ContainsFunc(token, func(r rune) bool { return r > 'f' }) || ofLine.MatchString(token) {
 		return nil, errors.New("the file holds a part of a line and not a token: write NAME " + hashPrefix + "…, as 'snowfence token NAME' prints it")
 	}
-	return []*Grant{{hash: HashOf(token)}}, nil
+	different := map[rune]bool{}
+	for _, r := range token {
+		different[r] = true
+	}
+	g := &Grant{hash: HashOf(token)}
+	if len(different) < fewCharacters {
+		g.weak = len(different)
+	}
+	return []*Grant{g}, nil
 }
 
 // find returns the grant of a hash, or nil. It looks at every grant, so the time says nothing.

@@ -80,9 +80,14 @@ func (r *Ring) Again(log *slog.Logger) (changed bool) {
 	return r.Reload(log)
 }
 
-// Unknown says which tokens allow a generator that is not among the names.
-func (r *Ring) Unknown(names []string) (warnings []string) {
+// Warnings says which tokens allow a generator that is not among the names, and whether a token that stands in the file as
+// it is may be guessed.
+func (r *Ring) Warnings(names []string) (warnings []string) {
 	for _, g := range r.state.Load().grants {
+		if g.weak > 0 {
+			warnings = append(warnings, fmt.Sprintf("the token's different characters are %d, should be %d or more: it may be "+
+				"guessed: replace it by a random one, as 'snowfence token NAME' prints it", g.weak, fewCharacters))
+		}
 		for _, name := range g.Generators {
 			if name != NoGenerator && !slices.Contains(names, name) {
 				warnings = append(warnings, fmt.Sprintf("the token of %s allows %q, which is none of the generators: %s", g.Name, name, strings.Join(names, ", ")))

@@ -206,12 +206,31 @@ func TestTokenOfAGeneratorThatIsNotThereIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := r.Unknown([]string{"chat", "orders"})
+	got := r.Warnings([]string{"chat", "orders"})
 	if len(got) != 1 || got[0] != `the token of a allows "order", which is none of the generators: chat, orders` {
 		t.Errorf("%q", got)
 	}
 	if b := r.Grant(HashOf("b")); b.Allows("orders") || b.Allows("chat") {
 		t.Error("a token for metrics alone allows a generator")
+	}
+}
+
+func TestTokenOfFewCharactersIsWarnedOf(t *testing.T) {
+	for content, want := range map[string]string{
+		"aaaaaaaaaaaaaaaa":    "the token's different characters are 1, should be 8 or more",
+		"Change-me-change-me": "",
+		"PASSWORDPASSWORD":    "the token's different characters are 7, should be 8 or more",
+		"0f3d9a7be1c24586":    "",
+		"ops " + HashOf("aaaaaaaaaaaaaaaa").String() + "\n": "", // nobody sees it in a hash
+	} {
+		r, err := Open(write(t, content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(r.Warnings(nil), "\n")
+		if want == "" && got != "" || !strings.HasPrefix(got, want) || strings.Contains(got, content) {
+			t.Errorf("%s: %q", content, got)
+		}
 	}
 }
 

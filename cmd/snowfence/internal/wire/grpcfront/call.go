@@ -72,6 +72,7 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 		probe := shown == "" && call.FullMethodName == grpc_health_v1.Health_Check_FullMethodName
 		if !probe { // a probe guesses no token
 			o.err = o.client.Authorize(token.Bearer(shown))
+			o.conn.judge(&o.client, o.err == nil)
 		}
 		if stranger = probe || o.err != nil; stranger {
 			limit = min(limit, strangerTime)

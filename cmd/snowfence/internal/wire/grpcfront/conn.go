@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
 
@@ -37,6 +38,8 @@ type conn struct {
 	patience  time.Duration
 	memory    *budget.Budget
 	strangers atomic.Int64 // calls that wait for a message, of clients without a valid token
+	guesses   service.Guesses
+	known     atomic.Bool // a valid token was shown
 
 	mu     sync.Mutex // guards what follows
 	unread int        // answers that gRPC has not written
@@ -117,6 +120,18 @@ func (c *conn) Close() error {
 	}
 	c.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// judge closes a connection that shows wrong tokens alone: or it could try any number. A proxy has calls of many clients on
+// one connection, so one wrong client must not end the calls of others.
+func (c *conn) judge(client *service.Client, valid bool) {
+	switch {
+	case c == nil:
+	case valid:
+		c.known.Store(true)
+	case c.guesses.Note(client) && !c.known.Load():
+		_ = c.Close()
+	}
 }
 
 // complete says that the front has a call.

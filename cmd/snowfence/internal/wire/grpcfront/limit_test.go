@@ -23,6 +23,7 @@ import (
 
 	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/token"
 )
 
@@ -237,5 +238,33 @@ func TestStreamGoesOnBeyondTheTimeOfItsFirstMessage(t *testing.T) {
 	}
 	if _, err := stream.Recv(); err != nil {
 		t.Errorf("the stream ended: %v", err)
+	}
+}
+
+func TestConnectionOfWrongTokensAloneEnds(t *testing.T) {
+	f := newFixture(t, "Correct-horse-battery")
+	next := func(c *grpc.ClientConn, token string) codes.Code {
+		_, err := snowfencev1.NewIdsClient(c).Next(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token), &snowfencev1.NextRequest{})
+		return status.Code(err)
+	}
+	guessing, shared := f.dial(t), f.dial(t)
+	if got := next(shared, "Correct-horse-battery"); got != codes.OK {
+		t.Fatal(got)
+	}
+	for i := range service.MaxGuesses - 1 {
+		for _, c := range []*grpc.ClientConn{guessing, shared} {
+			if got := next(c, "wrong"); got != codes.Unauthenticated {
+				t.Errorf("wrong token %d: %v", i+1, got)
+			}
+		}
+	}
+	if got := next(guessing, "wrong"); got != codes.Unavailable {
+		t.Errorf("one more: %v", got)
+	}
+	if got := next(shared, "wrong"); got != codes.Unauthenticated {
+		t.Errorf("one more, of a proxy with other clients: %v", got)
+	}
+	if got := next(shared, "Correct-horse-battery"); got != codes.OK {
+		t.Errorf("another client of the proxy: %v", got)
 	}
 }

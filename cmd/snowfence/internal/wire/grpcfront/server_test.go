@@ -363,6 +363,9 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 	with := func(value string) context.Context {
 		return metadata.AppendToOutgoingContext(t.Context(), "authorization", value)
 	}
+	if _, err := f.ids.Next(with("Bearer of-one-generator"), &snowfencev1.NextRequest{Generator: "texts"}); err != nil {
+		t.Fatal(err) // or wrong tokens would end the connection
+	}
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		code codes.Code
@@ -450,6 +453,10 @@ func TestTokenSeesTheHealthOfItsGeneratorsAlone(t *testing.T) {
 func TestNoNameCanBeGuessedByHealth(t *testing.T) {
 	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=texts\nall "+token.HashOf("of-all").String())
 	health := grpc_health_v1.NewHealthClient(f.conn)
+	known := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer of-all")
+	if _, err := health.Check(known, &grpc_health_v1.HealthCheckRequest{}); err != nil {
+		t.Fatal(err) // or wrong tokens would end the connection
+	}
 	for shown, want := range map[string][3]codes.Code{ // of a generator that serves, another one, and none
 		"":                        {codes.Unauthenticated, codes.Unauthenticated, codes.Unauthenticated},
 		"Bearer wrong":            {codes.Unauthenticated, codes.Unauthenticated, codes.Unauthenticated},

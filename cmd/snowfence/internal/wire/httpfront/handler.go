@@ -119,14 +119,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.Meter.Answered(began, 1)
 	header := w.Header()
 	header["Cache-Control"], header["X-Content-Type-Options"] = h.noStore, h.noSniff
-	if r.ContentLength != 0 && r.ProtoMajor == 1 {
-		header.Set(connection, "close") // or the library waits for a body that no route has read
+	guesses := guessesOf(r)
+	c := &call{Request: r, client: h.Service.Client(remote(r)), last: guesses.Spent()}
+	if c.last || r.ContentLength != 0 && r.ProtoMajor == 1 { // or the library waits for a body that no route has read
+		header.Set(connection, "close") // in HTTP/2 it is a GOAWAY
 	}
-	c := &call{Request: r, client: h.Service.Client(remote(r))}
 	err := h.admitStream(r)
 	if err == nil {
 		err = h.answer(w, c)
 	}
+	guesses.Note(&c.client)
 	if err != nil {
 		h.fail(w, r, err)
 	}

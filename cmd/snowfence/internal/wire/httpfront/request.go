@@ -89,7 +89,7 @@ func otherSite(r *http.Request) (header string, foreign bool) {
 	return origin, err != nil || u.Host == "" || u.Host != r.Host
 }
 
-// connection is the header that ends a connection of HTTP/1.
+// connection is the header that ends a connection.
 const connection = "Connection"
 
 // emptyBody is how many bytes a body may have that says nothing.
@@ -132,7 +132,9 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	case err != nil:
 		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
 	}
-	w.Header().Del(connection)
+	if !r.last {
+		w.Header().Del(connection)
+	}
 	if form {
 		if r.PostForm, err = url.ParseQuery(string(body)); err == nil {
 			return nil

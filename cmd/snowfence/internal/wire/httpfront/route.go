@@ -44,6 +44,7 @@ const (
 type call struct {
 	*http.Request
 	client service.Client
+	last   bool // of its connection
 
 	route *route
 	parts []string         // of the path, between slashes

@@ -45,8 +45,20 @@ func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) 
 		},
 		ErrorLog:  slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		ConnState: s.track,
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, guessesKey{}, new(service.Guesses))
+		},
 	}
 	return s
+}
+
+// guessesKey is where the context of a request has the guesses of its connection.
+type guessesKey struct{}
+
+// guessesOf returns the guesses of a request's connection.
+func guessesOf(r *http.Request) *service.Guesses {
+	g, _ := r.Context().Value(guessesKey{}).(*service.Guesses) // nil without a connection, in tests
+	return g
 }
 
 const (

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
 	"runtime"
 	"strings"
 	"testing"
@@ -188,5 +190,57 @@ func TestRequestsOfHTTP2TakeFromTheMemoryUntilTheirEnd(t *testing.T) {
 		if time.Since(began) > time.Minute {
 			t.Fatalf("%d bytes are taken", f.Handler.Memory.Used())
 		}
+	}
+}
+
+func TestConnectionThatShowedWrongTokensIsClosed(t *testing.T) {
+	server := httptest.NewUnstartedServer(newFixture(t, "Correct-horse-battery"))
+	server.Config = &NewServer(server.Config.Handler, config.Default().Limits, slog.New(slog.DiscardHandler)).http
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ask := func(c *http.Client, path, token string) (status int, reused bool) {
+		t.Helper()
+		trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
+		r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodPost, server.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		answer, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		if err = errors.Join(err, answer.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, reused
+	}
+	const ids, tiny = "/v1/generators/default/ids", "/tinyid/id/nextId?bizType=default&token=wrong"
+	for _, version := range []int{1, 2} {
+		transport := server.Client().Transport.(*http.Transport).Clone()
+		transport.ForceAttemptHTTP2 = version == 2
+		if version == 1 {
+			transport.TLSClientConfig.NextProtos = nil
+		}
+		client := &http.Client{Transport: transport}
+		for i, x := range []struct {
+			path, token string
+			status      int
+			reused      bool
+		}{
+			{ids, "wrong", 401, false}, {tiny, "", 200, true}, {ids, "", 401, true}, {ids, "wrong", 401, true},
+			{ids, "Correct-horse-battery", 200, true}, {ids, "wrong", 401, true}, {tiny, "", 200, true},
+			{ids, "Correct-horse-battery", 200, true}, // it is answered, with the end of the connection
+			{ids, "Correct-horse-battery", 200, false}, {ids, "Correct-horse-battery", 200, true},
+		} {
+			if status, reused := ask(client, x.path, x.token); status != x.status || reused != x.reused {
+				t.Errorf("HTTP/%d, %d: %d, on the same connection %v, want %d, %v", version, i, status, reused, x.status, x.reused)
+			}
+		}
+		client.CloseIdleConnections()
 	}
 }

@@ -42,15 +42,15 @@ const others = 0o077
 // soon is how long before the end of a certificate a warning comes.
 const soon = 7 * 24 * time.Hour
 
-// Warnings returns what is odd about the files but keeps nothing from working: a token for a generator that is not
-// configured, a certificate that has ended or does so soon, and a token or a key that others can reach, which is no
+// Warnings returns what is odd about the files but keeps nothing from working: a token that is
+// weak or for a generator that is not configured, a certificate that has ended or does so soon, and a token or a key that others can reach, which is no
 // secret. Windows keeps permissions elsewhere.
 func Warnings(settings config.Config, now time.Time) (warnings []string) {
 	if pair, err := tls.LoadX509KeyPair(settings.TLS.Certificate, settings.TLS.Key); err == nil && now.Add(soon).After(pair.Leaf.NotAfter) {
 		warnings = append(warnings, fmt.Sprintf("%s: %s: the certificate ends at %s", config.KeyCertificate, settings.TLS.Certificate, pair.Leaf.NotAfter.UTC().Format(time.RFC3339)))
 	}
 	if ring, err := Tokens(settings); err == nil && ring != nil {
-		warnings = append(warnings, ring.Unknown(settings.Names())...)
+		warnings = append(warnings, ring.Warnings(settings.Names())...)
 	}
 	if runtime.GOOS == "windows" {
 		return warnings

@@ -39,6 +39,7 @@ type conn struct {
 	id         int64
 	name       string // by CLIENT SETNAME
 	authorized bool
+	guesses    service.Guesses
 	closing    bool // after the answers that are due
 	broken     bool // a write failed: what was to follow it must not be written
 }
@@ -145,6 +146,7 @@ func (c *conn) write() {
 	if c.answered > 0 {
 		// The answers may have waited for their ids. The client's time begins after that.
 		c.began = c.meter.Answered(c.began, c.answered)
+		c.processed.Add(int64(c.answered))
 		c.answered = 0
 		if c.authorized {
 			c.since = c.began

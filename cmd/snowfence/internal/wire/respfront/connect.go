@@ -2,8 +2,12 @@ package respfront
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"runtime/metrics"
 	"strings"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 )
 
 // redisVersion is the version of Redis whose commands at connect the front has. Clients choose by
@@ -25,15 +29,22 @@ func (c *conn) auth(args [][]byte) {
 	}
 }
 
-// authorize shows a token, or answers with an error. As in Redis, a wrong token takes no right away.
+// authorize shows a token, or answers with an error. As in Redis, a wrong token takes no right away. A few of them end the
+// connection, whatever else it has shown: or one connection could try any number.
 func (c *conn) authorize(token []byte) bool {
 	client := c.client
-	if err := client.Authorize(string(token)); err != nil {
-		c.report(err, false)
-		return false
+	err := client.Authorize(string(token))
+	if err == nil {
+		c.client, c.authorized = client, true
+		return true
 	}
-	c.client, c.authorized = client, true
-	return true
+	if p := new(service.Problem); c.guesses.Note(&client) && errors.As(err, &p) {
+		last := *p
+		last.Detail += fmt.Sprintf("; the connection ends after %d wrong tokens: connect again with the right one", service.MaxGuesses)
+		err, c.closing = &last, true
+	}
+	c.report(err, false)
+	return false
 }
 
 // named gives the connection a name, or answers with the error of Redis.
@@ -148,10 +159,19 @@ func (c *conn) agree([][]byte) { c.ok() }
 
 // info answers INFO. Each section is sent for every name, since there are few.
 func (c *conn) info([][]byte) {
-	c.bulkString(fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nsnowfence_version:%s\r\n"+
-		"# Clients\r\nmaxclients:%d\r\n# Persistence\r\nloading:0\r\nasync_loading:0\r\n"+
+	c.bulkString(fmt.Sprintf("# Server\r\nredis_version:%s\r\nredis_mode:standalone\r\nuptime_in_seconds:%d\r\nsnowfence_version:%s\r\n"+
+		"# Clients\r\nconnected_clients:%d\r\nblocked_clients:0\r\nmaxclients:%d\r\n# Memory\r\nused_memory:%d\r\n# Persistence\r\nloading:0\r\nasync_loading:0\r\n"+
+		"# Stats\r\ntotal_connections_received:%d\r\ntotal_commands_processed:%d\r\n"+
 		"# Replication\r\nrole:master\r\nconnected_slaves:0\r\n# Cluster\r\ncluster_enabled:0\r\n# Keyspace\r\n",
-		redisVersion, c.config.Version, c.limits.Connections))
+		redisVersion, int64((c.meter.Began() - c.up).Seconds()), c.config.Version, c.connected.Load(), c.limits.Connections,
+		usedMemory(), c.clients.Load(), c.processed.Load()+int64(c.answered)))
+}
+
+// usedMemory is the memory of the process in bytes, as its limit counts it.
+func usedMemory() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
 }
 
 // configGet answers CONFIG GET for what redis-benchmark asks: that nothing is written to a disk.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -41,13 +42,17 @@ type Server struct {
 	config   Config
 	table    []command
 	commands map[string]*command // of the table, by name in capitals and in small letters
-	clients  atomic.Int64        // the number of the last connection
 	scratch  sync.Pool           // of *scratch, empty
+
+	up        time.Duration // from when on the server is up, on the meter's clock
+	clients   atomic.Int64  // the number of the last connection
+	connected atomic.Int64  // connections that are open
+	processed atomic.Int64  // commands
 }
 
 // New returns the front.
 func New(cfg Config) *Server {
-	s := &Server{config: cfg, table: commands(), commands: map[string]*command{}}
+	s := &Server{config: cfg, table: commands(), commands: map[string]*command{}, up: cfg.Meter.Began()}
 	for i := range s.table {
 		c := &s.table[i]
 		s.commands[c.name], s.commands[strings.ToLower(c.name)] = c, c
@@ -69,6 +74,8 @@ const chunk = 32 << 10
 
 // serve serves a connection.
 func (s *Server) serve(ctx context.Context, n *session.Conn) {
+	s.connected.Add(1)
+	defer s.connected.Add(-1)
 	c := &conn{
 		Server: s, ctx: ctx, address: listen.Remote(n), id: s.clients.Add(1),
 		input: input{net: n, meter: s.config.Meter, limits: s.config.Limits, memory: s.config.Memory, data: make([]byte, 0, smallBuffer)},

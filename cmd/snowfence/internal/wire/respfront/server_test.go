@@ -322,6 +322,41 @@ func TestEveryCommandOfTheTableIsAnsweredInBothProtocols(t *testing.T) {
 	}
 }
 
+// TestInfoCountsClientsAndCommands: redis-cli --stat prints these fields.
+func TestInfoCountsClientsAndCommands(t *testing.T) {
+	f := newFixture(t, "")
+	now := time.Hour
+	f.server.config.Meter = metrics.NewFront("resp", func() time.Duration { return now })
+	f.server.up = now
+	gone := f.dial()
+	gone.ask("QUIT")
+	if got := gone.reply(); got != "closed" {
+		t.Fatal(got)
+	}
+	for f.server.connected.Load() > 0 { // the connection is counted until its handler returns
+		runtime.Gosched()
+	}
+	other, l := f.dial(), f.dial()
+	other.ask("INCR numbers")
+	l.send("PING", "PING")
+	l.reply()
+	l.reply()
+	now += 90 * time.Second
+	got := l.ask("INFO")
+	for _, want := range []string{"connected_clients:2", "total_connections_received:3", "total_commands_processed:5", "uptime_in_seconds:90"} {
+		if !strings.Contains(got, `\r\n`+want+`\r\n`) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+	var used int64
+	if _, text, _ := strings.Cut(got, `used_memory:`); text != "" {
+		_, _ = fmt.Sscan(strings.ReplaceAll(text, `\r`, " "), &used)
+	}
+	if used < 1<<20 || used > 1<<40 {
+		t.Errorf("%d bytes are used: %s", used, got)
+	}
+}
+
 func TestDecodeIsAMapOfWhatAnIDSays(t *testing.T) {
 	f := newFixture(t, "")
 	l := f.dial()
@@ -454,6 +489,24 @@ func TestTokenIsShownBeforeAnythingElse(t *testing.T) {
 	large.send("AUTH " + strings.Repeat("x", 5000))
 	if got := large.reply(); !strings.HasPrefix(got, "-ERR Protocol error") {
 		t.Errorf("a large command without a token: %s", got)
+	}
+}
+
+func TestConnectionEndsAfterAFewWrongTokens(t *testing.T) {
+	f := newFixture(t, "all "+token.HashOf("Correct-horse-battery").String())
+	l := f.dial()
+	l.send("AUTH wrong", "HELLO 3 AUTH default wrong", "RESET", "AUTH Correct-horse-battery", "AUTH wrong", "AUTH x wrong", "AUTH wrong", "AUTH Correct-horse-battery")
+	wrong := "-WRONGPASS invalid-token: the token is not known"
+	for i, want := range []string{
+		wrong, wrong, "+RESET", "+OK", wrong, wrong,
+		wrong + "; the connection ends after 5 wrong tokens: connect again with the right one", "closed",
+	} {
+		if got := l.reply(); got != want {
+			t.Errorf("reply %d: %s, want %s", i, got, want)
+		}
+	}
+	if got := f.dial().ask("AUTH Correct-horse-battery"); got != "+OK" {
+		t.Errorf("the next connection: %s", got)
 	}
 }
 
