@@ -49,7 +49,7 @@ func (s streams) attack(c net.Conn) error {
 	}()
 	defer func() { // it may write still
 		_ = c.Close()
-		<-sent
+		_ = <-sent // of a connection that is closed
 	}()
 	for {
 		frame, err := framer.ReadFrame()
@@ -115,7 +115,7 @@ func (s streams) send(framer *http2.Framer) error {
 // overTLS speaks HTTP/2 over TLS before an attack.
 func overTLS(ctx context.Context, attack func(net.Conn) error) func(net.Conn) error {
 	return func(c net.Conn) error {
-		secure := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}) //nolint:gosec // a hostile client
+		secure := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return err
 		}

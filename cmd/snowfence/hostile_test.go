@@ -266,7 +266,7 @@ func TestHostileConnectionsLeaveDescriptors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = c.Close() }()
+		t.Cleanup(func() { _ = c.Close() })
 		_ = send(c, "PING\r\n") // it may be closed already
 	}
 	// Longer than the window, so that the store is needed for ids to go on.

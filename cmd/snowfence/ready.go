@@ -2,20 +2,16 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/daemon"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 )
 
@@ -62,7 +58,9 @@ is set. The verb sends no token, and takes any certificate.`,
 		if generator != "" {
 			at += "/" + url.PathEscape(generator)
 		}
-		if err := askReady(cmd.Context(), at); err != nil {
+		ctx, cancel := context.WithTimeout(cmd.Context(), readyTime)
+		defer cancel()
+		if err := daemon.Probe(ctx, at); err != nil {
 			return unavailable(err)
 		}
 		return p.print("ready\n")
@@ -107,37 +105,4 @@ func ownAddress(c config.Config) (string, error) {
 		host = "::1"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port) + "/readyz", nil
-}
-
-// askReady returns why a daemon is not ready, or nil.
-func askReady(ctx context.Context, at string) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTime)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
-	if err != nil {
-		return err
-	}
-	// No secret is sent, and a daemon's certificate is rarely for 127.0.0.1.
-	anyone := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // see above
-	answer, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: anyone}}).Do(request)
-	if err != nil {
-		return fmt.Errorf("no daemon answers: %w", err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode == http.StatusOK {
-		return nil
-	}
-	var says struct {
-		Detail     string
-		Generators []struct{ Name, Problem string }
-	}
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
-	_ = json.Unmarshal(body, &says) // of another server: the status says enough
-	reasons := ""
-	for _, g := range says.Generators {
-		if g.Problem != "" {
-			reasons += fmt.Sprintf("; %s: %s", g.Name, g.Problem[strings.LastIndex(g.Problem, "/")+1:])
-		}
-	}
-	return &classed{fmt.Errorf("not ready: %s answers %s: %s%s", at, answer.Status, says.Detail, reasons), snowfence.ClassUnavailable, ""}
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,7 @@ Every setting can also stand in a configuration file or in a variable:
 			default: // one is asked for already
 			}
 		})
-		if os.Getenv("GOMEMLIMIT") == "" {
+		if !slices.ContainsFunc(p.environ, func(v string) bool { return strings.HasPrefix(v, "GOMEMLIMIT=") }) {
 			// The collector works harder near it. The rest is for what it does not count.
 			debug.SetMemoryLimit(int64(served.Settings.Limits.Memory) / 8 * 7)
 		}

@@ -88,7 +88,7 @@ func (c *conn) owe(bytes int) {
 		return
 	}
 	if c.late == nil {
-		c.late = time.AfterFunc(c.patience, func() { _ = c.Close() })
+		c.late = afterwards(c.patience, func() { _ = c.Close() })
 	} else {
 		c.late.Reset(c.patience)
 	}

@@ -71,7 +71,7 @@ func New(cfg Config) *Server {
 		grpc.MaxHeaderListSize(uint32(cfg.Limits.Header)),
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.ConnectionTimeout(cfg.Limits.ReadTimeout),
-		grpc.ReadBufferSize(readBuffer), grpc.SharedWriteBuffer(true), // of each connection
+		grpc.ReadBufferSize(readBuffer), // of each connection
 		grpc.ForceServerCodecV2(newAnswers()),
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), // their stacks have grown already
 		// A connection that is silent for a minute is asked for a sign of life. Clients may ask the server, too.

@@ -114,7 +114,7 @@ func (b *Behind) follow() {
 		piece := b.pieces[0]
 		b.pieces = b.pieces[1:]
 		b.mu.Unlock()
-		err := b.conn.SetWriteDeadline(time.Now().Add(b.patience))
+		err := b.conn.SetWriteDeadline(in(b.patience))
 		if err == nil {
 			_, err = b.conn.Conn.Write(piece)
 		}

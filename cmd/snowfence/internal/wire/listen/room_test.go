@@ -44,7 +44,7 @@ func TestConnectionsOfAllFrontsShareTheirRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
+		t.Cleanup(func() { _ = l.Close() })
 		another := make(chan net.Conn, 1)
 		go func() {
 			c, err := l.Accept()
@@ -57,7 +57,7 @@ func TestConnectionsOfAllFrontsShareTheirRoom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = c.Close() }()
+			t.Cleanup(func() { _ = c.Close() })
 			select {
 			case <-meter.changed:
 				if meter.refused[0] != limit {

@@ -84,7 +84,8 @@ func (s *Server) serve(ctx context.Context, n *session.Conn) {
 	c.client = s.config.Service.Client(c.address)
 	c.known = s.config.Service.Guarded() || c.address.IsLoopback()
 	defer c.leave()
-	for c.read() && c.answer() {
+	for open := true; open; {
+		open = c.read() && c.answer()
 	}
 	if c.spent && c.net.ReadWithin(s.config.Limits.WriteTimeout) == nil {
 		_, _ = io.Copy(io.Discard, c.net) // or the client, which may send all before it reads, would not learn why

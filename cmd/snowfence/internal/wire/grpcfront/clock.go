@@ -1,0 +1,6 @@
+package grpcfront
+
+import "time"
+
+// afterwards calls f in a while. Timeouts go by this machine's clock, even where ids do not.
+func afterwards(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
