@@ -19,6 +19,9 @@ SUBJECTS = 3
 SEEDS = 5000
 FROM = 0
 
+# What "make vulnerabilities" asks. A copy may be a folder: file:///FOLDER.
+DATABASE = https://vuln.go.dev
+
 # How long each fuzz target runs under "make fuzz".
 FUZZTIME = 20s
 
@@ -52,8 +55,12 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
-build: ## build the program into .bin/snowfence
-	@$(GO) build -o .bin/snowfence ./cmd/snowfence
+build: ## build the program into .bin/snowfence: one static file, the same bytes in every folder
+	@CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -o .bin/snowfence ./cmd/snowfence
+
+.PHONY: reproducible
+reproducible: ## build the last commit twice, in two folders and with two caches, and compare; takes some minutes
+	@tools/reproducible.sh
 
 # Everything runs once as it is, and once under the race detector but for what
 # gains nothing there: a simulation uses one goroutine and takes long, as do hours
@@ -229,6 +236,15 @@ tools: .bin/golangci-lint .bin/grpcurl ## build the pinned linter and grpcurl in
 	@echo "building golangci-lint, once"
 	@cd tools && GOWORK=off $(GO) build -o ../.bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch .bin/golangci-lint
+
+.PHONY: vulnerabilities
+vulnerabilities: .bin/govulncheck $(GENERATED) ## ask DATABASE (vuln.go.dev) about every module; fails where it can't be asked
+	@tools/vulnerabilities.sh $(DATABASE)
+
+.bin/govulncheck: tools/go.mod tools/go.sum
+	@mkdir -p .bin
+	@cd tools && GOWORK=off $(GO) build -o ../.bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	@touch .bin/govulncheck
 
 .PHONY: generate
 generate: .bin/grpcurl ## write the Go code of api/snowfencev1 from its .proto

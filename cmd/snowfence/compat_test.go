@@ -130,7 +130,7 @@ func TestTinyidsCallersGetWhatTinyidAnswers(t *testing.T) {
 	} {
 		got := ask(t, http.MethodGet, d.URL+"/tinyid/id/"+test.path)
 		if got.status != http.StatusOK || got.kind != test.kind || !regexp.MustCompile(test.body).MatchString(got.body) {
-			t.Errorf("%s: %.300q, want %s, %s", test.path, got, test.kind, test.body)
+			t.Errorf("%s: %d, %s, %.300q, want %s, %s", test.path, got.status, got.kind, got.body, test.kind, test.body)
 		}
 	}
 }

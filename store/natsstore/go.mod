@@ -1,18 +1,18 @@
 module snowfence.example/snowfence/store/natsstore
 
-go 1.25.0
+go 1.26.0
 
 require (
-	github.com/nats-io/nats.go v1.53.1
-	github.com/nats-io/nkeys v0.4.15
+	github.com/nats-io/nats.go v1.55.0
+	github.com/nats-io/nkeys v0.4.17
 	snowfence.example/snowfence v0.0.0
 )
 
 require (
-	github.com/klauspost/compress v1.18.5 // indirect
+	github.com/klauspost/compress v1.20.0 // indirect
 	github.com/nats-io/nuid v1.0.1 // indirect
-	golang.org/x/crypto v0.49.0 // indirect
-	golang.org/x/sys v0.42.0 // indirect
+	golang.org/x/crypto v0.57.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 )
 
 replace snowfence.example/snowfence => ../..
