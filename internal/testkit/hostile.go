@@ -110,7 +110,7 @@ func HostileAnswers(t *testing.T, h Hostile) {
 	for range 16 { // most of them wait
 		crowd.Go(func() {
 			for seed := range seeds {
-				draw := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a run is repeated by its seed
+				draw := rand.New(rand.NewPCG(seed, 0)) // a run is repeated by its seed
 				place := draw.IntN(8)
 				_ = h.run(t, hostilePatience, func(n int, b []byte) (io.Reader, bool) {
 					if n < place {

@@ -188,7 +188,7 @@ func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
 	if err != nil || len(response.Kvs) != 1 {
 		t.Fatalf("the leader shows %v, %v", response, err)
 	}
-	if got, want := string(response.Kvs[0].Value), string(version)+"\nbefore"; got != want {
+	if got, want := string(response.Kvs[0].GetValue()), string(version)+"\nbefore"; got != want {
 		t.Errorf("the leader shows %q, want %q", got, want)
 	}
 	select {

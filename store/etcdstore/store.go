@@ -169,7 +169,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if len(response.Kvs) == 0 {
 		return store.Entry{}, store.ErrNotFound
 	}
-	return entry(key, response.Kvs[0].Value, response.Kvs[0].Lease)
+	return entry(key, response.Kvs[0].GetValue(), response.Kvs[0].GetLease())
 }
 
 // Swap implements [store.Store]. It is one transaction that compares the token.
@@ -224,7 +224,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 		}
 		entries := make([]store.Entry, len(response.Kvs))
 		for i, kv := range response.Kvs {
-			if entries[i], err = entry(strings.TrimPrefix(string(kv.Key), s.prefix), kv.Value, kv.Lease); err != nil {
+			if entries[i], err = entry(strings.TrimPrefix(string(kv.GetKey()), s.prefix), kv.GetValue(), kv.GetLease()); err != nil {
 				return nil, err
 			}
 		}

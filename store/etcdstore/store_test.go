@@ -240,7 +240,7 @@ func TestReaderWritesNothing(t *testing.T) {
 		t.Errorf("list: %+v, %v", e, err)
 	}
 	// The first revision is that of a cluster without a write.
-	if all, err := rawClient(t, server).Get(t.Context(), "\x00", clientv3.WithFromKey()); err != nil || all.Count != 0 || all.Header.Revision != 1 {
+	if all, err := rawClient(t, server).Get(t.Context(), "\x00", clientv3.WithFromKey()); err != nil || all.Count != 0 || all.Header.GetRevision() != 1 {
 		t.Errorf("the cluster has %+v now, %v", all, err)
 	}
 }
@@ -353,7 +353,7 @@ func puts(t *testing.T, server *testkit.Server, key string) int64 {
 	if err != nil || len(response.Kvs) != 1 {
 		t.Fatalf("%v, %v", response, err)
 	}
-	return response.Kvs[0].Version
+	return response.Kvs[0].GetVersion()
 }
 
 // requireUser lets in nobody but root and the user ids, who may use the prefix.

@@ -76,7 +76,7 @@ func TestFullServerRefusesSwapsAndShowsWhatItHas(t *testing.T) {
 	}
 	for _, step := range []func() error{
 		func() error {
-			_, err := raw.Compact(t.Context(), current.Header.Revision, clientv3.WithCompactPhysical())
+			_, err := raw.Compact(t.Context(), current.Header.GetRevision(), clientv3.WithCompactPhysical())
 			return err
 		},
 		func() error { _, err := raw.Defragment(t.Context(), server.Addr()); return err },
@@ -109,7 +109,7 @@ func TestCompactionDoesNotHurt(t *testing.T) {
 		t.Helper()
 		response, err := raw.Put(t.Context(), "elsewhere", "now")
 		if err == nil {
-			_, err = raw.Compact(t.Context(), response.Header.Revision, clientv3.WithCompactPhysical())
+			_, err = raw.Compact(t.Context(), response.Header.GetRevision(), clientv3.WithCompactPhysical())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -80,7 +80,7 @@ func (a *answers) control(line []byte) error {
 		return fmt.Errorf("the line %.32q: must have words and end in CRLF: is it a NATS server?", line)
 	}
 	operation := string(bytes.ToUpper(words[0]))
-	lengths := 0
+	var lengths int
 	switch operation {
 	case "INFO", "PING", "PONG", "+OK", "-ERR":
 		return nil

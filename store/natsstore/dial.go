@@ -40,7 +40,7 @@ func (g greeted) Read(b []byte) (int, error) {
 // secure reads a server's first line, which comes before TLS, and makes a connection with TLS
 // if the server offers it and the config asks for it, or if the server demands it.
 func secure(ctx context.Context, raw net.Conn, address string, config *tls.Config) (net.Conn, error) {
-	if err := raw.SetReadDeadline(time.Now().Add(connectLimit)); err != nil {
+	if err := raw.SetReadDeadline(storeclient.Now().Add(connectLimit)); err != nil {
 		return nil, err
 	}
 	line := make([]byte, 0, 1024)
