@@ -40,12 +40,15 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	'mariadbd|/usr/sbin/mariadbd=mariadb-server' sqlite3=sqlite3 \
 	'nginx|/usr/sbin/nginx=nginx' /usr/lib/nginx/modules/ngx_stream_module.so=libnginx-mod-stream \
 	'haproxy|/usr/sbin/haproxy=haproxy' \
-	thrift=thrift-compiler,python3-thrift curl=curl wrk=wrk \
+	thrift=thrift-compiler,python3-thrift,php-thrift /usr/include/thrift/Thrift.h=libthrift-dev,libboost-dev,g++ /usr/share/java/thrift.jar=libthrift-java \
+	curl=curl wrk=wrk \
 	redis-cli=redis-tools node=nodejs npm=npm javac=default-jdk-headless \
 	ruby=ruby '/usr/share/rubygems-integration/all/gems/redis-*=ruby-redis' \
 	/usr/lib/python3/dist-packages/redis/client.py=python3-redis \
 	php=php-cli '/usr/lib/php/*/redis.so=php-redis' /usr/share/php/Predis/autoload.php=php-nrk-predis \
-	/usr/include/hiredis/hiredis.h=libhiredis-dev lua5.1=lua5.1 /usr/share/lua/5.1/redis.lua=lua-redis
+	/usr/include/hiredis/hiredis.h=libhiredis-dev lua5.1=lua5.1 /usr/share/lua/5.1/redis.lua=lua-redis \
+	/usr/share/lua/5.1/nginx/redis.lua=lua-nginx-redis,libnginx-mod-http-lua /usr/share/perl5/Redis.pm=libredis-perl \
+	/usr/lib/python3/dist-packages/grpc_tools/protoc.py=python3-grpc-tools,python3-grpcio ghc=ghc,libghc-hedis-dev
 
 .PHONY: help
 help: ## list the targets
@@ -66,7 +69,7 @@ RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestTypeUUID|^TestEveryEngine
 REAL := $(REAL)|^TestProgram|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
 REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
-REAL := $(REAL)|^TestHostile|^TestStandby|^TestProxies|^TestSnippetsOf|^TestRedisClients|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOf|^TestClientShows
+REAL := $(REAL)|^TestHostile|^TestStandby|^TestProxies|^TestSnippetsOf|^TestClientsConverse|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOf|^TestClientShows
 
 .PHONY: test
 test: .bin/grpcurl ## every test of every module, real servers included; under 15 minutes on two cores
@@ -82,7 +85,7 @@ test: .bin/grpcurl ## every test of every module, real servers included; under 1
 .PHONY: clients
 clients: .bin/grpcurl ## run the snippets of docs/clients.md, and longer conversations by the same clients
 	@tools/need.sh $(NEEDED)
-	@cd cmd/snowfence && $(GO) test -run '^TestSnippets|^TestRedisClients|^TestClientsShow|^TestPythonClient' -count=1 -v .
+	@cd cmd/snowfence && $(GO) test -run '^TestSnippets|^TestClientsConverse|^TestClientsShow|^TestPythonClient' -count=1 -v .
 
 .PHONY: examples
 examples: $(GENERATED) ## test the programs in examples: 100,000 rows each, by database/sql, GORM and ent
