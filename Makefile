@@ -256,10 +256,12 @@ api: ## list everything that the public packages export, in docs/api.txt
 	@cd tools && GOWORK=off $(GO) run ./api >../.bin/api.txt && mv ../.bin/api.txt ../docs/api.txt
 
 .PHONY: pages
-pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, and the SQL that a test compares
+pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, the SQL that a test compares, and the table of docs/clients.md; some minutes
 	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
 	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheMetrics' -count=1 ./internal/metrics -metrics.write
 	@cd cmd/snowfence && $(GO) test -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
+	@tools/need.sh $(NEEDED)
+	@cd cmd/snowfence && $(GO) test -run '^TestClientsConverse' -count=1 . -clients.write
 
 .PHONY: checkbench
 checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; takes long, and 8 GB in /tmp

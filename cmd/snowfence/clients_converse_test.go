@@ -50,7 +50,7 @@ func conversations() []conversation {
 		{"Go: go-redis 6", "redis", "GOWORK=off " + module("github.com/go-redis/redis", "go-redis-6"), "GOWORK=off go run -C go-redis-6 .", false, ""},
 		{"Python: redis-py", "redis", debian("python3-redis"), python + "redis-py.py", true, ""},
 		{"Node.js: ioredis", "redis", npm("ioredis"), "node ioredis.js", true, texts},
-		{"Node.js: node-redis", "redis", npm("redis"), "node node-redis.js", true, texts},
+		{"Node.js: node-redis", "redis", npm("redis"), "node node-redis.js", true, texts + "; `commandOptions: { timeout: undefined }`, for a long pipeline"},
 		{"Ruby: redis", "redis", debian("ruby-redis"), "ruby ruby.rb", true, ""},
 		{"PHP: phpredis", "redis", debian("php-redis"), "php phpredis.php", true, ""},
 		{"PHP: Predis", "redis", debian("php-nrk-predis"), "php predis.php", true, ""},
@@ -60,11 +60,11 @@ func conversations() []conversation {
 		{"OpenResty: lua-resty-redis", "redis", debian("lua-nginx-redis"), "sh resty.sh", false, texts + "; connect again after an error"},
 		{"C: hiredis", "redis", debian("libhiredis-dev"), "gcc -Wall -Werror hiredis.c -lhiredis -o hiredis && ./hiredis", false, "`redisReconnect` after an error"},
 
-		{"Go: grpc-go, gzip", "grpc", module("google.golang.org/grpc", ours), `go run -C "$SNOWFENCE" "$PWD/grpc.go"`, false, "`WaitForReady`, to wait for the daemon"},
+		{"Go: grpc-go, gzip", "grpc", module("google.golang.org/grpc", ours), `go run -C "$SNOWFENCE" "$PWD/grpc.go"`, false, "`WaitForReady`"},
 		{
 			"Python: grpcio, gzip", "grpc", debian("python3-grpcio"),
 			python + `-m grpc_tools.protoc -I "$SNOWFENCE/../../api/snowfencev1" --python_out=. --grpc_python_out=. snowfence.proto && ` + python + "grpc-python.py",
-			false, "`wait_for_ready`, to wait for the daemon",
+			false, "`wait_for_ready`",
 		},
 
 		{"Python: Thrift", "thrift", debian("python3-thrift"), stubs("py", python+"thrift-python.py"), false, reopen},

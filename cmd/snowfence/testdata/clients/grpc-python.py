@@ -26,7 +26,7 @@ for what, call in ("unknown", lambda: ask("nosuch", 1)), ("refused", lambda: ask
 print("cut:", flush=True)
 sys.stdin.readline()
 try:
-    ask("orders", 1)
+    ask("orders", 1, wait_for_ready=True)  # an idle channel does not see that its connection has ended
 except grpc.RpcError as e:
     print("broken:", e.code().name)
 print("again:", *ask("orders", 1, wait_for_ready=True))

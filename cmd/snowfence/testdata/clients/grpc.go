@@ -40,9 +40,6 @@ func main() {
 
 	fmt.Println("cut:")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	if _, err := ask(token, "orders", 1); err != nil {
-		fmt.Println("broken:", status.Code(err))
-	}
 	again, err := ask(token, "orders", 1, grpc.WaitForReady(true))
 	fmt.Println("again:", again.GetIds(), err)
 }

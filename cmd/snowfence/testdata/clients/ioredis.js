@@ -13,7 +13,7 @@ console.log("name:", await ids.client("GETNAME"))
 
 const pipeline = ids.pipeline()
 for (let i = 0; i < Number(n); i++) pipeline.call("ID.NEXT", "orders")
-console.log("pipelined:", ...(await pipeline.exec()).map(([, id]) => id))
+console.log("pipelined:", (await pipeline.exec()).map(([, id]) => id).join(" "))
 
 console.log("batch:", ...(await ids.call("ID.NEXT", "orders", "COUNT", 1000)))
 
