@@ -226,14 +226,7 @@ func pageHasClients(t *testing.T, rows map[string]string) {
 	for _, c := range conversations() {
 		table += rows[c.name]
 	}
-	page := before + table + "\n" + after
-	if *writeClients {
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil { //nolint:gosec // a page of the tree
-			t.Fatal(err)
-		}
-	} else if page != string(text) {
-		t.Errorf("docs/clients.md is behind: make pages writes it. Its table must be\n%s", table)
-	}
+	testkit.Page(t, file, before+table+"\n"+after, *writeClients)
 }
 
 // converse runs a client. It returns what the client prints, by the word before the colon.
