@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"crypto/tls"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,7 +22,7 @@ import (
 // clientWorker is the worker id of the ids that clients get here. Their layout has it in the lowest
 // bits, all ones, so that an id which JavaScript has rounded is of another worker.
 const (
-	clientLayout = "ms41-seq12-worker10@2020-01-01"
+	clientLayout = "ms41-seq12-worker10@2015-01-01"
 	clientWorker = 1023
 )
 
@@ -56,7 +52,7 @@ func clientDaemon(t *testing.T, environ []string, arguments ...string) (d *testk
 const clientToken = "Correct-horse-battery"
 
 // guardedDaemon is a clientDaemon that asks for clientToken, over TLS or not.
-func guardedDaemon(t *testing.T, secure bool) (*testkit.Daemon, *testkit.Authority) {
+func guardedDaemon(t *testing.T, secure bool, arguments ...string) (*testkit.Daemon, *testkit.Authority) {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokens, []byte(clientToken), 0o600); err != nil {
@@ -68,7 +64,7 @@ func guardedDaemon(t *testing.T, secure bool) (*testkit.Daemon, *testkit.Authori
 		certificate, key := authority.Issue(t, "snowfence", "127.0.0.1")
 		environ = append(environ, "SNOWFENCE_TLS_CERTIFICATE="+certificate, "SNOWFENCE_TLS_KEY="+key)
 	}
-	d, _ := clientDaemon(t, environ, "--thrift=") // Thrift has no tokens
+	d, _ := clientDaemon(t, environ, append(arguments, "--thrift=")...) // Thrift has no tokens
 	return d, authority
 }
 
@@ -106,7 +102,7 @@ func (i issued) take(t *testing.T, text string) (n int) {
 		if err != nil || parts.Worker != clientWorker {
 			t.Fatalf("%s is not as it was issued: %+v, %v", digits, parts, err)
 		}
-		if age := time.Since(layout.TimeOf(parts.Tick)); age.Abs() > time.Minute {
+		if age := time.Since(layout.TimeOf(parts.Tick)); age.Abs() > 10*time.Minute {
 			t.Fatalf("%s is %v old", digits, age)
 		}
 		if i[id] {
@@ -312,63 +308,6 @@ func TestSnippetsOfThePageOfClientsPrintFreshIDs(t *testing.T) {
 // portOf returns the port of an address.
 func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
 
-// conversations are the programs of testdata/clients, by what runs them.
-func conversations() map[string]string {
-	return map[string]string{
-		"redis-py":   python + "redis-py.py",
-		"ioredis":    "node ioredis.js",
-		"node-redis": "node node-redis.js",
-		"ruby":       "ruby ruby.rb",
-		"phpredis":   "php phpredis.php",
-		"predis":     "php predis.php",
-		"hiredis":    "gcc -Wall -Werror hiredis.c -lhiredis -o hiredis && ./hiredis",
-	}
-}
-
-// TestRedisClientsConverse has each client do what programs do with Redis. It gives the connection a
-// name and selects the database 0; it asks for 1,000 ids in a pipeline, and for 1,000 by one command;
-// it asks for ids of no generator, and with a wrong token. It prints what it gets. When it prints
-// "cut:", its connection is cut and a line sent to its input, and it asks for one id more.
-func TestRedisClientsConverse(t *testing.T) {
-	t.Parallel()
-	plain, _ := guardedDaemon(t, false)
-	secure, authority := guardedDaemon(t, true)
-	folder, ids := clientFolder(t), issued{}
-	nodeModules(t, folder)
-	for _, client := range slices.Sorted(maps.Keys(conversations())) {
-		for _, c := range []struct{ scheme, address, ca string }{
-			{"redis", plain.Address("redis"), ""},
-			{"rediss", secure.Address("rediss"), authority.File},
-		} {
-			if c.ca != "" && client == "hiredis" {
-				continue // Debian's speaks no TLS
-			}
-			t.Run(client+"/"+c.scheme, func(t *testing.T) {
-				proxy := testkit.NewProxy(t, c.address)
-				url := c.scheme + "://:" + clientToken + "@" + proxy.Addr()
-				said := converse(t, folder, conversations()[client]+" '"+url+"' '"+c.ca+"'", proxy.ResetAll)
-				want := map[string]int{"pipelined": 1000, "batch": 1000, "again": 1}
-				if rounded, inJavaScript := said["rounded"]; inJavaScript {
-					want["exact"] = 1
-					if exact(rounded) {
-						t.Errorf("JavaScript reads the number %s exactly, which the page denies", rounded)
-					}
-				}
-				for what, n := range want {
-					if got := ids.take(t, said[what]); got != n {
-						t.Errorf("%s has %d ids, want %d", what, got, n)
-					}
-				}
-				for what, want := range map[string]string{"name": "teller", "unknown": `unknown-generator: generator is "nosuch": must be one of orders`, "refused": "invalid-token: "} {
-					if !strings.Contains(said[what], want) {
-						t.Errorf("%s is %q, want %q in it", what, said[what], want)
-					}
-				}
-			})
-		}
-	}
-}
-
 func TestClientsShowATokenOverTLS(t *testing.T) {
 	t.Parallel()
 	d, authority := guardedDaemon(t, true)
@@ -401,41 +340,4 @@ func TestClientsShowATokenOverTLS(t *testing.T) {
 	if err := own.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-}
-
-// converse runs a client. It returns what the client prints, by the word before the colon.
-func converse(t *testing.T, folder, run string, cut func()) map[string]string {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), "sh", "-c", run)
-	command.Dir = folder
-	var stderr strings.Builder
-	command.Stderr = &stderr
-	input, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := map[string]string{}
-	lines := bufio.NewScanner(output)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		what, text, _ := strings.Cut(lines.Text(), ":")
-		said[what] = text
-		if what == "cut" {
-			cut()
-			if _, err := io.WriteString(input, "go on\n"); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	if err := command.Wait(); err != nil {
-		t.Fatalf("%v: it said %v\n%s\nmake clients installs what it needs", err, slices.Collect(maps.Keys(said)), &stderr)
-	}
-	return said
 }

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs"
 import { once } from "node:events"
 import Redis from "ioredis"
 
-// What every conversation does is said in TestRedisClientsConverse.
-const [url, ca] = process.argv.slice(2)
+// What every conversation does is said in TestClientsConverse.
+const [url, ca, n] = process.argv.slice(2)
 const tls = ca ? { tls: { ca: readFileSync(ca) } } : {}
 const ids = new Redis(url, { connectionName: "teller", ...tls })
 ids.on("error", () => {}) // of the connection that is cut
@@ -12,8 +12,8 @@ await ids.select(0)
 console.log("name:", await ids.client("GETNAME"))
 
 const pipeline = ids.pipeline()
-for (let i = 0; i < 1000; i++) pipeline.call("ID.NEXT", "orders")
-console.log("pipelined:", ...(await pipeline.exec()).map(([, id]) => id))
+for (let i = 0; i < Number(n); i++) pipeline.call("ID.NEXT", "orders")
+console.log("pipelined:", (await pipeline.exec()).map(([, id]) => id).join(" "))
 
 console.log("batch:", ...(await ids.call("ID.NEXT", "orders", "COUNT", 1000)))
 

@@ -2,10 +2,11 @@ import { readFileSync } from "node:fs"
 import { once } from "node:events"
 import { createClient, RESP_TYPES } from "redis"
 
-// What every conversation does is said in TestRedisClientsConverse.
-const [url, ca] = process.argv.slice(2)
+// What every conversation does is said in TestClientsConverse.
+const [url, ca, n] = process.argv.slice(2)
 const socket = ca ? { tls: true, ca: readFileSync(ca) } : {}
-const ids = createClient({ url, name: "teller", socket })
+const patient = { timeout: undefined } // a command that is not sent within 5 s fails by default
+const ids = createClient({ url, name: "teller", socket, commandOptions: patient })
 ids.on("error", () => {}) // of the connection that is cut
 await ids.connect()
 
@@ -13,8 +14,8 @@ await ids.sendCommand(["SELECT", "0"])
 console.log("name:", await ids.clientGetName())
 
 // Commands of one turn are sent together.
-const turn = Array.from({ length: 1000 }, () => ids.sendCommand(["ID.NEXT", "orders"]))
-console.log("pipelined:", ...(await Promise.all(turn)))
+const turn = Array.from({ length: Number(n) }, () => ids.sendCommand(["ID.NEXT", "orders"]))
+console.log("pipelined:", (await Promise.all(turn)).join(" "))
 
 console.log("batch:", ...(await ids.sendCommand(["ID.NEXT", "orders", "COUNT", "1000"])))
 

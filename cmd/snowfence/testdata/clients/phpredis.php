@@ -1,6 +1,6 @@
 <?php
-// What every conversation does is said in TestRedisClientsConverse.
-[, $url, $ca] = $argv;
+// What every conversation does is said in TestClientsConverse.
+[, $url, $ca, $n] = $argv;
 $place = parse_url($url);
 
 function connect(array $place, string $ca, string $token): Redis
@@ -18,7 +18,7 @@ $ids->client('setname', 'teller');
 echo 'name: ', $ids->client('getname'), "\n";
 
 $pipeline = $ids->pipeline();
-for ($i = 0; $i < 1000; $i++) {
+for ($i = 0; $i < $n; $i++) {
     $pipeline->incr('orders');
 }
 echo 'pipelined: ', implode(' ', $pipeline->exec()), "\n";

@@ -1,7 +1,7 @@
 <?php
-// What every conversation does is said in TestRedisClientsConverse.
+// What every conversation does is said in TestClientsConverse.
 require 'Predis/autoload.php';
-[, $url, $ca] = $argv;
+[, $url, $ca, $n] = $argv;
 $place = parse_url($url);
 
 function connect(array $place, string $ca, string $token): Predis\Client
@@ -14,8 +14,8 @@ $ids = connect($place, $ca, $place['pass']);
 $ids->client('setname', 'teller');
 echo 'name: ', $ids->client('getname'), "\n";
 
-$numbers = $ids->pipeline(function ($pipeline) {
-    for ($i = 0; $i < 1000; $i++) {
+$numbers = $ids->pipeline(function ($pipeline) use ($n) {
+    for ($i = 0; $i < $n; $i++) {
         $pipeline->incr('orders');
     }
 });
@@ -40,6 +40,6 @@ fgets(STDIN);
 try {
     $ids->incr('orders');
 } catch (Predis\Connection\ConnectionException $e) {
-    // The next call connects again.
+    echo 'broken: ', $e->getMessage(), "\n"; // the next call connects again
 }
 echo 'again: ', $ids->incr('orders'), "\n";

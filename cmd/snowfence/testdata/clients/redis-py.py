@@ -1,8 +1,8 @@
 import sys
 import redis
 
-# What every conversation does is said in TestRedisClientsConverse.
-url, ca = sys.argv[1], sys.argv[2]
+# What every conversation does is said in TestClientsConverse.
+url, ca, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 tls = {"ssl_ca_certs": ca} if ca else {}
 ids = redis.Redis.from_url(url, client_name="teller", decode_responses=True, **tls)
 
@@ -10,7 +10,7 @@ ids.execute_command("SELECT", 0)
 print("name:", ids.client_getname())
 
 pipeline = ids.pipeline(transaction=False)
-for _ in range(1000):
+for _ in range(n):
     pipeline.incr("orders")
 print("pipelined:", *pipeline.execute())
 

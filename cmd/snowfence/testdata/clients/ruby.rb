@@ -1,7 +1,7 @@
 require "redis"
 
-# What every conversation does is said in TestRedisClientsConverse.
-url, ca = ARGV
+# What every conversation does is said in TestClientsConverse.
+url, ca, n = ARGV
 tls = ca.empty? ? {} : { ssl_params: { ca_file: ca } }
 ids = Redis.new(url: url, **tls)
 
@@ -9,7 +9,7 @@ ids.select(0)
 ids.call("CLIENT", "SETNAME", "teller")
 puts "name: #{ids.call("CLIENT", "GETNAME")}"
 
-puts "pipelined: #{ids.pipelined { |pipeline| 1000.times { pipeline.incr("orders") } }.join(" ")}"
+puts "pipelined: #{ids.pipelined { |pipeline| n.to_i.times { pipeline.incr("orders") } }.join(" ")}"
 
 puts "batch: #{ids.call("ID.NEXT", "orders", "COUNT", 1000).join(" ")}"
 

@@ -27,6 +27,7 @@ type scripted struct {
 	written bytes.Buffer
 	largest int // of the writes
 	closed  chan struct{}
+	address netip.Addr // of the client
 
 	now                   atomic.Int64 // the meter's clock
 	readUntil, writeUntil int64        // of that clock
@@ -45,9 +46,11 @@ func (s *scripted) SetReadDeadline(t time.Time) error  { s.readUntil = s.after(t
 func (s *scripted) after(t time.Time) int64 {
 	return s.now.Load() + int64(time.Until(t).Round(time.Second))
 }
-func (s *scripted) RemoteAddr() net.Addr { return &net.TCPAddr{} }
-func (s *scripted) LocalAddr() net.Addr  { return &net.TCPAddr{} }
-func (s *scripted) Close() error         { close(s.closed); return nil }
+func (s *scripted) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(s.address, 1))
+}
+func (s *scripted) LocalAddr() net.Addr { return &net.TCPAddr{} }
+func (s *scripted) Close() error        { close(s.closed); return nil }
 
 // Accept makes it a listener with one connection.
 func (s *scripted) Accept() (net.Conn, error) {
@@ -150,16 +153,48 @@ func TestCommandThatComesInDropsHasOneTimeout(t *testing.T) {
 }
 
 func TestSilentClientIsLeftAfterItsSession(t *testing.T) {
-	sent := false
-	silent := play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(_ *atomic.Int64, p []byte) (int, error) {
-		if !sent {
-			sent = true
-			return copy(p, "PING\r\n"), nil
-		}
-		return 0, os.ErrDeadlineExceeded
-	})
-	if silent != time.Hour {
-		t.Errorf("the connection ended after %s of silence, want 1h", silent)
+	const token, day = "0123456789abcdef", 25 * time.Hour
+	for name, c := range map[string]struct {
+		token, address string
+		session        time.Duration
+		lasts          time.Duration // the connection, when its client is silent for a day
+	}{
+		"a set time":                {"", "127.0.0.1", time.Hour, time.Hour},
+		"a set time, with a token":  {token, "192.0.2.1", time.Minute, time.Minute},
+		"a stranger":                {"", "192.0.2.1", 0, time.Hour},
+		"on this host":              {"", "127.0.0.1", 0, day},
+		"on this host, by IPv6":     {"", "::1", 0, day},
+		"far away, with a token":    {token, "192.0.2.1", 0, day},
+		"far away, wrong token":     {"another-" + token, "192.0.2.1", 0, 10 * time.Second},
+		"on this host, wrong token": {"another-" + token, "127.0.0.1", 0, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &scripted{address: netip.MustParseAddr(c.address)}
+			guard, script := "", []string{"INCR numbers\r\n", "INCR numbers\r\n"}
+			if c.token != "" {
+				guard, script[0] = token, "AUTH "+c.token+"\r\n"+script[0]
+			}
+			s.read = func(p []byte) (n int, err error) {
+				switch until := s.readUntil - s.now.Load(); {
+				case len(script) == 0:
+					return 0, io.EOF
+				case len(script) == 1 && until < int64(day):
+					s.now.Store(s.readUntil)
+					return 0, os.ErrDeadlineExceeded
+				case len(script) == 1:
+					s.now.Add(int64(day))
+				}
+				n, script = copy(p, script[0]), script[1:]
+				return n, nil
+			}
+			lasted := newFixture(t, guard).serveOne(s, config.Limits{ReadTimeout: 10 * time.Second, Session: c.session, WriteTimeout: time.Second})
+			if served := len(script) == 0; lasted != c.lasts || served != (c.lasts == day) {
+				t.Errorf("the connection ended after %s, want %s; after a day it was served: %v", lasted, c.lasts, served)
+			}
+			if want := ":2\r\n"; c.lasts == day && !strings.HasSuffix(s.written.String(), want) {
+				t.Errorf("after a day it is answered %q, want %q at the end", &s.written, want)
+			}
+		})
 	}
 }
 
