@@ -18,8 +18,11 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// writeClients is given by "make pages".
-var writeClients = flag.Bool("clients.write", false, "write the table of clients in docs/clients.md")
+// Both are given by "make pages", and the first by "make clients".
+var (
+	allClients   = flag.Bool("clients.all", false, "converse by all clients, of which some take long to install, and not only by those that speak TLS")
+	writeClients = flag.Bool("clients.write", false, "write the table of clients in docs/clients.md")
+)
 
 // conversation is a client library, and its program in testdata/clients. Its commands are of the shell.
 type conversation struct {
@@ -113,6 +116,9 @@ func TestClientsConverse(t *testing.T) {
 	folder, ids, rows := clientFolder(t), issued{}, map[string]string{}
 	nodeModules(t, folder)
 	for _, c := range conversations() {
+		if !c.secure && !*allClients {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			row := fmt.Sprintf("| %s | %s |", c.name, majorMinor(t, clientOutput(t, folder, c.version)))
 			d, n := &plain, pipelined
