@@ -319,7 +319,7 @@ var table = []mutant{
 	{
 		name: "respfront: the bytes of a transaction stay taken after EXEC",
 		file: "cmd/snowfence/internal/wire/respfront/transaction.go",
-		old:  "c.queued.Add(-int64(len(t.text)))",
+		old:  "c.memory.Give(cap(t.text))",
 		new:  "_ = data",
 		test: "TestTransactionIsAnsweredAsInRedis",
 	},
