@@ -16,7 +16,7 @@ const looked = leastPacket + 4
 // The requests whose answers begin with a length, or a count of names.
 const (
 	getData     = 4
-	getChildren = 8
+	getChildren = 12 // getChildren2, which the library asks by
 )
 
 // frames follows the packets of a server. It refuses those that the client library would not

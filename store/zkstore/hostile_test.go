@@ -46,7 +46,7 @@ func TestNoAnswerOfZooKeeperEndsTheProgram(t *testing.T) {
 
 // What a length is of decides whether it fits.
 func TestLengthsInPacketsOfZooKeeperFit(t *testing.T) {
-	const get, children, set = 4, 8, 5
+	const get, children, set = 4, 12, 5
 	for _, test := range []struct {
 		name   string
 		kind   uint32

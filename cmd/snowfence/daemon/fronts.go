@@ -147,7 +147,7 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		}
 		at := listen.Front{
 			Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates,
-			Room: p.room, Keeps: protocol.keeps,
+			Room: p.room, Keeps: protocol.keeps, Patience: d.settings.Limits.ReadTimeout,
 		}
 		if protocol.name != "thrift" { // whose messages have no more room than its connections keep
 			at.Memory = p.memory

@@ -11,15 +11,20 @@ const (
 )
 
 // Hold takes the memory of an answer with n ids, before they are minted, and returns how much that is. The front
-// gives it back by [Service.Release] when the answer is written. A [*Problem] is returned if there is none.
-func (s *Service) Hold(name string, n int) (bytes int, err error) {
+// gives it back by [Client.Release] when the answer is written. A [*Problem] is returned if there is none, or the client may not
+// use the generator.
+func (c *Client) Hold(name string, n int) (bytes int, err error) {
+	s := c.service
 	g := s.generators[name]
 	if n <= fewIDs || g == nil || n > s.limit(g) { // what is wrong is found when they are minted
 		return 0, nil
 	}
+	if err := c.Admit(name, 0); err != nil {
+		return 0, err
+	}
 	switch s.Form(name) {
 	case kind.Text:
-		bytes = 64 * n // most texts have half of that
+		bytes = 128 * n // few texts have more
 	case kind.Wide:
 		bytes = 16 * n
 	default:
@@ -33,10 +38,4 @@ func (s *Service) Hold(name string, n int) (bytes int, err error) {
 }
 
 // Release gives back what Hold has returned.
-func (s *Service) Release(bytes int) { s.memory.Give(bytes) }
-
-// Hold is [Service.Hold].
-func (c *Client) Hold(name string, n int) (bytes int, err error) { return c.service.Hold(name, n) }
-
-// Release is [Service.Release].
-func (c *Client) Release(bytes int) { c.service.Release(bytes) }
+func (c *Client) Release(bytes int) { c.service.memory.Give(bytes) }

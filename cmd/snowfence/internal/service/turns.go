@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -23,13 +24,22 @@ type turns struct {
 	waiting map[Who][]chan struct{}
 }
 
-// enter waits for a turn, for which the client leaves later. It reports whether there was one in time.
-func (t *turns) enter(ctx context.Context, who Who, expired <-chan time.Time) bool {
+// with calls f within a turn, or returns why the context has ended before there was one.
+func (t *turns) with(ctx context.Context, who Who, f func() error) error {
+	if err := t.enter(ctx, who); err != nil {
+		return err
+	}
+	defer t.leave()
+	return f()
+}
+
+// enter waits for a turn, which the client leaves later.
+func (t *turns) enter(ctx context.Context, who Who) error {
 	t.mu.Lock()
-	if !t.taken {
-		t.taken = true
+	if err := context.Cause(ctx); err != nil || !t.taken {
+		t.taken = t.taken || err == nil
 		t.mu.Unlock()
-		return true
+		return err
 	}
 	turn := make(chan struct{})
 	if t.waiting == nil {
@@ -42,17 +52,16 @@ func (t *turns) enter(ctx context.Context, who Who, expired <-chan time.Time) bo
 	t.mu.Unlock()
 	select {
 	case <-turn:
-		return true
+		return nil
 	case <-ctx.Done():
-	case <-expired:
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.Index(t.waiting[who], turn); i >= 0 {
 		t.forget(who, i)
-		return false
+		return context.Cause(ctx)
 	}
-	return true // the turn came just now
+	return nil // the turn came just now
 }
 
 // forget takes a request out of those that wait. It needs the lock.
@@ -77,25 +86,46 @@ func (t *turns) leave() {
 	close(turn)
 }
 
-// inSlices mints n ids of a fenced generator in turn with other clients, for as long as its requests may wait.
+// errLate ends a large request that has waited for as long as a request may.
+var errLate = errors.New("the request has waited for too long")
+
+// inSlices mints n numbers of a fenced generator in turn with other clients, within the time that a request may wait. The
+// numbers increase: when a slice is of a later term, whose numbers may be lower, it begins again.
 func (s *Service) inSlices(ctx context.Context, who Who, m *served, n int, into *kind.Batch) error {
-	begun := s.clock.Monotonic()
+	begun, had := s.clock.Monotonic(), into.Len()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	expired, stop := s.clock.After(m.maxWait)
 	defer stop()
-	for n > 0 {
-		if !m.turns.enter(ctx, who, expired) {
-			if err := context.Cause(ctx); err != nil {
-				return err
-			}
-			return &snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: s.clock.Monotonic() - begun, Limit: m.maxWait}
+	go func() {
+		select {
+		case <-expired:
+			cancel(errLate)
+		case <-ctx.Done():
 		}
-		some := min(n, slice)
-		err := m.Mint(ctx, some, into)
-		m.turns.leave()
-		if err != nil {
+	}()
+	for into.Len() < had+n {
+		at := into.Len()
+		err := m.turns.with(ctx, who, func() error { return m.Mint(ctx, min(had+n-at, slice), into) })
+		switch ids := into.Numbers(); {
+		case err != nil && errors.Is(context.Cause(ctx), errLate):
+			return s.late(m, begun)
+		case err != nil:
 			return err
+		case at > had && ids[at] < ids[at-1]:
+			into.Truncate(had)
 		}
-		n -= some
 	}
 	return nil
+}
+
+// late is the error of a request that has waited for as long as it may: why the generator gives no ids, or that there are
+// too few for all.
+func (s *Service) late(m *served, begun time.Duration) error {
+	if c, ok := m.Minter.(checker); ok {
+		if err := c.Check(); err != nil {
+			return err
+		}
+	}
+	return &snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: s.clock.Monotonic() - begun, Limit: m.maxWait}
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"slices"
 	"testing"
@@ -20,18 +21,15 @@ func someone(last byte) Who {
 func TestClientsHaveTurnsWhateverTheNumberOfTheirRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns turns
-		never := make(chan time.Time)
-		if !turns.enter(t.Context(), Who{}, never) {
-			t.Fatal("a turn that nobody has is not given")
+		if err := turns.enter(t.Context(), Who{}); err != nil {
+			t.Fatal(err)
 		}
 		var order []byte
 		come := func(last byte) {
 			go func() {
-				if !turns.enter(t.Context(), someone(last), never) {
-					t.Error("a turn was not given")
+				if err := turns.with(t.Context(), someone(last), func() error { order = append(order, last); return nil }); err != nil {
+					t.Error(err)
 				}
-				order = append(order, last)
-				turns.leave()
 			}()
 			synctest.Wait() // it waits for its turn
 		}
@@ -49,36 +47,49 @@ func TestClientsHaveTurnsWhateverTheNumberOfTheirRequests(t *testing.T) {
 	})
 }
 
-func TestTurnIsWaitedForNoLongerThanARequestMay(t *testing.T) {
+func TestTurnOfAClientThatHasGoneIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns turns
-		turns.enter(t.Context(), Who{}, nil)
+		_ = turns.enter(t.Context(), Who{}) // nobody has it
 		ctx, cancel := context.WithCancel(t.Context())
-		given := make(chan bool, 2)
-		go func() { given <- turns.enter(t.Context(), someone(1), time.After(time.Second)) }()
-		go func() { given <- turns.enter(ctx, someone(1), nil) }()
+		ended := make(chan error)
+		go func() { ended <- turns.enter(ctx, someone(1)) }()
 		synctest.Wait()
 		cancel()
-		first, second := <-given, <-given
-		if first || second {
-			t.Error("a turn was given that somebody has")
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("waits no longer: %v", err)
 		}
 		turns.leave()
-		if !turns.enter(t.Context(), someone(2), nil) {
-			t.Error("the turn of a client that has gone is lost")
+		if err := turns.enter(t.Context(), someone(2)); err != nil {
+			t.Error(err)
 		}
 	})
 }
 
-// leasing is a fenced minter that makes a slice in a millisecond.
-type leasing struct{ slices []int }
+// leasing is a fenced minter that makes a slice in a millisecond. Its terms end after so many slices, and a later one has lower
+// numbers.
+type leasing struct {
+	slices []int
+	terms  int // slices of each; 0 for one term
+}
 
 func (*leasing) Form() kind.Form      { return kind.Number }
 func (*leasing) Status() fence.Status { return fence.Status{Layout: snowfence.DefaultLayout()} }
-func (m *leasing) Mint(_ context.Context, n int, into *kind.Batch) error {
-	<-time.After(time.Millisecond) // of the bubble
+func (m *leasing) Mint(ctx context.Context, n int, into *kind.Batch) error {
+	select {
+	case <-time.After(time.Millisecond):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	m.slices = append(m.slices, n)
-	_, err := into.GrowNumbers(n)
+	base := 1_000_000
+	if m.terms > 0 {
+		base -= len(m.slices) / m.terms * 10_000
+	}
+	room, err := into.GrowNumbers(n)
+	for i := range room {
+		room[i] = snowfence.ID(base + len(m.slices)*slice + i)
+	}
 	return err
 }
 
@@ -90,20 +101,31 @@ func TestLargeRequestIsMintedInSlicesWithinItsTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b kind.Batch
-		if err := s.Mint(t.Context(), "default", 2*slice+1, &b); err != nil || !slices.Equal(m.slices, []int{slice, slice, 1}) {
+		mint := func(n int) error {
+			b.Reset()
+			m.slices = nil
+			return s.Mint(t.Context(), "default", n, &b)
+		}
+		if err := mint(2*slice + 1); err != nil || !slices.Equal(m.slices, []int{slice, slice, 1}) {
 			t.Errorf("slices of %d ids, %v", m.slices, err)
 		}
-		b.Reset()
-		m.slices = nil
-		if err := s.Mint(t.Context(), "default", slice, &b); err != nil || len(m.slices) != 1 {
+		if err := mint(slice); err != nil || len(m.slices) != 1 {
 			t.Errorf("slices of %d ids, %v", m.slices, err)
 		}
+		// A term ends within the second request.
+		m.terms = 4
+		if err := mint(6 * slice); !errors.As(err, new(*Problem)) || b.Len() != 0 {
+			t.Errorf("%d ids of more terms than one, %v", b.Len(), err)
+		}
+		if err := mint(3 * slice); err != nil || !slices.IsSorted(b.Numbers()) {
+			t.Errorf("numbers that do not increase, %v", err)
+		}
+		m.terms = 0
 		// Somebody has the turn for longer than a request may wait.
 		of := s.generators["default"].minter.Load()
-		of.turns.enter(t.Context(), someone(9), nil)
-		b.Reset()
-		err := s.Mint(t.Context(), "default", 2*slice, &b)
-		if p, ok := err.(*Problem); !ok || p.Type != Saturated || b.Len() != 0 { //nolint:errorlint // it is never wrapped
+		_ = of.turns.enter(t.Context(), someone(9)) // nobody has it
+		err := mint(2 * slice)
+		if p := new(Problem); !errors.As(err, &p) || p.Type != Saturated || b.Len() != 0 {
 			t.Errorf("%d ids, %v", b.Len(), err)
 		}
 	})

@@ -27,7 +27,7 @@ const (
 
 	// refusedTime is how long the first message of a call may take that gets no memory. Most clients send
 	// it together with the call, and learn why they are refused.
-	refusedTime = 5 * time.Millisecond
+	refusedTime = 50 * time.Millisecond
 )
 
 // opening is a call whose first message is awaited.

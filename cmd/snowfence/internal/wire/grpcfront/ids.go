@@ -41,11 +41,11 @@ func (s *ids) mint(ctx context.Context, client *service.Client, generator string
 	batch, _ := s.batches.Get().(*kind.Batch) // the pool holds nothing else
 	defer s.batches.Put(batch)
 	batch.Reset()
-	held, err := s.config.Service.Hold(generator, n)
+	held, err := client.Hold(generator, n)
 	if err != nil {
 		return err
 	}
-	defer s.config.Service.Release(held) // the codec counts the answer from here on
+	defer client.Release(held) // the codec counts the answer from here on
 	if err := client.Mint(ctx, generator, n, batch); err != nil {
 		return err
 	}

@@ -34,11 +34,11 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	}
 	b, _ := h.buffers.Get().(*buffer) // it holds nothing else
 	defer h.release(b)
-	held, err := h.Service.Hold(name, n)
+	held, err := r.client.Hold(name, n)
 	if err != nil {
 		return err
 	}
-	defer h.Service.Release(held)
+	defer r.client.Release(held)
 	switch {
 	case query.Has("show"):
 		err = r.client.Show(name, query.Get("show"), &b.batch)

@@ -194,9 +194,7 @@ func (h *Handler) theirs(path string, methods []string, a compat.Answerer, who a
 		if err != nil {
 			h.count(asProblem(err))
 		}
-		if err := h.Memory.Take(len(got.Body)); err != nil {
-			return service.Overloaded.Problem()
-		}
+		h.Memory.Add(len(got.Body)) // it was held while it was made
 		defer h.Memory.Give(len(got.Body))
 		return h.writeBody(w, r.Request, got.Status, got.Type, got.Body)
 	}

@@ -116,7 +116,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	}
 	var refused error
 	switch {
-	case r.ContentLength > most, r.ContentLength < 0 && r.Method != http.MethodPost: // with no end in sight
+	case r.ContentLength > most:
 		refused = tooLarge
 	case h.Memory.Take(int(most)) != nil:
 		refused = service.Overloaded.Problem()

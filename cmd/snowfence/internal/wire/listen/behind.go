@@ -16,7 +16,7 @@ import (
 type Behind struct {
 	*conn
 	memory   *budget.Budget
-	patience time.Duration // for the kernel to take a piece
+	patience time.Duration // for a client that reads nothing
 	raw      syscall.RawConn
 
 	mu     sync.Mutex // guards what follows
@@ -34,8 +34,9 @@ type Behind struct {
 
 const (
 	pieceSize = 32 << 10
-	lastWords = 512     // bytes that say why nothing more follows
-	lastPiece = 1 << 10 // for them
+	lastWords = 512       // bytes that say why nothing more follows
+	lastPiece = 1 << 10   // for them
+	leastRate = 256 << 10 // bytes a second that a client reads
 )
 
 func newBehind(c *conn, memory *budget.Budget, patience time.Duration) *Behind {
@@ -59,12 +60,13 @@ func (b *Behind) Write(p []byte) (n int, err error) {
 		return 0, b.err
 	}
 	if !b.busy && b.raw != nil {
-		b.text = p
+		b.text, b.taken, b.failed = p, 0, nil
 		err := b.raw.Write(b.try)
 		if err == nil {
 			err = b.failed
 		}
 		if n, b.text = b.taken, nil; err != nil || n == len(p) {
+			b.err = err
 			return n, err
 		}
 	}
@@ -108,13 +110,16 @@ func (b *Behind) keep(p []byte) error {
 	return nil
 }
 
-// follow writes what is kept.
+// follow writes what is kept. The client may pause for as long as the patience in all, and must read at the least rate then.
 func (b *Behind) follow() {
+	until := in(b.patience)
 	for b.mu.Lock(); len(b.pieces) > 0 && b.err == nil; b.mu.Lock() {
 		piece := b.pieces[0]
+		b.pieces[0] = nil // or it stays in memory, with those that follow
 		b.pieces = b.pieces[1:]
 		b.mu.Unlock()
-		err := b.conn.SetWriteDeadline(in(b.patience))
+		until = until.Add(time.Second * pieceSize / leastRate)
+		err := b.conn.SetWriteDeadline(until)
 		if err == nil {
 			_, err = b.conn.Conn.Write(piece)
 		}
@@ -146,6 +151,13 @@ func (b *Behind) settle() {
 		b.idle.Wait()
 	}
 }
+
+// SetWriteDeadline does nothing: follow alone waits to write, by a deadline of its own. Package tls sets one in the past
+// once it has said farewell.
+func (b *Behind) SetWriteDeadline(time.Time) error { return nil }
+
+// SetDeadline is SetReadDeadline.
+func (b *Behind) SetDeadline(t time.Time) error { return b.conn.SetReadDeadline(t) }
 
 // Unread returns how many bytes are kept for a client that did not read them yet.
 func (b *Behind) Unread() int {

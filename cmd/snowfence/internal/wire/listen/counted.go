@@ -2,7 +2,8 @@ package listen
 
 import (
 	"net"
-	"sync/atomic"
+	"sync"
+	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 )
@@ -20,40 +21,60 @@ const (
 // requests are complete. Reads fail with [budget.ErrSpent] when there is nothing left.
 type Counted struct {
 	*conn
-	memory *budget.Budget
+	memory   *budget.Budget
+	patience time.Duration // for a request to be complete
 
-	// A library may read on while the front takes a request, so both are atomic. What is taken from the budget is
-	// added here after that, and given back only by the swap that takes it from here.
-	came  atomic.Int64 // bytes since the last complete request
-	taken atomic.Int64
+	mu     sync.Mutex // guards what follows: a library may read on while the front takes a request
+	came   int        // bytes since the last complete request
+	taken  int        // of them, from the budget
+	since  time.Time  // when the first of them came
+	closed bool
 }
 
 // Read reads from the client.
 func (c *Counted) Read(p []byte) (int, error) {
 	n, err := c.conn.Read(p)
-	if came := c.came.Add(int64(n)); came > free {
-		want := min((came+free-1)/free*free, mostUnfinished) - c.taken.Load()
-		if want > 0 && c.memory.Take(int(want)) != nil {
-			return 0, budget.ErrSpent
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.came += n; c.came <= free || c.closed {
+		return n, err
+	}
+	// A request that takes longer has been ended. So what came before was none: frames of HTTP/2 that keep nothing.
+	if now := in(0); c.since.IsZero() {
+		c.since = now
+	} else if now.Sub(c.since) > c.patience {
+		c.forget()
+		c.came = n
+	}
+	want := min((c.came+free-1)/free*free, mostUnfinished) - c.taken
+	if want > 0 {
+		if c.memory.Take(want) != nil {
+			return 0, &net.OpError{Op: "read", Net: "tcp", Err: budget.ErrSpent} // which net/http answers nothing to
 		}
-		c.taken.Add(max(want, 0))
+		c.taken += want
 	}
 	return n, err
 }
 
 // complete gives back what was taken for requests that the front has now.
 func (c *Counted) complete() {
-	if c.came.Load() != 0 {
-		c.came.Store(0)
-	}
-	if c.taken.Load() > 0 {
-		c.memory.Give(int(c.taken.Swap(0)))
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget()
+}
+
+// forget is complete with the lock.
+func (c *Counted) forget() {
+	c.memory.Give(c.taken)
+	c.came, c.taken, c.since = 0, 0, time.Time{}
 }
 
 // Close closes the connection.
 func (c *Counted) Close() error {
-	defer c.complete()
+	c.mu.Lock()
+	c.forget()
+	c.closed = true
+	c.mu.Unlock()
 	return c.conn.Close()
 }
 

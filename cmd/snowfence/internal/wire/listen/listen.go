@@ -31,8 +31,10 @@ type Front struct {
 	// Memory is where requests that are not complete, and answers that are not read, are taken from. Nil means
 	// that they are not counted.
 	Memory *budget.Budget
-	// Behind says that writes do not wait for clients, and how long the kernel has for each piece of what is
-	// kept for one. Zero means that they wait.
+	// Patience is how long a client may take for a request.
+	Patience time.Duration
+	// Behind says that writes do not wait for clients, and for how long a client may read nothing of what is
+	// kept for it. Zero means that they wait.
 	Behind time.Duration
 }
 

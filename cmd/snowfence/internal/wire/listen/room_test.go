@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
@@ -77,7 +78,7 @@ func TestConnectionsOfAllFrontsShareTheirRoom(t *testing.T) {
 
 func TestRequestsThatAreNotCompleteTakeFromTheMemory(t *testing.T) {
 	memory := budget.New(16 << 10)
-	client, server := accepted(t, Front{Room: NewRoom(limits, nil), Memory: memory})
+	client, server := accepted(t, Front{Room: NewRoom(limits, nil), Memory: memory, Patience: time.Hour})
 	send := func(n int) error {
 		if _, err := client.Write(make([]byte, n)); err != nil {
 			t.Fatal(err)

@@ -60,7 +60,7 @@ func (c *conn) mint(n int) error {
 	c.batch.Reset()
 	c.release() // the answer before is written, or its text is short
 	var err error
-	if c.batched, err = c.config.Service.Hold(c.key, n); err != nil {
+	if c.batched, err = c.client.Hold(c.key, n); err != nil {
 		return err
 	}
 	return c.client.Mint(c.ctx, c.key, n, c.batch)
@@ -68,7 +68,7 @@ func (c *conn) mint(n int) error {
 
 // release gives back the memory of the batch.
 func (c *conn) release() {
-	c.config.Service.Release(c.batched)
+	c.client.Release(c.batched)
 	c.batched = 0
 }
 
