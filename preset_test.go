@@ -154,13 +154,13 @@ func TestUnknownPresetIsAnsweredWithTheNames(t *testing.T) {
 }
 
 func TestEveryPresetHasItsRowInTheDocument(t *testing.T) {
-	page, err := os.ReadFile("docs/configuration.md")
+	page, err := os.ReadFile("docs/kinds.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range append(Presets(), WidePresets()...) {
 		if row := "| `" + p.Name + "` | `" + p.Layout.String() + "` |"; !strings.Contains(string(page), row) {
-			t.Errorf("docs/configuration.md lacks %s", row)
+			t.Errorf("docs/kinds.md lacks %s", row)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func company(t *testing.T) string {
 	keys, numberKeys := filepath.Join(folder, "order.keys"), filepath.Join(folder, "number.keys")
 	config = strings.NewReplacer("file:/var/lib/snowfence", "file:"+filepath.Join(folder, "store"), "/etc/snowfence/order.keys", keys, "NUMBER_KEYS", numberKeys).Replace(config + more)
 	file := filepath.Join(folder, "ids.yaml")
-	for name, text := range map[string]string{keys: "a " + strings.Repeat("0f", 32) + "\n", numberKeys: "a " + strings.Repeat("1e", 32) + "\n", file: config} {
+	for name, text := range map[string]string{keys: "a " + strings.Repeat("0f1e", 16) + "\n", numberKeys: "a " + strings.Repeat("1e2d", 16) + "\n", file: config} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

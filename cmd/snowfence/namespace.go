@@ -219,7 +219,8 @@ by --ids, and the greatest numbers of counters by --last-number. Each finding
 has its remedy. Ids of wide layouts, and numbers of a series, are refused.
 
 Without -g and --namespace it verifies the namespace of each generator that has
-worker ids, one after the other. Flags that give ids or numbers are for one alone.
+worker ids, one after the other. Flags that give ids or numbers are for one
+alone.
 
 The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
 json streams: one object a line with "type":"finding", and a last one with
