@@ -89,6 +89,14 @@ type fixture struct {
 func newFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fixture {
 	t.Helper()
 	f := serviceFixture(t, tokens, change...)
+	f.serve()
+	return f
+}
+
+// serve serves on a loopback address until the test ends.
+func (f *fixture) serve() {
+	t := f.t
+	t.Helper()
 	limits := f.server.config.Limits
 	l, err := listen.Open(t.Context(), listen.Front{
 		Address: "127.0.0.1:0", Room: listen.NewRoom(limits, nil), Memory: f.memory, Behind: limits.WriteTimeout,
@@ -111,7 +119,6 @@ func newFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fi
 			}
 		}
 	})
-	return f
 }
 
 // serviceFixture is a fixture that serves nothing yet.
@@ -324,10 +331,12 @@ func TestEveryCommandOfTheTableIsAnsweredInBothProtocols(t *testing.T) {
 
 // TestInfoCountsClientsAndCommands: redis-cli --stat prints these fields.
 func TestInfoCountsClientsAndCommands(t *testing.T) {
-	f := newFixture(t, "")
-	now := time.Hour
-	f.server.config.Meter = metrics.NewFront("resp", func() time.Duration { return now })
-	f.server.up = now
+	f := serviceFixture(t, "")
+	var now atomic.Int64
+	now.Store(int64(time.Hour))
+	f.server.config.Meter = metrics.NewFront("resp", func() time.Duration { return time.Duration(now.Load()) })
+	f.server.up = time.Hour
+	f.serve()
 	gone := f.dial()
 	gone.ask("QUIT")
 	if got := gone.reply(); got != "closed" {
@@ -341,7 +350,7 @@ func TestInfoCountsClientsAndCommands(t *testing.T) {
 	l.send("PING", "PING")
 	l.reply()
 	l.reply()
-	now += 90 * time.Second
+	now.Add(int64(90 * time.Second))
 	got := l.ask("INFO")
 	for _, want := range []string{"connected_clients:2", "total_connections_received:3", "total_commands_processed:5", "uptime_in_seconds:90"} {
 		if !strings.Contains(got, `\r\n`+want+`\r\n`) {
