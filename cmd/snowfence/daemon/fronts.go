@@ -55,7 +55,7 @@ func (d *daemon) newParts(all http.Handler) parts {
 	}
 	return parts{
 		service: d.service, settings: d.settings, log: d.log, metrics: all, version: d.config.Version, clock: d.clock,
-		memory: d.memory, room: listen.NewRoom(limits, budget.New(limits.Memory/4)),
+		memory: d.memory, room: listen.NewRoom(limits, limits.Memory/4),
 	}
 }
 

@@ -149,7 +149,7 @@ func (s *Server) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo
 		return nil, s.fail(err)
 	}
 	message, _ := answer.(proto.Message) // all of them are
-	return outgoing{message, o.conn}, nil
+	return outgoing{message, o.conn, false}, nil
 }
 
 // plain leaves the answer to a compressed call as it is: what gRPC makes of it would not be counted.
@@ -234,5 +234,5 @@ func (a awaited) RecvMsg(m any) error {
 
 func (a awaited) SendMsg(m any) error {
 	message, _ := m.(proto.Message) // all of them are
-	return a.ServerStream.SendMsg(outgoing{message, a.conn})
+	return a.ServerStream.SendMsg(outgoing{message, a.conn, true})
 }

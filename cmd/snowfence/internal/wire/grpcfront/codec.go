@@ -33,14 +33,16 @@ const (
 // outgoing is an answer on its way to a client.
 type outgoing struct {
 	proto.Message
-	conn *conn
+	conn   *conn
+	paused bool // its client may read it whenever it likes: it is of a stream
 }
 
 // answer is the memory of one. It is a pool of buffers for gRPC, which puts the one back that it has been given.
 type answer struct {
-	bytes []byte
-	conn  *conn
-	from  *answers
+	bytes  []byte
+	conn   *conn
+	paused bool
+	from   *answers
 }
 
 // Marshal encodes a message.
@@ -58,8 +60,8 @@ func (a *answers) Marshal(v any) (mem.BufferSlice, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.bytes, r.conn = bytes, message.conn
-	r.conn.owe(cap(r.bytes) + perStream)
+	r.bytes, r.conn, r.paused = bytes, message.conn, message.paused
+	r.conn.owe(cap(r.bytes)+perStream, r.paused)
 	return mem.BufferSlice{mem.NewBuffer(&r.bytes, r)}, nil
 }
 
@@ -72,7 +74,7 @@ func (r *answer) Get(length int) *[]byte {
 // Put takes the buffer back.
 func (r *answer) Put(*[]byte) {
 	a := r.from
-	r.conn.paid(cap(r.bytes) + perStream)
+	r.conn.paid(cap(r.bytes)+perStream, r.paused)
 	if r.conn = nil; cap(r.bytes) <= mostPooled {
 		a.pool.Put(r)
 	}

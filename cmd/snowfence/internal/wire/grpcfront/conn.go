@@ -42,8 +42,8 @@ type conn struct {
 	known     atomic.Bool // a valid token was shown
 
 	mu     sync.Mutex // guards what follows
-	unread int        // answers that gRPC has not written
-	bytes  int        // that they take
+	unread int        // answers that gRPC has not written, but for those of streams
+	bytes  int        // that all take
 	late   *time.Timer
 	closed bool
 }
@@ -74,8 +74,8 @@ func of(remote net.Addr) (*conn, net.Addr) {
 }
 
 // owe takes the memory of an answer that gRPC is to write. The connection is closed if it then writes none for too
-// long, since its client does not read them.
-func (c *conn) owe(bytes int) {
+// long, since its client does not read them. The client of a stream may pause.
+func (c *conn) owe(bytes int, paused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -84,6 +84,9 @@ func (c *conn) owe(bytes int) {
 	// Whether there is memory was asked before the ids were minted.
 	c.memory.Add(bytes)
 	c.bytes += bytes
+	if paused {
+		return
+	}
 	if c.unread++; c.unread > 1 {
 		return
 	}
@@ -95,7 +98,7 @@ func (c *conn) owe(bytes int) {
 }
 
 // paid gives back the memory of an answer that was written, or that nobody waits for any more.
-func (c *conn) paid(bytes int) {
+func (c *conn) paid(bytes int, paused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -103,6 +106,9 @@ func (c *conn) paid(bytes int) {
 	}
 	c.memory.Give(bytes)
 	c.bytes -= bytes
+	if paused {
+		return
+	}
 	if c.unread--; c.unread == 0 {
 		c.late.Stop()
 	} else {

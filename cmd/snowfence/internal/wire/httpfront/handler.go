@@ -124,10 +124,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.last || r.ContentLength != 0 && r.ProtoMajor == 1 { // or the library waits for a body that no route has read
 		header.Set(connection, "close") // in HTTP/2 it is a GOAWAY
 	}
-	err := h.admitStream(r)
-	if err == nil {
-		err = h.answer(w, c)
+	if err := h.admitStream(r); err != nil {
+		// Without a body, which a client might not read: then the library would keep the request.
+		p := asProblem(err)
+		h.count(p)
+		header.Set("Retry-After", "1")
+		w.WriteHeader(p.Status)
+		return
 	}
+	err := h.answer(w, c)
 	guesses.Note(&c.client)
 	if err != nil {
 		h.fail(w, r, err)

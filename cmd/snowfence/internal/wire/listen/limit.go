@@ -6,24 +6,24 @@ import (
 	"net/netip"
 	"sync"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 )
 
 // Room is the room for connections that fronts share. Use [NewRoom] to make one. It is safe for concurrent use.
 type Room struct {
-	most, mostOfAddress int            // mostOfAddress is 0 for no limit
-	memory              *budget.Budget // of what every connection keeps
+	most, mostOfAddress int // mostOfAddress is 0 for no limit
+	memory              int // bytes that all may keep; 0 for no limit
 
 	mu        sync.Mutex // guards what follows
 	open      int
+	kept      int                  // bytes
 	addresses map[netip.Prefix]int // only kept with a limit
 }
 
-// NewRoom returns room for connections within the limits, and within a budget of what they keep, which
-// may be nil.
-func NewRoom(limits config.Limits, memory *budget.Budget) *Room {
+// NewRoom returns room for connections within the limits that keep no more than so many bytes, or any number of bytes if
+// that is 0.
+func NewRoom(limits config.Limits, memory int) *Room {
 	return &Room{most: limits.Connections, mostOfAddress: limits.AddressConnections, memory: memory, addresses: map[netip.Prefix]int{}}
 }
 
@@ -41,20 +41,21 @@ func (r *Room) enter(address netip.Prefix, bytes int) (limit string) {
 		return "connections"
 	case r.mostOfAddress > 0 && r.addresses[address] >= r.mostOfAddress:
 		return "address-connections"
-	case r.memory.Take(bytes) != nil:
+	case r.memory > 0 && r.kept+bytes > r.memory:
 		return "memory"
 	case r.mostOfAddress > 0:
 		r.addresses[address]++
 	}
 	r.open++
+	r.kept += bytes
 	return ""
 }
 
 func (r *Room) leave(address netip.Prefix, bytes int) {
-	r.memory.Give(bytes)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open--
+	r.kept -= bytes
 	if r.addresses[address]--; r.addresses[address] <= 0 {
 		delete(r.addresses, address)
 	}

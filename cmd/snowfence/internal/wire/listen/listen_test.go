@@ -65,7 +65,7 @@ func open(t *testing.T, settings config.Config, front Front) (net.Listener, erro
 	if front.Certificates, err = NewCertificates(settings, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
-	front.Room = NewRoom(settings.Limits, nil)
+	front.Room = NewRoom(settings.Limits, 0)
 	return Open(t.Context(), front)
 }
 
@@ -167,12 +167,12 @@ func TestFileThatCanNotBeUsedNamesItsKey(t *testing.T) {
 }
 
 func TestAddressInUseIsAnErrorThatNamesIt(t *testing.T) {
-	l, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Address: "127.0.0.1:0"})
+	l, err := Open(t.Context(), Front{Room: NewRoom(limits, 0), Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	if _, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Key: "resp", Address: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) || !strings.Contains(err.Error(), "set resp") {
+	if _, err := Open(t.Context(), Front{Room: NewRoom(limits, 0), Key: "resp", Address: l.Addr().String()}); err == nil || !strings.Contains(err.Error(), l.Addr().String()) || !strings.Contains(err.Error(), "set resp") {
 		t.Errorf("error is %v, must name %s", err, l.Addr())
 	}
 }
@@ -288,7 +288,7 @@ func TestConnectionsBeyondTheLimitAreClosedAtOnce(t *testing.T) {
 		"address-connections": {Connections: 10, AddressConnections: 2},
 	} {
 		meter := &counted{changed: make(chan struct{}, 10)}
-		l, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Address: "127.0.0.1:0", Meter: meter})
+		l, err := Open(t.Context(), Front{Room: NewRoom(limits, 0), Address: "127.0.0.1:0", Meter: meter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +328,7 @@ func TestConnectionsBeyondTheLimitAreClosedAtOnce(t *testing.T) {
 }
 
 func TestConnectionCanEndItsOwnSideAlone(t *testing.T) {
-	l, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Address: "127.0.0.1:0"})
+	l, err := Open(t.Context(), Front{Room: NewRoom(limits, 0), Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func TestConnectionCanEndItsOwnSideAlone(t *testing.T) {
 }
 
 func TestKernelKeepsLittleForAClientThatDoesNotRead(t *testing.T) {
-	l, err := Open(t.Context(), Front{Room: NewRoom(limits, nil), Address: "127.0.0.1:0"})
+	l, err := Open(t.Context(), Front{Room: NewRoom(limits, 0), Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,10 +34,10 @@ func accepted(t *testing.T, front Front) (client, server net.Conn) {
 func TestConnectionsOfAllFrontsShareTheirRoom(t *testing.T) {
 	for limit, c := range map[string]struct {
 		limits config.Limits
-		memory *budget.Budget
+		memory int
 	}{
-		"connections": {config.Limits{Connections: 1}, nil},
-		"memory":      {config.Limits{Connections: 10}, budget.New(15 << 10)},
+		"connections": {config.Limits{Connections: 1}, 0},
+		"memory":      {config.Limits{Connections: 10}, 15 << 10},
 	} {
 		room, meter := NewRoom(c.limits, c.memory), &counted{changed: make(chan struct{}, 1)}
 		_, server := accepted(t, Front{Room: room, Keeps: 8 << 10})
@@ -70,15 +70,15 @@ func TestConnectionsOfAllFrontsShareTheirRoom(t *testing.T) {
 				another = nil
 			}
 		}
-		if another != nil || c.memory.Used() != 0 {
-			t.Errorf("%s: no room is made by the end of a connection; %d bytes are taken", limit, c.memory.Used())
+		if another != nil || room.kept != 0 {
+			t.Errorf("%s: no room is made by the end of a connection; %d bytes are kept", limit, room.kept)
 		}
 	}
 }
 
 func TestRequestsThatAreNotCompleteTakeFromTheMemory(t *testing.T) {
 	memory := budget.New(16 << 10)
-	client, server := accepted(t, Front{Room: NewRoom(limits, nil), Memory: memory, Patience: time.Hour})
+	client, server := accepted(t, Front{Room: NewRoom(limits, 0), Memory: memory, Patience: time.Hour})
 	send := func(n int) error {
 		if _, err := client.Write(make([]byte, n)); err != nil {
 			t.Fatal(err)

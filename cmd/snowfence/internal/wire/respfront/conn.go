@@ -3,7 +3,6 @@ package respfront
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
@@ -50,8 +49,8 @@ func (c *conn) leave() {
 	c.free()
 }
 
-// mostUnread is how many bytes of answers one client may leave unread.
-const mostUnread = 16 << 20
+// mostUnread is how many bytes of answers one client may leave unread, and mostOfStranger one without a valid token.
+const mostUnread, mostOfStranger = 8 << 20, 64 << 10
 
 // answer answers the commands that were read, and writes the answers.
 func (c *conn) answer() bool {
@@ -129,7 +128,7 @@ func (c *conn) pass(err error) bool {
 }
 
 // errUnread is what a client is told that sends more and more, and reads nothing.
-var errUnread = fmt.Errorf("more than %d bytes of answers are unread: read them before you send more commands", mostUnread)
+var errUnread = errors.New("too many bytes of answers are unread: read them before you send more commands")
 
 // flush writes when there is enough to write.
 func (c *conn) flush() {
@@ -158,7 +157,11 @@ func (c *conn) write() {
 	}
 	_, err := c.net.Write(c.text)
 	c.text = c.text[:0]
-	if err == nil && listen.Unread(c.net.Conn) > mostUnread {
+	most := mostUnread
+	if !c.authorized {
+		most = mostOfStranger
+	}
+	if err == nil && listen.Unread(c.net.Conn) > most {
 		err = errUnread
 	}
 	if err == nil {

@@ -99,7 +99,7 @@ func (f *fixture) serve() {
 	t.Helper()
 	limits := f.server.config.Limits
 	l, err := listen.Open(t.Context(), listen.Front{
-		Address: "127.0.0.1:0", Room: listen.NewRoom(limits, nil), Memory: f.memory, Behind: limits.WriteTimeout,
+		Address: "127.0.0.1:0", Room: listen.NewRoom(limits, 0), Memory: f.memory, Behind: limits.WriteTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)

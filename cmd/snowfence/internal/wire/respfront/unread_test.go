@@ -30,7 +30,7 @@ func TestClientThatReadsNothingIsToldAndLeft(t *testing.T) {
 		left int // bytes of the memory that others do not have
 		want string
 	}{
-		"more than one client may have": {memory, "-TRYAGAIN more than 16777216 bytes of answers are unread"},
+		"more than one client may have": {memory, "-TRYAGAIN too many bytes of answers are unread"},
 		"all that clients have":         {memory/4 + 1<<20, "-TRYAGAIN clients keep all of the memory"},
 	} {
 		f := newFixture(t, "", func(c *config.Config) { c.Limits.WriteTimeout = 10 * time.Minute })

@@ -31,7 +31,7 @@ func TestClientGetsAllAnswersThoughTheConnectionEnds(t *testing.T) {
 	for name, c := range map[string]*listen.Certificates{"plain": nil, "TLS": certificates} {
 		memory, text := budget.New(64<<20), bytes.Repeat([]byte("0123456789abcdef"), 1<<18)
 		l, err := listen.Open(t.Context(), listen.Front{
-			Address: "127.0.0.1:0", Certificates: c, Room: listen.NewRoom(config.Limits{Connections: 1}, nil), Memory: memory, Behind: 10 * time.Minute,
+			Address: "127.0.0.1:0", Certificates: c, Room: listen.NewRoom(config.Limits{Connections: 1}, 0), Memory: memory, Behind: 10 * time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)

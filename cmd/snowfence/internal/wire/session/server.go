@@ -34,7 +34,7 @@ type Conn struct {
 }
 
 // NewServer returns a server that runs handle for each connection. When handle returns, the connection
-// is closed, as soon as its client has the answers or a second has passed. The context ends when requests are cut off. A handler calls
+// is closed once its client has the answers, or is left since it does not read them. The context ends when requests are cut off. A handler calls
 // [Conn.ReadWithin] before it waits for a request, and returns on an error.
 func NewServer(handle func(ctx context.Context, c *Conn)) *Server {
 	return &Server{handle: handle, conns: map[*Conn]struct{}{}, cut: func() {}}
