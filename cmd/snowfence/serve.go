@@ -70,7 +70,7 @@ Every setting can also stand in a configuration file or in a variable:
 		})
 		if !slices.ContainsFunc(p.environ, func(v string) bool { return strings.HasPrefix(v, "GOMEMLIMIT=") }) {
 			// The collector works harder near it. The rest is for what it does not count.
-			debug.SetMemoryLimit(int64(served.Settings.Limits.Memory) / 8 * 7)
+			debug.SetMemoryLimit(int64(served.Settings.Limits.Memory) / 4 * 3)
 		}
 		err = daemon.Run(cmd.Context(), served)
 		if cmd.Context().Err() != nil {

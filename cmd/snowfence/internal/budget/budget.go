@@ -13,7 +13,7 @@ var ErrSpent = errors.New("clients keep all of the memory that limits.memory all
 
 // Small is the most bytes of what may still be taken when large requests have spent their part. So
 // requests for single ids go on.
-const Small = 16 << 10
+const Small = 32 << 10
 
 // Budget is a number of bytes. Use [New] to make one. Nil has no bounds. It is safe for concurrent use.
 type Budget struct {

@@ -99,9 +99,9 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 func (s *Server) admit(o *opening, call *tap.Info, stranger bool) error {
 	bytes := perStream
 	for name, values := range call.Header {
-		bytes += len(name)
+		bytes += 2 * len(name)
 		for _, value := range values {
-			bytes += len(value)
+			bytes += 2 * len(value)
 		}
 	}
 	o.release = func() {}

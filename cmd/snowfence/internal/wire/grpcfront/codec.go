@@ -27,7 +27,7 @@ const (
 	mostPooled = 128 << 10
 
 	// perStream is how many bytes gRPC keeps for a call beside its messages.
-	perStream = 8 << 10
+	perStream = 16 << 10
 )
 
 // outgoing is an answer on its way to a client.

@@ -101,7 +101,7 @@ func newFixture(t *testing.T, tokens string) *fixture {
 }
 
 // fixtureMemory is what the clients of a fixture have together.
-const fixtureMemory = 4 << 20
+const fixtureMemory = 8 << 20
 
 func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixture {
 	t.Helper()

@@ -71,7 +71,7 @@ const (
 
 	// perStream is about how many bytes the library keeps for a request of HTTP/2 until its answer is read, and
 	// most of its header three times.
-	perStream = 12 << 10
+	perStream = 28 << 10
 )
 
 // admitStream takes the memory of a request of HTTP/2, until its client has read the answer. A connection of HTTP/1 has
