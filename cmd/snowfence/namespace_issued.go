@@ -19,6 +19,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/counter"
@@ -57,7 +58,7 @@ func older(key, format string, args ...any) roster.Finding {
 	return roster.Finding{Severity: roster.Fault, Check: roster.CheckIssued, Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// flags are those that a command of verify's needs to name the same namespace of the same store. No password is in them.
+// flags returns the flags of a remedy's command: the command then means this namespace of this store. They hold no password.
 func (at *site) flags(cmd *cobra.Command) string {
 	line := " --namespace " + merge.Quote(at.roster.Namespace)
 	if file := cmd.Flags().Lookup("config"); file.Changed {
@@ -205,7 +206,7 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 		}
 		c, err := counter.Show(ctx, at.roster.Store, at.roster.Namespace, name)
 		switch g, configured := at.settings.Generators[name]; {
-		case errors.Is(err, store.ErrNotFound) && configured && !slices.Contains([]string{"segment", "ticket", "daily"}, g.Kind):
+		case errors.Is(err, store.ErrNotFound) && configured && !kinds.Counts(g.Kind):
 			return wrong(fmt.Sprintf("generator %s is of kind %s, without a counter in the store, so it can't be compared: see docs/restoring.md", name, g.Kind))
 		case errors.Is(err, store.ErrNotFound):
 			found = append(found, older(key, "counter %s gave %s, and its record is gone: see docs/restoring.md", name, last))

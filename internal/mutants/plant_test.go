@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The text of every mutant is in the source, also of those that only "make mutants" plants.
+// TestMutantsAreOfTheSource looks for the text of every mutant in the source. Only "make mutants" plants some of them.
 func TestMutantsAreOfTheSource(t *testing.T) {
 	for _, m := range slices.Concat(table, simulated, counted, files, schemas, gapless) {
 		source, err := os.ReadFile(filepath.Join(house, filepath.FromSlash(m.file)))

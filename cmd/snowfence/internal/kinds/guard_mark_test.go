@@ -21,18 +21,13 @@ func TestColumnAboveSixtyThreeBitsIsRefusedAtOnce(t *testing.T) {
 	for name, of := range map[string]string{"postgres": "numeric(20,0)", "mysql": "bigint unsigned"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := testkit.StartEngine(t, name).URL("", 0)
-			db, err := engine.Connect(url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close() //nolint:errcheck // the server ends with the test
+			url, db := database(t, name)
 			for _, statement := range []string{"CREATE TABLE orders (id " + of + ")", "INSERT INTO orders VALUES (9223372036854775808)"} {
 				if _, err := db.ExecContext(t.Context(), statement); err != nil {
 					t.Fatal(err)
 				}
 			}
-			err = mintBehind(t, url, "orders.id")
+			err := mintBehind(t, url, "orders.id")
 			var wrong *counter.ConfigError
 			if errors.Is(err, counter.ErrUnavailable) || !errors.As(err, &wrong) || wrong.Value != "orders.id with 9223372036854775808" {
 				t.Errorf("the error is %v", err)

@@ -16,6 +16,18 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
+// database starts an engine, and connects to it until the test ends.
+func database(t *testing.T, name string) (url string, db *engine.Database) {
+	t.Helper()
+	url = testkit.StartEngine(t, name).URL("", 0)
+	db, err := engine.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // the server ends with the test
+	return url, db
+}
+
 // TestColumnThatHoldsNoWholeNumbersIsNoGuard has the numbers 999 and 1050 in a column of each type. The
 // greatest text of them is 999.
 func TestColumnThatHoldsNoWholeNumbersIsNoGuard(t *testing.T) {
@@ -31,12 +43,7 @@ func TestColumnThatHoldsNoWholeNumbersIsNoGuard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := testkit.StartEngine(t, name).URL("", 0)
-			db, err := engine.Connect(url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close() //nolint:errcheck // the server ends with the test
+			url, db := database(t, name)
 			for of, refused := range types {
 				table := "of_" + strings.NewReplacer(" ", "_", "(", "_", ")", "", ",", "_").Replace(of)
 				for _, statement := range []string{

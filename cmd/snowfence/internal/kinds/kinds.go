@@ -101,8 +101,9 @@ func OnStore(name string) bool {
 	return len(k.databases) == 0 && !k.alone
 }
 
-// counts reports whether a kind has a counter of its own making in a store.
-func (k entry) counts() bool {
+// Counts reports whether a kind has a counter of its own making in a store. A kind that is not of this package has none.
+func Counts(name string) bool {
+	k := find(name)
 	return k.name != "" && !k.alone && len(k.databases) == 0 && k.store == ""
 }
 
@@ -170,7 +171,7 @@ func (c Config) agree(generator string) error {
 	for _, name := range c.Settings.Names() {
 		other := c.Settings.Generators[name]
 		switch {
-		case name == generator || !find(other.Kind).counts() || !find(g.Kind).counts() || !slices.Equal(at(other, name), at(g, generator)):
+		case name == generator || !Counts(other.Kind) || !Counts(g.Kind) || !slices.Equal(at(other, name), at(g, generator)):
 			continue
 		case other.Kind != g.Kind:
 			return c.Settings.Fault("generators."+generator+".kind", g.Kind, fmt.Sprintf("generator %s has the same counter, with kind %s: %s", name, other.Kind, apart))

@@ -8,9 +8,9 @@
 //	ID.DECODE id [LAYOUT l | GENERATOR key]   what an id says
 //
 // A key is the name of a generator. GET is refused, because caches of clients may answer it twice.
-// MULTI keeps commands until EXEC answers them, as in Redis; WATCH watches nothing. The other commands
-// are those that clients send when they connect. A command or subcommand that the front does not have has
-// one reply, an error, and spoils a transaction.
+// MULTI keeps commands until EXEC answers them, as in Redis; WATCH watches nothing. Clients
+// send the other commands when they connect. The front answers an unknown command or subcommand with one error.
+// Within a transaction, that error spoils it.
 //
 // Errors begin with a word for programs: NOAUTH, WRONGPASS and NOPERM as of Redis; NOLEASE, CLOCK and
 // TRYAGAIN where a later call may succeed; else ERR.
