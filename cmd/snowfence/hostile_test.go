@@ -36,6 +36,9 @@ const (
 	// crowd is how many connections ask for 10,000 ids each, again and again.
 	crowd = 200
 
+	// preface begins a connection of HTTP/2 that has no settings.
+	preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+
 	// hostileP99 is what a single id may take others beside that crowd.
 	hostileP99 = 100 * time.Millisecond
 )
@@ -80,7 +83,6 @@ func hostiles() []hostile {
 	frame := func(size uint32, rest string) string {
 		return string(binary.BigEndian.AppendUint32(nil, size)) + rest
 	}
-	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	return []hostile{
 		{"a bulk string of 1 GB", "redis", after("*2\r\n$4\r\nECHO\r\n$1073741824\r\n", many)},
 		{"an array of a billion parts", "redis", after("*1000000000\r\n", "$1\r\nx\r\n")},
@@ -111,6 +113,7 @@ func hostiles() []hostile {
 		{"bodies of 250 requests where none is taken", "https2", streams{path: "/livez", body: half}.attack},
 		{"bodies of 250 requests that do not end", "https2", streams{method: "POST", path: "/v1/generators/default/ids", body: "{", header: 15 << 10}.attack},
 		{"answers of 250 requests that are not read", "https2", streams{method: "POST", path: "/v1/generators/default/ids?count=10000", whole: true}.attack},
+		{"requests of HTTP/2 of a client that reads nothing", "https2", streams{path: "/livez", whole: true, deaf: true}.attack},
 		{"headers that go on without end", "grpc", after(preface+"\x00\x00\x00\x01\x00\x00\x00\x00\x01", "\x00\x40\x00\x09\x00\x00\x00\x00\x01"+strings.Repeat("\x00", 16<<10))},
 	}
 }
@@ -199,14 +202,14 @@ func TestHostileClientsOfAllKindsCostLittleMemory(t *testing.T) {
 	idle, end := context.WithCancel(t.Context())
 	defer end()
 	var clients sync.WaitGroup
-	open := halfOpen(idle, t, &clients, d.plain, *hostileIdle)
+	open := keepIdle(idle, t, &clients, d.plain, *hostileIdle)
 	ctx, stop := context.WithTimeout(t.Context(), *hostileFor)
 	defer stop()
 	for _, h := range hostiles() {
 		clients.Go(func() { d.attack(ctx, t, h, max(1, *hostileConnections/10)) })
 	}
 	under := measure(t, d.plain, *hostileFor)
-	t.Logf("%d of %d connections are half-open; p99 of others: RESP %s, HTTP %s", open.Load(), *hostileIdle, under[0], under[1])
+	t.Logf("%d of %d connections are idle or half-open; p99 of others: RESP %s, HTTP %s", open.Load(), *hostileIdle, under[0], under[1])
 	end()
 	clients.Wait()
 	plain, secure := d.check(t)
@@ -220,7 +223,7 @@ func TestHostileCrowdDelaysNoSingleID(t *testing.T) {
 	idle, end := context.WithCancel(t.Context())
 	defer end()
 	var clients sync.WaitGroup
-	open := halfOpen(idle, t, &clients, d.plain, *hostileIdle)
+	open := keepIdle(idle, t, &clients, d.plain, *hostileIdle)
 	calm := measure(t, d.plain, *hostileFor)
 	var answered atomic.Int64
 	many := hostile{"10,000 ids", "redis", func(c net.Conn) error {
@@ -241,7 +244,7 @@ func TestHostileCrowdDelaysNoSingleID(t *testing.T) {
 	defer stop()
 	clients.Go(func() { d.attack(ctx, t, many, crowd) })
 	under := measure(t, d.plain, *hostileFor)
-	t.Logf("%d of %d connections are half-open; p99 of others: RESP %s, then %s; HTTP %s, then %s; the crowd has %d answers of 10,000 ids",
+	t.Logf("%d of %d connections are idle or half-open; p99 of others: RESP %s, then %s; HTTP %s, then %s; the crowd has %d answers of 10,000 ids",
 		open.Load(), *hostileIdle, calm[0], under[0], calm[1], under[1], answered.Load())
 	end()
 	clients.Wait()
@@ -296,14 +299,19 @@ func attackOnce(ctx context.Context, address string, attack func(net.Conn) error
 	_ = attack(c) // it ends with the connection
 }
 
-// halfOpen keeps connections to every front that send the beginning of a request and nothing more, and
-// opens each again when the server has closed it. It returns once all are open.
-func halfOpen(ctx context.Context, t *testing.T, clients *sync.WaitGroup, d *testkit.Daemon, connections int) (open *atomic.Int64) {
+// keepIdle keeps connections to every front, and opens each again when the server has closed it. Most are idle after a
+// request, and one in ten sends the beginning of a request and nothing more. It returns once all are open.
+func keepIdle(ctx context.Context, t *testing.T, clients *sync.WaitGroup, d *testkit.Daemon, connections int) (open *atomic.Int64) {
 	t.Helper()
-	fronts := []struct{ scheme, begin string }{{"redis", "*2\r\n$4\r\nIN"}, {"http", "GET /v1/gen"}, {"grpc", "PRI * HTTP"}, {"thrift", "\x00\x00"}}
+	type front struct{ scheme, begin string }
+	idle := []front{{"redis", "PING\r\n"}, {"http", "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"}, {"grpc", preface}}
+	halfOpen := []front{{"redis", "*2\r\n$4\r\nIN"}, {"http", "GET /v1/gen"}, {"grpc", "PRI * HTTP"}, {"thrift", "\x00\x00"}}
 	open = new(atomic.Int64)
 	for i := range connections {
-		f := fronts[i%len(fronts)]
+		f := idle[i%len(idle)]
+		if i%10 == 0 {
+			f = halfOpen[i/10%len(halfOpen)]
+		}
 		clients.Go(func() {
 			for ctx.Err() == nil {
 				attackOnce(ctx, d.Address(f.scheme), func(c net.Conn) error {

@@ -113,24 +113,15 @@ func (h *Handler) has(a audience) bool {
 	}
 }
 
-// ServeHTTP answers one request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// serve answers one request.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	began := h.Meter.Began()
 	defer h.Meter.Answered(began, 1)
-	header := w.Header()
-	header["Cache-Control"], header["X-Content-Type-Options"] = h.noStore, h.noSniff
+	h.setShared(w)
 	guesses := guessesOf(r)
 	c := &call{Request: r, client: h.Service.Client(remote(r)), last: guesses.Spent()}
 	if c.last || r.ContentLength != 0 && r.ProtoMajor == 1 { // or the library waits for a body that no route has read
-		header.Set(connection, "close") // in HTTP/2 it is a GOAWAY
-	}
-	if err := h.admitStream(r); err != nil {
-		// Without a body, which a client might not read: then the library would keep the request.
-		p := asProblem(err)
-		h.count(p)
-		header.Set("Retry-After", "1")
-		w.WriteHeader(p.Status)
-		return
+		w.Header().Set(connection, "close") // in HTTP/2 it is a GOAWAY
 	}
 	err := h.answer(w, c)
 	guesses.Note(&c.client)

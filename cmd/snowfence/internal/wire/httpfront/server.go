@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/service"
 	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
 )
 
@@ -42,56 +41,13 @@ func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) 
 		IdleTimeout:       limits.IdleTimeout,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: leastWindow, MaxReceiveBufferPerStream: leastWindow,
+			WriteByteTimeout: limits.WriteTimeout,
 		},
-		ErrorLog:  slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-		ConnState: s.track,
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return context.WithValue(ctx, guessesKey{}, new(service.Guesses))
-		},
+		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ConnState:   s.track,
+		ConnContext: note,
 	}
 	return s
-}
-
-// guessesKey is where the context of a request has the guesses of its connection.
-type guessesKey struct{}
-
-// guessesOf returns the guesses of a request's connection.
-func guessesOf(r *http.Request) *service.Guesses {
-	g, _ := r.Context().Value(guessesKey{}).(*service.Guesses) // nil without a connection, in tests
-	return g
-}
-
-const (
-	// maxStreams is how many requests of HTTP/2 one connection may have under way. Clients count on 100.
-	maxStreams = 100
-
-	// leastWindow is how much a connection of HTTP/2 may send of the bodies of all its requests before they are
-	// read: the least that the protocol allows.
-	leastWindow = 1<<16 - 1
-
-	// perStream is about how many bytes the library keeps for a request of HTTP/2 until its answer is read, and
-	// most of its header three times.
-	perStream = 28 << 10
-)
-
-// admitStream takes the memory of a request of HTTP/2, until its client has read the answer. A connection of HTTP/1 has
-// one request at a time, and its memory is taken with that. It returns a [*service.Problem] if there is none.
-func (h *Handler) admitStream(r *http.Request) error {
-	if r.ProtoMajor < 2 || h.Memory == nil {
-		return nil
-	}
-	bytes := perStream + 3*len(r.RequestURI)
-	for name, values := range r.Header {
-		bytes += 3 * len(name)
-		for _, value := range values {
-			bytes += 3 * len(value)
-		}
-	}
-	if h.Memory.Take(bytes) != nil {
-		return service.Overloaded.Problem()
-	}
-	context.AfterFunc(r.Context(), func() { h.Memory.Give(bytes) }) // the library ends it with the stream
-	return nil
 }
 
 // track notes the connections that have sent nothing. The library waits five seconds for them when it shuts down.

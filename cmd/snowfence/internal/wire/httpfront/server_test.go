@@ -11,13 +11,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 )
 
@@ -163,31 +161,6 @@ func TestBodyThatNoRequestTakesIsNotWaitedFor(t *testing.T) {
 		_ = r.Body.Close()
 		if r.StatusCode != want {
 			t.Errorf("%s: %d, want %d", head, r.StatusCode, want)
-		}
-	}
-}
-
-func TestRequestsOfHTTP2TakeFromTheMemoryUntilTheirEnd(t *testing.T) {
-	f := newFixture(t, "")
-	f.Handler.Memory = budget.New(4 * perStream)
-	ask := func(ctx context.Context, header int) int {
-		r := request(http.MethodPost, "/v1/generators/default/ids").WithContext(ctx)
-		r.ProtoMajor = 2
-		r.Header.Set("Long", strings.Repeat("x", header))
-		return f.do(r).Code
-	}
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	if got := ask(ctx, 10); got != http.StatusOK {
-		t.Errorf("the first: %d", got)
-	}
-	if got := ask(t.Context(), 12<<10); got != http.StatusServiceUnavailable || f.minter.minted.Load() != 1 {
-		t.Errorf("one with a large header: %d; %d ids were minted", got, f.minter.minted.Load())
-	}
-	end()
-	for began := time.Now(); f.Handler.Memory.Used() > 0; runtime.Gosched() {
-		if time.Since(began) > time.Minute {
-			t.Fatalf("%d bytes are taken", f.Handler.Memory.Used())
 		}
 	}
 }
