@@ -3,8 +3,8 @@ package service
 import "snowfence.example/snowfence/kind"
 
 const (
-	// fewIDs are in an answer that takes no memory but what its connection has.
-	fewIDs = 100
+	// fewIDs are in an answer that takes no memory but what its connection has, or fewTexts.
+	fewIDs, fewTexts = 100, 25
 
 	// answerText is about how much text of an answer a front gathers before it writes.
 	answerText = 64 << 10
@@ -16,15 +16,19 @@ const (
 func (c *Client) Hold(name string, n int) (bytes int, err error) {
 	s := c.service
 	g := s.generators[name]
-	if n <= fewIDs || g == nil || n > s.limit(g) { // what is wrong is found when they are minted
+	form, few := s.Form(name), fewIDs
+	if form == kind.Text {
+		few = fewTexts
+	}
+	if n <= few || g == nil || n > s.limit(g) { // what is wrong is found when they are minted
 		return 0, nil
 	}
 	if err := c.Admit(name, 0); err != nil {
 		return 0, err
 	}
-	switch s.Form(name) {
+	switch form {
 	case kind.Text:
-		bytes = 128 * n // few texts have more
+		bytes = (kind.MaxText + 8) * n
 	case kind.Wide:
 		bytes = 16 * n
 	default:

@@ -23,7 +23,8 @@ import (
 type ids struct {
 	snowfencev1.UnimplementedIdsServer
 	*Server
-	batches sync.Pool // of *kind.Batch
+	small sync.Pool // of *kind.Batch, for a few ids: many calls may wait for theirs
+	large sync.Pool // the same for others, whose memory is taken from that of all
 }
 
 // Next mints ids.
@@ -38,14 +39,21 @@ func (s *ids) Next(ctx context.Context, r *snowfencev1.NextRequest) (*snowfencev
 
 // mint mints n ids into an answer, in place of what it holds.
 func (s *ids) mint(ctx context.Context, client *service.Client, generator string, n int, ranges bool, into *snowfencev1.NextResponse) error {
-	batch, _ := s.batches.Get().(*kind.Batch) // the pool holds nothing else
-	defer s.batches.Put(batch)
-	batch.Reset()
 	held, err := client.Hold(generator, n)
 	if err != nil {
 		return err
 	}
 	defer client.Release(held) // the codec counts the answer from here on
+	batches := &s.small
+	if held > 0 {
+		batches = &s.large
+	}
+	batch, _ := batches.Get().(*kind.Batch)
+	if batch == nil {
+		batch = new(kind.Batch)
+	}
+	defer batches.Put(batch)
+	batch.Reset()
 	if err := client.Mint(ctx, generator, n, batch); err != nil {
 		return err
 	}

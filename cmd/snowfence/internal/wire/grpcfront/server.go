@@ -21,7 +21,6 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/metrics"
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
-	"snowfence.example/snowfence/kind"
 )
 
 // Config says what the front is made of. All of it must be given.
@@ -81,7 +80,7 @@ func New(cfg Config) *Server {
 		grpc.UnaryInterceptor(s.unary),
 		grpc.StreamInterceptor(s.stream),
 	)
-	snowfencev1.RegisterIdsServer(s.grpc, &ids{Server: s, batches: sync.Pool{New: func() any { return new(kind.Batch) }}})
+	snowfencev1.RegisterIdsServer(s.grpc, &ids{Server: s})
 	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 	return s

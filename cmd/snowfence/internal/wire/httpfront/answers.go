@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
@@ -32,13 +33,17 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	if err != nil {
 		return err
 	}
-	b, _ := h.buffers.Get().(*buffer) // it holds nothing else
-	defer h.release(b)
 	held, err := r.client.Hold(name, n)
 	if err != nil {
 		return err
 	}
 	defer r.client.Release(held)
+	buffers := &h.small
+	if held > 0 {
+		buffers = &h.large
+	}
+	b, _ := buffers.Get().(*buffer) // it holds nothing else
+	defer b.release(buffers)
 	switch {
 	case query.Has("show"):
 		err = r.client.Show(name, query.Get("show"), &b.batch)
@@ -78,10 +83,10 @@ const (
 	few = 2 << 10
 )
 
-func (h *Handler) release(b *buffer) {
+func (b *buffer) release(to *sync.Pool) {
 	b.batch.Reset()
 	b.text = b.text[:0]
-	h.buffers.Put(b)
+	to.Put(b)
 }
 
 // writeJSON writes {"ids":["…","…"]}. Package kind sees to it that ids need no escaping.

@@ -43,9 +43,10 @@ type Config struct {
 // Handler is the front. Use [New] to make one.
 type Handler struct {
 	Config
-	routes  []route
-	buffers sync.Pool              // of *buffer, empty
-	host    atomic.Pointer[string] // of the last request, if it was known
+	routes []route
+	small  sync.Pool              // of *buffer, empty, for a few ids: many requests may wait for theirs
+	large  sync.Pool              // the same for others, whose memory is taken from that of all
+	host   atomic.Pointer[string] // of the last request, if it was known
 
 	// Values of headers that all answers share.
 	noStore, noSniff []string
@@ -90,7 +91,8 @@ func New(cfg Config) *Handler {
 		Config: cfg, noStore: []string{"no-store"}, noSniff: []string{"nosniff"},
 		contentTypes: map[string][]string{typeJSON: {typeJSON}, typePlain: {typePlain + "; charset=utf-8"}},
 	}
-	h.buffers.New = func() any { return &buffer{text: make([]byte, 0, few)} }
+	h.small.New = func() any { return &buffer{text: make([]byte, 0, few)} }
+	h.large.New = func() any { return new(buffer) }
 	for _, route := range h.table() {
 		if h.has(route.audience) {
 			h.routes = append(h.routes, route)

@@ -58,18 +58,39 @@ func (c *conn) settle() {
 // mint mints n ids of the present generator into the batch.
 func (c *conn) mint(n int) error {
 	c.batch.Reset()
-	c.release() // the answer before is written, or its text is short
+	before := c.batched
+	c.client.Release(before) // the answer before is written, or its text is short
 	var err error
-	if c.batched, err = c.client.Hold(c.key, n); err != nil {
+	if c.batched, err = c.client.Hold(c.key, n); before > mostPooled && c.batched < before {
+		*c.batch = kind.Batch{}
+	}
+	if err != nil {
 		return err
 	}
+	defer c.config.Memory.Give(c.holdText())
 	return c.client.Mint(c.ctx, c.key, n, c.batch)
 }
 
-// release gives back the memory of the batch.
+// release gives back the memory of the batch, which no connection that asks for few is to have.
 func (c *conn) release() {
-	c.client.Release(c.batched)
+	if c.client.Release(c.batched); c.batched > mostPooled {
+		*c.batch = kind.Batch{}
+	}
 	c.batched = 0
+}
+
+// holdText takes the memory of a long text while ids are waited for, and returns how much that is. If there is none,
+// the text is written and let go.
+func (c *conn) holdText() int {
+	most := cap(c.text)
+	if most <= fewText {
+		return 0
+	}
+	if c.config.Memory.Take(most) != nil {
+		c.write()
+		c.text, most = make([]byte, 0, fewText), 0
+	}
+	return most
 }
 
 // errTexts is returned for ids that are asked for as numbers, and are texts.
@@ -100,6 +121,7 @@ func (c *conn) incrBy(args [][]byte) {
 		return
 	}
 	c.use(args[0])
+	defer c.config.Memory.Give(c.holdText())
 	first, err := c.client.Range(c.ctx, c.key, n)
 	if err != nil {
 		c.problem(err)

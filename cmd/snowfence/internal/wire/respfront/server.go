@@ -57,20 +57,28 @@ func New(cfg Config) *Server {
 		c := &s.table[i]
 		s.commands[c.name], s.commands[strings.ToLower(c.name)] = c, c
 	}
-	s.scratch.New = func() any { return &scratch{text: make([]byte, 0, 4<<10)} }
+	s.scratch.New = func() any { return &scratch{text: make([]byte, 0, fewText)} }
 	s.Server = session.NewServer(s.serve)
 	return s
 }
 
 // scratch is what answers need while they are made. Connections that wait for a command have none, but those that
-// wait for ids do, so it is small at first.
+// wait for ids do: what is large of it is taken from the memory of all.
 type scratch struct {
 	text  []byte
 	batch kind.Batch
 }
 
-// chunk is how much is answered before it is written.
-const chunk = 32 << 10
+const (
+	// chunk is how much is answered before it is written.
+	chunk = 32 << 10
+
+	// fewText is how much text a connection has that waits for ids, without taking it from the memory of all.
+	fewText = 4 << 10
+
+	// mostPooled is how much the ids of an answer may have taken whose batch is kept for other connections.
+	mostPooled = 64 << 10
+)
 
 // serve serves a connection.
 func (s *Server) serve(ctx context.Context, n *session.Conn) {

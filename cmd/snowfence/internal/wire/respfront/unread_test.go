@@ -31,7 +31,7 @@ func TestClientThatReadsNothingIsToldAndLeft(t *testing.T) {
 		want string
 	}{
 		"more than one client may have": {memory, "-TRYAGAIN too many bytes of answers are unread"},
-		"all that clients have":         {memory/4 + 1<<20, "-TRYAGAIN clients keep all of the memory"},
+		"all that clients have":         {1<<20 + 12<<10, "-TRYAGAIN clients keep all of the memory"},
 	} {
 		f := newFixture(t, "", func(c *config.Config) { c.Limits.WriteTimeout = 10 * time.Minute })
 		f.memory.Add(memory - c.left)
@@ -88,5 +88,37 @@ func TestBatchTakesFromTheMemoryOfAll(t *testing.T) {
 	}
 	if got := l.ask("INCR numbers"); got != ":1" {
 		t.Errorf("a single id: %s", got)
+	}
+}
+
+func TestAnswersThatWaitForAnIDTakeFromTheMemoryOfAll(t *testing.T) {
+	for _, left := range []bool{true, false} {
+		f := newFixture(t, "", func(c *config.Config) { c.Limits.Batch = 10_000 })
+		spent, waits, goOn := 0, make(chan struct{}), make(chan struct{})
+		f.numbers.before = func() {
+			switch {
+			case f.numbers.calls.Load() == 2: // the INCR
+				close(waits)
+				<-goOn
+			case !left:
+				spent = memory // by others, from now on
+				f.memory.Add(spent)
+			}
+		}
+		l := f.dial()
+		if _, err := l.Write(append(encode("ID.NEXT", "numbers", "COUNT", "10000"), encode("INCR", "numbers")...)); err != nil {
+			t.Fatal(err)
+		}
+		<-waits
+		if used := f.memory.Used(); left && (used < chunk || used > 3*chunk) { // the text, and not the batch
+			t.Errorf("%d bytes are taken", used)
+		}
+		if !left {
+			if got := l.reply(); !strings.HasSuffix(got, "\"10000\")") {
+				t.Errorf("it is not written: …%s", got[max(0, len(got)-100):])
+			}
+		}
+		close(goOn)
+		f.memory.Give(spent)
 	}
 }
