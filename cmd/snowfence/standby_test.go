@@ -188,7 +188,7 @@ func (d *duo) run() {
 			d.start(holder)
 		}},
 		{"crash: stopped, and continued", func(holder, _ *subject, taken func()) {
-			d.halt(holder)
+			freeze(d.t, holder.current(), d.folder)
 			taken()
 			holder.current().Signal(syscall.SIGCONT)
 		}},
@@ -228,25 +228,26 @@ func (d *duo) run() {
 	d.awaitStandby(d.subjects[1-d.holder().number])
 }
 
-// halt stops a daemon, but not while it writes to a folder: then it has the folder's lock, and nothing can
-// be written until it continues or ends.
-func (d *duo) halt(s *subject) {
+// freeze stops a daemon, but not while it writes to the folder that is its store, if one is: then it has the folder's
+// lock, and nothing can be written until it continues or ends.
+func freeze(t *testing.T, d *testkit.Daemon, folder string) {
+	t.Helper()
 	for {
-		s.current().Signal(syscall.SIGSTOP)
-		pause(d.t.Context(), 10*time.Millisecond) // until each of its threads has stopped
-		if d.folder == "" {
+		d.Signal(syscall.SIGSTOP)
+		pause(t.Context(), 10*time.Millisecond) // until each of its threads has stopped
+		if folder == "" {
 			return
 		}
-		lock, err := os.Open(filepath.Join(d.folder, "snowfence.lock"))
+		lock, err := os.Open(filepath.Join(folder, "snowfence.lock"))
 		if err != nil {
-			d.t.Fatal(err)
+			t.Fatal(err)
 		}
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if closed := lock.Close(); err == nil && closed == nil {
 			return
 		}
-		s.current().Signal(syscall.SIGCONT)
-		pause(d.t.Context(), 10*time.Millisecond)
+		d.Signal(syscall.SIGCONT)
+		pause(t.Context(), 10*time.Millisecond)
 	}
 }
 
