@@ -60,7 +60,7 @@ func (s streams) attack(c net.Conn) error {
 	}()
 	defer func() { // it may write still
 		_ = c.Close()
-		_ = <-sent // of a connection that is closed
+		<-sent // of a connection that is closed
 	}()
 	for {
 		frame, err := framer.ReadFrame()

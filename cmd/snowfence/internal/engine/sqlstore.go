@@ -75,10 +75,10 @@ func postgresConnector(server sqlstore.Server, stream bool) (driver.Connector, e
 		const readOnly = "25006" // read_only_sql_transaction
 		return refused.Severity != "FATAL" && refused.SeverityUnlocalized != "FATAL" && refused.Code != readOnly
 	}
-	return stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(func(_ context.Context, config *pgx.ConnConfig) (err error) {
+	return surviving{stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(func(_ context.Context, config *pgx.ConnConfig) (err error) {
 		config.Password, err = server.Password()
 		return err
-	})), nil
+	})), address}, nil
 }
 
 // mysqlConnector makes connections to one server by go-sql-driver.

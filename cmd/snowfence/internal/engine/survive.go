@@ -9,9 +9,9 @@ import (
 	"snowfence.example/snowfence/internal/storeclient"
 )
 
-// surviving makes connections by go-sql-driver, which panics at packets that are too short, and
-// says of every packet that can't be read that the connection is invalid. With surviving the
-// first is an error, and either says why.
+// surviving makes connections by a driver that panics at some wrong answers: go-sql-driver at packets that are too
+// short, and pgx at rows with more columns than the server has announced. With surviving that is an error. It also says
+// why, where go-sql-driver says that the connection is invalid.
 type surviving struct {
 	driver.Connector
 	server string
@@ -24,20 +24,20 @@ type guardKey struct{}
 func (s surviving) Connect(ctx context.Context) (driver.Conn, error) {
 	c := &survivor{server: s.server}
 	var err error
-	if c.mysql, err = survive(c, func() (mysqlConn, error) {
+	if c.conn, err = survive(c, func() (conn, error) {
 		made, err := s.Connector.Connect(context.WithValue(ctx, guardKey{}, &c.guard))
 		if err != nil {
 			return nil, err
 		}
-		return made.(mysqlConn), nil
+		return made.(conn), nil
 	}); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// mysqlConn is what a connection of go-sql-driver can do.
-type mysqlConn interface {
+// conn is what a connection of either driver can do.
+type conn interface {
 	driver.Conn
 	driver.ConnBeginTx
 	driver.ConnPrepareContext
@@ -46,12 +46,11 @@ type mysqlConn interface {
 	driver.NamedValueChecker
 	driver.Pinger
 	driver.SessionResetter
-	driver.Validator
 }
 
 // survivor is a connection. It is no more of use after a panic.
 type survivor struct {
-	mysql  mysqlConn
+	conn   conn
 	server string
 	guard  *storeclient.Guard
 	broken bool
@@ -82,41 +81,46 @@ func (c *survivor) Prepare(query string) (driver.Stmt, error) {
 func (c *survivor) Begin() (driver.Tx, error) {
 	return c.BeginTx(context.Background(), driver.TxOptions{})
 }
-func (c *survivor) Close() error  { return c.only(c.mysql.Close) }
-func (c *survivor) IsValid() bool { return !c.broken && c.mysql.IsValid() }
+func (c *survivor) Close() error { return c.only(c.conn.Close) }
 
-func (c *survivor) CheckNamedValue(v *driver.NamedValue) error { return c.mysql.CheckNamedValue(v) }
+// IsValid implements driver.Validator, which pgx does not.
+func (c *survivor) IsValid() bool {
+	of, ok := c.conn.(driver.Validator)
+	return !c.broken && (!ok || of.IsValid())
+}
+
+func (c *survivor) CheckNamedValue(v *driver.NamedValue) error { return c.conn.CheckNamedValue(v) }
 
 func (c *survivor) Ping(ctx context.Context) error {
-	return c.only(func() error { return c.mysql.Ping(ctx) })
+	return c.only(func() error { return c.conn.Ping(ctx) })
 }
 
 func (c *survivor) ResetSession(ctx context.Context) error {
 	if c.broken {
 		return driver.ErrBadConn
 	}
-	return c.mysql.ResetSession(ctx)
+	return c.conn.ResetSession(ctx)
 }
 
 func (c *survivor) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
-	tx, err := survive(c, func() (driver.Tx, error) { return c.mysql.BeginTx(ctx, options) })
+	tx, err := survive(c, func() (driver.Tx, error) { return c.conn.BeginTx(ctx, options) })
 	return survivingTx{tx, c}, err
 }
 
 func (c *survivor) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return survive(c, func() (driver.Result, error) { return c.mysql.ExecContext(ctx, query, args) })
+	return survive(c, func() (driver.Result, error) { return c.conn.ExecContext(ctx, query, args) })
 }
 
 func (c *survivor) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return c.query(func() (driver.Rows, error) { return c.mysql.QueryContext(ctx, query, args) })
+	return c.query(func() (driver.Rows, error) { return c.conn.QueryContext(ctx, query, args) })
 }
 
 func (c *survivor) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	statement, err := survive(c, func() (driver.Stmt, error) { return c.mysql.PrepareContext(ctx, query) })
+	prepared, err := survive(c, func() (driver.Stmt, error) { return c.conn.PrepareContext(ctx, query) })
 	if err != nil {
 		return nil, err
 	}
-	return survivingStatement{statement.(mysqlStatement), c}, nil
+	return survivingStatement{prepared.(statement), c}, nil
 }
 
 type survivingTx struct {
@@ -127,54 +131,59 @@ type survivingTx struct {
 func (t survivingTx) Commit() error   { return t.c.only(t.tx.Commit) }
 func (t survivingTx) Rollback() error { return t.c.only(t.tx.Rollback) }
 
-// mysqlStatement is what a statement of go-sql-driver can do.
-type mysqlStatement interface {
+// statement is what one of either driver can do.
+type statement interface {
 	driver.Stmt
 	driver.StmtExecContext
 	driver.StmtQueryContext
-	driver.NamedValueChecker
 }
 
 type survivingStatement struct {
-	mysqlStatement
+	statement
 	c *survivor
 }
 
-func (s survivingStatement) Close() error { return s.c.only(s.mysqlStatement.Close) }
+// CheckNamedValue implements driver.NamedValueChecker, which a statement of pgx leaves to its connection.
+func (s survivingStatement) CheckNamedValue(v *driver.NamedValue) error {
+	if of, ok := s.statement.(driver.NamedValueChecker); ok {
+		return of.CheckNamedValue(v)
+	}
+	return s.c.CheckNamedValue(v)
+}
+
+func (s survivingStatement) Close() error { return s.c.only(s.statement.Close) }
 
 func (s survivingStatement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	return survive(s.c, func() (driver.Result, error) { return s.mysqlStatement.ExecContext(ctx, args) })
+	return survive(s.c, func() (driver.Result, error) { return s.statement.ExecContext(ctx, args) })
 }
 
 func (s survivingStatement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return s.c.query(func() (driver.Rows, error) { return s.mysqlStatement.QueryContext(ctx, args) })
+	return s.c.query(func() (driver.Rows, error) { return s.statement.QueryContext(ctx, args) })
 }
 
-// mysqlRows is what the rows of go-sql-driver can do, but for a next result.
-type mysqlRows interface {
+// rows is what those of either driver can do that is asked for here.
+type rows interface {
 	driver.Rows
 	driver.RowsColumnTypeDatabaseTypeName
-	driver.RowsColumnTypeNullable
 	driver.RowsColumnTypePrecisionScale
-	driver.RowsColumnTypeScanType
 }
 
 type survivingRows struct {
-	mysqlRows
+	rows
 	c *survivor
 }
 
 // query calls f, which returns rows.
 func (c *survivor) query(f func() (driver.Rows, error)) (driver.Rows, error) {
-	rows, err := survive(c, f)
+	got, err := survive(c, f)
 	if err != nil {
 		return nil, err
 	}
-	return survivingRows{rows.(mysqlRows), c}, nil
+	return survivingRows{got.(rows), c}, nil
 }
 
-func (r survivingRows) Close() error { return r.c.only(r.mysqlRows.Close) }
+func (r survivingRows) Close() error { return r.c.only(r.rows.Close) }
 
 func (r survivingRows) Next(into []driver.Value) error {
-	return r.c.only(func() error { return r.mysqlRows.Next(into) })
+	return r.c.only(func() error { return r.rows.Next(into) })
 }
