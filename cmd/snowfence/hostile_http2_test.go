@@ -53,14 +53,15 @@ func (s streams) attack(c net.Conn) error {
 		return err
 	}
 	sent := make(chan error, 1)
-	ready := make(chan struct{}, 1)
+	ready, done := make(chan struct{}, 1), make(chan struct{})
 	go func() {
+		defer close(done)
 		<-ready
 		sent <- s.send(framer, 0)
 	}()
 	defer func() { // it may write still
 		_ = c.Close()
-		<-sent // of a connection that is closed
+		<-done
 	}()
 	for {
 		frame, err := framer.ReadFrame()

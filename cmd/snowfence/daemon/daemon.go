@@ -315,8 +315,7 @@ func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) err
 		return nil
 	}
 	err := c.Close(ctx)
-	var rests *fence.NotReleasedError
-	if errors.As(err, &rests) {
+	if _, ok := errors.AsType[*fence.NotReleasedError](err); ok {
 		return nil // the holder has logged it
 	}
 	if errors.Is(err, counter.ErrUnavailable) {

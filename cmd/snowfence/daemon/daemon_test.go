@@ -197,7 +197,8 @@ func (d *running) mint(generator string, n string) []snowfence.Parts {
 	return parts
 }
 
-func ptr(n int64) *int64 { return &n }
+//go:fix inline
+func ptr(n int64) *int64 { return new(n) }
 
 func TestOneCommandServesIDs(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "not", "made", "yet")

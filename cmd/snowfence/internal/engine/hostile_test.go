@@ -40,7 +40,11 @@ func message(kind byte, size uint32, body string) string {
 
 func postgresAnswersOf() []testkit.Answer {
 	parameter := func(value string) string { return message('S', uint32(4+2+len(value)+1), "x\x00"+value+"\x00") }
+	column := "x\x00" + strings.Repeat("\x00", 6) + "\x00\x00\x00\x17\x00\x04\xff\xff\xff\xff\x00\x00" // an int4
+	value := "\x00\x00\x00\x011"
 	return []testkit.Answer{
+		{Bytes: message('1', 4, "") + message('2', 4, "") + message('T', uint32(4+2+2*len(column)), "\x00\x02"+column+column) +
+			message('D', uint32(4+2+3*len(value)), "\x00\x03"+value+value+value) + message('C', 4+9, "SELECT 1\x00") + message('Z', 5, "I")},
 		{Bytes: message('R', 1<<32-1, ""), Wrong: "of 4294967295 bytes"},
 		{Bytes: message('D', 1<<31-1, ""), Wrong: "of 2147483647 bytes"},
 		{Bytes: message('T', 1<<24, "x"), Wrong: "of 16777216 bytes"},

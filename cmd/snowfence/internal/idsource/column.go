@@ -78,8 +78,7 @@ func (c *column) open(ctx context.Context, url string, o Options) error {
 	defer stop()
 	db, err := engine.OpenDatabase(connecting, url)
 	if err != nil {
-		var wrong *engine.URLError
-		if errors.As(err, &wrong) {
+		if _, ok := errors.AsType[*engine.URLError](err); ok {
 			return err
 		}
 		return fmt.Errorf("%w: %s: connect: %w", ErrNoServer, c.source, err)

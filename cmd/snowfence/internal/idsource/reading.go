@@ -86,8 +86,7 @@ func (r *reading) decimal(text []byte) (v uint64, length int) {
 
 // refuse returns the error, or counts it if it may be skipped, as wrong options may not.
 func (r *reading) refuse(err *InvalidError) error {
-	var wrong *OptionError
-	if errors.As(err.Reason, &wrong) {
+	if wrong, ok := errors.AsType[*OptionError](err.Reason); ok {
 		return wrong
 	}
 	if !r.skip {

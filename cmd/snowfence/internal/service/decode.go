@@ -107,8 +107,7 @@ func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
 
 // reason is what is wrong with an id or a layout, without the text itself.
 func reason(err error) string {
-	var id *snowfence.IDError
-	if errors.As(err, &id) {
+	if id, ok := errors.AsType[*snowfence.IDError](err); ok {
 		return id.Reason
 	}
 	var syntax *snowfence.LayoutSyntaxError

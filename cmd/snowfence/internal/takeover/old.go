@@ -124,8 +124,7 @@ func (o Old) Look(ctx context.Context, layout snowfence.Layout, clock snowfence.
 // outside is the error about a number that a layout does not have.
 func outside(field string, n int64, err error, l snowfence.Layout) error {
 	limit := text.Message(err)
-	var beyond *snowfence.RangeError
-	if errors.As(err, &beyond) {
+	if beyond, ok := errors.AsType[*snowfence.RangeError](err); ok {
 		limit = fmt.Sprintf("must be from 0 to %d", beyond.Limit)
 	}
 	return &FactError{field, fmt.Sprint(n), limit + " with the layout " + l.String(), err}

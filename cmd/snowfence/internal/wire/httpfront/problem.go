@@ -68,8 +68,7 @@ func statusOf(meaning service.Meaning) int {
 
 // asProblem translates an error of the service or of this package.
 func asProblem(err error) *problem {
-	var own *problem
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*problem](err); ok {
 		return own
 	}
 	var p *service.Problem
