@@ -197,9 +197,6 @@ func (d *running) mint(generator string, n string) []snowfence.Parts {
 	return parts
 }
 
-//go:fix inline
-func ptr(n int64) *int64 { return new(n) }
-
 func TestOneCommandServesIDs(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "not", "made", "yet")
 	d := start(t, settings(folder, nil)).ready()
@@ -264,7 +261,7 @@ func TestDaemonGoesOnServingUnreadyBeforeItEnds(t *testing.T) {
 
 func TestReleasedWorkerIDIsServedAgainAtOnce(t *testing.T) {
 	folder := t.TempDir()
-	generators := map[string]Generator{"default": {Worker: ptr(7), Window: time.Hour}}
+	generators := map[string]Generator{"default": {Worker: new(int64(7)), Window: time.Hour}}
 	last := snowfence.Parts{}
 	for range 3 {
 		d := start(t, settings(folder, generators)).ready() // within much less than the window
@@ -299,7 +296,7 @@ func TestDaemonsOfOneStoreHaveWorkerIDsOfTheirOwn(t *testing.T) {
 func TestPinnedWorkerIDThatIsHeldIsWaitedForUntilItIsFree(t *testing.T) {
 	folder := t.TempDir()
 	pinned := func(wait time.Duration) map[string]Generator {
-		return map[string]Generator{"default": {Worker: ptr(7), Window: time.Hour, ClaimWait: wait}}
+		return map[string]Generator{"default": {Worker: new(int64(7)), Window: time.Hour, ClaimWait: wait}}
 	}
 	first := start(t, settings(folder, pinned(time.Second))).ready()
 	second := start(t, settings(folder, pinned(time.Second)))
@@ -344,7 +341,7 @@ func TestAnotherLayoutEndsTheDaemonAtOnce(t *testing.T) {
 
 func TestEndWhileClaimingIsNoError(t *testing.T) {
 	folder := t.TempDir()
-	pinned := map[string]Generator{"default": {Worker: ptr(7), Window: time.Hour, ClaimWait: time.Hour}}
+	pinned := map[string]Generator{"default": {Worker: new(int64(7)), Window: time.Hour, ClaimWait: time.Hour}}
 	start(t, settings(folder, pinned)).ready()
 	second := start(t, settings(folder, pinned))
 	second.stop()
