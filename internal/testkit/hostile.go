@@ -205,14 +205,16 @@ func (h Hostile) run(t *testing.T, patience time.Duration, spoil func(n int, ans
 // pass passes on what a client and the server send, but for what spoil changes. It returns at
 // the connection's end, and whether there was a change.
 func (h Hostile) pass(ctx context.Context, client net.Conn, spoil func(n int, answer []byte) io.Reader) (left bool) {
-	defer func() { _ = client.Close() }()
 	server, err := (&net.Dialer{}).DialContext(ctx, "tcp", h.Server)
 	if err != nil {
+		_ = client.Close()
 		return false
 	}
 	var requests sync.WaitGroup
-	defer requests.Wait()
-	defer func() { _ = server.Close() }()
+	defer func() {
+		_, _ = client.Close(), server.Close() // or pgx, which reads on for minutes, would keep the requests open
+		requests.Wait()
+	}()
 	defer context.AfterFunc(ctx, func() { _, _ = client.Close(), server.Close() })()
 	var gone atomic.Bool
 	requests.Go(func() {
