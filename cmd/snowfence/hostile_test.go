@@ -299,12 +299,14 @@ func attackOnce(ctx context.Context, address string, attack func(net.Conn) error
 	_ = attack(c) // it ends with the connection
 }
 
-// keepIdle keeps connections to every front, and opens each again when the server has closed it. Most are idle after a
-// request, and one in ten sends the beginning of a request and nothing more. It returns once all are open.
+// keepIdle keeps connections, and opens each again when the server has closed it. Most are idle after a request, two
+// thirds of them of RESP: more of the other fronts have no room in the memory for connections. One in ten sends the
+// beginning of a request and nothing more. It returns once all are open.
 func keepIdle(ctx context.Context, t *testing.T, clients *sync.WaitGroup, d *testkit.Daemon, connections int) (open *atomic.Int64) {
 	t.Helper()
 	type front struct{ scheme, begin string }
-	idle := []front{{"redis", "PING\r\n"}, {"http", "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"}, {"grpc", preface}}
+	resp, web := front{"redis", "PING\r\n"}, front{"http", "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"}
+	idle := []front{resp, web, resp, resp, {"grpc", preface}, resp, resp, web, resp}
 	halfOpen := []front{{"redis", "*2\r\n$4\r\nIN"}, {"http", "GET /v1/gen"}, {"grpc", "PRI * HTTP"}, {"thrift", "\x00\x00"}}
 	open = new(atomic.Int64)
 	for i := range connections {
