@@ -259,7 +259,7 @@ func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch)
 		return err
 	}
 	var who Who
-	if n > slice {
+	if n > leastSlice {
 		who = c.Who()
 	}
 	err := c.service.mintFor(ctx, who, name, n, into)

@@ -21,7 +21,7 @@ func (s *Service) mint(ctx context.Context, who Who, g *generator, n int, into *
 	o, ok := minter.Minter.(shower)
 	switch {
 	case ok:
-	case minter.maxWait > 0 && n > slice && minter.Form() == kind.Number:
+	case minter.maxWait > 0 && n > minter.slice && minter.Form() == kind.Number:
 		return s.inSlices(ctx, who, minter, n, into)
 	default:
 		return minter.Mint(ctx, n, into)

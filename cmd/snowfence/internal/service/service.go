@@ -77,6 +77,7 @@ type served struct {
 	most    int              // ids of one request
 	layout  snowfence.Layout // of the minter's ids, if they have one
 	maxWait time.Duration    // of one request, if the minter is fenced, and else 0
+	slice   int              // ids that are minted at a time, if it is fenced
 	turns   turns
 }
 
@@ -118,16 +119,17 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	if !ok {
 		return fmt.Errorf("serve: no generator is named %q", name)
 	}
-	settings, maxWait := g.settings, time.Duration(0)
+	settings, maxWait, slice := g.settings, time.Duration(0), 0
 	if l, ok := minter.(leased); ok {
 		settings.Layout = l.Status().Layout // the namespace's, where none is configured
 		maxWait = settings.Policy.WithDefaults(settings.Layout).MaxWait
+		slice = sliceOf(settings.Layout)
 	}
 	most := most(settings, s.settings.Limits.Batch)
 	if b, ok := minter.(bounded); ok {
 		most = min(most, b.Most())
 	}
-	g.minter.Store(&served{Minter: minter, most: most, layout: settings.Layout, maxWait: maxWait})
+	g.minter.Store(&served{Minter: minter, most: most, layout: settings.Layout, maxWait: maxWait, slice: slice})
 	return nil
 }
 

@@ -11,26 +11,22 @@ import (
 	"snowfence.example/snowfence/kind"
 )
 
-// slice is how many ids are minted at a time for a request that asks for more. A generator makes that many in less
-// than a tenth of a millisecond, and requests for a few ids wait for no more than one slice.
-const slice = 256
+// leastSlice is the least of [sliceOf].
+const leastSlice = 256
+
+// sliceOf returns how many ids of a layout are minted at a time for a request that asks for more: as many as one worker may
+// issue in a sixteenth of a millisecond. Requests for a few ids wait for no more than one slice.
+func sliceOf(l snowfence.Layout) int {
+	return max(leastSlice, int(min(l.RatePerWorker()/16_000, 1<<20)))
+}
 
 // turns lets one large request at a time mint a slice. Each client has a turn after the other, whatever the number of
-// its requests. Requests for a few ids have no need of a turn.
+// its requests, and keeps it while no other client waits. Requests for a few ids have no need of a turn.
 type turns struct {
 	mu      sync.Mutex // guards what follows
 	taken   bool
 	clients []Who // that wait, the next one first
 	waiting map[Who][]chan struct{}
-}
-
-// with calls f within a turn, or returns why the context has ended before there was one.
-func (t *turns) with(ctx context.Context, who Who, f func() error) error {
-	if err := t.enter(ctx, who); err != nil {
-		return err
-	}
-	defer t.leave()
-	return f()
 }
 
 // enter waits for a turn, which the client leaves later.
@@ -86,6 +82,17 @@ func (t *turns) leave() {
 	close(turn)
 }
 
+// keep reports whether a client keeps its turn, since no other client waits for one. If one does, it has the turn now.
+func (t *turns) keep(who Who) bool {
+	t.mu.Lock()
+	others := len(t.clients) > 1 || len(t.clients) == 1 && t.clients[0] != who
+	t.mu.Unlock()
+	if others {
+		t.leave()
+	}
+	return !others
+}
+
 // errLate ends a large request that has waited for as long as a request may.
 var errLate = errors.New("the request has waited for too long")
 
@@ -93,20 +100,23 @@ var errLate = errors.New("the request has waited for too long")
 // numbers increase: when a slice is of a later term, whose numbers may be lower, it begins again.
 func (s *Service) inSlices(ctx context.Context, who Who, m *served, n int, into *kind.Batch) error {
 	begun, had := s.clock.Monotonic(), into.Len()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	expired, stop := s.clock.After(m.maxWait)
-	defer stop()
-	go func() {
-		select {
-		case <-expired:
-			cancel(errLate)
-		case <-ctx.Done():
+	ctx, cancel := context.WithTimeoutCause(ctx, m.maxWait, errLate)
+	defer cancel()
+	turn := false
+	defer func() {
+		if turn {
+			m.turns.leave()
 		}
 	}()
 	for into.Len() < had+n {
-		at := into.Len()
-		err := m.turns.with(ctx, who, func() error { return m.Mint(ctx, min(had+n-at, slice), into) })
+		at, err := into.Len(), error(nil)
+		if !turn {
+			err = m.turns.enter(ctx, who)
+			turn = err == nil
+		}
+		if err == nil {
+			err = m.Mint(ctx, min(had+n-at, m.slice), into)
+		}
 		switch ids := into.Numbers(); {
 		case err != nil && errors.Is(context.Cause(ctx), errLate):
 			return s.late(m, begun)
@@ -115,6 +125,7 @@ func (s *Service) inSlices(ctx context.Context, who Who, m *served, n int, into 
 		case at > had && ids[at] < ids[at-1]:
 			into.Truncate(had)
 		}
+		turn = m.turns.keep(who)
 	}
 	return nil
 }

@@ -27,9 +27,11 @@ func TestClientsHaveTurnsWhateverTheNumberOfTheirRequests(t *testing.T) {
 		var order []byte
 		come := func(last byte) {
 			go func() {
-				if err := turns.with(t.Context(), someone(last), func() error { order = append(order, last); return nil }); err != nil {
+				if err := turns.enter(t.Context(), someone(last)); err != nil {
 					t.Error(err)
 				}
+				order = append(order, last)
+				turns.leave()
 			}()
 			synctest.Wait() // it waits for its turn
 		}
@@ -43,6 +45,38 @@ func TestClientsHaveTurnsWhateverTheNumberOfTheirRequests(t *testing.T) {
 		}
 		if turns.taken || len(turns.waiting) > 0 || len(turns.clients) > 0 {
 			t.Errorf("%+v is left", turns.waiting)
+		}
+	})
+}
+
+func TestClientKeepsItsTurnUntilAnotherWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var turns turns
+		wait := func(last byte) {
+			go func() {
+				if err := turns.enter(t.Context(), someone(last)); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		wait(1) // it has the turn
+		if !turns.keep(someone(1)) {
+			t.Error("nobody waits, and it does not keep its turn")
+		}
+		wait(1)
+		if !turns.keep(someone(1)) {
+			t.Error("a request of its own waits, and it does not keep its turn")
+		}
+		wait(2)
+		if turns.keep(someone(1)) {
+			t.Error("another client waits, and it keeps its turn")
+		}
+		if turns.keep(someone(1)) { // that of its second request
+			t.Error("another client waits, and it keeps its turn")
+		}
+		if !turns.keep(someone(2)) || len(turns.waiting) > 0 {
+			t.Errorf("%+v wait", turns.waiting)
 		}
 	})
 }
@@ -88,7 +122,7 @@ func (m *leasing) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	}
 	room, err := into.GrowNumbers(n)
 	for i := range room {
-		room[i] = snowfence.ID(base + len(m.slices)*slice + i)
+		room[i] = snowfence.ID(base + len(m.slices)*leastSlice + i)
 	}
 	return err
 }
@@ -106,25 +140,25 @@ func TestLargeRequestIsMintedInSlicesWithinItsTime(t *testing.T) {
 			m.slices = nil
 			return s.Mint(t.Context(), "default", n, &b)
 		}
-		if err := mint(2*slice + 1); err != nil || !slices.Equal(m.slices, []int{slice, slice, 1}) {
+		if err := mint(2*leastSlice + 1); err != nil || !slices.Equal(m.slices, []int{leastSlice, leastSlice, 1}) {
 			t.Errorf("slices of %d ids, %v", m.slices, err)
 		}
-		if err := mint(slice); err != nil || len(m.slices) != 1 {
+		if err := mint(leastSlice); err != nil || len(m.slices) != 1 {
 			t.Errorf("slices of %d ids, %v", m.slices, err)
 		}
 		// A term ends within the second request.
 		m.terms = 4
-		if err := mint(6 * slice); !errors.As(err, new(*Problem)) || b.Len() != 0 {
+		if err := mint(6 * leastSlice); !errors.As(err, new(*Problem)) || b.Len() != 0 {
 			t.Errorf("%d ids of more terms than one, %v", b.Len(), err)
 		}
-		if err := mint(3 * slice); err != nil || !slices.IsSorted(b.Numbers()) {
+		if err := mint(3 * leastSlice); err != nil || !slices.IsSorted(b.Numbers()) {
 			t.Errorf("numbers that do not increase, %v", err)
 		}
 		m.terms = 0
 		// Somebody has the turn for longer than a request may wait.
 		of := s.generators["default"].minter.Load()
 		_ = of.turns.enter(t.Context(), someone(9)) // nobody has it
-		err := mint(2 * slice)
+		err := mint(2 * leastSlice)
 		if p := new(Problem); !errors.As(err, &p) || p.Type != Saturated || b.Len() != 0 {
 			t.Errorf("%d ids, %v", b.Len(), err)
 		}

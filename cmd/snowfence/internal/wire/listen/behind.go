@@ -25,6 +25,8 @@ type Behind struct {
 	idle   sync.Cond  // of busy
 	err    error      // why nothing can be written any more
 
+	fewer chan struct{} // has room for one: a piece was written
+
 	// Of a write that is tried. They stand here so that nothing is allocated.
 	try    func(fd uintptr) bool
 	text   []byte
@@ -37,10 +39,15 @@ const (
 	lastWords = 512       // bytes that say why nothing more follows
 	lastPiece = 1 << 10   // for them
 	leastRate = 256 << 10 // bytes a second that a client reads
+
+	// A client that reads has few pieces kept, if it is given a moment for each. So it has the first answers soon, and
+	// those of other clients are made meanwhile.
+	fewPieces = 4
+	moment    = time.Millisecond
 )
 
 func newBehind(c *conn, memory *budget.Budget, patience time.Duration) *Behind {
-	b := &Behind{conn: c, memory: memory, patience: patience}
+	b := &Behind{conn: c, memory: memory, patience: patience, fewer: make(chan struct{}, 1)}
 	b.idle.L = &b.mu
 	if of, ok := c.Conn.(syscall.Conn); ok {
 		b.raw, _ = of.SyscallConn() // without it all writes go the long way
@@ -80,7 +87,22 @@ func (b *Behind) Write(p []byte) (n int, err error) {
 		b.busy = true
 		go b.follow()
 	}
+	if len(b.pieces) > fewPieces {
+		b.pause()
+	}
 	return len(p), nil
+}
+
+// pause waits until the client has read a piece, but a moment at most. It needs the lock, which others may take meanwhile.
+func (b *Behind) pause() {
+	b.mu.Unlock()
+	defer b.mu.Lock()
+	timer := time.NewTimer(moment)
+	defer timer.Stop()
+	select {
+	case <-b.fewer:
+	case <-timer.C:
+	}
 }
 
 // keep keeps bytes in pieces. It needs the lock.
@@ -124,6 +146,10 @@ func (b *Behind) follow() {
 			_, err = b.conn.Conn.Write(piece)
 		}
 		b.memory.Give(cap(piece))
+		select {
+		case b.fewer <- struct{}{}:
+		default:
+		}
 		if err != nil {
 			b.mu.Lock()
 			b.err = err
