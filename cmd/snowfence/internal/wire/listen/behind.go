@@ -1,7 +1,9 @@
 package listen
 
 import (
+	"errors"
 	"net"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -24,6 +26,7 @@ type Behind struct {
 	busy   bool       // follow runs: until it ends it alone writes to the connection
 	idle   sync.Cond  // of busy
 	err    error      // why nothing can be written any more
+	deaf   bool       // the client has read nothing for a moment, while pieces are kept
 
 	fewer chan struct{} // has room for one: a piece was written
 
@@ -40,10 +43,10 @@ const (
 	lastPiece = 1 << 10   // for them
 	leastRate = 256 << 10 // bytes a second that a client reads
 
-	// A client that reads has few pieces kept, if it is given a moment for each. So it has the first answers soon, and
-	// those of other clients are made meanwhile.
+	// A client that reads is given a moment for what the kernel does not take. So little is kept for it, and answers to
+	// others are made meanwhile.
+	moment    = 50 * time.Millisecond
 	fewPieces = 4
-	moment    = time.Millisecond
 )
 
 func newBehind(c *conn, memory *budget.Budget, patience time.Duration) *Behind {
@@ -67,12 +70,7 @@ func (b *Behind) Write(p []byte) (n int, err error) {
 		return 0, b.err
 	}
 	if !b.busy && b.raw != nil {
-		b.text, b.taken, b.failed = p, 0, nil
-		err := b.raw.Write(b.try)
-		if err == nil {
-			err = b.failed
-		}
-		if n, b.text = b.taken, nil; err != nil || n == len(p) {
+		if n, err = b.now(p); err != nil || n == len(p) {
 			b.err = err
 			return n, err
 		}
@@ -87,22 +85,45 @@ func (b *Behind) Write(p []byte) (n int, err error) {
 		b.busy = true
 		go b.follow()
 	}
-	if len(b.pieces) > fewPieces {
+	if len(b.pieces) > fewPieces && !b.deaf {
 		b.pause()
 	}
 	return len(p), nil
 }
 
+// now writes what the kernel takes within a moment. It needs the lock.
+func (b *Behind) now(p []byte) (n int, err error) {
+	b.text, b.taken, b.failed = p, 0, nil
+	if err = b.raw.Write(b.try); err == nil {
+		err = b.failed
+	}
+	n, b.text = b.taken, nil
+	if err != nil || n == len(p) {
+		return n, err
+	}
+	if err := b.conn.SetWriteDeadline(in(moment)); err != nil {
+		return n, err
+	}
+	more, err := b.conn.Conn.Write(p[n:])
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = nil
+	}
+	return n + more, errors.Join(err, b.conn.SetWriteDeadline(time.Time{}))
+}
+
 // pause waits until the client has read a piece, but a moment at most. It needs the lock, which others may take meanwhile.
 func (b *Behind) pause() {
 	b.mu.Unlock()
-	defer b.mu.Lock()
 	timer := time.NewTimer(moment)
 	defer timer.Stop()
+	read := true
 	select {
 	case <-b.fewer:
 	case <-timer.C:
+		read = false
 	}
+	b.mu.Lock()
+	b.deaf = !read && b.busy
 }
 
 // keep keeps bytes in pieces. It needs the lock.
@@ -135,7 +156,7 @@ func (b *Behind) keep(p []byte) error {
 // follow writes what is kept. The client may pause for as long as the patience in all, and must read at the least rate then.
 func (b *Behind) follow() {
 	until := in(b.patience)
-	for b.mu.Lock(); len(b.pieces) > 0 && b.err == nil; b.mu.Lock() {
+	for b.mu.Lock(); len(b.pieces) > 0 && b.err == nil; {
 		piece := b.pieces[0]
 		b.pieces[0] = nil // or it stays in memory, with those that follow
 		b.pieces = b.pieces[1:]
@@ -150,11 +171,8 @@ func (b *Behind) follow() {
 		case b.fewer <- struct{}{}:
 		default:
 		}
-		if err != nil {
-			b.mu.Lock()
-			b.err = err
-			b.mu.Unlock()
-		}
+		b.mu.Lock()
+		b.deaf, b.err = false, err
 	}
 	defer b.mu.Unlock()
 	for _, piece := range b.pieces {
