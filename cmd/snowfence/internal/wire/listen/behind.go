@@ -23,6 +23,7 @@ type Behind struct {
 
 	mu     sync.Mutex // guards what follows
 	pieces [][]byte   // what the kernel did not take
+	spare  []byte     // room for one more, or nil; it is taken from the memory
 	busy   bool       // follow runs: until it ends it alone writes to the connection
 	idle   sync.Cond  // of busy
 	err    error      // why nothing can be written any more
@@ -134,7 +135,11 @@ func (b *Behind) keep(p []byte) error {
 	}
 	some := min(len(p), cap(last)-len(last))
 	size, pieces := pieceSize, (len(p)-some+pieceSize-1)/pieceSize
-	err := b.memory.Take(pieces * pieceSize)
+	spare := b.spare
+	if pieces == 0 {
+		spare = nil
+	}
+	err := b.memory.Take(pieces*pieceSize - cap(spare))
 	if err != nil && len(p) <= lastWords {
 		size = lastPiece
 		err = b.memory.Take(size)
@@ -146,9 +151,15 @@ func (b *Behind) keep(p []byte) error {
 		b.pieces[len(b.pieces)-1] = append(last, p[:some]...)
 		p = p[some:]
 	}
+	if spare != nil {
+		b.spare = nil
+	}
 	for len(p) > 0 {
 		some := min(len(p), size)
-		b.pieces, p = append(b.pieces, append(make([]byte, 0, size), p[:some]...)), p[some:]
+		if spare == nil {
+			spare = make([]byte, 0, size)
+		}
+		b.pieces, p, spare = append(b.pieces, append(spare, p[:some]...)), p[some:], nil
 	}
 	return nil
 }
@@ -166,19 +177,24 @@ func (b *Behind) follow() {
 		if err == nil {
 			_, err = b.conn.Conn.Write(piece)
 		}
-		b.memory.Give(cap(piece))
 		select {
 		case b.fewer <- struct{}{}:
 		default:
 		}
 		b.mu.Lock()
 		b.deaf, b.err = false, err
+		if b.spare == nil && cap(piece) == pieceSize {
+			b.spare = piece[:0]
+		} else {
+			b.memory.Give(cap(piece))
+		}
 	}
 	defer b.mu.Unlock()
+	b.memory.Give(cap(b.spare))
 	for _, piece := range b.pieces {
 		b.memory.Give(cap(piece))
 	}
-	b.pieces, b.busy = nil, false
+	b.pieces, b.spare, b.busy = nil, nil, false
 	b.idle.Broadcast()
 	if b.err != nil {
 		_ = b.conn.Close() // the client is left
