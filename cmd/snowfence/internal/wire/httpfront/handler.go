@@ -120,13 +120,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	began := h.Meter.Began()
 	defer h.Meter.Answered(began, 1)
 	h.setShared(w)
-	guesses := guessesOf(r)
-	c := &call{Request: r, client: h.Service.Client(remote(r)), last: guesses.Spent()}
+	l := linkOf(r)
+	c := &call{Request: r, client: h.Service.Client(l.remote), last: l.guesses.Spent()}
 	if c.last || r.ContentLength != 0 && r.ProtoMajor == 1 { // or the library waits for a body that no route has read
 		w.Header().Set(connection, "close") // in HTTP/2 it is a GOAWAY
 	}
 	err := h.answer(w, c)
-	guesses.Note(&c.client)
+	l.guesses.Note(&c.client)
 	if err != nil {
 		h.fail(w, r, err)
 	}

@@ -119,6 +119,7 @@ func newFixture(t testing.TB, token string, change ...func(*config.Config)) fixt
 // request makes a request to a loopback address, with headers "Name: value".
 func request(method, target string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, target, http.NoBody)
+	r = r.WithContext(context.WithValue(r.Context(), linkKey{}, new(link)))
 	r.Host = "127.0.0.1:7600"
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,13 +95,4 @@ func (s *Server) Drain(ctx context.Context) error {
 		err = errors.Join(err, s.http.Close())
 	}
 	return err
-}
-
-// remote returns the address that a request came from.
-func remote(r *http.Request) netip.Addr {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{} // of a listener without addresses, in tests
-	}
-	return from.Addr()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync/atomic"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/service"
@@ -30,6 +31,7 @@ const (
 type link struct {
 	net.Conn
 
+	remote  netip.Addr // from where it came; zero for a listener without addresses
 	guesses service.Guesses
 	refused atomic.Int32 // requests that are being refused for want of memory
 }
@@ -39,21 +41,19 @@ type linkKey struct{}
 
 // note adds the link to the context of a connection's requests.
 func note(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, linkKey{}, &link{Conn: c})
-}
-
-// linkOf returns the link of a request's connection. It is nil without a connection, in tests.
-func linkOf(r *http.Request) *link {
-	l, _ := r.Context().Value(linkKey{}).(*link)
-	return l
-}
-
-// guessesOf returns the guesses of a request's connection.
-func guessesOf(r *http.Request) *service.Guesses {
-	if l := linkOf(r); l != nil {
-		return &l.guesses
+	l := &link{Conn: c}
+	if from, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
+		l.remote = from.Addr()
 	}
-	return nil
+	return context.WithValue(ctx, linkKey{}, l)
+}
+
+// linkOf returns the link of a request's connection. It is one of no connection for a request without, in tests.
+func linkOf(r *http.Request) *link {
+	if l, ok := r.Context().Value(linkKey{}).(*link); ok {
+		return l
+	}
+	return new(link)
 }
 
 // ServeHTTP answers one request. That of HTTP/2 takes from the memory until its client has read the answer. A connection
@@ -87,12 +87,11 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	defer h.Meter.Answered(began, 1)
 	p := asProblem(service.Overloaded.Problem())
 	h.count(p)
-	if l := linkOf(r); l != nil {
-		defer l.refused.Add(-1)
-		if l.refused.Add(1) > maxRefused {
-			_ = l.Close()
-			return
-		}
+	l := linkOf(r)
+	defer l.refused.Add(-1)
+	if l.refused.Add(1) > maxRefused && l.Conn != nil {
+		_ = l.Close()
+		return
 	}
 	h.setShared(w)
 	w.Header().Set("Retry-After", "1")
