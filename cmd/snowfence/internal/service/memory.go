@@ -14,13 +14,12 @@ const (
 // gives it back by [Client.Release] when the answer is written. A [*Problem] is returned if there is none, or the client may not
 // use the generator.
 func (c *Client) Hold(name string, n int) (bytes int, err error) {
-	s := c.service
-	g := s.generators[name]
-	form, few := s.Form(name), fewIDs
-	if form == kind.Text {
-		few = fewTexts
+	if n <= fewTexts { // as most requests
+		return 0, nil
 	}
-	if n <= few || g == nil || n > s.limit(g) { // what is wrong is found when they are minted
+	s := c.service
+	g, form := s.generators[name], s.Form(name)
+	if n <= fewIDs && form != kind.Text || g == nil || n > s.limit(g) { // what is wrong is found when they are minted
 		return 0, nil
 	}
 	if err := c.Admit(name, 0); err != nil {
