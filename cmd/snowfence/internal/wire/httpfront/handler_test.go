@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,7 +120,7 @@ func newFixture(t testing.TB, token string, change ...func(*config.Config)) fixt
 // request makes a request to a loopback address, with headers "Name: value".
 func request(method, target string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, target, http.NoBody)
-	r = r.WithContext(context.WithValue(r.Context(), linkKey{}, new(link)))
+	r = r.WithContext(context.WithValue(r.Context(), linkKey{}, &link{remote: netip.AddrFrom4([4]byte{192, 0, 2, 1})}))
 	r.Host = "127.0.0.1:7600"
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
