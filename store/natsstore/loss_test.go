@@ -62,80 +62,88 @@ func TestFolderReplacedByAnEarlierCopy(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server := testkit.NATS(t)
-			proxy := testkit.NewProxy(t, server.Addr())
-			layout := lossLayout(t)
-			hold := func(s store.Store, clock snowfence.Clock) *fence.Holder {
-				t.Helper()
-				h, err := fence.Open(t.Context(), fence.Config{
-					Store: s, Layout: layout, Worker: new(int64), Window: lossWindow, Clock: clock,
-				})
-				if err != nil {
-					t.Fatalf("claim: %v", err)
-				}
-				t.Cleanup(func() { _ = h.Close(t.Context()) }) // its store is gone, or its worker id
-				return h
-			}
-			holder := hold(open(t, of(proxy.Addr(), test.set)), snowfence.SystemClock())
-
-			// Copies are taken until the holder extends within half a second of one.
-			watcher := open(t, of(server.Addr()))
-			key := stored.RegisterKey(stored.DefaultNamespace, layout, 0)
-			backup := filepath.Join(t.TempDir(), "jetstream")
-			left, forgotten := crashAfterExtension(t, server, proxy, holder, watcher, key, backup)
-			// The holder, which knows nothing, goes on for as long as it can, while the folder is replaced and later.
-			issued := make(chan []snowfence.ID, 1)
-			go func() {
-				var ids []snowfence.ID
-				batch := make([]snowfence.ID, layout.Sequences())
-				for holder.Fill(t.Context(), batch) == nil {
-					ids = append(ids, batch...)
-				}
-				issued <- ids
-			}()
-
-			if forgotten.Until <= left.Until {
-				t.Fatalf("what is left ends at %d, what was forgotten at %d", left.Until, forgotten.Until)
-			}
-			if err := copyFolder(backup, folderOf(server)); err != nil {
-				t.Fatal(err)
-			}
-			server.Start()
-
-			// The claimant's clock has just passed the bound that is left.
-			wall := snowfence.SystemClock()
-			clock := ahead{Clock: wall, by: layout.TimeOf(left.Until).Sub(wall.Wall()) + 50*time.Millisecond}
-			claimant := hold(open(t, of(server.Addr(), test.set)), clock)
-			claimed := claimant.Status()
-			if claimed.Floor < left.Until {
-				t.Errorf("the claimant begins at %d, below the bound that it read, %d", claimed.Floor, left.Until)
-			}
-			theirs := make([]snowfence.ID, layout.Sequences()*300)
-			if err := claimant.Fill(t.Context(), theirs); err != nil {
-				t.Fatalf("the claimant issues nothing: %v", err)
-			}
-
-			var mine []snowfence.ID
-			select {
-			case mine = <-issued:
-			case <-time.After(4 * lossWindow):
-				t.Fatal("the holder issues without end")
-			}
 			repeated := 0
-			for _, id := range mine {
-				if _, found := slices.BinarySearch(theirs, id); found {
-					repeated++
-				}
-			}
-			t.Logf("the holder issued %d ids after the crash, the claimant %d, and %d of them are equal", len(mine), len(theirs), repeated)
-			if len(mine) == 0 {
-				t.Error("the holder issued nothing after the crash")
+			// Ids repeat if the claim does not take longer than the holder's window, which it may on a busy machine.
+			for try := 0; try == 0 || test.repeats && repeated == 0 && try < 10; try++ {
+				repeated = replaceFolder(t, test.set)
 			}
 			if (repeated > 0) != test.repeats {
 				t.Errorf("%d ids repeat", repeated)
 			}
 		})
 	}
+}
+
+// replaceFolder is the crash. It returns how many ids the holder and the claimant have both issued.
+func replaceFolder(t *testing.T, set func(*Config)) (repeated int) {
+	t.Helper()
+	server := testkit.NATS(t)
+	proxy := testkit.NewProxy(t, server.Addr())
+	layout := lossLayout(t)
+	hold := func(s store.Store, clock snowfence.Clock) *fence.Holder {
+		t.Helper()
+		h, err := fence.Open(t.Context(), fence.Config{
+			Store: s, Layout: layout, Worker: new(int64), Window: lossWindow, Clock: clock,
+		})
+		if err != nil {
+			t.Fatalf("claim: %v", err)
+		}
+		t.Cleanup(func() { _ = h.Close(t.Context()) }) // its store is gone, or its worker id
+		return h
+	}
+	holder := hold(open(t, of(proxy.Addr(), set)), snowfence.SystemClock())
+	// Copies are taken until the holder extends within half a second of one.
+	watcher := open(t, of(server.Addr()))
+	key := stored.RegisterKey(stored.DefaultNamespace, layout, 0)
+	backup := filepath.Join(t.TempDir(), "jetstream")
+	left, forgotten := crashAfterExtension(t, server, proxy, holder, watcher, key, backup)
+	// The holder, which knows nothing, goes on for as long as it can, while the folder is replaced and later.
+	issued := make(chan []snowfence.ID, 1)
+	go func() {
+		var ids []snowfence.ID
+		batch := make([]snowfence.ID, layout.Sequences())
+		for holder.Fill(t.Context(), batch) == nil {
+			ids = append(ids, batch...)
+		}
+		issued <- ids
+	}()
+
+	if forgotten.Until <= left.Until {
+		t.Fatalf("what is left ends at %d, what was forgotten at %d", left.Until, forgotten.Until)
+	}
+	if err := copyFolder(backup, folderOf(server)); err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+
+	// The claimant's clock has just passed the bound that is left.
+	wall := snowfence.SystemClock()
+	clock := ahead{Clock: wall, by: layout.TimeOf(left.Until).Sub(wall.Wall()) + 50*time.Millisecond}
+	claimant := hold(open(t, of(server.Addr(), set)), clock)
+	claimed := claimant.Status()
+	if claimed.Floor < left.Until {
+		t.Errorf("the claimant begins at %d, below the bound that it read, %d", claimed.Floor, left.Until)
+	}
+	theirs := make([]snowfence.ID, layout.Sequences()*300)
+	if err := claimant.Fill(t.Context(), theirs); err != nil {
+		t.Fatalf("the claimant issues nothing: %v", err)
+	}
+	var mine []snowfence.ID
+	select {
+	case mine = <-issued:
+	case <-time.After(4 * lossWindow):
+		t.Fatal("the holder issues without end")
+	}
+	for _, id := range mine {
+		if _, found := slices.BinarySearch(theirs, id); found {
+			repeated++
+		}
+	}
+	t.Logf("the holder issued %d ids after the crash, the claimant %d, and %d of them are equal", len(mine), len(theirs), repeated)
+	if len(mine) == 0 {
+		t.Error("the holder issued nothing after the crash")
+	}
+	return repeated
 }
 
 // crashAfterExtension kills the server when the register has changed since the
