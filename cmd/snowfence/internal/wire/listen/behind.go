@@ -115,7 +115,7 @@ func (b *Behind) now(p []byte) (n int, err error) {
 // pause waits until the client has read a piece, but a moment at most. It needs the lock, which others may take meanwhile.
 func (b *Behind) pause() {
 	b.mu.Unlock()
-	timer := time.NewTimer(moment)
+	timer := after(moment)
 	defer timer.Stop()
 	read := true
 	select {
