@@ -233,45 +233,50 @@ json streams: one object a line with "type":"finding", and a last one with
 	known := givenOut{program: p}
 	known.add(cmd)
 	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(cmd *cobra.Command, f form, at *site) error {
-		kept, err := pages(at.settings)
-		if err != nil {
-			return err
-		}
-		known.where = at.flags(cmd)
-		v := verification{form: f, clocks: clocksDocument{Reference: "host"}}
-		r, err := at.namespace(cmd)
-		var found []roster.Finding
-		switch {
-		case errors.Is(err, roster.ErrNoNamespace):
-			err = known.alone(cmd.Context(), at, kept)
-			found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: at.roster.Namespace,
-				Text: "the namespace has no record, as one with counters alone: only these were compared"}}
-		case err == nil:
-			v.clocks = clocksOf(r)
-			found, err = p.verify(cmd.Context(), r, &v, &known, kept)
-		}
-		if err != nil {
-			return err
-		}
-		behind, err := known.counters(cmd.Context(), at)
-		if err != nil {
-			return err
-		}
-		for _, x := range append(found, behind...) {
-			if err := p.printFinding(f, x, &v.rows); err != nil {
-				return err
-			}
-			if x.Severity == roster.Fault {
-				v.Faults++
-			} else {
-				v.Notes++
-			}
-		}
-		if err := p.printVerdict(at.roster.Namespace, v); err != nil || v.Faults == 0 {
-			return err
-		}
-		return reported(exitFailure)
+		return p.verifySite(cmd, f, at, &known)
 	})
+}
+
+// verifySite verifies the namespace of one site, and prints what is wrong.
+func (p program) verifySite(cmd *cobra.Command, f form, at *site, known *givenOut) error {
+	kept, err := pages(at.settings)
+	if err != nil {
+		return err
+	}
+	known.where = at.flags(cmd)
+	v := verification{form: f, clocks: clocksDocument{Reference: "host"}}
+	r, err := at.namespace(cmd)
+	var found []roster.Finding
+	switch {
+	case errors.Is(err, roster.ErrNoNamespace):
+		err = known.alone(cmd.Context(), at, kept)
+		found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: at.roster.Namespace,
+			Text: "the namespace has no record, as one with counters alone: only these were compared"}}
+	case err == nil:
+		v.clocks = clocksOf(r)
+		found, err = p.verify(cmd.Context(), r, &v, known, kept)
+	}
+	if err != nil {
+		return err
+	}
+	behind, err := known.counters(cmd.Context(), at)
+	if err != nil {
+		return err
+	}
+	for _, x := range append(found, behind...) {
+		if err := p.printFinding(f, x, &v.rows); err != nil {
+			return err
+		}
+		if x.Severity == roster.Fault {
+			v.Faults++
+		} else {
+			v.Notes++
+		}
+	}
+	if err := p.printVerdict(at.roster.Namespace, v); err != nil || v.Faults == 0 {
+		return err
+	}
+	return reported(exitFailure)
 }
 
 // verification is one run of verify.

@@ -62,18 +62,18 @@ func TestClientKeepsItsTurnUntilAnotherWaits(t *testing.T) {
 		}
 		wait(1) // it has the turn
 		if !turns.keep(someone(1)) {
-			t.Error("nobody waits, and it does not keep its turn")
+			t.Error("the first client loses its turn while no client waits")
 		}
 		wait(1)
 		if !turns.keep(someone(1)) {
-			t.Error("a request of its own waits, and it does not keep its turn")
+			t.Error("the first client loses its turn to its own second request")
 		}
 		wait(2)
 		if turns.keep(someone(1)) {
-			t.Error("another client waits, and it keeps its turn")
+			t.Error("the first client keeps its turn while another client waits")
 		}
 		if turns.keep(someone(1)) { // that of its second request
-			t.Error("another client waits, and it keeps its turn")
+			t.Error("the first client keeps its turn while another client waits")
 		}
 		if !turns.keep(someone(2)) || len(turns.waiting) > 0 {
 			t.Errorf("%+v wait", turns.waiting)
@@ -84,7 +84,7 @@ func TestClientKeepsItsTurnUntilAnotherWaits(t *testing.T) {
 func TestTurnOfAClientThatHasGoneIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns turns
-		_ = turns.enter(t.Context(), Who{}) // nobody has it
+		_ = turns.enter(t.Context(), Who{}) // at once: the turn is free
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- turns.enter(ctx, someone(1)) }()
@@ -157,7 +157,7 @@ func TestLargeRequestIsMintedInSlicesWithinItsTime(t *testing.T) {
 		m.terms = 0
 		// Somebody has the turn for longer than a request may wait.
 		of := s.generators["default"].minter.Load()
-		_ = of.turns.enter(t.Context(), someone(9)) // nobody has it
+		_ = of.turns.enter(t.Context(), someone(9)) // at once: the turn is free
 		err := mint(2 * leastSlice)
 		if p := new(Problem); !errors.As(err, &p) || p.Type != Saturated || b.Len() != 0 {
 			t.Errorf("%d ids, %v", b.Len(), err)

@@ -11,8 +11,9 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/budget"
 )
 
-// Behind is a connection whose writes do not wait for the client. The answers that the kernel does not take are
-// kept, within a budget, and follow. So a client may send all of its commands before it reads the first answer.
+// Behind is a connection whose writes wait for the client for a moment at most. The answers that the kernel does not
+// take by then are kept, within a budget, and follow. So a client may send all of its commands before it reads the first
+// answer.
 //
 // A write that gets nothing from the budget fails with [budget.ErrSpent]. A few bytes can be had still, to say so.
 type Behind struct {
@@ -169,7 +170,7 @@ func (b *Behind) follow() {
 	until := in(b.patience)
 	for b.mu.Lock(); len(b.pieces) > 0 && b.err == nil; {
 		piece := b.pieces[0]
-		b.pieces[0] = nil // or it stays in memory, with those that follow
+		b.pieces[0] = nil // the array would keep the written piece in memory
 		b.pieces = b.pieces[1:]
 		b.mu.Unlock()
 		until = until.Add(time.Second * pieceSize / leastRate)
@@ -212,7 +213,7 @@ func (b *Behind) settle() {
 	}
 }
 
-// SetWriteDeadline does nothing: follow alone waits to write, by a deadline of its own. Package tls sets one in the past
+// SetWriteDeadline does nothing: now and follow set the deadlines of their writes. Package tls sets one in the past
 // once it has said farewell.
 func (b *Behind) SetWriteDeadline(time.Time) error { return nil }
 
