@@ -1,6 +1,6 @@
 # Everything that is done to this tree. "make help" lists it.
 #
-# The modules: the root (the library), cmd/snowfence (the program), one for each
+# The modules: the root (the library), daemon (the service), cmd/snowfence (the program), one for each
 # engine that needs a client library, api/snowfencev1 (the client of gRPC), bench (the
 # measurements), examples, tools (the linter and the checks of the house) and tools/grpc
 # (grpcurl, and what writes api/snowfencev1). All but the last four stand in go.work; those
@@ -30,9 +30,6 @@ ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore interna
 
 # Where "make generate" writes the folder snowfencev1.
 STUBS = api
-
-# The file by which make knows that ent's code is there.
-GENERATED = examples/ent/generated/ent.go
 
 # Programs that the tests need besides Go, and the Debian packages they are in:
 # a C compiler for the race detector, and the real servers.
@@ -84,9 +81,9 @@ REAL := $(REAL)|^TestHostile|^TestStandby|^TestProxies|^TestSnippetsOf|^TestClie
 .PHONY: test
 test: .bin/grpcurl ## every test of every module, real servers included; under 15 minutes on two cores
 	@tools/need.sh $(NEEDED)
-	@$(GO) test -p 3 -timeout 30m -skip '^TestMutantsBesideDatabases' ./cmd/snowfence/... ./...
+	@$(GO) test -p 3 -timeout 30m -skip '^TestMutantsBesideDatabases' ./cmd/snowfence/... ./daemon/... ./...
 	@$(GO) run ./internal/sim/simulate -seeds 5000 -least-ids 1000000000 -least-faults 250000
-	@$(GO) test -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)|$(REAL)' $(ENGINES:%=./%/...) ./cmd/snowfence/... $(RACED)
+	@$(GO) test -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)|$(REAL)' $(ENGINES:%=./%/...) ./cmd/snowfence/... ./daemon/... $(RACED)
 	@$(GO) test -race -run '^TestScripts/serve' ./cmd/snowfence
 	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
@@ -98,32 +95,24 @@ clients: .bin/grpcurl ## run the snippets of docs/clients.md, and longer convers
 	@cd cmd/snowfence && $(GO) test -run '^TestSnippets|^TestClientsConverse|^TestClientsShow|^TestPythonClient' -count=1 -v . -clients.all
 
 .PHONY: examples
-examples: $(GENERATED) ## test the programs in examples: 100,000 rows each, by database/sql, GORM and ent
+examples: ## test the programs in examples: 100,000 rows each, by database/sql and GORM
 	@tools/need.sh $(NEEDED)
 	@cd examples && GOWORK=off $(GO) test ./...
 
-# What ent makes of its example's schema. It is not kept in the tree. go.mod may be behind that of
-# the program then: "go mod tidy" needs what is made here. So it is made by a copy of go.mod.
-$(GENERATED): examples/ent/schema/order.go examples/go.mod
-	@mkdir -p .bin
-	@cp examples/go.mod .bin/generate.mod
-	@cp examples/go.sum .bin/generate.sum
-	@cd examples && GOWORK=off GOFLAGS="-mod=mod -modfile=$(CURDIR)/.bin/generate.mod" $(GO) generate ./ent
-	@touch $(GENERATED)
-
 .PHONY: lint
-lint: tools cross $(GENERATED) ## the linters over every module, and the checks of the house
+lint: tools cross ## the linters over every module, and the checks of the house
 	@$(MAKE) generate STUBS=.bin/stubs
 	@diff -u -I '^//.*protoc' -x doc.go -x 'go.*' -x '*.proto' api/snowfencev1 .bin/stubs/snowfencev1
 	@.bin/golangci-lint run ./...
 	@for module in $(ENGINES); do (cd $$module && ../../.bin/golangci-lint run ./...) || exit 1; done
+	@cd daemon && ../.bin/golangci-lint run ./...
 	@cd cmd/snowfence && ../../.bin/golangci-lint run ./...
 	@cd cmd/snowfence && ../../.bin/golangci-lint run --build-tags faultclock ./...
 	@cd bench && GOWORK=off ../.bin/golangci-lint run ./...
 	@cd examples && GOWORK=off ../.bin/golangci-lint run ./...
 	@cd tools && GOWORK=off ../.bin/golangci-lint run ./...
 	@GOWORK=off $(GO) mod tidy -diff
-	@for module in $(ENGINES) api/snowfencev1 cmd/snowfence tools/grpc; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
+	@for module in $(ENGINES) api/snowfencev1 daemon cmd/snowfence tools/grpc; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
 	@cd bench && GOWORK=off $(GO) mod tidy -diff
 	@cd examples && GOWORK=off $(GO) mod tidy -diff
 	@cd tools && GOWORK=off $(GO) test -count=1 ./...
@@ -185,7 +174,7 @@ scale: ## model a crowd of processes on one pool of worker ids; takes some minut
 .PHONY: engines
 engines: ## measure claims and extensions on every engine
 	@tools/need.sh $(NEEDED)
-	@cd cmd/snowfence && $(GO) test -run '^$$' -bench 'Claim|Extension' -benchtime 300x ./internal/engine
+	@cd daemon && $(GO) test -run '^$$' -bench 'Claim|Extension' -benchtime 300x ./openstore
 
 .PHONY: starts
 starts: ## measure the time from the start of the daemon to its first id, on a new host and on the same one
@@ -195,7 +184,7 @@ starts: ## measure the time from the start of the daemon to its first id, on a n
 .PHONY: counters
 counters: ## measure counters beside atomic additions, compare-and-swap, nextval and Flickr's REPLACE
 	@tools/need.sh $(NEEDED)
-	@cd cmd/snowfence && $(GO) test -run '^$$' -bench Counters -benchtime 1x -v ./internal/engine
+	@cd daemon && $(GO) test -run '^$$' -bench Counters -benchtime 1x -v ./openstore
 
 .PHONY: chaos
 chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd, or all
@@ -221,7 +210,7 @@ soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion id
 	@$(GO) test ./fence -run '^TestShell$$' -count=1 -timeout 60m -shell.seeds 10000
 	@$(GO) test ./opaque -run '^TestDecodeReturnsWhatEncodeTook$$' -count=1 -opaque.ids 10000000
 	@$(GO) test -race -count=3 -timeout 60m $(ENGINES:%=./%/...)
-	@cd cmd/snowfence && $(GO) test -race -skip '$(REAL)|Allocate' -count=5 -timeout 60m ./...
+	@cd cmd/snowfence && $(GO) test -race -skip '$(REAL)|Allocate' -count=5 -timeout 60m ./... ../../daemon/...
 	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
 	@cd cmd/snowfence && $(GO) test -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
 	@cd cmd/snowfence && $(GO) test ./internal/sqlfunc -run ReadsIDsExactly -count=1 -v -sqlfunc.ids 100000
@@ -280,7 +269,7 @@ api: ## list everything that the public packages export, in docs/api.txt
 .PHONY: pages
 pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, the SQL that a test compares, and the table of docs/clients.md; some minutes
 	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
-	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheMetrics' -count=1 ./internal/metrics -metrics.write
+	@$(GO) test -run '^TestPageOfTheMetrics' -count=1 ./daemon/internal/metrics -metrics.write
 	@cd cmd/snowfence && $(GO) test -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
 	@tools/need.sh $(NEEDED)
 	@cd cmd/snowfence && $(GO) test -run '^TestClientsConverse' -count=1 . -clients.all -clients.write
@@ -291,4 +280,4 @@ checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; take
 
 .PHONY: clean
 clean: ## remove what the other targets made
-	@rm -rf .bin cover.out cover.html examples/ent/generated
+	@rm -rf .bin cover.out cover.html

@@ -2,10 +2,9 @@
 // product: go.mod pins the linter, and the tests here hold the linter's
 // configuration and the documents to what they claim.
 //
-//   - Every tier of the architecture is planted with imports that it must not
-//     have, every coding rule with a line that breaks it, and the linter must
-//     find exactly those.
-//   - Every package of the tree belongs to a tier, and stands in ARCHITECTURE.md.
+//   - Every package imports exactly what its line in tiers_test.go lists.
+//   - Every coding rule is planted with a line that breaks it, and the linter finds
+//     exactly those lines.
 //   - Every test that docs/guarantees.md names exists, every direct dependency
 //     has its line in docs/dependencies.md, and links between documents lead
 //     somewhere.

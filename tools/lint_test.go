@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,185 +12,8 @@ import (
 	"testing"
 )
 
-const ours = "snowfence.example/snowfence"
-
-// A tier is a package, or a family of packages, and all that it may import.
-type tier struct {
-	dir string
-	// allowed lists packages of this project by their folder; "." is the root.
-	allowed []string
-	// library says that one client library or more may be imported.
-	library bool
-	// refused lists packages of the standard library that it must not import,
-	// besides those that nothing may.
-	refused []string
-	// support marks test support, which only tests import and which may
-	// import package testing.
-	support bool
-}
-
-// io is what a package does not import that does no I/O.
-var io = []string{"net", "net/http", "os", "os/exec", "os/signal", "syscall"}
-
-// program is the folder of the program's module.
-const program = "cmd/snowfence"
-
-// tiers is the architecture. A package that is not here fails
-// TestEveryPackageBelongsToATier.
-var tiers = []tier{
-	{dir: ".", refused: io},
-	{dir: "store", allowed: []string{"."}, refused: io},
-	{dir: "internal/storeurl"},
-	{dir: "internal/storeclient", allowed: []string{"store"}},
-	{dir: "internal/sqlsession", allowed: []string{"."}, refused: io},
-	{dir: "internal/localdisk", refused: []string{"net", "net/http", "os/exec", "os/signal"}},
-
-	{dir: "internal/stored", allowed: []string{".", "store"}, refused: io},
-	{dir: "fence", allowed: []string{".", "store", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
-	{dir: "internal/lease/drive", allowed: []string{".", "store", "internal/lease", "internal/stored"}, refused: io},
-	{dir: "internal/lease", allowed: []string{".", "store", "internal/lease/drive", "internal/stored"}, refused: io},
-	{dir: "internal/journal", allowed: []string{"internal/stored", "internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
-	{dir: "internal/roster", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
-	{dir: "counter", allowed: []string{".", "store", "internal/lease", "internal/lease/drive", "internal/stored"}},
-	{dir: "counter/series", allowed: []string{".", "counter"}},
-	{dir: "kind", allowed: []string{".", "store"}},
-	{dir: "keys", allowed: []string{"."}, refused: io},
-	{dir: "uuid", allowed: []string{".", "kind"}},
-	{dir: "objectid", allowed: []string{".", "kind"}},
-	{dir: "opaque", allowed: []string{".", "kind"}},
-
-	{dir: "store/memstore", allowed: []string{".", "store", "internal/storeclient", "internal/storeurl"}},
-	{dir: "store/filestore", allowed: []string{".", "store", "internal/storeclient", "internal/storeurl", "internal/localdisk"}},
-	{dir: "store/sqlstore", allowed: []string{".", "store", "internal/sqlsession", "internal/storeclient", "internal/storeurl"}},
-	{dir: "store/etcdstore", allowed: []string{"store", "internal/storeclient", "internal/storeurl"}, library: true},
-	{dir: "store/zkstore", allowed: []string{"store", "internal/storeclient", "internal/storeurl"}, library: true},
-	{dir: "store/redisstore", allowed: []string{"store", "internal/storeclient", "internal/storeurl"}, library: true},
-	{dir: "store/natsstore", allowed: []string{"store", "internal/storeclient", "internal/storeurl"}, library: true},
-	{dir: "counter/leafalloc", allowed: []string{".", "counter", "internal/sqlsession"}, refused: io},
-	{dir: "counter/tinyid", allowed: []string{".", "counter", "internal/sqlsession"}, refused: io},
-	{dir: "counter/flickr", allowed: []string{".", "counter", "internal/sqlsession"}, refused: io},
-	{dir: "counter/rediscount", allowed: []string{".", "counter", "internal/sqlsession"}, refused: io},
-	{dir: "api", library: true},
-	{dir: "api/snowfencev1", library: true},
-	{dir: "client", allowed: []string{"."}},
-
-	{dir: program, allowed: []string{".", "counter", "fence", "store", "internal/journal", "internal/roster", program + "/internal/takeover", program + "/daemon", program + "/internal/check", program + "/internal/clock", program + "/internal/metrics", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/kinds", program + "/internal/merge", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/sqlfunc", program + "/internal/token", program + "/internal/wire/listen", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
-	{dir: program + "/daemon", allowed: []string{
-		".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", program + "/internal/takeover", "counter", "keys", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "counter/series", "api", "api/snowfencev1", "client",
-		program, program + "/internal/budget", program + "/internal/check", program + "/internal/clock", program + "/internal/config", program + "/internal/decode", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/kinds", program + "/internal/merge", program + "/internal/metrics", program + "/internal/overlap", program + "/internal/plan", program + "/internal/service", program + "/internal/sqlfunc", program + "/internal/text", program + "/internal/token",
-		program + "/internal/wire/compat", program + "/internal/wire/grpcfront", program + "/internal/wire/httpfront", program + "/internal/wire/listen", program + "/internal/wire/respfront", program + "/internal/wire/session", program + "/internal/wire/thriftfront",
-	}, library: true},
-	{dir: program + "/internal/service", allowed: []string{".", "store", "fence", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored", "internal/roster", "counter", "keys", "kind", "uuid", "objectid", "opaque", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "counter/series", "api", "api/snowfencev1", "client", program + "/internal/budget", program + "/internal/config", program + "/internal/decode", program + "/internal/plan", program + "/internal/token"}, library: true, refused: []string{"net/http", "os", "os/exec", "os/signal"}},
-	{dir: program + "/internal/kinds", allowed: []string{".", "store", "counter", "counter/leafalloc", "counter/tinyid", "counter/flickr", "counter/rediscount", "counter/series", "kind", "opaque", program + "/internal/config", program + "/internal/decode", program + "/internal/engine"}, refused: []string{"net/http"}},
-	{dir: program + "/internal/wire/httpfront", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/budget", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/listen", program + "/internal/wire/session"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
-	{dir: program + "/internal/wire/compat", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/budget", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/listen", program + "/internal/wire/session"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
-	{dir: program + "/internal/wire/grpcfront", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/budget", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/listen", program + "/internal/wire/session"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
-	{dir: program + "/internal/wire/respfront", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/budget", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/listen", program + "/internal/wire/session"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
-	{dir: program + "/internal/wire/thriftfront", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/budget", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/listen", program + "/internal/wire/session"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
-	{dir: program + "/internal/wire/session", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/budget", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/listen"}, library: true, refused: []string{"os", "os/exec", "os/signal"}},
-	{dir: program + "/internal/wire/listen", allowed: []string{".", "kind", "api", "api/snowfencev1", program + "/internal/budget", program + "/internal/config", program + "/internal/metrics", program + "/internal/service", program + "/internal/token", program + "/internal/wire/compat", program + "/internal/wire/session"}, library: true},
-	{dir: program + "/internal/config", allowed: []string{".", "fence", "internal/lease", "internal/storeurl", "internal/stored", program + "/internal/engine", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
-	{dir: program + "/internal/engine", allowed: []string{
-		".", "store", "internal/storeclient", "internal/sqlsession", "store/memstore", "store/filestore", "store/sqlstore",
-		"store/etcdstore", "store/zkstore", "store/redisstore", "store/natsstore",
-	}, library: true},
-	{dir: program + "/internal/takeover", allowed: []string{".", "internal/lease", "internal/roster", "internal/stored", program + "/internal/text"}, library: true, refused: io},
-	{dir: program + "/internal/clock", allowed: []string{".", program + "/internal/config"}, library: true},
-	{dir: program + "/internal/metrics", allowed: []string{".", "store", "fence", "counter", "internal/roster", program + "/internal/config", program + "/internal/service"}, library: true},
-	{dir: program + "/internal/text", refused: io},
-	{dir: program + "/internal/budget", library: true, refused: []string{"net", "net/http"}},
-	{dir: program + "/internal/token", library: true, refused: []string{"net", "net/http"}},
-	{dir: program + "/internal/decode", allowed: []string{".", program + "/internal/text"}, refused: io},
-	{dir: program + "/internal/plan", allowed: []string{".", program + "/internal/text"}, refused: io},
-	{dir: program + "/internal/sqlfunc", allowed: []string{".", program + "/internal/text"}, refused: io},
-	{dir: program + "/internal/idsource", allowed: []string{".", program + "/internal/decode", program + "/internal/engine", program + "/internal/text"}, library: true},
-	{dir: program + "/internal/idsort", allowed: []string{".", program + "/internal/idsource", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
-	{dir: program + "/internal/check", allowed: []string{".", program + "/internal/decode", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/text"}, library: true, refused: []string{"net/http"}},
-	{dir: program + "/internal/overlap", allowed: []string{".", program + "/internal/text"}, refused: io},
-	{dir: program + "/internal/merge", allowed: []string{".", "internal/roster", program + "/internal/engine", program + "/internal/idsort", program + "/internal/idsource", program + "/internal/overlap", program + "/internal/takeover", program + "/internal/text"}, refused: io},
-
-	{dir: "store/storetest", support: true},
-	{dir: "store/faultstore", support: true},
-	{dir: "internal/lineartest", support: true, library: true},
-	{dir: "internal/kindtest", support: true},
-	{dir: "counter/countertest", support: true},
-	{dir: "internal/sim", allowed: []string{".", "store", "store/memstore", "fence", "internal/lease", "internal/lease/drive", "internal/journal", "internal/stored"}, support: true},
-}
-
-// never lists what no package may import, tests included.
-var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof", "expvar"}
-
-// forTests lists what only tests and their support may import.
-var forTests = []string{"testing", "net/http/httptest", ours + "/store/storetest", ours + "/store/faultstore", ours + "/internal/lineartest", ours + "/internal/kindtest", ours + "/counter/countertest", ours + "/internal/sim"}
-
 // library stands for a client library.
 const library = "library.example/client"
-
-// innocent lists packages of the standard library that every tier may import,
-// so that a rule that refuses too much is found as well.
-var innocent = []string{"context", "errors", "log/slog", "math/rand/v2", "time", "encoding/json", "database/sql/driver"}
-
-func TestTiersImportOnlyWhatTheyMay(t *testing.T) {
-	for _, tier := range tiers {
-		if tier.support {
-			continue
-		}
-		t.Run(strings.ReplaceAll(tier.dir, "/", "."), func(t *testing.T) {
-			t.Parallel()
-			tree := newTree(t)
-			refused := slices.Concat(never, forTests, tier.refused)
-			if !tier.library {
-				refused = append(refused, library)
-			}
-			imports := slices.Concat(refused, innocent, io, []string{library})
-			for _, other := range tiers {
-				// What stands in an internal folder, the compiler keeps from
-				// all that stands outside.
-				hidden := strings.Contains(other.dir, "/internal/") && !strings.HasPrefix(tier.dir, program)
-				if other.dir == tier.dir || hidden {
-					continue
-				}
-				write(t, tree, other.dir+"/stub.go", "package stub\n")
-				imports = append(imports, path.Join(ours, other.dir))
-				if !other.support && !slices.Contains(tier.allowed, other.dir) {
-					refused = append(refused, path.Join(ours, other.dir))
-				}
-			}
-			slices.Sort(refused)
-			refused = slices.Compact(refused)
-			slices.Sort(imports)
-			imports = slices.Compact(imports)
-
-			planted := "package stub\n\n"
-			for _, name := range imports {
-				planted += fmt.Sprintf("import _ %q\n", name)
-			}
-			write(t, tree, tier.dir+"/planted.go", planted)
-
-			var found []string
-			for _, issue := range lint(t, tree, "--enable-only", "depguard", "./"+tier.dir) {
-				name := importNamed(planted, issue.Pos.Line)
-				if issue.FromLinter != "depguard" || name == "" {
-					t.Errorf("unexpected finding: %v", issue)
-					continue
-				}
-				found = append(found, name)
-			}
-			slices.Sort(found)
-			found = slices.Compact(found)
-			for _, name := range refused {
-				if !slices.Contains(found, name) {
-					t.Errorf("%s may import %s; it must not", tier.dir, name)
-				}
-			}
-			for _, name := range found {
-				if !slices.Contains(refused, name) {
-					t.Errorf("%s must not import %s; it may", tier.dir, name)
-				}
-			}
-		})
-	}
-}
 
 // TestLinesThatBreakARuleAreFound lints testdata/rules, where a comment
 // `want "linter: pattern"` at the end of a line expects one finding in it,
@@ -260,21 +82,6 @@ func TestLinesThatBreakARuleAreFound(t *testing.T) {
 	}
 }
 
-func TestEveryPackageBelongsToATier(t *testing.T) {
-	// Not the product: measurements, examples and this package. Test support stands
-	// below the packages named, whatever it is called.
-	outside := regexp.MustCompile(`^(bench|examples|tools|formal|internal/(sim|testkit|lineartest|kindtest)|store/(storetest|faultstore)|counter/countertest|cmd/snowfence/internal/testkit)(/|$)`)
-	walk(t, func(file string) {
-		dir := path.Dir(file)
-		if path.Ext(file) != ".go" || isTest(file) || outside.MatchString(dir) {
-			return
-		}
-		if !slices.ContainsFunc(tiers, func(tier tier) bool { return tier.dir == dir }) {
-			t.Errorf("%s: package %s belongs to no tier: give it one in .golangci.yml and here", file, dir)
-		}
-	})
-}
-
 // newTree makes a project with this one's module path and linter
 // configuration, and without a package.
 func newTree(t *testing.T) string {
@@ -327,17 +134,4 @@ func lint(t *testing.T, tree string, args ...string) []issue {
 		t.Fatalf("read the linter's report: %v\n%s", err, stdout)
 	}
 	return report.Issues
-}
-
-// importNamed returns the package that a line of planted source imports.
-func importNamed(source string, line int) string {
-	lines := strings.Split(source, "\n")
-	if line < 1 || line > len(lines) {
-		return ""
-	}
-	name, ok := strings.CutPrefix(lines[line-1], "import _ ")
-	if !ok {
-		return ""
-	}
-	return strings.Trim(name, `"`)
 }

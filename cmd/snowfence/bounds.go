@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/decode"
 )
 
 func (p program) bounds() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -32,7 +32,7 @@ func (i interrupting) Write(b []byte) (int, error) {
 func TestVerbsThatWriteToALossyStoreSayWhenTheyAreCertain(t *testing.T) {
 	const loss = 500 * time.Millisecond
 	at := testkit.StartEngine(t, "redis").URL("", loss)
-	s, err := engine.Open(t.Context(), at)
+	s, err := openstore.Open(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 )
@@ -76,7 +76,7 @@ func (c *chaos) failOver(lag time.Duration) (lost int, err error) {
 	c.server.Lock()
 	defer c.server.Unlock()
 	ctx := c.t.Context()
-	old, err := engine.Open(ctx, c.engine.URL(c.pair.Primary.Addr(), chaosLoss))
+	old, err := openstore.Open(ctx, c.engine.URL(c.pair.Primary.Addr(), chaosLoss))
 	if err != nil {
 		return 0, err
 	}
@@ -102,7 +102,7 @@ func (c *chaos) failOver(lag time.Duration) (lost int, err error) {
 		return 0, err
 	}
 	address := c.pair.Primary.Addr()
-	promoted, err := engine.Open(ctx, c.engine.URL(address, chaosLoss))
+	promoted, err := openstore.Open(ctx, c.engine.URL(address, chaosLoss))
 	if err != nil {
 		return 0, err
 	}

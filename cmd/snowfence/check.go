@@ -10,7 +10,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/check"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // defaultCheckLimit is how many duplicates, and how many ranges, are named by default.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/check"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // The text lists so many pairs of sources, and so many causes.

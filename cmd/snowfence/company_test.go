@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
+	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -92,7 +92,7 @@ func TestOneConfigNamesAllIDsOfACompany(t *testing.T) {
 				}
 			}
 		}
-		for _, kind := range append(kinds.Names(), "snowflake", "wide") {
+		for _, kind := range append(builtin.Names(), "snowflake", "wide") {
 			if slices.Contains(served, kind) == slices.Contains(elsewhereOnly, kind) {
 				t.Errorf("of kind %s there is a generator: %t", kind, slices.Contains(served, kind))
 			}

@@ -8,9 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
-	"snowfence.example/snowfence/cmd/snowfence/daemon"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/wire/listen"
+	"snowfence.example/snowfence/daemon"
+	"snowfence.example/snowfence/daemon/config"
 )
 
 func (p program) config() *cobra.Command {
@@ -50,8 +49,8 @@ invalid configuration is 2. -o json prints
 	s := settingFlags(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := s.load(p)
-		err = config.Join(err, c.CheckStores(), listen.Check(c), daemon.Check(c))
-		p.warn(listen.Warnings(c, p.clock.Wall())...)
+		err = config.Join(err, daemon.Check(c))
+		p.warn(daemon.Warnings(c, p.clock.Wall())...)
 		if err == nil {
 			p.warn(c.StoreWarnings()...)
 			p.warn(c.LayoutWarnings(p.clock.Wall())...)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/internal/testkit"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/daemon"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/store"
 )
 
@@ -88,7 +88,7 @@ func (p program) onStore(cmd *cobra.Command, run func(ctx context.Context, f for
 				return err
 			}
 		}
-		opened, err := engine.OpenExisting(cmd.Context(), at)
+		opened, err := openstore.OpenExisting(cmd.Context(), at)
 		if err != nil {
 			return unavailable(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -33,7 +33,7 @@ type elsewhere struct {
 func database(t *testing.T, scheme string, s *testkit.Server, statements ...string) string {
 	t.Helper()
 	at := scheme + "://" + url.UserPassword(testkit.SQLUser, testkit.SQLPassword).String() + "@" + s.Addr() + "/" + testkit.SQLDatabase
-	db, err := engine.OpenDatabase(t.Context(), at)
+	db, err := openstore.OpenDatabase(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestLockedSeriesStopsNoOtherTenant(t *testing.T) {
 	}
 	reserves("acme")
 
-	db, err := engine.OpenDatabase(t.Context(), at)
+	db, err := openstore.OpenDatabase(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // maxListed is how many other candidates the text of a guess lists.
@@ -27,7 +27,7 @@ type decodeVerb struct {
 	encoding decode.Encoding // empty: any
 	source   *decode.Source  // of the ids; nil: guess
 	preset   string          // the name that --layout gave, if it is a preset's
-	opaque   *kinds.Opaque   // shows the ids, or nil
+	opaque   *builtin.Opaque // shows the ids, or nil
 	now      time.Time
 
 	printed int        // ids so far

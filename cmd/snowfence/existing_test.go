@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
@@ -113,7 +113,7 @@ func TestDamagedCounterHidesNoOther(t *testing.T) {
 	if _, said, code := mintExisting(t, file, "users", false); code != exitOK {
 		t.Fatal(said)
 	}
-	s, err := engine.Open(t.Context(), url)
+	s, err := openstore.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestEveryNamespaceOfTheConfigurationIsVerified(t *testing.T) {
 	if said := verify(exitOK); strings.Count(said, "namespace shop: valid") != 1 || strings.Count(said, "namespace people: valid") != 1 {
 		t.Errorf("%s", said)
 	}
-	s, err := engine.Open(t.Context(), "file:"+folder)
+	s, err := openstore.Open(t.Context(), "file:"+folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
 	if err := os.CopyFS(backup, os.DirFS(folder)); err != nil {
 		t.Fatal(err)
 	}
-	s, err := engine.Open(t.Context(), "file:"+folder)
+	s, err := openstore.Open(t.Context(), "file:"+folder)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/internal/text"
 	"snowfence.example/snowfence/store"
 )
 

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // idSourceHelp says in the help of verbs what their sources are.

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // defaultMergeLimit is how many runs, and how many ids, are listed by default.
@@ -196,17 +196,17 @@ func (v *merging) issuersOf(ctx context.Context, side merge.Side) ([]*merge.Issu
 func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Namespace) (*merge.Issuer, error) {
 	url, err := config.Expand(n.Store, v.environ)
 	if err == nil {
-		err = engine.Check(url)
+		err = openstore.Check(url)
 	}
 	if err != nil {
 		return nil, usage(v.cmd, &merge.SideError{Side: side, Reason: err})
 	}
 	// The URL before its variables are filled in: one may stand for a password.
-	shown := engine.Redact(n.Store)
-	if engine.Private(url) {
+	shown := openstore.Redact(n.Store)
+	if openstore.Private(url) {
 		v.warn("side " + side + ": the store " + idsource.Shown(shown) + " is of this process alone: it has nothing to show")
 	}
-	opened, err := engine.OpenExisting(ctx, url)
+	opened, err := openstore.OpenExisting(ctx, url)
 	if err != nil {
 		return nil, unavailable(&merge.SideError{Side: side, Reason: err})
 	}

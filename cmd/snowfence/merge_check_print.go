@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // maxStrayRows is how many worker ids of strays the text lists. JSON and tables list all.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/filestore"
@@ -294,7 +294,7 @@ func TestMergesAreCheckedOnRealEngines(t *testing.T) {
 // namespace in the same.
 func checkColumns(t *testing.T, p program, stdout, stderr *strings.Builder, at, namespace string) {
 	t.Helper()
-	db, err := engine.OpenDatabase(t.Context(), at)
+	db, err := openstore.OpenDatabase(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
-	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/text"
 	"snowfence.example/snowfence/store"
 )
 
@@ -373,12 +373,12 @@ generators. It says so where nothing is needed. It connects to no store.`,
 		if err != nil {
 			return err
 		}
-		all, err := kinds.Schemas(c, cmd.Flags().Changed("store"))
+		all, err := builtin.Schemas(c, cmd.Flags().Changed("store"))
 		if err != nil {
 			return err
 		}
 		var said page
-		needy := slices.DeleteFunc(slices.Clone(all), func(x kinds.Schema) bool { return len(x.Parts) == 0 })
+		needy := slices.DeleteFunc(slices.Clone(all), func(x builtin.Schema) bool { return len(x.Parts) == 0 })
 		for _, x := range all {
 			if len(x.Parts) == 0 {
 				p.warn("nothing has to be made by hand in " + c.ShowStore(x.URL))
@@ -388,7 +388,7 @@ generators. It says so where nothing is needed. It connects to no store.`,
 				said.line("-- in %s:", c.ShowStore(x.URL))
 			}
 			for _, part := range x.Parts {
-				if engine.IsDatabase(x.URL) {
+				if openstore.IsDatabase(x.URL) {
 					part += ";"
 				}
 				for line := range strings.SplitSeq(part, "\n") {

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/internal/roster"
 )

@@ -16,14 +16,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
-	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/text"
 	"snowfence.example/snowfence/store"
 )
 
@@ -206,7 +206,7 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 		}
 		c, err := counter.Show(ctx, at.roster.Store, at.roster.Namespace, name)
 		switch g, configured := at.settings.Generators[name]; {
-		case errors.Is(err, store.ErrNotFound) && configured && !kinds.Counts(g.Kind):
+		case errors.Is(err, store.ErrNotFound) && configured && !builtin.Counts(g.Kind):
 			return wrong(fmt.Sprintf("generator %s is of kind %s, without a counter in the store, so it can't be compared: see docs/restoring.md", name, g.Kind))
 		case errors.Is(err, store.ErrNotFound):
 			found = append(found, older(key, "counter %s gave %s, and its record is gone: see docs/restoring.md", name, last))

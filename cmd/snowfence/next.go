@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/daemon"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
-	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
+	"snowfence.example/snowfence/daemon"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/decode"
 )
 
 // maxNext is the most ids of one run: they are in memory before the first is printed.
@@ -59,7 +59,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if err != nil {
 			return usage(cmd, err)
 		}
-		if store := c.StoresOf(g)[0]; kinds.OnStore(g.Kind) && engine.Private(store) {
+		if store := c.StoresOf(g)[0]; builtin.OnStore(g.Kind) && openstore.Private(store) {
 			p.warn("the store " + store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
 		}
 		if err := p.needsOutput("the ids"); err != nil {
@@ -68,7 +68,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		ids, shows := strings.Fields(show), cmd.Flags().Changed("show")
 		switch {
 		case g.Kind == kindSeries:
-			return usage(cmd, fmt.Errorf("generator %s: %w: see 'snowfence series'", name, kinds.ErrReserve))
+			return usage(cmd, fmt.Errorf("generator %s: %w: see 'snowfence series'", name, builtin.ErrReserve))
 		case shows && g.Kind != kindOpaque:
 			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --show is for kind %s", name, g.Kind, kindOpaque))
 		case shows && (len(ids) == 0 || cmd.Flags().Changed("count")):
@@ -128,8 +128,8 @@ func (p program) mintTexts(ctx context.Context, c config.Config, name string, n 
 }
 
 // counted is what the kinds that a store counts get from the program.
-func (p program) counted(c config.Config) kinds.Config {
-	return kinds.Config{Settings: c, Clock: p.clock, Process: daemon.Process(thisBuild().Version, p.clock.Wall()), Logger: p.logger(c.Log.Format, c.Log.Level)}
+func (p program) counted(c config.Config) builtin.Config {
+	return builtin.Config{Settings: c, Clock: p.clock, Process: daemon.Process(thisBuild().Version, p.clock.Wall()), Logger: p.logger(c.Log.Format, c.Log.Level)}
 }
 
 // printTexts prints ids that are no more than their texts.
@@ -176,7 +176,7 @@ func (p program) mintWide(ctx context.Context, c config.Config, g config.Generat
 func (p program) hold(ctx context.Context, c config.Config, g config.Generator, mint func(*fence.Holder, config.Generator) error) error {
 	storeURL := c.StoresOf(g)[0]
 	done := p.awaiting("the store " + c.ShowStore(storeURL))
-	s, err := engine.OpenFor(ctx, storeURL, c.StoreMustExist)
+	s, err := openstore.OpenFor(ctx, storeURL, c.StoreMustExist)
 	done()
 	if err != nil {
 		return unavailable(err)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/internal/decode"
 )
 
 // kindOpaque is the kind of the generators that show the ids of others.
@@ -55,6 +55,6 @@ func (v *decodeVerb) ofGenerator(ctx context.Context, s *settings, name string) 
 	if err != nil {
 		return err
 	}
-	v.source = &decode.Source{Generator: name, Layout: layout, Kind: g.Kind, Format: kinds.Formats()[g.Kind], Settings: g.Settings}
+	v.source = &decode.Source{Generator: name, Layout: layout, Kind: g.Kind, Format: builtin.Formats()[g.Kind], Settings: g.Settings}
 	return nil
 }

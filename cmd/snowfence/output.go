@@ -29,8 +29,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/daemon"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/daemon"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // form is how data is printed.

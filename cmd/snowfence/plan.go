@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // defaultWorkers is how many workers a plan is made for that names none.

@@ -24,9 +24,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // How often a line is drawn over the one before, or written where that can't be.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/daemon"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/daemon"
+	"snowfence.example/snowfence/daemon/config"
 )
 
 // readyTime is how long a daemon may take to answer a probe.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/daemon/config"
 )
 
 func TestReadyAsksTheFirstAddressThatAProbeCanReach(t *testing.T) {

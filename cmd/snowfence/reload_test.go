@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/token"
+	"snowfence.example/snowfence/daemon/token"
 	"snowfence.example/snowfence/internal/testkit"
 )
 

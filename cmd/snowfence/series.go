@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
+	"snowfence.example/snowfence/daemon/builtin"
 )
 
 // kindSeries is the kind of the generators that these verbs know.
@@ -54,7 +54,7 @@ func (d numberDocument) row() []string {
 }
 
 // onSeries completes a verb that works on a tenant's series. Its first argument is the generator.
-func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, f form, s *kinds.Series, d numberDocument, args []string) error) *cobra.Command {
+func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, f form, s *builtin.Series, d numberDocument, args []string) error) *cobra.Command {
 	f, tenant := outputFlag(cmd), ""
 	cmd.Flags().Var(textFlag(&tenant, "TENANT"), "tenant", "tenant whose series is meant")
 	s := settingFlags(cmd, "store", "data")
@@ -94,7 +94,7 @@ missing.`,
 		Args: exactly(1),
 	}
 	cmd.Flags().Var(durationFlag(&timeout), "timeout", "how long the reservation lasts (default: as the generator is configured)")
-	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, _ []string) error {
+	return p.onSeries(cmd, func(ctx context.Context, f form, s *builtin.Series, d numberDocument, _ []string) error {
 		if err := p.needsOutput("number and token"); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (p program) seriesConfirm() *cobra.Command {
 		Example: `  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme`,
 		Args:    exactly(3),
 	}
-	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, args []string) error {
+	return p.onSeries(cmd, func(ctx context.Context, f form, s *builtin.Series, d numberDocument, args []string) error {
 		d.State = "confirmed"
 		return p.endNumber(cmd, f, s, d, args[0], func(number int64) error { return s.Confirm(ctx, d.Tenant, number, args[1]) })
 	})
@@ -148,14 +148,14 @@ and the audit shows the reason.`,
 		Args:    exactly(3),
 	}
 	cmd.Flags().Var(textFlag(&reason, "TEXT"), "reason", "why the number is not used; must be given")
-	return p.onSeries(cmd, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, args []string) error {
+	return p.onSeries(cmd, func(ctx context.Context, f form, s *builtin.Series, d numberDocument, args []string) error {
 		d.State, d.Reason = "void", reason
 		return p.endNumber(cmd, f, s, d, args[0], func(number int64) error { return s.Void(ctx, d.Tenant, number, args[1], reason) })
 	})
 }
 
 // endNumber ends a reservation and says so.
-func (p program) endNumber(cmd *cobra.Command, f form, s *kinds.Series, d numberDocument, text string, end func(int64) error) error {
+func (p program) endNumber(cmd *cobra.Command, f form, s *builtin.Series, d numberDocument, text string, end func(int64) error) error {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 0 {
 		return usage(cmd, fmt.Errorf("NUMBER is %q: must be a whole number, 0 or more, without the prefix", text))
@@ -176,7 +176,7 @@ its timeout, confirmed, void with its reason, or missing, if its row was deleted
 by hand. -o json prints one object a line.`,
 		Example: `  snowfence series audit invoices --tenant acme`,
 		Args:    exactly(1),
-	}, func(ctx context.Context, f form, s *kinds.Series, d numberDocument, _ []string) error {
+	}, func(ctx context.Context, f form, s *builtin.Series, d numberDocument, _ []string) error {
 		var rows [][]string
 		for e, err := range s.Audit(ctx, d.Tenant) {
 			if err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/daemon"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/daemon"
+	"snowfence.example/snowfence/daemon/config"
 )
 
 func (p program) serve() *cobra.Command {

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/daemon"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
-	"snowfence.example/snowfence/cmd/snowfence/internal/kinds"
+	"snowfence.example/snowfence/daemon"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/roster"
 )
@@ -43,7 +43,7 @@ func (s *settings) named(c config.Config) (namespace, store string, err error) {
 	case err != nil:
 	case s.cmd.Flags().Changed("namespace"):
 		err = errors.New("--namespace and --generator both name a namespace: must be one of them")
-	case !kinds.OnStore(g.Kind):
+	case !builtin.OnStore(g.Kind):
 		err = fmt.Errorf("generator %s is of kind %s: it has no namespace in a store", name, g.Kind)
 	}
 	if err != nil {
@@ -99,7 +99,7 @@ func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 			datacenters = g.Datacenters // those who name none are fine with any
 		}
 	}
-	if engine.Private(store) {
+	if openstore.Private(store) {
 		p.warn("the store " + store + " is of this process alone: it has nothing to show")
 	}
 	return &site{
@@ -119,10 +119,10 @@ func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 func (p program) layoutOf(ctx context.Context, c config.Config, name string) (snowfence.Layout, error) {
 	g := c.Generators[name]
 	url := c.StoresOf(g)[0]
-	if !g.AnyLayout || engine.Private(url) {
+	if !g.AnyLayout || openstore.Private(url) {
 		return g.Layout, nil
 	}
-	s, err := engine.OpenExisting(ctx, url)
+	s, err := openstore.OpenExisting(ctx, url)
 	if err == nil {
 		defer p.closing("close store: ", s.Close)
 		var r *roster.Roster
@@ -130,21 +130,21 @@ func (p program) layoutOf(ctx context.Context, c config.Config, name string) (sn
 			return r.Layout(), nil
 		}
 	}
-	if engine.Missing(err) || errors.Is(err, roster.ErrNoNamespace) {
+	if openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace) {
 		return g.Layout, nil
 	}
 	return snowfence.Layout{}, unavailable(fmt.Errorf("read the layout of generator %s, which the configuration does not name (say it by --layout): %w", name, err))
 }
 
 // open opens the site's store, unless it is open. One that must exist is not made: then
-// an error that is [engine.Missing] is returned.
+// an error that is [openstore.Missing] is returned.
 func (at *site) open(ctx context.Context, mustExist bool) error {
 	if at.roster.Store != nil {
 		return nil
 	}
-	by := engine.Open
+	by := openstore.Open
 	if mustExist {
-		by = engine.OpenExisting
+		by = openstore.OpenExisting
 	}
 	done := at.awaiting("the store " + at.settings.ShowStore(at.store))
 	opened, err := by(ctx, at.store)

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/sqlfunc"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 func (p program) sql() *cobra.Command {

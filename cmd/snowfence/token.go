@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/token"
+	"snowfence.example/snowfence/daemon/token"
 )
 
 // tokenDocument is a new token in JSON.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -49,14 +49,14 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 			if code := p.run(t.Context(), "merge-check", "old=layout:twitter#0", "new=namespace:"+at); code != exitUsage {
 				t.Errorf("merge-check: exit code %d, want %d", code, exitUsage)
 			}
-			expect(stderr.String(), "side new: "+engine.Redact(at)+": ")
+			expect(stderr.String(), "side new: "+openstore.Redact(at)+": ")
 			nothingIsThere(t, name, at)
 
 			take := []string{"workers", "import", "list", "--workers", "5-9", "--layout", "default", "--stopped-at", "2026-01-02T03:04:05Z", "--yes"}
 			expect(run(exitOK, take...), "5-9      create", "5 worker ids; 5 written")
 			expect(run(exitOK, take...), "5-9      keep", "5 worker ids; 0 ")
 
-			s, err := engine.Open(t.Context(), at)
+			s, err := openstore.Open(t.Context(), at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,9 +141,9 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 // there is nothing else to make.
 func nothingIsThere(t *testing.T, name, at string) {
 	t.Helper()
-	s, err := engine.OpenExisting(t.Context(), at)
+	s, err := openstore.OpenExisting(t.Context(), at)
 	if name != "etcd" && name != "redis" {
-		if !engine.Missing(err) {
+		if !openstore.Missing(err) {
 			t.Errorf("a store was left behind (%v)", err)
 		}
 		return

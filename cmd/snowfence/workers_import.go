@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // importing is one run of import.
@@ -187,7 +187,7 @@ func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, erro
 	if err == nil {
 		r, err = roster.Open(ctx, at.roster)
 	}
-	if engine.Missing(err) || errors.Is(err, roster.ErrNoNamespace) {
+	if openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace) {
 		return nil, nil
 	}
 	return r, unavailable(err)

@@ -3,9 +3,9 @@ package main
 import (
 	"strconv"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // stepDocument is what is done about a worker id, in JSON.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
@@ -20,7 +20,7 @@ import (
 func TestTakeOverThatWasInterruptedBeforeItConfirmedIsConfirmedByRunningItAgain(t *testing.T) {
 	e := testkit.StartEngine(t, "redis")
 	at := e.URL("", 500*time.Millisecond)
-	s, err := engine.Open(t.Context(), at)
+	s, err := openstore.Open(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // change is what an operator's verb did to a worker id, in JSON.

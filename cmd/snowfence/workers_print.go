@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // instant is a tick with its time, in JSON.

@@ -14,7 +14,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"snowfence.example/snowfence/cmd/snowfence/daemon"
+	"snowfence.example/snowfence/daemon"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/kind"
+	"snowfence.example/snowfence/daemon/kind"
 )
 
 // orderNumbers is a kind of id for people, such as EU-00004711-8:

@@ -13,14 +13,14 @@ var files = []mutant{
 	},
 	{
 		name: "config: a path with a variable in it is taken literally",
-		file: "cmd/snowfence/internal/config/load.go",
+		file: "daemon/config/load.go",
 		old:  "err = cmp.Or(err, storeurl.CheckFolder(expanded))",
 		new:  "_ = storeurl.CheckFolder",
 		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
 	},
 	{
 		name: "config: ~/ is not the home directory",
-		file: "cmd/snowfence/internal/config/environ.go",
+		file: "daemon/config/environ.go",
 		old:  "return filepath.Join(home, rest), nil",
 		new:  "return filepath.Join(\"/\", rest), nil",
 		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
@@ -30,7 +30,7 @@ var files = []mutant{
 		file: "store/filestore/open.go",
 		old:  "if strings.Contains(path, \"?\") {",
 		new:  "if false {",
-		in:   "cmd/snowfence/internal/config",
+		in:   "daemon/config",
 		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
 	},
 	{

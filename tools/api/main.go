@@ -1,6 +1,6 @@
 // Command api prints the public face of the tree whose root is "..": what is exported
-// by every package of every module in go.work, but for internal packages and for those
-// below cmd. "make api" writes it into docs/api.txt.
+// by every package of every module in go.work, but for internal packages, those below cmd, and
+// the rooms of the daemon that only the command line shares. "make api" writes it into docs/api.txt.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"go/types"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ func face(ctx context.Context, root string) (string, error) {
 		if len(p.Errors) > 0 {
 			return "", p.Errors[0]
 		}
-		if p.Name == "main" || strings.Contains(p.PkgPath, "/internal/") || strings.Contains(p.PkgPath, "/cmd/") {
+		if p.Name == "main" || regexp.MustCompile(`/internal/|/cmd/|/daemon/(config|openstore|builtin|token)$`).MatchString(p.PkgPath) {
 			continue
 		}
 		fmt.Fprintf(&b, "package %s\n", p.PkgPath)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // maxWorkers is how many worker ids a cause lists.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // samples is how many ids of a source are kept to guess by.

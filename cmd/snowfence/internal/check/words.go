@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // words puts findings into sentences.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
+	"snowfence.example/snowfence/daemon/config"
 )
 
 // reread is how old a read of the offset may be.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"syscall"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // A disk is where what does not fit the memory is put aside. Tests have their own.

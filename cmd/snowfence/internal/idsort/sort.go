@@ -10,7 +10,7 @@ import (
 	"sort"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // Item is an id and its position, as [Sorted.Stand] takes it.

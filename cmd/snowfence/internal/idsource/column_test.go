@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/config"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -130,10 +130,10 @@ func TestSQLThatIsWrongIsRefused(t *testing.T) {
 			{url, Options{Query: "SELECT 1, 2"}, "returns 2 columns", func(err error) bool { return errors.As(err, &option) }},
 			{url, Options{Table: "none", Column: "id"}, "query:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
 			{url, Options{Query: "DELETE FROM orders"}, "read", func(err error) bool { return errors.Is(err, ErrNoServer) }},
-			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
-			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
+			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *openstore.URLError; return errors.As(err, &u) }},
+			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *openstore.URLError; return errors.As(err, &u) }},
 			{strings.Replace(url, "fence", "wrong", 1), Options{Query: "SELECT 1"}, "connect:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
-			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set or empty", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
+			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set or empty", func(err error) bool { var u *openstore.URLError; return errors.As(err, &u) }},
 		} {
 			_, _, err := columnOf(t, x.url, x.options)
 			if !x.is(err) || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "of@snow") || strings.Contains(err.Error(), "of%40snow") {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // records is a [Source]: a column of CSV. Package encoding/csv is not used: it refuses a quote

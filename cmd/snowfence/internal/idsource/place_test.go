@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 )
 
 func TestOptionsStandBehindTheHash(t *testing.T) {
@@ -148,7 +148,7 @@ func FuzzPlace(f *testing.F) {
 		if err == nil && length != len(text) && length != len(strings.TrimSuffix(text, ",")) {
 			t.Errorf("%q: %+v", text, p)
 		}
-		if text == "" || engine.IsDatabase(text) {
+		if text == "" || openstore.IsDatabase(text) {
 			return
 		}
 		if q, err := ParsePlace(text + "#gzip=auto"); err != nil || q.Name != text || q.Given["gzip"] != "auto" {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/decode"
 )
 
 // reading is how a source reads its texts, and what it does about what is no id.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // Rounding counts how many ids of a source look as if a program had kept them as a number that is too short. Then ids that

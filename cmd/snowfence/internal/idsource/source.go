@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
+	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/internal/decode"
 )
 
 // Item is one id and where it stood in its source.
@@ -194,7 +194,7 @@ func (e *InvalidError) Unwrap() error { return e.Reason }
 // what looks like an option, one that wraps [ErrNoServer] for a database, and else
 // what the operating system says.
 func Open(ctx context.Context, name string, o Options) (Source, error) {
-	if engine.IsDatabase(name) {
+	if openstore.IsDatabase(name) {
 		return openColumn(ctx, name, o)
 	}
 	return openFile(ctx, name, o)
@@ -204,7 +204,7 @@ func Open(ctx context.Context, name string, o Options) (Source, error) {
 // It reads nothing, but returns what error of [Open] can be told so: that the last of
 // many sources is missing should not be found out after an hour.
 func Look(name string, o Options) (size int64, err error) {
-	if engine.IsDatabase(name) {
+	if openstore.IsDatabase(name) {
 		_, err := databaseURL(name, o)
 		return 0, err
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/decode"
 )
 
 // lines is a [Source]: a text with one id a line.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // maxSets is how many sets of an issuer are compared with those of one with another

@@ -8,7 +8,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // Verdict is the result of a check in a word.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/engine"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/internal/text"
 )
 
 const (
@@ -81,7 +81,7 @@ func (e *SideError) Error() string {
 // that does not exist. It is never [snowfence.ClassFinal], as exit code 1 is a verdict.
 func (e *SideError) Class() snowfence.Class {
 	switch class := snowfence.ClassOf(e.Reason); {
-	case e.Reason == nil || engine.Missing(e.Reason):
+	case e.Reason == nil || openstore.Missing(e.Reason):
 		return snowfence.ClassUsage
 	case class == snowfence.ClassUsage, class == snowfence.ClassInvalidID:
 		return class
@@ -167,7 +167,7 @@ func (s *Side) add(part string) error {
 		return s.addNamespace(namespace)
 	case isLayout:
 		return s.addLayout(layout)
-	case engine.IsStore(part):
+	case openstore.IsStore(part):
 		scheme, _, _ := strings.Cut(part, ":")
 		return &SideError{Side: s.Name, Field: "source", Value: scheme + ":…", Limit: "is a store and no source of ids: write namespace:URL#NAME for a namespace in it"}
 	}

@@ -11,7 +11,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // CustomaryYears is the life where none is asked for: what 41 bits of ms provide.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // suffix is a multiplier that a quantity may end in.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // Relaxation is one requirement, lowered as far as it must be and no further:

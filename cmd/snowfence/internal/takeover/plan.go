@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/text"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/internal/text"
 )
 
 // Action is what a [Step] does.

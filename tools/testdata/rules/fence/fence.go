@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http" // want "depguard: "
-	"os"       // want "depguard: "
+	"net/http"
+	"os"
 	"runtime"
 	"time"
 )

@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/internal/text"
+)
+
+const (
+	// wayOn is the page that says what to do about an end.
+	wayOn = "docs/running-out.md"
+
+	// lookEvery is how often generators are looked at, and sayEvery how often the same is said.
+	lookEvery = 10 * time.Second
+	sayEvery  = 24 * time.Hour
+
+	// troubleEvery is how often the same trouble of a counter is said.
+	troubleEvery = time.Minute
+)
+
+// alarm is what was said of a generator's end, and when it is said again.
+type alarm struct {
+	message string
+	due     time.Duration // on the monotonic clock
+}
+
+// watch says in the log which generators end soon or have ended, until the context ends.
+func (d *daemon) watch(ctx context.Context) {
+	said, troubles := map[string]alarm{}, map[string]alarm{} // by generator
+	for ctx.Err() == nil {
+		for _, s := range d.service.Statuses() {
+			d.sayEnd(ctx, s, said)
+			d.sayTrouble(s, troubles)
+		}
+		expired, stop := d.clock.After(lookEvery)
+		select {
+		case <-expired:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}
+
+// sayTrouble says that a counter's store gives no numbers, and that it does again. A holder logs its own trouble.
+func (d *daemon) sayTrouble(s service.Status, said map[string]alarm) {
+	last, before := said[s.Name]
+	t, now := s.Trouble, d.clock.Monotonic()
+	switch {
+	case s.Counter == nil:
+	case t != nil && now >= last.due:
+		said[s.Name] = alarm{t.Text, now + troubleEvery}
+		d.log.Warn(t.Text, "generator", s.Name, "counter", s.Counter.Name, "since", t.Since.UTC())
+	case t == nil && before:
+		delete(said, s.Name)
+		d.log.Info("the store gives numbers again", "generator", s.Name, "counter", s.Counter.Name)
+	}
+}
+
+// sayEnd says how a generator ends: when that becomes so, and once a day while it is so.
+func (d *daemon) sayEnd(ctx context.Context, s service.Status, said map[string]alarm) {
+	if !s.EndsSoon {
+		delete(said, s.Name)
+		return
+	}
+	level, message := slog.LevelWarn, "the generator ends soon: prepare its way on"
+	if p := s.Problem; p != nil && (p.Type == service.HorizonPassed || p.Type == service.NumbersUsedUp) {
+		level, message = slog.LevelError, "the generator has ended: it mints no more ids"
+	}
+	now := d.clock.Monotonic()
+	if last := said[s.Name]; last.message == message && now < last.due {
+		return
+	}
+	said[s.Name] = alarm{message, now + sayEvery}
+	attributes := []any{"generator", s.Name}
+	if c := s.Counter; c != nil {
+		attributes = append(attributes, "counter", c.Name, "limit", c.Limit, "left", text.Count(c.Left, "number"))
+	} else {
+		days := int64(s.Ends.Sub(d.clock.Wall()) / (24 * time.Hour))
+		layout := d.settings.Generators[s.Name].Layout
+		if s.Lease != nil {
+			layout = s.Lease.Layout
+		}
+		attributes = append(attributes, "layout", layout.String(), "left", text.Count(max(days, 0), "day"))
+	}
+	if !s.Ends.IsZero() {
+		attributes = append(attributes, "ends", s.Ends.UTC())
+	}
+	d.log.Log(ctx, level, message, append(attributes, "see", wayOn)...)
+}

@@ -1,0 +1,235 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/internal/decode"
+)
+
+// Config is what the kinds get from the program.
+type Config struct {
+	Settings config.Config // complete
+	Clock    snowfence.Clock
+	Process  counter.Process
+	Logger   *slog.Logger // nil means no log
+
+	// ObjectIDs are those of the process. Nil means that one generator alone mints some.
+	ObjectIDs *ObjectIDs
+}
+
+// entry is a kind in the table.
+type entry struct {
+	name  string
+	form  kind.Form
+	reads decode.Format // empty: its ids are no more than texts
+	alone bool          // it needs no store
+	// databases are the engines whose databases it counts in. None means that it counts on a
+	// store, which the program opens.
+	databases []string
+	many      bool   // it counts in several of them
+	store     string // the only engine of stores that it can use; empty means any
+	durable   bool   // it needs a store that loses nothing
+	// tables are the statements that create what it needs in a database.
+	tables func(mysql bool) []string
+	// configure returns the kind's settings, which are kept in the place and in what opens it, and
+	// what judges them together once they are read.
+	configure func(*place) (settings, check, open)
+}
+
+// settings are those of a kind, by name.
+type settings map[string]setting
+
+// check returns a *counter.ConfigError for settings that can't be used. Nil means that all can.
+type check func() error
+
+// open opens a generator of a kind.
+type open func(context.Context, *place) (kind.Minter, error)
+
+// table is the table of kinds.
+func table() []entry {
+	mysql := []string{"mysql"}
+	sql := []string{"postgres", "mysql"}
+	return []entry{
+		{name: "segment", form: kind.Number, reads: decode.Number, configure: segment},
+		{name: "ticket", durable: true, form: kind.Number, reads: decode.Number, configure: ticket},
+		{name: "daily", form: kind.Text, reads: decode.Dated, configure: daily},
+		{name: "series", form: kind.Text, reads: decode.Counted, databases: sql, tables: seriesTables, configure: gapless},
+		{name: "leaf-segment", form: kind.Number, reads: decode.Number, databases: sql, tables: leafTables, configure: leafSegment},
+		{name: "tinyid", form: kind.Number, reads: decode.Number, databases: mysql, tables: tinyTables, configure: tinyID},
+		{name: "tickets64", form: kind.Number, reads: decode.Number, databases: mysql, many: true, tables: ticketsTables, configure: tickets64},
+		{name: "redis-dated", form: kind.Number, reads: decode.Number, store: "redis", configure: redisDated},
+		{name: "uuid", form: kind.Wide, reads: decode.UUID, alone: true, configure: uuids},
+		{name: "ulid", form: kind.Text, reads: decode.ULID, alone: true, configure: ulids},
+		{name: "objectid", form: kind.Text, reads: decode.ObjectID, alone: true, configure: objectIDs},
+		{name: "opaque", form: kind.Text, alone: true, configure: opaques},
+	}
+}
+
+// Names returns the names of the kinds.
+func Names() []string {
+	var names []string
+	for _, k := range table() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// Formats returns how each kind writes its ids, by the kind's name.
+func Formats() map[string]decode.Format {
+	formats := map[string]decode.Format{}
+	for _, k := range table() {
+		formats[k.name] = k.reads
+	}
+	return formats
+}
+
+// OnStore reports whether a kind needs a store that the program opens: it does not count in
+// databases, or not at all. It does so for kinds that are not of this package.
+func OnStore(name string) bool {
+	k := find(name)
+	return len(k.databases) == 0 && !k.alone
+}
+
+// Counts reports whether a kind has a counter of its own making in a store. A kind that is not of this package has none.
+func Counts(name string) bool {
+	k := find(name)
+	return k.name != "" && !k.alone && len(k.databases) == 0 && k.store == ""
+}
+
+func find(name string) entry {
+	all := table()
+	if i := slices.IndexFunc(all, func(k entry) bool { return k.name == name }); i >= 0 {
+		return all[i]
+	}
+	return entry{}
+}
+
+// Configure reads the settings of a generator, whose kind is one of [Names]. It returns a
+// [*config.Error] for a setting, or a store, that the kind can't use.
+func (c Config) Configure(generator string) (kind.Opener, error) {
+	open, err := c.configure(generator)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
+		m, err := open(ctx, spec)
+		if s, ok := m.(*Series); ok && err == nil {
+			if err := s.Create(ctx); err != nil {
+				return nil, errors.Join(err, s.Close(ctx))
+			}
+		}
+		return m, err
+	}, nil
+}
+
+// configure is Configure for those who make no tables.
+func (c Config) configure(generator string) (kind.Opener, error) {
+	g := c.Settings.Generators[generator]
+	k := find(g.Kind)
+	p := place{config: c, generator: generator, urls: c.Settings.StoresOf(g)}
+	if wrong := k.refuse(g, p.urls); wrong != "" {
+		return nil, c.Settings.StoreFault(generator, wrong)
+	}
+	known, check, open := k.configure(&p)
+	err := read(k.name, known, g.Settings)
+	p.Namespace, p.Name = g.Namespace, cmp.Or(p.Name, generator)
+	p.Clock, p.Process, p.Existing = c.Clock, c.Process, c.Settings.StoreMustExist
+	if err == nil && check != nil {
+		err = check()
+	}
+	if err == nil {
+		err = c.agree(generator)
+	}
+	if err != nil {
+		return nil, Fault(c.Settings, generator, err)
+	}
+	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
+		p := p
+		p.Store = spec.Store
+		return p.open(ctx, k, open)
+	}, nil
+}
+
+// agree returns an error if another generator has the same counter and differs in what never changes of a counter.
+// Which of the two begins it would be chance, and the other would be refused from then on.
+func (c Config) agree(generator string) error {
+	at := func(g config.Generator, name string) []string {
+		return append(c.Settings.StoresOf(g), g.Namespace, cmp.Or(g.Settings["name"], name))
+	}
+	g := c.Settings.Generators[generator]
+	for _, name := range c.Settings.Names() {
+		other := c.Settings.Generators[name]
+		switch {
+		case name == generator || !Counts(other.Kind) || !Counts(g.Kind) || !slices.Equal(at(other, name), at(g, generator)):
+			continue
+		case other.Kind != g.Kind:
+			return c.Settings.Fault("generators."+generator+".kind", g.Kind, fmt.Sprintf("generator %s has the same counter, with kind %s: %s", name, other.Kind, apart))
+		}
+		for _, setting := range [][2]string{{"start", "1"}, {"increment", "1"}, {"zone", "UTC"}, {"digits", "6"}} {
+			key, usual := setting[0], setting[1]
+			if own, its := cmp.Or(g.Settings[key], usual), cmp.Or(other.Settings[key], usual); own != its {
+				return &kind.SettingError{Key: key, Limit: fmt.Sprintf("is %s, and generator %s has the same counter with %s: %s", own, name, its, apart)}
+			}
+		}
+	}
+	return nil
+}
+
+// apart ends an error of two generators that do not agree.
+const apart = "let them agree, or give one another name"
+
+// openAs opens a generator of the kind that has minters of type M, without a store and without a daemon.
+func openAs[M kind.Minter](ctx context.Context, c Config, generator string) (minter M, err error) {
+	open, err := c.configure(generator)
+	if err != nil {
+		return minter, err
+	}
+	m, err := open(ctx, kind.Spec{})
+	minter, _ = m.(M)
+	return minter, err
+}
+
+// Fault returns the [*config.Error] that a [*kind.SettingError] or a [*counter.ConfigError] is, and
+// another error as it is.
+func Fault(settings config.Config, generator string, err error) error {
+	if wrong := new(counter.ConfigError); errors.As(err, &wrong) {
+		return settings.SettingFault(generator, wrong.Field, wrong.Limit)
+	}
+	if wrong := new(kind.SettingError); errors.As(err, &wrong) {
+		return settings.SettingFault(generator, wrong.Key, wrong.Limit)
+	}
+	return err
+}
+
+// refuse returns why the kind can't use what the generator's URLs name, or nothing.
+func (k entry) refuse(g config.Generator, urls []string) string {
+	switch {
+	case k.alone && len(g.Stores) > 0:
+		return "must be left out: kind " + k.name + " needs no store"
+	case len(urls) > 1 && !k.many:
+		return "must be one name: kind " + k.name + " has one"
+	}
+	for _, url := range urls {
+		name := openstore.Name(url)
+		switch {
+		case len(k.databases) > 0 && !slices.Contains(k.databases, name):
+			return "kind " + k.name + " counts in databases of " + strings.Join(k.databases, " or ") + ", and not in " + openstore.Redact(url)
+		case k.store != "" && name != k.store:
+			return "kind " + k.name + " counts on " + k.store + ", and not on " + openstore.Redact(url)
+		case k.durable && openstore.Loss(url) > 0:
+			return "kind " + k.name + " needs a store that loses nothing: durable=true in its URL says so, and " + openstore.Redact(url) + " can lose " + openstore.Loss(url).String()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,332 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/kind/kindtest"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// with returns the kinds' config for one generator, named orders.
+func with(t *testing.T, g config.Generator) (Config, error) {
+	t.Helper()
+	settings := config.Default()
+	settings.Store = "mem://"
+	settings.Stores = map[string]string{
+		"marks": "file:/marks", "pg": "postgres://u@h/d", "one": "mysql://u@h/d", "two": "mariadb://u@i/d", "cache": "redis://h", "gone": "mem://",
+	}
+	settings.Generators = map[string]config.Generator{"orders": g}
+	settings, err := settings.Complete(Names()...)
+	return Config{Settings: settings, Clock: snowfence.SystemClock(), Logger: slog.New(slog.DiscardHandler)}, err
+}
+
+func configure(t *testing.T, g config.Generator) (kind.Opener, error) {
+	t.Helper()
+	c, err := with(t, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Configure("orders")
+}
+
+// opened opens a generator on a store of its own.
+func opened(t *testing.T, g config.Generator) kind.Minter {
+	t.Helper()
+	open, err := configure(t, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.(kind.Closer).Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func TestEveryKindOnAStoreKeepsTheRulesOfKinds(t *testing.T) {
+	for _, name := range []string{"segment", "ticket", "daily"} {
+		t.Run(name, func(t *testing.T) {
+			kindtest.TestMinter(t, func(t *testing.T) kind.Minter {
+				t.Helper()
+				m := opened(t, config.Generator{Kind: name})
+				if err := m.(kind.Readier).Ready(); err != nil {
+					t.Errorf("not ready: %v", err)
+				}
+				return m
+			})
+		})
+	}
+}
+
+func TestSettingThatCanNotBeUsedIsNamed(t *testing.T) {
+	for _, test := range []struct{ kind, stores, key, value, want string }{
+		{"segment", "", "step", "0", "1 or more"},
+		{"segment", "", "steps", "5", "known are guard, guard-column, increment, limit, max-wait, most-step, name, start, step, target"},
+		{"segment", "", "target", "-1s", "above 0"},
+		{"segment", "", "guard", "nowhere", "one of the names in stores"},
+		{"segment", "marks", "guard", "marks", "another store than that of the generator"},
+		{"ticket", "", "guard", "cache", "durable=true in its URL says so, and redis://h can lose 15s"},
+		{"segment", "", "guard-column", "orders.id", "needs guard to name a database"},
+		{"ticket", "", "start", "0", "1 or more"},
+		{"ticket", "", "step", "5", "no setting of kind ticket"},
+		{"daily", "", "zone", "Nowhere/Else", "time zone"},
+		{"daily", "", "zone", "Local", "time zone"},
+		{"daily", "", "digits", "x", "whole number"},
+		{"daily", "", "guard", "marks", "no setting of kind daily"},
+		{"series", "pg", "first", "0", "1 or more"},
+		{"series", "pg", "timeout", "1us", "from 1ms to 8784h"},
+		{"segment", "marks", "guard", "gone", "there after this process"},
+		{"leaf-segment", "pg", "step", "5", "no setting of kind leaf-segment"},
+		{"tinyid", "one", "tries", "0", "1 or more"},
+		{"tickets64", "one,two", "skip", "x", "a duration"},
+		{"redis-dated", "cache", "length", "x", "whole number"},
+		{"redis-dated", "cache", "length", "30", "from 1 to 10"},
+		{"segment", "", "increment", "9999999999", "from 1 to 2147483647"},
+		{"segment", "", "most-step", "5", "at least the step"},
+		{"ticket", "", "name", "Bad Name", "a-z0-9"},
+		{"daily", "", "digits", "30", "from 1 to 18"},
+		{"daily", "", "start", "1000000", "at most 999999"},
+		{"daily", "", "prefix", "a b", "visible ASCII"},
+		{"series", "pg", "prefix", "a b", "visible ASCII"},
+		{"uuid", "", "version", "8", "must be 4 or 7"},
+		{"uuid", "", "versions", "7", "no setting of kind uuid; known are version"},
+		{"ulid", "", "version", "7", "no setting of kind ulid; known are none"},
+		{"objectid", "", "start", "1", "no setting of kind objectid; known are none"},
+	} {
+		_, err := configure(t, config.Generator{Kind: test.kind, Stores: strings.FieldsFunc(test.stores, func(r rune) bool { return r == ',' }), Settings: map[string]string{test.key: test.value}})
+		var wrong *config.Error
+		if !errors.As(err, &wrong) || wrong.Key != "generators.orders.settings."+test.key || !strings.Contains(wrong.Reason, test.want) {
+			t.Errorf("%s: %s=%s: %v, want %q", test.kind, test.key, test.value, err, test.want)
+		}
+	}
+}
+
+func TestColumnOfAGuardIsOneOfATable(t *testing.T) {
+	for column, fit := range map[string]bool{"orders.id": true, "shop.orders.id": true, "id": false, "orders.": false} {
+		_, err := configure(t, config.Generator{Kind: "segment", Settings: map[string]string{"guard": "pg", "guard-column": column}})
+		if (err == nil) != fit {
+			t.Errorf("%q: %v", column, err)
+		}
+	}
+}
+
+func TestKindCountsInStoresThatItKnows(t *testing.T) {
+	const other = "counts in databases of"
+	for _, test := range []struct {
+		kind   string
+		stores []string
+		want   string // empty if it can
+	}{
+		{"segment", []string{"pg"}, ""},
+		{"segment", []string{"pg", "one"}, "must be one name"},
+		{"redis-dated", []string{"cache"}, ""},
+		{"redis-dated", nil, "counts on redis, and not on mem://"},
+		{"series", []string{"pg"}, ""},
+		{"series", []string{"two"}, ""},
+		{"series", []string{"cache"}, other},
+		{"series", nil, other},
+		{"leaf-segment", []string{"one"}, ""},
+		{"leaf-segment", []string{"marks"}, other},
+		{"tinyid", []string{"pg"}, other + " mysql, and not in postgres://u@h/d"},
+		{"tickets64", []string{"one", "two"}, ""},
+		{"tickets64", []string{"one", "pg"}, other},
+		{"leaf-segment", []string{"one", "two"}, "must be one name"},
+		{"uuid", nil, ""},
+		{"uuid", []string{"pg"}, "must be left out: kind uuid needs no store"},
+		{"objectid", []string{"one", "two"}, "must be left out"},
+	} {
+		_, err := configure(t, config.Generator{Kind: test.kind, Stores: test.stores})
+		var wrong *config.Error
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("%s in %v: %v", test.kind, test.stores, err)
+		case test.want != "" && (!errors.As(err, &wrong) || wrong.Key != "generators.orders.store" || !strings.Contains(wrong.Reason, test.want)):
+			t.Errorf("%s in %v: %v, want %q", test.kind, test.stores, err, test.want)
+		}
+	}
+}
+
+func TestOnlyKindsThatCountOnAStoreNeedOne(t *testing.T) {
+	for _, name := range append(Names(), config.KindSnowflake, "another") {
+		want := !slices.Contains([]string{"series", "leaf-segment", "tinyid", "tickets64", "uuid", "ulid", "objectid", "opaque"}, name)
+		if OnStore(name) != want {
+			t.Errorf("%s: on a store is %t", name, !want)
+		}
+	}
+}
+
+// docs/counters.md and docs/kinds.md have between them a row for each setting of each kind.
+func TestEverySettingIsDocumented(t *testing.T) {
+	var rows []string
+	for _, name := range []string{"counters.md", "kinds.md"} {
+		page, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = slices.AppendSeq(rows, strings.Lines(string(page)))
+	}
+	for _, k := range table() {
+		known, _, _ := k.configure(new(place))
+		for key := range known {
+			documented := slices.ContainsFunc(rows, func(row string) bool {
+				cells := strings.Split(row, "|")
+				if len(cells) < 4 || !strings.Contains(cells[1], "`"+key+"`") {
+					return false
+				}
+				of := strings.TrimSpace(cells[2])
+				return strings.Contains(of, k.name) || strings.HasPrefix(of, "all but ") && !strings.Contains(of, k.name) || of == "the same"
+			})
+			if !documented {
+				t.Errorf("setting %s of kind %s has no row", key, k.name)
+			}
+		}
+	}
+}
+
+func TestCounterThatIsFullIsNotReady(t *testing.T) {
+	open, err := configure(t, config.Generator{Kind: "ticket", Settings: map[string]string{"limit": "3", "max-wait": "1s"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b kind.Batch
+	if err := m.Mint(t.Context(), 3, &b); err != nil || m.(kind.Readier).Ready() == nil {
+		t.Errorf("minted %d (%v), and it is ready", b.Len(), err)
+	}
+	if err := m.Mint(t.Context(), 1, &b); err == nil || !strings.Contains(err.Error(), "3 is the greatest") {
+		t.Errorf("beyond the limit: %v", err)
+	}
+}
+
+func TestGuardOfASettingIsKeptInItsStore(t *testing.T) {
+	folder := t.TempDir()
+	c, err := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "marks"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Settings.Stores["marks"] = "file:" + folder
+	mint := func() error {
+		open, err := c.Configure("orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Each time an empty store: what a restored dump looks like.
+		m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := m.(kind.Closer).Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		return m.Mint(ctx, 7, new(kind.Batch))
+	}
+	if err := mint(); err != nil {
+		t.Fatal(err)
+	}
+	var back *counter.BackwardsError
+	if err := mint(); !errors.As(err, &back) || back.Next != 1 || back.Mark != 7 {
+		t.Errorf("after the store was emptied: %v", err)
+	}
+}
+
+func TestIDsAreReadAsTheirKindWritesThem(t *testing.T) {
+	formats := Formats()
+	for _, k := range table() {
+		if reads := formats[k.name]; (k.form == kind.Number) != (reads == decode.Number) || (k.form == kind.Wide) != (reads == decode.UUID) {
+			t.Errorf("%s mints the form %s and is read as %q", k.name, k.form, reads)
+		}
+	}
+	for _, digits := range []string{"", "1", "9"} {
+		g := config.Generator{Kind: "daily", Settings: map[string]string{"prefix": "INV2026"}}
+		if digits != "" {
+			g.Settings["digits"] = digits
+		}
+		m := opened(t, g)
+		var b kind.Batch
+		if err := m.Mint(t.Context(), 2, &b); err != nil {
+			t.Fatal(err)
+		}
+		for text := range b.Texts() {
+			if _, _, err := decode.Of(string(text), "", decode.Source{Kind: g.Kind, Format: formats[g.Kind], Settings: g.Settings}); err != nil {
+				t.Errorf("with %s digits: %v", digits, err)
+			}
+		}
+	}
+}
+
+// TestGeneratorsOfOneCounterAgree is about what never changes of a counter: the first generator to begin it would
+// decide, and the store would refuse the other from then on.
+func TestGeneratorsOfOneCounterAgree(t *testing.T) {
+	counts := func(kind string, settings ...string) config.Generator {
+		g := config.Generator{Kind: kind, Settings: map[string]string{"name": "x"}}
+		for pair := range slices.Chunk(settings, 2) {
+			g.Settings[pair[0]] = pair[1]
+		}
+		return g
+	}
+	elsewhere, apart, wide := counts("ticket"), counts("ticket"), counts("ticket")
+	elsewhere.Stores, apart.Namespace = []string{"marks"}, "shop"
+	wide.Settings["name"] = "y"
+	for _, test := range []struct {
+		a, b config.Generator
+		key  string // what is wrong with b
+	}{
+		{counts("segment"), counts("segment", "start", "1", "step", "7"), ""},
+		{counts("segment", "limit", "5"), counts("segment", "limit", "9"), ""}, // it is raised so
+		{counts("daily"), counts("daily", "zone", "UTC", "digits", "6", "prefix", "A"), ""},
+		{counts("segment"), counts("ticket"), "kind"},
+		{counts("segment"), elsewhere, ""},
+		{counts("segment"), apart, ""},
+		{counts("segment"), wide, ""},
+		{counts("segment"), config.Generator{Kind: "uuid"}, ""},
+		{counts("ticket", "start", "5"), counts("ticket", "start", "7"), "settings.start"},
+		{counts("ticket", "start", "5"), counts("ticket"), "settings.start"},
+		{counts("ticket"), counts("ticket", "increment", "2"), "settings.increment"},
+		{counts("daily"), counts("daily", "zone", "Asia/Tokyo"), "settings.zone"},
+		{counts("daily", "digits", "4"), counts("daily"), "settings.digits"},
+	} {
+		c, err := with(t, config.Generator{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Settings.Generators = map[string]config.Generator{"a": test.a, "b": test.b}
+		if c.Settings, err = c.Settings.Complete(Names()...); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Configure("a"); (err == nil) != (test.key == "") { // both are refused: either could begin it
+			t.Errorf("%v beside %v: a: %v", test.a, test.b, err)
+		}
+		_, err = c.Configure("b")
+		wrong := new(config.Error)
+		switch {
+		case test.key == "" && err != nil:
+			t.Errorf("%v beside %v: %v", test.b, test.a, err)
+		case test.key != "" && (!errors.As(err, &wrong) || wrong.Key != "generators.b."+test.key || !strings.Contains(wrong.Reason, "generator a has the same counter")):
+			t.Errorf("%v beside %v: %v, want a fault of %s", test.b, test.a, err, test.key)
+		}
+	}
+}

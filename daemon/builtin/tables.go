@@ -1,0 +1,82 @@
+package builtin
+
+import (
+	"slices"
+	"strings"
+
+	"snowfence.example/snowfence/counter/flickr"
+	"snowfence.example/snowfence/counter/leafalloc"
+	"snowfence.example/snowfence/counter/series"
+	"snowfence.example/snowfence/counter/tinyid"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/openstore"
+)
+
+// Schema is what has to be made by hand in a store, where the program may not make it.
+type Schema struct {
+	URL   string   // of the store
+	Parts []string // statements of SQL, or a stream's configuration; none where nothing is needed
+}
+
+// Schemas returns what the generators need, a Schema for each store. If all, it looks at the settings' Store alone, and
+// adds what a generator of another kind would have the program make there. It connects to nothing.
+func Schemas(settings config.Config, all bool) ([]Schema, error) {
+	var found []Schema
+	add := func(url string, parts ...string) {
+		i := slices.IndexFunc(found, func(s Schema) bool { return s.URL == url })
+		if i < 0 {
+			i = len(found)
+			found = append(found, Schema{URL: url})
+		}
+		for _, part := range parts {
+			if part != "" && !slices.Contains(found[i].Parts, part) {
+				found[i].Parts = append(found[i].Parts, part)
+			}
+		}
+	}
+	need := func(k entry, url string) error {
+		if k.tables != nil {
+			add(url, k.tables(openstore.Name(url) == "mysql")...)
+			return nil
+		}
+		registers, err := openstore.Schema(url)
+		add(url, strings.TrimRight(registers, ";\n"))
+		return err
+	}
+	if all {
+		if err := need(entry{}, settings.Store); err != nil {
+			return nil, err
+		}
+		if k := find("series"); slices.Contains(k.databases, openstore.Name(settings.Store)) {
+			add(settings.Store, k.tables(openstore.Name(settings.Store) == "mysql")...)
+		}
+	}
+	for _, name := range settings.Names() {
+		g := settings.Generators[name]
+		for _, url := range settings.StoresOf(g) {
+			if k := find(g.Kind); !k.alone && (!all || url == settings.Store) {
+				if err := need(k, url); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+func seriesTables(mysql bool) []string {
+	if mysql {
+		return series.DDL(series.MySQL)
+	}
+	return series.DDL(series.PostgreSQL)
+}
+
+func leafTables(mysql bool) []string {
+	if mysql {
+		return []string{leafalloc.DDL(leafalloc.MySQL)}
+	}
+	return []string{leafalloc.DDL(leafalloc.PostgreSQL)}
+}
+
+func tinyTables(bool) []string    { return []string{tinyid.DDL()} }
+func ticketsTables(bool) []string { return []string{flickr.DDL()} }

@@ -1,0 +1,229 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"snowfence.example/snowfence/internal/text"
+)
+
+// maxFile is the greatest size of a configuration file, also if each alias were written out. maxValue is that of a
+// setting's text.
+const (
+	maxFile  = 1 << 20
+	maxValue = 64 << 10
+
+	// maxGenerators bounds the keys of a section.
+	maxGenerators = 10_000
+)
+
+// readFile takes the settings of a YAML file.
+func (s *settings) readFile(path string) {
+	content, err := readAll(path)
+	if err != nil {
+		s.fault(Origin{Source: FromFile, Name: path}, "", "", "%v", err)
+		return
+	}
+	s.readYAML(path, content)
+}
+
+func readAll(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", errors.Unwrap(err)) // without the path
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read: %w", err)
+	case len(content) > maxFile:
+		return nil, fmt.Errorf("has more than %d bytes", maxFile)
+	}
+	return content, nil
+}
+
+// readYAML takes the settings of a file's content. YAML gives only the structure: every
+// value is a text that the key's parser reads, as for variables and flags.
+func (s *settings) readYAML(path string, content []byte) {
+	left := maxFile
+	w := yamlWalk{settings: s, path: path, left: &left}
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	var document, second yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		if !errors.Is(err, io.EOF) { // an empty file sets nothing
+			w.syntax(err)
+		}
+		return
+	}
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		w.fault(&second, "", "", "a second document begins here: there must be one")
+	case !errors.Is(err, io.EOF):
+		w.syntax(err)
+	}
+	if len(document.Content) == 1 {
+		w.section(document.Content[0], "", "")
+	}
+}
+
+// yamlWalk goes through one document.
+type yamlWalk struct {
+	*settings
+	path string
+	left *int // bytes of keys and values that may follow
+}
+
+// spend counts a key or value with the sign behind it. It returns false, and says so once, if the file is too large with
+// all that its aliases stand for.
+func (w yamlWalk) spend(node *yaml.Node) bool {
+	before := *w.left
+	*w.left -= len(node.Value) + 1
+	if before >= 0 && *w.left < 0 {
+		w.fault(node, "", "", "has more than %d bytes with what its aliases stand for", maxFile)
+	}
+	return *w.left >= 0
+}
+
+func (w yamlWalk) origin(node *yaml.Node) Origin {
+	return Origin{Source: FromFile, Name: w.path, Line: node.Line, Column: node.Column}
+}
+
+func (w yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any) {
+	w.settings.fault(w.origin(node), key, value, reason, args...)
+}
+
+// syntax notes what the YAML library says: it names no column, and no line if that is 1.
+func (w yamlWalk) syntax(err error) {
+	origin := Origin{Source: FromFile, Name: w.path, Line: 1}
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if n, _ := fmt.Sscanf(message, "line %d:", &origin.Line); n == 1 {
+		_, message, _ = strings.Cut(message, ": ")
+	}
+	switch message = brief(message); {
+	case strings.Contains(message, "cannot start any token"):
+		message += "; YAML is indented with spaces, not with tabs, and a value that begins with @, ` or % must be quoted"
+	case strings.Contains(message, "expected alphabetic or numeric character"), strings.Contains(message, "unknown anchor"):
+		message += `; a value that begins with * or & must be quoted: "*"`
+	}
+	w.settings.fault(origin, "", "", "not YAML: %s", message)
+}
+
+// section walks a mapping at a path; one that is null is empty. Where users choose
+// names, section has NAME or KEY in their place; see [below].
+func (w yamlWalk) section(node *yaml.Node, path, section string) {
+	node = resolve(node)
+	switch {
+	case node.Kind == yaml.ScalarNode && node.Tag == "!!null":
+		return
+	case node.Kind != yaml.MappingNode:
+		w.fault(node, path, "", "must be a mapping of keys to values, is %s", describe(node))
+		return
+	}
+	if n := len(node.Content) / 2; n > maxGenerators {
+		w.fault(node, path, "", "has %d keys: must be at most %d", n, maxGenerators)
+		return
+	}
+	known, lines := below(section), map[string]int{}
+	for pair := range slices.Chunk(node.Content, 2) {
+		key, name := resolve(pair[0]), resolve(pair[0]).Value
+		if !w.spend(key) {
+			return
+		}
+		if key.Kind != yaml.ScalarNode {
+			w.fault(key, path, "", "a key must be a single word, is %s", describe(key))
+			continue
+		}
+		if line, twice := lines[name]; twice {
+			w.fault(key, path, display("", name), "stands here again, first in line %d", line)
+			continue
+		}
+		lines[name] = key.Line
+		at := strings.TrimPrefix(join(path, name), ".")
+		switch {
+		case slices.Equal(known, []string{anyName}):
+			if wrong := checkName(name); wrong != "" {
+				w.fault(key, display("", at), display("", name), "%s", wrong) // it may be a URL by mistake
+				continue
+			}
+			if section == join("", generatorSection) {
+				w.name(name, w.origin(key))
+			}
+			name = anyName
+		case slices.Equal(known, []string{anySetting}):
+			name = anySetting
+		case key.Tag == "!!merge":
+			w.fault(key, at, "", "YAML's merge is not read: write the keys themselves, or give the whole section as an alias")
+			continue
+		case !slices.Contains(known, name):
+			w.fault(key, strings.TrimPrefix(join(path, display("", name)), "."), "", "unknown key%s", text.DidYouMean(name, known))
+			continue
+		}
+		if within := join(section, name); len(below(within)) > 0 {
+			w.section(pair[1], at, within)
+		} else {
+			w.value(key, pair[1], at)
+		}
+	}
+}
+
+// value takes the text of a scalar, or of the scalars of a list.
+func (w yamlWalk) value(key, node *yaml.Node, path string) {
+	node = resolve(node)
+	items, limit := []*yaml.Node{node}, "must be a single value"
+	inList := node.Kind == yaml.SequenceNode && isList(path)
+	if inList {
+		items, limit = node.Content, "each item must be a single value without a comma"
+	}
+	var parts []string
+	size := 0
+	for _, item := range items {
+		item = resolve(item)
+		if size += len(item.Value) + 1; size > maxValue+1 {
+			w.fault(node, path, "", tooLong, maxValue)
+			return
+		}
+		if !w.spend(item) {
+			return
+		}
+		null := item.Tag == "!!null"
+		switch {
+		case item.Kind != yaml.ScalarNode || inList && (null || strings.Contains(item.Value, ",")):
+			w.fault(item, path, "", "%s, is %s", limit, describe(item))
+			return
+		case null:
+			w.fault(key, path, "", "has no value: give one or leave the key out")
+			return
+		}
+		parts = append(parts, item.Value)
+	}
+	w.put(path, strings.Join(parts, ","), w.origin(node))
+}
+
+// resolve follows an alias to what it stands for. The walk goes only as deep
+// as the known keys do, so that aliases can't make it grow without bound.
+func resolve(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
+func describe(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.ScalarNode:
+		return fmt.Sprintf("%q", brief(display("", node.Value)))
+	}
+	return "something else"
+}

@@ -1,0 +1,212 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence/daemon/openstore"
+)
+
+// Value is one setting in effect.
+type Value struct {
+	// Key is the setting's path.
+	Key string
+	// Text is the value as a source would say it, without passwords.
+	Text string
+	// Origin is where it came from.
+	Origin Origin
+	// About is one line of help. It is empty for a setting of a kind.
+	About string
+	// Unset is a setting without a value, such as a worker id that is not pinned, or the file of tokens where none
+	// is asked for. No text stands for that, so a file must not have it.
+	Unset bool
+}
+
+// Values returns every setting in effect, in the order of [Keys], the generators by
+// name. What was not set shows the default that holds.
+func (c Config) Values() []Value {
+	var values []Value
+	add := func(e entry, prefix string) {
+		path := prefix + e.Path
+		values = append(values, Value{Key: path, Text: c.display(path, e.show()), Origin: c.originOf(path), About: e.About})
+		last := &values[len(values)-1]
+		last.Unset = last.Text == "" && last.Origin == (Origin{}) && (prefix != "" || !canBeEmpty(path))
+	}
+	for _, e := range configKeys(&c) {
+		add(e, "")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Stores)) {
+		path := join(storeSection, name)
+		values = append(values, Value{Key: path, Text: c.display(path, c.Stores[name]), Origin: c.originOf(path)})
+	}
+	for _, name := range c.Names() {
+		g, path := c.Generators[name], join(generatorSection, name)+"."
+		for _, e := range generatorKeys(&g) {
+			if g.Fenced() || forEveryKind(e.Path) {
+				add(e, path)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(g.Settings)) {
+			at := join(path+settingSection, key)
+			values = append(values, Value{Key: at, Text: display(at, g.Settings[key]), Origin: c.origins[at]})
+		}
+	}
+	return values
+}
+
+// Changed returns the keys whose values differ from another configuration's, in the order of [Keys].
+func (c Config) Changed(other Config) []string {
+	values := map[string]string{}
+	for _, v := range other.Values() {
+		values[v.Key] = v.Text
+	}
+	var keys []string
+	for _, v := range c.Values() {
+		if text, ok := values[v.Key]; !ok || text != v.Text {
+			keys = append(keys, v.Key)
+		}
+		delete(values, v.Key)
+	}
+	return append(keys, slices.Sorted(maps.Keys(values))...)
+}
+
+// originOf returns where the value of a key came from. What a generator did
+// not set itself it has from its preset or from the key of the same name.
+func (c Config) originOf(path string) Origin {
+	if origin, set := c.origins[path]; set {
+		return origin
+	}
+	name, key, ok := splitGenerator(path)
+	if !ok {
+		return Origin{}
+	}
+	preset := join(generatorSection, name, keyPreset)
+	switch section, _, _ := strings.Cut(key, "."); section {
+	case keyLayout, policySection:
+		if origin, set := c.origins[preset]; set {
+			return origin
+		}
+		if section == keyLayout {
+			return c.origins[keyLayout]
+		}
+	case keyNamespace:
+		return c.origins[keyNamespace]
+	}
+	return Origin{}
+}
+
+// Settings of kind opaque that say where its keys are.
+const (
+	keyFile     = "key-file"
+	keyVariable = "key-variable"
+)
+
+// secret is in each line of [opaque.ParseKeys]: the digits of the shortest secret.
+var secret = regexp.MustCompile(`[0-9A-Fa-f]{32}`)
+
+// display is a setting's text for people. Only the URLs of stores have secrets: tokens are files.
+// Some are written where they do not belong, such as keys of kind opaque.
+func display(path, text string) string {
+	_, key, _ := splitGenerator(path)
+	if key, ok := strings.CutPrefix(key, settingSection+"."); ok {
+		place := key == keyFile || key == keyVariable
+		if strings.HasPrefix(key, "key") && !place || secret.MatchString(text) {
+			return openstore.Hidden
+		}
+	}
+	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") || strings.Contains(text, "://") {
+		text = openstore.Redact(text)
+	}
+	return text
+}
+
+// mostText and mostReason are the numbers of bytes of a setting and of a reason that a line about a fault shows.
+const mostText, mostReason = 200, 500
+
+// brief cuts a setting that is too long for a line.
+func brief(text string) string { return cut(text, mostText) }
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// hide has a reason show a setting as it is shown beside it.
+func hide(reason, text, shown string) string {
+	if text == shown || text == "" {
+		return reason
+	}
+	return strings.NewReplacer(strconv.Quote(text), strconv.Quote(shown), text, shown).Replace(reason)
+}
+
+// display is that of a setting's text in effect. A store's URL is shown as it was written: the value of a variable may be a
+// password, wherever it was put.
+func (c Config) display(path, text string) string {
+	if written, ok := c.written[text]; ok {
+		text = written
+	}
+	return display(path, text)
+}
+
+// ShowStore returns the URL of a store for people's eyes: as it was written, with ${NAME} for a variable, and without a password.
+func (c Config) ShowStore(url string) string { return openstore.Redact(cmp.Or(c.written[url], url)) }
+
+// horizonNotice is how long before its horizon a generator is warned of, as by a fence.
+const horizonNotice = 365 * 24 * time.Hour
+
+// Warnings returns what is odd about the sources but prevents nothing.
+func (c Config) Warnings() []string { return slices.Clone(c.warnings) }
+
+// StoreWarnings returns which stores of a complete configuration are sent a password that others can read on the way.
+func (c Config) StoreWarnings() (warnings []string) {
+	err := c.eachStore(func(url string) error {
+		for _, address := range openstore.SentInClear(url) {
+			host, _, err := net.SplitHostPort(address)
+			if err != nil {
+				host = strings.Trim(address, "[]") // without a port
+			}
+			if host != "" && !Loopback(host) {
+				return &openstore.URLError{URL: c.ShowStore(url), Reason: "the password goes to " + host + " without TLS: add tls=true, and ca=FILE for an authority of your own"}
+			}
+		}
+		return nil
+	})
+	for _, f := range Faults(err) {
+		warnings = append(warnings, fmt.Sprintf("%s: %s: %s", f.Origin, f.Key, f.Reason))
+	}
+	return warnings
+}
+
+// LayoutWarnings returns which generators of a complete configuration can't
+// mint at an instant, or not for another year, as their time bits end before.
+func (c Config) LayoutWarnings(now time.Time) []string {
+	var warnings []string
+	for _, name := range c.Names() {
+		g := c.Generators[name]
+		if !g.Fenced() {
+			continue
+		}
+		path := join(generatorSection, name, keyLayout)
+		warn := func(format string, at time.Time) {
+			warnings = append(warnings, fmt.Sprintf("%s: %s: %s: "+format, c.originOf(path), path, g.Layout, at.UTC().Format(time.DateOnly)))
+		}
+		switch horizon := g.Layout.Horizon(); {
+		case now.Before(g.Layout.Epoch):
+			warn("its epoch, %s, lies ahead: no ids can be minted before", g.Layout.Epoch)
+		case !now.Before(horizon):
+			warn("ran out on %s: no ids can be minted", horizon)
+		case horizon.Sub(now) < horizonNotice:
+			warn("runs out on %s, in less than a year: plan another namespace", horizon)
+		}
+	}
+	return warnings
+}

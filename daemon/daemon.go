@@ -1,0 +1,334 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/listen"
+	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/token"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/store"
+)
+
+// Settings are what a configuration file can say; see [DefaultSettings] and [Load].
+type Settings = config.Config
+
+// Generator is what the settings say of one source of ids.
+type Generator = config.Generator
+
+// Sources are what [Load] reads settings from.
+type Sources = config.Sources
+
+// DefaultSettings returns those without a configuration; a Data directory or a Store is missing.
+func DefaultSettings() Settings { return config.Default() }
+
+// Load reads settings from a file, the environment and flags. Sources.Kinds names the kinds that
+// are given to [Run].
+func Load(sources Sources) (Settings, error) {
+	sources.Kinds = append(builtin.Names(), sources.Kinds...)
+	return config.Load(sources)
+}
+
+// Config says what a daemon serves and what it goes by.
+type Config struct {
+	// Settings are what the daemon serves.
+	Settings Settings
+
+	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
+	Clock snowfence.Clock
+
+	// Logger gets the log. Nil means that nothing is logged.
+	Logger *slog.Logger
+
+	// Version is the program's version, for metrics and registers.
+	Version string
+
+	// Reload has the daemon read the files of tokens and of TLS at once. Nil means that it looks by itself
+	// alone: at the tokens each second, and at TLS with each connection.
+	Reload <-chan struct{}
+
+	// Listening is called with the name and the URL of each front that accepts connections, before
+	// worker ids are claimed. Nil means no call.
+	Listening func(front, url string)
+
+	// Serving is called once, when every generator can mint. Nil means no call.
+	Serving func()
+}
+
+// OpenError is returned by [Run] when the store or a generator can't be opened.
+type OpenError struct {
+	What string // "store", or "generator" and its name
+	Err  error
+}
+
+func (e *OpenError) Error() string { return fmt.Sprintf("open %s: %v", e.What, e.Err) }
+
+// Unwrap returns the reason.
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// Run serves until the context ends, and for the settings' linger after that. Then it returns nil once what was under
+// way has ended and the worker ids are given back. The kinds are served beside
+// the daemon's own, to the generators whose settings name them.
+//
+// A generator that can't be opened is tried again, and stops no other. So a store that is away delays
+// the ids, and the fronts say so meanwhile.
+//
+// An error is returned when the settings can't be used or the address can't be listened on; an
+// [*OpenError] when the folder of a store can't be used, or when every generator is refused for a reason
+// that does not pass, which for fenced ids wraps what fence.Open returns; and an error when something is
+// left behind at the end.
+func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
+	d, err := newDaemon(ctx, cfg, given)
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	d.serve(stop)
+	go d.reload(lasting)
+	d.open(running, stop)
+	d.watch(running)
+	switch cause := context.Cause(running); {
+	case ctx.Err() != nil:
+		err = nil // the end was asked for
+	default:
+		err = cause // a front failed, or no generator can be opened
+	}
+	stop(nil)
+	if err == nil {
+		d.linger(lasting)
+	}
+	end()
+	return errors.Join(err, d.end(context.WithoutCancel(ctx)))
+}
+
+// daemon is what [Run] has opened.
+type daemon struct {
+	config   Config
+	settings config.Config          // complete
+	openers  map[string]kind.Opener // by generator
+	log      *slog.Logger
+	clock    snowfence.Clock
+	started  time.Time
+	stores   map[string]store.Store // by their name in the settings; "" is the settings' Store
+	service  *service.Service
+	tokens   *token.Ring    // nil if none is asked for
+	memory   *budget.Budget // of requests and answers
+	pools    *metrics.Pools
+
+	certificates *listen.Certificates // nil without TLS
+
+	fronts []serving
+
+	opening sync.WaitGroup // the goroutines that open generators
+
+	mu      sync.Mutex             // guards what follows
+	minters map[string]kind.Minter // by generator
+	refused map[string]error       // why those can't be opened whose reason does not pass
+}
+
+// newDaemon opens all but the generators.
+func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, error) {
+	d := &daemon{
+		config:  cfg,
+		log:     cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+		clock:   cmp.Or(cfg.Clock, snowfence.SystemClock()),
+		openers: map[string]kind.Opener{},
+		stores:  map[string]store.Store{},
+		minters: map[string]kind.Minter{},
+		refused: map[string]error{},
+	}
+	d.started = d.clock.Wall()
+	if err := d.configure(cfg.Settings, given); err != nil {
+		return nil, err
+	}
+	var err error
+	if d.tokens, err = listen.Tokens(d.settings); err != nil {
+		return nil, err
+	}
+	if d.certificates, err = listen.NewCertificates(d.settings, d.log); err != nil {
+		return nil, err
+	}
+	for _, w := range append(listen.Warnings(d.settings, d.clock.Wall()), d.settings.StoreWarnings()...) {
+		d.log.Warn(w)
+	}
+	d.memory = budget.New(d.settings.Limits.Memory / 4)
+	d.service = service.New(service.Config{
+		Settings: d.settings, Formats: builtin.Formats(), Tokens: d.tokens, Memory: d.memory, Clock: d.clock, Logger: d.log,
+	})
+	registry, err := metrics.NewRegistry(cfg.Version)
+	if err != nil {
+		return nil, err
+	}
+	if err := registry.Register(metrics.NewCollector(d.service)); err != nil {
+		return nil, err
+	}
+	watch, err := metrics.NewStopwatch(d.clock.Monotonic, registry)
+	if err != nil {
+		return nil, err
+	}
+	if d.certificates != nil {
+		if err := registry.Register(metrics.NewCertificate(d.certificates.Ends)); err != nil {
+			return nil, err
+		}
+	}
+	if err = d.openStores(ctx, watch); err == nil {
+		d.pools = metrics.NewPools(d.clock, d.namespaces())
+		err = registry.Register(d.pools)
+	}
+	if err == nil {
+		err = d.openFronts(ctx, d.newParts(metrics.Handler(registry)), func(f *metrics.Front) error { return registry.Register(f) })
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.closeFronts(), d.closeStores())
+	}
+	return d, nil
+}
+
+// Check returns the errors that [Run] would return for the settings: those of the stores' URLs, of
+// the files of tokens and TLS, and of each generator. The settings are complete. It opens no store
+// and no port.
+func Check(settings Settings, given ...kind.Kind) error {
+	d := &daemon{settings: settings, clock: snowfence.SystemClock(), openers: map[string]kind.Opener{}}
+	return config.Join(settings.CheckStores(), listen.Check(settings), d.configure(settings, given))
+}
+
+// Warnings returns what is odd about the files of tokens and TLS but stops nothing.
+func Warnings(settings Settings, now time.Time) []string { return listen.Warnings(settings, now) }
+
+// configure completes the settings and has each kind read its own.
+func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
+	known := map[string]kind.Kind{config.KindSnowflake: nil, config.KindWide: nil}
+	names := builtin.Names()
+	for _, k := range given {
+		if _, twice := known[k.Name()]; twice || slices.Contains(names, k.Name()) {
+			return fmt.Errorf("run: two kinds are named %q", k.Name())
+		}
+		known[k.Name()] = k
+		names = append(names, k.Name())
+	}
+	var err error
+	d.settings, err = settings.Complete(names...)
+	wrong := config.Faults(err)
+	own := builtin.Config{
+		Settings: d.settings, Clock: d.clock, Process: Process(d.config.Version, d.started), Logger: d.log, ObjectIDs: new(builtin.ObjectIDs),
+	}
+	faults := []error{err}
+	if err == nil {
+		faults = append(faults, d.settings.CheckWindows())
+	}
+	for name, g := range d.settings.Generators {
+		if slices.ContainsFunc(wrong, func(f *config.Error) bool { return f.Of(name) }) {
+			continue // its kind can only judge its settings when the others are right
+		}
+		var err error
+		switch k := known[g.Kind]; {
+		case g.Fenced():
+			d.openers[name] = d.fenced(g)
+		case k != nil:
+			d.openers[name], err = k.Configure(g.Settings)
+			err = builtin.Fault(d.settings, name, err)
+		default:
+			d.openers[name], err = own.Configure(name)
+		}
+		faults = append(faults, err)
+	}
+	return config.Join(faults...)
+}
+
+// releaseTime is how long worker ids may take to be given back. One that could
+// not be is free again when its window is over.
+const releaseTime = 5 * time.Second
+
+// waitSaid is how long the end may wait for generators before the log says so.
+const waitSaid = time.Second
+
+// linger goes on serving for a while, and says that it is not ready. Load balancers then turn away before a connection is refused.
+func (d *daemon) linger(ctx context.Context) {
+	d.service.Leave()
+	if pause := d.settings.Limits.Linger; pause > 0 {
+		d.log.Info("ending: goes on serving for a while, and is not ready any more", "for", pause)
+		d.sleep(ctx, pause)
+	}
+}
+
+// end finishes what is under way, gives the worker ids back and closes the store, in
+// this order: each needs the next one.
+func (d *daemon) end(ctx context.Context) error {
+	d.log.Info("ending", "drain", d.settings.Limits.Drain)
+	drained := d.drain(ctx)
+	d.service.Stop()
+	d.opening.Wait()
+	ctx, cancel := context.WithTimeout(ctx, releaseTime)
+	defer cancel()
+	faults := append([]error{drained}, d.closeMinters(ctx)...)
+	d.pools.Close()
+	err := errors.Join(append(faults, d.closeStores())...)
+	if err == nil {
+		d.log.Info("ended")
+	}
+	return err
+}
+
+// closeMinters gives back what the generators hold. After waitSaid it says which of them it waits for.
+func (d *daemon) closeMinters(ctx context.Context) (faults []error) {
+	type result struct {
+		name string
+		err  error
+	}
+	closed, open := make(chan result), slices.Sorted(maps.Keys(d.minters))
+	for name, minter := range d.minters {
+		go func() { closed <- result{name, d.close(ctx, name, minter)} }()
+	}
+	slow, stop := d.clock.After(waitSaid)
+	defer stop()
+	for len(open) > 0 {
+		select {
+		case r := <-closed:
+			open = slices.DeleteFunc(open, func(name string) bool { return name == r.name })
+			faults = append(faults, r.err)
+		case <-slow:
+			slow = nil // it is said once
+			d.log.Info("waits for the store, so that worker ids and unused numbers are given back", "generators", open, "for", releaseTime)
+		}
+	}
+	return faults
+}
+
+// close gives back what a generator holds. It returns no error when the store is away. Then no
+// process can claim the worker id until its window ends, and a counter skips the numbers that were not given back.
+func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) error {
+	c, ok := minter.(kind.Closer)
+	if !ok {
+		return nil
+	}
+	err := c.Close(ctx)
+	if _, ok := errors.AsType[*fence.NotReleasedError](err); ok {
+		return nil // the holder has logged it
+	}
+	if errors.Is(err, counter.ErrUnavailable) {
+		d.log.Warn("did not give unused numbers back: the counter skips them", "generator", name, "error", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("close generator %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/grpcfront"
+	"snowfence.example/snowfence/daemon/internal/httpfront"
+	"snowfence.example/snowfence/daemon/internal/listen"
+	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/respfront"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/thriftfront"
+)
+
+// front answers the clients of one protocol.
+type front interface {
+	// Serve answers the connections of a listener until Drain, and then returns nil.
+	Serve(l net.Listener) error
+
+	// Drain accepts no more connections, closes the idle ones, and waits for the requests under
+	// way. When the context ends it cuts them off, and returns the context's error.
+	Drain(ctx context.Context) error
+}
+
+// parts are what a front is made of.
+type parts struct {
+	service  *service.Service
+	meter    *metrics.Front
+	settings config.Config
+	log      *slog.Logger
+	metrics  http.Handler
+	version  string
+	clock    snowfence.Clock
+	memory   *budget.Budget // of requests and answers
+	room     *listen.Room   // for the connections of clients
+}
+
+// newParts divides the memory of the program: a quarter is for what connections keep that are silent, a quarter for
+// requests and answers, and half for all else. It takes as many connections as there are file descriptors for.
+func (d *daemon) newParts(all http.Handler) parts {
+	limits := d.settings.Limits
+	if most := listen.Connections(limits.Connections); most < limits.Connections {
+		d.log.Warn("the process may have too few files open for so many connections: raise nofile (ulimit -n, LimitNOFILE)",
+			config.KeyConnections, limits.Connections, "accepted", most)
+		limits.Connections = most
+	}
+	return parts{
+		service: d.service, settings: d.settings, log: d.log, metrics: all, version: d.config.Version, clock: d.clock,
+		memory: d.memory, room: listen.NewRoom(limits, limits.Memory/4),
+	}
+}
+
+// protocol is one kind of front, in the table of all.
+type protocol struct {
+	name    string // in messages and metrics, and the key of its address
+	address func(config.Config) string
+	scheme  string   // of its URLs; with TLS it gets an s
+	alpn    []string // what TLS offers
+	keeps   int      // bytes of a connection that is silent, as measured by "make hostile"
+	probes  bool     // answers probes alone: by plain HTTP, whoever asks
+	open    func(parts) front
+}
+
+// protocols are the fronts that the program has.
+func protocols() []protocol {
+	return []protocol{
+		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, 16 << 10, false, newHTTP},
+		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, 7 << 10, false, newRESP},
+		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, 22 << 10, false, newGRPC},
+		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, 16 << 10, false, newAdmin},
+		{"health", func(c config.Config) string { return c.Health }, "http", nil, 16 << 10, true, newHealth},
+		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, 9 << 10, false, newThrift},
+	}
+}
+
+func newHTTP(p parts) front {
+	return httpfront.NewServer(p.http(p.settings.HTTP, p.settings.Admin == "", true), p.settings.Limits, p.log)
+}
+
+// newAdmin serves what is for operators, and mints nothing.
+func newAdmin(p parts) front {
+	return httpfront.NewServer(p.http(p.settings.Admin, true, false), p.settings.Limits, p.log)
+}
+
+// newHealth serves probes.
+func newHealth(p parts) front {
+	return httpfront.NewServer(p.http(p.settings.Health, false, false), p.settings.Limits, p.log)
+}
+
+func newRESP(p parts) front {
+	return respfront.New(respfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Memory: p.memory, Version: p.version})
+}
+
+func newGRPC(p parts) front {
+	return grpcfront.New(grpcfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Memory: p.memory, Clock: p.clock})
+}
+
+func newThrift(p parts) front {
+	return thriftfront.New(thriftfront.Config{
+		Service: p.service, Generator: p.settings.ThriftGenerator, Meter: p.meter, Limits: p.settings.Limits,
+	})
+}
+
+func (p parts) http(address string, admin, public bool) *httpfront.Handler {
+	host, _, _ := net.SplitHostPort(address) // Complete has seen it
+	return httpfront.New(httpfront.Config{
+		Service: p.service, Meter: p.meter, Metrics: p.metrics, Memory: p.memory, Hosts: p.settings.Hosts, Admin: admin, Public: public,
+		AnyHost: p.service.Guarded() || !config.Loopback(host),
+	})
+}
+
+// serving is a front at its address.
+type serving struct {
+	protocol
+	front    front
+	listener net.Listener
+}
+
+// url is where clients find the front.
+func (s serving) url(c config.Config) string {
+	scheme := s.scheme
+	if c.TLS != (config.TLS{}) && !s.probes {
+		scheme += "s"
+	}
+	return scheme + "://" + s.listener.Addr().String()
+}
+
+// openFronts listens for every front that has an address, and reports it to the config's Listening.
+func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics.Front) error) error {
+	for _, protocol := range protocols() {
+		address := protocol.address(d.settings)
+		if address == "" {
+			continue
+		}
+		p.meter = metrics.NewFront(protocol.name, d.clock.Monotonic)
+		if err := register(p.meter); err != nil {
+			return err
+		}
+		at := listen.Front{
+			Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates,
+			Room: p.room, Keeps: protocol.keeps, Patience: d.settings.Limits.ReadTimeout,
+		}
+		if protocol.name != "thrift" { // whose messages have no more room than its connections keep
+			at.Memory = p.memory
+		}
+		if protocol.probes {
+			at.Certificates = nil
+		}
+		switch protocol.name {
+		case "resp":
+			at.Behind = d.settings.Limits.WriteTimeout
+		case "admin", "health":
+			at.Room = listen.NewOperatorsRoom(d.settings.Limits)
+		}
+		listener, err := listen.Open(ctx, at)
+		if err != nil {
+			return err
+		}
+		s := serving{protocol, protocol.open(p), listener}
+		d.fronts = append(d.fronts, s)
+		host, _, _ := net.SplitHostPort(address) // Complete has seen it
+		if d.settings.Insecure && !protocol.probes && !config.Loopback(host) {
+			d.log.Warn("other hosts can reach this address, and any of them can mint ids", protocol.name, listener.Addr().String())
+		}
+	}
+	if d.config.Listening != nil {
+		for _, s := range d.fronts {
+			d.config.Listening(s.name, s.url(d.settings))
+		}
+	}
+	return nil
+}
+
+// serve accepts connections, and calls failed once a front no longer can.
+func (d *daemon) serve(failed func(error)) {
+	for _, s := range d.fronts {
+		go func() {
+			if err := s.front.Serve(s.listener); err != nil {
+				failed(fmt.Errorf("serve %s: %w", s.name, err))
+			}
+		}()
+	}
+}
+
+// drain ends all fronts at the same time. They accept no more connections, and finish the requests under way. At
+// the limit of the settings it cuts requests off, and logs a warning: that is no error.
+func (d *daemon) drain(ctx context.Context) error {
+	limit := d.settings.Limits.Drain
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	drained := make(chan error)
+	for _, s := range d.fronts {
+		go func() {
+			err := s.front.Drain(ctx)
+			if errors.Is(err, context.DeadlineExceeded) {
+				d.log.Warn("requests were cut off", "front", s.name, "after", limit)
+				err = nil
+			}
+			drained <- err
+		}()
+	}
+	var faults []error
+	for range d.fronts {
+		faults = append(faults, <-drained)
+	}
+	return errors.Join(faults...)
+}
+
+// closeFronts closes what was opened for fronts that never served.
+func (d *daemon) closeFronts() error {
+	var faults []error
+	for _, s := range d.fronts {
+		faults = append(faults, s.listener.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// reloadEvery is how often the files of tokens are looked at.
+const reloadEvery = time.Second
+
+// reload reads the tokens again when their file changes, and all files when the config asks for it, until
+// the context ends.
+func (d *daemon) reload(ctx context.Context) {
+	asked := d.config.Reload
+	for ctx.Err() == nil {
+		expired, stop := d.clock.After(reloadEvery)
+		select {
+		case <-expired:
+			if d.tokens == nil {
+				break
+			}
+			if d.tokens.Reload(d.log) {
+				d.warnOfTokens()
+			}
+			d.service.WarnOfGuesses()
+		case _, open := <-asked:
+			if !open {
+				asked = nil // or it would answer at once, again and again
+				break
+			}
+			if d.tokens != nil && d.tokens.Again(d.log) {
+				d.warnOfTokens()
+			}
+			d.certificates.Again()
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}
+
+// warnOfTokens says what is odd about the tokens.
+func (d *daemon) warnOfTokens() {
+	for _, w := range d.tokens.Warnings(d.settings.Names()) {
+		d.log.Warn(w)
+	}
+}

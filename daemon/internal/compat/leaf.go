@@ -1,0 +1,207 @@
+package compat
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/kind"
+)
+
+// Answer is an answer in another system's form. Its status is 0 if that system has no such answer.
+type Answer struct {
+	Status int
+	Type   string // of the content
+	Body   []byte
+}
+
+// Answerer answers a request. An error beside an answer is counted; without one it is answered as
+// the HTTP front does.
+type Answerer func(*http.Request, *service.Client) (Answer, error)
+
+// parameters are those of the query, and then those of a form that the front has read.
+func parameters(r *http.Request) url.Values {
+	all := r.URL.Query()
+	for name, values := range r.PostForm {
+		all[name] = append(all[name], values...)
+	}
+	return all
+}
+
+// charset ends every type, as in Spring Boot 1.5.
+const (
+	charset   = ";charset=UTF-8"
+	plainType = "text/plain" + charset
+	jsonType  = "application/json" + charset
+)
+
+// plain is an answer without a form of its own, such as a bare number. Spring gives it the type that was asked for,
+// and the same body whatever that is.
+func plain(r *http.Request, body []byte) Answer { return Answer{http.StatusOK, typeOf(r), body} }
+
+// typeOf returns the type that a client asks for: by .json at the end of the path, or else by the type that Accept
+// likes best, of equal ones the first. Text is for a client that takes everything.
+func typeOf(r *http.Request) string {
+	if file, _, _ := strings.Cut(path.Base(r.URL.Path), ";"); strings.HasSuffix(file, ".json") {
+		return jsonType
+	}
+	best, most := plainType, 0.0
+	for element := range strings.SplitSeq(strings.Join(r.Header["Accept"], ","), ",") {
+		mediaType, parameters, err := mime.ParseMediaType(element)
+		if err != nil {
+			continue
+		}
+		switch mediaType {
+		case "*/*", "text/*":
+			mediaType = "text/plain"
+		case "application/*":
+			mediaType = "application/json"
+		}
+		quality, err := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
+		if family, _, ok := strings.Cut(mediaType, "/"); ok && family != "" && !strings.Contains(mediaType, "*") && err == nil && quality > most {
+			best, most = mediaType+charset, quality
+		}
+	}
+	return best
+}
+
+// jsonOf is an answer in JSON. The value always makes some.
+func jsonOf(status int, value any) Answer {
+	body, _ := json.Marshal(value) //nolint:errchkjson // of strings and numbers
+	return Answer{status, jsonType, body}
+}
+
+// Codes of Leaf's Result.
+const (
+	notReady   = -1
+	unknownKey = -2
+	noNumbers  = -3
+)
+
+// LeafSnowflake answers with an id of a generator of kind snowflake.
+func LeafSnowflake(r *http.Request, client *service.Client) (Answer, error) {
+	return leaf(r, client, true)
+}
+
+// LeafSegment answers with a number of a generator that counts.
+func LeafSegment(r *http.Request, client *service.Client) (Answer, error) {
+	return leaf(r, client, false)
+}
+
+func leaf(r *http.Request, client *service.Client, snowflake bool) (Answer, error) {
+	key := r.PathValue("key")
+	names := []string{key}
+	if i := strings.LastIndexByte(key, '.'); i > 0 {
+		names = append(names, key[:i]) // Spring takes any suffix
+	}
+	if snowflake && key != "" {
+		names = append(names, config.AnyKey)
+	}
+	batch, err := one(r, client, key, snowflake)
+	for _, name := range names[1:] {
+		if !nameless(err) {
+			break
+		}
+		if other, otherErr := one(r, client, name, snowflake); !nameless(otherErr) {
+			batch, err = other, otherErr
+		}
+	}
+	switch p := new(service.Problem); {
+	case err == nil:
+		return plain(r, batch.AppendID(nil, 0)), nil
+	case !errors.As(err, &p), ours(p):
+		return Answer{}, err
+	case key == "":
+		return leafFault(r, client, http.StatusInternalServerError, "NoKeyException", "Key is none"), err
+	default:
+		return leafFault(r, client, http.StatusInternalServerError, "LeafServerException", fmt.Sprintf("Result{id=%d, status=EXCEPTION}", code(p.Type))), err
+	}
+}
+
+// nameless reports whether the client may use no generator of that name.
+func nameless(err error) bool {
+	p := new(service.Problem)
+	return errors.As(err, &p) && (p.Type == service.UnknownGenerator || p.Type == service.NotAllowed)
+}
+
+// one mints a number of a generator of kind snowflake, or of one that counts. A HEAD mints none.
+func one(r *http.Request, client *service.Client, name string, snowflake bool) (*kind.Batch, error) {
+	terms, err := client.Terms(name)
+	if err != nil {
+		return nil, err
+	}
+	if (terms.Kind == config.KindSnowflake) != snowflake || terms.Form != kind.Number && terms.Form != 0 {
+		return nil, &service.Problem{Type: service.UnknownGenerator, Detail: fmt.Sprintf("generator %s is of kind %s, which %s does not serve", name, terms.Kind, r.URL.Path)}
+	}
+	batch := new(kind.Batch)
+	if r.Method == http.MethodHead {
+		return batch, client.Check(name, 1)
+	}
+	return batch, client.Mint(r.Context(), name, 1, batch)
+}
+
+// ours reports whether a problem is one that neither Leaf nor tinyid knows.
+func ours(p *service.Problem) bool {
+	switch p.Type.Meaning() {
+	case service.Unauthorized, service.Forbidden, service.TooMany:
+		return true
+	}
+	return false
+}
+
+// code returns what Leaf calls a problem.
+func code(of service.Type) int {
+	switch of {
+	case service.UnknownGenerator:
+		return unknownKey
+	case service.Starting, service.Refused, service.Standby, service.Stopped, service.LeaseUnavailable:
+		return notReady
+	}
+	return noNumbers
+}
+
+// leafError is an error as the framework of Leaf's server writes it.
+type leafError struct {
+	Timestamp int64  `json:"timestamp"`
+	Status    int    `json:"status"`
+	Error     string `json:"error"`
+	Exception string `json:"exception"`
+	Message   string `json:"message"`
+	Path      string `json:"path"`
+}
+
+func leafFault(r *http.Request, client *service.Client, status int, exception, message string) Answer {
+	return jsonOf(status, leafError{
+		client.Now().UnixMilli(), status, http.StatusText(status),
+		"com.sankuai.inf.leaf.server.exception." + exception, message, r.URL.Path,
+	})
+}
+
+// LeafDecode answers with what an id of the layout that all generators share says. Leaf writes the time
+// in its server's zone, too.
+func LeafDecode(r *http.Request, client *service.Client) (Answer, error) {
+	layout, parts, err := client.Parts(parameters(r).Get("snowflakeId"))
+	p := new(service.Problem)
+	switch {
+	case err == nil:
+		at := layout.TimeOf(parts.Tick)
+		return jsonOf(http.StatusOK, map[string]string{
+			"timestamp":  fmt.Sprintf("%d(%s)", at.UnixMilli(), at.Local().Format("2006-01-02 15:04:05.000")),
+			"workerId":   strconv.FormatInt(parts.Datacenter<<layout.Bits(snowfence.Worker)|parts.Worker, 10),
+			"sequenceId": strconv.FormatInt(parts.Sequence, 10),
+		}), nil
+	case errors.As(err, &p) && !ours(p):
+		return jsonOf(http.StatusOK, map[string]string{"errorMsg": p.Detail}), err
+	}
+	return Answer{}, err
+}

@@ -1,0 +1,61 @@
+package grpcfront
+
+import (
+	"errors"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"snowfence.example/snowfence/daemon/internal/service"
+)
+
+// codeOf returns what one of the service's meanings is called here.
+func codeOf(meaning service.Meaning) codes.Code {
+	return [...]codes.Code{
+		service.Invalid: codes.InvalidArgument, service.Unauthorized: codes.Unauthenticated, service.Forbidden: codes.PermissionDenied,
+		service.NotFound: codes.NotFound, service.Conflict: codes.FailedPrecondition, service.TooMany: codes.ResourceExhausted,
+		service.Unavailable: codes.Unavailable, service.Cancelled: codes.Canceled, service.Broken: codes.Internal,
+	}[meaning]
+}
+
+// reason is a problem's type in the form of google.rpc.ErrorInfo: COUNT_OUT_OF_RANGE.
+func reason(t service.Type) string {
+	return strings.ToUpper(strings.ReplaceAll(t.String(), "-", "_"))
+}
+
+// fail translates an error, and counts it if it is a problem. What has a status is of gRPC itself,
+// such as the end of a stream that its client has left.
+func (s *Server) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	p := new(service.Problem)
+	if !errors.As(err, &p) {
+		if _, ok := status.FromError(err); ok {
+			return err
+		}
+		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
+	}
+	s.config.Meter.Failed(p.Type.String())
+	return statusOf(p)
+}
+
+// statusOf returns a problem as a status with its details.
+func statusOf(p *service.Problem) error {
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: reason(p.Type), Domain: "snowfence.example"}}
+	if p.RetryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(p.RetryAfter)})
+	}
+	if p.Field != "" {
+		details = append(details, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: p.Field, Description: p.Detail}}})
+	}
+	plain := status.New(codeOf(p.Type.Meaning()), p.Detail)
+	if detailed, err := plain.WithDetails(details...); err == nil {
+		return detailed.Err()
+	}
+	return plain.Err() // never: these details can be encoded
+}

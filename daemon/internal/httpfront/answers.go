@@ -1,0 +1,269 @@
+package httpfront
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/token"
+)
+
+// mint answers with new ids, or with the text of one that exists.
+func (h *Handler) mint(w http.ResponseWriter, r *call) error {
+	query, err := parameters(r.Request, "count", "show")
+	if err != nil {
+		return err
+	}
+	if query.Has("count") && query.Has("show") {
+		return invalidQuery("count", query.Get("count"), "must be left out beside show")
+	}
+	name, n := r.value("{name}"), 1
+	if text := query.Get("count"); query.Has("count") {
+		if n, err = strconv.Atoi(text); err != nil || strconv.Itoa(n) != text {
+			return r.client.InvalidCount(name, text)
+		}
+	}
+	form, err := negotiate(r.Request, typeJSON, typePlain)
+	if err != nil {
+		return err
+	}
+	held, err := r.client.Hold(name, n)
+	if err != nil {
+		return err
+	}
+	defer r.client.Release(held)
+	buffers := &h.small
+	if held > 0 {
+		buffers = &h.large
+	}
+	b, _ := buffers.Get().(*buffer) // it holds nothing else
+	defer b.release(buffers)
+	switch {
+	case query.Has("show"):
+		err = r.client.Show(name, query.Get("show"), &b.batch)
+	case r.Method == http.MethodHead:
+		err = r.client.Check(name, n)
+	default:
+		err = r.client.Mint(r.Context(), name, n, &b.batch)
+	}
+	if err != nil {
+		return err
+	}
+	h.setContentType(w, form)
+	if held > 0 {
+		b.text = slices.Grow(b.text, chunk)
+	}
+	switch {
+	case r.Method == http.MethodHead:
+	case form == typeJSON:
+		b.writeJSON(w)
+	default:
+		b.writeLines(w)
+	}
+	return nil
+}
+
+// buffer is what one answer with ids needs, kept for the next.
+type buffer struct {
+	batch kind.Batch
+	text  []byte
+}
+
+const (
+	// chunk is how much text is gathered before it is written, however long the answer is.
+	chunk = 32 << 10
+
+	// few is how much text there is room for while a request waits for a few ids.
+	few = 2 << 10
+)
+
+func (b *buffer) release(to *sync.Pool) {
+	b.batch.Reset()
+	b.text = b.text[:0]
+	to.Put(b)
+}
+
+// writeJSON writes {"ids":["…","…"]}. Package kind sees to it that ids need no escaping.
+func (b *buffer) writeJSON(w http.ResponseWriter) {
+	b.text = append(b.text, `{"ids":[`...)
+	for i := range b.batch.Len() {
+		if i > 0 {
+			b.text = append(b.text, ',')
+		}
+		b.text = append(b.text, '"')
+		b.text = b.batch.AppendID(b.text, i)
+		b.text = append(b.text, '"')
+		if !b.flushWhenFull(w) {
+			return
+		}
+	}
+	b.text = append(b.text, "]}\n"...)
+	b.flush(w)
+}
+
+// writeLines writes one id a line.
+func (b *buffer) writeLines(w http.ResponseWriter) {
+	for i := range b.batch.Len() {
+		b.text = append(b.batch.AppendID(b.text, i), '\n')
+		if !b.flushWhenFull(w) {
+			return
+		}
+	}
+	b.flush(w)
+}
+
+func (b *buffer) flushWhenFull(w http.ResponseWriter) bool {
+	if cap(b.text)-len(b.text) > kind.MaxText+len(`,""]}`)+1 {
+		return true
+	}
+	return b.flush(w)
+}
+
+// flush writes and empties the text. It fails when the client is gone: its ids may be lost.
+func (b *buffer) flush(w http.ResponseWriter) bool {
+	_, err := w.Write(b.text)
+	b.text = b.text[:0]
+	return err == nil
+}
+
+// generatorJSON is one generator in an answer.
+type generatorJSON struct {
+	Name      string    `json:"name"`
+	Kind      string    `json:"kind"`
+	Namespace string    `json:"namespace"`
+	Form      string    `json:"form,omitempty"`
+	Ready     bool      `json:"ready"`
+	Problem   string    `json:"problem,omitempty"`
+	Ends      time.Time `json:"ends,omitzero"`
+	EndsSoon  bool      `json:"ends_soon"`
+	Trouble   string    `json:"trouble,omitempty"`
+	Since     time.Time `json:"trouble_since,omitzero"`
+	Until     time.Time `json:"ids_until,omitzero"`
+}
+
+// generatorsJSON is the answer that lists the generators.
+type generatorsJSON struct {
+	Generators []generatorJSON `json:"generators"`
+}
+
+// generators answers with the generators and how they stand.
+func (h *Handler) generators(w http.ResponseWriter, r *call) error {
+	if _, err := parameters(r.Request); err != nil {
+		return err
+	}
+	if _, err := negotiate(r.Request, typeJSON); err != nil {
+		return err
+	}
+	statuses, err := r.client.Statuses()
+	if err != nil {
+		return err
+	}
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
+}
+
+// ready answers 200 while every generator, or the one that is named, can mint and will be able to for a
+// while yet, and else a problem. Either way it says how those stand that the client may use. Without a name a wrong
+// token is like none, and so is an unknown host or a page of another site: they must not take the
+// server away from a load balancer. With a name the token must allow it: or names could be guessed.
+func (h *Handler) ready(w http.ResponseWriter, r *call) error {
+	name := r.value("{name}")
+	var refused error
+	if shown := r.Header.Get("Authorization"); shown != "" && h.has(everybody) { // a front for probes asks for no token
+		refused = r.client.Authorize(token.Bearer(shown))
+	}
+	if name != "" {
+		if err := cmp.Or(refused, r.client.Admit(name, 0)); err != nil {
+			return err
+		}
+	}
+	others := func(s service.Status) bool { return name != "" && s.Name != name }
+	statuses := slices.DeleteFunc(h.Service.Statuses(), others)
+	if len(statuses) == 0 {
+		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
+	}
+	ready := service.Ready(statuses)
+	statuses, _ = r.client.Statuses() // none without a token that is asked for
+	if h.admit(r.Request) != nil || !h.has(everybody) {
+		statuses = nil // a front for probes may be open to strangers
+	}
+	statuses = slices.DeleteFunc(statuses, others)
+	if ready {
+		return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
+	}
+	return &problem{
+		Type: typeNotReady, Title: "Not every generator is ready", Status: http.StatusServiceUnavailable,
+		Detail: "a generator can not mint, or soon may not be able to", Generators: describe(statuses), retryAfter: time.Second,
+	}
+}
+
+func describe(statuses []service.Status) []generatorJSON {
+	list := make([]generatorJSON, len(statuses))
+	for i, s := range statuses {
+		list[i] = generatorJSON{Name: s.Name, Kind: s.Kind, Namespace: s.Namespace, Ready: s.Problem == nil, EndsSoon: s.EndsSoon}
+		if s.Form != 0 {
+			list[i].Form = s.Form.String()
+		}
+		if s.Problem != nil {
+			list[i].Problem = typePrefix + s.Problem.Type.String()
+		}
+		if !s.Ends.IsZero() {
+			list[i].Ends = s.Ends.UTC().Truncate(time.Second)
+		}
+		if t := s.Trouble; t != nil {
+			list[i].Trouble, list[i].Since = t.Text, t.Since.UTC().Truncate(time.Second)
+			if !t.Until.IsZero() {
+				list[i].Until = t.Until.UTC().Truncate(time.Second)
+			}
+		}
+	}
+	return list
+}
+
+// decode answers with what an id says.
+func (h *Handler) decode(w http.ResponseWriter, r *call) error {
+	query, err := parameters(r.Request, "layout", "generator")
+	if err != nil {
+		return err
+	}
+	if _, err := negotiate(r.Request, typeJSON); err != nil {
+		return err
+	}
+	document, err := r.client.Decode(r.value("{id}"), query.Get("layout"), query.Get("generator"))
+	if err != nil {
+		return err
+	}
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, document)
+}
+
+func (h *Handler) writeJSON(w http.ResponseWriter, r *http.Request, status int, contentType string, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return h.writeBody(w, r, status, contentType, append(body, '\n'))
+}
+
+// writeBody writes a whole answer, but for a HEAD its header alone.
+func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) error {
+	h.setContentType(w, contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // it fails only when the client is gone
+	}
+	return nil
+}
+
+func (h *Handler) setContentType(w http.ResponseWriter, contentType string) {
+	if shared, ok := h.contentTypes[contentType]; ok {
+		w.Header()["Content-Type"] = shared
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+}

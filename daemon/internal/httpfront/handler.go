@@ -1,0 +1,209 @@
+package httpfront
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"snowfence.example/snowfence/api"
+	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/compat"
+	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/token"
+)
+
+// Config says what the front is made of.
+type Config struct {
+	// Service is what the front translates for.
+	Service *service.Service
+
+	// Meter counts requests.
+	Meter *metrics.Front
+
+	// Metrics answers /metrics.
+	Metrics http.Handler
+
+	// Public has the routes of clients, and Admin those of operators. With neither, the front answers probes
+	// alone, and names no generators.
+	Public, Admin bool
+
+	// Memory is where the streams of HTTP/2 are taken from. Nil has no bounds.
+	Memory *budget.Budget
+
+	// AnyHost turns off the check of the Host header: for servers with a token, which
+	// no web page knows, and for addresses with names that this program can't know.
+	AnyHost bool
+
+	// Hosts are the host names that are answered to beside loopback's.
+	Hosts []string
+}
+
+// Handler is the front. Use [New] to make one.
+type Handler struct {
+	Config
+	routes []route
+	small  sync.Pool              // of *buffer, empty, for a few ids: many requests may wait for theirs
+	large  sync.Pool              // the same for others, whose memory is taken from that of all
+	host   atomic.Pointer[string] // of the last request, if it was known
+
+	// Values of headers that all answers share.
+	noStore, noSniff []string
+	contentTypes     map[string][]string
+}
+
+// answer answers a request. What it returns is answered as a problem.
+type answer func(w http.ResponseWriter, r *call) error
+
+// table lists the routes. That which counts comes first, since the first match is taken.
+func (h *Handler) table() []route {
+	get, post, mint := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodGet, http.MethodPost}
+	// Leaf and tinyid serve any method that their framework does not answer by itself.
+	anyMethod := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+	return []route{
+		ours("/v1/generators/{name}/ids", mint, h.mint, clients),
+		ours("/v1/generators", get, h.generators, clients),
+		ours("/v1/generators/{name}/reservations", mint, h.reservations, clients),
+		ours("/v1/generators/{name}/reservations/{number}/confirm", post, h.confirm, clients),
+		ours("/v1/generators/{name}/reservations/{number}/void", post, h.void, clients),
+		ours("/v1/decode/{id}", get, h.decode, clients),
+		h.theirs("/api/snowflake/get/{key...}", anyMethod, compat.LeafSnowflake, clients),
+		h.theirs("/api/segment/get/{key...}", anyMethod, compat.LeafSegment, clients),
+		h.theirs("/decodeSnowflakeId", anyMethod, compat.LeafDecode, clients),
+		h.theirs("/cache", get, compat.LeafCache, operators),
+		h.theirs("/db", get, compat.LeafDB, operators),
+		h.theirs("/tinyid/id/nextId", anyMethod, compat.TinyIDs, others),
+		h.theirs("/tinyid/id/nextIdSimple", anyMethod, compat.TinyIDsSimple, others),
+		h.theirs("/tinyid/id/nextSegmentId", anyMethod, compat.TinySegment, others),
+		h.theirs("/tinyid/id/nextSegmentIdSimple", anyMethod, compat.TinySegmentSimple, others),
+		ours("/livez", get, h.static(typePlain, []byte("live\n")), monitors),
+		ours("/readyz", get, h.ready, monitors),
+		ours("/readyz/{name}", get, h.ready, monitors),
+		ours("/metrics", get, h.expose, operators),
+		ours("/openapi.yaml", get, h.static("application/yaml", api.OpenAPI()), everybody),
+	}
+}
+
+// New returns the front.
+func New(cfg Config) *Handler {
+	h := &Handler{
+		Config: cfg, noStore: []string{"no-store"}, noSniff: []string{"nosniff"},
+		contentTypes: map[string][]string{typeJSON: {typeJSON}, typePlain: {typePlain + "; charset=utf-8"}},
+	}
+	h.small.New = func() any { return &buffer{text: make([]byte, 0, few)} }
+	h.large.New = func() any { return new(buffer) }
+	for _, route := range h.table() {
+		if h.has(route.audience) {
+			h.routes = append(h.routes, route)
+		}
+	}
+	return h
+}
+
+// has reports whether the front answers the routes of an audience.
+func (h *Handler) has(a audience) bool {
+	switch a {
+	case clients, others:
+		return h.Public
+	case operators:
+		return h.Admin
+	case everybody:
+		return h.Public || h.Admin
+	default:
+		return true
+	}
+}
+
+// serve answers one request.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
+	began := h.Meter.Began()
+	defer h.Meter.Answered(began, 1)
+	h.setShared(w)
+	l := linkOf(r)
+	c := &call{Request: r, client: h.Service.Client(l.remote), last: l.guesses.Spent()}
+	if c.last || r.ContentLength != 0 && r.ProtoMajor == 1 { // or the library waits for a body that no route has read
+		w.Header().Set(connection, "close") // in HTTP/2 it is a GOAWAY
+	}
+	err := h.answer(w, c)
+	l.guesses.Note(&c.client)
+	if err != nil {
+		h.fail(w, r, err)
+	}
+}
+
+func (h *Handler) answer(w http.ResponseWriter, r *call) error {
+	route := r.find(h.routes)
+	switch {
+	case route == nil && r.Method == http.MethodOptions && r.URL.Path == "/":
+		w.WriteHeader(http.StatusNoContent) // HAProxy asks this, to see whether a server is there
+		return nil
+	case route == nil:
+		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: h.listed()}
+	case !route.takes(r.Method):
+		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1) + ", OPTIONS"
+		w.Header().Set("Allow", allow)
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return &problem{Type: typeMethodNotAllowed, Title: "The method is not allowed here", Status: http.StatusMethodNotAllowed, Detail: "allowed are " + allow}
+	}
+	if route.audience != everybody && route.audience != monitors {
+		if err := h.admit(r.Request); err != nil {
+			return err
+		}
+	}
+	if route.audience == clients || route.audience == operators {
+		if err := r.client.Authorize(token.Bearer(r.Header.Get("Authorization"))); err != nil {
+			return err
+		}
+	}
+	if err := h.checkBody(w, r); err != nil {
+		return err
+	}
+	return route.answer(w, r)
+}
+
+// listed says where the addresses are listed that the front has.
+func (h *Handler) listed() string {
+	if h.has(everybody) {
+		return "the addresses are listed at /openapi.yaml"
+	}
+	return "this address answers /livez, /readyz and /readyz/NAME alone"
+}
+
+// static answers with the same at all times.
+func (h *Handler) static(contentType string, body []byte) answer {
+	return func(w http.ResponseWriter, r *call) error {
+		return h.writeBody(w, r.Request, http.StatusOK, contentType, body)
+	}
+}
+
+// theirs is a route of another system, answered as that one does. Paths of operators' pages are taken as they are, or
+// a rule of a proxy that keeps others from /cache could be got around by /cache;x.
+func (h *Handler) theirs(path string, methods []string, a compat.Answerer, who audience) route {
+	answer := func(w http.ResponseWriter, r *call) error {
+		r.SetPathValue("key", r.value("{key...}"))
+		got, err := a(r.Request, &r.client)
+		if got.Status == 0 {
+			return err
+		}
+		if err != nil {
+			h.count(asProblem(err))
+		}
+		h.Memory.Add(len(got.Body)) // it was held while it was made
+		defer h.Memory.Give(len(got.Body))
+		return h.writeBody(w, r.Request, got.Status, got.Type, got.Body)
+	}
+	return route{path: at(path), methods: methods, answer: answer, audience: who, spring: who != operators}
+}
+
+// expose answers with the metrics.
+func (h *Handler) expose(w http.ResponseWriter, r *call) error {
+	if err := r.client.ReadMetrics(); err != nil {
+		return err
+	}
+	h.Metrics.ServeHTTP(w, r.Request)
+	return nil
+}

@@ -1,0 +1,427 @@
+package httpfront
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/token"
+)
+
+// counting is a minter that counts from 1,000,000,000,000,000,000.
+type counting struct {
+	minted atomic.Int64
+	err    error
+	ready  error
+}
+
+func (m *counting) Form() kind.Form { return kind.Number }
+func (m *counting) Ready() error    { return m.ready }
+
+func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
+	if m.err != nil {
+		return m.err
+	}
+	ids, err := into.GrowNumbers(n)
+	if err != nil {
+		return err
+	}
+	first := m.minted.Add(int64(n)) - int64(n)
+	for i := range ids {
+		ids[i] = snowfence.ID(1_000_000_000_000_000_000 + first + int64(i))
+	}
+	return nil
+}
+
+// fixture is a front with one generator, "default".
+type fixture struct {
+	*Handler
+	minter   *counting
+	segments *atomic.Int64 // that were reserved
+}
+
+// settings returns complete settings, changed by a test.
+func settings(t testing.TB, change ...func(*config.Config)) config.Config {
+	t.Helper()
+	c := config.Default()
+	c.Store = "mem:"
+	for _, f := range change {
+		f(&c)
+	}
+	c, err := c.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// newHandler returns a front with every route.
+func newHandler(s *service.Service, change ...func(*Config)) *Handler {
+	c := Config{Service: s, Meter: metrics.NewFront("http", func() time.Duration { return 0 }), Public: true, Admin: true}
+	for _, f := range change {
+		f(&c)
+	}
+	return New(c)
+}
+
+// ring is the one token that clients must show, or none for "".
+func ring(t testing.TB, text string) *token.Ring {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := token.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// newFixture returns a front whose generator serves already. A test may change
+// the settings before.
+func newFixture(t testing.TB, token string, change ...func(*config.Config)) fixture {
+	t.Helper()
+	settings := settings(t, change...)
+	s := service.New(service.Config{Settings: settings, Tokens: ring(t, token)})
+	f := fixture{minter: new(counting)}
+	if err := s.Serve("default", f.minter); err != nil {
+		t.Fatal(err)
+	}
+	scrape := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = io.WriteString(w, "snowfence_ids_total 0\n")
+	})
+	f.Handler = newHandler(s, func(c *Config) { c.Metrics, c.AnyHost, c.Hosts = scrape, token != "", settings.Hosts })
+	return f
+}
+
+// request makes a request to a loopback address, with headers "Name: value".
+func request(method, target string, headers ...string) *http.Request {
+	r := httptest.NewRequest(method, target, http.NoBody)
+	r = r.WithContext(context.WithValue(r.Context(), linkKey{}, &link{remote: netip.AddrFrom4([4]byte{192, 0, 2, 1})}))
+	r.Host = "127.0.0.1:7600"
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Add(name, value)
+	}
+	return r
+}
+
+// do answers a request.
+func (f fixture) do(r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	return w
+}
+
+// wantProblem checks that an answer is a problem of a type, in form too.
+func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int, name string) problem {
+	t.Helper()
+	var p problem
+	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("content type is %q, want that of a problem", got)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		t.Fatalf("body %q: %v", w.Body, err)
+	}
+	if w.Code != status || p.Status != status || p.Type != typePrefix+name {
+		t.Errorf("answer is %d, problem %d %s; want %d %s", w.Code, p.Status, p.Type, status, typePrefix+name)
+	}
+	if p.Title == "" {
+		t.Error("the problem has no title")
+	}
+	if got := w.Header().Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control is %q, want no-store", got)
+	}
+	return p
+}
+
+func TestIDsAreStringsInJSON(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		w := newFixture(t, "").do(request(method, "/v1/generators/default/ids?count=3"))
+		want := `{"ids":["1000000000000000000","1000000000000000001","1000000000000000002"]}` + "\n"
+		if w.Code != http.StatusOK || w.Body.String() != want || w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s %q, want %q", method, w.Code, w.Header().Get("Content-Type"), w.Body, want)
+		}
+		if got := w.Header().Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s: Cache-Control is %q, want no-store", method, got)
+		}
+	}
+}
+
+func TestPlainTextIsOneIDALine(t *testing.T) {
+	w := newFixture(t, "").do(request("POST", "/v1/generators/default/ids?count=2", "Accept: text/plain"))
+	if want := "1000000000000000000\n1000000000000000001\n"; w.Body.String() != want || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("%s %q, want %q", w.Header().Get("Content-Type"), w.Body, want)
+	}
+}
+
+func TestCountIsOneWhenItIsLeftOut(t *testing.T) {
+	w := newFixture(t, "").do(request("GET", "/v1/generators/default/ids"))
+	if want := `{"ids":["1000000000000000000"]}` + "\n"; w.Body.String() != want {
+		t.Errorf("%q, want %q", w.Body, want)
+	}
+}
+
+func TestLongAnswerIsWhole(t *testing.T) {
+	f := newFixture(t, "")
+	for _, form := range []string{typeJSON, typePlain} {
+		w := f.do(request("POST", "/v1/generators/default/ids?count=10000", "Accept: "+form))
+		var answer struct{ IDs []string }
+		if form == typeJSON {
+			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			answer.IDs = strings.Fields(w.Body.String())
+		}
+		if len(answer.IDs) != 10_000 || !slices.IsSorted(answer.IDs) || len(slices.Compact(answer.IDs)) != 10_000 {
+			t.Errorf("%s: %d ids, sorted %v", form, len(answer.IDs), slices.IsSorted(answer.IDs))
+		}
+	}
+}
+
+func TestHeadMintsNothing(t *testing.T) {
+	f := newFixture(t, "")
+	w := f.do(request("HEAD", "/v1/generators/default/ids?count=3"))
+	if w.Code != http.StatusOK || w.Body.Len() != 0 || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("%d %q with %d bytes", w.Code, w.Header().Get("Content-Type"), w.Body.Len())
+	}
+	if w := f.do(request("HEAD", "/v1/generators/default/ids?count=0")); w.Code != http.StatusBadRequest || w.Body.Len() != 0 {
+		t.Errorf("count 0: %d with %d bytes, want 400 with none", w.Code, w.Body.Len())
+	}
+	f.minter.ready = kind.ErrUnavailable
+	if w := f.do(request("HEAD", "/v1/generators/default/ids")); w.Code != http.StatusServiceUnavailable || w.Body.Len() != 0 || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("during an outage: %d with %d bytes, want 503 with none", w.Code, w.Body.Len())
+	}
+	f.minter.ready = nil
+	if n := f.minter.minted.Load(); n != 0 {
+		t.Errorf("%d ids were minted", n)
+	}
+	for _, path := range []string{"/v1/generators", "/v1/decode/1", "/livez", "/readyz", "/openapi.yaml"} {
+		get, head := f.do(request("GET", path)), f.do(request("HEAD", path))
+		if head.Code != get.Code || head.Body.Len() != 0 || head.Header().Get("Content-Length") != strconv.Itoa(get.Body.Len()) {
+			t.Errorf("%s: %d with %d bytes and Content-Length %s; GET has %d with %d bytes", path, head.Code, head.Body.Len(), head.Header().Get("Content-Length"), get.Code, get.Body.Len())
+		}
+	}
+}
+
+func TestAddressesAreExact(t *testing.T) {
+	f := newFixture(t, "")
+	for _, path := range []string{
+		"/", "/v1", "/v1/", "/v1/generators/", "/v1/generators/default", "/v1/generators/default/ids/", "/v1/generators//ids",
+		"//v1/generators", "/v1/../v1/generators", "/V1/generators", "/v1/generators/a%2Fb/ids/x", "/v1/generators/a/reservations/1/confirm/x/y/z", "/v1/decode/", "/favicon.ico",
+	} {
+		wantProblem(t, f.do(request("GET", path)), http.StatusNotFound, "not-found")
+	}
+	wantProblem(t, f.do(request("GET", "/v1/decode/.5")), http.StatusBadRequest, "invalid-id")
+	// A slash that is escaped belongs to the name.
+	p := wantProblem(t, f.do(request("GET", "/v1/generators/a%2Fb/ids")), http.StatusNotFound, "unknown-generator")
+	if p.Value != "a/b" {
+		t.Errorf("the name is %q, want a/b", p.Value)
+	}
+}
+
+func TestOtherMethodsAreToldWhatIsAllowed(t *testing.T) {
+	f := newFixture(t, "")
+	for _, c := range []struct{ method, path, allow string }{
+		{"PUT", "/v1/generators/default/ids", "GET, HEAD, POST, OPTIONS"},
+		{"POST", "/v1/generators", "GET, HEAD, OPTIONS"},
+		{"DELETE", "/v1/decode/1", "GET, HEAD, OPTIONS"},
+		{"POST", "/readyz", "GET, HEAD, OPTIONS"},
+		{"BREW", "/metrics", "GET, HEAD, OPTIONS"},
+		{"PUT", "/v1/generators/default/reservations/1/void", "POST, OPTIONS"},
+	} {
+		w := f.do(request(c.method, c.path))
+		wantProblem(t, w, http.StatusMethodNotAllowed, "method-not-allowed")
+		if got := w.Header().Get("Allow"); got != c.allow {
+			t.Errorf("%s %s: Allow is %q, want %q", c.method, c.path, got, c.allow)
+		}
+	}
+}
+
+func TestWhatTimeMayMendSaysWhenToComeBack(t *testing.T) {
+	f := newFixture(t, "")
+	for _, c := range []struct {
+		err    error
+		status int
+		name   string
+		retry  string
+	}{
+		{&snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: 2100 * time.Millisecond, Limit: time.Second}, 503, "saturated", "3"},
+		{snowfence.ErrRevoked, 503, "lease-unavailable", "1"},
+		{snowfence.ErrBeforeEpoch, 503, "clock-unsafe", "1"},
+		{snowfence.ErrPastHorizon, 500, "horizon-passed", ""},
+		{errors.New("disk on fire"), 500, "internal", ""},
+	} {
+		f.minter.err = c.err
+		w := f.do(request("POST", "/v1/generators/default/ids"))
+		wantProblem(t, w, c.status, c.name)
+		if got := w.Header().Get("Retry-After"); got != c.retry {
+			t.Errorf("%v: Retry-After is %q, want %q", c.err, got, c.retry)
+		}
+	}
+}
+
+func TestReadinessShowsWhichGeneratorIsNot(t *testing.T) {
+	f := newFixture(t, "")
+	if w := f.do(request("GET", "/readyz")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"ready":true`) {
+		t.Errorf("ready: %d %s", w.Code, w.Body)
+	}
+	f.minter.ready = fmt.Errorf("%w: soon over", kind.ErrUnavailable)
+	w := f.do(request("GET", "/readyz"))
+	p := wantProblem(t, w, http.StatusServiceUnavailable, "not-ready")
+	if len(p.Generators) != 1 || p.Generators[0].Ready || p.Generators[0].Problem != typePrefix+"lease-unavailable" {
+		t.Errorf("not ready: %+v", p)
+	}
+	if w.Header().Get("Retry-After") != "1" {
+		t.Errorf("Retry-After is %q, want 1", w.Header().Get("Retry-After"))
+	}
+	if w := f.do(request("GET", "/livez")); w.Code != http.StatusOK {
+		t.Errorf("live: %d, want 200", w.Code)
+	}
+}
+
+func TestReadinessOfOneGeneratorIsItsOwn(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"default": {}, "other": {}} // which is starting
+	})
+	for path, want := range map[string]int{"/readyz": 503, "/readyz/default": 200, "/readyz/other": 503, "/readyz/none": 404} {
+		if w := f.do(request("GET", path)); w.Code != want || strings.Contains(w.Body.String(), `"other"`) != (want == 503) {
+			t.Errorf("%s: %d %s, want %d", path, w.Code, w.Body, want)
+		}
+	}
+}
+
+func TestReadinessNamesGeneratorsOnlyToClientsWithATokenForThem(t *testing.T) {
+	const secret = "0123456789abcdef"
+	f := newFixture(t, secret)
+	for header, named := range map[string]bool{"": false, "Authorization: Bearer wrong": false, "Authorization: Bearer " + secret: true} {
+		w := f.do(request("GET", "/readyz", header))
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"default"`) != named {
+			t.Errorf("/readyz with %q: %d %s", header, w.Code, w.Body)
+		}
+	}
+}
+
+// TestNoNameCanBeGuessedByReadiness asks for a generator that serves, one that does not, and one that is none.
+func TestNoNameCanBeGuessedByReadiness(t *testing.T) {
+	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=default\nall "+token.HashOf("of-all").String(), func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"default": {}, "other": {}} // which is starting
+	})
+	for header, want := range map[string][3]int{
+		"":                                       {401, 401, 401},
+		"Authorization: Bearer wrong":            {401, 401, 401},
+		"Authorization: Bearer of-all":           {200, 503, 404},
+		"Authorization: Bearer of-one-generator": {200, 403, 403},
+	} {
+		for i, name := range []string{"default", "other", "none"} {
+			if w := f.do(request("GET", "/readyz/"+name, header)); w.Code != want[i] {
+				t.Errorf("%s with %q: %d %s, want %d", name, header, w.Code, w.Body, want[i])
+			}
+		}
+	}
+}
+
+func TestReadinessNamesNoGeneratorsToWebPagesAndUnknownHosts(t *testing.T) {
+	f := newFixture(t, "")
+	for header, named := range map[string]bool{"Sec-Fetch-Site: cross-site": false, "Host: rebound.example": false, "Host: localhost": true} {
+		for _, path := range []string{"/readyz", "/readyz/default"} {
+			w := f.do(request("GET", path, header))
+			if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"default"`) != named {
+				t.Errorf("%s with %q: %d %s", path, header, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+func TestEndIsShownAndTakesNoReadinessAway(t *testing.T) {
+	for preset, want := range map[string]string{
+		"default": `"ends":"2095-09-07T15:47:35Z","ends_soon":false}`,
+		"baidu":   `"ends":"2024-11-20T13:24:16Z","ends_soon":true}`,
+	} {
+		p, err := snowfence.PresetByName(preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFixture(t, "", func(c *config.Config) { c.Layout = p.Layout })
+		for _, path := range []string{"/readyz", "/v1/generators"} {
+			if w := f.do(request("GET", path)); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"ready":true,`+want) {
+				t.Errorf("%s of %s: %d %s, want %s", path, preset, w.Code, w.Body, want)
+			}
+		}
+	}
+}
+
+func TestAnswerWithIDsAllocatesNothingAnID(t *testing.T) {
+	f := newFixture(t, "")
+	allocations := func(n int) float64 {
+		r := request("POST", "/v1/generators/default/ids?count="+strconv.Itoa(n))
+		w := &discard{header: http.Header{}}
+		return testing.AllocsPerRun(50, func() { f.ServeHTTP(w, r) })
+	}
+	if one, many := allocations(1), allocations(1000); many > one+1 {
+		t.Errorf("%v allocations for 1000 ids, %v for one", many, one)
+	}
+}
+
+func TestRequestForAnIDAllocatesOnce(t *testing.T) {
+	f := newFixture(t, "")
+	for _, header := range [][]string{nil, {"Accept: */*"}, {"Accept: " + typePlain}} {
+		r := request("POST", "/v1/generators/default/ids", header...)
+		w := &discard{header: http.Header{}}
+		if got := testing.AllocsPerRun(50, func() { f.ServeHTTP(w, r) }); got > 1 {
+			t.Errorf("%q: %v allocations, want 1", header, got)
+		}
+	}
+}
+
+// discard is an answer that nobody reads.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d *discard) WriteHeader(int)             {}
+
+func BenchmarkHandler(b *testing.B) {
+	f := newFixture(b, "")
+	for _, form := range []string{typeJSON, typePlain} {
+		for _, n := range []int{1, 100, 10_000} {
+			b.Run(fmt.Sprintf("%s/%d", form, n), func(b *testing.B) {
+				r := request("POST", "/v1/generators/default/ids?count="+strconv.Itoa(n), "Accept: "+form)
+				w := &discard{header: http.Header{}}
+				b.ReportAllocs()
+				for b.Loop() {
+					f.ServeHTTP(w, r)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/id")
+			})
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package httpfront
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence/daemon/internal/service"
+)
+
+// typePrefix makes a type's name the URI that RFC 9457 asks for: a tag (RFC
+// 4151), as there is nothing to fetch.
+const typePrefix = "tag:snowfence.example,2026:problem/"
+
+// The types of problems that HTTP alone has, beside those of package service.
+const (
+	typeNotFound         = typePrefix + "not-found"
+	typeMethodNotAllowed = typePrefix + "method-not-allowed"
+	typeNotAcceptable    = typePrefix + "not-acceptable"
+	typeInvalidQuery     = typePrefix + "invalid-query"
+	typeUnexpectedBody   = typePrefix + "unexpected-body"
+	typeBodyTooLarge     = typePrefix + "body-too-large"
+	typeCrossSite        = typePrefix + "cross-site"
+	typeUnknownHost      = typePrefix + "unknown-host"
+	typeNotReady         = typePrefix + "not-ready"
+)
+
+// problem is sent in the body of RFC 9457. The fields after Detail are extensions.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	Field  string `json:"field,omitempty"`
+	Value  string `json:"value,omitempty"`
+	Limit  string `json:"limit,omitempty"`
+
+	Generators []generatorJSON `json:"generators,omitempty"` // of a server that is not ready
+
+	retryAfter time.Duration
+}
+
+func (p *problem) Error() string { return p.Type + ": " + p.Detail }
+
+// statusOf returns what one of the service's meanings is called here.
+func statusOf(meaning service.Meaning) int {
+	switch meaning {
+	case service.Invalid:
+		return http.StatusBadRequest
+	case service.Unauthorized:
+		return http.StatusUnauthorized
+	case service.Forbidden:
+		return http.StatusForbidden
+	case service.TooMany:
+		return http.StatusTooManyRequests
+	case service.NotFound:
+		return http.StatusNotFound
+	case service.Conflict:
+		return http.StatusConflict
+	case service.Unavailable, service.Cancelled:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// asProblem translates an error of the service or of this package.
+func asProblem(err error) *problem {
+	if own, ok := errors.AsType[*problem](err); ok {
+		return own
+	}
+	var p *service.Problem
+	if !errors.As(err, &p) {
+		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
+	}
+	return &problem{
+		Type:   typePrefix + p.Type.String(),
+		Title:  p.Type.Title(),
+		Status: statusOf(p.Type.Meaning()),
+		Detail: p.Detail,
+		Field:  p.Field, Value: p.Value, Limit: p.Limit,
+		retryAfter: p.RetryAfter,
+	}
+}
+
+// fail answers with a problem, and counts it.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := asProblem(err)
+	h.count(p)
+	if p.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
+	}
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="snowfence"`)
+	}
+	// These fields always make JSON, so this can't fail.
+	_ = h.writeJSON(w, r, p.Status, "application/problem+json", p)
+}
+
+// count counts a problem.
+func (h *Handler) count(p *problem) { h.Meter.Failed(strings.TrimPrefix(p.Type, typePrefix)) }

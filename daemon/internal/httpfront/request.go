@@ -1,0 +1,246 @@
+package httpfront
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/service"
+)
+
+// admit returns a problem unless the request may be answered: it names a known host, was not
+// made by a web page of another site.
+func (h *Handler) admit(r *http.Request) error {
+	if !h.AnyHost && !h.knownHost(r.Host) {
+		return &problem{
+			Status: http.StatusMisdirectedRequest, Type: typeUnknownHost, Title: "The server does not answer to this host name",
+			Detail: "without a token, a loopback address answers to loopback names and to those in hosts only: if your own proxy sends this name, set hosts: [" +
+				hostName(r.Host) + "] in the configuration, or SNOWFENCE_HOSTS",
+			Field: "Host", Value: r.Host,
+		}
+	}
+	if header, foreign := otherSite(r); foreign {
+		return &problem{
+			Status: http.StatusForbidden, Type: typeCrossSite, Title: "Web pages of other sites may not use this server",
+			Detail: "the browser says that the request comes from another site", Field: header, Value: r.Header.Get(header),
+		}
+	}
+	return nil
+}
+
+// knownHost reports whether the Host header names a loopback address or a configured host. Most
+// requests name the same one, so it is looked at once.
+func (h *Handler) knownHost(host string) bool {
+	if last := h.host.Load(); last != nil && *last == host {
+		return true
+	}
+	if !h.names(host) {
+		return false
+	}
+	known := host // so that it is allocated here alone
+	h.host.Store(&known)
+	return true
+}
+
+// hostName is what a Host header names, without the port.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+func (h *Handler) names(host string) bool {
+	host = hostName(host)
+	return host == "" || config.Loopback(host) || slices.ContainsFunc(h.Hosts, func(known string) bool {
+		return strings.EqualFold(known, host)
+	})
+}
+
+// otherSite reports whether the request was made by a page of another site, and
+// not by a program, this server's own pages or a person at the address bar, and
+// which header says so. Current browsers do in Sec-Fetch-Site, which pages can't
+// set; older ones send an Origin with the requests that matter.
+func otherSite(r *http.Request) (header string, foreign bool) {
+	const site, origin = "Sec-Fetch-Site", "Origin"
+	if r.Header[site] == nil && r.Header[origin] == nil {
+		return "", false
+	}
+	switch r.Header.Get(site) {
+	case "same-origin", "none":
+		return "", false
+	case "":
+	default:
+		return site, true
+	}
+	from := r.Header.Get(origin)
+	if from == "" {
+		return "", false
+	}
+	u, err := url.Parse(from)
+	return origin, err != nil || u.Host == "" || u.Host != r.Host
+}
+
+// connection is the header that ends a connection.
+const connection = "Connection"
+
+// emptyBody is how many bytes a body may have that says nothing.
+const emptyBody = 64
+
+// checkBody refuses a body that says anything, but for a form that a client of another system posts.
+// Nothing else here takes one: a client that puts its count there would be given one id, and not know
+// why. A body that can't be right is not waited for.
+func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	form, most := r.route.takesForm() && isForm(r.Request), int64(emptyBody)
+	if form {
+		most = int64(h.Service.Limits().Body)
+	}
+	tooLarge := &problem{
+		Status: http.StatusRequestEntityTooLarge, Type: typeBodyTooLarge, Title: "The request's body is too large",
+		Detail: "no request needs a body", Field: "body", Limit: "at most " + strconv.FormatInt(most, 10) + " bytes",
+	}
+	unexpected := &problem{
+		Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body",
+		Detail: "no request takes a body: parameters stand in the query", Field: "body",
+	}
+	var refused error
+	switch {
+	case r.ContentLength > most:
+		refused = tooLarge
+	case h.Memory.Take(int(most)) != nil:
+		refused = service.Overloaded.Problem()
+	}
+	if refused != nil {
+		return refused
+	}
+	defer h.Memory.Give(int(most))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return tooLarge
+	case err != nil:
+		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
+	}
+	if !r.last {
+		w.Header().Del(connection)
+	}
+	if form {
+		if r.PostForm, err = url.ParseQuery(string(body)); err == nil {
+			return nil
+		}
+		return &problem{
+			Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body that can not be read",
+			Detail: "the form is not encoded as its content type says", Field: "body",
+		}
+	}
+	// Many HTTP clients send an empty JSON object with a POST.
+	if body = bytes.TrimSpace(body); len(body) > 0 && string(body) != "{}" {
+		return unexpected
+	}
+	return nil
+}
+
+// isForm reports whether the body is a form, as Spring takes it.
+func isForm(r *http.Request) bool {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch}
+	return err == nil && slices.Contains(methods, r.Method) && mediaType == "application/x-www-form-urlencoded"
+}
+
+// parameters reads the query: known names, each once. A misspelt count must not mint one id.
+func parameters(r *http.Request, known ...string) (url.Values, error) {
+	refuse := func(name, limit string) error {
+		return &problem{
+			Status: http.StatusBadRequest, Type: typeInvalidQuery, Title: "The query can not be used",
+			Detail: "parameter " + strconv.Quote(name) + " " + limit, Field: name, Limit: limit,
+		}
+	}
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, refuse("", "is not encoded as a query must be")
+	}
+	for name, values := range query {
+		switch {
+		case !slices.Contains(known, name):
+			limit := "is unknown here: no parameter is taken"
+			if len(known) > 0 {
+				limit = "is unknown here: known are " + strings.Join(known, ", ")
+			}
+			return nil, refuse(name, limit)
+		case len(values) > 1:
+			return nil, refuse(name, "must stand once")
+		}
+	}
+	return query, nil
+}
+
+// The forms in which answers are offered.
+const (
+	typeJSON  = "application/json"
+	typePlain = "text/plain"
+)
+
+// negotiate returns the offer that the Accept header likes best (RFC 9110, section
+// 12.5.1), of equal ones the earlier. It fails when none is acceptable.
+func negotiate(r *http.Request, offers ...string) (string, error) {
+	accept := strings.Join(r.Header["Accept"], ",")
+	switch {
+	case accept == "", accept == "*/*":
+		return offers[0], nil
+	case slices.Contains(offers, accept):
+		return accept, nil
+	}
+	best, bestQuality := "", 0.0
+	for _, offer := range offers {
+		if q := quality(accept, offer); q > bestQuality {
+			best, bestQuality = offer, q
+		}
+	}
+	if best == "" {
+		return "", &problem{
+			Status: http.StatusNotAcceptable, Type: typeNotAcceptable, Title: "No acceptable form is offered",
+			Detail: "offered are " + strings.Join(offers, " and "), Field: "Accept", Value: accept, Limit: strings.Join(offers, ", "),
+		}
+	}
+	return best, nil
+}
+
+// quality returns how much an Accept header likes a media type, from 0 to 1, by the
+// most specific range that covers it. A range that can't be read is passed over.
+func quality(accept, offer string) float64 {
+	family, _, _ := strings.Cut(offer, "/")
+	specific, best := 0, 0.0
+	for element := range strings.SplitSeq(accept, ",") {
+		mediaRange, parameters, err := mime.ParseMediaType(element)
+		if err != nil {
+			continue
+		}
+		level := 1 + slices.Index([]string{"*/*", family + "/*", offer}, mediaRange)
+		if level <= specific {
+			continue
+		}
+		q := 1.0
+		if text, ok := parameters["q"]; ok {
+			q, err = strconv.ParseFloat(text, 64)
+			if err != nil || len(text) > len("0.001") || !(q >= 0 && q <= 1) {
+				continue
+			}
+		}
+		specific, best = level, q
+	}
+	return best
+}

@@ -1,0 +1,148 @@
+package httpfront
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"snowfence.example/snowfence/daemon/internal/service"
+)
+
+// reservationJSON is a number of a series in an answer.
+type reservationJSON struct {
+	Number string `json:"number"`
+	ID     string `json:"id"`
+	State  string `json:"state"`
+
+	Token string     `json:"token,omitempty"` // of a new reservation, with until
+	Until *time.Time `json:"until,omitempty"`
+
+	Reason  string     `json:"reason,omitempty"` // of a void number
+	Changed *time.Time `json:"changed,omitempty"`
+}
+
+// reservations reserves for a POST, and lists for a GET.
+func (h *Handler) reservations(w http.ResponseWriter, r *call) error {
+	if r.Method == http.MethodPost {
+		return h.reserve(w, r)
+	}
+	return h.audit(w, r)
+}
+
+// reserve answers with a number that the client is to confirm or to void.
+func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
+	query, err := h.seriesQuery(r.Request, "tenant", "timeout")
+	if err != nil {
+		return err
+	}
+	var timeout time.Duration
+	if text := query.Get("timeout"); query.Has("timeout") {
+		if timeout, err = time.ParseDuration(text); err != nil || timeout <= 0 {
+			return invalidQuery("timeout", text, "must be a duration above 0 such as 30s or 10m")
+		}
+	}
+	got, err := r.client.Reserve(r.Context(), r.value("{name}"), query.Get("tenant"), timeout)
+	if err != nil {
+		return err
+	}
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, reservationJSON{
+		Number: strconv.FormatInt(got.Number, 10), ID: got.Text, State: "reserved", Token: got.Token, Until: &got.Until,
+	})
+}
+
+// confirm ends a reservation whose document exists.
+func (h *Handler) confirm(w http.ResponseWriter, r *call) error {
+	query, err := h.seriesQuery(r.Request, "tenant", "token")
+	if err != nil {
+		return err
+	}
+	return h.end(w, r, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token")})
+}
+
+// void ends a reservation whose document will never exist.
+func (h *Handler) void(w http.ResponseWriter, r *call) error {
+	query, err := h.seriesQuery(r.Request, "tenant", "token", "reason")
+	if err != nil {
+		return err
+	}
+	return h.end(w, r, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token"), Void: true, Reason: query.Get("reason")})
+}
+
+func (h *Handler) end(w http.ResponseWriter, r *call, e service.Ending) (err error) {
+	text := r.value("{number}")
+	if e.Number, err = strconv.ParseInt(text, 10, 64); err != nil || e.Number < 0 {
+		return invalidQuery("number", text, "must be a whole number, 0 or more")
+	}
+	id, err := r.client.End(r.Context(), r.value("{name}"), e)
+	if err != nil {
+		return err
+	}
+	state := "confirmed"
+	if e.Void {
+		state = "void"
+	}
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: id, State: state, Reason: e.Reason})
+}
+
+// audit answers with every number of a series. It is written as it is read: when the database fails
+// in the middle, the connection breaks, and no client can take what it has for the whole.
+func (h *Handler) audit(w http.ResponseWriter, r *call) error {
+	query, err := h.seriesQuery(r.Request, "tenant")
+	if err != nil {
+		return err
+	}
+	entries, text, err := r.client.Audit(r.Context(), r.value("{name}"), query.Get("tenant"))
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodHead {
+		h.setContentType(w, typeJSON)
+		return nil // the table is not read for it
+	}
+	begin := `{"reservations":[`
+	for e, err := range entries {
+		switch {
+		case err != nil && begin[0] == '{':
+			return err
+		case err != nil:
+			panic(http.ErrAbortHandler) //nolint:forbidigo // the only way of net/http to break the connection
+		}
+		entry := reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: text(e.Number), State: string(e.State), Reason: e.Reason}
+		if !e.Changed.IsZero() {
+			entry.Changed = &e.Changed
+		}
+		body, err := json.Marshal(entry)
+		if err != nil {
+			return err
+		}
+		h.setContentType(w, typeJSON)
+		if _, err := w.Write(append([]byte(begin), body...)); err != nil {
+			return nil // the client is gone
+		}
+		begin = ","
+	}
+	if begin[0] == '{' {
+		h.setContentType(w, typeJSON)
+		_, _ = w.Write([]byte(begin))
+	}
+	_, _ = w.Write([]byte("]}\n")) // it fails only when the client is gone
+	return nil
+}
+
+// seriesQuery reads the parameters, and looks whether JSON is taken as an answer.
+func (h *Handler) seriesQuery(r *http.Request, known ...string) (url.Values, error) {
+	query, err := parameters(r, known...)
+	if err == nil {
+		_, err = negotiate(r, typeJSON)
+	}
+	return query, err
+}
+
+func invalidQuery(field, value, limit string) error {
+	return &problem{
+		Status: http.StatusBadRequest, Type: typeInvalidQuery, Title: "The query can not be used",
+		Detail: field + " is " + strconv.Quote(value) + ": " + limit, Field: field, Value: value, Limit: limit,
+	}
+}

@@ -1,0 +1,150 @@
+package httpfront
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/series"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/kind"
+)
+
+// oneNumber is a series whose number 1 is reserved with the token t. The real one is tried on real
+// servers, through the daemon.
+type oneNumber struct{ broken error }
+
+func (oneNumber) Form() kind.Form                              { return kind.Text }
+func (oneNumber) Mint(context.Context, int, *kind.Batch) error { return errors.ErrUnsupported }
+func (oneNumber) Text(number int64) string                     { return fmt.Sprint("INV-", number) }
+func (oneNumber) Reserve(_ context.Context, tenant string, timeout time.Duration) (series.Reservation, error) {
+	until := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC).Add(timeout)
+	return series.Reservation{Number: 1, Text: "INV-1", Token: "t" + tenant, Until: until}, nil
+}
+
+func (oneNumber) Confirm(_ context.Context, _ string, _ int64, token string) error {
+	if token != "t" {
+		return fmt.Errorf("%w: it is another's", series.ErrEnded)
+	}
+	return nil
+}
+
+func (s oneNumber) Void(ctx context.Context, tenant string, number int64, token, reason string) error {
+	if reason == "" {
+		return &counter.ConfigError{Field: "reason", Value: `""`, Limit: "must be given"}
+	}
+	return s.Confirm(ctx, tenant, number, token)
+}
+
+func (s oneNumber) Audit(context.Context, string) iter.Seq2[series.Entry, error] {
+	return func(yield func(series.Entry, error) bool) {
+		at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+		for n := range int64(2) {
+			if !yield(series.Entry{Number: n + 1, State: series.Void, Reason: "spoilt", Changed: at}, nil) {
+				return
+			}
+		}
+		if s.broken != nil {
+			yield(series.Entry{}, s.broken)
+		}
+	}
+}
+
+// newSeries returns a front whose generator is a series.
+func newSeries(t *testing.T) fixture { return newSeriesOf(t, oneNumber{}) }
+
+func newSeriesOf(t *testing.T, of kind.Minter) fixture {
+	t.Helper()
+	f := fixture{}
+	s := service.New(service.Config{Settings: settings(t)})
+	if err := s.Serve("default", of); err != nil {
+		t.Fatal(err)
+	}
+	f.Handler = newHandler(s)
+	return f
+}
+
+func TestReservationHasItsTokenAndItsEnd(t *testing.T) {
+	const reservations = "/v1/generators/default/reservations"
+	f := newSeries(t)
+	for target, want := range map[string]string{
+		reservations + "?tenant=acme&timeout=90s": `{"number":"1","id":"INV-1","state":"reserved","token":"tacme","until":"2026-11-22T12:01:30Z"}`,
+		reservations + "/1/confirm?token=t":       `{"number":"1","id":"INV-1","state":"confirmed"}`,
+		reservations + "/1/void?token=t&reason=r": `{"number":"1","id":"INV-1","state":"void","reason":"r"}`,
+	} {
+		if w := f.do(request("POST", target)); w.Code != 200 || w.Body.String() != want+"\n" {
+			t.Errorf("%s: %d %s, want %s", target, w.Code, w.Body, want)
+		}
+	}
+	wantProblem(t, f.do(request("POST", reservations+"/1/confirm?token=u")), 409, "reservation-ended")
+	wantProblem(t, f.do(request("POST", "/v1/generators/default/ids")), 400, "needs-reservation")
+	if p := wantProblem(t, f.do(request("POST", reservations+"/1/void?token=t")), 400, "invalid-reservation"); p.Field != "reason" || p.Limit == "" {
+		t.Errorf("the problem names %q, %q", p.Field, p.Limit)
+	}
+	wantProblem(t, newFixture(t, "").do(request("POST", reservations)), 404, "not-a-series")
+}
+
+func TestAuditThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
+	const target, entries = "/v1/generators/default/reservations", `{"reservations":[` +
+		`{"number":"1","id":"INV-1","state":"void","reason":"spoilt","changed":"2026-11-22T12:00:00Z"},` +
+		`{"number":"2","id":"INV-2","state":"void","reason":"spoilt","changed":"2026-11-22T12:00:00Z"}`
+	if got := newSeries(t).do(request("GET", target)).Body.String(); got != entries+"]}\n" {
+		t.Errorf("the audit is %s", got)
+	}
+	func() {
+		defer func() {
+			if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+				t.Errorf("the broken audit ended with %v, want a broken connection", err)
+			}
+		}()
+		newSeriesOf(t, oneNumber{broken: io.ErrUnexpectedEOF}).do(request("GET", target))
+	}()
+	empty := newSeriesOf(t, emptySeries{})
+	if got := empty.do(request("GET", target)).Body.String(); strings.TrimSpace(got) != `{"reservations":[]}` {
+		t.Errorf("the empty audit is %s", got)
+	}
+}
+
+func TestHeadReadsNoSeries(t *testing.T) {
+	// Its first entry would be a problem.
+	w := newSeriesOf(t, fullSeries{}).do(request("HEAD", "/v1/generators/default/reservations"))
+	if w.Code != 200 || w.Header().Get("Content-Type") != typeJSON {
+		t.Errorf("%d, %v", w.Code, w.Header())
+	}
+	if w := newFixture(t, "").do(request("HEAD", "/v1/generators/default/reservations")); w.Code != 404 {
+		t.Errorf("of another kind: %d", w.Code)
+	}
+}
+
+// fullSeries is a series in which everything fails for good.
+type fullSeries struct{ oneNumber }
+
+func (fullSeries) Reserve(context.Context, string, time.Duration) (series.Reservation, error) {
+	return series.Reservation{}, &counter.FullError{Counter: "invoices", Limit: 9}
+}
+
+func (fullSeries) Confirm(context.Context, string, int64, string) error {
+	return &counter.MismatchError{Counter: "invoices", Field: "prefix"}
+}
+
+func (s fullSeries) Void(ctx context.Context, tenant string, number int64, token, _ string) error {
+	return s.Confirm(ctx, tenant, number, token)
+}
+
+func (s fullSeries) Audit(ctx context.Context, _ string) iter.Seq2[series.Entry, error] {
+	return func(yield func(series.Entry, error) bool) { yield(series.Entry{}, s.Confirm(ctx, "", 1, "")) }
+}
+
+// emptySeries is a series that has not begun.
+type emptySeries struct{ oneNumber }
+
+func (emptySeries) Audit(context.Context, string) iter.Seq2[series.Entry, error] {
+	return func(func(series.Entry, error) bool) {}
+}

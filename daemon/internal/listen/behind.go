@@ -1,0 +1,254 @@
+package listen
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"snowfence.example/snowfence/daemon/internal/budget"
+)
+
+// Behind is a connection whose writes wait for the client for a moment at most. The answers that the kernel does not
+// take by then are kept, within a budget, and follow. So a client may send all of its commands before it reads the first
+// answer.
+//
+// A write that gets nothing from the budget fails with [budget.ErrSpent]. A few bytes can be had still, to say so.
+type Behind struct {
+	*conn
+	memory   *budget.Budget
+	patience time.Duration // for a client that reads nothing
+	raw      syscall.RawConn
+
+	mu     sync.Mutex // guards what follows
+	pieces [][]byte   // what the kernel did not take
+	spare  []byte     // room for one more, or nil; it is taken from the memory
+	busy   bool       // follow runs: until it ends it alone writes to the connection
+	idle   sync.Cond  // of busy
+	err    error      // why nothing can be written any more
+	deaf   bool       // the client has read nothing for a moment, while pieces are kept
+
+	fewer chan struct{} // has room for one: a piece was written
+
+	// Of a write that is tried. They stand here so that nothing is allocated.
+	try    func(fd uintptr) bool
+	text   []byte
+	taken  int
+	failed error
+}
+
+const (
+	pieceSize = 32 << 10
+	lastWords = 512       // bytes that say why nothing more follows
+	lastPiece = 1 << 10   // for them
+	leastRate = 256 << 10 // bytes a second that a client reads
+
+	// A client that reads is given a moment for what the kernel does not take. So little is kept for it, and answers to
+	// others are made meanwhile.
+	moment    = 50 * time.Millisecond
+	fewPieces = 4
+)
+
+func newBehind(c *conn, memory *budget.Budget, patience time.Duration) *Behind {
+	b := &Behind{conn: c, memory: memory, patience: patience, fewer: make(chan struct{}, 1)}
+	b.idle.L = &b.mu
+	if of, ok := c.Conn.(syscall.Conn); ok {
+		b.raw, _ = of.SyscallConn() // without it all writes go the long way
+	}
+	b.try = func(fd uintptr) bool {
+		b.taken, b.failed = writeNow(fd, b.text)
+		return true // it does not wait
+	}
+	return b
+}
+
+// Write writes to the client, or keeps the bytes: all that the kernel did not take, or none of them.
+func (b *Behind) Write(p []byte) (n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return 0, b.err
+	}
+	if !b.busy && b.raw != nil {
+		if n, err = b.now(p); err != nil || n == len(p) {
+			b.err = err
+			return n, err
+		}
+	}
+	if err := b.keep(p[n:]); err != nil {
+		if n > 0 {
+			b.err = err // the rest of it is missing
+		}
+		return n, err
+	}
+	if !b.busy {
+		b.busy = true
+		go b.follow()
+	}
+	if len(b.pieces) > fewPieces && !b.deaf {
+		b.pause()
+	}
+	return len(p), nil
+}
+
+// now writes what the kernel takes within a moment. It needs the lock.
+func (b *Behind) now(p []byte) (n int, err error) {
+	b.text, b.taken, b.failed = p, 0, nil
+	if err = b.raw.Write(b.try); err == nil {
+		err = b.failed
+	}
+	n, b.text = b.taken, nil
+	if err != nil || n == len(p) {
+		return n, err
+	}
+	if err := b.conn.SetWriteDeadline(in(moment)); err != nil {
+		return n, err
+	}
+	more, err := b.conn.Conn.Write(p[n:])
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = nil
+	}
+	return n + more, errors.Join(err, b.conn.SetWriteDeadline(time.Time{}))
+}
+
+// pause waits until the client has read a piece, but a moment at most. It needs the lock, which others may take meanwhile.
+func (b *Behind) pause() {
+	b.mu.Unlock()
+	timer := after(moment)
+	defer timer.Stop()
+	read := true
+	select {
+	case <-b.fewer:
+	case <-timer.C:
+		read = false
+	}
+	b.mu.Lock()
+	b.deaf = !read && b.busy
+}
+
+// keep keeps bytes in pieces. It needs the lock.
+func (b *Behind) keep(p []byte) error {
+	var last []byte
+	if n := len(b.pieces); n > 0 {
+		last = b.pieces[n-1]
+	}
+	some := min(len(p), cap(last)-len(last))
+	size, pieces := pieceSize, (len(p)-some+pieceSize-1)/pieceSize
+	spare := b.spare
+	if pieces == 0 {
+		spare = nil
+	}
+	err := b.memory.Take(pieces*pieceSize - cap(spare))
+	if err != nil && len(p) <= lastWords {
+		size = lastPiece
+		err = b.memory.Take(size)
+	}
+	if err != nil {
+		return err
+	}
+	if some > 0 {
+		b.pieces[len(b.pieces)-1] = append(last, p[:some]...)
+		p = p[some:]
+	}
+	if spare != nil {
+		b.spare = nil
+	}
+	for len(p) > 0 {
+		some := min(len(p), size)
+		if spare == nil {
+			spare = make([]byte, 0, size)
+		}
+		b.pieces, p, spare = append(b.pieces, append(spare, p[:some]...)), p[some:], nil
+	}
+	return nil
+}
+
+// follow writes what is kept. The client may pause for as long as the patience in all, and must read at the least rate then.
+func (b *Behind) follow() {
+	until := in(b.patience)
+	for b.mu.Lock(); len(b.pieces) > 0 && b.err == nil; {
+		piece := b.pieces[0]
+		b.pieces[0] = nil // the array would keep the written piece in memory
+		b.pieces = b.pieces[1:]
+		b.mu.Unlock()
+		until = until.Add(time.Second * pieceSize / leastRate)
+		err := b.conn.SetWriteDeadline(until)
+		if err == nil {
+			_, err = b.conn.Conn.Write(piece)
+		}
+		select {
+		case b.fewer <- struct{}{}:
+		default:
+		}
+		b.mu.Lock()
+		b.deaf, b.err = false, err
+		if b.spare == nil && cap(piece) == pieceSize {
+			b.spare = piece[:0]
+		} else {
+			b.memory.Give(cap(piece))
+		}
+	}
+	defer b.mu.Unlock()
+	b.memory.Give(cap(b.spare))
+	for _, piece := range b.pieces {
+		b.memory.Give(cap(piece))
+	}
+	b.pieces, b.spare, b.busy = nil, nil, false
+	b.idle.Broadcast()
+	if b.err != nil {
+		_ = b.conn.Close() // the client is left
+		return
+	}
+	_ = b.conn.SetWriteDeadline(time.Time{})
+}
+
+// settle waits until all is written, or can't be.
+func (b *Behind) settle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.busy {
+		b.idle.Wait()
+	}
+}
+
+// SetWriteDeadline does nothing: now and follow set the deadlines of their writes. Package tls sets one in the past
+// once it has said farewell.
+func (b *Behind) SetWriteDeadline(time.Time) error { return nil }
+
+// SetDeadline is SetReadDeadline.
+func (b *Behind) SetDeadline(t time.Time) error { return b.conn.SetReadDeadline(t) }
+
+// Unread returns how many bytes are kept for a client that did not read them yet.
+func (b *Behind) Unread() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.pieces) * pieceSize // about
+}
+
+// CloseWrite ends what is written, once all is.
+func (b *Behind) CloseWrite() error {
+	b.settle()
+	return b.conn.CloseWrite()
+}
+
+// Close closes the connection, once all is written.
+func (b *Behind) Close() error {
+	b.settle()
+	return b.conn.Close()
+}
+
+// Abort closes the connection at once.
+func (b *Behind) Abort() error { return b.conn.Close() }
+
+// Unread is [Behind.Unread] of a connection, with TLS or without. It is 0 for one that keeps nothing.
+func Unread(c net.Conn) int {
+	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = secure.NetConn()
+	}
+	if b, ok := c.(*Behind); ok {
+		return b.Unread()
+	}
+	return 0
+}

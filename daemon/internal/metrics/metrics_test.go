@@ -1,0 +1,258 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// leased is a minter with a lease that a test makes up.
+type leased struct{ status fence.Status }
+
+func (leased) Form() kind.Form { return kind.Number }
+
+func (leased) Mint(_ context.Context, n int, into *kind.Batch) error {
+	_, err := into.GrowNumbers(n)
+	return err
+}
+
+func (l leased) Status() fence.Status { return l.status }
+
+// scrape returns what a scrape of the handler shows.
+func scrape(t *testing.T, s *service.Service, with store.Store) string {
+	t.Helper()
+	registry, err := NewRegistry("1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := registry.Register(NewCollector(s)); err != nil {
+		t.Fatal(err)
+	}
+	if with != nil {
+		watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		use(t, watch.Time("", with))
+	}
+	w := httptest.NewRecorder()
+	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return w.Body.String()
+}
+
+// use makes one request of every kind, each with every result.
+func use(t *testing.T, s store.Store) {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := s.Get(ctx, "a"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("get: %v, want none", err)
+	}
+	if _, err := s.Swap(ctx, "a", "", nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Swap(ctx, "a", "", nil); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("swap: %v, want a conflict", err)
+	}
+	if _, err := s.Get(ctx, "fail"); err == nil {
+		t.Error("get did not fail")
+	}
+	for _, err := range s.List(ctx, "") {
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+}
+
+func testService(t *testing.T) *service.Service {
+	t.Helper()
+	c := config.Default()
+	c.Store = "mem:"
+	c, err := c.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service.New(service.Config{Settings: c})
+}
+
+func wantLines(t *testing.T, body string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("no line %q in\n%s", line, body)
+		}
+	}
+}
+
+// counted is a minter whose ids a store counts.
+type counted struct {
+	kind.Minter
+	status counter.Status
+}
+
+func (c counted) Form() kind.Form        { return kind.Number }
+func (c counted) Status() counter.Status { return c.status }
+
+func TestScrapeShowsHowFarACounterIs(t *testing.T) {
+	s := testService(t)
+	if err := s.Serve("default", counted{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"generator_ends", "counter_next", "counter_left"} {
+		if body := scrape(t, s, nil); strings.Contains(body, "snowfence_"+name) {
+			t.Errorf("%s is shown, which is not known:\n%s", name, body)
+		}
+	}
+	if err := s.Serve("default", counted{status: counter.Status{Next: 100, Limit: 999, Left: 900, Waiting: 3, RunsOut: time.Unix(1_800_000_000, 0)}}); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, scrape(t, s, nil),
+		`snowfence_counter_next{generator="default"} 100`,
+		`snowfence_counter_left{generator="default"} 900`,
+		`snowfence_counter_waiting{generator="default"} 3`,
+		`snowfence_counter_runs_out_timestamp_seconds{generator="default"} 1.8e+09`,
+		`snowfence_generator_ends_timestamp_seconds{generator="default"} 1.8e+09`,
+	)
+}
+
+func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
+	s := testService(t)
+	var b kind.Batch
+	_ = s.Mint(t.Context(), "default", 1, &b) // it is starting, and counts that
+	wantLines(t, scrape(t, s, nil),
+		`snowfence_generator_ready{generator="default"} 0`,
+		`snowfence_requests_total{generator="default",result="starting"} 1`,
+		`snowfence_build_info{version="1.2.3"} 1`,
+	)
+	l := leased{fence.Status{
+		Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3, Window: time.Minute, Left: 42 * time.Second, Losses: 2, Outages: 4, WindowsEnded: 5, Extensions: 9,
+		ClockOffset: -1500 * time.Millisecond, ClockCompared: true, HorizonIn: time.Hour,
+		Generator: snowfence.GeneratorStatus{Drift: 10 * time.Millisecond, Behind: 2 * time.Second, Waits: 5},
+	}}
+	if err := s.Serve("default", l); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Mint(t.Context(), "default", 50, &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantLines(t, scrape(t, s, nil),
+		`snowfence_ids_total{generator="default"} 100`,
+		`snowfence_requests_total{generator="default",result="ok"} 2`,
+		`snowfence_generator_ready{generator="default"} 1`,
+		`snowfence_lease_info{generator="default",layout="ms41-worker10-seq12@2026-01-01T00:00:00Z",namespace="default",worker="7"} 1`,
+		`snowfence_lease_remaining_seconds{generator="default"} 42`,
+		`snowfence_lease_window_seconds{generator="default"} 60`,
+		`snowfence_lease_term{generator="default"} 3`,
+		`snowfence_lease_losses_total{generator="default"} 2`,
+		`snowfence_lease_outages_total{generator="default"} 4`,
+		`snowfence_lease_windows_ended_total{generator="default"} 5`,
+		`snowfence_lease_extensions_total{generator="default"} 9`,
+		`snowfence_drift_seconds{generator="default"} 0.01`,
+		`snowfence_clock_behind_seconds{generator="default"} 2`,
+		`snowfence_clock_offset_seconds{generator="default"} -1.5`,
+		`snowfence_waits_total{generator="default"} 5`,
+		`snowfence_horizon_seconds{generator="default"} 3600`,
+		`snowfence_generator_ends_timestamp_seconds{generator="default"} 3.966248855e+09`,
+	)
+}
+
+func TestNothingIsClaimedOfALeaseThatEndedOrAClockThatWasNotCompared(t *testing.T) {
+	s := testService(t)
+	if err := s.Serve("default", leased{fence.Status{Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3}}); err != nil {
+		t.Fatal(err)
+	}
+	body := scrape(t, s, nil)
+	wantLines(t, body, `snowfence_lease_remaining_seconds{generator="default"} 0`, `snowfence_lease_term{generator="default"} 0`)
+	for _, name := range []string{"snowfence_lease_info{", "snowfence_clock_offset_seconds{"} {
+		if strings.Contains(body, name) {
+			t.Errorf("%s is shown", name)
+		}
+	}
+}
+
+func TestErrorsOfTheStoreAreCountedFromZero(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "cache"} {
+		watch.Time(name, memstore.New().Client())
+	}
+	w := httptest.NewRecorder()
+	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, operation := range []string{"get", "swap", "list"} {
+		for _, name := range []string{"", "cache"} {
+			wantLines(t, w.Body.String(), `snowfence_store_request_duration_seconds_count{operation="`+operation+`",result="error",store="`+name+`"} 0`)
+		}
+	}
+}
+
+func TestRequestsToTheStoreAreTimedByResult(t *testing.T) {
+	fails := faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return c.Key == "fail" })
+	s := faultstore.New(memstore.New().Client(), fails, snowfence.SystemClock())
+	const name = "snowfence_store_request_duration_seconds_count"
+	wantLines(t, scrape(t, testService(t), s),
+		name+`{operation="get",result="not-found",store=""} 1`,
+		name+`{operation="get",result="error",store=""} 1`,
+		name+`{operation="swap",result="ok",store=""} 1`,
+		name+`{operation="swap",result="conflict",store=""} 1`,
+		name+`{operation="list",result="ok",store=""} 1`,
+	)
+}
+
+func TestTimedStoreShowsTheClockOfItsEngine(t *testing.T) {
+	with := memstore.NewWith(memstore.Config{Now: snowfence.SystemClock().Wall}).Client()
+	registry, err := NewRegistry("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, bare := store.ClockOf(with)
+	if _, through := store.ClockOf(watch.Time("", with)); through != bare || !bare {
+		t.Errorf("clock shows through %v, bare %v, want both", through, bare)
+	}
+}
+
+func TestNamesAreWellFormed(t *testing.T) {
+	s := testService(t)
+	if err := s.Serve("default", leased{fence.Status{Layout: snowfence.DefaultLayout(), Term: 1, Left: time.Second, ClockCompared: true}}); err != nil {
+		t.Fatal(err)
+	}
+	body := scrape(t, s, memstore.New().Client())
+	var own strings.Builder
+	for line := range strings.Lines(body) {
+		if strings.Contains(line, "snowfence_") {
+			own.WriteString(line)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(own.String())).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}

@@ -1,0 +1,63 @@
+package respfront
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"snowfence.example/snowfence/daemon/internal/service"
+)
+
+// refuse answers a command that can't be right.
+func (c *conn) refuse(text string) {
+	c.fail(text)
+	c.meter.Failed("refused")
+}
+
+// problem answers with an error of the service, or that the ids of the present generator are texts.
+func (c *conn) problem(err error) {
+	if errors.Is(err, errTexts) {
+		c.refuse("ERR the ids of " + c.key + " are no numbers: use ID.NEXT " + c.key)
+		return
+	}
+	c.report(err, c.authorized)
+}
+
+// report is problem for a command that shows a valid token, or does not.
+func (c *conn) report(err error, authorized bool) {
+	p := new(service.Problem)
+	if !errors.As(err, &p) {
+		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
+	}
+	text := prefixOf(p.Type, authorized) + " " + p.Type.String() + ": " + p.Detail
+	if p.RetryAfter > 0 {
+		text += fmt.Sprintf("; retry after %ds", int(math.Ceil(p.RetryAfter.Seconds())))
+	}
+	c.fail(text)
+	c.meter.Failed(p.Type.String())
+}
+
+// prefixOf is the word that tells programs what to do.
+func prefixOf(t service.Type, authorized bool) string {
+	switch t {
+	case service.InvalidToken:
+		if authorized {
+			return "NOAUTH" // of a token that was revoked
+		}
+		return "WRONGPASS"
+	case service.NotAllowed:
+		return "NOPERM"
+	case service.LeaseUnavailable, service.Standby:
+		return "NOLEASE"
+	case service.ClockUnsafe:
+		return "CLOCK"
+	}
+	switch t.Meaning() {
+	case service.Unavailable, service.TooMany, service.Cancelled:
+		return "TRYAGAIN"
+	}
+	return "ERR"
+}
+
+// clip is what a client sent, as far as an error shows it.
+func clip(word []byte) string { return string(word[:min(len(word), 128)]) }

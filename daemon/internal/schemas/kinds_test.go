@@ -1,0 +1,111 @@
+package schemas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/flickr"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// configured returns the kinds' config for a generator named orders that counts in databases of
+// MariaDB.
+func configured(t *testing.T, of string, servers []*testkit.Server, set map[string]string) builtin.Config {
+	t.Helper()
+	c := config.Default()
+	c.Store, c.Stores = "mem:", map[string]string{}
+	g := config.Generator{Kind: of, Settings: set}
+	for i, s := range servers {
+		name := fmt.Sprint("s", i)
+		c.Stores[name] = "mysql://" + url.UserPassword(testkit.SQLUser, testkit.SQLPassword).String() + "@" + s.Addr() + "/" + testkit.SQLDatabase
+		g.Stores = append(g.Stores, name)
+	}
+	c.Generators = map[string]config.Generator{"orders": g}
+	c, err := c.Complete(builtin.Names()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return builtin.Config{Settings: c, Clock: snowfence.SystemClock()}
+}
+
+// minter opens the generator.
+func minter(t *testing.T, c builtin.Config) kind.Minter {
+	t.Helper()
+	open, err := c.Configure("orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := open(t.Context(), kind.Spec{Generator: "orders", Namespace: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.(kind.Closer).Close(context.Background()) })
+	return m
+}
+
+// durableTicketServers starts two ticket servers of which the first is far ahead.
+func durableTicketServers(t *testing.T) (servers []*testkit.Server) {
+	t.Helper()
+	for _, offset := range []string{"1", "2"} {
+		servers = append(servers, testkit.MariaDB(t, "--auto-increment-increment=2", "--auto-increment-offset="+offset))
+		must(t, mariaDB(t, servers[len(servers)-1], nil, nil), flickr.DDL())
+	}
+	must(t, mariaDB(t, servers[0], nil, nil), "ALTER TABLE Tickets64 AUTO_INCREMENT = 1001")
+	return servers
+}
+
+func TestTicketsOfOneAnswerIncreaseThoughServersDoNot(t *testing.T) {
+	m := minter(t, configured(t, "tickets64", durableTicketServers(t), nil))
+	batch := new(kind.Batch)
+	for range 2 { // the second answer stands behind the first in the batch
+		had := batch.Len()
+		if err := m.Mint(t.Context(), 4, batch); err != nil {
+			t.Fatal(err)
+		}
+		got := batch.Numbers()[had:]
+		if !slices.IsSorted(got) || got[0] > 1000 || got[3] < 1000 {
+			t.Errorf("one answer is %v, want numbers of both servers that increase", got)
+		}
+	}
+}
+
+// TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait asks for more than the kind's greatest
+// count, which the service refuses, and next divides.
+func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
+	servers := durableTicketServers(t)
+	for wait, most := range map[string]int{"": 100, "5s": 500, "1ms": 1} {
+		c := configured(t, "tickets64", servers, map[string]string{"max-wait": wait})
+		if wait == "" {
+			c = configured(t, "tickets64", servers, nil)
+		}
+		s := service.New(service.Config{Settings: c.Settings})
+		if err := s.Serve("orders", minter(t, c)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check("orders", most); err != nil {
+			t.Errorf("max-wait %q: %d tickets: %v", wait, most, err)
+		}
+		var p *service.Problem
+		if err := s.Mint(t.Context(), "orders", most+1, new(kind.Batch)); !errors.As(err, &p) || p.Type != service.CountOutOfRange || !strings.HasSuffix(p.Limit, fmt.Sprintf("1 to %d", most)) {
+			t.Errorf("max-wait %q: %d tickets: %v", wait, most+1, err)
+		}
+	}
+	texts, err := configured(t, "tickets64", servers, nil).Mint(t.Context(), "orders", 250)
+	if errors.Is(err, counter.ErrUnavailable) {
+		return // the machine gives fewer tickets in this time, and the request was divided all the same
+	}
+	if slices.Sort(texts); err != nil || len(slices.Compact(texts)) != 250 {
+		t.Errorf("next has %d tickets, %v", len(texts), err)
+	}
+}

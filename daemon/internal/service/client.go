@@ -1,0 +1,438 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter/series"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/token"
+)
+
+// Client is one client of a front: a connection, or where a protocol has no sessions one request.
+// It may do what its token allows, as fast as its token and its address may ask. Its calls are
+// those of the [Service] behind these checks, and their errors are [*Problem]s, too.
+//
+// A Client is not safe for concurrent use.
+type Client struct {
+	service *Service
+	limit   *rate.Limiter // of the address, or nil
+	guesses *rate.Limiter // of wrong tokens from the address, or nil
+	grant   *token.Grant  // nil before a valid token was shown
+	shown   bool          // a token, valid or not
+	guessed bool          // a token that was looked at, and was wrong
+	trusted bool
+	address netip.Addr
+}
+
+// Client returns the client at an address. Where tokens are asked for it may do nothing yet.
+func (s *Service) Client(address netip.Addr) Client {
+	c := Client{service: s, address: address}
+	if s.addresses != nil {
+		n := s.addresses.neighbour(Neighbours(address))
+		c.limit, c.guesses = n.ids, n.guesses
+	}
+	return c
+}
+
+// Authorize returns a [*Problem] unless the token is valid, or none is asked for. It takes the same
+// time for every wrong token of a length. After too many wrong tokens from an address no token is
+// looked at, not even a right one: or guesses would be as fast as requests.
+func (c *Client) Authorize(text string) error {
+	if !c.service.Guarded() {
+		return nil
+	}
+	c.shown, c.guessed = text != "", false
+	if c.guesses != nil && c.guesses.TokensAt(c.now()) < 1 {
+		return c.refuse()
+	}
+	c.grant = c.service.tokens.Grant(token.HashOf(text))
+	if c.grant != nil {
+		return nil
+	}
+	if c.guessed = c.shown; c.guessed {
+		c.service.wrong.note(c.address)
+	}
+	return c.refuse()
+}
+
+// Who tells clients apart: by their token, and where they show none by their address.
+type Who struct {
+	grant   *token.Grant
+	address netip.Prefix
+}
+
+// Who returns who the client is.
+func (c *Client) Who() Who {
+	if c.grant != nil {
+		return Who{grant: c.grant}
+	}
+	return Who{address: Neighbours(c.address)}
+}
+
+// Trust lets a client in that the front has identified by itself, as by a TLS certificate.
+func (c *Client) Trust() { c.trusted = true }
+
+// Trusted reports whether the front has identified the client.
+func (c *Client) Trusted() bool { return c.trusted }
+
+// Admit returns a [*Problem] if the client may not use a generator now, or ask it for n ids. It takes
+// them from the rates; 0 takes nothing.
+func (c *Client) Admit(name string, n int) error {
+	if err := c.known(); err != nil {
+		return err
+	}
+	if c.grant != nil && len(c.grant.Generators) > 0 {
+		if err := c.permit(name); err != nil {
+			return err
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return c.pay(name, n)
+}
+
+// permit returns a [*Problem] unless the token is for a generator, and there is one of this name. It
+// tells nothing of other generators, nor whether a name is one of theirs.
+func (c *Client) permit(name string) error {
+	g, known := c.service.generators[name]
+	own := name
+	if known {
+		own = g.name // tokens name no aliases
+	}
+	allowed := c.Allows(own)
+	if known && allowed {
+		return nil
+	}
+	others := func(name string) bool { return !c.Allows(name) }
+	names := strings.Join(slices.DeleteFunc(c.service.settings.Names(), others), ", ")
+	limit := "the token allows " + cmp.Or(names, "none of this server")
+	switch {
+	case allowed:
+		return invalid(UnknownGenerator, "generator", name, limit)
+	case known:
+		return c.service.problem(g, invalid(NotAllowed, "generator", name, limit))
+	}
+	return invalid(NotAllowed, "generator", name, limit)
+}
+
+// Allows reports whether the client's token is for a generator of this name, if there is one.
+func (c *Client) Allows(name string) bool { return c.grant == nil || c.grant.Allows(name) }
+
+// ReadMetrics returns a [*Problem] unless the client may read the metrics.
+func (c *Client) ReadMetrics() error {
+	if err := c.known(); err != nil {
+		return err
+	}
+	if c.grant != nil && !c.grant.ReadsMetrics() {
+		return &Problem{Type: NotAllowed, Detail: "the metrics are of all generators: the token must allow all, or be one for metrics (generators=-)"}
+	}
+	return nil
+}
+
+// known returns a [*Problem] if a token is asked for, and the client has shown none that is valid
+// still.
+func (c *Client) known() error {
+	if !c.service.Guarded() || c.trusted {
+		return nil
+	}
+	if c.grant != nil {
+		c.grant = c.service.tokens.Now(c.grant)
+	}
+	if c.grant == nil {
+		return c.unknown() // no guess: Authorize has counted the token, if there was one
+	}
+	return nil
+}
+
+// refuse is the problem of a client that shows a wrong token. It counts as a guess.
+func (c *Client) refuse() error {
+	if wait, ok := c.take(c.guesses, 1); !ok {
+		p := limited(wait)
+		p.Detail = "too many requests without a valid token came from this address"
+		return p
+	}
+	return c.unknown()
+}
+
+func (c *Client) unknown() error {
+	detail := "the request shows no token"
+	if c.shown {
+		detail = "the token is not known"
+	}
+	return &Problem{Type: InvalidToken, Detail: detail}
+}
+
+// pay takes n ids from the rates of the token and the address.
+func (c *Client) pay(name string, n int) error {
+	n = max(n, 1) // a count below is refused, and must not give anything back
+	// The token's first: what it refuses must not cost others of the same address.
+	limits := c.limits()
+	for i, limit := range limits {
+		if wait, ok := c.take(limit, n); !ok {
+			c.giveBack(limits[:i], n)
+			if g, err := c.service.find(name); err == nil {
+				return c.service.problem(g, limited(wait))
+			}
+			return limited(wait)
+		}
+	}
+	return nil
+}
+
+// giveBack gives back what [Client.take] took.
+func (c *Client) giveBack(limits []*rate.Limiter, n int) {
+	for _, limit := range limits {
+		if limit != nil {
+			limit.ReserveN(c.now(), -min(n, limit.Burst()))
+		}
+	}
+}
+
+// maxDebt is the most that a client can owe, in seconds of its rate: a day.
+const maxDebt = 24 * 60 * 60
+
+// settle charges a request that paid for n ids for those that it used, and for one at least. It gives the rest back.
+// A request may use more ids than a rate holds at once. The client owes these, and gets no more ids before it has paid.
+func (c *Client) settle(n, used int) {
+	n, used = max(n, 1), max(used, 1)
+	for _, limit := range c.limits() {
+		if limit == nil {
+			continue
+		}
+		left := used - min(n, limit.Burst())
+		if left < 0 {
+			limit.ReserveN(c.now(), left)
+		}
+		for second := 0; second < maxDebt && left > 0; second++ {
+			limit.ReserveN(c.now(), min(left, limit.Burst()))
+			left -= limit.Burst()
+		}
+	}
+}
+
+// limits are the rates of the client's token and its address. Each is nil if there is none.
+func (c *Client) limits() [2]*rate.Limiter {
+	if c.grant == nil {
+		return [...]*rate.Limiter{nil, c.limit}
+	}
+	return [...]*rate.Limiter{c.grant.Limiter(), c.limit}
+}
+
+// now is the time by which rates are counted.
+func (c *Client) now() time.Time { return time.Unix(0, 0).Add(c.service.clock.Monotonic()) }
+
+// take takes n from a limit, or returns when they could be taken. Of more than the limit holds at once
+// it takes as many as that.
+func (c *Client) take(limit *rate.Limiter, n int) (wait time.Duration, ok bool) {
+	if limit == nil {
+		return 0, true
+	}
+	now := c.now()
+	n = min(n, limit.Burst())
+	if limit.AllowN(now, n) {
+		return 0, true
+	}
+	// A reservation that is cancelled would not give all back beside those of others.
+	missing := (float64(n) - limit.TokensAt(now)) / float64(limit.Limit())
+	return max(time.Duration(missing*float64(time.Second)), time.Millisecond), false
+}
+
+func limited(wait time.Duration) *Problem {
+	return &Problem{Type: RateLimited, Detail: "more ids are asked for than one client may have in a second", RetryAfter: wait}
+}
+
+// Mint is [Service.Mint].
+func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch) error {
+	if err := c.Admit(name, n); err != nil {
+		return err
+	}
+	var who Who
+	if n > leastSlice {
+		who = c.Who()
+	}
+	err := c.service.mintFor(ctx, who, name, n, into)
+	if err == nil {
+		c.settle(n, n)
+		return nil
+	}
+	g, p := c.service.generators[name], new(Problem)
+	if g != nil && g.settings.Fenced() || errors.As(err, &p) && p.Type.unasked() {
+		c.settle(n, 0) // other failures give nothing back: the store may have counted
+	}
+	return err
+}
+
+// Range is [Service.Range]. It costs all numbers that were used up for it.
+func (c *Client) Range(ctx context.Context, name string, n int) (snowfence.ID, error) {
+	if err := c.Admit(name, n); err != nil {
+		return 0, err
+	}
+	first, used, err := c.service.Range(ctx, name, n)
+	c.settle(n, used)
+	return first, err
+}
+
+// Check is [Service.Check]. It takes nothing from a rate.
+func (c *Client) Check(name string, n int) error {
+	if err := c.Admit(name, 0); err != nil {
+		return err
+	}
+	return c.service.Check(name, n)
+}
+
+// InvalidCount is [Service.InvalidCount].
+func (c *Client) InvalidCount(name, text string) error {
+	if err := c.Admit(name, 1); err != nil {
+		return err
+	}
+	return c.service.InvalidCount(name, text)
+}
+
+// Show is [Service.Show].
+func (c *Client) Show(name, id string, into *kind.Batch) error {
+	if err := c.Admit(name, 1); err != nil {
+		return err
+	}
+	return c.service.Show(name, id, into)
+}
+
+// Decode is [Service.Decode].
+func (c *Client) Decode(id, layout, generator string) (any, error) {
+	err := c.known()
+	if err == nil && generator != "" {
+		err = c.Admit(generator, 1)
+	} else if err == nil {
+		err = c.pay("", 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.service.Decode(id, layout, generator)
+}
+
+// Parts takes an id apart by the layout that all generators share. A [*Problem] is returned when there
+// is none of 64 bits, or the id is not of it.
+func (c *Client) Parts(id string) (snowfence.Layout, snowfence.Parts, error) {
+	err := c.known()
+	if err == nil {
+		err = c.pay("", 1)
+	}
+	if err != nil {
+		return snowfence.Layout{}, snowfence.Parts{}, err
+	}
+	return c.service.parts(id)
+}
+
+// Reserve is [Service.Reserve].
+func (c *Client) Reserve(ctx context.Context, name, tenant string, timeout time.Duration) (series.Reservation, error) {
+	if err := c.Admit(name, 1); err != nil {
+		return series.Reservation{}, err
+	}
+	return c.service.Reserve(ctx, name, tenant, timeout)
+}
+
+// End is [Service.End].
+func (c *Client) End(ctx context.Context, name string, e Ending) (string, error) {
+	if err := c.Admit(name, 1); err != nil {
+		return "", err
+	}
+	return c.service.End(ctx, name, e)
+}
+
+// Audit is [Service.Audit].
+func (c *Client) Audit(ctx context.Context, name, tenant string) (iter.Seq2[series.Entry, error], func(int64) string, error) {
+	if err := c.Admit(name, 1); err != nil {
+		return nil, nil, err
+	}
+	return c.service.Audit(ctx, name, tenant)
+}
+
+// Now is the service's time.
+func (c *Client) Now() time.Time { return c.service.clock.Wall() }
+
+// Terms are what one request may ask of a generator.
+type Terms struct {
+	Kind string
+	Form kind.Form // zero while the generator is starting
+	Most int       // ids
+}
+
+// Terms returns those of a generator. A [*Problem] is returned when there is none, or the client may
+// not use it.
+func (c *Client) Terms(name string) (Terms, error) {
+	if err := c.Admit(name, 0); err != nil {
+		return Terms{}, err
+	}
+	g, err := c.service.find(name)
+	if err != nil {
+		return Terms{}, err
+	}
+	t := Terms{Kind: g.settings.Kind, Most: c.service.limit(g)}
+	if minter, problem := g.serving(); problem == nil {
+		t.Form = minter.Form()
+	}
+	return t, nil
+}
+
+// Statuses returns how the generators stand that the client may use, by name. A [*Problem] is
+// returned when the client is not known.
+func (c *Client) Statuses() ([]Status, error) {
+	if err := c.known(); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(c.service.Statuses(), func(s Status) bool { return !c.Allows(s.Name) }), nil
+}
+
+// Neighbours is what counts as one address: in IPv6 a host has a whole /64 to choose from.
+func Neighbours(address netip.Addr) netip.Prefix {
+	address = address.Unmap().WithZone("")
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	return netip.PrefixFrom(address, bits).Masked()
+}
+
+// addresses are the rates of the addresses that asked of late.
+type addresses struct {
+	rate int
+
+	mu         sync.Mutex // guards what follows
+	neighbours map[netip.Prefix]*neighbour
+}
+
+// neighbour is what one address, or one /64, may do in a second.
+type neighbour struct {
+	ids     *rate.Limiter
+	guesses *rate.Limiter // of tokens; those that ask for ids with a right one take nothing from it
+}
+
+// maxAddresses is how many addresses are remembered: some 30 MB. When there are more, all are
+// forgotten, which lets each of them burst once more.
+const maxAddresses = 100_000
+
+func (a *addresses) neighbour(of netip.Prefix) *neighbour {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.neighbours[of]
+	if n == nil {
+		if len(a.neighbours) >= maxAddresses {
+			clear(a.neighbours)
+		}
+		n = &neighbour{rate.NewLimiter(rate.Limit(a.rate), a.rate), rate.NewLimiter(rate.Limit(a.rate), a.rate)}
+		a.neighbours[of] = n
+	}
+	return n
+}

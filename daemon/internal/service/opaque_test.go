@@ -1,0 +1,222 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/internal/decode"
+)
+
+// dashed shows the ids of a generator with a dash before them.
+type dashed struct{ of string }
+
+func (dashed) Form() kind.Form { return kind.Text }
+func (dashed) Mint(context.Context, int, *kind.Batch) error {
+	return errors.New("is not asked to mint")
+}
+func (d dashed) Of() string                   { return d.of }
+func (dashed) Show(id string) (string, error) { return "-" + id, nil }
+
+func (dashed) Read(text string) (string, error) {
+	if id, ok := strings.CutPrefix(text, "-"); ok {
+		return id, nil
+	}
+	return "", &snowfence.IDError{Form: "dashed", Text: text, Reason: "has no dash"}
+}
+
+// showing returns a service whose generators "a", "count", "session" and "wide" have a minter, or
+// are starting where it is nil. "show-a" shows the ids of "a", and so on.
+func showing(t testing.TB, m kind.Minter) *Service {
+	t.Helper()
+	c := config.Default()
+	c.Store = "mem:"
+	c.Generators = map[string]config.Generator{"a": {}, "count": {Kind: "segment"}, "session": {Kind: "uuid"}, "wide": {Kind: "wide", Namespace: "wide"}}
+	for _, of := range c.Names() {
+		c.Generators["show-"+of] = config.Generator{Kind: "opaque"}
+	}
+	c, err := c.Complete("opaque", "segment", "uuid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{Settings: c, Formats: map[string]decode.Format{"segment": decode.Number, "uuid": decode.UUID}})
+	for _, name := range c.Names() {
+		minter := m
+		if of, ok := strings.CutPrefix(name, "show-"); ok {
+			minter = dashed{of}
+		}
+		if minter == nil {
+			continue
+		}
+		if err := s.Serve(name, minter); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func statusOf(s *Service, name string) Status {
+	all := s.Statuses()
+	return all[slices.IndexFunc(all, func(status Status) bool { return status.Name == name })]
+}
+
+func TestOpaqueGeneratorShowsNewIDsOfTheOther(t *testing.T) {
+	s := showing(t, new(counting))
+	var b kind.Batch
+	for range 2 {
+		if err := s.Mint(t.Context(), "show-a", 2, &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var texts []string
+	for text := range b.Texts() {
+		texts = append(texts, string(text))
+	}
+	if want := []string{"-0", "-1", "-2", "-3"}; !slices.Equal(texts, want) {
+		t.Errorf("texts are %q, want %q", texts, want)
+	}
+	for _, name := range []string{"a", "show-a"} {
+		if status := statusOf(s, name); status.IDs != 4 || status.Requests != 2 {
+			t.Errorf("%s: counted %d ids in %d requests, want 4 in 2", name, status.IDs, status.Requests)
+		}
+	}
+}
+
+func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
+	failing := &counting{err: counter.ErrUnavailable, ready: kind.ErrUnavailable, check: kind.ErrUnavailable}
+	for name, test := range map[string]struct {
+		minter kind.Minter
+		n      int
+		mint   Type
+		status Type
+	}{
+		"starting": {nil, 1, Starting, Starting},
+		"failing":  {failing, 1, StoreUnavailable, LeaseUnavailable},
+		"too many": {new(counting), 10_001, CountOutOfRange, typeCount},
+		"short":    {&counting{short: true}, 1, Internal, typeCount},
+	} {
+		s := showing(t, test.minter)
+		var b kind.Batch
+		if p := problemOf(t, s.Mint(t.Context(), "show-a", test.n, &b)); p.Type != test.mint || b.Len() != 0 {
+			t.Errorf("%s: %v, and %d ids", name, p, b.Len())
+		}
+		status := statusOf(s, "show-a")
+		if status.Problems[test.mint] != 1 {
+			t.Errorf("%s: counted %v", name, status.Problems)
+		}
+		switch {
+		case test.status == typeCount:
+			if status.Problem != nil {
+				t.Errorf("%s: the status is %v", name, status.Problem)
+			}
+		case status.Problem == nil || status.Problem.Type != test.status:
+			t.Errorf("%s: the status is %v, want %s", name, status.Problem, test.status)
+		case problemOf(t, s.Check("show-a", 1)).Type != test.status:
+			t.Errorf("%s: the check is %v, want %s", name, s.Check("show-a", 1), test.status)
+		}
+	}
+}
+
+// A count that the opaque generator refuses is no problem of the other.
+func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
+	s := showing(t, &few{})
+	var b kind.Batch
+	for _, err := range []error{s.Mint(t.Context(), "show-a", 101, &b), s.Check("show-a", 101), s.InvalidCount("show-a", "x")} {
+		if p := problemOf(t, err); p.Type != CountOutOfRange || !strings.HasSuffix(p.Limit, " 100") || b.Len() != 0 {
+			t.Errorf("%v, and %d ids", p, b.Len())
+		}
+	}
+	if problems := statusOf(s, "a").Problems[CountOutOfRange]; problems != 0 {
+		t.Errorf("the other has %d problems", problems)
+	}
+	if err := s.Mint(t.Context(), "show-a", 100, &b); err != nil || b.Len() != 100 {
+		t.Errorf("%d ids, %v", b.Len(), err)
+	}
+}
+
+func TestIDsThatExistAreShownByOpaqueGeneratorsAlone(t *testing.T) {
+	s := showing(t, new(counting))
+	var b kind.Batch
+	if err := s.Show("show-a", "7", &b); err != nil || string(b.AppendID(nil, 0)) != "-7" {
+		t.Errorf("shown as %s, %v", b.AppendID(nil, 0), err)
+	}
+	for id, want := range map[string]Type{"show-b": UnknownGenerator, "a": InvalidID} {
+		if p := problemOf(t, s.Show(id, "7", &b)); p.Type != want || b.Len() != 1 {
+			t.Errorf("%s: %v", id, p)
+		}
+	}
+	if p := problemOf(t, s.Show("show-a", "a text that is\nno id", &b)); p.Type != InvalidID || b.Len() != 1 {
+		t.Errorf("%v", p)
+	}
+	s.Stop()
+	if p := problemOf(t, s.Show("show-a", "7", &b)); p.Type != Stopped {
+		t.Errorf("%v", p)
+	}
+}
+
+func TestIDIsDecodedAsOneOfItsGenerator(t *testing.T) {
+	const uuid7, uuid8 = "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "01890a5d-ac96-874b-8000-0c0000000001"
+	s := showing(t, new(counting))
+	for _, test := range []struct{ generator, text, id, of string }{
+		{"a", "0000000000000000001", "1", "a"},
+		{"show-a", "-1", "1", "a"},
+		{"count", "7", "7", "count"},
+		{"show-count", "-7", "7", "count"},
+		{"session", uuid7, uuid7, "session"},
+		{"show-session", "-" + uuid7, uuid7, "session"},
+		{"wide", uuid8, uuid8, "wide"},
+		{"show-wide", "-" + uuid8, uuid8, "wide"},
+	} {
+		answer, err := s.Decode(test.text, "", test.generator)
+		var id, of string
+		switch d := answer.(type) {
+		case decode.Document:
+			id, of = d.ID, d.Generator
+		case *decode.Foreign:
+			id, of = d.ID, d.Generator
+		}
+		if err != nil || id != test.id || of != test.of {
+			t.Errorf("%s, %s: %+v, %v", test.generator, test.text, answer, err)
+		}
+	}
+	for _, test := range []struct {
+		generator, text string
+		want            Type
+	}{
+		{"none", "1", UnknownGenerator},
+		{"a", "x", InvalidID},
+		{"a", uuid7, InvalidID},
+		{"a", "-1", InvalidID},
+		{"show-a", "1", InvalidID},
+		{"show-a", "-x", InvalidID},
+		{"count", uuid7, InvalidID},
+		{"count", "x", InvalidID},
+		{"count", "0000000000000001000", InvalidID},
+		{"session", "7", InvalidID},
+		{"session", "507f1f77bcf86cd799439011", InvalidID},
+		{"show-session", "-7", InvalidID},
+		{"wide", uuid7, InvalidID},
+		{"show-wide", "-x", InvalidID},
+	} {
+		answer, err := s.Decode(test.text, "", test.generator)
+		if p := problemOf(t, err); answer != nil || p.Type != test.want || p.Limit == "" || strings.Contains(p.Limit, "snowfence") {
+			t.Errorf("%s, %s: %+v, %v, want %s", test.generator, test.text, answer, err, test.want)
+		}
+	}
+	if _, err := s.Decode("1", "twitter", "a"); problemOf(t, err).Type != InvalidLayout {
+		t.Errorf("both a layout and a generator: %v", err)
+	}
+	unready := New(Config{Settings: s.settings})
+	if _, err := unready.Decode("-1", "", "show-a"); problemOf(t, err).Type != Starting {
+		t.Errorf("while it starts: %v", err)
+	}
+	if _, err := unready.Decode("1", "", "a"); err != nil {
+		t.Errorf("a layout needs no minter: %v", err)
+	}
+}

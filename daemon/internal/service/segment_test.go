@@ -1,0 +1,158 @@
+package service
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/leafalloc"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/token"
+)
+
+// steps is a minter that gives segments of a step.
+type steps struct {
+	counting
+	step int64
+}
+
+func (m *steps) Step() int64 { return m.step }
+
+func (m *steps) Segment(context.Context) (counter.Range, error) {
+	return counter.Range{First: m.next.Add(m.step) - m.step, Increment: 1, Count: m.step}, m.err
+}
+
+func TestSegmentCostsAllItsNumbers(t *testing.T) {
+	settings := settings(t, "a", "b")
+	settings.Limits = config.Limits{Batch: 10, AddressRate: 25}
+	s := New(Config{Settings: settings, Clock: &fixedClock{}})
+	if err := s.Serve("a", &steps{step: 10}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Serve("b", new(counting)); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Client(netip.MustParseAddr("192.0.2.1"))
+	for range 2 {
+		if r, err := c.Segment(t.Context(), "a"); err != nil || r.Count != 10 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	if p := problemOf(t, second(c.Segment(t.Context(), "a"))); p.Type != RateLimited {
+		t.Errorf("the third: %v", p)
+	}
+	if p := problemOf(t, second(c.Segment(t.Context(), "b"))); p.Type != UnknownGenerator || p.Limit == "" {
+		t.Errorf("a generator without segments: %v", p)
+	}
+	if got := s.Statuses()[0]; got.IDs != 20 || got.Requests != 2 {
+		t.Errorf("counted %d ids, %d requests, want 20 and 2", got.IDs, got.Requests)
+	}
+}
+
+func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
+	const step = 25
+	ring, _ := opened(t, "slow "+token.HashOf("slow").String()+" rate=2")
+	for name, test := range map[string]struct {
+		tokens      *token.Ring
+		addressRate int
+	}{
+		"of the token":   {tokens: ring},
+		"of the address": {addressRate: 2},
+	} {
+		s, clock := rated(t, test.tokens, config.Limits{Batch: 3, AddressRate: test.addressRate}, &steps{step: step})
+		c := s.Client(netip.MustParseAddr("192.0.2.1"))
+		if err := c.Authorize("slow"); err != nil {
+			t.Fatal(err)
+		}
+		const asked = 1000 * time.Second
+		got := int64(0)
+		for clock.now < asked {
+			r, err := c.Segment(t.Context(), "a")
+			if got += r.Count; err == nil {
+				continue
+			}
+			wait := problemOf(t, err).RetryAfter
+			clock.now += wait / 2
+			if p := problemOf(t, second(c.Segment(t.Context(), "a"))); p.Type != RateLimited {
+				t.Fatalf("%s: before the time: %v", name, p)
+			}
+			clock.now += wait - wait/2
+		}
+		if want := int64(2 * asked.Seconds()); got < want || got > want+2*step {
+			t.Errorf("%s: got %d numbers in %s, want %d", name, got, asked, want)
+		}
+	}
+}
+
+// rowed is a minter with a row of leaf_alloc, and counts how often it is read.
+type rowed struct {
+	counting
+	reads int
+}
+
+func (m *rowed) Row(context.Context) (leafalloc.Row, error) {
+	m.reads++
+	return leafalloc.Row{Tag: "users"}, nil
+}
+
+func TestRowOfATableCostsAsMuchAsAnID(t *testing.T) {
+	m := &rowed{}
+	s, _ := rated(t, nil, config.Limits{Batch: 1, AddressRate: 2}, m)
+	c := s.Client(netip.MustParseAddr("192.0.2.1"))
+	for range 2 {
+		if rows, err := c.LeafRows(t.Context()); err != nil || len(rows) != 1 {
+			t.Fatalf("%v, %v", rows, err)
+		}
+	}
+	if p := problemOf(t, second(c.LeafRows(t.Context()))); p.Type != RateLimited || m.reads != 2 {
+		t.Errorf("beyond the rate: %v, read %d times", p, m.reads)
+	}
+}
+
+// spaced is a minter of a counter that counts by an increment.
+type spaced struct {
+	counting
+	increment int64
+}
+
+func (m *spaced) Status() counter.Status { return counter.Status{Increment: m.increment} }
+
+func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
+	for _, test := range []struct {
+		increment, n int
+		refused      bool
+	}{{1, 5, false}, {0, 5, false}, {3, 5, true}, {3, 1, false}} {
+		m := &spaced{increment: int64(test.increment)}
+		first, said, err := serving(t, m).Range(t.Context(), "a", test.n)
+		switch used := int(m.next.Load()); {
+		case said != used:
+			t.Errorf("%+v: %d numbers are used up, and Range says %d", test, used, said)
+		case !test.refused && (err != nil || first != 0 || used != test.n):
+			t.Errorf("%+v: %d, %v, %d numbers are used up", test, first, err, used)
+		case test.refused && (problemOf(t, err).Type != NotConsecutive || used != 0):
+			t.Errorf("%+v: %v, %d numbers are used up", test, err, used)
+		}
+	}
+}
+
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
+
+func TestTermsAreThoseOfARequest(t *testing.T) {
+	s := New(Config{Settings: settings(t, "a", "b")})
+	if err := s.Serve("a", new(counting)); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Client(netip.Addr{})
+	for name, form := range map[string]kind.Form{"a": kind.Number, "b": 0} {
+		if got, err := c.Terms(name); err != nil || got.Kind != config.KindSnowflake || got.Form != form || got.Most < 1 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	if p := problemOf(t, second(c.Terms("none"))); p.Type != UnknownGenerator {
+		t.Errorf("none: %v", p)
+	}
+}

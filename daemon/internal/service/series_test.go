@@ -1,0 +1,58 @@
+package service
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"snowfence.example/snowfence/counter/series"
+	"snowfence.example/snowfence/daemon/kind"
+)
+
+// listed is a series of one number, of which tests use the audit alone.
+type listed struct{ reserver }
+
+func (listed) Form() kind.Form { return kind.Text }
+
+func (listed) Audit(context.Context, string) iter.Seq2[series.Entry, error] {
+	return func(yield func(series.Entry, error) bool) { yield(series.Entry{Number: 1}, nil) }
+}
+
+func TestThirdAuditAtATimeIsRefused(t *testing.T) {
+	s := serving(t, listed{})
+	begin := func() (end func(), err error) {
+		entries, _, err := s.Audit(t.Context(), "a", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, end := iter.Pull2(entries)
+		_, err, _ = next()
+		return end, err
+	}
+	refused := func() {
+		t.Helper()
+		end, err := begin()
+		end()
+		if p := problemOf(t, err); p.Type != RateLimited || p.RetryAfter == 0 {
+			t.Errorf("%v, again after %s", p, p.RetryAfter)
+		}
+	}
+	var ends []func()
+	for range maxAudits {
+		end, err := begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	refused()
+	refused()
+	ends[0]()
+	end, err := begin()
+	if err != nil {
+		t.Errorf("after the end of one: %v", err)
+	}
+	refused()
+	end()
+	ends[1]()
+}

@@ -1,0 +1,566 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/decode"
+)
+
+// counting is a minter that counts, and fails where a test says so.
+type counting struct {
+	next  atomic.Int64
+	err   error // what Mint fails with, after it has appended one id too few
+	short bool  // whether Mint appends one id too few without saying so
+	ready error // what Ready says
+	check error // what Check says
+}
+
+func (m *counting) Form() kind.Form { return kind.Number }
+
+func (m *counting) Ready() error { return m.ready }
+
+func (m *counting) Check() error { return m.check }
+
+func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
+	if m.short || m.err != nil {
+		n--
+	}
+	ids, err := into.GrowNumbers(n)
+	if err != nil {
+		return err
+	}
+	first := m.next.Add(int64(n)) - int64(n)
+	for i := range ids {
+		ids[i] = snowfence.ID(first + int64(i))
+	}
+	return m.err
+}
+
+// settings are complete settings of generators with these names.
+func settings(t testing.TB, names ...string) config.Config {
+	t.Helper()
+	c := config.Default()
+	c.Store = "mem:"
+	c.Generators = map[string]config.Generator{}
+	for _, name := range names {
+		c.Generators[name] = config.Generator{}
+	}
+	c, err := c.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// serving returns a service whose one generator "a" has this minter.
+func serving(t testing.TB, m kind.Minter) *Service {
+	t.Helper()
+	s := New(Config{Settings: settings(t, "a")})
+	if err := s.Serve("a", m); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// problemOf returns the problem that an error must be.
+func problemOf(t *testing.T, err error) *Problem {
+	t.Helper()
+	var p *Problem
+	if !errors.As(err, &p) {
+		t.Fatalf("error %v is no problem", err)
+	}
+	return p
+}
+
+func TestMintAppendsExactlyWhatWasAskedForAndCountsIt(t *testing.T) {
+	s := serving(t, new(counting))
+	var b kind.Batch
+	for _, n := range []int{1, 3, 10_000} {
+		had := b.Len()
+		if err := s.Mint(t.Context(), "a", n, &b); err != nil {
+			t.Fatal(err)
+		}
+		if b.Len() != had+n {
+			t.Errorf("asked for %d, got %d", n, b.Len()-had)
+		}
+	}
+	if status := s.Statuses()[0]; status.IDs != 10_004 || status.Requests != 3 {
+		t.Errorf("counted %d ids in %d requests, want 10004 in 3", status.IDs, status.Requests)
+	}
+}
+
+func TestMintAllocatesNothing(t *testing.T) {
+	s := serving(t, new(counting))
+	var b kind.Batch
+	for _, n := range []int{1, 1000} {
+		mint := func() {
+			b.Reset()
+			if err := s.Mint(context.Background(), "a", n, &b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mint()
+		if allocations := testing.AllocsPerRun(100, mint); allocations != 0 {
+			t.Errorf("%d ids: %v allocations, want none", n, allocations)
+		}
+	}
+}
+
+func TestRequestThatCanNotBeRightNamesFieldValueAndLimit(t *testing.T) {
+	s := serving(t, new(counting))
+	for _, c := range []struct {
+		generator string
+		n         int
+		want      Problem
+	}{
+		{"b", 1, Problem{Type: UnknownGenerator, Field: "generator", Value: "b"}},
+		{strings.Repeat("b", 1000), 1, Problem{Type: UnknownGenerator, Field: "generator", Value: strings.Repeat("b", 128) + "…"}},
+		{"a", 0, Problem{Type: CountOutOfRange, Field: "count", Value: "0"}},
+		{"a", -1, Problem{Type: CountOutOfRange, Field: "count", Value: "-1"}},
+		{"a", 10_001, Problem{Type: CountOutOfRange, Field: "count", Value: "10001"}},
+	} {
+		var b kind.Batch
+		got := problemOf(t, s.Mint(t.Context(), c.generator, c.n, &b))
+		if got.Type == UnknownGenerator && got.Limit != "must be one of a" {
+			t.Errorf("%.10s: limit is %q, must list the generators", c.generator, got.Limit)
+		}
+		if got.Type != c.want.Type || got.Field != c.want.Field || got.Value != c.want.Value || got.Limit == "" {
+			t.Errorf("%.10s, %d: %+v, want %+v", c.generator, c.n, got, c.want)
+		}
+		if check := problemOf(t, s.Check(c.generator, c.n)); check.Type != got.Type {
+			t.Errorf("%.10s, %d: Check says %s, Mint %s", c.generator, c.n, check.Type, got.Type)
+		}
+		if b.Len() != 0 {
+			t.Errorf("%.10s, %d: %d ids were minted", c.generator, c.n, b.Len())
+		}
+	}
+}
+
+func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
+	s := New(Config{Settings: settings(t, "a")})
+	var b kind.Batch
+	if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != Starting || p.RetryAfter == 0 {
+		t.Errorf("before it has a minter: %+v", p)
+	}
+	if Ready(s.Statuses()) {
+		t.Error("ready before it has a minter")
+	}
+	if err := s.Serve("a", new(counting)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Mint(t.Context(), "a", 1, &b); err != nil || !Ready(s.Statuses()) {
+		t.Errorf("with a minter: %v, ready %v", err, Ready(s.Statuses()))
+	}
+	s.Stop()
+	if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != Stopped || Ready(s.Statuses()) {
+		t.Errorf("after Stop: %+v, ready %v", p, Ready(s.Statuses()))
+	}
+	if err := s.Serve("b", new(counting)); err == nil {
+		t.Error("a generator that was not configured was given a minter")
+	}
+}
+
+func TestGeneratorWithoutItsWorkerIDStandsBy(t *testing.T) {
+	c := settings(t, "a")
+	g := c.Generators["a"]
+	g.Standby = true
+	c.Generators["a"] = g
+	s := New(Config{Settings: c})
+	stands := func(when string) {
+		t.Helper()
+		var b kind.Batch
+		if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != Standby || p.RetryAfter == 0 {
+			t.Errorf("%s: %+v", when, p)
+		}
+		if status := s.Statuses(); Ready(status) || status[0].Problem.Type != Standby {
+			t.Errorf("%s: %+v", when, status)
+		}
+	}
+	stands("before it has held it")
+	lost := fmt.Errorf("%w: another process has it", kind.ErrUnavailable)
+	if err := s.Serve("a", &counting{ready: lost, err: lost}); err != nil {
+		t.Fatal(err)
+	}
+	stands("after it has lost it")
+}
+
+func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
+	s := New(Config{Settings: settings(t, "a", "b")})
+	b := &counting{ready: fmt.Errorf("%w: the lease ends in 3s", kind.ErrUnavailable)}
+	for name, m := range map[string]kind.Minter{"a": new(counting), "b": b} {
+		if err := s.Serve(name, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	statuses := s.Statuses()
+	if Ready(statuses) || statuses[0].Problem != nil || statuses[1].Problem == nil || statuses[1].Problem.Type != LeaseUnavailable {
+		t.Errorf("with one that is not: %v, %v", statuses[0].Problem, statuses[1].Problem)
+	}
+	// It still mints: readiness looks ahead.
+	var batch kind.Batch
+	if err := s.Mint(t.Context(), "b", 1, &batch); err != nil {
+		t.Error(err)
+	}
+	b.ready = nil
+	if !Ready(s.Statuses()) {
+		t.Error("not ready though both are")
+	}
+}
+
+func TestCheckMeetsWhatMintWouldMeetNowAndMintsNothing(t *testing.T) {
+	soon := fmt.Errorf("%w: the lease ends in 3s", kind.ErrUnavailable)
+	m := &counting{ready: soon}
+	s := serving(t, m)
+	if err := s.Check("a", 1); err != nil {
+		t.Errorf("with a lease that ends soon, but not yet: %v", err)
+	}
+	m.check = fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
+	if p := problemOf(t, s.Check("a", 1)); p.Type != ClockUnsafe {
+		t.Errorf("while the clock is behind: %v", p)
+	}
+	m.check = kind.ErrUnavailable
+	if p := problemOf(t, s.Check("a", 1)); p.Type != LeaseUnavailable || p.RetryAfter == 0 {
+		t.Errorf("without a lease: %v", p)
+	}
+	// A minter that can't say how it stands now is asked what it foresees.
+	foresees := struct {
+		kind.Minter
+		kind.Readier
+	}{m, m}
+	if p := problemOf(t, serving(t, foresees).Check("a", 1)); p.Type != LeaseUnavailable {
+		t.Errorf("with foresight alone: %v", p)
+	}
+	if n := m.next.Load(); n != 0 {
+		t.Errorf("%d ids were minted", n)
+	}
+}
+
+func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
+	for _, c := range []struct {
+		preset string
+		policy snowfence.Policy
+		want   int
+	}{
+		{"default", snowfence.Policy{}, 1_000_000},
+		// 256 ids in each of the present tick, one of burst and 100 of waiting.
+		{"sonyflake-v2", snowfence.Policy{}, 256 * 102},
+		{"sonyflake-v2", snowfence.Policy{MaxBurst: 1, MaxWait: 25 * time.Millisecond}, 256 * 4},
+	} {
+		preset, err := snowfence.PresetByName(c.preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := settings(t, "a")
+		set.Limits.Batch = 1_000_000
+		set.Generators["a"] = config.Generator{Kind: config.KindSnowflake, Layout: preset.Layout, Policy: c.policy}
+		s := New(Config{Settings: set})
+		if err := s.Serve("a", new(counting)); err != nil {
+			t.Fatal(err)
+		}
+		var b kind.Batch
+		if err := s.Mint(t.Context(), "a", c.want, &b); err != nil {
+			t.Errorf("%s, %+v: %d ids: %v", c.preset, c.policy, c.want, err)
+		}
+		p := problemOf(t, s.Mint(t.Context(), "a", c.want+1, &b))
+		if p.Type != CountOutOfRange || p.RetryAfter != 0 || !strings.HasSuffix(p.Limit, fmt.Sprintf("to %d", c.want)) {
+			t.Errorf("%s, %+v: %d ids: %+v", c.preset, c.policy, c.want+1, p)
+		}
+	}
+}
+
+// few is a minter that mints no more than 100 ids at a time.
+type few struct{ counting }
+
+func (*few) Most() int { return 100 }
+
+func TestMinterMayBoundABatchFurther(t *testing.T) {
+	for limit, want := range map[int]int{10_000: 100, 50: 50} {
+		set := settings(t, "a")
+		set.Limits.Batch = limit
+		s := New(Config{Settings: set})
+		if err := s.Serve("a", new(few)); err != nil {
+			t.Fatal(err)
+		}
+		var b kind.Batch
+		if err := s.Mint(t.Context(), "a", want, &b); err != nil {
+			t.Errorf("%d ids: %v", want, err)
+		}
+		ends := fmt.Sprintf("from 1 to %d", want)
+		for what, err := range map[string]error{"minted": s.Mint(t.Context(), "a", want+1, &b), "checked": s.Check("a", want+1), "not read": s.InvalidCount("a", "x")} {
+			if p := problemOf(t, err); p.Type != CountOutOfRange || !strings.HasSuffix(p.Limit, ends) {
+				t.Errorf("%s: %+v, want a limit %s", what, p, ends)
+			}
+		}
+		if b.Len() != want {
+			t.Errorf("%d ids, want %d", b.Len(), want)
+		}
+	}
+}
+
+// TestLimitOfABatchIsWhatAGeneratorCanDo compares the limit with a generator
+// that is asked for as much, at the instants of a tick that matter.
+func TestLimitOfABatchIsWhatAGeneratorCanDo(t *testing.T) {
+	preset, err := snowfence.PresetByName("sonyflake-v2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := most(config.Generator{Layout: preset.Layout}, 1_000_000)
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			n  int
+			ok bool
+		}{{limit, true}, {limit + 1, false}} {
+			g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: preset.Layout, Worker: new(int64), Clock: late{snowfence.SystemClock()}, Rand: func() uint64 { return 0 }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Fill(t.Context(), make([]snowfence.ID, c.n)); (err == nil) != c.ok {
+				t.Errorf("%d ids: %v", c.n, err)
+			}
+		}
+	})
+}
+
+// late is a clock of today; a bubble's begins before the layouts' epochs do.
+type late struct{ snowfence.Clock }
+
+func (l late) Wall() time.Time { return l.Clock.Wall().AddDate(27, 0, 0) }
+
+func TestMintersErrorsBecomeProblems(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		want  Type
+		retry time.Duration
+	}{
+		{&snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: 1500 * time.Millisecond, Limit: time.Second}, Saturated, 1500 * time.Millisecond},
+		{&snowfence.WaitError{Reason: snowfence.ErrClockBehind, Need: time.Millisecond, Limit: time.Second}, ClockUnsafe, time.Second},
+		{snowfence.ErrBeforeEpoch, ClockUnsafe, time.Second},
+		{snowfence.ErrPastHorizon, HorizonPassed, 0},
+		{snowfence.ErrWindowEnded, LeaseUnavailable, time.Second},
+		{fmt.Errorf("mint: %w", snowfence.ErrRevoked), LeaseUnavailable, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, LeaseUnavailable, time.Second},
+		{&counter.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, StoreUnavailable, time.Second},
+		{&counter.UnavailableError{Reason: &counter.BackwardsError{Counter: "a", Next: 3, Mark: 7}}, CounterChanged, 0},
+		{counter.ErrReplaced, CounterChanged, 0},
+		{&fence.UnavailableError{For: time.Second, Reason: &fence.ClockError{Offset: time.Hour}}, ClockUnsafe, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrClockStepped}, ClockUnsafe, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: fence.ErrNamespaceReplaced}, LeaseUnavailable, 0},
+		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrWindowEnded}, LeaseUnavailable, time.Second},
+		{fence.ErrClosed, Stopped, time.Second},
+		{fmt.Errorf("tickets: %w", kind.ErrUnavailable), LeaseUnavailable, time.Second},
+		{context.Canceled, RequestCancelled, 0},
+		{context.DeadlineExceeded, RequestCancelled, time.Second},
+		{errors.New("disk on fire"), Internal, 0},
+	} {
+		s := serving(t, &counting{err: c.err})
+		var b kind.Batch
+		p := problemOf(t, s.Mint(t.Context(), "a", 3, &b))
+		if p.Type != c.want || p.RetryAfter != c.retry {
+			t.Errorf("%v: %s, retry after %s; want %s, %s", c.err, p.Type, p.RetryAfter, c.want, c.retry)
+		}
+		if !errors.Is(p, c.err) || p.Detail == "" {
+			t.Errorf("%v: the problem wraps %v, detail %q", c.err, p.cause, p.Detail)
+		}
+		if b.Len() != 0 {
+			t.Errorf("%v: %d ids are left in the batch", c.err, b.Len())
+		}
+		if status := s.Statuses()[0]; status.Problems[c.want] != 1 || status.IDs != 0 {
+			t.Errorf("%v: counted %v and %d ids", c.err, status.Problems, status.IDs)
+		}
+	}
+}
+
+func TestNumbersOfADateThatAreUsedUpBeginAgainAndOthersDoNot(t *testing.T) {
+	for _, c := range []struct{ date, want string }{
+		{"20261122", "the numbers of 20261122 are used up: they begin again with the next date"},
+		{"", "an operator must move to another counter"},
+	} {
+		s := serving(t, &counting{err: fmt.Errorf("orders: %w", &counter.FullError{Counter: "secret", Date: c.date, Limit: 999})})
+		p := problemOf(t, s.Mint(t.Context(), "a", 1, new(kind.Batch)))
+		if p.Type != NumbersUsedUp || p.RetryAfter != 0 || !strings.Contains(p.Detail, c.want) || strings.Contains(p.Detail, "secret") {
+			t.Errorf("on %q: %s, %q, retry after %s", c.date, p.Type, p.Detail, p.RetryAfter)
+		}
+	}
+}
+
+func TestOutageOfTheStoreIsLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	m := new(counting)
+	if err := s.Serve("a", m); err != nil {
+		t.Fatal(err)
+	}
+	var b kind.Batch
+	for range 2 {
+		m.err = &counter.UnavailableError{Counter: "a", For: time.Second, Reason: errors.New("disk on fire")}
+		for range 3 {
+			if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != StoreUnavailable {
+				t.Errorf("problem is %v", p)
+			}
+		}
+		m.err = nil
+		for range 3 {
+			if err := s.Mint(t.Context(), "a", 1, &b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for line, times := range map[string]int{"disk on fire": 2, "ids again": 2} {
+		if got := strings.Count(log.String(), line); got != times {
+			t.Errorf("%q stands %d times in the log, want %d:\n%s", line, got, times, &log)
+		}
+	}
+}
+
+func TestGeneratorThatFailedIsNotReadyForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := &counter.UnavailableError{Counter: "a", For: time.Second}
+		m := &counting{err: away}
+		s := serving(t, m)
+		var b kind.Batch
+		ready := func(want bool, when string) {
+			t.Helper()
+			if got := Ready(s.Statuses()); got != want {
+				t.Errorf("%s: ready is %t, want %t", when, got, want)
+			}
+		}
+		ready(true, "before the first request")
+		_ = s.Mint(t.Context(), "a", 1, &b) // it fails
+		ready(false, "after a failure")
+		over, stop := snowfence.SystemClock().After(lasting) // the bubble's
+		defer stop()
+		<-over
+		ready(true, "when nothing was asked for a while")
+		_ = s.Mint(t.Context(), "a", 1, &b)
+		m.err = nil
+		if err := s.Mint(t.Context(), "a", 1, &b); err != nil {
+			t.Fatal(err)
+		}
+		ready(true, "after a success")
+	})
+}
+
+func TestMinterThatMintsTooFewIsAFault(t *testing.T) {
+	var log bytes.Buffer
+	s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := s.Serve("a", &counting{short: true}); err != nil {
+		t.Fatal(err)
+	}
+	var b kind.Batch
+	if p := problemOf(t, s.Mint(t.Context(), "a", 3, &b)); p.Type != Internal || b.Len() != 0 {
+		t.Errorf("problem is %v, with %d ids in the batch", p, b.Len())
+	}
+	if !strings.Contains(log.String(), "minted 2 ids instead of 3") {
+		t.Errorf("the log says %q", log.String())
+	}
+}
+
+func TestDetailOfAFaultShowsNothingOfIt(t *testing.T) {
+	s := serving(t, &counting{err: errors.New("open /secret/path: denied")})
+	var b kind.Batch
+	if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); strings.Contains(p.Detail+p.Value+p.Limit, "secret") {
+		t.Errorf("the problem shows %q", p.Detail)
+	}
+}
+
+func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
+	s := New(Config{Settings: settings(t, "a", "b")})
+	answer, err := s.Decode("1541815603606036480", "twitter", "")
+	d, _ := answer.(decode.Document)
+	if err != nil || d.Time != "2022-06-28T16:07:40.105Z" || *d.Worker != 26 || *d.Datacenter != 11 || d.Guessed {
+		t.Errorf("twitter: %+v, %v", d, err)
+	}
+	answer, err = s.Decode("0000000000000000001", "", "")
+	d, _ = answer.(decode.Document)
+	if err != nil || d.Layout != snowfence.DefaultLayout().String() || d.ID != "1" {
+		t.Errorf("layout in common: %+v, %v", d, err)
+	}
+	for _, c := range []struct {
+		id, layout string
+		want       Type
+	}{
+		{"no id", "", InvalidID},
+		{"9223372036854775808", "twitter", InvalidID}, // the 64th bit
+		{"507f1f77bcf86cd799439011", "twitter", InvalidID},
+		{"507f1f77bcf86cd79943901x", "", InvalidID},
+		{"1", "no layout", InvalidLayout},
+		{"1", "ms 41 + wroker 10 + seq 12", InvalidLayout},
+		{"1", "ms 60 + worker 10 + seq 12", InvalidLayout},
+	} {
+		_, err := s.Decode(c.id, c.layout, "")
+		p := problemOf(t, err)
+		if p.Type != c.want {
+			t.Errorf("%s, %s: %v, want %s", c.id, c.layout, err, c.want)
+		}
+		// The limit is the reason alone, and the value stands once.
+		if p.Limit == "" || strings.Contains(p.Limit, "snowfence") || strings.Contains(p.Limit, "invalid") || strings.Count(p.Detail, p.Value) != 1 {
+			t.Errorf("%s, %s: limit %q, detail %q", c.id, c.layout, p.Limit, p.Detail)
+		}
+	}
+
+	mixed := settings(t, "a", "b")
+	b := mixed.Generators["b"]
+	preset, err := snowfence.PresetByName("twitter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Layout = preset.Layout
+	mixed.Generators["b"] = b
+	if _, err := New(Config{Settings: mixed}).Decode("1", "", ""); problemOf(t, err).Type != InvalidLayout {
+		t.Errorf("two layouts and none named: %v", err)
+	}
+	answer, err = New(Config{Settings: mixed}).Decode("507f1f77bcf86cd799439011", "", "")
+	if f, ok := answer.(*decode.Foreign); err != nil || !ok || f.Format != "objectid" || f.Time != "2012-10-17T21:13:27Z" {
+		t.Errorf("an ObjectID, which needs no layout: %+v, %v", answer, err)
+	}
+}
+
+func TestTypesAreStable(t *testing.T) {
+	var names []string
+	for problem := range Type(typeCount) {
+		names = append(names, problem.String())
+		if problem.Title() == "" {
+			t.Errorf("%s has no title", problem)
+		}
+	}
+	// A name that clients rely on is never changed and never dropped.
+	want := []string{
+		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token", "not-allowed", "rate-limited", "not-consecutive",
+		"not-a-series", "needs-reservation", "invalid-reservation", "reservation-ended", "starting", "refused", "standby", "stopped",
+		"lease-unavailable", "store-unavailable", "clock-unsafe", "saturated", "overloaded", "request-cancelled", "horizon-passed", "numbers-used-up", "counter-changed", "internal",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("types are %q, want %q", names, want)
+	}
+}
+
+func BenchmarkMint(b *testing.B) {
+	s := serving(b, new(counting))
+	for _, n := range []int{1, 100, 10_000} {
+		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
+			var batch kind.Batch
+			for b.Loop() {
+				batch.Reset()
+				if err := s.Mint(context.Background(), "a", n, &batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/id")
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package thriftfront
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/listen"
+	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/session"
+)
+
+// Config says what the front is made of. All must be given.
+type Config struct {
+	// Service is what the front translates for, and Generator whose ids clients get.
+	Service   *service.Service
+	Generator string
+
+	// Meter counts requests, and ids for each user agent.
+	Meter *metrics.Front
+
+	// Limits are those of connections and messages.
+	Limits config.Limits
+}
+
+// Server is the front. Use [New] to make one. Its Serve and Drain are those of package session.
+type Server struct {
+	*session.Server
+	config Config
+}
+
+// New returns the front.
+func New(cfg Config) *Server {
+	s := &Server{config: cfg}
+	s.Server = session.NewServer(s.serve)
+	return s
+}
+
+// serve serves a connection.
+func (s *Server) serve(ctx context.Context, conn *session.Conn) {
+	address := listen.Remote(conn)
+	client := s.config.Service.Client(address)
+	if err := s.greet(ctx, conn.Conn, &client); err != nil {
+		return // counted as a connection alone
+	}
+	s.converse(ctx, conn, client, client.Trusted() || address.IsLoopback())
+}
+
+// converse answers the messages of a connection, until one can't be read or the client is gone.
+func (s *Server) converse(ctx context.Context, stream stream, client service.Client, known bool) {
+	c := connection{Config: &s.config, client: client, transport: &transport{stream: stream, limits: s.config.Limits, known: known}}
+	bounds := &thrift.TConfiguration{MaxMessageSize: maxText, MaxFrameSize: maxMessage}
+	binary, compact := thrift.NewTBinaryProtocolConf(c.transport, bounds), thrift.NewTCompactProtocolConf(c.transport, bounds)
+	var err error
+	for err == nil {
+		if err = c.transport.begin(); err != nil {
+			break
+		}
+		began := s.config.Meter.Began()
+		c.thrift = binary
+		if c.transport.compact {
+			c.thrift = compact
+		}
+		err = c.answer(ctx)
+		s.config.Meter.Answered(began, 1)
+	}
+	c.ended(err)
+}
+
+// greet lets a client in that shows a certificate.
+func (s *Server) greet(ctx context.Context, conn net.Conn, client *service.Client) error {
+	secure, ok := conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.config.Limits.ReadTimeout)
+	defer cancel()
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	if len(secure.ConnectionState().VerifiedChains) > 0 {
+		client.Trust()
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package openstore
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// TestEveryEngineLetsAHolderCloseThoughItIsAway closes holders without a deadline
+// whose server was killed, or is stopped and silent. The file store has no server:
+// somebody keeps its lock.
+func TestEveryEngineLetsAHolderCloseThoughItIsAway(t *testing.T) {
+	const (
+		loss  = time.Second
+		bound = 2 * time.Second // two request timeouts of a sixth of the window
+		late  = 3 * time.Second // what a busy machine may add
+	)
+	for _, name := range testkit.EngineNames() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := testkit.StartEngine(t, name)
+			ways := map[string]func(*testing.T) (back func()){
+				"killed": func(*testing.T) func() { e.Server.Kill(); return e.Server.Start },
+				"silent": func(*testing.T) func() { e.Server.Pause(); return e.Server.Resume },
+			}
+			if e.Server == nil {
+				ways = map[string]func(*testing.T) func(){"locked": func(t *testing.T) func() { return keepLock(t, e.URL("", 0)) }}
+			}
+			for way, leave := range ways {
+				t.Run(way, func(t *testing.T) {
+					s, err := Open(t.Context(), e.URL("", loss))
+					if err != nil {
+						t.Fatal(err)
+					}
+					h, err := fence.Open(t.Context(), fence.Config{Store: s, Window: 6 * time.Second, ClaimWait: time.Minute})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer leave(t)()
+					begun := time.Now()
+					err = h.Close(context.Background())
+					took := time.Since(begun)
+					var rests *fence.NotReleasedError
+					if !errors.As(err, &rests) || rests.Until.Before(begun) || took > bound+late {
+						t.Errorf("after %s: %v", took, err)
+					}
+					t.Logf("after %s: %v", took.Round(time.Millisecond), err)
+					begun = time.Now()
+					if err := s.Close(); time.Since(begun) > late {
+						t.Errorf("the store is closed after %s: %v", time.Since(begun), err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// keepLock takes the lock of a file store, as a process does that is stopped
+// while it writes.
+func keepLock(t *testing.T, address string) (giveBack func()) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(u.Opaque+u.Path, "snowfence.lock"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = f.Close() }
+}

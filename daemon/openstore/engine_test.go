@@ -1,0 +1,177 @@
+package openstore
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/store"
+)
+
+func TestEverySchemeOpensItsEngine(t *testing.T) {
+	directory := t.TempDir()
+	for url, want := range map[string]string{
+		"mem:":                                  "memory",
+		"mem://":                                "memory",
+		"file:" + filepath.Join(directory, "a"): "file",
+		"file://" + filepath.Join(directory, "b"):           "file",
+		"file://localhost" + filepath.Join(directory, "b%"): "file",
+		"FILE:" + filepath.Join(directory, "c"):             "file",
+	} {
+		s, err := Open(t.Context(), url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		traits, err := s.Traits(t.Context())
+		if err != nil || traits.Engine != want {
+			t.Errorf("%s: engine is %q (%v), want %q", url, traits.Engine, err, want)
+		}
+		if _, err := s.Get(t.Context(), "a"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: a new store has a register: %v", url, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: close: %v", url, err)
+		}
+	}
+}
+
+func TestStoreThatHasToExistIsNotMade(t *testing.T) {
+	directory := t.TempDir()
+	at := "file:" + filepath.Join(directory, "typo")
+	if _, err := OpenExisting(t.Context(), at); !Missing(err) || !strings.HasPrefix(err.Error(), at+": ") {
+		t.Errorf("%v, want that nothing is at %s", err, at)
+	}
+	if names, err := os.ReadDir(directory); err != nil || len(names) > 0 {
+		t.Errorf("the folder holds %v now, %v", names, err)
+	}
+	if _, err := OpenExisting(t.Context(), "file:"+filepath.Join(directory, "typo\x00")); err == nil || Missing(err) {
+		t.Errorf("a folder that can't be looked for: %v", err)
+	}
+	var refused *URLError
+	if _, err := OpenExisting(t.Context(), "consul://a"); !errors.As(err, &refused) || Missing(err) {
+		t.Errorf("no store's URL: %v", err)
+	}
+	for _, url := range []string{at, "mem://"} {
+		for _, open := range []func(context.Context, string) (store.Store, error){Open, OpenExisting} {
+			s, err := open(t.Context(), url)
+			if err != nil {
+				t.Fatalf("%s: %v", url, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("%s: close: %v", url, err)
+			}
+		}
+	}
+}
+
+func TestURLThatNamesNoStoreIsRefusedWithWhatIsSupported(t *testing.T) {
+	for url, want := range map[string]string{
+		"":                             "must begin with a scheme; supported are file:DIRECTORY, mem:",
+		"/var/lib/snowfence":           "must begin with a scheme; supported are file:DIRECTORY, mem:",
+		"consul://a:1/b":               "unknown scheme; supported are file:DIRECTORY, mem:",
+		"file:":                        "must name a directory",
+		"file:///":                     "must name a directory",
+		"file://host/var/lib":          "must name no host",
+		"mem:here":                     "nothing may stand after mem:",
+		"ftp://me:pw@host/0":           "unknown scheme",
+		"redis://me:pw@host/x":         "database",
+		"etcd://me:pw@host?x=1":        "\"x\": is not a key of etcd://",
+		"zookeeper://me:pw@":           "number 1",
+		"postgres://me:pw@host":        "database",
+		"mysql://me:pw@host":           "database",
+		"nats://me:pw@host/bucket?x=1": "x",
+	} {
+		_, err := Open(t.Context(), url)
+		var refused *URLError
+		if !errors.As(err, &refused) || !strings.Contains(refused.Reason, want) {
+			t.Errorf("%q: %v, want %q", url, err, want)
+		}
+		if check := Check(url); check == nil || check.Error() != err.Error() {
+			t.Errorf("%q: Check says %v, Open %v", url, check, err)
+		}
+		if strings.Contains(err.Error(), "pw") {
+			t.Errorf("%q: the error shows the password: %v", url, err)
+		}
+	}
+}
+
+func TestFilesThatAURLNamesAreReadByWhatOpensItAlone(t *testing.T) {
+	for url, want := range map[string]string{
+		"etcds://a?ca=/no/file":                                   "ca: ",
+		"etcd://me@a?password-file=/no/file":                      "password-file: ",
+		"zookeeper://me@a?password-file=/no/file":                 "password-file: ",
+		"rediss://a?cert=/no/file&key=/no/file":                   "cert: ",
+		"redis://a?sentinel=main&sentinel-password-file=/no/file": "password-file: ",
+		"postgres://me@a/db?tls=true&ca=/no/file":                 "ca: ",
+		"mysql://me@a/db?password-file=/no/file":                  "password-file: ",
+		"nats://a?token-file=/no/file":                            "token-file: ",
+	} {
+		if err := Check(url); err != nil {
+			t.Errorf("%s: Check reads files: %v", url, err)
+		}
+		_, openErr := Open(t.Context(), url)
+		for name, err := range map[string]error{"CheckFiles": CheckFiles(url), "Open": openErr} {
+			var refused *URLError
+			if !errors.As(err, &refused) || !strings.Contains(refused.Reason, want) || !strings.Contains(refused.Reason, "/no/file") {
+				t.Errorf("%s: %s: %v, want %q and the file", url, name, err, want)
+			}
+		}
+		s, err := Lazy(url, false, nil)
+		if err != nil {
+			t.Errorf("%s: a lazy store needs its files at the start: %v", url, err)
+			continue
+		}
+		if _, err := s.Get(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "/no/file") {
+			t.Errorf("%s: a lazy store's call: %v", url, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRedactHidesWhatMayBeASecret(t *testing.T) {
+	for url, want := range map[string]string{
+		"file:/var/lib/snowfence":             "file:/var/lib/snowfence",
+		"mem:":                                "mem:",
+		"redis://host:6379/0":                 "redis://host:6379/0",
+		"redis://pw@host":                     "redis://xxxxx@host",
+		"postgres://me@host/d":                "postgres://me@host/d",
+		"postgres://ids:pw/db":                "postgres://ids:xxxxx",
+		"postgres://ids:pw":                   "postgres://ids:xxxxx",
+		"postgres://ids:1234567pw/db":         "postgres://ids:xxxxx",
+		"postgres://ids:123456/db":            "postgres://ids:xxxxx",
+		"postgres://ids:p,pw/pw?a=pw":         "postgres://ids:xxxxx",
+		"etcd://u:p@h1,u:pw":                  "etcd://u:xxxxx@h1,u:xxxxx",
+		"etcd://h1:2379,[::1]:2379,[::1]/p":   "etcd://h1:2379,[::1]:2379,[::1]/p",
+		"postgres:ids:pw":                     "postgres:ids:xxxxx",
+		"host=h password='a pw' port=1":       "host=h password=xxxxx port=1",
+		`host=h password='a \' pw'`:           "host=h password=xxxxx",
+		`host=h password="a pw`:               "host=h password=xxxxx",
+		"host=h PWD = {a;pw};port=1":          "host=h PWD = xxxxx;port=1",
+		"https://ids:pw":                      "https://ids:xxxxx",
+		"redis://me:pw@host/0":                "redis://me:xxxxx@host/0",
+		"redis://:pw@host/0":                  "redis://:xxxxx@host/0",
+		"mysql:me:pw@tcp(host)/db":            "mysql:xxxxx@tcp(host)/db",
+		"postgres://host/db?password=pw&a=pw": "postgres://host/db?password=xxxxx&a=xxxxx",
+		"redis://me:p%zzw@host":               "redis://me:xxxxx@host",
+		"mysql://host/db?whole-pages=true":    "mysql://host/db?whole-pages=true",
+		"redis://me:p/pw?pw@host/0?loss=1s":   "redis://me:xxxxx@host/0?loss=1s",
+		"nats://pw@host:1,host:2/bucket":      "nats://xxxxx@host:1,host:2/bucket",
+		"file:/srv/a@b:c@d":                   "file:/srv/a@b:c@d",
+		"etcd://a:1,b:2/p?x=pw;ca=/pki/ca":    "etcd://a:1,b:2/p?x=xxxxx&ca=/pki/ca",
+		"me:pw@host":                          "me:xxxxx@host",
+		"plain":                               "plain",
+	} {
+		if got := Redact(url); got != want {
+			t.Errorf("%s: %s, want %s", url, got, want)
+		}
+		if strings.Contains(Redact(url), "pw") {
+			t.Errorf("%s: still shows the password", url)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const ours = "snowfence.example/snowfence"
+
+// A tier is a package of the product, and all that it imports.
+type tier struct {
+	folder string
+	noIO   bool     // it imports none of the packages below
+	own    []string // folders of this project's packages; "." is the root
+	others []string // modules of others
+}
+
+// input is what a package without I/O does not import.
+var input = []string{"net", "net/http", "os", "os/exec", "os/signal", "syscall"}
+
+// never lists what no package imports, tests included.
+var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof", "expvar"}
+
+// support begins the folders of what is no product: only tests import it.
+var support = []string{
+	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/lineartest", "internal/mutants",
+	"store/storetest", "store/faultstore", "counter/countertest", "daemon/kind/kindtest",
+}
+
+// tiers is the architecture, from the bottom up. A line is a package, a ! if it does I/O, the packages
+// of this project that it imports, and after a bar the modules of others. A package imports only what
+// stands above it.
+const tiers = `
+# ids, layouts and contracts
+.
+internal/localdisk !
+internal/sqlsession .
+internal/storeurl !
+internal/text
+internal/decode . internal/text
+store .
+internal/storeclient ! store
+# the right to a number
+internal/stored . store
+internal/journal ! internal/localdisk internal/stored
+internal/lease . internal/stored store
+internal/lease/drive . internal/lease internal/stored store
+counter . internal/lease internal/lease/drive internal/stored store
+counter/series . counter
+fence . internal/journal internal/lease internal/lease/drive internal/stored store
+internal/roster . internal/lease internal/lease/drive internal/stored store
+keys .
+opaque .
+# engines, other systems' tables, clients
+api
+api/snowfencev1 | google.golang.org/grpc google.golang.org/protobuf
+client ! .
+counter/flickr . counter internal/sqlsession
+counter/leafalloc . counter internal/sqlsession
+counter/rediscount . counter
+counter/tinyid . counter internal/sqlsession
+store/etcdstore internal/storeclient internal/storeurl store | go.etcd.io/etcd/client/v3 go.uber.org/zap google.golang.org/grpc
+store/filestore ! . internal/localdisk internal/storeclient internal/storeurl store
+store/memstore . internal/storeclient internal/storeurl store
+store/natsstore ! internal/storeclient internal/storeurl store | github.com/nats-io/nats.go
+store/redisstore ! internal/storeclient internal/storeurl store | github.com/redis/go-redis/v9
+store/sqlstore ! internal/sqlsession internal/storeclient internal/storeurl store
+store/zkstore ! internal/storeclient internal/storeurl store | github.com/go-zookeeper/zk
+# the daemon
+daemon/internal/budget
+daemon/internal/schemas
+daemon/internal/session !
+daemon/kind . store
+daemon/openstore ! . internal/sqlsession internal/storeclient store store/etcdstore store/filestore store/memstore store/natsstore store/redisstore store/sqlstore store/zkstore | github.com/go-sql-driver/mysql github.com/jackc/pgx/v5
+daemon/config ! . daemon/openstore fence internal/stored internal/storeurl internal/text | go.yaml.in/yaml/v3
+daemon/builtin ! . counter counter/flickr counter/leafalloc counter/rediscount counter/series counter/tinyid daemon/config daemon/kind daemon/openstore internal/decode opaque store | github.com/gofrs/uuid/v5 github.com/oklog/ulid/v2 github.com/speps/go-hashids/v2 github.com/sqids/sqids-go go.mongodb.org/mongo-driver/v2
+daemon/token ! | golang.org/x/time
+daemon/internal/service . counter counter/leafalloc counter/series daemon/config daemon/internal/budget daemon/kind daemon/token fence internal/decode | golang.org/x/time
+daemon/internal/compat ! . daemon/config daemon/internal/service daemon/kind
+daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/service daemon/token
+daemon/internal/metrics ! . counter daemon/internal/service fence internal/roster store | github.com/prometheus/client_golang
+daemon/internal/grpcfront ! . api/snowfencev1 daemon/config daemon/internal/budget daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token | google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf
+daemon/internal/httpfront ! api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token
+daemon/internal/respfront ! daemon/config daemon/internal/budget daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/internal/session daemon/kind
+daemon/internal/thriftfront ! daemon/config daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/internal/session daemon/kind | github.com/apache/thrift github.com/prometheus/client_golang
+daemon ! . counter daemon/builtin daemon/config daemon/internal/budget daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/kind daemon/openstore daemon/token fence internal/text store
+# the command line
+cmd/snowfence/internal/clock .
+cmd/snowfence/internal/idsource ! . daemon/openstore internal/decode internal/text | github.com/klauspost/compress
+cmd/snowfence/internal/idsort ! . cmd/snowfence/internal/idsource internal/text
+cmd/snowfence/internal/check . cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource internal/decode internal/text
+cmd/snowfence/internal/overlap .
+cmd/snowfence/internal/plan . internal/text
+cmd/snowfence/internal/sqlfunc .
+cmd/snowfence/internal/takeover . internal/roster internal/stored internal/text | github.com/go-zookeeper/zk
+cmd/snowfence/internal/merge . cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource cmd/snowfence/internal/overlap cmd/snowfence/internal/takeover daemon/openstore internal/roster internal/text
+cmd/snowfence ! . cmd/snowfence/internal/check cmd/snowfence/internal/clock cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource cmd/snowfence/internal/merge cmd/snowfence/internal/plan cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/openstore daemon/token fence internal/decode internal/journal internal/roster internal/text store | github.com/spf13/cobra github.com/spf13/pflag go.yaml.in/yaml/v3
+`
+
+// imported is what the go command says of a package.
+type imported struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+func (p imported) folder() string {
+	if p.ImportPath == ours {
+		return "."
+	}
+	return strings.TrimPrefix(p.ImportPath, ours+"/")
+}
+
+func TestPackagesImportWhatTheirTierSays(t *testing.T) {
+	rooms := readTiers(t)
+	for _, p := range packages(t) {
+		for _, name := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			generated := p.folder() == "api/snowfencev1" && name == "unsafe"
+			if slices.Contains(never, name) && !generated {
+				t.Errorf("%s imports %s, which no package may", p.folder(), name)
+			}
+		}
+		if isSupport(p.folder()) {
+			continue
+		}
+		room := slices.IndexFunc(rooms, func(r tier) bool { return r.folder == p.folder() })
+		if room < 0 {
+			t.Errorf("package %s stands in no line of tiers", p.folder())
+			continue
+		}
+		for _, wrong := range rooms[room].compare(rooms[:room], p.Imports) {
+			t.Errorf("%s %s", p.folder(), wrong)
+		}
+		rooms[room].own, rooms[room].others = nil, nil // met
+	}
+	for _, r := range rooms {
+		if r.own != nil || r.others != nil {
+			t.Errorf("tiers has a line for %s, which is no package", r.folder)
+		}
+	}
+}
+
+// TestTierIsHeldAgainstImports plants wrong imports.
+func TestTierIsHeldAgainstImports(t *testing.T) {
+	below := []tier{{folder: "."}, {folder: "store"}}
+	room := tier{folder: "fence", noIO: true, own: []string{"."}, others: []string{"m.example/a"}}
+	for _, test := range []struct {
+		name, wrong string
+		imports     []string
+	}{
+		{"all as it says", "", []string{ours, "m.example/a/b", "errors"}},
+		{"a package that is not listed", "imports store, ", []string{ours, ours + "/store", "m.example/a"}},
+		{"a package above", "imports cmd, ", []string{ours, ours + "/cmd", "m.example/a"}},
+		{"support", "imports internal/sim, ", []string{ours, ours + "/internal/sim", "m.example/a"}},
+		{"a library", "imports m.example/ab, ", []string{ours, "m.example/ab", "m.example/a"}},
+		{"input and output", "imports os, ", []string{ours, "os", "m.example/a"}},
+		{"the package testing", "imports testing, ", []string{ours, "testing", "m.example/a"}},
+		{"less than it says", "does not import .", []string{"m.example/a"}},
+		{"no library", "does not import m.example/a", []string{ours}},
+	} {
+		got := strings.Join(room.compare(below, test.imports), "; ")
+		if test.wrong == "" && got != "" || !strings.Contains(got, test.wrong) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.wrong)
+		}
+	}
+	above := tier{folder: "store", own: []string{"fence"}}
+	if got := above.compare([]tier{{folder: "."}}, []string{ours + "/fence"}); len(got) != 1 {
+		t.Errorf("an import of a package further down in tiers: %q", got)
+	}
+}
+
+// compare returns how the imports of a package differ from its line; below are the lines above it.
+func (r tier) compare(below []tier, imports []string) (wrong []string) {
+	met := make(map[string]bool)
+	for _, name := range imports {
+		own, isOurs := strings.CutPrefix(name, ours)
+		first, _, _ := strings.Cut(name, "/")
+		switch {
+		case isOurs:
+			folder := path.Clean("./" + own)
+			met[folder] = true
+			lower := slices.ContainsFunc(below, func(b tier) bool { return b.folder == folder })
+			if !slices.Contains(r.own, folder) || !lower {
+				wrong = append(wrong, fmt.Sprintf("imports %s, which is not in its line or not above it", folder))
+			}
+		case strings.Contains(first, "."):
+			module := slices.IndexFunc(r.others, func(m string) bool { return name == m || strings.HasPrefix(name, m+"/") })
+			if module < 0 {
+				wrong = append(wrong, fmt.Sprintf("imports %s, which is not in its line", name))
+			} else {
+				met[r.others[module]] = true
+			}
+		case r.noIO && slices.Contains(input, name), name == "testing", name == "net/http/httptest":
+			wrong = append(wrong, fmt.Sprintf("imports %s, which its line rules out", name))
+		}
+	}
+	for _, name := range slices.Concat(r.own, r.others) {
+		if !met[name] {
+			wrong = append(wrong, "does not import "+name+", which is in its line")
+		}
+	}
+	return wrong
+}
+
+func isSupport(folder string) bool {
+	return slices.ContainsFunc(support, func(s string) bool { return folder == s || strings.HasPrefix(folder, s+"/") })
+}
+
+func readTiers(t *testing.T) (rooms []tier) {
+	t.Helper()
+	for line := range strings.Lines(tiers) {
+		own, others, _ := strings.Cut(line, "|")
+		words := strings.Fields(own)
+		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		r := tier{folder: words[0], noIO: true, own: words[1:], others: strings.Fields(others)}
+		if len(r.own) > 0 && r.own[0] == "!" {
+			r.noIO, r.own = false, r.own[1:]
+		}
+		rooms = append(rooms, r)
+	}
+	return rooms
+}
+
+// packages returns every package of the modules in go.work.
+func packages(t *testing.T) (all []imported) {
+	t.Helper()
+	var stderr strings.Builder
+	list := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "work")
+	list.Dir, list.Stderr = house, &stderr
+	list.Env = append(os.Environ(), "GOWORK=") // the go.work above
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p imported
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
