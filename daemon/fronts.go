@@ -113,7 +113,7 @@ func newThrift(p parts) front {
 func (p parts) http(address string, admin, public bool) *httpfront.Handler {
 	host, _, _ := net.SplitHostPort(address) // Complete has seen it
 	return httpfront.New(httpfront.Config{
-		Service: p.service, Meter: p.meter, Metrics: p.metrics, Memory: p.memory, Hosts: p.settings.Hosts, Admin: admin, Public: public,
+		Service: p.service, Meter: p.meter, Metrics: p.metrics, Memory: p.memory, Clock: p.clock, Hosts: p.settings.Hosts, Admin: admin, Public: public,
 		AnyHost: p.service.Guarded() || !config.Loopback(host),
 	})
 }

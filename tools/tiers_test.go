@@ -88,7 +88,7 @@ daemon/internal/compat ! . daemon/config daemon/internal/service daemon/kind
 daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/service daemon/token
 daemon/internal/metrics ! . counter daemon/internal/service fence internal/roster store | github.com/prometheus/client_golang
 daemon/internal/grpcfront ! . api/snowfencev1 daemon/config daemon/internal/budget daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token | google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf
-daemon/internal/httpfront ! api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token
+daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token
 daemon/internal/respfront ! daemon/config daemon/internal/budget daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/internal/session daemon/kind
 daemon/internal/thriftfront ! daemon/config daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/internal/session daemon/kind | github.com/apache/thrift github.com/prometheus/client_golang
 daemon ! . counter daemon/builtin daemon/config daemon/internal/budget daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/kind daemon/openstore daemon/token fence internal/text store

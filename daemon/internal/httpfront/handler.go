@@ -1,11 +1,13 @@
 package httpfront
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/api"
 	"snowfence.example/snowfence/daemon/internal/budget"
 	"snowfence.example/snowfence/daemon/internal/compat"
@@ -36,6 +38,9 @@ type Config struct {
 	// no web page knows, and for addresses with names that this program can't know.
 	AnyHost bool
 
+	// Clock is what answers are dated by. Nil means [snowfence.SystemClock].
+	Clock snowfence.Clock
+
 	// Hosts are the host names that are answered to beside loopback's.
 	Hosts []string
 }
@@ -47,6 +52,7 @@ type Handler struct {
 	small  sync.Pool              // of *buffer, empty, for a few ids: many requests may wait for theirs
 	large  sync.Pool              // the same for others, whose memory is taken from that of all
 	host   atomic.Pointer[string] // of the last request, if it was known
+	date   atomic.Pointer[date]   // of the last answer
 
 	// Values of headers that all answers share.
 	noStore, noSniff []string
@@ -91,6 +97,7 @@ func New(cfg Config) *Handler {
 		Config: cfg, noStore: []string{"no-store"}, noSniff: []string{"nosniff"},
 		contentTypes: map[string][]string{typeJSON: {typeJSON}, typePlain: {typePlain + "; charset=utf-8"}},
 	}
+	h.Clock = cmp.Or(h.Clock, snowfence.SystemClock())
 	h.small.New = func() any { return &buffer{text: make([]byte, 0, few)} }
 	h.large.New = func() any { return new(buffer) }
 	for _, route := range h.table() {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"snowfence.example/snowfence/daemon/internal/service"
 )
@@ -102,5 +103,22 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 // setShared sets the headers of every answer.
 func (h *Handler) setShared(w http.ResponseWriter) {
 	header := w.Header()
-	header["Cache-Control"], header["X-Content-Type-Options"] = h.noStore, h.noSniff
+	header["Cache-Control"], header["X-Content-Type-Options"], header["Date"] = h.noStore, h.noSniff, h.dateOf(h.Clock.Wall())
+}
+
+// date is the value of a header.
+type date struct {
+	second int64
+	value  []string
+}
+
+// dateOf returns the header Date. The library would format it for each answer, which takes a microsecond; here it is
+// formatted once a second. Two goroutines that format it at once store equal values.
+func (h *Handler) dateOf(now time.Time) []string {
+	d := h.date.Load()
+	if d == nil || d.second != now.Unix() {
+		d = &date{now.Unix(), []string{now.UTC().Format(http.TimeFormat)}}
+		h.date.Store(d)
+	}
+	return d.value
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -154,4 +155,22 @@ type blocked struct {
 func (b *blocked) Flush() {
 	close(b.flushing)
 	<-b.read
+}
+
+func TestAnswersAreDatedByTheSecond(t *testing.T) {
+	h := New(Config{})
+	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.FixedZone("", 3600))
+	for _, test := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{0, "Wed, 04 Mar 2026 04:06:07 GMT"},
+		{999 * time.Millisecond, "Wed, 04 Mar 2026 04:06:07 GMT"},
+		{time.Second, "Wed, 04 Mar 2026 04:06:08 GMT"},
+		{-time.Hour, "Wed, 04 Mar 2026 03:06:07 GMT"}, // the clock was set back
+	} {
+		if got := h.dateOf(start.Add(test.after)); len(got) != 1 || got[0] != test.want {
+			t.Errorf("%v later an answer is dated %q, want %q", test.after, got, test.want)
+		}
+	}
 }
