@@ -64,6 +64,7 @@ func (m *machine) strike(p *process) bool {
 	r, rng, window := m.r, m.rng, m.r.plan.window
 	select {
 	case <-r.calm:
+		m.clock.set(0) // a fault may have struck at the same moment
 		p.faulty.Follow(nil)
 		<-r.over
 		p.close(time.Minute)
