@@ -206,8 +206,8 @@ hostile: ## attacks of every known kind, each by itself and all at once beside 9
 soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion ids checked, the model, fuzzing; many hours
 	@mkdir -p .bin
 	@$(GO) run ./internal/sim/simulate -seeds 300000 -from $(FROM) -state .bin/sim.$(FROM).state
-	@$(GO) test -race -skip 'Allocate|^TestShell$$' -count=10 -timeout 60m $(RACED)
-	@$(GO) test ./fence -run '^TestShell$$' -count=1 -timeout 60m -shell.seeds 10000
+	@$(GO) test -race -skip 'Allocate|^TestDrawnRunsOfHoldersBreakNoRule$$' -count=10 -timeout 60m $(RACED)
+	@$(GO) test ./fence -run '^TestDrawnRunsOfHoldersBreakNoRule$$' -count=1 -timeout 60m -drawn.seeds 10000
 	@$(GO) test ./opaque -run '^TestDecodeReturnsWhatEncodeTook$$' -count=1 -opaque.ids 10000000
 	@$(GO) test -race -count=3 -timeout 60m $(ENGINES:%=./%/...)
 	@cd cmd/snowfence && $(GO) test -race -skip '$(REAL)|Allocate' -count=5 -timeout 60m ./... ../../daemon/...

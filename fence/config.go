@@ -120,6 +120,13 @@ type Config struct {
 	// Zero means a year.
 	HorizonNotice time.Duration
 
+	// OnWait is called when [Open] or a later claim begins to wait for a worker id, again every ten seconds or so
+	// while that lasts, and on a lossy store when a claim begins to wait until the store can't lose it. The holder's
+	// goroutine calls it then. A call for ids that begins to wait for a term or a window calls it once, in the call's
+	// own goroutine. So several calls of OnWait may run at once. It must return soon, and not call [Holder.Close]:
+	// no ids come meanwhile. Nil means that nothing is called.
+	OnWait func(Waiting)
+
 	// Logger gets a line for claims, losses, waits and troubles, and one each when ids
 	// stop and when they go on: "issues no ids" and "issues ids again". Nil means no log.
 	Logger *slog.Logger

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -186,14 +186,20 @@ func (p program) hold(ctx context.Context, c config.Config, g config.Generator, 
 	f.Store, f.Existing = s, c.StoreMustExist
 	f.Process = daemon.Process(thisBuild().Version, p.clock.Wall())
 	f.Clock = p.clock
-	log := &waits{program: p, namespace: f.Namespace, store: c.ShowStore(storeURL)}
-	f.Logger = slog.New(log)
+	var last atomic.Pointer[fence.Waiting]
+	f.OnWait = func(w fence.Waiting) {
+		last.Store(&w)
+		p.note("%s; Ctrl-C ends it", w)
+	}
 	holder, err := fence.Open(ctx, f)
 	if err != nil {
-		if ctx.Err() != nil && log.last != "" { // the holder's goroutine has ended
-			p.note("it was still %s", log.last)
+		if w := last.Load(); ctx.Err() != nil && w != nil {
+			p.note("it was still %s", w)
 		}
 		return unavailable(err)
+	}
+	if s := holder.Status(); s.Made {
+		p.note("made a new namespace %q in %s: layout %s", s.Namespace, c.ShowStore(storeURL), s.Layout)
 	}
 	defer p.closing("", func() error {
 		// Also after an interrupt: giving back is worth a moment.
