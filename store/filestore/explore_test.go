@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	runs = flag.Int("filestore.runs", 40_000, "schedules of processes on the model disk, for each state that they begin in")
+	runs = flag.Int("filestore.runs", 3000, "schedules of processes on the model disk, for each state that they begin in")
 	from = flag.Uint64("filestore.from", 0, "the first schedule's seed")
 )
 

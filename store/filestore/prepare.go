@@ -32,14 +32,12 @@ func (s *Store) prepare(ctx context.Context) error {
 		return err
 	}
 	if format == 0 {
-		if err := s.makeFolders(); err != nil {
-			return err
-		}
+		err = s.makeFolders()
+	} else {
+		err = s.settleShards()
 	}
-	for i := range shards {
-		if err := s.settleShard(shardAt(i)); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	for _, folder := range []string{registersName, "."} {
 		if err := s.syncFolder(folder); err != nil {
@@ -135,14 +133,19 @@ func (s *Store) makeFolders() error {
 	return nil
 }
 
-// settleShard removes a swap that a writer of format 1 has left in a shard, and makes
-// durable what it renamed.
-func (s *Store) settleShard(at shard) error {
-	folder := at.folder()
-	if err := s.unlessGone(s.disk.Remove(folder + "/" + earlierNew)); err != nil {
-		return err
+// settleShards removes the swaps that writers of format 1 have left, and makes durable what
+// they renamed.
+func (s *Store) settleShards() error {
+	for i := range shards {
+		folder := shardAt(i).folder()
+		if err := s.unlessGone(s.disk.Remove(folder + "/" + earlierNew)); err != nil {
+			return err
+		}
+		if err := s.syncFolder(folder); err != nil {
+			return err
+		}
 	}
-	return s.syncFolder(folder)
+	return nil
 }
 
 // putMarker writes the marker to a file of its own and renames that. Files of others who do the
