@@ -42,7 +42,7 @@ var onDisk = scheduled([]mutant{
 		name: "filestore: a swap clears what is listed after its rename",
 		file: swapping,
 		old:  "\ts.clear(r.path, append(r.names, string(r.entry.Version)))\n",
-		new:  "\tnames, _ := s.disk.Names(r.path)\n\ts.clear(r.path, slices.DeleteFunc(names, func(n string) bool { return n == version.String() || strings.HasSuffix(n, headSuffix) }))\n",
+		new:  "\tnames, _ := s.disk.Names(r.path)\n\ts.clear(r.path, slices.DeleteFunc(names, func(n string) bool { return n == version.String() || len(n) > 40 }))\n",
 	},
 	{
 		name: "filestore: a sweep removes what others are about to name",
@@ -54,7 +54,7 @@ var onDisk = scheduled([]mutant{
 		name: "filestore: the mark of a sweep is a content of another writer",
 		file: swapping,
 		old:  "s.rename(r, head{mark.String(), r.head.after})",
-		new:  "s.rename(r, head{slices.MaxFunc(r.names, func(a, b string) int {\n\t\tif a == r.head.after {\n\t\t\treturn -1\n\t\t}\n\t\tif b == r.head.after {\n\t\t\treturn 1\n\t\t}\n\t\treturn strings.Compare(a, b)\n\t}), r.head.after})",
+		new:  "s.rename(r, head{slices.MaxFunc(r.names, func(a, b string) int {\n\t\tif a == r.head.after {\n\t\t\treturn -1\n\t\t}\n\t\tif b == r.head.after {\n\t\t\treturn 1\n\t\t}\n\t\treturn cmp.Compare(a, b)\n\t}), r.head.after})",
 	},
 	{
 		name: "filestore: a sweep clears up before its folder is synced",
@@ -73,6 +73,7 @@ var onDisk = scheduled([]mutant{
 		file: swapping,
 		old:  "head{string(r.entry.Version), version.String()}",
 		new:  "head{r.head.after, version.String()}",
+		test: "TestSwapAfterALossOfPowerOutlivesAnotherOne",
 	},
 	{
 		name: "filestore: a folder that shows no head is damaged at once",
@@ -85,6 +86,7 @@ var onDisk = scheduled([]mutant{
 		file: heads,
 		old:  "\tmark, err := s.disk.Read(r.path+\"/\"+r.head.before, 1)\n",
 		new:  "\tlisted := false\n\tfor _, name := range r.names {\n\t\tlisted = listed || name == r.head.before\n\t}\n\tif !listed {\n\t\treturn nil\n\t}\n\tmark, err := s.disk.Read(r.path+\"/\"+r.head.before, 1)\n",
+		test: "TestSwapsWithinAListingOutliveALossOfPower",
 	},
 	{
 		name: "filestore: the folder of a first version is not synced",
@@ -111,16 +113,31 @@ var onDisk = scheduled([]mutant{
 		new:  "\t\t\treturn register{}, nil\n",
 	},
 	{
-		name: "filestore: a folder is removed in which a first version is still made",
-		file: swapping,
-		old:  "\t\tif s.disk.Rename(path, made+asideSuffix) != nil {\n\t\t\treturn // somebody else removes it, or nothing can be\n\t\t}\n\t\tpath = made + asideSuffix\n",
-		new:  "\t\t_ = made\n",
-	},
-	{
 		name: "filestore: a swap whose head is gone counts as made",
 		file: swapping,
 		old:  "\tif errors.Is(err, fs.ErrNotExist) {\n\t\treturn errChanged\n\t}\n\treturn s.wrap(err)\n}\n\n// put",
 		new:  "\tif errors.Is(err, fs.ErrNotExist) {\n\t\treturn nil\n\t}\n\treturn s.wrap(err)\n}\n\n// put",
+	},
+	{
+		name: "filestore: the marker of a new format is put before the registers of the old one are synced",
+		file: "store/filestore/prepare.go",
+		old:  "err = s.settleShards()",
+		new:  "err = nil",
+		test: "TestPreparationSyncsWhatAWriterOfFormat1HasRenamed",
+	},
+	{
+		name: "filestore: the lock of an earlier version is replaced while it is held",
+		file: "store/filestore/prepare.go",
+		old:  "if err != nil || !locked {",
+		new:  "if err != nil {",
+		test: "TestTakeoverWaitsForALockOfFormat1AndItsContextEndsTheWait",
+	},
+	{
+		name: "filestore: the lock of an earlier version is removed, and can be made again",
+		file: "store/filestore/prepare.go",
+		old:  "err = s.wrap(s.disk.Rename(link, lockName))",
+		new:  "err = s.wrap(s.disk.Remove(lockName))",
+		test: "TestProgramOfFormat1IsShutOut",
 	},
 })
 

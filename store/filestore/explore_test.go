@@ -276,9 +276,9 @@ func TestNoScheduleOnTheModelDiskLosesOrRepeatsASwap(t *testing.T) {
 func (w *world) run() {
 	var actors []*actor
 	for i := range 2 + w.pick(2) {
-		actors = append(actors, w.start(fmt.Sprintf("writer %d", i+1), w.disk, swaps(1+w.pick(2))))
+		actors = append(actors, w.start(fmt.Sprintf("writer %d", i+1), w.disk, swaps(1+w.pick(3))))
 	}
-	for range w.pick(2) {
+	for range w.pick(3) {
 		actors = append(actors, w.start("reader", w.disk, reads(1+w.pick(2))))
 	}
 	defer func() {
@@ -286,10 +286,11 @@ func (w *world) run() {
 			a.stop()
 		}
 	}()
-	faults := w.pick(3) // the fewer, the more of the schedule is without
+	faults := w.pick(3) // of one kind or none
+	sticky := []int{2, 4, 16}[w.pick(3)]
 	live := slices.Clone(actors)
 	for cuts, current := w.pick(4), 0; len(live) > 0; {
-		if current >= len(live) || w.pick(3) == 0 {
+		if current >= len(live) || w.pick(sticky) == 0 {
 			current = w.pick(len(live))
 		}
 		a := live[current]
@@ -306,13 +307,14 @@ func (w *world) run() {
 				a.fault = modeldisk.Fault{Err: errDisk, Done: w.pick(2) == 0}
 			}
 		}
+		before := w.known
 		if !a.step() {
 			live = slices.Delete(live, current, current+1)
-			continue
 		}
-		if cuts > 0 && w.pick(6) == 0 {
+		// The power fails now and then, and above all when something has become known.
+		if w.known != before && w.pick(3) > 0 || cuts > 0 && w.pick(10) == 0 {
 			cuts--
-			w.cut(w.disk, 2)
+			w.cut(w.disk, 1+w.pick(2))
 		}
 		if w.pick(200) == 0 {
 			break // all that live go on one after the other
@@ -321,7 +323,6 @@ func (w *world) run() {
 	for _, a := range live {
 		a.finish()
 	}
-	w.cut(w.disk, 2)
 	w.anew(w.disk)
 }
 
@@ -341,10 +342,13 @@ func (w *world) cut(d *modeldisk.Disk, times int) {
 	for end := w.pick(40); end > 0 && a.step(); end-- {
 	}
 	if times > 1 {
+		w.start("one beside it", d, reads(1)).finish()
 		w.cut(d, times-1)
 	}
 	a.finish()
-	w.anew(d)
+	if times == 1 && w.pick(3) == 0 {
+		w.anew(d)
+	}
 	w.known, w.refused, w.trace = known, refused, w.trace[:trace]
 }
 

@@ -25,8 +25,7 @@ const (
 // Names in the folder of a shard, which begin with the key, and in that of a register.
 const (
 	registerSuffix = ".v"
-	newSuffix      = ".new"  // a register's first version, being made
-	asideSuffix    = ".gone" // one that nobody finishes any more
+	newSuffix      = ".new" // a register's first version, being made
 	headSuffix     = ".head"
 	earlierSuffix  = ".reg" // a register of format 1
 	earlierNew     = "+new" // a swap of format 1 that was not finished
@@ -69,7 +68,7 @@ func newPath(key string, version storeclient.Token) string {
 func stem(key string) string { return shardOf(key).folder() + "/" + flat(key) }
 
 // flat turns a key into a part of a file name. Keys have no '+', so no two keys share a
-// name, and the suffixes keep "." and ".." from meaning folders. The longest name has 238
+// name, and the suffixes keep "." and ".." from meaning folders. The longest name has 237
 // bytes. Keys have no capitals, so file systems that fold case are fine too.
 func flat(key string) string { return strings.ReplaceAll(key, "/", "+") }
 
@@ -77,11 +76,7 @@ func flat(key string) string { return strings.ReplaceAll(key, "/", "+") }
 // that was made beside it.
 func isUnfinished(name, key string) bool {
 	token, ok := strings.CutPrefix(name, flat(key)+"+")
-	if !ok {
-		return false
-	}
-	token = strings.TrimSuffix(strings.TrimSuffix(token, newSuffix), asideSuffix)
-	return len(token) < len(name)-len(flat(key))-1 && storeclient.IsToken(token)
+	return ok && strings.HasSuffix(token, newSuffix) && storeclient.IsToken(strings.TrimSuffix(token, newSuffix))
 }
 
 // keyAt returns the key of the register with the given file name in shard s, and no key

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/storeclient"
@@ -216,15 +215,9 @@ func (s *Store) tidy(key string) {
 	}
 }
 
-// discard removes a folder in which a first version was made. It is renamed first, so
-// that its maker can't finish it meanwhile.
+// discard removes a folder in which a first version was made. Its maker may still be at it:
+// the register's own folder is there, so that comes too late.
 func (s *Store) discard(path string) {
-	if made, ok := strings.CutSuffix(path, newSuffix); ok {
-		if s.disk.Rename(path, made+asideSuffix) != nil {
-			return // somebody else removes it, or nothing can be
-		}
-		path = made + asideSuffix
-	}
 	names, _ := s.disk.Names(path)
 	s.clear(path, names)
 	_ = s.disk.Remove(path)

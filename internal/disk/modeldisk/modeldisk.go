@@ -181,23 +181,29 @@ func (d *Disk) touch(n *node) {
 
 // number gives a new node the lowest inode number that is free.
 func (d *Disk) number(n *node) *node {
-	used := make(map[uint64]bool)
+	var used []uint64
 	var mark func(*node)
 	mark = func(n *node) {
-		used[n.inode] = true
-		if n.inside != nil {
-			for _, entries := range []map[string]*node{n.inside.entries, n.inside.durable} {
-				for _, child := range entries {
-					mark(child)
-				}
+		used = append(used, n.inode)
+		if n.inside == nil {
+			return
+		}
+		for _, entries := range []map[string]*node{n.inside.entries, n.inside.durable} {
+			for _, child := range entries {
+				mark(child)
 			}
 		}
 	}
 	mark(d.root)
 	for _, o := range d.opened {
-		used[o.inode] = true
+		used = append(used, o.inode)
 	}
-	for n.inode = 2; used[n.inode]; n.inode++ {
+	slices.Sort(used)
+	n.inode = 1
+	for _, number := range used {
+		if number == n.inode {
+			n.inode++
+		}
 	}
 	d.touch(n)
 	if n.inside == nil {

@@ -40,6 +40,16 @@ func (p *Process) Kill() {
 // Dead reports whether the process has ended.
 func (p *Process) Dead() bool { return p.dead }
 
+// Locks returns how many files the process has locked.
+func (p *Process) Locks() (n int) {
+	for _, f := range p.opened {
+		if f.node.locked == p {
+			n++
+		}
+	}
+	return n
+}
+
 // step makes one step. f is its effect, and partly the effect of one that fails half-way,
 // or nil.
 func (p *Process) step(name string, f func() error, partly func()) error {
