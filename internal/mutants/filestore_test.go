@@ -129,7 +129,7 @@ var onDisk = scheduled([]mutant{
 		name: "filestore: the lock of an earlier version is replaced while it is held",
 		file: "store/filestore/prepare.go",
 		old:  "if err != nil || !locked {",
-		new:  "if err != nil {",
+		new:  "if _ = locked; err != nil {",
 		test: "TestTakeoverWaitsForALockOfFormat1AndItsContextEndsTheWait",
 	},
 	{
