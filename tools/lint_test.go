@@ -45,6 +45,8 @@ var tiers = []tier{
 	{dir: "internal/storeclient", allowed: []string{"store"}},
 	{dir: "internal/sqlsession", allowed: []string{"."}, refused: io},
 	{dir: "internal/localdisk", refused: []string{"net", "net/http", "os/exec", "os/signal"}},
+	{dir: "internal/disk", allowed: []string{"internal/localdisk"}, refused: []string{"net", "net/http", "os/exec", "os/signal"}},
+	{dir: "internal/disk/modeldisk", allowed: []string{"internal/disk"}, refused: io},
 
 	{dir: "internal/stored", allowed: []string{".", "store"}, refused: io},
 	{dir: "fence", allowed: []string{".", "store", "internal/journal", "internal/lease", "internal/lease/drive", "internal/stored"}, refused: io},
@@ -61,7 +63,7 @@ var tiers = []tier{
 	{dir: "opaque", allowed: []string{".", "kind"}},
 
 	{dir: "store/memstore", allowed: []string{".", "store", "internal/storeclient", "internal/storeurl"}},
-	{dir: "store/filestore", allowed: []string{".", "store", "internal/storeclient", "internal/storeurl", "internal/localdisk"}},
+	{dir: "store/filestore", allowed: []string{".", "store", "internal/storeclient", "internal/storeurl", "internal/disk", "internal/localdisk"}},
 	{dir: "store/sqlstore", allowed: []string{".", "store", "internal/sqlsession", "internal/storeclient", "internal/storeurl"}},
 	{dir: "store/etcdstore", allowed: []string{"store", "internal/storeclient", "internal/storeurl"}, library: true},
 	{dir: "store/zkstore", allowed: []string{"store", "internal/storeclient", "internal/storeurl"}, library: true},
