@@ -31,7 +31,7 @@ var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof"
 
 // support begins the folders of what is no product: only tests import it.
 var support = []string{
-	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/lineartest", "internal/mutants",
+	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/disk/modeldisk", "internal/lineartest", "internal/mutants",
 	"store/storetest", "store/faultstore", "counter/countertest", "daemon/kind/kindtest",
 }
 
@@ -42,6 +42,7 @@ const tiers = `
 # ids, layouts and contracts
 .
 internal/localdisk !
+internal/disk ! internal/localdisk
 internal/sqlsession .
 internal/storeurl !
 internal/text
@@ -68,7 +69,7 @@ counter/leafalloc . counter internal/sqlsession
 counter/rediscount . counter
 counter/tinyid . counter internal/sqlsession
 store/etcdstore internal/storeclient internal/storeurl store | go.etcd.io/etcd/client/v3 go.uber.org/zap google.golang.org/grpc
-store/filestore ! . internal/localdisk internal/storeclient internal/storeurl store
+store/filestore ! . internal/disk internal/localdisk internal/storeclient internal/storeurl store
 store/memstore . internal/storeclient internal/storeurl store
 store/natsstore ! internal/storeclient internal/storeurl store | github.com/nats-io/nats.go
 store/redisstore ! internal/storeclient internal/storeurl store | github.com/redis/go-redis/v9

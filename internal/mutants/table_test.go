@@ -132,30 +132,6 @@ var table = []mutant{
 		test: "TestResumedBoundOfALossyStoreIsConfirmedAtItsAge",
 	},
 	{
-		name: "filestore: the mark is read before the register",
-		file: "store/filestore/store.go",
-		old: `	e, err := s.read(key)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Entry{}, s.unlessClosed(err)
-	}
-	m, markErr := s.disk.readMark()
-`,
-		new: `	m, markErr := s.disk.readMark()
-	e, err := s.read(key)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Entry{}, s.unlessClosed(err)
-	}
-`,
-		test: "TestReadingBesideASwapOutlivesALossOfPower",
-	},
-	{
-		name: "filestore: what a dead writer left is not synced",
-		file: "store/filestore/swap.go",
-		old:  "if err := s.syncFolder(at.folder()); err != nil {\n\t\t\treturn err\n\t\t}\n",
-		new:  "",
-		test: "TestKillOrPowerLossAtAnyStepLeavesOldOrNew",
-	},
-	{
 		name: "journal: a network file system is not refused",
 		file: journal,
 		old:  "if system.Network {\n",
