@@ -163,7 +163,6 @@ func (g *Generator) drop() *anchor {
 		a.lasts = min(a.lasts, 2*ahead)
 	default:
 		// Nothing is issued, so every call looks at the clocks again.
-		g.express.Store(0)
 		a.pace, a.behind, a.lasts, lost = stillPace, ahead, 0, true
 	}
 

@@ -48,8 +48,8 @@ type GeneratorConfig struct {
 	Until Tick
 
 	// Expires is the instant on the monotonic clock from which on nothing is issued, whatever Until says;
-	// see [Generator.ExtendWithin]. Zero means that there is none. With it the CachedClock is not used,
-	// and a policy with WallEveryCall is refused.
+	// see [Generator.ExtendWithin]. Zero means that there is none. With it
+	// a policy with WallEveryCall is refused.
 	Expires time.Duration
 
 	// Policy decides what happens when time and demand do not agree. The zero
@@ -58,12 +58,6 @@ type GeneratorConfig struct {
 
 	// Clock is the source of time. Nil means [SystemClock].
 	Clock Clock
-
-	// CachedClock, when it is running, reads the clock for busy callers of Next;
-	// see there for its price. Nil means that every call reads the clock. It is
-	// not used where it could not keep the rules: with fewer than 8 bits of
-	// sequence, a unit above 4 s, WallEveryCall, [StartRandom] or [StartCarry], and for a wide layout.
-	CachedClock *CachedClock
 
 	// Rand returns uniform random bits for the start of a sequence; it must be
 	// safe for concurrent use. Nil means math/rand/v2's Uint64: unpredictable
@@ -130,24 +124,18 @@ type Generator struct {
 	timeShift uint8
 	everyCall bool
 	adds      bool // whether the lane may be opened
-	cache     *CachedClock
 
 	// Every call reads these and few change them. They have a cache line of their
 	// own, apart from the word, which every call changes.
-	anchor  atomic.Pointer[anchor]
-	gate    atomic.Uint64 // first slot beyond the window; 0 while callers must queue
-	express atomic.Uint64 // bound for calls that do not read the clock; 0 for none
-	lane    atomic.Uint32 // which call takes slots without looking first; closedLane for none
+	anchor atomic.Pointer[anchor]
+	gate   atomic.Uint64 // first slot beyond the window; 0 while callers must queue
+	lane   atomic.Uint32 // which call takes slots without looking first; closedLane for none
 
 	_     [64]byte
 	state word // the next free slot
 	_     [64]byte
 
 	vibrate atomic.Uint64 // ticks begun under StartVibration
-	beaten  struct {      // the last beat's monotonic time and slot
-		at   atomic.Int64
-		slot atomic.Uint64
-	}
 
 	mu       sync.Mutex // guards the fields below, and every write to anchor and gate
 	until    Tick
@@ -159,8 +147,6 @@ type Generator struct {
 	reserved Tick  // the first result of Revoke
 	lost     chan struct{}
 	lostNow  bool
-	pulsed   uint64 // state word at the last pulse
-	quiet    int    // pulses in a row that found few ids taken
 }
 
 // NewGenerator returns a generator anchored at the later of the wall clock and the floor. An
@@ -206,9 +192,6 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	burst := min(uint64(policy.MaxBurst/l.Unit), uint64(l.HorizonTick())/2)
 	rule := policy.Start.Rule
 	adds := sequenceBits >= addBits && rule != StartRandom && rule != StartCarry && !policy.WallEveryCall && inverse(uint64(l.Unit)) != 0
-	if !adds || l.Wide || cfg.Expires != 0 {
-		cfg.CachedClock = nil
-	}
 	g := &Generator{
 		clock:     cmp.Or(cfg.Clock, SystemClock()),
 		layout:    l,
@@ -229,7 +212,6 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		timeShift: uint8(l.Shift(Time)),
 		everyCall: policy.WallEveryCall,
 		adds:      adds,
-		cache:     cfg.CachedClock,
 		until:     cfg.Until,
 		expires:   cfg.Expires,
 		lost:      make(chan struct{}),
@@ -280,13 +262,6 @@ func NewUnfencedGenerator(cfg GeneratorConfig) (*Generator, error) {
 // context's error is returned when it ended the wait. A call with an error has used no tick
 // up. A *[LayoutError] is returned when the layout is wide; see [Generator.NextWide].
 func (g *Generator) Next(ctx context.Context) (ID, error) {
-	if bound := g.express.Load(); bound != 0 {
-		if slot := g.state.Add(1) - 1; slot < bound {
-			return g.compose(slot), nil
-		}
-		g.express.CompareAndSwap(bound, 0)
-		return g.nextSlowly(ctx)
-	}
 	if g.lane.Load() != narrowLane {
 		return g.nextSlowly(ctx)
 	}
@@ -302,9 +277,6 @@ func (g *Generator) Next(ctx context.Context) (ID, error) {
 	bound := min(g.gate.Load(), first+g.ahead)
 	slot := g.state.Add(1) - 1
 	if slot >= first && slot < bound {
-		if slot&beatMask == 0 && g.cache != nil {
-			g.beat(slot)
-		}
 		return g.compose(slot), nil
 	}
 	if slot >= bound {

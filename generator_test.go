@@ -1,7 +1,6 @@
 package snowfence
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -81,59 +80,42 @@ func TestIDsCarryTheTickAndTheWorker(t *testing.T) {
 }
 
 func TestConcurrentCallersNeverShareAnID(t *testing.T) {
-	for name, cached := range map[string]bool{"clock read every call": false, "cached clock": true} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var cache *CachedClock
-			var running sync.WaitGroup
-			if cached {
-				cache = NewCachedClock(nil)
-				running.Go(func() { cache.Run(ctx) })
-			}
-			g := newTestGenerator(t, GeneratorConfig{CachedClock: cache, Rand: rand.Uint64})
-			const callers, calls = 8, 20_000
-			lists := make([][]ID, callers)
-			var group sync.WaitGroup
-			for i := range callers {
-				group.Go(func() {
-					batch := make([]ID, 1+i*7)
-					for len(lists[i]) < calls {
-						if i%2 == 0 {
-							id, err := g.Next(ctx)
-							if err != nil {
-								t.Error(err)
-								return
-							}
-							lists[i] = append(lists[i], id)
-							continue
-						}
-						if err := g.Fill(ctx, batch); err != nil {
-							t.Error(err)
-							return
-						}
-						lists[i] = append(lists[i], batch...)
+	g := newTestGenerator(t, GeneratorConfig{Rand: rand.Uint64})
+	const callers, calls = 8, 20_000
+	lists := make([][]ID, callers)
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() {
+			batch := make([]ID, 1+i*7)
+			for len(lists[i]) < calls {
+				if i%2 == 0 {
+					id, err := g.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
 					}
-				})
-			}
-			group.Wait()
-			cancel()
-			running.Wait()
-			for i, ids := range lists {
-				if !slices.IsSortedFunc(ids, func(a, b ID) int {
-					if a < b {
-						return -1
-					}
-					return 1
-				}) {
-					t.Errorf("caller %d: ids do not strictly increase", i)
+					lists[i] = append(lists[i], id)
+					continue
 				}
-			}
-			all := slices.Sorted(slices.Values(slices.Concat(lists...)))
-			if n := len(slices.Compact(all)); n < callers*calls || n != len(slices.Concat(lists...)) {
-				t.Errorf("%d different ids among %d", n, len(slices.Concat(lists...)))
+				if err := g.Fill(t.Context(), batch); err != nil {
+					t.Error(err)
+					return
+				}
+				lists[i] = append(lists[i], batch...)
 			}
 		})
+	}
+	group.Wait()
+	for i, ids := range lists {
+		for k := 1; k < len(ids); k++ {
+			if ids[k] <= ids[k-1] {
+				t.Fatalf("caller %d: %v follows %v", i, ids[k], ids[k-1])
+			}
+		}
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(lists...)))
+	if n := len(slices.Compact(all)); n < callers*calls || n != len(slices.Concat(lists...)) {
+		t.Errorf("%d different ids among %d", n, len(slices.Concat(lists...)))
 	}
 }
 

@@ -19,8 +19,7 @@ func newWideShape(l Layout, prefix Parts) *wideShape {
 	return &wideShape{l.joinWide(prefix), place(Time), place(Sequence), place(Random), 1<<l.Bits(Random) - 1}
 }
 
-// NextWide is [Generator.Next] for a wide layout, without a use for the CachedClock. A
-// *[LayoutError] is returned when the layout is not wide.
+// NextWide is [Generator.Next] for a wide layout. A *[LayoutError] is returned when the layout is not wide.
 func (g *Generator) NextWide(ctx context.Context) (id WideID, err error) {
 	// The lane, as in Next; see there and at Generator.
 	if g.lane.Load() == wideLane {

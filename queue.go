@@ -180,7 +180,6 @@ func (g *Generator) finish(c *call, err error) {
 func (g *Generator) reopen() {
 	if g.revoked != nil || g.queue.calls.Len() > 0 {
 		g.gate.Store(0)
-		g.express.Store(0)
 		return
 	}
 	g.gate.Store(uint64(g.until) << g.seqBits)

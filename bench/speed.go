@@ -23,7 +23,7 @@ type contender struct {
 	batch   int     // ids a call
 	peer    int     // index of the contender that the ratio refers to
 	goal    float64 // the ratio aimed at; 0 for none
-	make    func() (run func(n int) error, stop func(), err error)
+	make    func() (run func(n int) error, err error)
 }
 
 // speed measures what an id costs when nothing has to be waited for.
@@ -31,12 +31,10 @@ func speed(rounds int, each time.Duration) error {
 	contenders := []contender{
 		{name: "bwmarrin, one goroutine", workers: 1, batch: 1, peer: 0, make: bwmarrin},
 		{name: "bwmarrin, two goroutines", workers: 2, batch: 1, peer: 1, make: bwmarrin},
-		{name: "Next, one goroutine", workers: 1, batch: 1, peer: 0, goal: 1.0, make: next(false)},
-		{name: "Next, two goroutines", workers: 2, batch: 1, peer: 1, goal: 0.55, make: next(false)},
+		{name: "Next, one goroutine", workers: 1, batch: 1, peer: 0, goal: 1.0, make: next},
+		{name: "Next, two goroutines", workers: 2, batch: 1, peer: 1, goal: 0.55, make: next},
 		{name: "Fill of 64", workers: 1, batch: 64, peer: 0, goal: 0.03, make: fill(64)},
 		{name: "Fill of 1,000", workers: 1, batch: 1000, peer: 0, goal: 0.015, make: fill(1000)},
-		{name: "Next, cached clock, one", workers: 1, batch: 1, peer: 0, goal: 0.25, make: next(true)},
-		{name: "Next, cached clock, two", workers: 2, batch: 1, peer: 1, goal: 0.3, make: next(true)},
 		{name: "NextWide, no random bits", workers: 1, batch: 1, peer: 2, goal: 1.3, make: nextWide(wideLike)},
 		{name: "NextWide, UUID, 20-bit seq", workers: 1, batch: 1, peer: 2, goal: 1.3, make: nextWide(wideUUID)},
 		{name: "NextWide, uuid8, 4,096 a ms", workers: 1, batch: 1, peer: 2, make: nextWide("uuid8")},
@@ -83,11 +81,10 @@ func speed(rounds int, each time.Duration) error {
 
 // measure returns the nanoseconds of wall time that an id costs all workers together.
 func (c contender) measure(each time.Duration) (float64, error) {
-	run, stop, err := c.make()
+	run, err := c.make()
 	if err != nil {
 		return 0, err
 	}
-	defer stop()
 	const warm = 20_000
 	if err := run(warm/c.batch + 1); err != nil {
 		return 0, err
@@ -119,7 +116,7 @@ func (c contender) timed(run func(n int) error, n int) (time.Duration, error) {
 
 // Every contender loops in its own code, so that the call is measured as a user writes it.
 
-func bwmarrin() (func(int) error, func(), error) {
+func bwmarrin() (func(int) error, error) {
 	snowflake.NodeBits, snowflake.StepBits = 1, 21
 	snowflake.Epoch = time.Now().UnixMilli() - 1000
 	node, err := snowflake.NewNode(1)
@@ -129,7 +126,7 @@ func bwmarrin() (func(int) error, func(), error) {
 		}
 		return nil
 	}
-	return run, func() {}, err
+	return run, err
 }
 
 // layout has as many bits of sequence as the peer, and one more for batches,
@@ -144,31 +141,22 @@ func layout(sequenceBits int) snowfence.Layout {
 	return l
 }
 
-func next(cached bool) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
-		ctx, cancel := context.WithCancel(context.Background())
-		var cache *snowfence.CachedClock
-		var running sync.WaitGroup
-		if cached {
-			cache = snowfence.NewCachedClock(nil)
-			running.Go(func() { cache.Run(ctx) })
-		}
-		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(21), Worker: new(int64), CachedClock: cache})
-		stop := func() { cancel(); running.Wait() }
-		run := func(n int) error {
-			for range n {
-				if _, err := g.Next(ctx); err != nil {
-					return err
-				}
+func next() (func(int) error, error) {
+	g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(21), Worker: new(int64)})
+	ctx := context.Background()
+	run := func(n int) error {
+		for range n {
+			if _, err := g.Next(ctx); err != nil {
+				return err
 			}
-			return nil
 		}
-		return run, stop, err
+		return nil
 	}
+	return run, err
 }
 
-func fill(n int) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
+func fill(n int) func() (func(int) error, error) {
+	return func() (func(int) error, error) {
 		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(22), Worker: new(int64)})
 		ids := make([]snowfence.ID, n)
 		ctx := context.Background()
@@ -180,7 +168,7 @@ func fill(n int) func() (func(int) error, func(), error) {
 			}
 			return nil
 		}
-		return run, func() {}, err
+		return run, err
 	}
 }
 
@@ -192,8 +180,8 @@ const (
 	wideUUID  = "wide-ms48-version4-worker12-variant2-seq20-random42@1970-01-01"
 )
 
-func nextWide(layout string) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
+func nextWide(layout string) func() (func(int) error, error) {
+	return func() (func(int) error, error) {
 		g, err := wide(layout)
 		ctx := context.Background()
 		run := func(n int) error {
@@ -204,12 +192,12 @@ func nextWide(layout string) func() (func(int) error, func(), error) {
 			}
 			return nil
 		}
-		return run, func() {}, err
+		return run, err
 	}
 }
 
-func fillWide(layout string, n int) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
+func fillWide(layout string, n int) func() (func(int) error, error) {
+	return func() (func(int) error, error) {
 		g, err := wide(layout)
 		ids := make([]snowfence.WideID, n)
 		ctx := context.Background()
@@ -221,7 +209,7 @@ func fillWide(layout string, n int) func() (func(int) error, func(), error) {
 			}
 			return nil
 		}
-		return run, func() {}, err
+		return run, err
 	}
 }
 
@@ -233,7 +221,7 @@ func wide(layout string) (*snowfence.Generator, error) {
 	return snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: l, Worker: new(int64)})
 }
 
-func googleV7() (func(int) error, func(), error) {
+func googleV7() (func(int) error, error) {
 	run := func(n int) error {
 		for range n {
 			if _, err := google.NewV7(); err != nil {
@@ -242,10 +230,10 @@ func googleV7() (func(int) error, func(), error) {
 		}
 		return nil
 	}
-	return run, func() {}, nil
+	return run, nil
 }
 
-func gofrsV7() (func(int) error, func(), error) {
+func gofrsV7() (func(int) error, error) {
 	run := func(n int) error {
 		for range n {
 			if _, err := gofrs.NewV7(); err != nil {
@@ -254,14 +242,14 @@ func gofrsV7() (func(int) error, func(), error) {
 		}
 		return nil
 	}
-	return run, func() {}, nil
+	return run, nil
 }
 
 // bare is the least that any generator pays that keeps one order among its callers and, if
 // clock is set, reads the clock a call: one atomic add to a word that two processors share.
 // How much that is depends on how fast a cache line moves between them.
-func bare(clock bool) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
+func bare(clock bool) func() (func(int) error, error) {
+	return func() (func(int) error, error) {
 		var shared struct {
 			_    [128]byte
 			word atomic.Int64
@@ -277,7 +265,7 @@ func bare(clock bool) func() (func(int) error, func(), error) {
 			}
 			return nil
 		}
-		return run, func() {}, nil
+		return run, nil
 	}
 }
 

@@ -184,13 +184,6 @@ var table = []mutant{
 		test: "TestEveryRuleHoldsInRandomRuns",
 	},
 	{
-		name: "generator: the cached clock's bound leaves out the window",
-		file: "cachedclock.go",
-		old:  "bound := g.bound(uint64(v.now)); next",
-		new:  "bound := uint64(v.now)<<g.seqBits + g.ahead; next",
-		test: "TestNoCallGetsPastAWindowThatEndsWithinTheBurst",
-	},
-	{
 		name: "generator: the lane's bound leaves out the window",
 		file: "generator.go",
 		old:  "bound := min(g.gate.Load(), first+g.ahead)",
