@@ -48,15 +48,20 @@ type anchor struct {
 // can't be before the anchor.
 func (g *Generator) now() (uint64, bool) {
 	if g.everyCall {
-		tick := g.layout.TickAt(g.clock.Wall())
-		return uint64(tick), tick >= g.floor && tick < g.horizon
+		return g.wallNow()
 	}
 	a := g.anchor.Load()
 	elapsed := g.clock.Monotonic() - a.monotonic
 	if uint64(elapsed) >= uint64(a.lasts) {
 		return 0, false
 	}
-	return a.tick + g.divide(uint64(a.rest+elapsed>>a.pace)), true
+	return a.tick + g.divide(uint64(a.rest+elapsed>>(a.pace&63))), true
+}
+
+// wallNow is now under WallEveryCall.
+func (g *Generator) wallNow() (uint64, bool) {
+	tick := g.layout.TickAt(g.clock.Wall())
+	return uint64(tick), tick >= g.floor && tick < g.horizon
 }
 
 // inverse returns 2^64/unit rounded up, with which divide multiplies, or 0 for

@@ -261,38 +261,46 @@ func NewUnfencedGenerator(cfg GeneratorConfig) (*Generator, error) {
 // may be stamped. After [Generator.Revoke] the error wraps [ErrRevoked] and the cause. The
 // context's error is returned when it ended the wait. A call with an error has used no tick
 // up. A *[LayoutError] is returned when the layout is wide; see [Generator.NextWide].
-func (g *Generator) Next(ctx context.Context) (ID, error) {
-	if g.lane.Load() != narrowLane {
-		return g.nextSlowly(ctx)
+func (g *Generator) Next(ctx context.Context) (ID, error) { return g.next(ctx, narrowLane) }
+
+// next is Next for the caller of a lane.
+//
+// The lane is now and bound, written out: calls of them would cost as much as all the rest
+// but the clock. The gate is read before the add, so that it is no later than the store has
+// acknowledged, and the anchor before the clock. The present tick is computed after the add. It
+// depends on the clock alone, and the processor does both at once: an atomic operation
+// waits for the steps before it.
+func (g *Generator) next(ctx context.Context, lane uint32) (ID, error) {
+	if g.lane.Load() != lane {
+		return g.nextSlowly(ctx, lane)
 	}
-	// This is now and bound, written out. Apart from the reading of the clock, the calls
-	// would cost as much as all the rest.
-	a := g.anchor.Load()
+	a, gate := g.anchor.Load(), g.gate.Load()
 	elapsed := g.clock.Monotonic() - a.monotonic
 	if uint64(elapsed) >= uint64(a.lasts) {
-		return g.nextSlowly(ctx)
+		return g.nextSlowly(ctx, lane)
 	}
+	slot := g.state.Add(1) - 1
 	ticks, _ := bits.Mul64(uint64(a.rest+elapsed>>(a.pace&63)), g.inverse)
 	first := (a.tick + ticks) << (g.seqBits & 63)
-	bound := min(g.gate.Load(), first+g.ahead)
-	slot := g.state.Add(1) - 1
-	if slot >= first && slot < bound {
+	if slot-first < g.ahead && slot < gate { // a slot below first wraps around
 		return g.compose(slot), nil
 	}
-	if slot >= bound {
+	if slot >= min(gate, first+g.ahead) {
 		g.lane.Store(closedLane)
 	}
-	return g.nextSlowly(ctx)
+	return g.nextSlowly(ctx, lane)
 }
 
 // nextSlowly returns the next id in every case. It opens the lane again when it finds one
 // without a wait.
-func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
-	if g.wide != nil {
-		return 0, g.layout.validateNarrow()
+func (g *Generator) nextSlowly(ctx context.Context, lane uint32) (ID, error) {
+	if err := g.refuseLane(lane); err != nil {
+		return 0, err
 	}
 	if slot, ok := g.reserve(1); ok {
-		g.openLane()
+		if g.adds && g.lane.Load() == closedLane {
+			g.lane.Store(lane)
+		}
 		return g.compose(slot), nil
 	}
 	var one [1]ID
@@ -300,16 +308,15 @@ func (g *Generator) nextSlowly(ctx context.Context) (ID, error) {
 	return one[0], err
 }
 
-// openLane is for a call that has found a free slot.
-func (g *Generator) openLane() {
-	if !g.adds || g.lane.Load() != closedLane {
-		return
+// refuseLane returns the error of a call whose ids are of another width than the layout's.
+func (g *Generator) refuseLane(lane uint32) error {
+	switch {
+	case lane == wideLane && g.wide == nil:
+		return g.layout.needWide()
+	case lane == narrowLane && g.wide != nil:
+		return g.layout.validateNarrow()
 	}
-	if g.wide == nil {
-		g.lane.Store(narrowLane)
-	} else {
-		g.lane.Store(wideLane)
-	}
+	return nil
 }
 
 // Fill fills ids, in increasing order. It reserves in bulk as many as fit, repeatedly, and
@@ -328,8 +335,8 @@ func (g *Generator) Fill(ctx context.Context, ids []ID) error {
 // FillWithin is [Generator.Fill] with a limit of its own in place of MaxWait. With a limit of
 // zero it does not wait.
 func (g *Generator) FillWithin(ctx context.Context, limit time.Duration, ids []ID) error {
-	if g.wide != nil {
-		return g.layout.validateNarrow()
+	if err := g.refuseLane(narrowLane); err != nil {
+		return err
 	}
 	if len(ids) == 0 {
 		return nil
@@ -346,7 +353,9 @@ func (g *Generator) reserve(n uint64) (slot uint64, ok bool) {
 	now, ok := g.now()
 	for ok {
 		old := g.state.Load()
-		slot = g.enter(old, now)
+		if slot = old; old < now<<(g.seqBits&63) || g.start.Rule == StartRandom {
+			slot = g.enter(old, now)
+		}
 		if bound := g.bound(now); slot >= bound || bound-slot < n || n > g.run(slot) {
 			break
 		}
@@ -370,15 +379,20 @@ func (g *Generator) compose(slot uint64) ID {
 }
 
 // write makes the ids of the slots from slot on. Within a tick ids differ by
-// the sequence alone, so each is the last plus one step.
+// the sequence alone, so each is the last plus one step. Four are written at a time, because
+// the speed of a loop of one depends on where the linker puts it.
 func (g *Generator) write(ids []ID, slot uint64) {
-	step := ID(1) << g.seqShift
+	step := ID(1) << (g.seqShift & 63)
 	for len(ids) > 0 {
 		n := min(uint64(len(ids)), g.mask+1-slot&g.mask)
-		id := g.compose(slot)
-		for i := range ids[:n] {
-			ids[i] = id
-			id += step
+		id, rest := g.compose(slot), ids[:n]
+		for ; len(rest) >= 4; rest = rest[4:] {
+			four := (*[4]ID)(rest)
+			four[0], four[1], four[2], four[3] = id, id+step, id+2*step, id+3*step
+			id += 4 * step
+		}
+		for i := range rest {
+			rest[i] = id + ID(i)*step
 		}
 		ids, slot = ids[n:], slot+n
 	}

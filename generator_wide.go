@@ -21,35 +21,11 @@ func newWideShape(l Layout, prefix Parts) *wideShape {
 
 // NextWide is [Generator.Next] for a wide layout. A *[LayoutError] is returned when the layout is not wide.
 func (g *Generator) NextWide(ctx context.Context) (id WideID, err error) {
-	// The lane, as in Next; see there and at Generator.
-	if g.lane.Load() == wideLane {
-		a := g.anchor.Load()
-		elapsed := g.clock.Monotonic() - a.monotonic
-		if uint64(elapsed) < uint64(a.lasts) {
-			ticks, _ := bits.Mul64(uint64(a.rest+elapsed>>(a.pace&63)), g.inverse)
-			first := (a.tick + ticks) << (g.seqBits & 63)
-			bound := min(g.gate.Load(), first+g.ahead)
-			slot := g.state.Add(1) - 1
-			if slot >= first && slot < bound {
-				g.composeWide(slot, &id)
-				return id, nil
-			}
-			if slot >= bound {
-				g.lane.Store(closedLane)
-			}
-		}
+	slot, err := g.next(ctx, wideLane)
+	if err == nil {
+		g.composeWide(uint64(slot), &id)
 	}
-	if g.wide == nil {
-		return id, g.layout.needWide()
-	}
-	if slot, ok := g.reserve(1); ok {
-		g.openLane()
-		g.composeWide(slot, &id)
-		return id, nil
-	}
-	var one [1]WideID
-	err = g.FillWide(ctx, one[:])
-	return one[0], err
+	return id, err
 }
 
 // FillWide is [Generator.Fill] for a wide layout. A *[LayoutError] is returned when the layout
@@ -61,8 +37,8 @@ func (g *Generator) FillWide(ctx context.Context, ids []WideID) error {
 // FillWideWithin is [Generator.FillWithin] for a wide layout. A *[LayoutError] is returned when
 // the layout is not wide.
 func (g *Generator) FillWideWithin(ctx context.Context, limit time.Duration, ids []WideID) error {
-	if g.wide == nil {
-		return g.layout.needWide()
+	if err := g.refuseLane(wideLane); err != nil {
+		return err
 	}
 	if len(ids) == 0 {
 		return nil
