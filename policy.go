@@ -3,6 +3,7 @@ package snowfence
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"time"
 )
 
@@ -89,21 +90,6 @@ func (r StartRule) String() string {
 	return words[r]
 }
 
-// PolicyError is returned when a [Policy] can't be used with a layout. It
-// names the field at fault, its value and the limit that it breaks.
-type PolicyError struct {
-	Field string
-	Value string
-	Limit string
-}
-
-func (e *PolicyError) Error() string {
-	return fmt.Sprintf("snowfence: policy: %s is %s: %s", e.Field, e.Value, e.Limit)
-}
-
-// Class is [ClassUsage].
-func (e *PolicyError) Class() Class { return ClassUsage }
-
 // Validate returns nil if the policy can be used with a valid layout. A *[PolicyError] is
 // returned when a duration is negative, a wait is shorter than two ticks, or a sequence
 // start does not fit the layout's sequence.
@@ -140,4 +126,50 @@ func (p Policy) WithDefaults(l Layout) Policy {
 	p.MaxBurst = cmp.Or(p.MaxBurst, DefaultMaxBurst)
 	p.MaxWait = cmp.Or(p.MaxWait, max(DefaultMaxWait, 2*l.Unit))
 	return p
+}
+
+// enter returns the slot for a caller at the tick now: the next free one, or, in an idle
+// tick, the one of the start rule. The slot is never below old: an idle tick lies above
+// old's tick.
+func (g *Generator) enter(old, now uint64) uint64 {
+	if first := now << (g.seqBits & 63); old < first {
+		return g.begin(old, first)
+	}
+	if old&g.mask == 0 && g.start.Rule == StartRandom {
+		return old | g.random()
+	}
+	return old
+}
+
+// begin returns the first slot of an idle tick, whose slots begin at first, when old was the
+// next free slot.
+func (g *Generator) begin(old, first uint64) uint64 {
+	switch g.start.Rule {
+	case StartQuarter:
+		return first | g.rand()&g.quarter
+	case StartRandom:
+		return first | g.random()
+	case StartVibration:
+		return first | g.vibrate.Load()%uint64(g.start.Max+1)
+	case StartCarry:
+		if sequence := old & g.mask; sequence <= uint64(g.start.Max) {
+			return first | sequence
+		}
+	}
+	return first
+}
+
+// random returns a uniform point in 0..Max.
+func (g *Generator) random() uint64 {
+	point, _ := bits.Mul64(g.rand(), uint64(g.start.Max)+1)
+	return point
+}
+
+// run returns how many slots from slot on may be taken in one step. Under StartRandom a tick
+// after an overflow does not begin at 0, so a step ends with its tick.
+func (g *Generator) run(slot uint64) uint64 {
+	if g.start.Rule == StartRandom {
+		return g.mask + 1 - slot&g.mask
+	}
+	return 1<<64 - 1
 }

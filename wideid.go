@@ -1,11 +1,15 @@
 package snowfence
 
 import (
+	"context"
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math/bits"
+	"slices"
 	"strings"
+	"time"
 )
 
 // WideID is a unique number of up to 128 bits, for a wide [Layout]. Its bytes stand with the
@@ -32,17 +36,6 @@ type WideID [16]byte
 
 // uuidWidth is the length of a UUID's text.
 const uuidWidth = 36
-
-// id returns the number as bytes.
-func (w uint128) id() (id WideID) {
-	binary.BigEndian.PutUint64(id[:8], w.high)
-	binary.BigEndian.PutUint64(id[8:], w.low)
-	return id
-}
-
-func (id WideID) number() uint128 {
-	return uint128{binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])}
-}
 
 // ParseWide reads a WideID: 32 hexadecimal digits with the hyphens of a UUID, or up to 32 digits
 // without, in either case. An *[IDError] is returned for anything else.
@@ -152,4 +145,174 @@ func (id *WideID) Scan(src any) error {
 		return &IDError{"database value", "NULL", -1, "NULL is no id; scan it into a sql.Null[WideID]"}
 	}
 	return newIDError("database value", fmt.Sprint(src), -1, fmt.Sprintf("a %T can't hold a wide id", src))
+}
+
+// ComposeWide is [Layout.Compose] for a wide layout. A *[LayoutError] is returned for a layout
+// that is invalid or not wide.
+func (l Layout) ComposeWide(p Parts) (WideID, error) {
+	if err := l.needWide(); err != nil {
+		return WideID{}, err
+	}
+	if err := l.check(p); err != nil {
+		return WideID{}, err
+	}
+	return l.joinWide(p).id(), nil
+}
+
+// joinWide composes parts that were checked.
+func (l Layout) joinWide(p Parts) uint128 {
+	var w uint128
+	for _, f := range l.Fields {
+		w = w.or(at128(l.value(p, f.Kind), uint(l.Shift(f.Kind))))
+	}
+	return w
+}
+
+// value returns the bits of a field: a part, or a UUID's version or variant.
+func (l Layout) value(p Parts, kind FieldKind) uint64 {
+	switch kind {
+	case Version:
+		return uuidVersion
+	case Variant:
+		return uuidVariant
+	}
+	return uint64(p.Value(kind))
+}
+
+// DecomposeWide is the reverse of [Layout.ComposeWide]. It reads ticks past the horizon too. An
+// *[IDError] is returned for an id with a bit set above the layout's fields, or with another
+// version or variant. A *[LayoutError] is returned for a layout that is invalid or not wide.
+func (l Layout) DecomposeWide(id WideID) (Parts, error) {
+	if err := l.needWide(); err != nil {
+		return Parts{}, err
+	}
+	var p Parts
+	rest := id.number()
+	for _, f := range slices.Backward(l.Fields) {
+		value := rest.low & (1<<f.Bits - 1)
+		rest = rest.shiftRight(uint(f.Bits))
+		if f.Kind != Version && f.Kind != Variant {
+			*p.at(f.Kind) = int64(value)
+		} else if want := l.value(p, f.Kind); value != want {
+			return Parts{}, &IDError{"layout " + l.String(), id.String(), -1, "has another " + f.Kind.String() + " than a UUID of version 8"}
+		}
+	}
+	if rest != (uint128{}) {
+		return Parts{}, &IDError{"layout " + l.String(), id.String(), -1, "has more than " + countBits(l.TotalBits())}
+	}
+	return p, nil
+}
+
+// BetweenWide is [Layout.Between] for a wide layout. In the bounds every bit below the time is 0,
+// or 1. So those of the preset uuid8 hold for UUIDs of version 7 too, and for a column of both.
+// A *[LayoutError] is returned for a layout that is invalid or not wide.
+func (l Layout) BetweenWide(from, to time.Time) (lo, hi WideID, err error) {
+	if err := l.needWide(); err != nil {
+		return lo, hi, err
+	}
+	first, last, err := l.ticks(from, to)
+	if err != nil {
+		return lo, hi, err
+	}
+	shift := uint(l.Shift(Time))
+	end := at128(1, shift)
+	low, borrow := bits.Sub64(end.low, 1, 0)
+	below := uint128{end.high - borrow, low} // every bit below the time
+	return at128(uint64(first), shift).id(), at128(uint64(last), shift).or(below).id(), nil
+}
+
+// wideShape is how a generator of a wide layout makes an id of a slot.
+type wideShape struct {
+	prefix                 uint128 // worker, datacenter, version and variant, in place
+	time, sequence, random uint128 // the factors that put a number in its place
+	mask                   uint64  // of the random bits
+}
+
+func newWideShape(l Layout, prefix Parts) *wideShape {
+	place := func(kind FieldKind) uint128 { return at128(1, uint(l.Shift(kind))) }
+	return &wideShape{l.joinWide(prefix), place(Time), place(Sequence), place(Random), 1<<l.Bits(Random) - 1}
+}
+
+// NextWide is [Generator.Next] for a wide layout. A *[LayoutError] is returned when the layout is not wide.
+func (g *Generator) NextWide(ctx context.Context) (id WideID, err error) {
+	slot, err := g.next(ctx, wideLane)
+	if err == nil {
+		g.composeWide(uint64(slot), &id)
+	}
+	return id, err
+}
+
+// FillWide is [Generator.Fill] for a wide layout. A *[LayoutError] is returned when the layout
+// is not wide.
+func (g *Generator) FillWide(ctx context.Context, ids []WideID) error {
+	return g.FillWideWithin(ctx, g.maxWait, ids)
+}
+
+// FillWideWithin is [Generator.FillWithin] for a wide layout. A *[LayoutError] is returned when
+// the layout is not wide.
+func (g *Generator) FillWideWithin(ctx context.Context, limit time.Duration, ids []WideID) error {
+	if err := g.refuseLane(wideLane); err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if slot, ok := g.reserve(uint64(len(ids))); ok {
+		for i := range ids {
+			g.composeWide(slot+uint64(i), &ids[i])
+		}
+		return nil
+	}
+	slots := make([]ID, len(ids)) // under a wide layout an ID is a slot
+	if err := g.acquire(ctx, limit, slots); err != nil {
+		return err
+	}
+	for i, slot := range slots {
+		g.composeWide(uint64(slot), &ids[i])
+	}
+	return nil
+}
+
+// composeWide makes the id of a slot.
+func (g *Generator) composeWide(slot uint64, id *WideID) {
+	s := g.wide
+	w := s.prefix.or(s.time.times(slot >> (g.seqBits & 63))).or(s.sequence.times(slot & g.mask))
+	if s.mask != 0 {
+		w = w.or(s.random.times(g.rand() & s.mask))
+	}
+	binary.BigEndian.PutUint64(id[:8], w.high)
+	binary.BigEndian.PutUint64(id[8:], w.low)
+}
+
+// uint128 is a number of 128 bits.
+type uint128 struct{ high, low uint64 }
+
+// at128 returns value·2^shift. Bits beyond the 128th are lost.
+func at128(value uint64, shift uint) uint128 {
+	// A shift by 64 or more gives zero, and so does one that wrapped around.
+	return uint128{value<<(shift-64) | value>>(64-shift), value << shift}
+}
+
+func (w uint128) or(v uint128) uint128 { return uint128{w.high | v.high, w.low | v.low} }
+
+// shiftRight is for less than 64 bits.
+func (w uint128) shiftRight(n uint) uint128 {
+	return uint128{w.high >> n, w.low>>n | w.high<<(64-n)}
+}
+
+// times returns w·n modulo 2^128.
+func (w uint128) times(n uint64) uint128 {
+	high, low := bits.Mul64(n, w.low)
+	return uint128{high + n*w.high, low}
+}
+
+// id returns the number as bytes.
+func (w uint128) id() (id WideID) {
+	binary.BigEndian.PutUint64(id[:8], w.high)
+	binary.BigEndian.PutUint64(id[8:], w.low)
+	return id
+}
+
+func (id WideID) number() uint128 {
+	return uint128{binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])}
 }
