@@ -248,7 +248,7 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		g.wide = newWideShape(l, prefix)
 		g.seqShift, g.timeShift = 0, g.seqBits
 	} else {
-		g.prefix = l.join(prefix)
+		g.prefix = l.joinID(prefix)
 	}
 	g.origin = uint64(cfg.Floor) << sequenceBits
 	if policy.Start.Rule == StartQuarter {

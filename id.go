@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -268,7 +267,7 @@ func (l Layout) Compose(p Parts) (ID, error) {
 	if err := l.check(p); err != nil {
 		return 0, err
 	}
-	return l.join(p), nil
+	return l.joinID(p), nil
 }
 
 // check reports the first part that does not fit.
@@ -295,14 +294,8 @@ func (l Layout) word(kind FieldKind) string {
 	return kind.String()
 }
 
-// join composes parts that were checked.
-func (l Layout) join(p Parts) ID {
-	var n uint64
-	for _, f := range l.Fields {
-		n = n<<f.Bits | uint64(p.Value(f.Kind))
-	}
-	return ID(n)
-}
+// joinID is join for a layout of at most 64 bits.
+func (l Layout) joinID(p Parts) ID { return ID(l.join(p).low) }
 
 // Decompose takes an id apart. It is the reverse of [Layout.Compose], and reads
 // the ids of an Unsigned layout past the horizon too. An *[IDError] is returned
@@ -315,12 +308,7 @@ func (l Layout) Decompose(id ID) (Parts, error) {
 	if l.outside(id) {
 		return Parts{}, &IDError{"layout " + l.String(), id.String(), -1, "is above " + l.largest().String()}
 	}
-	var p Parts
-	n := uint64(id)
-	for _, f := range slices.Backward(l.Fields) {
-		*p.at(f.Kind) = int64(n & (1<<f.Bits - 1))
-		n >>= f.Bits
-	}
+	p, _, _ := l.split(uint128{0, uint64(id)})
 	return p, nil
 }
 
@@ -367,7 +355,7 @@ func (l Layout) Bounds(t time.Time) (lo, hi ID, err error) {
 	if err := l.check(p); err != nil {
 		return 0, 0, err
 	}
-	lo = l.join(p)
+	lo = l.joinID(p)
 	return lo, lo | (1<<l.Shift(Time) - 1), nil
 }
 
@@ -387,9 +375,9 @@ func (l Layout) WorkerBounds(worker int64, t time.Time) (lo, hi ID, err error) {
 	if err := l.check(p); err != nil {
 		return 0, 0, err
 	}
-	lo = l.join(p)
+	lo = l.joinID(p)
 	p.Sequence = l.Sequences() - 1
-	return lo, l.join(p), nil
+	return lo, l.joinID(p), nil
 }
 
 // Between returns the smallest and the largest id of a span of time, both inclusive. An id
@@ -404,26 +392,23 @@ func (l Layout) Between(from, to time.Time) (lo, hi ID, err error) {
 	if err := l.validateNarrow(); err != nil {
 		return 0, 0, err
 	}
-	first, last, err := l.ticks(from, to)
-	if err != nil {
-		return 0, 0, err
-	}
-	lo = l.join(Parts{Tick: first})
-	return lo, l.join(Parts{Tick: last}) | (1<<l.Shift(Time) - 1), nil
+	first, last, err := l.between(from, to)
+	return ID(first.low), ID(last.low), err
 }
 
-// ticks returns the first and the last tick of a span.
-func (l Layout) ticks(from, to time.Time) (first, last Tick, err error) {
+// between returns the bounds of a span. Every bit below the time is 0 in lo, and 1 in hi.
+func (l Layout) between(from, to time.Time) (lo, hi uint128, err error) {
 	if l.Fields[0].Kind != Time {
-		return 0, 0, ErrWorkerAboveTime
+		return lo, hi, ErrWorkerAboveTime
 	}
 	first, end := l.tickFrom(from), l.tickFrom(to)
 	if first >= end {
 		text := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-		return 0, 0, fmt.Errorf("%w from %s to %s: the layout's ticks of %s begin from %s on, and before %s",
+		return lo, hi, fmt.Errorf("%w from %s to %s: the layout's ticks of %s begin from %s on, and before %s",
 			ErrNoTick, text(from), text(to), unitText(l.Unit), text(l.Epoch), text(l.Horizon()))
 	}
-	return first, end - 1, nil
+	shift := uint(l.Shift(Time))
+	return at128(uint64(first), shift), at128(uint64(end-1), shift).or(at128(1, shift).less()), nil
 }
 
 // tickFrom returns the first tick that begins at or after an instant, from 0 to the horizon.

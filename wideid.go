@@ -156,11 +156,11 @@ func (l Layout) ComposeWide(p Parts) (WideID, error) {
 	if err := l.check(p); err != nil {
 		return WideID{}, err
 	}
-	return l.joinWide(p).id(), nil
+	return l.join(p).id(), nil
 }
 
-// joinWide composes parts that were checked.
-func (l Layout) joinWide(p Parts) uint128 {
+// join composes parts that were checked.
+func (l Layout) join(p Parts) uint128 {
 	var w uint128
 	for _, f := range l.Fields {
 		w = w.or(at128(l.value(p, f.Kind), uint(l.Shift(f.Kind))))
@@ -186,21 +186,29 @@ func (l Layout) DecomposeWide(id WideID) (Parts, error) {
 	if err := l.needWide(); err != nil {
 		return Parts{}, err
 	}
-	var p Parts
-	rest := id.number()
-	for _, f := range slices.Backward(l.Fields) {
-		value := rest.low & (1<<f.Bits - 1)
-		rest = rest.shiftRight(uint(f.Bits))
-		if f.Kind != Version && f.Kind != Variant {
-			*p.at(f.Kind) = int64(value)
-		} else if want := l.value(p, f.Kind); value != want {
-			return Parts{}, &IDError{"layout " + l.String(), id.String(), -1, "has another " + f.Kind.String() + " than a UUID of version 8"}
-		}
-	}
-	if rest != (uint128{}) {
+	p, foreign, rest := l.split(id.number())
+	switch {
+	case foreign != 0:
+		return Parts{}, &IDError{"layout " + l.String(), id.String(), -1, "has another " + foreign.String() + " than a UUID of version 8"}
+	case rest != (uint128{}):
 		return Parts{}, &IDError{"layout " + l.String(), id.String(), -1, "has more than " + countBits(l.TotalBits())}
 	}
 	return p, nil
+}
+
+// split is the reverse of join. It returns the field that is another than a UUID's, 0 for none,
+// and the bits above the fields.
+func (l Layout) split(w uint128) (p Parts, foreign FieldKind, rest uint128) {
+	for _, f := range slices.Backward(l.Fields) {
+		value := w.low & (1<<f.Bits - 1)
+		w = w.shiftRight(uint(f.Bits))
+		if f.Kind != Version && f.Kind != Variant {
+			*p.at(f.Kind) = int64(value)
+		} else if want := l.value(p, f.Kind); value != want && foreign == 0 {
+			foreign = f.Kind
+		}
+	}
+	return p, foreign, w
 }
 
 // BetweenWide is [Layout.Between] for a wide layout. In the bounds every bit below the time is 0,
@@ -210,15 +218,8 @@ func (l Layout) BetweenWide(from, to time.Time) (lo, hi WideID, err error) {
 	if err := l.needWide(); err != nil {
 		return lo, hi, err
 	}
-	first, last, err := l.ticks(from, to)
-	if err != nil {
-		return lo, hi, err
-	}
-	shift := uint(l.Shift(Time))
-	end := at128(1, shift)
-	low, borrow := bits.Sub64(end.low, 1, 0)
-	below := uint128{end.high - borrow, low} // every bit below the time
-	return at128(uint64(first), shift).id(), at128(uint64(last), shift).or(below).id(), nil
+	first, last, err := l.between(from, to)
+	return first.id(), last.id(), err
 }
 
 // wideShape is how a generator of a wide layout makes an id of a slot.
@@ -230,7 +231,7 @@ type wideShape struct {
 
 func newWideShape(l Layout, prefix Parts) *wideShape {
 	place := func(kind FieldKind) uint128 { return at128(1, uint(l.Shift(kind))) }
-	return &wideShape{l.joinWide(prefix), place(Time), place(Sequence), place(Random), 1<<l.Bits(Random) - 1}
+	return &wideShape{l.join(prefix), place(Time), place(Sequence), place(Random), 1<<l.Bits(Random) - 1}
 }
 
 // NextWide is [Generator.Next] for a wide layout. A *[LayoutError] is returned when the layout is not wide.
@@ -294,6 +295,12 @@ func at128(value uint64, shift uint) uint128 {
 }
 
 func (w uint128) or(v uint128) uint128 { return uint128{w.high | v.high, w.low | v.low} }
+
+// less returns w - 1.
+func (w uint128) less() uint128 {
+	low, borrow := bits.Sub64(w.low, 1, 0)
+	return uint128{w.high - borrow, low}
+}
 
 // shiftRight is for less than 64 bits.
 func (w uint128) shiftRight(n uint) uint128 {

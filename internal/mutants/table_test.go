@@ -221,8 +221,8 @@ var table = []mutant{
 	{
 		name: "wide: the worker is left out",
 		file: "wideid.go",
-		old:  "l.joinWide(prefix)",
-		new:  "l.joinWide(Parts{})",
+		old:  "l.join(prefix)",
+		new:  "l.join(Parts{})",
 		test: "TestWideIDsCarryTheTickAndTheWorker",
 	},
 	{
@@ -242,8 +242,8 @@ var table = []mutant{
 	{
 		name: "wide: UUIDs of other versions are read",
 		file: "wideid.go",
-		old:  "value != want {",
-		new:  "value != want && f.Kind != Version {",
+		old:  "value != want && foreign == 0 {",
+		new:  "value != want && f.Kind != Version && foreign == 0 {",
 		test: "TestForeignUUIDsAreNotReadAsOurs",
 	},
 	{
