@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Class is the meaning of an error for a caller without special knowledge of it: whether to
-// try again, and whether something is unsafe. Exit codes and the answers of servers follow
-// from it.
+// Class is the meaning of an error for a caller without special knowledge of it: whether to try
+// again, and whether something is unsafe. Exit codes and the answers of servers follow from it.
 type Class uint8
 
 // The classes. If an error wraps others, the last class in this order counts. So a holder
@@ -20,8 +19,7 @@ const (
 	// ClassFinal is a failure that a retry does not mend: the thing does not exist, or is
 	// not usable.
 	ClassFinal
-	// ClassUnavailable is a failure that a retry may mend: a silent store, no free worker
-	// id.
+	// ClassUnavailable is a failure that a retry may mend: a silent store, no free worker id.
 	ClassUnavailable
 	// ClassLease means that there is no right to issue ids at present. A retry may mend it: the store was away
 	// for longer than the window, or a worker id was lost.
@@ -61,8 +59,7 @@ func ClassOf(err error) Class {
 	return class
 }
 
-// NewError returns an error of a class. Each one is distinct, also from others
-// with the same text.
+// NewError returns an error of a class. Each one is distinct, also from others with the same text.
 func NewError(class Class, text string) error { return &classError{class, text} }
 
 type classError struct {
@@ -117,11 +114,9 @@ func badByte[T text](form string, s T, position int, want string) error {
 // ErrInvalidLayout is what every *[LayoutError] and *[LayoutSyntaxError] wraps.
 var ErrInvalidLayout = NewError(ClassUsage, "snowfence: invalid layout")
 
-// LayoutError says which part of a [Layout] can't be as it is. It wraps
-// [ErrInvalidLayout].
+// LayoutError says which part of a [Layout] can't be as it is. It wraps [ErrInvalidLayout].
 type LayoutError struct {
-	// Field is the part at fault: unit, epoch, total, unsigned, or a field's
-	// word.
+	// Field is the part at fault: unit, epoch, total, unsigned, or a field's word.
 	Field string
 	// Value is what it is.
 	Value string
@@ -143,8 +138,7 @@ func (e *LayoutError) Error() string {
 // Unwrap returns [ErrInvalidLayout].
 func (e *LayoutError) Unwrap() error { return ErrInvalidLayout }
 
-// LayoutSyntaxError says where the text of a [Layout] can't be read. It wraps
-// [ErrInvalidLayout].
+// LayoutSyntaxError says where the text of a [Layout] can't be read. It wraps [ErrInvalidLayout].
 type LayoutSyntaxError struct {
 	// Text is the text, cut to its first 64 bytes.
 	Text string
@@ -178,8 +172,7 @@ func newLayoutSyntaxError(text string, offset int, token, reason string) error {
 	return &LayoutSyntaxError{text[:min(len(text), maxErrorText)], offset, token[:min(len(token), maxErrorText)], reason}
 }
 
-// RangeError is returned when a number does not fit its field. Nothing is ever
-// masked to fit.
+// RangeError is returned when a number does not fit its field. Nothing is ever masked to fit.
 type RangeError struct {
 	Field string // the field's word, "tick" or "worker number"
 	Value int64
@@ -217,36 +210,27 @@ func (e *PolicyError) Class() Class { return ClassUsage }
 var (
 	// ErrBeforeEpoch is returned while the clock is before the layout's epoch.
 	ErrBeforeEpoch = NewError(ClassClock, "snowfence: the clock is before the layout's epoch")
-
 	// ErrPastHorizon is returned once the layout's time bits are used up.
 	ErrPastHorizon = NewError(ClassClock, "snowfence: the layout's horizon has passed")
-
-	// ErrWindowEnded is returned when the generator's window is over and was
-	// not extended.
+	// ErrWindowEnded is returned when the generator's window is over and was not extended.
 	ErrWindowEnded = NewError(ClassLease, "snowfence: the window of ticks has ended")
-
 	// ErrRevoked is wrapped by the error of every call after [Generator.Revoke],
 	// together with the cause.
 	ErrRevoked = NewError(ClassLease, "snowfence: the generator was revoked")
-
 	// ErrClockBehind is the reason of a [WaitError] when the clock stepped
 	// back further than a call may wait.
 	ErrClockBehind = NewError(ClassClock, "snowfence: the clock is behind ids already issued")
-
 	// ErrSaturated is the reason of a [WaitError] when the layout can't number
 	// enough ids within the wait.
 	ErrSaturated = NewError(ClassUnavailable, "snowfence: more ids are wanted than ticks can number")
-
-	// ErrClockStepped is the cause with which a generator revokes itself when
-	// the wall clock stepped forward by more than ten minutes. Under
-	// WallEveryCall it never does.
+	// ErrClockStepped is the cause with which a generator revokes itself when the wall clock
+	// stepped forward by more than ten minutes. Under WallEveryCall it never does.
 	ErrClockStepped = NewError(ClassClock, "snowfence: the clock stepped forward by more than ten minutes")
 )
 
-// WaitError is returned by a call that would have to wait longer than its policy's MaxWait.
-// It is returned at once, with nothing used up, where that is known beforehand. Otherwise
-// it is returned at the end of MaxWait. A context that ends sooner ends the wait with its
-// own error.
+// WaitError is returned by a call that would have to wait longer than its policy's MaxWait. It is
+// returned at once, with nothing used up, where that is known beforehand. Otherwise it is returned
+// at the end of MaxWait. A context that ends sooner ends the wait with its own error.
 type WaitError struct {
 	// Reason is [ErrClockBehind] or [ErrSaturated].
 	Reason error

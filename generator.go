@@ -30,35 +30,26 @@ const (
 type GeneratorConfig struct {
 	// Layout is the layout of the ids. The zero value means [DefaultLayout].
 	Layout Layout
-
-	// Worker is the worker number that every id carries: the datacenter id
-	// times 2 to the number of worker bits, plus the worker id. The order of the
-	// fields does not matter. Two generators with a worker number and ticks in
-	// common issue the same ids; package fence hands out numbers and ticks so
-	// that this never happens. Worker must be given. Nil is refused, because
-	// zero is a number like any other and no default.
+	// Worker is the worker number that every id carries: the datacenter id times 2 to the number of
+	// worker bits, plus the worker id. The order of the fields does not matter. Two generators with
+	// a worker number and ticks in common issue the same ids; package fence hands out numbers and
+	// ticks so that this never happens. Worker must be given. Nil is refused, because zero is a
+	// number like any other and no default.
 	Worker *int64
-
 	// Floor is the first tick that may be stamped. Zero means the epoch.
 	Floor Tick
-
-	// Until is the exclusive upper bound of the ticks that may be stamped; see
-	// [Generator.Extend]. [NewGenerator] refuses zero. For
-	// [NewUnfencedGenerator] it means the layout's horizon.
+	// Until is the exclusive upper bound of the ticks that may be stamped; see [Generator.Extend].
+	// [NewGenerator] refuses zero. For [NewUnfencedGenerator] it means the layout's horizon.
 	Until Tick
-
 	// Expires is the instant on the monotonic clock from which on nothing is issued, whatever Until says;
 	// see [Generator.ExtendWithin]. Zero means that there is none. With it
 	// a policy with WallEveryCall is refused.
 	Expires time.Duration
-
 	// Policy decides what happens when time and demand do not agree. The zero
 	// value is the default policy.
 	Policy Policy
-
 	// Clock is the source of time. Nil means [SystemClock].
 	Clock Clock
-
 	// Rand returns uniform random bits for the start of a sequence; it must be
 	// safe for concurrent use. Nil means math/rand/v2's Uint64: unpredictable
 	// enough to spread ids over shards, not a secret.
@@ -84,23 +75,21 @@ type GeneratorConfig struct {
 //	+---+---------------------------------+----------------+
 //	  sealed                               s = sequence bits
 //
-// The word only grows. A caller moves it from one value to a greater one by a
-// single atomic operation, and the slots in between are its own: so no slot is
-// handed out twice, and slots come in increasing order. A sequence that
-// overflows carries into the tick by itself. Nothing may be taken at or beyond
-// a bound, the smaller of two: the gate, which closes the window, and the
-// first slot that lies further than MaxBurst ahead of now. The window only
-// grows, so a gate that was read before the operation, if it was open, was no
-// later than what the store has acknowledged, and still is after it.
+// The word only grows. A caller moves it from one value to a greater one by a single atomic
+// operation, and the slots in between are its own: so no slot is handed out twice, and slots come
+// in increasing order. A sequence that overflows carries into the tick by itself. Nothing may be
+// taken at or beyond a bound, the smaller of two: the gate, which closes the window, and the first
+// slot that lies further than MaxBurst ahead of now. The window only grows, so a gate that was read
+// before the operation, if it was open, was no later than what the store has acknowledged, and
+// still is after it.
 //
 // # The lane
 //
-// To look at the word and then to change it moves it between processors twice.
-// While the lane is open a call for one id just adds one and looks at what it
-// got. Slots that it can't use are given up: one of a tick that has passed
-// costs nothing, and one at the bound closes the lane, so that those are never
-// more than the callers that raced for it. Where a tick has few slots, or a
-// start rule minds each of them, the lane stays closed.
+// To look at the word and then to change it moves it between processors twice. While the lane is
+// open a call for one id just adds one and looks at what it got. Slots that it can't use are given
+// up: one of a tick that has passed costs nothing, and one at the bound closes the lane, so that
+// those are never more than the callers that raced for it. Where a tick has few slots, or a start
+// rule minds each of them, the lane stays closed.
 type Generator struct {
 	clock     Clock
 	layout    Layout
@@ -113,17 +102,14 @@ type Generator struct {
 	ahead     uint64     // slots from a tick's first to the first beyond the burst
 	mask      uint64     // of the sequence in a slot
 	quarter   uint64     // mask of the sequence's lowest quarter
-	rollback  time.Duration
-	maxWait   time.Duration
 	horizon   Tick
 	floor     Tick
 	origin    uint64 // state word before anything was reserved
-	start     SequenceStart
 	seqBits   uint8
 	seqShift  uint8
 	timeShift uint8
-	everyCall bool
-	adds      bool // whether the lane may be opened
+	policy    Policy // with its defaults
+	adds      bool   // whether the lane may be opened
 
 	// Every call reads these and few change them. They have a cache line of their
 	// own, apart from the word, which every call changes.
@@ -149,10 +135,9 @@ type Generator struct {
 	lostNow  bool
 }
 
-// word is the state word. Calls take slots with the atomic's own methods. The two other
-// steps are here, so that a test can let calls come in just before one of them. A test sets
-// meanwhile; it is nil otherwise. A race of real calls hits the same few nanoseconds by luck
-// alone.
+// word is the state word. Calls take slots with the atomic's own methods. The two other steps are
+// here, so that a test can let calls come in just before one of them. A test sets meanwhile; it is
+// nil otherwise. A race of real calls hits the same few nanoseconds by luck alone.
 type word struct {
 	atomic.Uint64
 	meanwhile func()
@@ -164,8 +149,7 @@ func (w *word) Or(mask uint64) (old uint64) {
 	return w.Uint64.Or(mask)
 }
 
-// Store is for the constructor alone: it loses every slot that was taken since the word was
-// read.
+// Store is for the constructor alone: it loses every slot that was taken since the word was read.
 func (w *word) Store(value uint64) {
 	w.others()
 	w.Uint64.Store(value)
@@ -177,37 +161,19 @@ func (w *word) others() {
 	}
 }
 
-// NewGenerator returns a generator anchored at the later of the wall clock and the floor. An
-// error is returned for an invalid layout or policy, for a worker number that is missing or
-// does not fit the layout, and for a window that is empty, has no end or reaches beyond the
-// horizon.
+// NewGenerator returns a generator anchored at the later of the wall clock and the floor. An error
+// is returned for an invalid layout or policy, for a worker number that is missing or does not fit
+// the layout, and for a window that is empty, has no end or reaches beyond the horizon.
 //
 // Most programs should use package fence, which claims worker numbers and windows for them.
 func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	if cfg.Layout.IsZero() {
 		cfg.Layout = DefaultLayout()
 	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
 	l := cfg.Layout
-	if err := l.Validate(); err != nil {
-		return nil, err
-	}
-	if err := cfg.Policy.Validate(l); err != nil {
-		return nil, err
-	}
-	switch {
-	case cfg.Worker == nil:
-		return nil, fmt.Errorf("snowfence: generator: worker is not given: must be a number from 0 to %d that no other generator uses", l.Workers()-1)
-	case cfg.Until == 0:
-		return nil, errors.New("snowfence: generator: until is 0: must be given: use package fence, or NewUnfencedGenerator for a generator that nothing fences")
-	case cfg.Floor < 0:
-		return nil, fmt.Errorf("snowfence: generator: floor is %d: must not be before the epoch", cfg.Floor)
-	case cfg.Until > l.HorizonTick():
-		return nil, fmt.Errorf("snowfence: generator: until is %d: must be at most the horizon, %d", cfg.Until, l.HorizonTick())
-	case cfg.Expires != 0 && cfg.Policy.WallEveryCall:
-		return nil, errors.New("snowfence: generator: wall-every-call is true: must be off where a generator expires by the monotonic clock")
-	case cfg.Until <= cfg.Floor:
-		return nil, fmt.Errorf("snowfence: generator: until is %d: must be above the floor, %d", cfg.Until, cfg.Floor)
-	}
 	datacenter, worker, err := l.SplitWorker(*cfg.Worker)
 	if err != nil {
 		return nil, err
@@ -230,15 +196,12 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		ahead:     (burst + 1) << sequenceBits,
 		mask:      1<<sequenceBits - 1,
 		quarter:   1<<max(sequenceBits-2, 0) - 1,
-		rollback:  policy.MaxRollback,
-		maxWait:   policy.MaxWait,
 		horizon:   l.HorizonTick(),
 		floor:     cfg.Floor,
-		start:     policy.Start,
 		seqBits:   uint8(sequenceBits),
 		seqShift:  uint8(l.Shift(Sequence)),
 		timeShift: uint8(l.Shift(Time)),
-		everyCall: policy.WallEveryCall,
+		policy:    policy,
 		adds:      adds,
 		until:     cfg.Until,
 		expires:   cfg.Expires,
@@ -260,6 +223,32 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 	g.reopen()
 	g.mu.Unlock()
 	return g, nil
+}
+
+// validate is for a layout that is given.
+func (cfg GeneratorConfig) validate() error {
+	l := cfg.Layout
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if err := cfg.Policy.Validate(l); err != nil {
+		return err
+	}
+	switch {
+	case cfg.Worker == nil:
+		return fmt.Errorf("snowfence: generator: worker is not given: must be a number from 0 to %d that no other generator uses", l.Workers()-1)
+	case cfg.Until == 0:
+		return errors.New("snowfence: generator: until is 0: must be given: use package fence, or NewUnfencedGenerator for a generator that nothing fences")
+	case cfg.Floor < 0:
+		return fmt.Errorf("snowfence: generator: floor is %d: must not be before the epoch", cfg.Floor)
+	case cfg.Until > l.HorizonTick():
+		return fmt.Errorf("snowfence: generator: until is %d: must be at most the horizon, %d", cfg.Until, l.HorizonTick())
+	case cfg.Expires != 0 && cfg.Policy.WallEveryCall:
+		return errors.New("snowfence: generator: wall-every-call is true: must be off where a generator expires by the monotonic clock")
+	case cfg.Until <= cfg.Floor:
+		return fmt.Errorf("snowfence: generator: until is %d: must be above the floor, %d", cfg.Until, cfg.Floor)
+	}
+	return nil
 }
 
 // NewUnfencedGenerator returns a generator whose window may be left open: an
@@ -293,7 +282,7 @@ func (g *Generator) Next(ctx context.Context) (ID, error) { return g.next(ctx, n
 
 // next is Next for the caller of a lane.
 //
-// The lane is now and bound, written out: calls of them would cost as much as all the rest
+// The lane is now and reserve, written out: calls of them would cost as much as all the rest
 // but the clock. The gate is read before the add, so that it is no later than the store has
 // acknowledged, and the anchor before the clock. The present tick is computed after the add. It
 // depends on the clock alone, and the processor does both at once: an atomic operation
@@ -332,7 +321,7 @@ func (g *Generator) nextSlowly(ctx context.Context, lane uint32) (ID, error) {
 		return g.compose(slot), nil
 	}
 	var one [1]ID
-	err := g.acquire(ctx, g.maxWait, one[:])
+	err := g.acquire(ctx, g.policy.MaxWait, one[:])
 	return one[0], err
 }
 
@@ -347,17 +336,16 @@ func (g *Generator) refuseLane(lane uint32) error {
 	return nil
 }
 
-// Fill fills ids, in increasing order. It reserves in bulk as many as fit, repeatedly, and
-// waits in between, for at most MaxWait in all. It returns the same errors as
-// [Generator.Next]. When it fails, no id of the batch may be used: those already reserved
-// are never issued again.
+// Fill fills ids, in increasing order. It reserves in bulk as many as fit, repeatedly, and waits in
+// between, for at most MaxWait in all. It returns the same errors as [Generator.Next]. When it
+// fails, no id of the batch may be used: those already reserved are never issued again.
 //
 // A batch that needs longer than MaxWait is refused before anything is reserved, if that can
 // be computed. It can't when the batch has to wait for an extension of the window, nor under
 // [StartRandom], whose ticks hold fewer ids than their sequence has room for. Calls are
 // served in their order, so a long batch holds up those behind it.
 func (g *Generator) Fill(ctx context.Context, ids []ID) error {
-	return g.FillWithin(ctx, g.maxWait, ids)
+	return g.FillWithin(ctx, g.policy.MaxWait, ids)
 }
 
 // FillWithin is [Generator.Fill] with a limit of its own in place of MaxWait. With a limit of
@@ -381,10 +369,10 @@ func (g *Generator) reserve(n uint64) (slot uint64, ok bool) {
 	now, ok := g.now()
 	for ok {
 		old := g.state.Load()
-		if slot = old; old < now<<(g.seqBits&63) || g.start.Rule == StartRandom {
+		if slot = old; old < now<<(g.seqBits&63) || g.policy.Start.Rule == StartRandom {
 			slot = g.enter(old, now)
 		}
-		if bound := g.bound(now); slot >= bound || bound-slot < n || n > g.run(slot) {
+		if bound := min(g.gate.Load(), now<<(g.seqBits&63)+g.ahead); slot >= bound || bound-slot < n || n > g.run(slot) {
 			break
 		}
 		if g.move(old, slot+n, now) {
@@ -401,20 +389,14 @@ func (g *Generator) move(old, next, now uint64) bool {
 	if !g.state.CompareAndSwap(old, next) {
 		return false
 	}
-	if g.start.Rule == StartVibration && old < now<<g.seqBits {
+	if g.policy.Start.Rule == StartVibration && old < now<<g.seqBits {
 		g.vibrate.Add(1)
 	}
 	return true
 }
 
-// bound returns the first slot that must not be taken at the tick now.
-func (g *Generator) bound(now uint64) uint64 {
-	return min(g.gate.Load(), now<<(g.seqBits&63)+g.ahead)
-}
-
-// compose makes the id of a slot. No part needs a mask: a slot below the bound
-// holds a tick below the horizon. (The shifts are below 64 anyway; saying so
-// spares the processor the check.)
+// compose makes the id of a slot. No part needs a mask: a slot below the bound holds a tick below
+// the horizon. (The shifts are below 64 anyway; saying so spares the processor the check.)
 func (g *Generator) compose(slot uint64) ID {
 	return ID(slot>>(g.seqBits&63)<<(g.timeShift&63)|(slot&g.mask)<<(g.seqShift&63)) | g.prefix
 }

@@ -2,6 +2,7 @@ package snowfence
 
 import (
 	"database/sql/driver"
+	"encoding"
 	"encoding/binary"
 	"fmt"
 	"log/slog"
@@ -17,10 +18,9 @@ import (
 //	| 0| time · datacenter · worker · sequence  |   one order of many
 //	+--+----------------------------------------+
 //
-// Ids are minted in 63 bits, so they are never negative and order as signed and
-// as unsigned numbers alike. A few other systems number with the 64th bit too
-// (see [Layout.Unsigned]); their late ids are negative as an int64. Every form
-// takes such an ID as its unsigned number:
+// Ids are minted in 63 bits, so they are never negative and order as signed and as unsigned numbers
+// alike. A few other systems number with the 64th bit too (see [Layout.Unsigned]); their late ids
+// are negative as an int64. Every form takes such an ID as its unsigned number:
 //
 //   - [ID.String] and the hex, base 32, base 62 and binary forms write it, and
 //     the last four read it back and keep the order.
@@ -29,8 +29,7 @@ import (
 //     or enters a program. [ParseUnsigned] reads it.
 //   - A database's signed 64-bit column stores and returns its bits unchanged.
 //
-// The zero ID is an id like any other. An ID is a plain value: copy, compare
-// and convert it freely.
+// The zero ID is an id like any other. An ID is a plain value: copy, compare and convert it freely.
 type ID int64
 
 // MaxID is the largest ID that is ever minted, 2^63 - 1.
@@ -104,9 +103,8 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the id as a JSON string of decimal digits: JSON numbers
-// above 2^53 are rounded by JavaScript and by many other readers. An *[IDError]
-// is returned for a negative ID.
+// MarshalJSON writes the id as a JSON string of decimal digits: JSON numbers above 2^53 are rounded
+// by JavaScript and by many other readers. An *[IDError] is returned for a negative ID.
 func (id ID) MarshalJSON() ([]byte, error) {
 	dst := append(make([]byte, 0, decimalWidth+2), '"')
 	dst, err := id.AppendText(dst)
@@ -116,10 +114,9 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// UnmarshalJSON reads a JSON string as [Parse] does, without escapes, or a JSON
-// integer, exactly: 9007199254740993 stays 2^53 + 1. An *[IDError] is returned
-// for anything else, a fraction or an exponent included, and for null, which
-// only a [NullID] can hold.
+// UnmarshalJSON reads a JSON string as [Parse] does, without escapes, or a JSON integer, exactly:
+// 9007199254740993 stays 2^53 + 1. An *[IDError] is returned for anything else, a fraction or an
+// exponent included, and for null, which only a [NullID] can hold.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return &IDError{"JSON", "null", -1, "null is no id; read it into a NullID"}
@@ -169,14 +166,22 @@ func (id *ID) Scan(src any) error {
 	case uint64: // MySQL's unsigned columns
 		*id = ID(v)
 		return nil
-	case []byte:
-		return id.UnmarshalText(v)
-	case string:
-		return id.UnmarshalText([]byte(v))
-	case nil:
-		return &IDError{"database value", "NULL", -1, "NULL is no id; scan it into a NullID"}
 	}
-	return newIDError("database value", fmt.Sprint(src), -1, fmt.Sprintf("a %T can't hold an id", src))
+	return scanText(src, id, "an id", "NullID")
+}
+
+// scanText reads a database's text, and refuses all else.
+func scanText(src any, into encoding.TextUnmarshaler, what, null string) error {
+	const form = "database value"
+	switch v := src.(type) {
+	case []byte:
+		return into.UnmarshalText(v)
+	case string:
+		return into.UnmarshalText([]byte(v))
+	case nil:
+		return &IDError{form, "NULL", -1, "NULL is no id; scan it into a " + null}
+	}
+	return newIDError(form, fmt.Sprint(src), -1, fmt.Sprintf("a %T can't hold %s", src, what))
 }
 
 // NullID is an [ID] that may be missing: NULL in a database, null in JSON.
@@ -210,8 +215,7 @@ func (n NullID) MarshalJSON() ([]byte, error) {
 	return n.ID.MarshalJSON()
 }
 
-// UnmarshalJSON reads null, or an id as [ID.UnmarshalJSON] does, with its
-// errors.
+// UnmarshalJSON reads null, or an id as [ID.UnmarshalJSON] does, with its errors.
 func (n *NullID) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*n = NullID{}
@@ -278,45 +282,28 @@ func (l Layout) check(p Parts) error {
 	for _, kind := range [...]FieldKind{Datacenter, Worker, Sequence, Random} {
 		value, limit := p.Value(kind), count(l.Bits(kind))
 		if value < 0 || value >= limit {
-			return &RangeError{l.word(kind), value, limit - 1}
+			return &RangeError{l.field(kind).Word(), value, limit - 1}
 		}
 	}
 	return nil
 }
 
-// word returns the layout's own word for a kind.
-func (l Layout) word(kind FieldKind) string {
-	for _, f := range l.Fields {
-		if f.Kind == kind {
-			return f.Word()
-		}
-	}
-	return kind.String()
-}
-
 // joinID is join for a layout of at most 64 bits.
 func (l Layout) joinID(p Parts) ID { return ID(l.join(p).low) }
 
-// Decompose takes an id apart. It is the reverse of [Layout.Compose], and reads
-// the ids of an Unsigned layout past the horizon too. An *[IDError] is returned
-// for an id with a bit set above the layout's fields, and a *[LayoutError] for a layout
-// that is invalid or wide.
+// Decompose takes an id apart. It is the reverse of [Layout.Compose], and reads the ids of an
+// Unsigned layout past the horizon too. An *[IDError] is returned for an id with a bit set above
+// the layout's fields, and a *[LayoutError] for a layout that is invalid or wide.
 func (l Layout) Decompose(id ID) (Parts, error) {
 	if err := l.validateNarrow(); err != nil {
 		return Parts{}, err
 	}
-	if l.outside(id) {
-		return Parts{}, &IDError{"layout " + l.String(), id.String(), -1, "is above " + l.largest().String()}
+	p, _, above := l.split(uint128{0, uint64(id)})
+	if above != (uint128{}) {
+		return Parts{}, &IDError{"layout " + l.String(), id.String(), -1, "is above " + ID(uint64(1)<<l.TotalBits()-1).String()}
 	}
-	p, _, _ := l.split(uint128{0, uint64(id)})
 	return p, nil
 }
-
-// largest returns the id with every bit of the layout set.
-func (l Layout) largest() ID { return ID(uint64(1)<<l.TotalBits() - 1) }
-
-// outside reports whether the id has a bit set above the fields.
-func (l Layout) outside(id ID) bool { return uint64(id) > uint64(l.largest()) }
 
 // WorkerNumber returns the one number of a datacenter and a worker: datacenter·2^w + worker,
 // with w the worker's bits. The order of the fields does not matter. A *[RangeError] is
@@ -338,12 +325,11 @@ func (l Layout) SplitWorker(number int64) (datacenter, worker int64, err error) 
 	return number >> w, number & (1<<w - 1), nil
 }
 
-// Bounds returns the smallest and the largest id that can carry the tick of an
-// instant, both inclusive. So the ids stamped from one instant to another lie
-// from the first's lo to the second's hi. [ErrWorkerAboveTime] is returned when the
-// datacenter or the worker is above the time. A *[RangeError] is returned for an instant
-// before the epoch or past the horizon, and a *[LayoutError] for a layout that is invalid or
-// wide.
+// Bounds returns the smallest and the largest id that can carry the tick of an instant, both
+// inclusive. So the ids stamped from one instant to another lie from the first's lo to the second's
+// hi. [ErrWorkerAboveTime] is returned when the datacenter or the worker is above the time. A
+// *[RangeError] is returned for an instant before the epoch or past the horizon, and a
+// *[LayoutError] for a layout that is invalid or wide.
 func (l Layout) Bounds(t time.Time) (lo, hi ID, err error) {
 	if err := l.validateNarrow(); err != nil {
 		return 0, 0, err
@@ -359,11 +345,10 @@ func (l Layout) Bounds(t time.Time) (lo, hi ID, err error) {
 	return lo, lo | (1<<l.Shift(Time) - 1), nil
 }
 
-// WorkerBounds returns the smallest and the largest id of a worker number with the tick of
-// an instant, both inclusive. It serves every order of fields. Where the datacenter or the
-// worker is below the sequence, ids of other workers lie between the bounds too. The errors
-// are those of [Layout.Bounds], except for ErrWorkerAboveTime, and those of
-// [Layout.SplitWorker].
+// WorkerBounds returns the smallest and the largest id of a worker number with the tick of an
+// instant, both inclusive. It serves every order of fields. Where the datacenter or the worker is
+// below the sequence, ids of other workers lie between the bounds too. The errors are those of
+// [Layout.Bounds], except for ErrWorkerAboveTime, and those of [Layout.SplitWorker].
 func (l Layout) WorkerBounds(worker int64, t time.Time) (lo, hi ID, err error) {
 	if err := l.validateNarrow(); err != nil {
 		return 0, 0, err

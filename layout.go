@@ -68,11 +68,10 @@ func (f Field) Word() string {
 //	| 0| time: 41 bits of ms       | worker: 10 | sequence: 12|
 //	+--+---------------------------+------------+-------------+
 //
-// and `ms41-worker10-seq12@2026-01-01T00:00:00Z` is its text form; see
-// [ParseLayout]. There must be a time and a sequence; a datacenter and a worker
-// are optional. Without both there is exactly one worker, number 0. Fields may be in any
-// order, with one exception: the sequence is below the time, because otherwise ids of one
-// worker would not increase.
+// and `ms41-worker10-seq12@2026-01-01T00:00:00Z` is its text form; see [ParseLayout]. There must be
+// a time and a sequence; a datacenter and a worker are optional. Without both there is exactly one
+// worker, number 0. Fields may be in any order, with one exception: the sequence is below the time,
+// because otherwise ids of one worker would not increase.
 //
 // A Layout is a plain value. The zero value is not valid. Methods never change it. It is
 // safe for concurrent use while Fields is not changed. Methods without an error result
@@ -80,8 +79,7 @@ func (f Field) Word() string {
 type Layout struct {
 	// Unit is the length of a tick: whole microseconds from 1 µs to 1 h.
 	Unit time.Duration
-	// Epoch is the instant of tick 0: whole milliseconds, in the years 1900 to
-	// 2199.
+	// Epoch is the instant of tick 0: whole milliseconds, in the years 1900 to 2199.
 	Epoch time.Time
 	// Fields are the fields from the highest bits to the lowest, at most one
 	// of each kind and at most 63 bits together, 128 in a wide layout.
@@ -118,13 +116,16 @@ func newLayout(unit time.Duration, epoch int64, fields ...Field) Layout {
 }
 
 // Bits returns the width of the field of that kind, 0 when there is none.
-func (l Layout) Bits(kind FieldKind) int {
+func (l Layout) Bits(kind FieldKind) int { return l.field(kind).Bits }
+
+// field returns the field of that kind, and one without bits when there is none.
+func (l Layout) field(kind FieldKind) Field {
 	for _, f := range l.Fields {
 		if f.Kind == kind {
-			return f.Bits
+			return f
 		}
 	}
-	return 0
+	return Field{Kind: kind}
 }
 
 // TotalBits returns the sum of the fields' widths.
@@ -171,15 +172,8 @@ func (l Layout) Spans() []Span {
 // Equal reports whether both layouts give every integer the same meaning: the same unit and
 // epoch, and the same kinds and widths of fields in order. Names don't count.
 func (l Layout) Equal(other Layout) bool {
-	if l.Unit != other.Unit || !l.Epoch.Equal(other.Epoch) || l.Unsigned != other.Unsigned || l.Wide != other.Wide || len(l.Fields) != len(other.Fields) {
-		return false
-	}
-	for i, f := range l.Fields {
-		if g := other.Fields[i]; f.Kind != g.Kind || f.Bits != g.Bits {
-			return false
-		}
-	}
-	return true
+	return l.Unit == other.Unit && l.Epoch.Equal(other.Epoch) && l.Unsigned == other.Unsigned && l.Wide == other.Wide &&
+		slices.EqualFunc(l.Fields, other.Fields, func(f, g Field) bool { return f.Kind == g.Kind && f.Bits == g.Bits })
 }
 
 // Workers returns how many worker numbers there are: 2 to the power of the
@@ -256,11 +250,15 @@ func (l Layout) Validate() error {
 
 // validateFields checks the fields by themselves: kinds, widths and order.
 func (l Layout) validateFields() error {
+	kinds := "time, datacenter, worker or sequence"
+	if l.Wide {
+		kinds = "time, datacenter, worker, sequence, version, variant or random"
+	}
 	var seen [Random + 1]bool
 	for i, f := range l.Fields {
 		switch {
 		case f.Kind < Time || f.Kind > Random || f.Kind > Sequence && !l.Wide:
-			return &LayoutError{fmt.Sprintf("fields[%d]", i), f.Kind.String(), l.kinds(), ""}
+			return &LayoutError{fmt.Sprintf("fields[%d]", i), f.Kind.String(), kinds, ""}
 		case seen[f.Kind]:
 			return &LayoutError{f.Word(), "given twice", "given once", "it is a second " + f.Kind.String()}
 		case f.Bits < 1:
@@ -280,14 +278,6 @@ func (l Layout) validateFields() error {
 		}
 	}
 	return nil
-}
-
-// kinds are the kinds of fields that the layout can have.
-func (l Layout) kinds() string {
-	if l.Wide {
-		return "time, datacenter, worker, sequence, version, variant or random"
-	}
-	return "time, datacenter, worker or sequence"
 }
 
 func countBits(n int) string {
@@ -409,10 +399,9 @@ func divide(high, low, by uint64) uint64 {
 	return quotient
 }
 
-// HorizonTick returns the first tick that can't be stamped: 2 to the power of the time's
-// bits. For an Unsigned layout it is half of that, because the tick would set the 64th bit.
-// For a wide layout the tick and the sequence together are below 2^63: a generator counts
-// them in one word.
+// HorizonTick returns the first tick that can't be stamped: 2 to the power of the time's bits. For
+// an Unsigned layout it is half of that, because the tick would set the 64th bit. For a wide layout
+// the tick and the sequence together are below 2^63: a generator counts them in one word.
 func (l Layout) HorizonTick() Tick {
 	width := l.Bits(Time)
 	switch {

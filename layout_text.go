@@ -112,22 +112,23 @@ func (l *Layout) UnmarshalText(text []byte) error {
 //	10 ms 39, seq 8, machine 16
 //	unsigned ms 42 + node 10 + counter 12
 //
-// A field is a word and its bits. For the time the word is the unit, one of us,
-// ms, s, min and h, after a count if it is not one. The other words are
-// datacenter (dc, region), worker (host, instance, machine, node, process,
-// server, shard) and sequence (seq, counter, increment, random, step). Blanks
-// may stand anywhere between words and numbers, and one of - , + · | between
-// fields; case does not matter. The word unsigned, in a field's place, marks a
-// layout of 64 bits. The word wide marks one of up to 128 bits, with three more words:
-// version, variant and random. An epoch is a date, an RFC 3339 instant, or Unix
-// milliseconds.
+// A field is a word and its bits. For the time the word is the unit, one of us, ms, s, min and h,
+// after a count if it is not one. The other words are datacenter (dc, region), worker (host,
+// instance, machine, node, process, server, shard) and sequence (seq, counter, increment, random,
+// step). Blanks may stand anywhere between words and numbers, and one of - , + · | between fields;
+// case does not matter. The word unsigned, in a field's place, marks a layout of 64 bits. The word
+// wide marks one of up to 128 bits, with three more words: version, variant and random. An epoch is
+// a date, an RFC 3339 instant, or Unix milliseconds.
 //
 // A *[LayoutSyntaxError] is returned when the text can't be read. A *[LayoutError] is
 // returned for an invalid layout, together with the layout as it was read.
 func ParseLayout(s string) (Layout, error) {
 	fields, epoch, hasEpoch := strings.Cut(s, "@")
-	l, err := parsePresetOrFields(s, fields)
-	if err != nil {
+	var l Layout
+	var err error
+	if row, ok := presetNamed(strings.ToLower(strings.TrimSpace(fields))); ok {
+		l = row.preset().Layout
+	} else if l, err = (&layoutParser{text: s, rest: fields}).parse(); err != nil {
 		return Layout{}, err
 	}
 	if hasEpoch {
@@ -136,14 +137,6 @@ func ParseLayout(s string) (Layout, error) {
 		}
 	}
 	return l, l.Validate()
-}
-
-func parsePresetOrFields(text, fields string) (Layout, error) {
-	if row, ok := presetNamed(strings.ToLower(strings.TrimSpace(fields))); ok {
-		return row.preset().Layout, nil
-	}
-	p := layoutParser{text: text, rest: fields}
-	return p.parse()
 }
 
 // earliestMS is the first number above 0 that is read as Unix milliseconds: it has twelve digits. Seconds of this

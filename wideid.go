@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -132,19 +131,11 @@ func (id WideID) Value() (driver.Value, error) { return id.String(), nil }
 // implements [database/sql.Scanner]. An *[IDError] is returned for anything else, and for NULL;
 // a sql.Null[WideID] holds that.
 func (id *WideID) Scan(src any) error {
-	switch v := src.(type) {
-	case []byte:
-		if len(v) == len(id) {
-			copy(id[:], v)
-			return nil
-		}
-		return id.UnmarshalText(v)
-	case string:
-		return id.UnmarshalText([]byte(v))
-	case nil:
-		return &IDError{"database value", "NULL", -1, "NULL is no id; scan it into a sql.Null[WideID]"}
+	if v, ok := src.([]byte); ok && len(v) == len(id) {
+		copy(id[:], v)
+		return nil
 	}
-	return newIDError("database value", fmt.Sprint(src), -1, fmt.Sprintf("a %T can't hold a wide id", src))
+	return scanText(src, id, "a wide id", "sql.Null[WideID]")
 }
 
 // ComposeWide is [Layout.Compose] for a wide layout. A *[LayoutError] is returned for a layout
@@ -246,7 +237,7 @@ func (g *Generator) NextWide(ctx context.Context) (id WideID, err error) {
 // FillWide is [Generator.Fill] for a wide layout. A *[LayoutError] is returned when the layout
 // is not wide.
 func (g *Generator) FillWide(ctx context.Context, ids []WideID) error {
-	return g.FillWideWithin(ctx, g.maxWait, ids)
+	return g.FillWideWithin(ctx, g.policy.MaxWait, ids)
 }
 
 // FillWideWithin is [Generator.FillWithin] for a wide layout. A *[LayoutError] is returned when

@@ -135,7 +135,7 @@ func TestCallThatLookedBeforeTheRevocationTakesNothing(t *testing.T) {
 				if !ok {
 					t.Fatal("the clocks are to be compared")
 				}
-				old, bound := g.state.Load(), g.bound(now)
+				old, bound := g.state.Load(), min(g.gate.Load(), now<<g.seqBits+g.ahead)
 				reserved := g.Revoke(nil)
 				if take(g, now, old, bound) {
 					t.Error("a slot was taken")

@@ -207,7 +207,7 @@ var table = []mutant{
 	{
 		name: "generator: a worker that was not given is worker 0",
 		file: "generator.go",
-		old:  "return nil, fmt.Errorf(\"snowfence: generator: worker is not given",
+		old:  "return fmt.Errorf(\"snowfence: generator: worker is not given",
 		new:  "cfg.Worker = new(int64)\n\t\t_ = fmt.Errorf(\"snowfence: generator: worker is not given",
 		test: "TestGeneratorWithoutWorkerOrWindowIsRefused",
 	},
