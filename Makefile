@@ -156,7 +156,7 @@ fuzz: ## run each fuzz target for FUZZTIME (20s)
 	@tools/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: ## measure this generator beside its peers; takes some minutes
+bench: ## measure this generator beside its peers, and fail where a goal is missed; takes some minutes
 	@cd bench && GOWORK=off $(GO) run .
 
 # The servers run on one processor, and the load on another one.

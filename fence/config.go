@@ -109,9 +109,6 @@ type Config struct {
 	// Clock is the source of time. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 
-	// CachedClock is handed to every generator; its owner runs it. Nil means none.
-	CachedClock *snowfence.CachedClock
-
 	// Rand is the source of nonces: unpredictable, and never the same twice. Ids can be
 	// equal if it repeats. Nil means crypto/rand.
 	Rand io.Reader

@@ -105,7 +105,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if was.Certain {
 		l.line.Trust()
 	}
-	l.driver = drive.New(drive.Config{State: state, Policy: config.Policy, Clock: config.Clock, CachedClock: config.CachedClock}, l)
+	l.driver = drive.New(drive.Config{State: state, Policy: config.Policy, Clock: config.Clock}, l)
 	go l.run(was.Page)
 	select {
 	case err = <-opened:
