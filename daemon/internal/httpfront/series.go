@@ -43,7 +43,11 @@ func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
 			return invalidQuery("timeout", text, "must be a duration above 0 such as 30s or 10m")
 		}
 	}
-	got, err := r.client.Reserve(r.Context(), r.value("{name}"), query.Get("tenant"), timeout)
+	use, err := r.client.Use(r.value("{name}"))
+	if err != nil {
+		return err
+	}
+	got, err := use.Reserve(r.Context(), query.Get("tenant"), timeout)
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,11 @@ func (h *Handler) end(w http.ResponseWriter, r *call, e service.Ending) (err err
 	if e.Number, err = strconv.ParseInt(text, 10, 64); err != nil || e.Number < 0 {
 		return invalidQuery("number", text, "must be a whole number, 0 or more")
 	}
-	id, err := r.client.End(r.Context(), r.value("{name}"), e)
+	use, err := r.client.Use(r.value("{name}"))
+	if err != nil {
+		return err
+	}
+	id, err := use.End(r.Context(), e)
 	if err != nil {
 		return err
 	}
@@ -93,7 +101,11 @@ func (h *Handler) audit(w http.ResponseWriter, r *call) error {
 	if err != nil {
 		return err
 	}
-	entries, text, err := r.client.Audit(r.Context(), r.value("{name}"), query.Get("tenant"))
+	use, err := r.client.Use(r.value("{name}"))
+	if err != nil {
+		return err
+	}
+	entries, text, err := use.Audit(r.Context(), query.Get("tenant"))
 	if err != nil {
 		return err
 	}
