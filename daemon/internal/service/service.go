@@ -158,13 +158,6 @@ func (s *Service) Stop() {
 	}
 }
 
-// count counts an answer with n ids.
-func (s *Service) count(g *generator, n int) {
-	g.ids.Add(uint64(n))
-	g.requests.Add(1)
-	s.succeeded(g)
-}
-
 // limit is how many ids one request may ask for. One that shows ids has the other's limit, too.
 func (g *generator) limit(m *served) int {
 	switch {

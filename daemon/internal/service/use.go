@@ -84,7 +84,8 @@ func (u Use) mint(ctx context.Context, n int, into *kind.Batch) error {
 	if u.m.caps.Series != nil {
 		return u.problem(NeedsReservation.plain())
 	}
-	had, err := into.Len(), error(nil)
+	had := into.Len()
+	var err error
 	switch {
 	case u.m.of != nil:
 		err = u.mintTexts(ctx, n, into)
