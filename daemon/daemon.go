@@ -215,10 +215,10 @@ func Warnings(settings Settings, now time.Time) []string { return listen.Warning
 
 // configure completes the settings and has each kind read its own.
 func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
-	known := map[string]kind.Kind{config.KindSnowflake: nil, config.KindWide: nil}
+	known := map[string]kind.Kind{}
 	names := builtin.Names()
 	for _, k := range given {
-		if _, twice := known[k.Name()]; twice || slices.Contains(names, k.Name()) {
+		if slices.Contains(names, k.Name()) {
 			return fmt.Errorf("run: two kinds are named %q", k.Name())
 		}
 		known[k.Name()] = k
@@ -240,8 +240,6 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 		}
 		var err error
 		switch k := known[g.Kind]; {
-		case g.Fenced():
-			d.openers[name] = d.fenced(g)
 		case k != nil:
 			d.openers[name], err = k.Configure(g.Settings)
 			err = builtin.Fault(d.settings, name, err)

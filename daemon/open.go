@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -12,6 +13,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store"
 )
 
@@ -211,4 +213,13 @@ func (d *daemon) announce(name string) {
 		}
 		d.log.Info("serving", attributes...)
 	}
+}
+
+// Process describes this process, for people who read its registers.
+func Process(version string, started time.Time) fence.Process {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fence.Process{Host: host, PID: os.Getpid(), Version: version, Started: started}
 }

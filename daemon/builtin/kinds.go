@@ -30,10 +30,11 @@ type Config struct {
 
 // entry is a kind in the table.
 type entry struct {
-	name  string
-	form  kind.Form
-	reads decode.Format // empty: its ids are no more than texts
-	alone bool          // it needs no store
+	name   string
+	form   kind.Form
+	reads  decode.Format // empty: its ids are no more than texts
+	worker bool          // it holds a worker id on a store
+	alone  bool          // it needs no store
 	// databases are the engines whose databases it counts in. None means that it counts on a
 	// store, which the program opens.
 	databases []string
@@ -61,6 +62,8 @@ func table() []entry {
 	mysql := []string{"mysql"}
 	sql := []string{"postgres", "mysql"}
 	return []entry{
+		{name: config.KindSnowflake, worker: true, form: kind.Number, configure: fenced},
+		{name: config.KindWide, worker: true, form: kind.Wide, configure: fenced},
 		{name: "segment", form: kind.Number, reads: decode.Number, configure: segment},
 		{name: "ticket", durable: true, form: kind.Number, reads: decode.Number, configure: ticket},
 		{name: "daily", form: kind.Text, reads: decode.Dated, configure: daily},
@@ -102,9 +105,10 @@ func OnStore(name string) bool {
 }
 
 // Counts reports whether a kind has a counter of its own making in a store. A kind that is not of this package has none.
-func Counts(name string) bool {
-	k := find(name)
-	return k.name != "" && !k.alone && len(k.databases) == 0 && k.store == ""
+func Counts(name string) bool { return find(name).counts() }
+
+func (k entry) counts() bool {
+	return k.name != "" && !k.worker && !k.alone && len(k.databases) == 0 && k.store == ""
 }
 
 func find(name string) entry {

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -35,10 +36,7 @@ func (c Config) Mint(ctx context.Context, generator string, n int) ([]string, er
 		return nil, err
 	}
 	var batch kind.Batch
-	most := most
-	if b, ok := m.(interface{ Most() int }); ok {
-		most = min(most, b.Most())
-	}
+	most := min(most, cmp.Or(kind.CapsOf(m).Most, most))
 	for left := n; left > 0 && err == nil; left -= most {
 		err = m.Mint(ctx, min(left, most), &batch)
 	}

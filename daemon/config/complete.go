@@ -17,7 +17,7 @@ import (
 
 // Complete returns the configuration with a value for all that was left to its default,
 // or an error with an [Error] for each thing that is wrong. What is complete comes back
-// as it is. Kinds are the kinds of generator that the program has beside its own.
+// as it is. Kinds are the kinds of generator that the program has.
 func (c Config) Complete(kinds ...string) (Config, error) {
 	v := &completion{Config: c, kinds: kinds}
 	v.Generators = maps.Clone(c.Generators)

@@ -128,8 +128,7 @@ func forEveryKind(key string) bool {
 // foreignKind judges a generator of a kind other than snowflake.
 func (v *completion) foreignKind(path string, g Generator) {
 	if !slices.Contains(v.kinds, g.Kind) {
-		known := append([]string{KindSnowflake, KindWide}, v.kinds...)
-		v.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(known, ", "))
+		v.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(v.kinds, ", "))
 	}
 	for _, e := range generatorKeys(new(Generator)) {
 		if forEveryKind(e.Path) {

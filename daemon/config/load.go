@@ -28,7 +28,7 @@ type Sources struct {
 	// stands for (see [Key]): {"http": ":7600"}.
 	Flags map[string]string
 
-	// Kinds are the kinds of generator that the program has beside its own.
+	// Kinds are the kinds of generator that the program has.
 	Kinds []string
 }
 

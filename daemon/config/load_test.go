@@ -359,7 +359,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"two layouts in one namespace", "generators:\n  a: {layout: default}\n  b: {preset: leaf}\n", nil, nil,
 			[]string{`%:3:15: generators.b.layout: "ms41-worker10-seq12@2010-11-04T01:42:54.657Z": generator a has layout ms41-worker10-seq12@2026-01-01T00:00:00Z in the same namespace, default: a namespace has one layout, so give one of them a namespace of its own`}},
 		{"unknown kind", "generators: {a: {kind: uuid, window: 3s}}", nil, nil,
-			[]string{`%:1:24: generators.a.kind: "uuid": unknown kind; known are snowflake, wide, ticket`, `%:1:38: generators.a.window: is not for kind uuid`}},
+			[]string{`%:1:24: generators.a.kind: "uuid": unknown kind; known are ticket`, `%:1:38: generators.a.window: is not for kind uuid`}},
 		{"setting of a kind that has none", "generators: {a: {settings: {step: 3}}}", nil, nil,
 			[]string{`%:1:35: generators.a.settings.step: "3": kind snowflake has no settings`}},
 		{"unknown engine, password hidden", "store: ftp://me:hunter2@host/0?password=hunter2", nil, nil,

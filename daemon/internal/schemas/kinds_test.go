@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -93,11 +94,16 @@ func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
 		if err := s.Serve("orders", minter(t, c)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Check("orders", most); err != nil {
+		client := s.Client(netip.Addr{})
+		use, err := client.Use("orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := use.Check(most); err != nil {
 			t.Errorf("max-wait %q: %d tickets: %v", wait, most, err)
 		}
 		var p *service.Problem
-		if err := s.Mint(t.Context(), "orders", most+1, new(kind.Batch)); !errors.As(err, &p) || p.Type != service.CountOutOfRange || !strings.HasSuffix(p.Limit, fmt.Sprintf("1 to %d", most)) {
+		if err := use.Mint(t.Context(), most+1, new(kind.Batch)); !errors.As(err, &p) || p.Type != service.CountOutOfRange || !strings.HasSuffix(p.Limit, fmt.Sprintf("1 to %d", most)) {
 			t.Errorf("max-wait %q: %d tickets: %v", wait, most+1, err)
 		}
 	}

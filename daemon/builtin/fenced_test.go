@@ -1,4 +1,4 @@
-package daemon
+package builtin
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // hold opens a minter of fenced ids, which the test closes at its end. Its
 // epoch lies before the instant at which synctest's clocks begin.
-func hold(t testing.TB, s store.Store, window time.Duration) snowflake {
+func hold(t testing.TB, s store.Store, window time.Duration) minter {
 	t.Helper()
 	layout := snowfence.DefaultLayout()
 	layout.Epoch = time.Date(1999, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -31,7 +31,7 @@ func hold(t testing.TB, s store.Store, window time.Duration) snowflake {
 		defer cancel()
 		_ = h.Close(ctx) // some tests end with a store that is away
 	})
-	return snowflake{Holder: h}
+	return minterOf(h, new(place))
 }
 
 func TestFencedIDsKeepTheRulesOfMinters(t *testing.T) {
@@ -57,21 +57,21 @@ func TestReadinessEndsBeforeTheLeaseDoes(t *testing.T) {
 			// As long as the store answers, the lease is extended and ready.
 			for range 10 {
 				advance(window / 4)
-				if err := m.Ready(); err != nil {
+				if err := m.caps.Ready(); err != nil {
 					t.Fatalf("window %s, with a store: %v", window, err)
 				}
 			}
 			s.Follow(faultstore.Always(faultstore.Fault{Before: true}))
-			left := m.Status().Left
+			left := m.caps.Lease().Left
 			if least := 2 * window / 3; left < least {
 				t.Errorf("window %s: %s are left, want at least %s", window, left, least)
 			}
 			advance(left - margin(window) - time.Millisecond)
-			if err := m.Ready(); err != nil {
+			if err := m.caps.Ready(); err != nil {
 				t.Errorf("window %s, before the margin: %v", window, err)
 			}
 			advance(2 * time.Millisecond)
-			if err := m.Ready(); !errors.Is(err, kind.ErrUnavailable) {
+			if err := m.caps.Ready(); !errors.Is(err, kind.ErrUnavailable) {
 				t.Errorf("window %s, within the margin: %v, want not ready", window, err)
 			}
 			if err := mint(); err != nil {
@@ -81,13 +81,13 @@ func TestReadinessEndsBeforeTheLeaseDoes(t *testing.T) {
 			if err := mint(); err == nil {
 				t.Errorf("window %s: an id after the lease ended", window)
 			}
-			if err := m.Ready(); !errors.Is(err, kind.ErrUnavailable) {
+			if err := m.caps.Ready(); !errors.Is(err, kind.ErrUnavailable) {
 				t.Errorf("window %s, after the lease: %v, want not ready", window, err)
 			}
 			// It comes back by itself with the store.
 			s.Follow(faultstore.None)
 			advance(2 * time.Second)
-			if err := errors.Join(mint(), m.Ready()); err != nil {
+			if err := errors.Join(mint(), m.caps.Ready()); err != nil {
 				t.Errorf("window %s, with the store again: %v", window, err)
 			}
 		})
