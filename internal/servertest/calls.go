@@ -187,6 +187,9 @@ func clientSurvivesARestart(t *testing.T, b bed) {
 // The first endpoint is closed, and the second falls silent while it is in use.
 func anyEndpointWillDo(t *testing.T, b bed) {
 	proxy := testkit.NewProxy(t, b.server.Addr())
+	if b.Ensemble {
+		proxy.Drop()
+	}
 	s := b.open(t, b.at(fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t)), proxy.Addr(), b.server.Addr()))
 	version := swap(t, s, "key", "", "before")
 	proxy.Drop()

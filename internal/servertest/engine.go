@@ -40,6 +40,9 @@ type Engine struct {
 	// Apart are places on one server that share no register, but for places below others.
 	Apart []Place
 
+	// Ensemble says that Open refuses two addresses of one server, if it answers at both.
+	Ensemble bool
+
 	// OpenExisting opens a store that must exist.
 	OpenExisting func(ctx context.Context, url string) (store.Store, error)
 
