@@ -31,7 +31,8 @@ var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof"
 
 // support begins the folders of what is no product: only tests import it.
 var support = []string{
-	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/disk/modeldisk", "internal/lineartest", "internal/mutants",
+	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/servertest", "internal/disk/modeldisk",
+	"internal/lineartest", "internal/mutants",
 	"store/storetest", "store/faultstore", "counter/countertest", "daemon/kind/kindtest",
 }
 
