@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/text"
@@ -99,7 +99,7 @@ func (c Config) CheckWindows() error {
 	v := &completion{Config: c}
 	for _, name := range c.Names() {
 		if g := c.Generators[name]; g.Fenced() {
-			if err := g.Fence().Outlasts(openstore.Loss(c.StoresOf(g)[0])); err != nil {
+			if err := g.Fence().Outlasts(engine.Loss(c.StoresOf(g)[0])); err != nil {
 				v.blame(join(generatorSection, name), err)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 )
 
 // EnvironmentPrefix begins the name of every variable that the program reads.
@@ -93,7 +93,7 @@ const (
 func configKeys(c *Config) []entry {
 	const second, minute = time.Second, time.Minute
 	return []entry{
-		{Key{keyStore, "store", "URL of the store, or a name in stores: " + openstore.Supported() + "; mem:// is for a trial; ${NAME} stands for a variable"}, str(&c.Store)},
+		{Key{keyStore, "store", "URL of the store, or a name in stores: " + engine.Supported() + "; mem:// is for a trial; ${NAME} stands for a variable"}, str(&c.Store)},
 		{Key{keyNamespace, "namespace", "space of unique ids that generators use unless they name their own"}, str(&c.Namespace)},
 		{Key{keyLayout, "layout", "layout of ids, a preset's name or a text form, of generators that name none; a namespace that exists keeps its own if none is given"}, layout(&c.Layout)},
 		{Key{keyData, "data", "directory that the program may write to"}, str(&c.Data)},

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -30,6 +29,10 @@ type Sources struct {
 
 	// Kinds are the kinds of generator that the program has beside its own.
 	Kinds []string
+
+	// CheckURL returns a *[engine.URLError] for a URL of a store that its engine can't read. Nil means that only the
+	// schemes are looked at.
+	CheckURL func(url string) error
 }
 
 // Load returns the configuration that the sources make, complete and valid.
@@ -56,6 +59,9 @@ func Load(sources Sources) (Config, error) {
 	c.environ = sources.Environ
 	c.Data = cmp.Or(c.Data, stateDirectory(sources.Environ))
 	c, err := c.Complete(sources.Kinds...)
+	if sources.CheckURL != nil {
+		err = Join(err, c.CheckStores(sources.CheckURL))
+	}
 	// What could not be read is at its default in c, so that other faults are found, too.
 	return c, Join(append(s.faults, err)...)
 }
@@ -114,8 +120,8 @@ func (s *settings) fault(origin Origin, key, value, reason string, args ...any) 
 
 // expand puts variables into the URL of a store, and the home directory into the path of a file. It returns false for
 // a path that can't be meant as it is written.
-func (s *settings) expand(key string, expand func(string, []string) (string, error), environ []string) bool {
-	expanded, err := expand(s.texts[key], environ)
+func (s *settings) expand(key string, expand func(string, func(string) string) (string, error), environ []string) bool {
+	expanded, err := expand(s.texts[key], func(name string) string { return lookup(environ, name) })
 	if !isStore(key) {
 		err = cmp.Or(err, storeurl.CheckFolder(expanded))
 	}
@@ -137,10 +143,10 @@ func (s *settings) anchor(environ []string) {
 		switch {
 		case isStore(key):
 			written := s.texts[key]
-			whole := s.expand(key, Expand, environ)
-			path, folder := cutFile(s.texts[key])
+			whole := s.expand(key, engine.Expand, environ)
+			path, folder := engine.Folder(s.texts[key])
 			if origin := s.origins[key]; !folder && origin.Source == FromFile {
-				s.texts[key], written = anchorFiles(s.texts[key], filepath.Dir(origin.Name)), anchorFiles(written, filepath.Dir(origin.Name))
+				s.texts[key], written = engine.AnchorFiles(s.texts[key], filepath.Dir(origin.Name)), engine.AnchorFiles(written, filepath.Dir(origin.Name))
 			}
 			if !folder {
 				s.written[s.texts[key]] = written
@@ -150,7 +156,7 @@ func (s *settings) anchor(environ []string) {
 			}
 			scheme, mustBeWhole = "file:", true
 		case isPath(key):
-			if !s.expand(key, expandHome, environ) {
+			if !s.expand(key, engine.ExpandHome, environ) {
 				continue
 			}
 		default:
@@ -181,33 +187,6 @@ func isStore(key string) bool { return key == keyStore || strings.HasPrefix(key,
 func isPath(key string) bool {
 	return slices.Contains([]string{keyData, KeyTokenFile, KeyCertificate, KeyPrivateKey, KeyClientCA}, key) ||
 		strings.HasSuffix(key, settingSection+"."+keyFile)
-}
-
-// urlFile is a file that the URL of a store names.
-var urlFile = regexp.MustCompile(`([?&](?:ca|cert|key|creds|nkey|(?:sentinel-)?password-file|token-file)=)([^&]+)`)
-
-// anchorFiles makes the relative paths in a store's URL whole.
-func anchorFiles(storeURL, folder string) string {
-	folder, err := filepath.Abs(folder)
-	if err != nil {
-		return storeURL
-	}
-	folder = strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(folder))
-	return urlFile.ReplaceAllStringFunc(storeURL, func(file string) string {
-		at := strings.IndexByte(file, '=') + 1
-		if path := file[at:]; strings.IndexByte("/~$", path[0]) >= 0 || strings.HasPrefix(strings.ToUpper(path), "%2F") {
-			return file
-		}
-		return file[:at] + folder + "/" + file[at:]
-	})
-}
-
-// cutFile returns the path of the URL of a folder.
-func cutFile(storeURL string) (path string, ok bool) {
-	if scheme, path, ok := strings.Cut(storeURL, ":"); ok && strings.EqualFold(scheme, "file") {
-		return path, true
-	}
-	return "", false
 }
 
 // readStateDirectory takes the folder that systemd gives a unit, unless one is set. Of several it is the first.
