@@ -202,7 +202,8 @@ func (p program) hold(ctx context.Context, c config.Config, g config.Generator, 
 		defer cancel()
 		return holder.Close(ctx)
 	})
-	g.Layout = holder.Status().Layout // the namespace's, where none is configured
+	status := holder.Status()
+	g.Layout, g.Policy = status.Layout, status.Policy // the namespace's, where none is configured
 	return mint(holder, g)
 }
 

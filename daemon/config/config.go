@@ -209,6 +209,8 @@ type Generator struct {
 	// Datacenters are those that the store may issue, where several stores
 	// share the namespace. None means what the store's record says.
 	Datacenters []int64
+
+	filled *filled // by [Config.Complete]
 }
 
 // When a generator keeps a journal. A restart of the process goes on with it while the store is away, and

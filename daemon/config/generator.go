@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,14 +82,31 @@ func (v *completion) generator(name string, g Generator) Generator {
 	if !v.workers(path, g) {
 		return g
 	}
-	complete, err := g.Fence().Complete()
-	if err != nil {
-		v.blame(path, err)
+	given := g.Fence()
+	if g.filled == nil || !reflect.DeepEqual(g.filled.given, given) { // else it was judged before
+		complete, err := given.Complete()
+		if err != nil {
+			v.blame(path, err)
+			return g
+		}
+		g.filled = &filled{given, complete}
+	}
+	return g
+}
+
+// filled is a generator's fence as it was given, and with the defaults that package fence filled in.
+type filled struct{ given, complete fence.Config }
+
+// InEffect returns the generator of a complete configuration with the defaults of its window, claim-wait and
+// policy. Where the namespace's own layout decides, they are those of the default layout.
+func (g Generator) InEffect() Generator {
+	if g.filled == nil {
 		return g
 	}
-	g.Window, g.Policy = complete.Window, g.Policy.WithDefaults(g.Layout)
+	c := g.filled.complete
+	g.Window, g.Policy = c.Window, c.Policy
 	if !g.Standby {
-		g.ClaimWait = complete.ClaimWait
+		g.ClaimWait = c.ClaimWait
 	}
 	return g
 }
@@ -98,8 +116,8 @@ func (v *completion) generator(name string, g Generator) Generator {
 func (c Config) CheckWindows() error {
 	v := &completion{Config: c}
 	for _, name := range c.Names() {
-		if g := c.Generators[name]; g.Fenced() {
-			if err := g.Fence().Outlasts(engine.Loss(c.StoresOf(g)[0])); err != nil {
+		if g := c.Generators[name]; g.filled != nil {
+			if err := g.filled.complete.Outlasts(engine.Loss(c.StoresOf(g)[0])); err != nil {
 				v.blame(join(generatorSection, name), err)
 			}
 		}
@@ -255,9 +273,6 @@ func (g Generator) Fence() fence.Config {
 	}
 	if g.AnyLayout {
 		c.Layout = snowfence.Layout{}
-		if c.Policy.MaxWait == snowfence.DefaultMaxWait {
-			c.Policy.MaxWait = 0 // the layout has a say in it
-		}
 	}
 	if number, ok := g.pinnedWorker(); ok {
 		c.Worker, c.Datacenter = &number, nil // the number holds the datacenter

@@ -62,7 +62,7 @@ func TestNothingSetIsADaemonOnLoopbackWithOneGenerator(t *testing.T) {
 	if names := c.Names(); !slices.Equal(names, []string{"default"}) {
 		t.Fatalf("generators are %q, want default alone", names)
 	}
-	g := c.Generators["default"]
+	g := c.Generators["default"].InEffect()
 	if g.Namespace != "default" || !g.Layout.Equal(snowfence.DefaultLayout()) || g.Kind != KindSnowflake {
 		t.Errorf("the generator is %+v", g)
 	}
@@ -116,10 +116,10 @@ generators:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := c.Generators["plain"]; !g.Layout.Equal(preset.Layout) || g.Policy != preset.Policy.WithDefaults(g.Layout) {
+	if g := c.Generators["plain"].InEffect(); !g.Layout.Equal(preset.Layout) || g.Policy != preset.Policy.WithDefaults(g.Layout) {
 		t.Errorf("plain has layout %s and policy %+v", g.Layout, g.Policy)
 	}
-	mixed := c.Generators["mixed"]
+	mixed := c.Generators["mixed"].InEffect()
 	want := preset.Policy
 	want.MaxBurst = 20 * time.Millisecond
 	want = want.WithDefaults(mixed.Layout)
@@ -526,12 +526,26 @@ func TestAddressBeyondLoopbackNeedsTLSAndATokenOrInsecure(t *testing.T) {
 
 func TestWorkerIDIsPinnedInTheFencesNumbering(t *testing.T) {
 	c := load(t, Sources{File: write(t, "generators: {a: {preset: twitter, datacenter: 3, worker: 7}}")})
-	f := c.Generators["a"].Fence()
+	g := c.Generators["a"]
+	f := g.Fence()
 	if f.Worker == nil || *f.Worker != 3<<5|7 || f.Datacenter != nil {
 		t.Errorf("worker is %v, datacenter %v, want worker %d alone", f.Worker, f.Datacenter, 3<<5|7)
 	}
-	if f.Window != 5*time.Second {
-		t.Errorf("window is %s, want 5s for a pinned worker", f.Window)
+	if window := g.InEffect().Window; window != 5*time.Second {
+		t.Errorf("window is %s, want 5s for a pinned worker", window)
+	}
+}
+
+// TestDefaultIsLeftToTheFence is about a layout that only the namespace knows: its ticks have a say in how long a call waits.
+func TestDefaultIsLeftToTheFence(t *testing.T) {
+	for file, want := range map[string]time.Duration{"{}": 0, "generators: {default: {policy: {max-wait: 1s}}}": time.Second} {
+		g := load(t, Sources{File: write(t, file)}).Generators["default"]
+		if got := g.Fence().Policy.MaxWait; got != want {
+			t.Errorf("%s: the fence is told to wait %s, want %s", file, got, want)
+		}
+		if got := g.InEffect().Policy.MaxWait; got != time.Second {
+			t.Errorf("%s: %s is in effect, want 1s", file, got)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func (c Config) Values() []Value {
 		values = append(values, Value{Key: path, Text: c.display(path, c.Stores[name]), Origin: c.originOf(path)})
 	}
 	for _, name := range c.Names() {
-		g, path := c.Generators[name], join(generatorSection, name)+"."
+		g, path := c.Generators[name].InEffect(), join(generatorSection, name)+"."
 		for _, e := range generatorKeys(&g) {
 			if g.Fenced() || forEveryKind(e.Path) {
 				add(e, path)

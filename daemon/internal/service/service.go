@@ -102,7 +102,7 @@ func New(cfg Config) *Service {
 		s.addresses = &addresses{rate: l.AddressRate, neighbours: map[netip.Prefix]*neighbour{}}
 	}
 	for name, g := range cfg.Settings.Generators {
-		s.generators[name] = &generator{name: name, settings: g, most: most(g, cfg.Settings.Limits.Batch)}
+		s.generators[name] = &generator{name: name, settings: g, most: most(g.InEffect(), cfg.Settings.Limits.Batch)}
 		for _, alias := range g.Aliases {
 			s.generators[alias] = s.generators[name]
 		}
@@ -119,10 +119,11 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	if !ok {
 		return fmt.Errorf("serve: no generator is named %q", name)
 	}
-	settings, maxWait, slice := g.settings, time.Duration(0), 0
+	settings, maxWait, slice := g.settings.InEffect(), time.Duration(0), 0
 	if l, ok := minter.(leased); ok {
-		settings.Layout = l.Status().Layout // the namespace's, where none is configured
-		maxWait = settings.Policy.WithDefaults(settings.Layout).MaxWait
+		status := l.Status()
+		settings.Layout, settings.Policy = status.Layout, status.Policy // the namespace's, where none is configured
+		maxWait = settings.Policy.MaxWait
 		slice = sliceOf(settings.Layout)
 	}
 	most := most(settings, s.settings.Limits.Batch)
@@ -339,7 +340,7 @@ func most(g config.Generator, limit int) int {
 	if g.Layout.IsZero() {
 		return limit // of a kind without layouts
 	}
-	policy, unit := g.Policy.WithDefaults(g.Layout), g.Layout.Unit
+	policy, unit := g.Policy, g.Layout.Unit
 	ticks := int64(1 + policy.MaxBurst/unit + (policy.MaxWait-1)/unit + 1)
 	// Each factor is at most 1,000,000 before they are multiplied.
 	return int(min(int64(limit), min(ticks, int64(limit))*min(g.Layout.Sequences(), int64(limit))))

@@ -108,7 +108,10 @@ type leasing struct {
 }
 
 func (*leasing) Form() kind.Form      { return kind.Number }
-func (*leasing) Status() fence.Status { return fence.Status{Layout: snowfence.DefaultLayout()} }
+func (*leasing) Status() fence.Status {
+	l := snowfence.DefaultLayout()
+	return fence.Status{Layout: l, Policy: snowfence.Policy{}.WithDefaults(l)}
+}
 func (m *leasing) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	select {
 	case <-time.After(time.Millisecond):
