@@ -32,7 +32,6 @@ func (c Config) Complete(kinds ...string) (Config, error) {
 	}
 	v.aliases()
 	v.together()
-	v.ThriftGenerator = cmp.Or(v.ThriftGenerator, DefaultGenerator)
 	if _, ok := v.Generators[v.ThriftGenerator]; !ok && v.ThriftGenerator != DefaultGenerator {
 		v.fault(keyThriftGen, v.ThriftGenerator, "must be one of the generators: %s", strings.Join(v.Names(), ", "))
 	}
@@ -117,7 +116,6 @@ func (c Config) StoresOf(g Generator) []string {
 }
 
 func (v *completion) common() {
-	v.Namespace = cmp.Or(v.Namespace, "default")
 	if v.anyLayout = v.Layout.IsZero(); v.anyLayout {
 		v.Layout = snowfence.DefaultLayout()
 	}
@@ -130,14 +128,14 @@ func (v *completion) common() {
 		v.Store = "file:" + filepath.Join(v.Data, "store")
 	}
 	v.faults = append(v.faults, v.CheckStores(engine.Check))
-	v.complete("", configKeys(&v.Config))
+	v.complete("", configKeys(), &v.Config)
 }
 
 // complete completes the value of each key below a path.
-func (v *completion) complete(path string, entries []entry) {
-	for _, e := range entries {
-		if err := e.complete(); err != nil {
-			v.fault(path+e.Path, e.show(), "%v", err)
+func (v *completion) complete(path string, keys []field, of any) {
+	for _, f := range keys {
+		if err := f.complete(of); err != nil {
+			v.fault(path+f.Path, f.show(of), "%v", err)
 		}
 	}
 }

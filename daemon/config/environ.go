@@ -23,7 +23,7 @@ const (
 // service named snowfence, so refusing them would keep the program from starting.
 func (s *settings) readEnvironment(environ []string) {
 	keys := map[string]string{} // path of a configuration's key, by variable
-	for _, e := range configKeys(new(Config)) {
+	for _, e := range configKeys() {
 		keys[e.Environment()] = e.Path
 	}
 	var unknown []string
@@ -127,7 +127,7 @@ func generatorPath(variable string) (path string, ok bool) {
 	if name, key, ok := strings.Cut(rest, "_"+strings.ToUpper(settingSection)+"_"); ok && name != "" && key != "" {
 		return join(generatorSection, pathName(name), settingSection, pathName(key)), true
 	}
-	for _, e := range generatorKeys(new(Generator)) {
+	for _, e := range generatorKeys() {
 		suffix := strings.TrimPrefix(e.Environment(), EnvironmentPrefix)
 		if name, ok := strings.CutSuffix(rest, "_"+suffix); ok && name != "" {
 			return join(generatorSection, pathName(name), e.Path), true

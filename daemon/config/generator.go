@@ -45,7 +45,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 		v.foreignKind(path, g)
 		return g
 	}
-	v.complete(path+".", generatorKeys(&g))
+	v.complete(path+".", generatorKeys(), &g)
 	if len(g.Stores) > 1 {
 		v.fault(join(path, keyStore), strings.Join(g.Stores, ","), "must be one name: kind %s has one store", g.Kind)
 	}
@@ -138,10 +138,8 @@ func (v *completion) layoutFor(kind string) snowfence.Layout {
 	return v.Layout
 }
 
-// forEveryKind reports whether generators of every kind have a key.
-func forEveryKind(key string) bool {
-	return slices.Contains([]string{keyKind, keyAliases, keyNamespace, keyStore}, key)
-}
+// forEveryKind reports whether generators of every kind have the key.
+func (f field) forEveryKind() bool { return f.tag.Get("kinds") == "all" }
 
 // foreignKind judges a generator of a kind other than snowflake.
 func (v *completion) foreignKind(path string, g Generator) {
@@ -149,8 +147,8 @@ func (v *completion) foreignKind(path string, g Generator) {
 		known := append([]string{KindSnowflake, KindWide}, v.kinds...)
 		v.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(known, ", "))
 	}
-	for _, e := range generatorKeys(new(Generator)) {
-		if forEveryKind(e.Path) {
+	for _, e := range generatorKeys() {
+		if e.forEveryKind() {
 			continue
 		}
 		if key := join(path, e.Path); v.origins[key] != (Origin{}) {

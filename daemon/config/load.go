@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/internal/text"
@@ -185,8 +186,7 @@ func isStore(key string) bool { return key == keyStore || strings.HasPrefix(key,
 
 // isPath reports whether a key has the path of a file or folder.
 func isPath(key string) bool {
-	return slices.Contains([]string{keyData, KeyTokenFile, KeyCertificate, KeyPrivateKey, KeyClientCA}, key) ||
-		strings.HasSuffix(key, settingSection+"."+keyFile)
+	return fieldAt(key).tag.Get("path") != "" || strings.HasSuffix(key, settingSection+"."+keyFile)
 }
 
 // readStateDirectory takes the folder that systemd gives a unit, unless one is set. Of several it is the first.
@@ -201,7 +201,7 @@ func (s *settings) readStateDirectory(environ []string) {
 // readFlags takes the settings of flags.
 func (s *settings) readFlags(flags map[string]string) {
 	names := map[string]string{}
-	for _, e := range configKeys(new(Config)) {
+	for _, e := range configKeys() {
 		names[e.Path] = e.Flag
 	}
 	for _, path := range slices.Sorted(maps.Keys(flags)) {
@@ -218,7 +218,7 @@ func (s *settings) readFlags(flags map[string]string) {
 func (s *settings) config() Config {
 	c := Default()
 	c.warnings, c.origins, c.written, c.Generators = s.warnings, s.origins, s.written, map[string]Generator{}
-	s.apply(configKeys(&c), "")
+	s.apply(configKeys(), "", &c)
 	for path, url := range s.texts {
 		if name, ok := strings.CutPrefix(path, storeSection+"."); ok {
 			if c.Stores == nil {
@@ -233,7 +233,7 @@ func (s *settings) config() Config {
 			continue
 		}
 		var g Generator
-		s.apply(generatorKeys(&g), path+".")
+		s.apply(generatorKeys(), path+".", &g)
 		for at, value := range s.texts {
 			if key, ok := strings.CutPrefix(at, join(path, settingSection, "")); ok {
 				if g.Settings == nil {
@@ -248,16 +248,28 @@ func (s *settings) config() Config {
 }
 
 // apply sets the keys below a prefix. From what can't be read nothing follows.
-func (s *settings) apply(keys []entry, prefix string) {
+func (s *settings) apply(keys []field, prefix string, of any) {
 	for _, e := range keys {
 		path := prefix + e.Path
 		if value, given := s.texts[path]; given {
-			if err := e.set(value); err != nil {
+			if err := e.apply(of, value); err != nil {
 				shown := display(path, value)
 				s.fault(s.origins[path], path, shown, "%s", hide(text.Message(err), value, shown))
 			}
 		}
 	}
+}
+
+// apply sets the field. A preset sets a generator's layout and policy, too.
+func (f field) apply(of any, value string) error {
+	if g, ok := of.(*Generator); ok && f.Path == keyPreset {
+		preset, err := snowfence.PresetByName(value)
+		if err != nil {
+			return err
+		}
+		g.Layout, g.Policy = preset.Layout, preset.Policy
+	}
+	return f.set(of, value)
 }
 
 // stateDirectory returns where a program without systemd keeps its state: what XDG says, which has it that a

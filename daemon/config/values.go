@@ -33,14 +33,14 @@ type Value struct {
 // name. What was not set shows the default that holds.
 func (c Config) Values() []Value {
 	var values []Value
-	add := func(e entry, prefix string) {
+	add := func(e field, prefix string, of any) {
 		path := prefix + e.Path
-		values = append(values, Value{Key: path, Text: c.display(path, e.show()), Origin: c.originOf(path), About: e.About})
+		values = append(values, Value{Key: path, Text: c.display(path, e.show(of)), Origin: c.originOf(path), About: e.About})
 		last := &values[len(values)-1]
 		last.Unset = last.Text == "" && last.Origin == (Origin{}) && (prefix != "" || !canBeEmpty(path))
 	}
-	for _, e := range configKeys(&c) {
-		add(e, "")
+	for _, e := range configKeys() {
+		add(e, "", &c)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Stores)) {
 		path := join(storeSection, name)
@@ -48,9 +48,9 @@ func (c Config) Values() []Value {
 	}
 	for _, name := range c.Names() {
 		g, path := c.Generators[name].InEffect(), join(generatorSection, name)+"."
-		for _, e := range generatorKeys(&g) {
-			if g.Fenced() || forEveryKind(e.Path) {
-				add(e, path)
+		for _, e := range generatorKeys() {
+			if g.Fenced() || e.forEveryKind() {
+				add(e, path, &g)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(g.Settings)) {
