@@ -93,8 +93,8 @@ type Log struct {
 // Limits bound what one client can cause. Zero means the default.
 type Limits struct {
 	Batch        int           `key:"batch" default:"10000" min:"1" max:"1000000" help:"most ids of one request"`
-	Body         int           `key:"body" unit:"bytes" default:"4KiB" min:"1KiB" max:"1MiB" help:"most bytes of a request's body"`
-	Header       int           `key:"header" unit:"bytes" default:"16KiB" min:"4KiB" max:"1MiB" help:"most bytes of a request's header"`
+	Body         int           `key:"body" unit:"bytes" default:"4096" min:"1KiB" max:"1MiB" help:"most bytes of a request's body"`
+	Header       int           `key:"header" unit:"bytes" default:"16384" min:"4KiB" max:"1MiB" help:"most bytes of a request's header"`
 	ReadTimeout  time.Duration `key:"read-timeout" default:"10s" min:"100ms" max:"10m" help:"longest time to read a request"`
 	WriteTimeout time.Duration `key:"write-timeout" default:"30s" min:"100ms" max:"10m" help:"longest time to mint and write an answer"`
 	IdleTimeout  time.Duration `key:"idle-timeout" default:"2m" min:"1s" max:"1h" help:"longest time between two requests of a connection of HTTP or gRPC"`
@@ -102,7 +102,7 @@ type Limits struct {
 	Linger       time.Duration `key:"linger" max:"10m" help:"how long the program goes on serving once it is asked to end, with /readyz at 503; 0 for not at all"`
 	Drain        time.Duration `key:"drain" default:"10s" min:"1ms" max:"10m" help:"longest time for requests under way when the program ends"`
 
-	Memory             int `key:"memory" unit:"bytes" default:"512MiB" min:"64MiB" max:"2147483647" help:"most memory of the whole program, of which half is for what clients make it keep"`
+	Memory             int `key:"memory" unit:"bytes" default:"536870912" min:"64MiB" max:"2147483647" help:"most memory of the whole program, of which half is for what clients make it keep"`
 	Connections        int `key:"connections" default:"10000" min:"1" max:"1000000" help:"most open connections of all fronts"`
 	AddressConnections int `key:"address-connections" max:"1000000" help:"most open connections of all fronts from one address; 0 for any number"`
 	AddressRate        int `key:"address-rate" max:"1000000000" help:"most ids a second for one address; 0 for any number"`

@@ -623,6 +623,26 @@ func TestCompleteTwiceIsCompleteOnce(t *testing.T) {
 	}
 }
 
+// TestGeneratorIsJudgedAgainOnlyIfItChanged: the judgement of package fence is kept from one Complete to the next.
+func TestGeneratorIsJudgedAgainOnlyIfItChanged(t *testing.T) {
+	once := load(t, Sources{})
+	twice, err := once.Complete()
+	if err != nil || twice.Generators["default"].filled != once.Generators["default"].filled {
+		t.Errorf("an unchanged generator is judged again: %v", err)
+	}
+	g := twice.Generators["default"]
+	g.Window = time.Hour
+	twice.Generators["default"] = g
+	if again, err := twice.Complete(); err != nil || again.Generators["default"].InEffect().Window != time.Hour {
+		t.Errorf("a changed generator is not judged again: %v", err)
+	}
+	g.Window = 1
+	twice.Generators["default"] = g
+	if _, err := twice.Complete(); err == nil {
+		t.Error("a window of 1 ns is taken")
+	}
+}
+
 func TestThriftGeneratorIsDefaultOrOneThatExists(t *testing.T) {
 	for name, ok := range map[string]bool{"": true, DefaultGenerator: true, "orders": true, "order": false} {
 		c := Default()

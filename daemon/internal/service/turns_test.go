@@ -107,7 +107,7 @@ type leasing struct {
 	terms  int // slices of each; 0 for one term
 }
 
-func (*leasing) Form() kind.Form      { return kind.Number }
+func (*leasing) Form() kind.Form { return kind.Number }
 func (*leasing) Status() fence.Status {
 	l := snowfence.DefaultLayout()
 	return fence.Status{Layout: l, Policy: snowfence.Policy{}.WithDefaults(l)}
