@@ -154,15 +154,9 @@ func (c Config) Complete() (Config, error) {
 	return c, err
 }
 
-// Outlasts returns a *[ConfigError] unless the window is longer than three times what a store can lose, as
-// [Open] asks for, and otherwise what [Config.Complete] returns.
-func (c Config) Outlasts(loss time.Duration) error {
-	state, err := c.prepare()
-	if err == nil {
-		_, err = state.Adapt(loss, c.Journal != nil)
-	}
-	return err
-}
+// Outlasts returns a *[ConfigError] unless the window of a complete config is longer than three times what a
+// store can lose, as [Open] asks for.
+func (c Config) Outlasts(loss time.Duration) error { return lease.Outlasts(c.Window, loss) }
 
 // own sets the layout of a config without one to the namespace's own.
 func (c *Config) own(ctx context.Context, limit time.Duration) error {
@@ -209,7 +203,7 @@ func (c *Config) prepare() (lease.State, error) {
 		return lease.State{}, &ConfigError{Field: "store-name", Value: "", Limit: "must be given with a journal on a store that does not name itself"}
 	}
 	c.HorizonNotice = cmp.Or(c.HorizonNotice, horizonNotice)
-	policy := c.Policy.WithDefaults(c.Layout)
+	c.Policy = c.Policy.WithDefaults(c.Layout)
 	if c.Clock == nil {
 		c.Clock = snowfence.SystemClock()
 	}
@@ -226,12 +220,12 @@ func (c *Config) prepare() (lease.State, error) {
 	case c.Journal == nil:
 		c.JournalAhead = 0
 	case c.JournalAhead == 0:
-		c.JournalAhead = max(time.Second, 4*policy.MaxBurst)
+		c.JournalAhead = max(time.Second, 4*c.Policy.MaxBurst)
 	}
 	_, hasClock := store.ClockOf(c.Store)
 	state, err := lease.New(lease.Config{
 		Namespace: c.Namespace, Layout: c.Layout, Datacenters: c.Datacenters, Datacenter: c.Datacenter, Worker: c.Worker, Workers: c.Workers,
-		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: policy.MaxRollback, MaxWait: policy.MaxWait, RequestTimeout: c.RequestTimeout,
+		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: c.Policy.MaxRollback, MaxWait: c.Policy.MaxWait, RequestTimeout: c.RequestTimeout,
 		EngineClock: hasClock, Existing: c.Existing, Process: c.Process, JournalAhead: c.JournalAhead,
 	})
 	if err != nil {

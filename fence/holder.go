@@ -97,7 +97,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		abandon: make(chan struct{}),
 		done:    make(chan struct{}),
 		changed: make(chan struct{}),
-		status:  Status{Namespace: config.Namespace, Layout: config.Layout, Window: config.Window, Traits: was.Traits},
+		status:  Status{Namespace: config.Namespace, Layout: config.Layout, Policy: config.Policy, Window: config.Window, Traits: was.Traits},
 	}
 	opened := make(chan error, 1)
 	l := newLoop(h, opened)

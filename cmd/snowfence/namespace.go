@@ -15,7 +15,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
 	"snowfence.example/snowfence/daemon/builtin"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
@@ -388,7 +388,7 @@ generators. It says so where nothing is needed. It connects to no store.`,
 				said.line("-- in %s:", c.ShowStore(x.URL))
 			}
 			for _, part := range x.Parts {
-				if openstore.IsDatabase(x.URL) {
+				if engine.IsDatabase(x.URL) {
 					part += ";"
 				}
 				for line := range strings.SplitSeq(part, "\n") {

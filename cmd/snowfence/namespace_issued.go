@@ -167,7 +167,9 @@ func (i *givenOut) read(ctx context.Context, text string, see func(snowfence.ID)
 	if err != nil {
 		return "", err
 	}
-	options, err := place.Options(idsource.Options{Stdin: i.stdin, Expand: func(url string) (string, error) { return config.Expand(url, i.environ) }})
+	options, err := place.Options(idsource.Options{
+		Stdin: i.stdin, Connect: connect, Expand: func(url string) (string, error) { return config.Expand(url, i.environ) },
+	})
 	if err != nil {
 		return "", err
 	}

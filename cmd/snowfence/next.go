@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/decode"
@@ -59,7 +60,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if err != nil {
 			return usage(cmd, err)
 		}
-		if store := c.StoresOf(g)[0]; builtin.OnStore(g.Kind) && openstore.Private(store) {
+		if store := c.StoresOf(g)[0]; builtin.OnStore(g.Kind) && engine.Private(store) {
 			p.warn("the store " + store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
 		}
 		if err := p.needsOutput("the ids"); err != nil {
@@ -207,7 +208,8 @@ func (p program) hold(ctx context.Context, c config.Config, g config.Generator, 
 		defer cancel()
 		return holder.Close(ctx)
 	})
-	g.Layout = holder.Status().Layout // the namespace's, where none is configured
+	status := holder.Status()
+	g.Layout, g.Policy = status.Layout, status.Policy // the namespace's, where none is configured
 	return mint(holder, g)
 }
 

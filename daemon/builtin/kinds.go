@@ -12,8 +12,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/decode"
 )
 
@@ -225,14 +225,14 @@ func (k entry) refuse(g config.Generator, urls []string) string {
 		return "must be one name: kind " + k.name + " has one"
 	}
 	for _, url := range urls {
-		name := openstore.Name(url)
+		name := engine.Name(url)
 		switch {
 		case len(k.databases) > 0 && !slices.Contains(k.databases, name):
-			return "kind " + k.name + " counts in databases of " + strings.Join(k.databases, " or ") + ", and not in " + openstore.Redact(url)
+			return "kind " + k.name + " counts in databases of " + strings.Join(k.databases, " or ") + ", and not in " + engine.Redact(url)
 		case k.store != "" && name != k.store:
-			return "kind " + k.name + " counts on " + k.store + ", and not on " + openstore.Redact(url)
-		case k.durable && openstore.Loss(url) > 0:
-			return "kind " + k.name + " needs a store that loses nothing: durable=true in its URL says so, and " + openstore.Redact(url) + " can lose " + openstore.Loss(url).String()
+			return "kind " + k.name + " counts on " + k.store + ", and not on " + engine.Redact(url)
+		case k.durable && engine.Loss(url) > 0:
+			return "kind " + k.name + " needs a store that loses nothing: durable=true in its URL says so, and " + engine.Redact(url) + " can lose " + engine.Loss(url).String()
 		}
 	}
 	return ""

@@ -95,7 +95,7 @@ func New(cfg Config) *Service {
 		s.addresses = &addresses{rate: l.AddressRate, neighbours: map[netip.Prefix]*neighbour{}}
 	}
 	for name, g := range cfg.Settings.Generators {
-		s.generators[name] = &generator{name: name, settings: g, most: most(g, cfg.Settings.Limits.Batch)}
+		s.generators[name] = &generator{name: name, settings: g, most: most(g.InEffect(), cfg.Settings.Limits.Batch)}
 		for _, alias := range g.Aliases {
 			s.generators[alias] = s.generators[name]
 		}
@@ -114,10 +114,10 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	}
 	m := &served{Minter: minter, caps: kind.CapsOf(minter), layout: g.settings.Layout, most: g.most}
 	if m.caps.Lease != nil {
-		settings := g.settings
-		settings.Layout = m.caps.Lease().Layout // the namespace's, where none is configured
+		status, settings := m.caps.Lease(), g.settings.InEffect()
+		settings.Layout, settings.Policy = status.Layout, status.Policy // the namespace's, where none is configured
 		m.layout, m.most = settings.Layout, most(settings, s.settings.Limits.Batch)
-		m.maxWait, m.slice = settings.Policy.WithDefaults(m.layout).MaxWait, sliceOf(m.layout)
+		m.maxWait, m.slice = settings.Policy.MaxWait, sliceOf(m.layout)
 	}
 	if m.caps.Most > 0 {
 		m.most = min(m.most, m.caps.Most)
@@ -177,7 +177,7 @@ func most(g config.Generator, limit int) int {
 	if g.Layout.IsZero() {
 		return limit // of a kind without layouts
 	}
-	policy, unit := g.Policy.WithDefaults(g.Layout), g.Layout.Unit
+	policy, unit := g.Policy, g.Layout.Unit
 	ticks := int64(1 + policy.MaxBurst/unit + (policy.MaxWait-1)/unit + 1)
 	// Each factor is at most 1,000,000 before they are multiplied.
 	return int(min(int64(limit), min(ticks, int64(limit))*min(g.Layout.Sequences(), int64(limit))))

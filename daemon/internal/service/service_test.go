@@ -296,6 +296,9 @@ func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
 		set := settings(t, "a")
 		set.Limits.Batch = 1_000_000
 		set.Generators["a"] = config.Generator{Kind: config.KindSnowflake, Layout: preset.Layout, Policy: c.policy}
+		if set, err = set.Complete(); err != nil {
+			t.Fatal(err)
+		}
 		s := New(Config{Settings: set})
 		if err := s.Serve("a", new(counting)); err != nil {
 			t.Fatal(err)
@@ -347,7 +350,7 @@ func TestLimitOfABatchIsWhatAGeneratorCanDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := most(config.Generator{Layout: preset.Layout}, 1_000_000)
+	limit := most(config.Generator{Layout: preset.Layout, Policy: snowfence.Policy{}.WithDefaults(preset.Layout)}, 1_000_000)
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
 			n  int

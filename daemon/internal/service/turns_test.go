@@ -109,7 +109,8 @@ type leasing struct {
 
 func (*leasing) Form() kind.Form { return kind.Number }
 func (*leasing) Caps() kind.Caps {
-	return kind.Caps{Lease: func() fence.Status { return fence.Status{Layout: snowfence.DefaultLayout()} }}
+	l := snowfence.DefaultLayout()
+	return kind.Caps{Lease: func() fence.Status { return fence.Status{Layout: l, Policy: snowfence.Policy{}.WithDefaults(l)} }}
 }
 func (m *leasing) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	select {

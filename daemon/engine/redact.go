@@ -1,4 +1,4 @@
-package openstore
+package engine
 
 import (
 	"regexp"
@@ -15,9 +15,9 @@ var password = regexp.MustCompile(`(?i)((?:password|passwd|pwd)\s*=\s*)('(?:[^'\
 // host is one of a URL, with a port or without. After another colon there may be a password.
 var host = regexp.MustCompile(`^(?:\[[^\]]*\]|[^:]*)(?::(?:[0-9]{1,5}|\$\{\w+\}))?$`)
 
-// shown reports whether some engine's URLs have that key: its values are no secrets.
-func shown(key string) bool {
-	return slices.ContainsFunc(engines(), func(e engine) bool { return slices.Contains(strings.Fields(e.keys), key) })
+// isShown reports whether some engine's URLs have that key: its values are no secrets.
+func isShown(key string) bool {
+	return slices.ContainsFunc(Table(), func(e Engine) bool { return slices.Contains(strings.Fields(e.Keys), key) })
 }
 
 // Redact returns the URL for people's eyes: with xxxxx in place of a password and of
@@ -49,7 +49,7 @@ func Redact(storeURL string) string {
 		}
 		userinfo += "@"
 	}
-	if slashes != "" || at < 0 && known(scheme) {
+	if slashes != "" || at < 0 && isKnown(scheme) {
 		rest = redactHosts(rest)
 	}
 	path, query, has := strings.Cut(rest, "?")
@@ -65,9 +65,9 @@ func tokenAlone(scheme string) bool {
 	return slices.Contains([]string{"nats", "redis", "rediss"}, strings.ToLower(scheme))
 }
 
-// known reports whether some engine's URLs have that scheme.
-func known(scheme string) bool {
-	return slices.ContainsFunc(engines(), func(e engine) bool { return slices.Contains(e.schemes, strings.ToLower(scheme)) })
+// isKnown reports whether some engine's URLs have that scheme.
+func isKnown(scheme string) bool {
+	return slices.ContainsFunc(Table(), func(e Engine) bool { return slices.Contains(e.Schemes, strings.ToLower(scheme)) })
 }
 
 // redactHosts hides the rest of a URL from the first colon on that no port follows: the hosts are forgotten, and a
@@ -90,7 +90,7 @@ func redactHosts(rest string) string {
 func redactQuery(query string) string {
 	pairs := strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == ';' })
 	for i, pair := range pairs {
-		if key, _, has := strings.Cut(pair, "="); !has || !shown(key) {
+		if key, _, has := strings.Cut(pair, "="); !has || !isShown(key) {
 			pairs[i] = key + "=" + Hidden
 		}
 	}
