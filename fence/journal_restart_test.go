@@ -165,7 +165,9 @@ func TestStopThatOutlastsTheWindowIsNoWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, faulty, book, keep := journaled(t, pinned)
 		next(t, h)
+		faulty.Follow(noStore)
 		leave(h)
+		faulty.Follow(nil)
 		pass(h.Status().Window + time.Hour)
 		var log bytes.Buffer
 		next(t, open(t, faulty, keep, func(c *fence.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
@@ -176,15 +178,15 @@ func TestStopThatOutlastsTheWindowIsNoWarning(t *testing.T) {
 }
 
 // TestEndWhileTheSilentStoreIsAskedLeavesTheJournalForTheNext cuts Open short, as a supervisor does whose program is
-// too slow to start: while the store is asked for its traits, or later for the register.
+// too slow to start: while the store is asked for its traits, or later, when a release would still get through.
 func TestEndWhileTheSilentStoreIsAskedLeavesTheJournalForTheNext(t *testing.T) {
 	const ms = time.Millisecond
-	for _, answers := range []faultstore.Verb{"", faultstore.Traits} {
+	for answers, delay := range map[faultstore.Verb]time.Duration{"": time.Hour, faultstore.Traits: 700 * ms} {
 		for _, after := range []time.Duration{10 * ms, 100 * ms, 990 * ms, 1010 * ms, 1990 * ms} {
 			synctest.Test(t, func(t *testing.T) {
 				h, faulty, _, keep := journaled(t, pinned)
 				last := next(t, h)
-				silent := faultstore.Always(faultstore.Fault{Delay: time.Hour})
+				silent := faultstore.Always(faultstore.Fault{Delay: delay})
 				faulty.Follow(faultstore.Only(silent, func(c faultstore.Call) bool { return c.Verb != answers }))
 				leave(h)
 				config := fence.Config{Store: faulty, Layout: bubbleLayout()}
