@@ -124,6 +124,11 @@ type Config struct {
 	// no ids come meanwhile. Nil means that nothing is called.
 	OnWait func(Waiting)
 
+	// OnMade is called when the holder has made the namespace, because the store had none of its name: by [Open],
+	// even if Open fails then, or by a later claim. The layout is the namespace's. The holder's goroutine calls OnMade,
+	// so it must return soon, and not call [Holder.Close]. Nil means that nothing is called.
+	OnMade func(snowfence.Layout)
+
 	// Logger gets a line for claims, losses, waits and troubles, and one each when ids
 	// stop and when they go on: "issues no ids" and "issues ids again". Nil means no log.
 	Logger *slog.Logger

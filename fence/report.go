@@ -67,9 +67,9 @@ func (l *loop) Report(r lease.Report) {
 		}
 		log.Info(what, "after", r.For.Round(time.Millisecond))
 	case lease.Made:
-		l.mu.Lock()
-		l.status.Made = true
-		l.mu.Unlock()
+		if l.config.OnMade != nil {
+			l.config.OnMade(l.config.Layout)
+		}
 		layout := l.config.Layout.String()
 		if l.before {
 			log.Warn("made a new namespace, though this host's journal has a term of one: if the store was emptied or exchanged, "+

@@ -33,9 +33,6 @@ type Status struct {
 	// counts the claims of that worker id; it is 0 without a term.
 	Worker, Datacenter, Term int64
 
-	// Made is true if this holder made the namespace: the store had none of its name.
-	Made bool
-
 	// Ticks in [Floor, Until) may be stamped now.
 	Floor, Until snowfence.Tick
 

@@ -1,6 +1,7 @@
 package fence_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -82,13 +83,12 @@ func TestOnWaitSaysUntilWhenALossyStoreCanLoseTheClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
 		begun := time.Now()
-		h := open(t, memstore.NewWith(memstore.Config{Loss: 2 * time.Second}).Client(), d.keep)
+		var log journal
+		open(t, memstore.NewWith(memstore.Config{Loss: 2 * time.Second}).Client(), d.keep, log.keep)
+		log.once(t, "level=INFO", "waiting until the store can't lose the claim of worker ", "for=2s")
 		if waits := d.all(); len(waits) != 1 || !waits[0].Since.Equal(begun) || !waits[0].Until.Equal(begun.Add(2*time.Second)) ||
 			!strings.HasPrefix(waits[0].String(), "waiting until the store can't lose the claim of worker ") {
 			t.Errorf("the waits are %v", waits)
-		}
-		if !h.Status().Made {
-			t.Error("the namespace counts as one that was there")
 		}
 	})
 }
@@ -100,9 +100,6 @@ func TestOnWaitIsCalledOnceByEachCallThatWaits(t *testing.T) {
 		open(t, memory.Client())
 		faulty := faultstore.New(memory.Client(), nil, nil)
 		h := open(t, faulty, d.keep)
-		if h.Status().Made {
-			t.Error("it made a namespace that was there")
-		}
 		faulty.Follow(noStore)
 		pass(60 * time.Second)
 		next := func() { _, _ = h.Next(t.Context()) }
@@ -122,6 +119,24 @@ func TestOnWaitIsCalledOnceByEachCallThatWaits(t *testing.T) {
 		next() // it is refused at once
 		if len(d.all()) != 2 {
 			t.Error("a call that does not wait counts as waiting")
+		}
+	})
+}
+
+// TestOnMadeIsCalledForANewNamespaceThoughOpenFails ends Open while it waits until the store can't lose the claim.
+func TestOnMadeIsCalledForANewNamespaceThoughOpenFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.NewWith(memstore.Config{Loss: 2 * time.Second})
+		for _, want := range []int{1, 0} {
+			var made []snowfence.Layout
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, err := fence.Open(ctx, fence.Config{
+				Store: memory.Client(), Layout: bubbleLayout(), OnMade: func(l snowfence.Layout) { made = append(made, l) },
+			})
+			cancel()
+			if !errors.Is(err, context.DeadlineExceeded) || len(made) != want || want > 0 && !made[0].Equal(bubbleLayout()) {
+				t.Errorf("%v, and it made %v", err, made)
+			}
 		}
 	})
 }

@@ -192,15 +192,15 @@ func (p program) hold(ctx context.Context, c config.Config, g config.Generator, 
 		last.Store(&w)
 		p.note("%s; Ctrl-C ends it", w)
 	}
+	f.OnMade = func(layout snowfence.Layout) {
+		p.note("made a new namespace %q in %s: layout %s", g.Namespace, c.ShowStore(storeURL), layout)
+	}
 	holder, err := fence.Open(ctx, f)
 	if err != nil {
 		if w := last.Load(); ctx.Err() != nil && w != nil {
 			p.note("it was still %s", w)
 		}
 		return unavailable(err)
-	}
-	if s := holder.Status(); s.Made {
-		p.note("made a new namespace %q in %s: layout %s", s.Namespace, c.ShowStore(storeURL), s.Layout)
 	}
 	defer p.closing("", func() error {
 		// Also after an interrupt: giving back is worth a moment.

@@ -336,4 +336,33 @@ var table = []mutant{
 		in:   "internal/journal",
 		test: "TestJournalOfAnEarlierVersionIsReadAndCostsNoStart",
 	},
+	{
+		name: "lease: the loss of a term is reported before its generator is revoked",
+		file: "internal/lease/end.go",
+		old:  "x.out = append(x.out, Revoke{Cause: cause},\n\t\t\tReport{What: Lost, Err: cause, Worker: s.term.worker, Term: s.term.register.Term})",
+		new:  "x.out = append(x.out,\n\t\t\tReport{What: Lost, Err: cause, Worker: s.term.worker, Term: s.term.register.Term}, Revoke{Cause: cause})",
+		test: "TestTermIsRevokedBeforeItsLossIsReported",
+	},
+	{
+		name: "drive: a new call does not end the call before it",
+		file: "internal/lease/drive/line.go",
+		old:  "\tl.Drop()\n\tctx, cancel",
+		new:  "\tctx, cancel",
+		test: "TestNewCallEndsTheCallBeforeIt",
+	},
+	{
+		name: "drive: a request to a journal does not wait for the request before it",
+		file: "internal/lease/drive/disk.go",
+		old:  "\t\t<-previous\n\t\tevent",
+		new:  "\t\tevent",
+		in:   "fence",
+		test: "TestJournalIsAskedForOneThingAtATime",
+	},
+	{
+		name: "fence: a new term or window wakes no waiting call",
+		file: "fence/status.go",
+		old:  "\t\tclose(l.changed)\n",
+		new:  "",
+		test: "TestHolderThatWasStoppedPastItsWindowIssuesUnderANewTermOnly",
+	},
 }
