@@ -51,7 +51,7 @@ store .
 internal/storeclient ! store
 # the right to a number
 internal/stored . store
-internal/journal ! internal/localdisk internal/stored
+internal/journal ! internal/disk internal/localdisk internal/stored
 internal/lease . internal/stored store
 internal/lease/drive . internal/lease internal/stored store
 counter . internal/lease internal/lease/drive internal/stored store
