@@ -2,11 +2,10 @@ package journal
 
 import (
 	"snowfence.example/snowfence/internal/disk"
-	"snowfence.example/snowfence/internal/localdisk"
 )
 
 // OpenAt is Open on a file system that a test makes up.
-func OpenAt(c Config, at func(string) (localdisk.System, error)) (*Journal, error) {
+func OpenAt(c Config, at func(string) (disk.System, error)) (*Journal, error) {
 	return openAt(c, at)
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/internal/disk"
-	"snowfence.example/snowfence/internal/localdisk"
 )
 
 // The names in the folder.
@@ -77,10 +76,10 @@ type opened struct {
 //
 // [ErrNetwork] is returned for a folder that is, or may be, on a network file system.
 // [ErrUnsupported] is returned when the operating system can't carry a journal.
-func Open(c Config) (*Journal, error) { return openAt(c, localdisk.At) }
+func Open(c Config) (*Journal, error) { return openAt(c, disk.SystemAt) }
 
 // openAt opens a journal as Open does, on the file system that at says.
-func openAt(c Config, at func(string) (localdisk.System, error)) (*Journal, error) {
+func openAt(c Config, at func(string) (disk.System, error)) (*Journal, error) {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil || c.Dir == "" {
 		return nil, fmt.Errorf("journal: folder %q: must be a path: %w", c.Dir, errors.Join(err, fs.ErrInvalid))

@@ -12,7 +12,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/disk"
-	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
@@ -96,10 +95,10 @@ func (c Config) Name() string {
 //
 // Any number of processes may open one folder, and a process may open it more
 // than once.
-func Open(ctx context.Context, c Config) (*Store, error) { return openAt(ctx, c, localdisk.At) }
+func Open(ctx context.Context, c Config) (*Store, error) { return openAt(ctx, c, disk.SystemAt) }
 
 // openAt opens a store as Open does, on the file system that at says.
-func openAt(ctx context.Context, c Config, at func(string) (localdisk.System, error)) (*Store, error) {
+func openAt(ctx context.Context, c Config, at func(string) (disk.System, error)) (*Store, error) {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil || c.Dir == "" {
 		return nil, fmt.Errorf("filestore: folder %q: must be a path: %w", c.Dir, errors.Join(err, fs.ErrInvalid))

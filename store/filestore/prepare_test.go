@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/disk/modeldisk"
-	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
@@ -120,21 +120,24 @@ func (c *countingClock) After(time.Duration) (<-chan time.Time, func() bool) {
 func TestTakeoverWaitsForALockOfFormat1AndItsContextEndsTheWait(t *testing.T) {
 	dir := t.TempDir()
 	earlier(t, dir, "a")
-	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	d, err := disk.Open(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = lock.Close() }()
-	if locked, err := localdisk.TryLock(lock); err != nil || !locked {
+	lock, err := d.Open(lockName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if locked, err := lock.TryLock(); err != nil || !locked {
 		t.Fatal(locked, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = Open(ctx, Config{Dir: dir, Clock: &countingClock{at: 10, reached: cancel}})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), lock.Name()) || !strings.Contains(err.Error(), "earlier version") {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), filepath.Join(dir, lockName)) || !strings.Contains(err.Error(), "earlier version") {
 		t.Errorf("error %v, want context.Canceled and the lock's path", err)
 	}
 	clock := &countingClock{at: 10, reached: func() {
-		if err := localdisk.Unlock(lock); err != nil {
+		if err := errors.Join(lock.Close(), d.Close()); err != nil {
 			t.Error(err)
 		}
 	}}

@@ -15,7 +15,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/disk"
-	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
@@ -26,7 +25,7 @@ type Store struct {
 	disk   disk.Folder
 	path   string // of the folder, absolute; for messages
 	named  string // the name of the store
-	system localdisk.System
+	system disk.System
 	clock  snowfence.Clock
 	random io.Reader
 
