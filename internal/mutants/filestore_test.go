@@ -36,50 +36,50 @@ var onDisk = scheduled([]mutant{
 		name: "filestore: a swap clears up before its folder is synced",
 		file: swapping,
 		old:  "\tif err := s.syncFolder(r.path); err != nil {\n\t\treturn err\n\t}\n\tif r.fresh {",
-		new:  "\ts.clear(r.path, append(r.names, string(r.entry.Version)))\n\tif err := s.syncFolder(r.path); err != nil {\n\t\treturn err\n\t}\n\tif r.fresh {",
+		new:  "\ts.clear(r.path, append(r.names, next.before))\n\tif err := s.syncFolder(r.path); err != nil {\n\t\treturn err\n\t}\n\tif r.fresh {",
 	},
 	{
 		name: "filestore: a swap clears what is listed after its rename",
 		file: swapping,
-		old:  "\ts.clear(r.path, append(r.names, string(r.entry.Version)))\n",
-		new:  "\tnames, _ := s.disk.Names(r.path)\n\ts.clear(r.path, slices.DeleteFunc(names, func(n string) bool { return n == version.String() || len(n) > 40 }))\n",
+		old:  "\ts.clear(r.path, slices.DeleteFunc(append(r.names, next.before), func(name string) bool { return name == next.after }))\n",
+		new:  "\tnames, _ := s.disk.Names(r.path)\n\ts.clear(r.path, slices.DeleteFunc(names, func(n string) bool { return n == next.after || len(n) > 40 }))\n",
 	},
 	{
 		name: "filestore: a sweep removes what others are about to name",
 		file: swapping,
-		old:  "\tif err := s.rename(r, head{mark.String(), r.head.after}); err != nil {\n",
-		new:  "\tif err := error(nil); err != nil {\n",
+		old:  "\terr := s.disk.Rename(r.path+\"/\"+r.head.name(), r.path+\"/\"+next.name())\n",
+		new:  "\terr := error(nil)\n\tif content != nil {\n\t\terr = s.disk.Rename(r.path+\"/\"+r.head.name(), r.path+\"/\"+next.name())\n\t}\n",
 	},
 	{
 		name: "filestore: the mark of a sweep is a content of another writer",
 		file: swapping,
-		old:  "s.rename(r, head{mark.String(), r.head.after})",
-		new:  "s.rename(r, head{slices.MaxFunc(r.names, func(a, b string) int {\n\t\tif a == r.head.after {\n\t\t\treturn -1\n\t\t}\n\t\tif b == r.head.after {\n\t\t\treturn 1\n\t\t}\n\t\treturn cmp.Compare(a, b)\n\t}), r.head.after})",
+		old:  "head{name, r.head.after}",
+		new:  "head{slices.MaxFunc(r.names, func(a, b string) int {\n\t\tif a == r.head.after {\n\t\t\treturn -1\n\t\t}\n\t\tif b == r.head.after {\n\t\t\treturn 1\n\t\t}\n\t\treturn cmp.Compare(a, b)\n\t}), r.head.after}",
 	},
 	{
 		name: "filestore: a sweep clears up before its folder is synced",
 		file: swapping,
-		old:  "\tif err := s.syncFolder(r.path); err != nil {\n\t\treturn err\n\t}\n\tremains :=",
-		new:  "\tremains :=",
+		old:  "\tif err := s.syncFolder(r.path); err != nil {\n\t\treturn err\n\t}\n\tif r.fresh {",
+		new:  "\tif content == nil {\n\t} else if err := s.syncFolder(r.path); err != nil {\n\t\treturn err\n\t}\n\tif r.fresh {",
 	},
 	{
 		name: "filestore: a content that a power failure took is damage",
 		file: heads,
 		old:  "r.entry, err = s.readBefore(key, r.head)",
-		new:  "err = s.damage(r.path, \"it is missing\")",
+		new:  "err = damaged(r.path, \"it is missing\")",
 	},
 	{
 		name: "filestore: a swap names a version before it that is not there",
 		file: swapping,
-		old:  "head{string(r.entry.Version), version.String()}",
-		new:  "head{r.head.after, version.String()}",
+		old:  "head{string(r.entry.Version), name}",
+		new:  "head{r.head.after, name}",
 		test: "TestSwapAfterALossOfPowerOutlivesAnotherOne",
 	},
 	{
 		name: "filestore: a folder that shows no head is damaged at once",
 		file: heads,
 		old:  "\tif heads != 1 {\n\t\treturn register{}, errChanged\n",
-		new:  "\tif heads != 1 {\n\t\treturn register{}, s.damage(r.path, \"it has no head\")\n",
+		new:  "\tif heads != 1 {\n\t\treturn register{}, damaged(r.path, \"it has no head\")\n",
 	},
 	{
 		name: "filestore: the version before is looked for in the listing",
@@ -91,7 +91,7 @@ var onDisk = scheduled([]mutant{
 	{
 		name: "filestore: the folder of a first version is not synced",
 		file: swapping,
-		old:  "err = s.disk.Sync(made)\n",
+		old:  "err = s.sync(made)\n",
 		new:  "err = nil\n",
 	},
 	{
@@ -103,7 +103,7 @@ var onDisk = scheduled([]mutant{
 	{
 		name: "filestore: a first swap is acknowledged before its folder's name is synced",
 		file: swapping,
-		old:  "\tif err := s.syncFolder(shardOf(key).folder()); err != nil {\n\t\treturn err\n\t}\n\ts.tidy(key)\n",
+		old:  "\tif err := s.syncFolder(folder); err != nil {\n\t\treturn err\n\t}\n\ts.tidy(key)\n",
 		new:  "\ts.tidy(key)\n",
 	},
 	{
@@ -115,8 +115,8 @@ var onDisk = scheduled([]mutant{
 	{
 		name: "filestore: a swap whose head is gone counts as made",
 		file: swapping,
-		old:  "\tif errors.Is(err, fs.ErrNotExist) {\n\t\treturn errChanged\n\t}\n\treturn s.wrap(err)\n}\n\n// put",
-		new:  "\tif errors.Is(err, fs.ErrNotExist) {\n\t\treturn nil\n\t}\n\treturn s.wrap(err)\n}\n\n// put",
+		old:  "\t\treturn errChanged\n\t}\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := s.syncFolder(r.path)",
+		new:  "\t\treturn nil\n\t}\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := s.syncFolder(r.path)",
 	},
 	{
 		name: "filestore: the marker of a new format is put before the registers of the old one are synced",
@@ -135,8 +135,8 @@ var onDisk = scheduled([]mutant{
 	{
 		name: "filestore: the lock of an earlier version is removed, and can be made again",
 		file: "store/filestore/prepare.go",
-		old:  "err = s.wrap(s.disk.Rename(link, lockName))",
-		new:  "err = s.wrap(s.disk.Remove(lockName))",
+		old:  "err = s.disk.Rename(link, lockName)",
+		new:  "err = s.disk.Remove(lockName)",
 		test: "TestProgramOfFormat1IsShutOut",
 	},
 })
