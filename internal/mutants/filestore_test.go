@@ -73,7 +73,6 @@ var onDisk = scheduled([]mutant{
 		file: swapping,
 		old:  "head{string(r.entry.Version), name}",
 		new:  "head{r.head.after, name}",
-		test: "TestSwapAfterALossOfPowerOutlivesAnotherOne",
 	},
 	{
 		name: "filestore: a folder that shows no head is damaged at once",
@@ -86,7 +85,6 @@ var onDisk = scheduled([]mutant{
 		file: heads,
 		old:  "\tmark, err := s.disk.Read(r.path+\"/\"+r.head.before, 1)\n",
 		new:  "\tlisted := false\n\tfor _, name := range r.names {\n\t\tlisted = listed || name == r.head.before\n\t}\n\tif !listed {\n\t\treturn nil\n\t}\n\tmark, err := s.disk.Read(r.path+\"/\"+r.head.before, 1)\n",
-		test: "TestSwapsWithinAListingOutliveALossOfPower",
 	},
 	{
 		name: "filestore: the folder of a first version is not synced",

@@ -168,7 +168,8 @@ func TestPreparationThatIsStoppedAtAnyStepIsCarriedOn(t *testing.T) {
 					_, err = openOn(t.Context(), a.process, "/model", Config{Rand: source{rng}})
 				})
 				for n := 0; n < stop && !ended; n++ {
-					ended = !a.step()
+					_, ok := a.step()
+					ended = !ok
 				}
 				if ended && err != nil {
 					t.Fatal(err)
@@ -183,7 +184,7 @@ func TestPreparationThatIsStoppedAtAnyStepIsCarriedOn(t *testing.T) {
 				if a.process.Locks() == 0 {
 					w.usable(w.disk, "beside it")
 				}
-				for a.step() { // carries on, or ends at once
+				for _, ok := a.step(); ok; _, ok = a.step() { // carries on, or ends at once
 				}
 				if !a.process.Dead() && err != nil {
 					w.fatalf("stopped at step %d, the process can't go on: %v", stop, err)
@@ -240,7 +241,7 @@ func (w *world) usable(d *modeldisk.Disk, when string) {
 		a.store = s
 		a.swap()
 	})
-	for a.step() {
+	for _, ok := a.step(); ok; _, ok = a.step() {
 	}
 	if len(w.known) != len(known)+1 {
 		w.fatalf("%s: nothing can be swapped", when)
