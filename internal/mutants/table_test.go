@@ -47,15 +47,15 @@ var table = []mutant{
 	{
 		name: "journal: a page is discarded, and the folder is not synced",
 		file: discard,
-		old:  "Stamp{}\n\treturn j.wrap(j.disk.Sync())\n",
+		old:  "Stamp{}\n\treturn j.wrap(j.disk.Sync(\".\"))\n",
 		new:  "Stamp{}\n\treturn nil\n",
 		test: "TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone",
 	},
 	{
 		name: "journal: a page that somebody else took is discarded with success",
 		file: discard,
-		old:  "if err := j.mine(parity); err != nil {\n",
-		new:  "if err := j.mine(parity); err != nil && !errors.Is(err, ErrReplaced) {\n",
+		old:  "if err := j.still(*f); err != nil {\n",
+		new:  "if err := j.still(*f); err != nil && !errors.Is(err, ErrReplaced) {\n",
 		test: "TestTwoHoldersOfOneJournalShareNoID",
 	},
 	{
