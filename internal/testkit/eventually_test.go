@@ -3,6 +3,7 @@ package testkit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,4 +34,30 @@ func TestEventuallyFailsTheTestWithTheLastErrorWhenItsLimitIsOver(t *testing.T) 
 	if want := "not within 30ms: not yet"; got != want || ended() == nil {
 		t.Errorf("message %q, want %q; the context's error is %v", got, want, ended())
 	}
+}
+
+// failure returns the message with which start fails a test.
+func failure(t *testing.T, start func(testing.TB)) string {
+	t.Helper()
+	f := &failed{TB: t}
+	func() {
+		defer func() {
+			if r := recover(); r != nil && r != any(f) {
+				panic(r)
+			}
+		}()
+		start(f)
+	}()
+	return f.message
+}
+
+// failed is a test that keeps the message that it fails with.
+type failed struct {
+	testing.TB
+	message string
+}
+
+func (f *failed) Fatalf(format string, arguments ...any) {
+	f.message = fmt.Sprintf(format, arguments...)
+	panic(f)
 }

@@ -1,9 +1,10 @@
+//go:build servers
+
 package testkit_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -65,32 +66,6 @@ func TestServerEndsWithItsTest(t *testing.T) {
 	if _, err := os.Stat(s.Dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its folder is still there: %v", err)
 	}
-}
-
-// failed is a test that keeps the message that it fails with.
-type failed struct {
-	testing.TB
-	message string
-}
-
-func (f *failed) Fatalf(format string, arguments ...any) {
-	f.message = fmt.Sprintf(format, arguments...)
-	panic(f)
-}
-
-// failure returns the message with which start fails a test.
-func failure(t *testing.T, start func(testing.TB)) string {
-	t.Helper()
-	f := &failed{TB: t}
-	func() {
-		defer func() {
-			if r := recover(); r != nil && r != any(f) {
-				panic(r)
-			}
-		}()
-		start(f)
-	}()
-	return f.message
 }
 
 func TestMissingServerFailsTheTestSayingWhatToInstall(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build servers
+
 package idsource
 
 import (
@@ -7,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
@@ -30,11 +31,6 @@ func eachSQL(t *testing.T, test func(t *testing.T, scheme, url string, do func(s
 			})
 		})
 	}
-}
-
-// expand fills in variables as the program does.
-func expand(environ ...string) func(string) (string, error) {
-	return func(url string) (string, error) { return config.Expand(url, environ) }
 }
 
 // connect is how the program opens a database.

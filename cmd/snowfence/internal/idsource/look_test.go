@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"snowfence.example/snowfence/daemon/config"
 )
 
 // TestLookTellsWhatOpenWould looks at sources that can't be opened, and opens none.
@@ -76,4 +78,9 @@ func TestSmallFileTakesLittleRoom(t *testing.T) {
 	if skipped, _ := s.Skipped(); !errors.Is(err, io.EOF) || sum != 1+2+300_000+5 || skipped != 1 {
 		t.Errorf("%v: sum %d, %d skipped", err, sum, skipped)
 	}
+}
+
+// expand fills in variables as the program does.
+func expand(environ ...string) func(string) (string, error) {
+	return func(url string) (string, error) { return config.Expand(url, environ) }
 }
