@@ -26,7 +26,7 @@ DATABASE = https://vuln.go.dev
 FUZZTIME = 20s
 
 # The modules of the engines.
-ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore internal/lineartest
+ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore
 
 # Where "make generate" writes the folder snowfencev1.
 STUBS = api

@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
@@ -73,7 +76,7 @@ func (s sqlServer) clerk(t *testing.T, server *testkit.Server, rights ...string)
 // client opens a store that is closed with the test.
 func (s sqlServer) client(t *testing.T, storeURL string) store.Store {
 	t.Helper()
-	client, err := Open(t.Context(), storeURL)
+	client, err := openstore.Open(t.Context(), storeURL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +116,7 @@ func do(t *testing.T, db *sql.DB, statements ...string) {
 
 // opens opens clients for a harness.
 func opens(storeURL string) func(context.Context) (store.Store, error) {
-	return func(ctx context.Context) (store.Store, error) { return Open(ctx, storeURL) }
+	return func(ctx context.Context) (store.Store, error) { return openstore.Open(ctx, storeURL) }
 }
 
 // TestSQLServerThatComesAndGoes holds a server to the rules for which it is
@@ -155,7 +158,7 @@ func conformance(t *testing.T, s sqlServer, server *testkit.Server) {
 		},
 		Snapshot: s.snapshot(t, server),
 		OpenLossy: func(ctx context.Context) (store.Store, func(), error) {
-			client, err := Open(ctx, s.url("durable=true", proxy.Addr()))
+			client, err := openstore.Open(ctx, s.url("durable=true", proxy.Addr()))
 			// Connecting asks for settings, and an idle connection is asked whether
 			// it lives: the swap is what carries its round.
 			return client, func() {
@@ -230,4 +233,10 @@ func TestSQLConformanceUnderFaults(t *testing.T) {
 		open, _ := s.pooled(t, server, sqlstore.Config{Loss: time.Minute})
 		storetest.RunFaulty(t, storetest.Harness{Open: open})
 	})
+}
+
+// duplicateKey reports whether an error is MySQL's for a row whose key exists.
+func duplicateKey(err error) bool {
+	var refused *mysql.MySQLError
+	return errors.As(err, &refused) && refused.Number == 1062
 }

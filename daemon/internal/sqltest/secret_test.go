@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence/daemon/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -29,7 +30,7 @@ func errorsHideThePassword(t *testing.T, s sqlServer, server *testkit.Server) {
 		s.scheme + "://me:" + url.PathEscape(secret) + "@nowhere.invalid/snowfence",
 		s.scheme + "://me@" + server.Addr() + "/snowfence?password-file=" + file,
 	} {
-		client, err := Open(t.Context(), u)
+		client, err := openstore.Open(t.Context(), u)
 		if err == nil {
 			_ = client.Close()
 			t.Errorf("%s: is opened", engine.Redact(u))
@@ -92,7 +93,7 @@ func (s sqlServer) refusedTLS(t *testing.T, server *testkit.Server, query string
 	if len(host) > 0 {
 		address = net.JoinHostPort(host[0], fmt.Sprint(server.Ports[0]))
 	}
-	client, err := Open(t.Context(), s.url(query, address))
+	client, err := openstore.Open(t.Context(), s.url(query, address))
 	if err == nil {
 		_ = client.Close()
 		t.Errorf("%s at %s: is opened", query, address)

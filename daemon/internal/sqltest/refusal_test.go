@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/daemon/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/sqlstore"
@@ -53,7 +54,7 @@ func TestSQLServer(t *testing.T) {
 // or none if want is empty.
 func (s sqlServer) refused(t *testing.T, storeURL, want string) {
 	t.Helper()
-	client, err := Open(t.Context(), storeURL)
+	client, err := openstore.Open(t.Context(), storeURL)
 	if err == nil {
 		_ = client.Close()
 	}
@@ -179,7 +180,7 @@ func tableIsCreatedOnceByManyAtOnce(t *testing.T, s sqlServer, server *testkit.S
 		for i := range errs {
 			opened.Go(func() {
 				<-start
-				client, err := Open(t.Context(), s.url(fmt.Sprint("table=many", round), server.Addr()))
+				client, err := openstore.Open(t.Context(), s.url(fmt.Sprint("table=many", round), server.Addr()))
 				if err == nil {
 					err = client.Close()
 				}
@@ -203,8 +204,8 @@ func tableThatHasToExistIsNotCreated(t *testing.T, s sqlServer, server *testkit.
 		}
 		return n
 	}
-	_, err := OpenExisting(t.Context(), at)
-	if !Missing(err) || !strings.Contains(err.Error(), "table sought") || strings.Contains(err.Error(), testkit.SQLPassword) {
+	_, err := openstore.OpenExisting(t.Context(), at)
+	if !openstore.Missing(err) || !strings.Contains(err.Error(), "table sought") || strings.Contains(err.Error(), testkit.SQLPassword) {
 		t.Errorf("without a table: %v", err)
 	}
 	if n := tables(); n != 0 {
@@ -213,7 +214,7 @@ func tableThatHasToExistIsNotCreated(t *testing.T, s sqlServer, server *testkit.
 	if _, err := s.client(t, at).Swap(t.Context(), "register", "", []byte("value")); err != nil {
 		t.Fatal(err)
 	}
-	client, err := OpenExisting(t.Context(), at)
+	client, err := openstore.OpenExisting(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +254,7 @@ func tableMadeByHandNeedsFewRights(t *testing.T, s sqlServer, server *testkit.Se
 	if _, err := client.(store.Clock).Now(t.Context()); err != nil {
 		t.Errorf("now: %v", err)
 	}
-	if _, err := Open(t.Context(), s.urlOf(user, "table=other", server.Addr())); err == nil || !strings.Contains(err.Error(), "create table other, which may also be done by hand") {
+	if _, err := openstore.Open(t.Context(), s.urlOf(user, "table=other", server.Addr())); err == nil || !strings.Contains(err.Error(), "create table other, which may also be done by hand") {
 		t.Errorf("a table that may not be created: %v", err)
 	}
 }
@@ -268,7 +269,7 @@ func userWithoutTheRightsIsRefusedAtOnce(t *testing.T, s sqlServer, server *test
 	do(t, db, user, "GRANT SELECT ON guarded TO "+grantee)
 	at := s.urlOf(grantee, "table=guarded", server.Addr())
 	s.refused(t, at, "table guarded: the user has no right to INSERT, UPDATE: grant SELECT, INSERT, UPDATE on it")
-	reads, err := OpenExisting(t.Context(), at)
+	reads, err := openstore.OpenExisting(t.Context(), at)
 	if err != nil {
 		t.Fatalf("to read alone: %v", err)
 	}

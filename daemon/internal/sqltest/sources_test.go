@@ -1,6 +1,4 @@
-// Package schemas tests the tables and keys of other systems, beside those systems' own
-// statements, on real servers.
-package schemas
+package sqltest
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/storetest"
@@ -149,7 +150,7 @@ func callsReturnWhileTheServerIsPaused(t *testing.T, s sqlServer, server *testki
 		},
 		"now": func(ctx context.Context) error { _, err := client.(store.Clock).Now(ctx); return err },
 		"open": func(ctx context.Context) error {
-			_, err := Open(ctx, s.url("table=paused", server.Addr()))
+			_, err := openstore.Open(ctx, s.url("table=paused", server.Addr()))
 			return err
 		},
 	}

@@ -1,4 +1,4 @@
-package schemas
+package sqltest
 
 import (
 	"database/sql"
