@@ -47,7 +47,7 @@ func (l *Lifetime) Errorf(format string, args ...any) {
 // Fatalf ends the test that asked for the server: it fails, since its goroutine ends.
 func (l *Lifetime) Fatalf(format string, args ...any) {
 	l.Errorf(format, args...)
-	runtime.Goexit()
+	runtime.Goexit() //nolint:forbidigo // so does a testing.T
 }
 
 // Fatal is Fatalf of values.
