@@ -26,7 +26,10 @@ DATABASE = https://vuln.go.dev
 FUZZTIME = 20s
 
 # The modules of the engines.
-ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore internal/lineartest
+ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore
+
+# Current servers, beside those of Debian.
+CURRENT = .bin/etcd-3.7.3 .bin/nats-server-2.15.2
 
 # Where "make generate" writes the folder snowfencev1.
 STUBS = api
@@ -70,24 +73,39 @@ reproducible: ## build the last commit twice, in two folders and with two caches
 # of virtual time (OutlivesIt); mutants are planted in programs of their own; REAL
 # watches other processes and servers (of the scripts, only the one of the daemon is
 # for the detector); and under it pools drop what they hold at random, so that
-# allocations can't be counted. The engines run under the detector alone. What takes
+# allocations can't be counted. The engines run under the detector alone. Of
+# daemon/internal/sqltest each test runs once: REAL without the detector, the others under it. What takes
 # longest begins first. Mutants of statements start a database each: "make mutants" has them.
 RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
+DAEMON = $$($(GO) list ./daemon/... | grep -v /internal/sqltest$$)
 REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestTypeUUID|^TestEveryEngine
 REAL := $(REAL)|^TestProgram|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
 REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
 REAL := $(REAL)|^TestHostile|^TestStandby|^TestProxies|^TestSnippetsOf|^TestClientsConverse|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOf|^TestClientShows
 
 .PHONY: test
-test: .bin/grpcurl ## every test of every module, real servers included; under 15 minutes on two cores
+test: .bin/grpcurl $(CURRENT) ## every test of every module, real servers included; under 15 minutes on two cores
 	@tools/need.sh $(NEEDED)
-	@$(GO) test -p 3 -timeout 30m -skip '^TestMutantsBesideDatabases' ./cmd/snowfence/... ./daemon/... ./...
+	@$(GO) test -p 3 -timeout 30m -skip '^TestMutantsBesideDatabases' ./cmd/snowfence/... $(DAEMON) ./...
+	@$(GO) test -timeout 30m -run '$(REAL)' ./daemon/internal/sqltest
 	@$(GO) run ./internal/sim/simulate -seeds 5000 -least-ids 1000000000 -least-faults 250000
 	@$(GO) test -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)|$(REAL)' $(ENGINES:%=./%/...) ./cmd/snowfence/... ./daemon/... $(RACED)
+	@$(MAKE) current
 	@$(GO) test -race -run '^TestScripts/serve' ./cmd/snowfence
 	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
 	@$(MAKE) examples
+
+.PHONY: current
+current: $(CURRENT) ## the rules of engines on current servers: etcd 3.7 and NATS 2.15
+	@SNOWFENCE_TEST_PROGRAM_ETCD=$(CURDIR)/.bin/etcd-3.7.3 SNOWFENCE_TEST_PROGRAM_NATS_SERVER=$(CURDIR)/.bin/nats-server-2.15.2 \
+		$(GO) test -count=1 -timeout 30m -run KeepsEveryRule ./store/etcdstore ./store/natsstore
+
+.bin/etcd-3.7.3: tools/servers.sh
+	@tools/servers.sh go.etcd.io/etcd/server/v3@v3.7.3 $@
+
+.bin/nats-server-2.15.2: tools/servers.sh
+	@tools/servers.sh github.com/nats-io/nats-server/v2@v2.15.2 $@
 
 .PHONY: clients
 clients: .bin/grpcurl ## run the snippets of docs/clients.md, and longer conversations by the same clients

@@ -3,6 +3,7 @@ module snowfence.example/snowfence/daemon
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/apache/thrift v0.25.0
 	github.com/getkin/kin-openapi v0.153.0
 	github.com/go-sql-driver/mysql v1.10.1
@@ -23,7 +24,6 @@ require (
 	google.golang.org/protobuf v1.36.12
 	snowfence.example/snowfence v0.0.0
 	snowfence.example/snowfence/api/snowfencev1 v0.0.0
-	snowfence.example/snowfence/internal/lineartest v0.0.0
 	snowfence.example/snowfence/store/etcdstore v0.0.0
 	snowfence.example/snowfence/store/natsstore v0.0.0
 	snowfence.example/snowfence/store/redisstore v0.0.0
@@ -32,7 +32,6 @@ require (
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
-	github.com/anishathalye/porcupine v1.3.1 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
@@ -70,7 +69,6 @@ require (
 replace (
 	snowfence.example/snowfence => ..
 	snowfence.example/snowfence/api/snowfencev1 => ../api/snowfencev1
-	snowfence.example/snowfence/internal/lineartest => ../internal/lineartest
 	snowfence.example/snowfence/store/etcdstore => ../store/etcdstore
 	snowfence.example/snowfence/store/natsstore => ../store/natsstore
 	snowfence.example/snowfence/store/redisstore => ../store/redisstore

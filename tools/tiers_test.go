@@ -32,7 +32,7 @@ var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof"
 // support begins the folders of what is no product: only tests import it.
 var support = []string{
 	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/servertest", "internal/disk/modeldisk",
-	"internal/lineartest", "internal/mutants",
+	"daemon/internal/lineartest", "daemon/internal/sqltest", "internal/mutants",
 	"store/storetest", "store/faultstore", "counter/countertest", "daemon/kind/kindtest",
 }
 
@@ -77,7 +77,6 @@ store/sqlstore ! internal/sqlsession internal/storeclient internal/storeurl stor
 store/zkstore ! internal/storeclient internal/storeurl store | github.com/go-zookeeper/zk
 # the daemon
 daemon/internal/budget
-daemon/internal/schemas
 daemon/internal/session !
 daemon/kind . counter counter/leafalloc counter/series fence store
 daemon/engine .

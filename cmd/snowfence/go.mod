@@ -71,7 +71,6 @@ replace (
 	snowfence.example/snowfence => ../..
 	snowfence.example/snowfence/api/snowfencev1 => ../../api/snowfencev1
 	snowfence.example/snowfence/daemon => ../../daemon
-	snowfence.example/snowfence/internal/lineartest => ../../internal/lineartest
 	snowfence.example/snowfence/store/etcdstore => ../../store/etcdstore
 	snowfence.example/snowfence/store/natsstore => ../../store/natsstore
 	snowfence.example/snowfence/store/redisstore => ../../store/redisstore

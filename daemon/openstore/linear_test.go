@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/internal/lineartest"
+	"snowfence.example/snowfence/daemon/internal/lineartest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"

@@ -163,7 +163,7 @@ var schemas = served([]mutant{
 
 func served(mutants []mutant) []mutant {
 	for i := range mutants {
-		mutants[i].in = cmp.Or(mutants[i].in, "daemon/internal/schemas")
+		mutants[i].in = cmp.Or(mutants[i].in, "daemon/internal/sqltest")
 	}
 	return mutants
 }

@@ -69,7 +69,7 @@ var gapless = ruled([]mutant{
 
 func ruled(mutants []mutant) []mutant {
 	for i := range mutants {
-		mutants[i].in, mutants[i].test = "daemon/openstore", cmp.Or(mutants[i].test, "TestSeriesKeepsEveryRule")
+		mutants[i].in, mutants[i].test = "daemon/internal/sqltest", cmp.Or(mutants[i].test, "TestSeriesKeepsEveryRule")
 	}
 	return mutants
 }

@@ -91,7 +91,7 @@ var table = []mutant{
 		file: "store/sqlstore/statement.go",
 		old:  "fit + \"$5::pg_catalog.text\"",
 		new:  "\"$5::pg_catalog.text IS NOT NULL\"",
-		in:   "daemon/openstore",
+		in:   "daemon/internal/sqltest",
 		test: "TestSessionThatAnotherClientChangedAcknowledgesNothing",
 	},
 	{
@@ -99,7 +99,7 @@ var table = []mutant{
 		file: "store/sqlstore/session.go",
 		old:  "err = s.judgeKind(kind)\n",
 		new:  "_ = kind\n",
-		in:   "daemon/openstore",
+		in:   "daemon/internal/sqltest",
 		test: "TestTableThatIsAlteredLaterIsRefused",
 	},
 	{
@@ -107,7 +107,7 @@ var table = []mutant{
 		file: "store/sqlstore/session.go",
 		old:  "s.table.schema = schema\n",
 		new:  "_ = schema\n",
-		in:   "daemon/openstore",
+		in:   "daemon/internal/sqltest",
 		test: "TestSessionThatAnotherClientChangedAcknowledgesNothing",
 	},
 	{

@@ -24,8 +24,8 @@ func swapIsSentOnce(t *testing.T, b bed) {
 	version = swap(t, s, "key", version, "warm")
 	for round := range 4 {
 		value := fmt.Sprintf("lost-%d.", round)
-		sent := proxy.Count(value)
-		lost := proxy.LoseReplyTo(func(request []byte) bool { return bytes.Contains(request, []byte(value)) })
+		sent := proxy.Count(b.wire(value))
+		lost := proxy.LoseReplyTo(func(request []byte) bool { return bytes.Contains(request, []byte(b.wire(value))) })
 		if _, err := s.Swap(t.Context(), "key", version, []byte(value)); err == nil || errors.Is(err, store.ErrConflict) {
 			t.Errorf("a swap whose reply is lost: %v", err)
 		}
@@ -100,7 +100,7 @@ func closeEndsCallsThatWait(t *testing.T, b bed) {
 		t.Fatal(err)
 	}
 	version := swap(t, s, "register", "", "value")
-	sent := proxy.Count("register")
+	sent := proxy.Count(b.wire("register"))
 	proxy.LoseReplies()
 	returned := make(chan error, 2)
 	go func() { _, err := s.Get(context.WithoutCancel(t.Context()), "register"); returned <- err }()

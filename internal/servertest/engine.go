@@ -31,6 +31,9 @@ type Engine struct {
 	// Open opens the store that a URL names. Required.
 	Open func(ctx context.Context, url string) (store.Store, error)
 
+	// Wire returns what a part of a key or a value looks like in a request. Nil means that it is sent as it is.
+	Wire func(text string) string
+
 	// Prepare makes a place ready, so that each swap is one request.
 	Prepare func(t *testing.T, server *testkit.Server, prefix string)
 
@@ -143,8 +146,8 @@ func rules(e Engine) []rule {
 		{name: "PasswordFileMayChange", check: passwordFileMayChange, left: e.SetPassword == nil},
 		{name: "TLSIsVerifiedInBothDirections", check: tlsIsVerified},
 
-		{name: "URLMeansItsConfig", check: urlMeansItsConfig},
-		{name: "BadURLIsRefusedByItsPart", check: badURLIsRefused},
+		{name: "URLMeansItsConfig", check: urlMeansItsConfig, left: e.Meaning == nil},
+		{name: "BadURLIsRefusedByItsPart", check: badURLIsRefused, left: e.Bad == nil},
 		{name: "FileThatCannotBeUsedIsNamedByOpenAlone", check: unusableFileIsNamed},
 		{name: "PasswordIsNeverShown", check: passwordIsNeverShown},
 	}
@@ -156,6 +159,14 @@ func (b bed) at(addresses ...string) Place {
 		addresses = []string{b.server.Addr()}
 	}
 	return Place{Addresses: addresses, Prefix: b.prefix}
+}
+
+// wire is Wire.
+func (b bed) wire(text string) string {
+	if b.Wire == nil {
+		return text
+	}
+	return b.Wire(text)
 }
 
 // open opens the store at a place until the end of the test.

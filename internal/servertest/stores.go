@@ -37,7 +37,7 @@ func conformance(t *testing.T, b bed) {
 			s, err := b.warm(ctx, b.at(proxy.Addr()))
 			// The suite's values say which round it is, and only swaps hold them.
 			return s, func() {
-				proxy.LoseReplyTo(func(request []byte) bool { return bytes.Contains(request, []byte("round ")) })
+				proxy.LoseReplyTo(func(request []byte) bool { return bytes.Contains(request, []byte(b.wire("round "))) })
 			}, err
 		},
 		Timeout: limit,

@@ -13,7 +13,7 @@ import (
 
 // MariaDB starts a MariaDB server that syncs every commit and keeps a binary
 // log, and offers TLS if its folder holds server.crt and server.key when it
-// starts. SQLUser may do anything in it. More arguments, such as
+// starts, and server.ca for the authority of its clients. SQLUser may do anything in it. More arguments, such as
 // "--sync-binlog=0", are added to its command line; they win.
 func MariaDB(t testing.TB, arguments ...string) *Server {
 	t.Helper()
@@ -42,8 +42,11 @@ func MariaDB(t testing.TB, arguments ...string) *Server {
 				"--max-connections=60", "--performance-schema=off",
 			}
 			certificate, key := filepath.Join(s.Dir, "server.crt"), filepath.Join(s.Dir, "server.key")
-			if _, err := os.Stat(certificate); err == nil {
+			if fileExists(certificate) {
 				own = append(own, "--ssl-cert="+certificate, "--ssl-key="+key)
+			}
+			if ca := filepath.Join(s.Dir, "server.ca"); fileExists(ca) {
+				own = append(own, "--ssl-ca="+ca)
 			}
 			return append(own, arguments...)
 		},

@@ -15,7 +15,7 @@ const postgresPlaces = "/usr/lib/postgresql/*/bin"
 
 // Postgres starts a PostgreSQL server that syncs every commit, asks for
 // passwords, and offers TLS if its folder holds server.crt and server.key when
-// it starts. SQLUser is its superuser. Settings, as name=value, are added to
+// it starts, and server.ca for the authority of its clients. SQLUser is its superuser. Settings, as name=value, are added to
 // its command line.
 func Postgres(t testing.TB, settings ...string) *Server {
 	t.Helper()
@@ -65,9 +65,12 @@ func postgres(t testing.TB, settings []string, prepare func(*Server) error) *Ser
 				"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=" + s.Dir,
 				"-c", "shared_buffers=16MB", "-c", "max_connections=60", "-c", "fsync=on",
 			}
-			if _, err := os.Stat(filepath.Join(s.Dir, "server.crt")); err == nil {
+			if fileExists(filepath.Join(s.Dir, "server.crt")) {
 				arguments = append(arguments, "-c", "ssl=on",
 					"-c", "ssl_cert_file="+filepath.Join(s.Dir, "server.crt"), "-c", "ssl_key_file="+filepath.Join(s.Dir, "server.key"))
+			}
+			if fileExists(filepath.Join(s.Dir, "server.ca")) {
+				arguments = append(arguments, "-c", "ssl_ca_file="+filepath.Join(s.Dir, "server.ca"))
 			}
 			for _, setting := range settings {
 				arguments = append(arguments, "-c", setting)

@@ -323,8 +323,13 @@ func ids(name string) (uid, gid int, err error) {
 	return uid, gid, err
 }
 
-// find returns the path of a program.
+// find returns the path of a program. The environment may name another one: SNOWFENCE_TEST_PROGRAM_ and the name
+// in capitals, as SNOWFENCE_TEST_PROGRAM_NATS_SERVER, holds the whole path of a program of another version.
 func find(name string, places []string) (string, error) {
+	capitals := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	if other := os.Getenv("SNOWFENCE_TEST_PROGRAM_" + capitals); other != "" {
+		name = other
+	}
 	path, err := exec.LookPath(name)
 	if err == nil {
 		return path, nil
@@ -369,21 +374,31 @@ func (t *tail) String() string {
 // It returns the file of the certificate's authority.
 func (s *Server) Certify() (ca string) {
 	s.t.Helper()
-	owner, err := os.Stat(s.Dir)
+	authority := NewAuthority(s.t)
+	certificate, key := authority.Issue(s.t, "server", "127.0.0.1")
+	s.Give(certificate, "server.crt")
+	s.Give(key, "server.key")
+	return authority.File
+}
+
+// Give copies a file into the server's folder, for its user alone, and returns its path there.
+func (s *Server) Give(file, name string) string {
+	s.t.Helper()
+	path := filepath.Join(s.Dir, name)
+	content, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if uid, gid, failed := ids(s.program.User); err == nil && failed == nil && uid >= 0 {
+		err = os.Chown(path, uid, gid)
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	authority := NewAuthority(s.t)
-	certificate, key := filepath.Join(s.Dir, "server.crt"), filepath.Join(s.Dir, "server.key")
-	authority.IssueTo(s.t, certificate, key, "server", "127.0.0.1")
-	like, ok := owner.Sys().(*syscall.Stat_t)
-	for _, file := range []string{certificate, key} {
-		if !ok {
-			break
-		}
-		if err := os.Chown(file, int(like.Uid), int(like.Gid)); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	return authority.File
+	return path
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

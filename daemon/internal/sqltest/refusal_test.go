@@ -1,8 +1,6 @@
-package openstore
+package sqltest
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/daemon/engine"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/sqlstore"
 	"snowfence.example/snowfence/store/storetest"
 )
 
-// TestSQLServer holds a server to the rules that leave it as it was.
+// TestSQLServer holds a server to the rules that are of SQL alone.
 func TestSQLServer(t *testing.T) {
 	t.Parallel()
 	eachSQL(t, func(t *testing.T, s sqlServer) {
@@ -29,41 +27,19 @@ func TestSQLServer(t *testing.T) {
 			{"server that loses swaps is refused", serverThatLosesSwapsIsRefused},
 			{"swap that runs out of time is no conflict", swapThatRunsOutOfTimeIsNoConflict},
 			{"table of another shape is refused", tableOfAnotherShapeIsRefused},
-			{"table that has to exist is not created", tableThatHasToExistIsNotCreated},
 			{"table is created once by many at once", tableIsCreatedOnceByManyAtOnce},
-			{"table made by hand needs few rights", tableMadeByHandNeedsFewRights},
 			{"user without the rights is refused at once", userWithoutTheRightsIsRefusedAtOnce},
-			{"tables and databases do not see each other", tablesAndDatabasesDoNotSeeEachOther},
-			{"row that is no register is damaged", rowThatIsNoRegisterIsDamaged},
 			{"clock is right in every time zone", clockIsRightInEveryTimeZone},
-			{"errors hide the password", errorsHideThePassword},
 			{"pool of the caller's serves", poolOfTheCallersServes},
 			{"pooler may stand between", poolerMayStandBetween},
 			{"other isolation level will do", otherIsolationLevelWillDo},
 			{"replica is not read", replicaIsNotRead},
-			{"next host serves callers who are in a hurry", nextHostServesCallersWhoAreInAHurry},
-			{"swap is never repeated", swapIsNeverRepeated},
+			{"commit that waits is not shown", commitThatWaitsIsNotShown},
+			{"next host takes over", nextHostTakesOver},
 		} {
 			t.Run(rule.name, func(t *testing.T) { rule.check(t, s, server) })
 		}
 	})
-}
-
-// refused opens a store, and wants a *sqlstore.ServerError that says why not,
-// or none if want is empty.
-func (s sqlServer) refused(t *testing.T, storeURL, want string) {
-	t.Helper()
-	client, err := Open(t.Context(), storeURL)
-	if err == nil {
-		_ = client.Close()
-	}
-	var unfit *sqlstore.ServerError
-	switch {
-	case want == "" && err != nil:
-		t.Errorf("a server that is fit: %v", err)
-	case want != "" && (!errors.As(err, &unfit) || !strings.Contains(err.Error(), want)):
-		t.Errorf("%v, want %q", err, want)
-	}
 }
 
 func serverThatLosesSwapsIsRefused(t *testing.T, s sqlServer, server *testkit.Server) {
@@ -103,20 +79,25 @@ func serverThatLosesSwapsIsRefused(t *testing.T, s sqlServer, server *testkit.Se
 }
 
 // TestSQLServerThatCanTearPagesIsRefused is about the settings by which a crash
-// of the machine can leave half of a page as it was.
+// of the machine can leave half of a page as it was, or takes anything back.
 func TestSQLServerThatCanTearPagesIsRefused(t *testing.T) {
 	t.Parallel()
-	settings := map[string][2]string{
-		"postgres": {"full_page_writes=off", "full_page_writes is off"},
-		"mysql":    {"--skip-innodb-doublewrite", "innodb_doublewrite is OFF"},
+	settings := map[string][]string{
+		"postgres": {"full_page_writes=off"},
+		"mysql":    {"--skip-innodb-doublewrite", "--skip-log-bin"},
 	}
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		set, want := settings[s.scheme][0], settings[s.scheme][1]
-		server := s.start(t, set)
-		s.refused(t, s.url("durable=true", server.Addr()), want)
+		server, want, whole := s.start(t, settings[s.scheme]...), "full_page_writes is off", ""
+		if s.scheme == "mysql" {
+			want, whole = "innodb_doublewrite is OFF", "log_bin is OFF"
+		} else {
+			s, unsynced := s.own(t, hasty)
+			s.refused(t, s.url("", unsynced.Addr()), "fsync is off")
+			s.refused(t, s.url("loss=1m", unsynced.Addr()), "")
+		}
 		s.refused(t, s.url("", server.Addr()), want)
 		s.refused(t, s.url("loss=1m", server.Addr()), "")
-		s.refused(t, s.url("durable=true&whole-pages=true", server.Addr()), "")
+		s.refused(t, s.url("durable=true&whole-pages=true", server.Addr()), whole)
 		s.refused(t, s.url("whole-pages=true", server.Addr()), "")
 	})
 }
@@ -179,7 +160,7 @@ func tableIsCreatedOnceByManyAtOnce(t *testing.T, s sqlServer, server *testkit.S
 		for i := range errs {
 			opened.Go(func() {
 				<-start
-				client, err := Open(t.Context(), s.url(fmt.Sprint("table=many", round), server.Addr()))
+				client, err := openstore.Open(t.Context(), s.url(fmt.Sprint("table=many", round), server.Addr()))
 				if err == nil {
 					err = client.Close()
 				}
@@ -194,70 +175,6 @@ func tableIsCreatedOnceByManyAtOnce(t *testing.T, s sqlServer, server *testkit.S
 	}
 }
 
-func tableThatHasToExistIsNotCreated(t *testing.T, s sqlServer, server *testkit.Server) {
-	db, at := s.administer(t, server), s.url("table=sought", server.Addr())
-	tables := func() (n int) {
-		t.Helper()
-		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'sought'").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	_, err := OpenExisting(t.Context(), at)
-	if !Missing(err) || !strings.Contains(err.Error(), "table sought") || strings.Contains(err.Error(), testkit.SQLPassword) {
-		t.Errorf("without a table: %v", err)
-	}
-	if n := tables(); n != 0 {
-		t.Errorf("%d tables were made", n)
-	}
-	if _, err := s.client(t, at).Swap(t.Context(), "register", "", []byte("value")); err != nil {
-		t.Fatal(err)
-	}
-	client, err := OpenExisting(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
-	if e, err := client.Get(t.Context(), "register"); err != nil || string(e.Value) != "value" || tables() != 1 {
-		t.Errorf("with a table: %q, %v", e.Value, err)
-	}
-}
-
-func tableMadeByHandNeedsFewRights(t *testing.T, s sqlServer, server *testkit.Server) {
-	dialect := sqlstore.PostgreSQL
-	if s.scheme == "mysql" {
-		dialect = sqlstore.MySQL
-	}
-	ddl, err := sqlstore.DDL(dialect, "by_hand")
-	if err != nil {
-		t.Fatal(err)
-	}
-	do(t, s.administer(t, server), ddl)
-	user := s.clerk(t, server)
-	client := s.client(t, s.urlOf(user, "table=by_hand&durable=true", server.Addr()))
-	version, err := client.Swap(t.Context(), "register", "", []byte("before"))
-	if err == nil {
-		version, err = client.Swap(t.Context(), "register", version, []byte("after"))
-	}
-	if err != nil {
-		t.Errorf("swap: %v", err)
-	}
-	if e, err := client.Get(t.Context(), "register"); err != nil || e.Version != version {
-		t.Errorf("get: %+v (%v), want version %q", e, err, version)
-	}
-	for e, err := range client.List(t.Context(), "") {
-		if err != nil || e.Version != version {
-			t.Errorf("list: %+v (%v), want version %q", e, err, version)
-		}
-	}
-	if _, err := client.(store.Clock).Now(t.Context()); err != nil {
-		t.Errorf("now: %v", err)
-	}
-	if _, err := Open(t.Context(), s.urlOf(user, "table=other", server.Addr())); err == nil || !strings.Contains(err.Error(), "create table other, which may also be done by hand") {
-		t.Errorf("a table that may not be created: %v", err)
-	}
-}
-
 func userWithoutTheRightsIsRefusedAtOnce(t *testing.T, s sqlServer, server *testkit.Server) {
 	s.client(t, s.url("table=guarded", server.Addr())) // makes it
 	user, grantee := "CREATE USER reader PASSWORD '"+testkit.SQLPassword+"'", "reader"
@@ -268,7 +185,7 @@ func userWithoutTheRightsIsRefusedAtOnce(t *testing.T, s sqlServer, server *test
 	do(t, db, user, "GRANT SELECT ON guarded TO "+grantee)
 	at := s.urlOf(grantee, "table=guarded", server.Addr())
 	s.refused(t, at, "table guarded: the user has no right to INSERT, UPDATE: grant SELECT, INSERT, UPDATE on it")
-	reads, err := OpenExisting(t.Context(), at)
+	reads, err := openstore.OpenExisting(t.Context(), at)
 	if err != nil {
 		t.Fatalf("to read alone: %v", err)
 	}
@@ -278,40 +195,8 @@ func userWithoutTheRightsIsRefusedAtOnce(t *testing.T, s sqlServer, server *test
 	}
 	do(t, db, "GRANT INSERT, UPDATE ON guarded TO "+grantee)
 	s.refused(t, at, "")
-}
-
-func tablesAndDatabasesDoNotSeeEachOther(t *testing.T, s sqlServer, server *testkit.Server) {
-	do(t, s.administer(t, server), "CREATE DATABASE other")
-	here := s.url("", server.Addr())
-	urls := []string{here, s.url("table=other", server.Addr()), strings.Replace(here, "/"+testkit.SQLDatabase+"?", "/other?", 1)}
-	for i, u := range urls {
-		if _, err := s.client(t, u).Swap(t.Context(), "register", "", fmt.Append(nil, i)); err != nil {
-			t.Errorf("%s: %v", engine.Redact(u), err)
-		}
-	}
-	for i, u := range urls {
-		if e, err := s.client(t, u).Get(t.Context(), "register"); err != nil || string(e.Value) != fmt.Sprint(i) {
-			t.Errorf("%s: %q (%v), want %d", engine.Redact(u), e.Value, err, i)
-		}
-	}
-}
-
-func rowThatIsNoRegisterIsDamaged(t *testing.T, s sqlServer, server *testkit.Server) {
-	db := s.administer(t, server)
-	client := s.client(t, s.url("table=made", server.Addr()))
-	if s.scheme == "mysql" {
-		do(t, db, "ALTER TABLE made MODIFY value longblob NOT NULL", "INSERT INTO made VALUES ('long', REPEAT('t', 16), REPEAT('v', 4097))")
-	} else {
-		do(t, db, "ALTER TABLE made DROP CONSTRAINT made_value_check",
-			"INSERT INTO made VALUES ('long', convert_to(repeat('t', 16), 'UTF8'), convert_to(repeat('v', 4097), 'UTF8'))")
-	}
-	if _, err := client.Get(t.Context(), "long"); !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("get: %v, want %v", err, store.ErrDamaged)
-	}
-	for _, err := range client.List(t.Context(), "") {
-		if !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("list: %v, want %v", err, store.ErrDamaged)
-		}
+	if _, err := openstore.Open(t.Context(), s.urlOf(grantee, "table=other", server.Addr())); err == nil || !strings.Contains(err.Error(), "create table other, which may also be done by hand") {
+		t.Errorf("a table that may not be created: %v", err)
 	}
 }
 
@@ -334,31 +219,4 @@ func poolOfTheCallersServes(t *testing.T, s sqlServer, server *testkit.Server) {
 	if err := db.PingContext(t.Context()); err != nil {
 		t.Errorf("the caller's pool after the stores were closed: %v", err)
 	}
-}
-
-// pooled returns what opens stores of one pool, and the pool: pgx prepares and
-// caches statements, go-sql-driver prepares each, and counts found rows.
-func (s sqlServer) pooled(t *testing.T, server *testkit.Server, config sqlstore.Config) (func(context.Context) (store.Store, error), *sql.DB) {
-	t.Helper()
-	config.Dialect = sqlstore.PostgreSQL
-	driver, source := "pgx", s.url("sslmode=disable", server.Addr())
-	if s.scheme == "mysql" {
-		config.Dialect, config.Driver.Duplicate = sqlstore.MySQL, duplicateKey
-		driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?clientFoundRows=true&parseTime=true&loc=Asia%%2FKathmandu&charset=latin1",
-			testkit.SQLUser, testkit.SQLPassword, server.Addr(), testkit.SQLDatabase)
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	db.SetMaxIdleConns(8)
-	config.DB = db
-	return func(ctx context.Context) (store.Store, error) {
-		client, err := sqlstore.Open(ctx, config)
-		if err != nil {
-			return nil, err
-		}
-		return client, nil
-	}, db
 }

@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -15,9 +15,10 @@ import (
 func TestCallThatGotNoConnectionSaysThatThePoolIsEmpty(t *testing.T) {
 	t.Parallel()
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		b := newSeriesBed(t, s)
-		b.db.SetMaxOpenConns(1)
-		config := sqlstore.Config{Dialect: sqlstore.PostgreSQL, DB: b.db}
+		s, server := s.own(t, careful)
+		db := s.administer(t, server)
+		db.SetMaxOpenConns(1)
+		config := sqlstore.Config{Dialect: sqlstore.PostgreSQL, DB: db}
 		if s.scheme == "mysql" {
 			config.Dialect, config.Driver.Duplicate = sqlstore.MySQL, func(error) bool { return false }
 		}
@@ -25,7 +26,7 @@ func TestCallThatGotNoConnectionSaysThatThePoolIsEmpty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lent, err := b.db.Conn(t.Context())
+		lent, err := db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestCallThatGotNoConnectionSaysThatThePoolIsEmpty(t *testing.T) {
 			},
 			"open": func(ctx context.Context) error { _, err := sqlstore.Open(ctx, config); return err },
 		} {
-			err := whenItWaits(t, b.db, call)
+			err := whenItWaits(t, db, call)
 			if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), "all 1 connections of the pool are in use: give it a pool of its own, or a larger one") {
 				t.Errorf("%s: %v", name, err)
 			}

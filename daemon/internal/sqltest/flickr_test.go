@@ -1,4 +1,4 @@
-package schemas
+package sqltest
 
 import (
 	"bytes"
@@ -27,17 +27,30 @@ func ticketServers(t *testing.T, n int) (servers []*testkit.Server) {
 	for i := range n {
 		s := testkit.MariaDB(t, "--auto-increment-increment="+strconv.Itoa(n), "--auto-increment-offset="+strconv.Itoa(i+1),
 			"--innodb-flush-log-at-trx-commit=2", "--sync-binlog=0")
-		must(t, mariaDB(t, s, nil, nil), flickr.DDL())
+		must(t, mariaDB(t, homeOf(s), nil, nil), flickr.DDL())
 		servers = append(servers, s)
 	}
 	return servers
+}
+
+// sharedTicketServers are databases of one server. Each connection sets the increment and the offset.
+func sharedTicketServers(t *testing.T, n int) (group []flickr.Server) {
+	t.Helper()
+	for i := range n {
+		db := mariaDB(t, sharedHome(t, "MariaDB"), nil, map[string]string{
+			"auto_increment_increment": strconv.Itoa(n), "auto_increment_offset": strconv.Itoa(i + 1),
+		})
+		must(t, db, flickr.DDL())
+		group = append(group, flickr.Server{Name: string(rune('a' + i)), DB: db})
+	}
+	return group
 }
 
 // pools opens a pool of each server, as a process of its own does.
 func pools(t *testing.T, servers []*testkit.Server) (group []flickr.Server) {
 	t.Helper()
 	for i, s := range servers {
-		group = append(group, flickr.Server{Name: string(rune('a' + i)), DB: mariaDB(t, s, nil, nil)})
+		group = append(group, flickr.Server{Name: string(rune('a' + i)), DB: mariaDB(t, homeOf(s), nil, nil)})
 	}
 	return group
 }
@@ -247,8 +260,7 @@ func TestTicketServersMayBeTwoAndOneMayBeAwayAtTheStart(t *testing.T) {
 // TestTicketServerThatFailsIsLoggedOnceUntilItIsBack takes the table of the only server away, twice.
 // It is asked each time, since there is no other.
 func TestTicketServerThatFailsIsLoggedOnceUntilItIsBack(t *testing.T) {
-	servers := ticketServers(t, 1)
-	group, log := pools(t, servers), new(bytes.Buffer)
+	group, log := sharedTicketServers(t, 1), new(bytes.Buffer)
 	source, err := flickr.Open(t.Context(), flickr.Config{Servers: group, Skip: time.Nanosecond, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +287,7 @@ func TestTicketServerThatFailsIsLoggedOnceUntilItIsBack(t *testing.T) {
 }
 
 func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
-	s := testkit.MariaDB(t)
+	s := sharedHome(t, "MariaDB")
 	must(t, mariaDB(t, s, nil, nil), flickr.DDL())
 	with := func(increment, offset string) flickr.Server {
 		return flickr.Server{DB: mariaDB(t, s, nil, map[string]string{"auto_increment_increment": increment, "auto_increment_offset": offset})}
@@ -318,7 +330,7 @@ func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 }
 
 func TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer(t *testing.T) {
-	s := testkit.MariaDB(t)
+	s := sharedHome(t, "MariaDB")
 	admin := mariaDB(t, s, nil, nil)
 	must(t, admin, flickr.DDL())
 	open := func() *flickr.Source {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/internal/lineartest"
+	"snowfence.example/snowfence/daemon/internal/lineartest"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/filestore"

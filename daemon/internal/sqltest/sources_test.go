@@ -1,6 +1,4 @@
-// Package schemas tests the tables and keys of other systems, beside those systems' own
-// statements, on real servers.
-package schemas
+package sqltest
 
 import (
 	"cmp"
@@ -116,13 +114,27 @@ func (w *watched) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// mariaDB opens a database of a server. Parameters, such as autocommit, are set on each
+// home is a database of a server.
+type home struct{ address, database string }
+
+// homeOf is the database that every server has.
+func homeOf(s *testkit.Server) home { return home{s.Addr(), testkit.SQLDatabase} }
+
+// sharedHome makes a database on a server that others use, too. Its commits are not synced: rules about
+// concurrency are not about crashes.
+func sharedHome(t *testing.T, kind string) home {
+	t.Helper()
+	s, server := sqlServers[kind].own(t, hasty)
+	return home{server.Addr(), s.database}
+}
+
+// mariaDB opens a database. Parameters, such as autocommit, are set on each
 // connection.
-func mariaDB(t *testing.T, s *testkit.Server, c *cutter, parameters map[string]string) *sql.DB {
+func mariaDB(t *testing.T, h home, c *cutter, parameters map[string]string) *sql.DB {
 	t.Helper()
 	config := mysql.NewConfig()
-	config.User, config.Passwd, config.DBName = testkit.SQLUser, testkit.SQLPassword, testkit.SQLDatabase
-	config.Net, config.Addr, config.Params = "tcp", s.Addr(), parameters
+	config.User, config.Passwd, config.DBName = testkit.SQLUser, testkit.SQLPassword, h.database
+	config.Net, config.Addr, config.Params = "tcp", h.address, parameters
 	config.Logger = &mysql.NopLogger{}
 	config.InterpolateParams = true // one message a statement
 	if c != nil {
@@ -135,16 +147,13 @@ func mariaDB(t *testing.T, s *testkit.Server, c *cutter, parameters map[string]s
 	return pool(t, sql.OpenDB(connector))
 }
 
-// postgres opens a database of a server.
-func postgres(t *testing.T, s *testkit.Server, c *cutter) *sql.DB {
+// postgres opens a database.
+func postgres(t *testing.T, h home, c *cutter) *sql.DB {
 	t.Helper()
-	config, err := pgx.ParseConfig("sslmode=disable")
+	config, err := pgx.ParseConfig(testkit.SQLURL("postgres", h.address, h.database) + "?sslmode=disable")
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Host, config.Port = "127.0.0.1", uint16(s.Ports[0])
-	config.User, config.Password, config.Database = testkit.SQLUser, testkit.SQLPassword, testkit.SQLDatabase
-	config.Fallbacks = nil
 	if c != nil {
 		config.DialFunc = c.dial
 	}

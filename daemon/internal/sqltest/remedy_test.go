@@ -1,4 +1,4 @@
-package schemas
+package sqltest
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/flickr"
 	"snowfence.example/snowfence/counter/leafalloc"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 // lowered is another system's counter that went back.
@@ -64,7 +63,7 @@ func TestRemedyOfASystemEndsItsError(t *testing.T) {
 
 func loweredLeaf(t *testing.T) lowered {
 	t.Helper()
-	db := mariaDB(t, testkit.MariaDB(t), nil, nil)
+	db := mariaDB(t, sharedHome(t, "MariaDB"), nil, nil)
 	must(t, db, leafalloc.DDL(leafalloc.MySQL))
 	must(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 100, 10)")
 	set := func(n int64) { must(t, db, "UPDATE leaf_alloc SET max_id = ?", n) }
@@ -93,7 +92,7 @@ func loweredTiny(t *testing.T) lowered {
 
 func loweredTickets(t *testing.T) lowered {
 	t.Helper()
-	group := pools(t, ticketServers(t, 1))
+	group := sharedTicketServers(t, 1)
 	open := func() counter.Source {
 		source, err := flickr.Open(t.Context(), flickr.Config{Servers: group})
 		if err != nil {

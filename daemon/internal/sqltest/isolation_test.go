@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -6,10 +6,14 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
@@ -154,7 +158,11 @@ func holdUnjudged(t *testing.T, storeURL, host string, clock snowfence.Clock, ov
 	t.Helper()
 	client, err := sqlstore.OpenURL(t.Context(), storeURL, sqlstore.Driver{
 		Connector: func(server sqlstore.Server) (driver.Connector, error) {
-			c, err := mysqlConnector(server, true, false)
+			config := mysql.NewConfig()
+			config.Net, config.Addr = "tcp", net.JoinHostPort(server.Host, strconv.Itoa(int(server.Port)))
+			config.User, config.DBName, config.Passwd = server.User, server.Database, testkit.SQLPassword
+			config.InterpolateParams, config.Logger = true, &mysql.NopLogger{}
+			c, err := mysql.NewConnector(config)
 			return unjudged{c}, err
 		},
 		Duplicate: duplicateKey,

@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -42,7 +42,7 @@ var changes = map[string][]change{
 		{"reads of what is not committed", []string{"SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"}, "READ-UNCOMMITTED", []string{"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"}},
 		{"another level", []string{"SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"}, "", []string{"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"}},
 		{"nothing but reads", []string{"SET SESSION TRANSACTION READ ONLY"}, "read", []string{"SET SESSION TRANSACTION READ WRITE"}},
-		{"another database", []string{"USE other"}, "", []string{"USE snowfence"}},
+		{"another database", []string{"USE other"}, "", []string{"USE HOME"}},
 		{"another sql_mode", []string{"SET sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES'"}, "", []string{"SET sql_mode = DEFAULT"}},
 		{"another time zone", []string{"SET time_zone = '+13:00'"}, "", []string{"SET time_zone = DEFAULT"}},
 		{"statements in the binary log", []string{"SET binlog_format = STATEMENT"}, "binlog_format is STATEMENT", []string{"SET binlog_format = DEFAULT"}},
@@ -116,7 +116,7 @@ func (s shared) each(t *testing.T, statements ...string) {
 func TestSessionThatAnotherClientChangedAcknowledgesNothing(t *testing.T) {
 	t.Parallel()
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		server := s.start(t)
+		s, server := s.own(t, careful)
 		db := s.administer(t, server)
 		shared := s.share(t, server)
 		if s.scheme == "mysql" {
@@ -133,7 +133,7 @@ func TestSessionThatAnotherClientChangedAcknowledgesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				shared.each(t, c.set...)
-				defer shared.each(t, c.undo...)
+				defer shared.each(t, strings.Replace(c.undo[0], "HOME", s.database, 1))
 				shared.doubt(t, changed, before, c.want)
 				shared.doubt(t, fmt.Sprint("made-", i), "", c.want)
 				// Another session shows what was committed.
@@ -173,7 +173,7 @@ func (s sqlServer) lookUp(t *testing.T, server *testkit.Server, key string) (val
 	t.Helper()
 	query := "SELECT value FROM public.snowfence_registers WHERE key = $1"
 	if s.scheme == "mysql" {
-		query = "SELECT value FROM snowfence.snowfence_registers WHERE `key` = ?"
+		query = "SELECT value FROM " + s.database + ".snowfence_registers WHERE `key` = ?"
 	}
 	if err := s.administer(t, server).QueryRowContext(t.Context(), query, []byte(key)).Scan(&value); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func (s sqlServer) lookUp(t *testing.T, server *testkit.Server, key string) (val
 // TestTableIsNotLookedForInASessionThatWasChanged opens stores behind a pooler whose sessions show another table.
 func TestTableIsNotLookedForInASessionThatWasChanged(t *testing.T) {
 	t.Parallel()
-	s, server := sqlServers["PostgreSQL"], testkit.Postgres(t)
+	s, server := sqlServers["PostgreSQL"].own(t, careful)
 	shared := s.share(t, server)
 	do(t, s.administer(t, server), "CREATE SCHEMA other", "CREATE TABLE other.snowfence_registers (LIKE public.snowfence_registers INCLUDING ALL)")
 	for set, undo := range map[string]string{
@@ -202,7 +202,7 @@ func TestTableIsNotLookedForInASessionThatWasChanged(t *testing.T) {
 // an owner row security hides nothing.
 func TestTableThatIsAlteredLaterIsRefused(t *testing.T) {
 	t.Parallel()
-	s, server := sqlServers["PostgreSQL"], testkit.Postgres(t)
+	s, server := sqlServers["PostgreSQL"].own(t, careful)
 	db := s.administer(t, server)
 	s.client(t, s.url("durable=true", server.Addr())) // creates the table
 	client := s.client(t, s.urlOf(s.clerk(t, server), "durable=true", server.Addr()))

@@ -1,4 +1,4 @@
-package schemas
+package sqltest
 
 import (
 	"context"
@@ -95,7 +95,7 @@ func (d dated) sequence(t *testing.T) int64 {
 
 func TestDatedCounterAndOursCountOnOneKey(t *testing.T) {
 	d := onRedis(t)
-	contend(t, 20_000,
+	contend(t, 4_000,
 		func(int) draw {
 			return func(ctx context.Context) (counter.Range, error) {
 				sequence, err := d.Incr(ctx, d.key()).Result()

@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -25,7 +25,7 @@ var seriesCrashes = flag.Int("series.crashes", 100, "crashes of callers that the
 func TestSeriesHasNoHoleAfterAHundredCrashes(t *testing.T) {
 	t.Parallel()
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		b := newSeriesBed(t, s)
+		b := newSeriesBed(t, s, s.start(t))
 		identity := map[string]string{"postgres": "BIGINT GENERATED ALWAYS AS IDENTITY", "mysql": "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY"}
 		do(t, b.db, "CREATE TABLE document (number BIGINT NOT NULL)", "CREATE TABLE plain (number "+identity[s.scheme]+", ours BIGINT NOT NULL)")
 		world := &seriesWorld{bed: b, numbers: b.series(t), ended: make(map[int64]string), crashes: make(map[string]int)}

@@ -1,4 +1,4 @@
-package schemas
+package sqltest
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func TestSegmentsOfTinyidShareItsRow(t *testing.T) {
 
 // TestTicketsOfServersComeInBatches fills batches, whose numbers are of all servers.
 func TestTicketsOfServersComeInBatches(t *testing.T) {
-	source, err := flickr.Open(t.Context(), flickr.Config{Servers: pools(t, ticketServers(t, 2))})
+	source, err := flickr.Open(t.Context(), flickr.Config{Servers: sharedTicketServers(t, 2)})
 	if err != nil {
 		t.Fatal(err)
 	}

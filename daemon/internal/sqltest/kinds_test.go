@@ -1,13 +1,13 @@
-package schemas
+package sqltest
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"snowfence.example/snowfence"
@@ -22,14 +22,14 @@ import (
 
 // configured returns the kinds' config for a generator named orders that counts in databases of
 // MariaDB.
-func configured(t *testing.T, of string, servers []*testkit.Server, set map[string]string) builtin.Config {
+func configured(t *testing.T, of string, homes []home, set map[string]string) builtin.Config {
 	t.Helper()
 	c := config.Default()
 	c.Store, c.Stores = "mem:", map[string]string{}
 	g := config.Generator{Kind: of, Settings: set}
-	for i, s := range servers {
+	for i, h := range homes {
 		name := fmt.Sprint("s", i)
-		c.Stores[name] = "mysql://" + url.UserPassword(testkit.SQLUser, testkit.SQLPassword).String() + "@" + s.Addr() + "/" + testkit.SQLDatabase
+		c.Stores[name] = testkit.SQLURL("mysql", h.address, h.database)
 		g.Stores = append(g.Stores, name)
 	}
 	c.Generators = map[string]config.Generator{"orders": g}
@@ -55,15 +55,25 @@ func minter(t *testing.T, c builtin.Config) kind.Minter {
 	return m
 }
 
-// durableTicketServers starts two ticket servers of which the first is far ahead.
-func durableTicketServers(t *testing.T) (servers []*testkit.Server) {
-	t.Helper()
+// ticketServersOfTheKind are two that tests share: no URL sets an increment.
+var ticketServersOfTheKind = sync.OnceValue(func() (servers []*testkit.Server) {
 	for _, offset := range []string{"1", "2"} {
-		servers = append(servers, testkit.MariaDB(t, "--auto-increment-increment=2", "--auto-increment-offset="+offset))
-		must(t, mariaDB(t, servers[len(servers)-1], nil, nil), flickr.DDL())
+		servers = append(servers, testkit.MariaDB(&lifetime, "--auto-increment-increment=2", "--auto-increment-offset="+offset))
 	}
-	must(t, mariaDB(t, servers[0], nil, nil), "ALTER TABLE Tickets64 AUTO_INCREMENT = 1001")
 	return servers
+})
+
+// durableTicketServers are databases of two ticket servers of which the first is far ahead.
+func durableTicketServers(t *testing.T) (homes []home) {
+	t.Helper()
+	for _, server := range ticketServersOfTheKind() {
+		one := map[string]func() *testkit.Server{"mysql": func() *testkit.Server { return server }}
+		s, _ := sqlServers["MariaDB"].own(t, one)
+		homes = append(homes, home{server.Addr(), s.database})
+		must(t, mariaDB(t, homes[len(homes)-1], nil, nil), flickr.DDL())
+	}
+	must(t, mariaDB(t, homes[0], nil, nil), "ALTER TABLE Tickets64 AUTO_INCREMENT = 1001")
+	return homes
 }
 
 func TestTicketsOfOneAnswerIncreaseThoughServersDoNot(t *testing.T) {

@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 )
@@ -37,7 +38,7 @@ func TestSwapsOnTwoGaleraNodesExcludeEachOther(t *testing.T) {
 	clients := make([]store.Store, len(nodes))
 	for i, server := range nodes {
 		testkit.Eventually(t, 30*time.Second, func(ctx context.Context) (err error) {
-			clients[i], err = Open(ctx, s.url("durable=true", server.Addr()))
+			clients[i], err = openstore.Open(ctx, s.url("durable=true", server.Addr()))
 			return err
 		})
 		t.Cleanup(func() { _ = clients[i].Close() })

@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"context"
@@ -40,7 +40,7 @@ var seriesRules = map[string]func(t *testing.T, b seriesBed){
 func TestSeriesKeepsEveryRule(t *testing.T) {
 	t.Parallel()
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		bed := newSeriesBed(t, s)
+		bed := sharedSeriesBed(t, s)
 		for name, rule := range seriesRules {
 			t.Run(name, func(t *testing.T) {
 				b := bed
@@ -61,9 +61,9 @@ type seriesBed struct {
 	tenant  string
 }
 
-func newSeriesBed(t *testing.T, s sqlServer) seriesBed {
+func newSeriesBed(t *testing.T, s sqlServer, server *testkit.Server) seriesBed {
 	t.Helper()
-	b := seriesBed{sqlServer: s, server: s.start(t), dialect: series.PostgreSQL}
+	b := seriesBed{sqlServer: s, server: server, dialect: series.PostgreSQL}
 	if s.scheme == "mysql" {
 		b.dialect = series.MySQL
 	}
@@ -81,19 +81,17 @@ func newSeriesBed(t *testing.T, s sqlServer) seriesBed {
 	return b
 }
 
+// sharedSeriesBed is a bed in a database of its own.
+func sharedSeriesBed(t *testing.T, s sqlServer) seriesBed {
+	t.Helper()
+	s, server := s.own(t, hasty)
+	return newSeriesBed(t, s, server)
+}
+
 // pool connects to the server by way of an address.
 func (b seriesBed) pool(t *testing.T, address string) *sql.DB {
 	t.Helper()
-	driver, source := "pgx", "postgres://"+strings.TrimPrefix(b.url("sslmode=disable", address), "postgres://")
-	if b.scheme == "mysql" {
-		driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s", testkit.SQLUser, testkit.SQLPassword, address, testkit.SQLDatabase)
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return b.connect(t, testkit.SQLUser, address)
 }
 
 func (b seriesBed) series(t *testing.T, change ...func(*series.Config)) *series.Series {

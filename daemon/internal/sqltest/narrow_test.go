@@ -1,4 +1,4 @@
-package schemas
+package sqltest
 
 import (
 	"database/sql"
@@ -10,14 +10,11 @@ import (
 	"snowfence.example/snowfence/counter/flickr"
 	"snowfence.example/snowfence/counter/leafalloc"
 	"snowfence.example/snowfence/counter/tinyid"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 // TestColumnThatIsTooNarrowRepeatsNoNumber has two processes reserve in turn, until their column
 // holds no more. A server without strict mode stores its greatest number then, with a warning.
 func TestColumnThatIsTooNarrowRepeatsNoNumber(t *testing.T) {
-	s := testkit.MariaDB(t, "--sql-mode=")
-	admin := mariaDB(t, s, nil, nil)
 	const last = 1<<31 - 1 // of an int
 	for system, prepare := range map[string]func(t *testing.T, db *sql.DB) (a, b counter.Source){
 		"leafalloc": func(t *testing.T, db *sql.DB) (a, b counter.Source) {
@@ -49,11 +46,7 @@ func TestColumnThatIsTooNarrowRepeatsNoNumber(t *testing.T) {
 		},
 	} {
 		t.Run(system, func(t *testing.T) {
-			name := "narrow_" + system
-			must(t, admin, "CREATE DATABASE "+name)
-			db := mariaDB(t, s, nil, nil)
-			db.SetMaxOpenConns(1)
-			must(t, db, "USE "+name)
+			db := mariaDB(t, sharedHome(t, "MariaDB"), nil, map[string]string{"sql_mode": "''"})
 			a, b := prepare(t, db)
 			if a == nil || b == nil {
 				return // it is refused at once

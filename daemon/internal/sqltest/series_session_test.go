@@ -1,4 +1,4 @@
-package openstore
+package sqltest
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package schemas
+package sqltest
 
 import (
 	"context"
@@ -11,32 +11,30 @@ import (
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/counter/leafalloc"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 // leafSide is a database with an empty leaf_alloc.
 type leafSide struct {
-	name    string
+	home    string // the schema of leaf_alloc
 	dialect leafalloc.Dialect
 	db      *sql.DB
 	cut     *cutter
 	cutDB   *sql.DB // the same database, by way of cut
 }
 
-// onLeaf runs a rule on MariaDB and on PostgreSQL. Rules are about concurrency, not about crashes:
-// so the servers need not flush.
+// onLeaf runs a rule on MariaDB and on PostgreSQL.
 func onLeaf(t *testing.T, rule func(*testing.T, leafSide)) {
 	t.Helper()
 	t.Run("MariaDB", func(t *testing.T) {
-		s := testkit.MariaDB(t, "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0")
-		side := leafSide{name: "MariaDB", dialect: leafalloc.MySQL, db: mariaDB(t, s, nil, nil), cut: &cutter{}}
+		s := sharedHome(t, "MariaDB")
+		side := leafSide{home: s.database, dialect: leafalloc.MySQL, db: mariaDB(t, s, nil, nil), cut: &cutter{}}
 		side.cutDB = mariaDB(t, s, side.cut, nil)
 		must(t, side.db, leafalloc.DDL(leafalloc.MySQL))
 		rule(t, side)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		s := testkit.Postgres(t, "fsync=off")
-		side := leafSide{name: "PostgreSQL", dialect: leafalloc.PostgreSQL, db: postgres(t, s, nil), cut: &cutter{}}
+		s := sharedHome(t, "PostgreSQL")
+		side := leafSide{home: "public", dialect: leafalloc.PostgreSQL, db: postgres(t, s, nil), cut: &cutter{}}
 		side.cutDB = postgres(t, s, side.cut)
 		must(t, side.db, leafalloc.DDL(leafalloc.PostgreSQL))
 		rule(t, side)
@@ -92,7 +90,7 @@ func (s leafSide) original(tag string, adapted int64) draw {
 func TestLeafAndOursCountOnOneRow(t *testing.T) {
 	onLeaf(t, func(t *testing.T, s leafSide) {
 		s.tag(t, "orders", 1, 10)
-		contend(t, 20_000,
+		contend(t, 4_000,
 			func(n int) draw { return s.original("orders", int64(n%2)*40) },
 			func(n int) draw {
 				source := s.open(t, s.db, "orders")

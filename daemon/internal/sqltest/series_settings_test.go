@@ -1,9 +1,8 @@
-package openstore
+package sqltest
 
 import (
 	"database/sql"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/series"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 func TestSettingsOfASeriesThatCantBeUsedAreRefused(t *testing.T) {
@@ -58,7 +56,7 @@ func TestSettingsOfASeriesThatCantBeUsedAreRefused(t *testing.T) {
 func TestTablesOfSeriesAreJudged(t *testing.T) {
 	t.Parallel()
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		b := newSeriesBed(t, s)
+		b := sharedSeriesBed(t, s)
 		if s.scheme == "mysql" {
 			do(t, b.db, "ALTER TABLE snowfence_series_number ENGINE = MyISAM")
 		} else {
@@ -75,17 +73,8 @@ func TestTablesOfSeriesAreJudged(t *testing.T) {
 		}
 		do(t, b.db, statements...)
 		do(t, b.db, statements...) // once more
-		clerk := s.clerk(t, b.server)
-		source := s.urlOf(clerk, "sslmode=disable", b.server.Addr())
-		driver := "pgx"
-		if s.scheme == "mysql" {
-			driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s", clerk, testkit.SQLPassword, b.server.Addr(), testkit.SQLDatabase)
-		}
-		db, err := sql.Open(driver, source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
+		clerk := b.clerk(t, b.server)
+		db := b.connect(t, clerk, b.server.Addr())
 		// Who may create nothing needs SELECT, INSERT and UPDATE.
 		if err := series.Create(t.Context(), db, b.dialect); err != nil {
 			t.Errorf("tables made by hand: %v", err)

@@ -1,4 +1,4 @@
-package schemas
+package sqltest
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 type replaceable struct {
 	open    func(*testing.T) counter.Source // on the server of the moment, as a process that starts
 	copy    func(*testing.T)                // takes the copy, which gets nothing more
-	replace func(*testing.T)                // the server dies, and the copy takes its place
+	replace func(*testing.T)                // the server or its database is gone, and the copy takes its place
 }
 
 // TestStaleCopyOfAnotherSystemsTableIsRefusedByAGuard replaces the server by a copy of it: a replica
@@ -99,7 +99,7 @@ func inAFolder(t *testing.T) (counter.Guard, func(int64)) {
 // byOrders has the numbers in the table of orders of another server, and the mark is the greatest.
 func byOrders(t *testing.T) (counter.Guard, func(last int64)) {
 	t.Helper()
-	shop := mariaDB(t, testkit.MariaDB(t), nil, nil)
+	shop := mariaDB(t, sharedHome(t, "MariaDB"), nil, nil)
 	must(t, shop, "CREATE TABLE orders (id bigint PRIMARY KEY)")
 	greatest := func(ctx context.Context) (mark int64, err error) {
 		err = shop.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), -1) FROM orders").Scan(&mark)
@@ -114,7 +114,7 @@ func leafOnAStandby(t *testing.T) replaceable {
 	t.Helper()
 	pair := startPair(t, "postgres-lossy")
 	side := func(t *testing.T) leafSide {
-		return leafSide{dialect: leafalloc.PostgreSQL, db: postgres(t, pair.Primary, nil)}
+		return leafSide{dialect: leafalloc.PostgreSQL, db: postgres(t, homeOf(pair.Primary), nil)}
 	}
 	must(t, side(t).db, leafalloc.DDL(leafalloc.PostgreSQL))
 	side(t).tag(t, "orders", 1, 10)
@@ -182,26 +182,26 @@ func ticketsInADump(t *testing.T) replaceable {
 	})
 }
 
-// inADump is a MariaDB whose place a new one takes, with what an earlier dump holds.
+// inADump is a database of MariaDB in whose place comes what an earlier dump holds.
 func inADump(t *testing.T, fill func(*sql.DB), open func(*testing.T, *sql.DB) counter.Source) replaceable {
 	t.Helper()
-	server := testkit.MariaDB(t)
-	fill(mariaDB(t, server, nil, nil))
-	dump := filepath.Join(server.Dir, "dump.sql")
+	server, h := hasty["mysql"](), sharedHome(t, "MariaDB")
+	fill(mariaDB(t, h, nil, nil))
+	dump := filepath.Join(server.Dir, h.database+".sql")
 	run := func(t *testing.T, program string, arguments ...string) {
 		t.Helper()
 		arguments = append([]string{"--no-defaults", "--protocol=tcp", "--host=127.0.0.1", "--port=" + strconv.Itoa(server.Ports[0]),
-			"--user=" + testkit.SQLUser, "--password=" + testkit.SQLPassword}, append(arguments, testkit.SQLDatabase)...)
+			"--user=" + testkit.SQLUser, "--password=" + testkit.SQLPassword}, append(arguments, h.database)...)
 		if _, err := server.Run(t.Context(), program, arguments...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return replaceable{
-		func(t *testing.T) counter.Source { return open(t, mariaDB(t, server, nil, nil)) },
+		func(t *testing.T) counter.Source { return open(t, mariaDB(t, h, nil, nil)) },
 		func(t *testing.T) { run(t, "mariadb-dump", "--single-transaction", "--result-file="+dump) },
 		func(t *testing.T) {
-			server.Kill()
-			server = testkit.MariaDB(t)
+			must(t, mariaDB(t, h, nil, nil), "DROP DATABASE "+h.database)
+			must(t, mariaDB(t, homeOf(server), nil, nil), "CREATE DATABASE "+h.database)
 			run(t, "mariadb", "--execute=source "+dump)
 		},
 	}

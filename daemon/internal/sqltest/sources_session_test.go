@@ -1,4 +1,4 @@
-package schemas
+package sqltest
 
 import (
 	"database/sql"
@@ -8,7 +8,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter/leafalloc"
 	"snowfence.example/snowfence/counter/tinyid"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 // TestNumbersAreNotReservedInASessionWhoseCommitsCanBeLost shares one session with a client that changes it.
@@ -17,10 +16,8 @@ func TestNumbersAreNotReservedInASessionWhoseCommitsCanBeLost(t *testing.T) {
 	onLeaf(t, func(t *testing.T, s leafSide) {
 		changes := map[string]string{"SET synchronous_commit = off": "synchronous_commit is off", "SET search_path = other": "",
 			"CREATE TEMPORARY TABLE leaf_alloc (LIKE public.leaf_alloc INCLUDING ALL)": "", "SET default_transaction_isolation = serializable": ""}
-		home := "public"
 		must(t, s.db, "CREATE SCHEMA other")
 		if s.dialect == leafalloc.MySQL {
-			home = "snowfence"
 			changes = map[string]string{"SET sql_log_bin = 0": "sql_log_bin is", "SET autocommit = 0": "", "START TRANSACTION": "", "USE other": ""}
 		}
 		must(t, s.db, "CREATE TABLE other.leaf_alloc AS SELECT * FROM leaf_alloc")
@@ -32,7 +29,7 @@ func TestNumbersAreNotReservedInASessionWhoseCommitsCanBeLost(t *testing.T) {
 					t.Fatal(err)
 				}
 				read := func() (next int64) {
-					if err := s.cutDB.QueryRowContext(t.Context(), "SELECT max_id FROM "+home+".leaf_alloc WHERE biz_tag = 'shared'").Scan(&next); err != nil {
+					if err := s.cutDB.QueryRowContext(t.Context(), "SELECT max_id FROM "+s.home+".leaf_alloc WHERE biz_tag = 'shared'").Scan(&next); err != nil {
 						t.Fatal(err)
 					}
 					return next
@@ -84,7 +81,7 @@ func refused(t *testing.T, err error, want string) {
 
 // TestTinyIDIsNotReservedWithoutTheBinaryLog is the same rule for tiny_id_info.
 func TestTinyIDIsNotReservedWithoutTheBinaryLog(t *testing.T) {
-	db := mariaDB(t, testkit.MariaDB(t), nil, nil)
+	db := mariaDB(t, sharedHome(t, "MariaDB"), nil, nil)
 	must(t, db, tinyid.DDL())
 	must(t, db, "INSERT INTO tiny_id_info (biz_type, begin_id, max_id, step, delta, remainder, create_time, update_time, version) VALUES ('shared', 0, 0, 10, 1, 0, now(), now(), 1)")
 	source, err := tinyid.Open(t.Context(), tinyid.Config{DB: db, BizType: "shared"})
