@@ -40,8 +40,7 @@ rule explains the duplicates, or more than one does, it calls them unexplained.
 Without --layout the layout is guessed among the presets, and the output says
 so. -o json prints one object: ids, distinct, duplicates, repeated, invalid,
 complete, sources, between (and between_partial, if there are too many pairs to
-count), named, ranges, range_count, layout, preset, guessed, causes, spilled;
--o table the places of the duplicates.
+count), named, ranges, range_count, layout, preset, guessed, causes, spilled.
 
 Exit codes: 0 no duplicates, 1 duplicates; 2 usage, 3 a source or the disk
 failed, 4 what was read is no id, or a source had no ids, or some were skipped,
@@ -103,7 +102,7 @@ func (v *checkVerb) run(ctx context.Context) error {
 			v.note("warning: %s: %s skipped, the first: %s", s.Name, text.Count(s.Invalid, "invalid id"), text.Message(errors.New(s.FirstInvalid)))
 		}
 	}
-	if err := v.answer(*v.form, report, placesTable(report), findingsText(report)); err != nil {
+	if err := v.answer(*v.form, report, findingsText(report)); err != nil {
 		return err
 	}
 	switch {

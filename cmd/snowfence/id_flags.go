@@ -136,7 +136,7 @@ type layoutChoice struct {
 // add adds the flags.
 func (f *layoutChoice) add(cmd *cobra.Command) {
 	f.layoutFlag.add(cmd, "layout of the ids: a preset's name or a text form (default: the generator's)")
-	cmd.Flags().VarP(textFlag(&f.generator, "NAME"), "generator", "g", "generator of the configuration (default: the one named default, or the only one)")
+	generatorFlag(cmd, &f.generator, "generator of the configuration (default: the one named default, or the only one)")
 	f.settings = settingFlags(cmd, "config")
 }
 
@@ -153,12 +153,12 @@ func (f *layoutChoice) choose(ctx context.Context, p program) (snowfence.Layout,
 	if err != nil {
 		return snowfence.Layout{}, err
 	}
-	name, g, err := chooseGenerator(c, f.generator)
+	name, g, err := f.settings.choose(c, f.generator)
 	if err == nil && !g.Fenced() {
-		err = fmt.Errorf("generator %s is of kind %s: must be of kind %s or %s", name, g.Kind, config.KindSnowflake, config.KindWide)
+		err = usage(f.settings.cmd, fmt.Errorf("generator %s is of kind %s: must be of kind %s or %s", name, g.Kind, config.KindSnowflake, config.KindWide))
 	}
 	if err != nil {
-		return snowfence.Layout{}, usage(f.settings.cmd, err)
+		return snowfence.Layout{}, err
 	}
 	return p.layoutOf(ctx, c, name)
 }

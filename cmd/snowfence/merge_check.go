@@ -128,7 +128,7 @@ func (v *merging) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return byClass(v.cmd, err)
 	}
-	if err := v.answer(*v.form, report, mergeTable(report), mergeText(report)); err != nil {
+	if err := v.answer(*v.form, report, mergeText(report)); err != nil {
 		return unavailable(err) // exit code 1 is a verdict
 	}
 	switch report.Verdict {

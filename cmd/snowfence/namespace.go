@@ -6,17 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
+	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
+	"snowfence.example/snowfence/cmd/snowfence/internal/restored"
 	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/openstore"
-	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
 	"snowfence.example/snowfence/store"
@@ -32,31 +34,6 @@ set of worker ids. These verbs read it and write nothing.`,
   snowfence namespace show
   snowfence namespace verify --namespace orders`,
 	}, p.namespaceList(), p.namespaceShow(), p.namespaceVerify(), p.namespaceSchema())
-}
-
-// namespaceDocument is a namespace in JSON.
-type namespaceDocument struct {
-	Namespace     string         `json:"namespace"`
-	Layout        string         `json:"layout"`
-	Presets       []string       `json:"presets"` // that have this layout
-	Epoch         string         `json:"epoch"`
-	Horizon       string         `json:"horizon"`
-	Workers       int64          `json:"workers"`  // of the layout
-	Capacity      int64          `json:"capacity"` // that this store may give away
-	RatePerWorker float64        `json:"ids_per_second_and_worker"`
-	Datacenters   []int64        `json:"datacenters"` // empty: all
-	Incarnation   string         `json:"incarnation"`
-	Created       string         `json:"created"`
-	Store         storeDocument  `json:"store"`
-	Clocks        clocksDocument `json:"clocks"`
-}
-
-// storeDocument is what a store says of itself, in JSON.
-type storeDocument struct {
-	Engine  string  `json:"engine"`
-	Durable bool    `json:"durable"`
-	Loss    float64 `json:"loss_seconds"`
-	OneHost bool    `json:"one_host"`
 }
 
 // summaryDocument is a namespace of a list in JSON.
@@ -81,12 +58,11 @@ one object a line.`,
 		Example: `  snowfence namespace list
   snowfence namespace list --store etcd://etcd1/ids -o json`,
 		Args: exactly(0),
-	}, func(ctx context.Context, f form, s store.Store, _ string, _ []string) error {
+	}, func(ctx context.Context, out *report, s store.Store, _ string, _ []string) error {
 		all, err := roster.Namespaces(ctx, s, p.clock.Wall())
 		if err != nil {
 			return err
 		}
-		var rows [][]string
 		for _, n := range all {
 			d := summaryDocument{Namespace: n.Name, Layout: n.Record.Layout, Registers: n.Workers, Held: n.Held}
 			if n.Err == nil {
@@ -94,18 +70,12 @@ one object a line.`,
 			} else {
 				d.Error = text.Message(n.Err)
 			}
-			if f == jsonForm {
-				if err := p.printJSON(d); err != nil {
-					return err
-				}
-				continue
+			if err := out.object(d); err != nil {
+				return err
 			}
-			rows = append(rows, []string{n.Name, cmp.Or(d.Layout, "-"), cmp.Or(d.Created, d.Error), fmt.Sprint(d.Capacity), fmt.Sprint(d.Registers), fmt.Sprint(d.Held)})
+			out.row(n.Name, cmp.Or(d.Layout, "-"), cmp.Or(d.Created, d.Error), fmt.Sprint(d.Capacity), fmt.Sprint(d.Registers), fmt.Sprint(d.Held))
 		}
-		if f == jsonForm {
-			return nil
-		}
-		return p.print(table("namespace, layout, created, >workers, >claimed, >held", rows))
+		return out.end("namespace, layout, created, >workers, >claimed, >held")
 	})
 }
 
@@ -122,81 +92,9 @@ the same name; when it was made; and what its store says of itself.
 		Example: `  snowfence namespace show
   snowfence namespace show --namespace orders -o json`,
 	}
-	return p.onRoster(cmd, func(_ *cobra.Command, f form, r *roster.Roster, _ []string) error { return p.printNamespace(f, r) })
-}
-
-func (p program) printNamespace(f form, r *roster.Roster) error {
-	l, record, traits := r.Layout(), r.Record(), r.Traits()
-	now := r.Now()
-	at := func(t time.Time) string { return decode.FormatTime(t, l.Unit) + "  " + decode.Relative(t, now) }
-	layout := record.Layout
-	presets := decode.PresetsOf(l)
-	if len(presets) > 0 {
-		layout += "  (" + strings.Join(presets, ", ") + ")"
-	}
-	datacenters := "all that the layout has"
-	switch {
-	case len(record.Datacenters) > 0:
-		datacenters = strings.Trim(fmt.Sprint(record.Datacenters), "[]") + " of " + strconv.FormatInt(1<<l.Bits(snowfence.Datacenter), 10)
-	case !hasDatacenter(l):
-		datacenters = "none in this layout"
-	}
-	clocks := "the store has none; this host's is used"
-	if byStore, ahead := r.Reference(); byStore {
-		clocks = "the store's is used; this host's is " + apart(ahead)
-	}
-	rows := [][]string{
-		{"namespace", r.Name()},
-		{"layout", layout},
-		{"epoch", at(l.Epoch)},
-		{"horizon", horizonText(l) + "  " + decode.Relative(l.Horizon(), now)},
-		{"worker ids", fmt.Sprintf("%d of the layout's %d", r.Capacity(), l.Workers())},
-		{"datacenters", datacenters},
-		{"rate", fmt.Sprintf("%s ids a second and worker id, %s in all", plan.Quantity(l.RatePerWorker()), plan.Quantity(l.RatePerWorker()*float64(r.Capacity())))},
-		{"incarnation", record.Incarnation},
-		{"created", decode.FormatTime(record.Created, time.Millisecond) + "  " + decode.Relative(record.Created, now)},
-		{"store", traits.String()},
-		{"clock", clocks},
-	}
-	var said page
-	for _, row := range rows {
-		said.line("%-13s %s", row[0], row[1])
-	}
-	return p.answer(f, namespaceDocument{
-		Namespace: r.Name(), Layout: record.Layout, Presets: presets,
-		Epoch: l.Epoch.UTC().Format(time.RFC3339Nano), Horizon: horizonText(l),
-		Workers: l.Workers(), Capacity: r.Capacity(), RatePerWorker: l.RatePerWorker(),
-		Datacenters: append([]int64{}, record.Datacenters...), Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
-		Store:  storeDocument{traits.Engine, traits.Durable, traits.Loss.Seconds(), traits.OneHost},
-		Clocks: clocksOf(r),
-	}, table("what, value", rows), said.String())
-}
-
-// horizonText is a layout's horizon as far as its unit tells it.
-func horizonText(l snowfence.Layout) string { return decode.FormatTime(l.Horizon(), l.Unit) }
-
-// findingDocument is what verify found, in JSON.
-type findingDocument struct {
-	Type     string          `json:"type"` // "finding"
-	Severity roster.Severity `json:"severity"`
-	Check    roster.Check    `json:"check"`
-	Workers  []int64         `json:"workers"` // none for a key that is no worker id's
-	Key      string          `json:"key"`
-	Text     string          `json:"text"`
-}
-
-// verdictDocument is what verify came to, in JSON.
-type verdictDocument struct {
-	Type      string         `json:"type"` // "verdict"
-	Namespace string         `json:"namespace"`
-	Valid     bool           `json:"valid"`
-	Registers int64          `json:"registers"`
-	Errors    int64          `json:"errors"`
-	Warnings  int64          `json:"warnings"`
-	Notes     int64          `json:"notes"`
-	IDs       uint64         `json:"ids"`           // that were compared
-	Pages     int64          `json:"journal_pages"` // that were compared
-	Clocks    clocksDocument `json:"clocks"`
+	return p.onRoster(cmd, func(_ *cobra.Command, f form, r *roster.Roster, _ []string) error {
+		return p.answer(f, registers.NamespaceOf(r), registers.NamespaceText(r))
+	})
 }
 
 func (p program) namespaceVerify() *cobra.Command {
@@ -228,125 +126,85 @@ json streams: one object a line with "type":"finding", and a last one with
 		Example: `  snowfence namespace verify --config snowfence.yaml
   snowfence namespace verify -g orders -o json
   snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
-  snowfence namespace verify --last-number invoices=20261125:5 -o table`,
+  snowfence namespace verify --last-number invoices=20261125:5`,
 	}
-	known := givenOut{program: p}
-	known.add(cmd)
+	known := &restored.Known{Source: idsource.Options{Stdin: p.stdin, Expand: func(url string) (string, error) { return config.Expand(url, p.environ) }}}
+	flags := cmd.Flags()
+	flags.Func(strings.TrimPrefix(restored.LastID, "--"), "greatest `ID` known of the namespace, or of a worker id; may be repeated", lastIDs(&known.IDs))
+	flags.StringArrayVar(&known.Places, "ids", nil, "file or column with ids of the namespace, as 'snowfence check' names it; may be repeated")
+	flags.StringArrayVar(&known.Numbers, "last-number", nil, "greatest number of a counter, NAME=NUMBER, or NAME=DATE:NUMBER or NAME=TEXT of a daily sequence; may be repeated")
 	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(cmd *cobra.Command, f form, at *site) error {
-		return p.verifySite(cmd, f, at, &known)
+		return p.verify(cmd, f, at, known)
 	})
 }
 
-// verifySite verifies the namespace of one site, and prints what is wrong.
-func (p program) verifySite(cmd *cobra.Command, f form, at *site, known *givenOut) error {
-	kept, err := pages(at.settings)
+// verify verifies the namespace of one site, and prints what is wrong.
+func (p program) verify(cmd *cobra.Command, f form, at *site, known *restored.Known) error {
+	ctx, name := cmd.Context(), at.roster.Namespace
+	kept, err := restored.Pages(at.settings)
 	if err != nil {
 		return err
 	}
-	known.where = at.flags(cmd)
-	v := verification{form: f, clocks: clocksDocument{Reference: "host"}}
+	known.Where = at.flags(cmd)
+	verdict, v := roster.Verdict{}, registers.Verdict{Type: "verdict", Namespace: name, Clocks: registers.Clocks{Reference: "host"}}
+	show := func(x roster.Finding) error {
+		document, line := registers.FindingOf(x)
+		return p.answer(f, document, line)
+	}
 	r, err := at.namespace(cmd)
 	var found []roster.Finding
 	switch {
 	case errors.Is(err, roster.ErrNoNamespace):
-		err = known.alone(cmd.Context(), at, kept)
-		found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: at.roster.Namespace,
+		err = known.Alone(ctx, at.roster, kept)
+		found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: name,
 			Text: "the namespace has no record, as one with counters alone: only these were compared"}}
 	case err == nil:
-		v.clocks = clocksOf(r)
-		found, err = p.verify(cmd.Context(), r, &v, known, kept)
+		v.Clocks = registers.ClocksOf(r)
+		for x, err := range r.Verify(ctx, &verdict) {
+			if err == nil {
+				err = show(x)
+			}
+			if err != nil {
+				return unavailable(err)
+			}
+		}
+		found, v.Pages, err = known.Behind(ctx, r, kept)
 	}
 	if err != nil {
-		return err
+		return unavailable(err)
 	}
-	behind, err := known.counters(cmd.Context(), at)
+	behind, err := known.Counters(ctx, at.roster.Store, name, at.settings.Generators)
 	if err != nil {
-		return err
+		return unavailable(err)
 	}
 	for _, x := range append(found, behind...) {
-		if err := p.printFinding(f, x, &v.rows); err != nil {
+		if err := show(x); err != nil {
 			return err
 		}
 		if x.Severity == roster.Fault {
-			v.Faults++
+			verdict.Faults++
 		} else {
-			v.Notes++
+			verdict.Notes++
 		}
 	}
-	if err := p.printVerdict(at.roster.Namespace, v); err != nil || v.Faults == 0 {
+	v.Registers, v.Errors, v.Warnings, v.Notes = verdict.Registers, verdict.Faults, verdict.Warnings, verdict.Notes
+	v.Valid, v.IDs = v.Errors == 0, known.Compared
+	if err := p.answer(f, v, v.Text()); err != nil || v.Valid {
 		return err
 	}
 	return reported(exitFailure)
 }
 
-// verification is one run of verify.
-type verification struct {
-	roster.Verdict
-	form   form
-	rows   [][]string // of a table
-	ids    uint64     // that were compared
-	pages  int64      // of journals, compared
-	clocks clocksDocument
-}
-
-// verify reads every register and prints its faults. It returns what is behind what was given out.
-func (p program) verify(ctx context.Context, r *roster.Roster, v *verification, known *givenOut, kept [][]byte) ([]roster.Finding, error) {
-	for x, err := range r.Verify(ctx, &v.Verdict) {
-		if err != nil {
-			return nil, unavailable(err)
-		}
-		if err := p.printFinding(v.form, x, &v.rows); err != nil {
-			return nil, err
-		}
+// flags returns flags for the command of a remedy: the command then means this namespace of this store. They hold no password.
+func (at *site) flags(cmd *cobra.Command) string {
+	line := " --namespace " + merge.Quote(at.roster.Namespace)
+	if file := cmd.Flags().Lookup("config"); file.Changed {
+		line += " --config " + merge.Quote(file.Value.String())
 	}
-	found, err := known.compare(ctx, r)
-	if err != nil {
-		return nil, err
+	if cmd.Flags().Changed("store") || at.store != at.settings.Store {
+		line += " --store " + merge.Quote(at.settings.ShowStore(at.store))
 	}
-	v.ids = known.compared
-	for _, page := range kept {
-		behind, ours, err := r.Compare(ctx, page)
-		if err != nil {
-			return nil, unavailable(err)
-		}
-		if found = append(found, behind...); ours {
-			v.pages++
-		}
-	}
-	return found, nil
-}
-
-// printFinding prints what was found, or keeps it for a table.
-func (p program) printFinding(f form, x roster.Finding, rows *[][]string) error {
-	workers := slices.DeleteFunc(append([]int64{}, x.Workers...), func(n int64) bool { return n == roster.Stray })
-	which := strings.ReplaceAll(strings.Trim(fmt.Sprint(workers), "[]"), " ", ",")
-	switch f {
-	case jsonForm:
-		return p.printJSON(findingDocument{"finding", x.Severity, x.Check, workers, x.Key, x.Text})
-	case tableForm:
-		*rows = append(*rows, []string{string(x.Severity), orDash(which), string(x.Check), x.Key, x.Text})
-		return nil
-	default:
-		if which == "" {
-			which = x.Key
-		} else {
-			which = "worker " + which
-		}
-		return p.print(fmt.Sprintf("%s: %s: %s: %s\n", x.Severity, which, x.Check, x.Text))
-	}
-}
-
-func (p program) printVerdict(name string, v verification) error {
-	valid, word, known := v.Faults == 0, "valid", "nothing is known from a journal"
-	if !valid {
-		word = "not valid"
-	}
-	if v.pages > 0 {
-		known = text.Count(v.pages, "page") + " of journals compared"
-	}
-	return p.answer(v.form, verdictDocument{"verdict", name, valid, v.Registers, v.Faults, v.Warnings, v.Notes, v.ids, v.pages, v.clocks},
-		table("severity, workers, check, key, text", v.rows),
-		fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes; %s compared; %s\n", name, word, v.Registers, v.Faults, v.Warnings, v.Notes, text.Count(v.ids, "id"), known))
+	return line
 }
 
 func (p program) namespaceSchema() *cobra.Command {
@@ -377,7 +235,7 @@ generators. It says so where nothing is needed. It connects to no store.`,
 		if err != nil {
 			return err
 		}
-		var said page
+		var said page.Page
 		needy := slices.DeleteFunc(slices.Clone(all), func(x builtin.Schema) bool { return len(x.Parts) == 0 })
 		for _, x := range all {
 			if len(x.Parts) == 0 {
@@ -385,14 +243,14 @@ generators. It says so where nothing is needed. It connects to no store.`,
 				continue
 			}
 			if len(needy) > 1 {
-				said.line("-- in %s:", c.ShowStore(x.URL))
+				said.Line("-- in %s:", c.ShowStore(x.URL))
 			}
 			for _, part := range x.Parts {
 				if openstore.IsDatabase(x.URL) {
 					part += ";"
 				}
 				for line := range strings.SplitSeq(part, "\n") {
-					said.line("%s", line)
+					said.Line("%s", line)
 				}
 			}
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/build"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/config"
 )
@@ -95,7 +97,7 @@ func (p program) daemon(c config.Config) (daemon.Config, *slog.LevelVar) {
 		Settings:  c,
 		Clock:     p.clock,
 		Logger:    p.logger(c.Log.Format, level),
-		Version:   thisBuild().Version,
+		Version:   build.This().Version,
 		Listening: func(_, url string) { p.note("listening on %s", url) },
 		Serving:   func() { p.note("ready") },
 	}
@@ -131,7 +133,7 @@ func (p program) logger(format string, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if format == jsonLog {
 		options.ReplaceAttr = durationText
-		return slog.New(slog.NewJSONHandler(jsonWriter{p.stderr}, options))
+		return slog.New(slog.NewJSONHandler(page.JSONWriter{Writer: p.stderr}, options))
 	}
 	return slog.New(slog.NewTextHandler(p.stderr, options))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/openstore"
@@ -32,22 +31,22 @@ type site struct {
 // siteFlags adds the flags that say which namespace of which store is meant.
 func siteFlags(cmd *cobra.Command) *settings {
 	s := settingFlags(cmd, "store", "namespace", "layout", "data")
-	cmd.Flags().VarP(textFlag(&s.generator, "NAME"), "generator", "g", "generator of the configuration whose namespace and store are meant")
+	generatorFlag(cmd, &s.generator, "generator of the configuration whose namespace and store are meant")
 	return s
 }
 
 // named returns the namespace and the store of the generator that --generator names. Another --store wins.
 func (s *settings) named(c config.Config) (namespace, store string, err error) {
-	name, g, err := chooseGenerator(c, s.generator)
+	name, g, err := s.choose(c, s.generator)
 	switch {
 	case err != nil:
 	case s.cmd.Flags().Changed("namespace"):
-		err = errors.New("--namespace and --generator both name a namespace: must be one of them")
+		err = usage(s.cmd, errors.New("--namespace and --generator both name a namespace: must be one of them"))
 	case !builtin.OnStore(g.Kind):
-		err = fmt.Errorf("generator %s is of kind %s: it has no namespace in a store", name, g.Kind)
+		err = usage(s.cmd, fmt.Errorf("generator %s is of kind %s: it has no namespace in a store", name, g.Kind))
 	}
 	if err != nil {
-		return "", "", usage(s.cmd, err)
+		return "", "", err
 	}
 	if s.cmd.Flags().Changed("store") {
 		return g.Namespace, c.Store, nil
@@ -76,12 +75,12 @@ func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 		}
 	}
 	if namespace == "" {
-		_, g, err := chooseGenerator(c, "")
+		_, g, err := s.choose(c, "")
+		if err == nil && !g.Fenced() {
+			err = fmt.Errorf("the generator is of kind %s, without worker ids", g.Kind)
+		}
 		if err != nil {
 			return nil, usage(s.cmd, fmt.Errorf("say by -g or --namespace which one is meant: %w", err))
-		}
-		if !g.Fenced() {
-			return nil, usage(s.cmd, fmt.Errorf("say by -g or --namespace which one is meant: the generator is of kind %s, without worker ids", g.Kind))
 		}
 		namespace = g.Namespace
 	}
@@ -102,16 +101,8 @@ func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 	if openstore.Private(store) {
 		p.warn("the store " + store + " is of this process alone: it has nothing to show")
 	}
-	return &site{
-		program:     p,
-		settings:    c,
-		store:       store,
-		datacenters: datacenters,
-		roster: roster.Config{
-			Namespace: namespace, MaxRollback: rollback, Clock: p.clock,
-			Process: daemon.Process(thisBuild().Version, p.clock.Wall()),
-		},
-	}, nil
+	at := roster.Config{Namespace: namespace, MaxRollback: rollback, Clock: p.clock, Process: p.process()}
+	return &site{program: p, settings: c, store: store, roster: at, datacenters: datacenters}, nil
 }
 
 // layoutOf returns the layout of a fenced generator's ids. One without a layout in the configuration has the

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/roster"
@@ -111,11 +112,7 @@ func (p program) workersImport() *cobra.Command {
 	flags.Var(&parsed[workerList]{value: &workers, word: "LIST", parse: parseWorkerList}, "workers", "worker ids beside those found: numbers and ranges as in 0-31,40, or all")
 	flags.Var(&parsed[*int64]{value: &old.Datacenter, word: "N", parse: parseDatacenter}, "datacenter", "datacenter id that the worker ids are of (default: worker ids are whole worker numbers)")
 	flags.Var(&parsed[time.Time]{value: &old.StoppedAt, word: "TIME", parse: parseTime}, "stopped-at", "when the old system was stopped, with its zone: 2026-11-21T10:00:00Z")
-	flags.Func("last-id", "greatest `ID` known of the old system, or of a worker id; may be repeated", func(list string) error {
-		ids, err := parseLastIDs(list)
-		old.LastIDs = append(old.LastIDs, ids...)
-		return err
-	})
+	flags.Func("last-id", "greatest `ID` known of the old system, or of a worker id; may be repeated", lastIDs(&old.LastIDs))
 	flags.DurationVar(&old.Margin, "margin", old.Margin, "added to the latest time that is known")
 	flags.DurationVar(&old.Ahead, "ahead", old.Ahead, "most that a time of the old system may lie ahead of now")
 	flags.DurationVar(&old.Watch, "watch", old.Watch, "how long Leaf's nodes are watched for a sign of life")
@@ -275,6 +272,22 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 	return unavailable(err)
 }
 
+// show prints a plan, or the steps that were done; made says that the namespace is new.
+func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeover.Step, applied bool) error {
+	out := report{program: v.program, form: v.form}
+	shown := registers.Takeover{
+		Store: at.settings.ShowStore(at.store), Namespace: at.roster.Namespace, Made: made, Source: v.old.System,
+		Margin: v.old.Margin, Plan: plan, Steps: steps, Applied: applied,
+	}
+	for document := range shown.Documents() {
+		if err := out.object(document); err != nil {
+			return err
+		}
+	}
+	out.WriteString(shown.Text(v.clock.Wall()))
+	return out.end("")
+}
+
 // workerList is what --workers names.
 type workerList struct {
 	all     bool
@@ -302,17 +315,18 @@ func parseWorkerList(list string) (workerList, error) {
 	return l, nil
 }
 
-// parseLastIDs reads ids with commas between several.
-func parseLastIDs(list string) ([]snowfence.ID, error) {
-	var ids []snowfence.ID
-	for word := range strings.SplitSeq(list, ",") {
-		id, err := snowfence.ParseUnsigned(word)
-		if err != nil {
-			return nil, errors.New(text.Message(err))
+// lastIDs reads ids with commas between several, and adds them.
+func lastIDs(into *[]snowfence.ID) func(list string) error {
+	return func(list string) error {
+		for word := range strings.SplitSeq(list, ",") {
+			id, err := snowfence.ParseUnsigned(word)
+			if err != nil {
+				return errors.New(text.Message(err))
+			}
+			*into = append(*into, id)
 		}
-		ids = append(ids, id)
+		return nil
 	}
-	return ids, nil
 }
 
 func parseServers(list string) ([]string, error) {

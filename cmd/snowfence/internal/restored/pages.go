@@ -1,4 +1,4 @@
-package main
+package restored
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"snowfence.example/snowfence/internal/roster"
 )
 
-// pages returns the pages in the journals of this host, and changes nothing there.
-func pages(settings config.Config) (kept [][]byte, err error) {
+// Pages returns the pages in the journals of this host, and changes nothing there.
+func Pages(settings config.Config) (kept [][]byte, err error) {
 	folders, err := os.ReadDir(settings.Journals())
 	if settings.Data == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -30,29 +30,47 @@ func pages(settings config.Config) (kept [][]byte, err error) {
 	return kept, err
 }
 
-// alone returns nil if counters alone are asked for, and nothing shows that the namespace had a record. It
+// Alone returns nil if counters alone are asked for, and nothing shows that the namespace had a record. It
 // returns an error that says what there is otherwise.
-func (i *givenOut) alone(ctx context.Context, at *site, kept [][]byte) error {
-	name := at.roster.Namespace
-	all, err := roster.Namespaces(ctx, at.roster.Store, at.clock.Wall())
+func (k *Known) Alone(ctx context.Context, c roster.Config, kept [][]byte) error {
+	name := c.Namespace
+	all, err := roster.Namespaces(ctx, c.Store, c.Clock.Wall())
 	if err != nil {
-		return unavailable(err)
+		return err
 	}
 	had := slices.ContainsFunc(all, func(s roster.Summary) bool { return s.Name == name }) ||
 		slices.ContainsFunc(kept, func(page []byte) bool { return roster.PageOf(name, page) })
-	if len(i.numbers) > 0 && len(i.ids)+len(i.places) == 0 && !had {
+	if len(k.Numbers) > 0 && len(k.IDs)+len(k.Places) == 0 && !had {
 		return nil
 	}
 	var counters []string
-	for c, err := range counter.List(ctx, at.roster.Store, name) {
-		if err != nil && c.Name == "" {
-			return unavailable(err)
+	for found, err := range counter.List(ctx, c.Store, name) {
+		if err != nil && found.Name == "" {
+			return err
 		}
-		counters = append(counters, c.Name)
+		counters = append(counters, found.Name)
 	}
 	there := "there is no counter of it either"
 	if len(counters) > 0 {
 		there = "compare its counters by --last-number: " + strings.Join(counters, ", ")
 	}
 	return snowfence.NewError(snowfence.ClassFinal, fmt.Sprintf("the record of namespace %s is gone, or never was there: see docs/restoring.md; %s", name, there))
+}
+
+// Behind finds what a namespace is behind: the ids that were given out, and the pages of journals. It also
+// returns how many pages are of the namespace.
+func (k *Known) Behind(ctx context.Context, r *roster.Roster, kept [][]byte) (found []roster.Finding, pages int64, err error) {
+	if found, err = k.Compare(ctx, r); err != nil {
+		return nil, 0, err
+	}
+	for _, page := range kept {
+		behind, ours, err := r.Compare(ctx, page)
+		if err != nil {
+			return nil, 0, err
+		}
+		if found = append(found, behind...); ours {
+			pages++
+		}
+	}
+	return found, pages, nil
 }
