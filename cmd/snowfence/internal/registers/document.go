@@ -14,6 +14,7 @@ type Instant struct {
 	Time string `json:"time"`
 }
 
+// InstantOf returns a tick with its time.
 func InstantOf(l snowfence.Layout, tick snowfence.Tick) *Instant {
 	return &Instant{int64(tick), l.TimeOf(tick).Format(time.RFC3339Nano)}
 }
@@ -58,6 +59,7 @@ type Register struct {
 	Layout      string    `json:"layout,omitempty"`
 }
 
+// WorkerOf returns a worker id as JSON has it.
 func WorkerOf(r *roster.Roster, w roster.Worker) Worker {
 	x, l := w.Register, r.Layout()
 	d := Worker{Type: "worker", State: w.State, Silent: w.Silent(), Key: w.Key, Term: x.Term, Quarantined: x.Term > 0 && x.Quarantined}
@@ -110,6 +112,7 @@ type Clocks struct {
 	Most  *float64 `json:"most_seconds_ago,omitempty"`
 }
 
+// PoolOf returns how full a pool is.
 func PoolOf(r *roster.Roster, c roster.Census) Pool {
 	d := Pool{
 		Type: "pool", Namespace: r.Name(), Capacity: c.Capacity, Taken: c.Taken(),
@@ -129,6 +132,7 @@ func PoolOf(r *roster.Roster, c roster.Census) Pool {
 	return d
 }
 
+// ClocksOf returns the clocks that the times of an answer are by.
 func ClocksOf(r *roster.Roster) Clocks {
 	byStore, ahead := r.Reference()
 	if !byStore {
